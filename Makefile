@@ -1,0 +1,84 @@
+# Every command of the workspace. On a fresh machine python3 (3.11 or later), git and make are enough.
+# `make` alone lists the targets.
+
+PYTHON ?= python3
+BACKEND ?= numpy
+# Passed on: make test PYTEST_ARGS="tests/unit -x", make bench BENCH_ARGS="--only import", make demo DEMO_ARGS="--epochs 2".
+PYTEST_ARGS ?=
+BENCH_ARGS ?=
+DEMO_ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+UV := $(BIN)/python -m uv pip install --python $(BIN)/python
+
+# A folder with a pyproject.toml is a distribution: the list is read from the tree.
+PROJECTS := $(wildcard core/pyproject.toml plugins/*/pyproject.toml primitives/*/pyproject.toml backends/*/pyproject.toml)
+PROJECTS += $(wildcard contrib/*/pyproject.toml)
+editable = $(foreach project,$(1),-e $(patsubst %/pyproject.toml,%,$(project)))
+# The demo on NumPy leaves jaxlib out: that is its point, and most of the time that an installation takes.
+DEMO_PROJECTS := $(if $(filter numpy,$(BACKEND)),$(filter-out backends/xla/%,$(PROJECTS)),$(PROJECTS))
+SOURCES := core plugins primitives backends tools tests demo
+
+.PHONY: help install dev-refresh test test-all lint typecheck contracts docs bench demo wheels clean
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 16
+
+install: $(INSTALLED) ## everything, editable, with the tools, into .venv
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Tangrad needs Python 3.11 or later; this is " + sys.version)'
+	$(PYTHON) -m venv $(VENV)
+
+# uv resolves and links in seconds what pip takes a minute for; an existing one is kept.
+$(VENV)/.uv: | $(BIN)/python
+	$(BIN)/python -m uv --version >/dev/null 2>&1 || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@touch $@
+
+$(INSTALLED): pyproject.toml $(PROJECTS) $(VENV)/.uv
+	$(UV) --group dev . $(call editable,$(PROJECTS))
+	@touch $@
+
+dev-refresh: $(VENV)/.uv ## after a change of entry points: metadata, catalogue, stubs
+	@$(UV) --quiet --no-deps --no-build-isolation --reinstall . $(call editable,$(PROJECTS))
+	@$(BIN)/python -m tools.generate_api
+
+test: install ## the tests, without those marked slow
+	$(BIN)/python -m pytest -n 2 -m "not slow" $(PYTEST_ARGS)
+
+test-all: install ## the slow tests too: installations, the matrix of subsets, stress
+	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+
+lint: install ## ruff, and the generated files against the entry points
+	$(BIN)/python -m ruff check $(wildcard $(SOURCES))
+	$(BIN)/python -m tools.generate_api --check
+
+typecheck: install ## mypy: strict in the kernel
+	MYPYPATH=$(subst $(eval ) ,:,$(strip $(patsubst %/pyproject.toml,%,$(PROJECTS)))) $(BIN)/python -m mypy
+
+contracts: install ## who may import whom, on the built wheels
+	@rm -rf build/contracts && mkdir -p build/contracts
+	@$(BIN)/python -m tools.build_wheels build/contracts/wheels >/dev/null
+	@$(UV) --quiet --no-deps --target build/contracts/site build/contracts/wheels/*.whl
+	$(BIN)/python -m tools.contracts build/contracts/site
+
+docs: install ## the documentation, into site/
+	$(BIN)/python -m mkdocs build --strict --quiet
+
+bench: install ## the budgets, beside JAX and autograd
+	$(BIN)/python -m tests.benchmarks $(BENCH_ARGS)
+
+$(VENV)/.demo-$(BACKEND): pyproject.toml $(PROJECTS) $(VENV)/.uv
+	$(UV) --group demo . $(call editable,$(DEMO_PROJECTS))
+	@touch $@
+
+demo: $(VENV)/.demo-$(BACKEND) ## train a convolutional network on digits; BACKEND=numpy or xla
+	TANGRAD_BACKEND=$(BACKEND) $(BIN)/python demo/train_digits.py $(DEMO_ARGS)
+
+wheels: install ## all wheels, into dist/
+	$(BIN)/python -m tools.build_wheels dist
+
+clean: ## remove what is built (not .venv)
+	rm -rf build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis

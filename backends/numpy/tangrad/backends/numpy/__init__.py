@@ -1,0 +1,1 @@
+"""The NumPy backend. This file only hands names on."""

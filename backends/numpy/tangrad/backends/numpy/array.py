@@ -1,0 +1,199 @@
+"""Arrays of the NumPy backend: an aval and an ndarray that nobody writes to."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from tangrad.core.array import Array, ArrayOperators
+from tangrad.core.aval import ShapedArray
+
+new_array = object.__new__
+# Counting references finds every view of a buffer, where the interpreter counts them exactly.
+_COUNTS_REFERENCES = sys.implementation.name == "cpython" and getattr(sys, "_is_gil_enabled", lambda: True)()
+
+
+class NumpyArray(Array):
+    """An array on the first CPU device.
+
+    Literals have the attribute `ndarray` too, so that dispatch need not tell them apart. Whatever cannot be computed
+    with at once lacks it, and takes the slow path: arrays that were deleted, tracers, arrays of other backends and
+    other devices.
+
+    Attributes:
+      ndarray: the contents. It may share memory with other arrays, and is never written to.
+    """
+
+    __slots__ = ("ndarray",)
+    ndarray: np.ndarray[Any, Any]
+    backend: Any = None  # set by backend.py, which makes the one backend object
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "ndarray":
+            raise AttributeError(deleted_message(self))
+        return ArrayOperators.__getattr__(self, name)
+
+    def buffer(self) -> np.ndarray[Any, Any]:
+        """The contents, on whichever device they are. Raises RuntimeError for a deleted array."""
+        try:
+            return self.ndarray
+        except AttributeError:
+            raise RuntimeError(deleted_message(self)) from None
+
+    def to_numpy(self) -> np.ndarray[Any, Any]:
+        """The contents as a NumPy array that refuses to be written to."""
+        contents = self.buffer()
+        # The owner too: else the user could make the view writable again. A buffer that was shown is never donated.
+        owner: Any = contents
+        while isinstance(owner, np.ndarray):
+            if owner.flags.writeable:
+                owner.flags.writeable = False
+            owner = owner.base
+        return contents.view()
+
+    # --- where it is -----------------------------------------------------------------------------------------------
+
+    @property
+    def device(self) -> Any:
+        """The device it lies on."""
+        return self.backend.devices()[0]
+
+    def devices(self) -> set[Any]:
+        """The set of devices it lies on: one."""
+        return {self.device}
+
+    @property
+    def committed(self) -> bool:
+        """Whether the user said where it is to be. With a single device nobody needs to."""
+        return False
+
+    @property
+    def is_fully_addressable(self) -> bool:
+        """Whether this process reaches every device it lies on: yes."""
+        return True
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        """Whether every device that it lies on holds the whole array: yes."""
+        return True
+
+    def block_until_ready(self) -> NumpyArray:
+        """Return it: it is computed."""
+        self.buffer()
+        return self
+
+    def is_ready(self) -> bool:
+        """Whether it is computed: yes."""
+        self.buffer()
+        return True
+
+    def copy_to_host_async(self) -> None:
+        """It is on the host."""
+        self.buffer()
+
+    def on_device_size_in_bytes(self) -> int:
+        """The bytes of its elements."""
+        return int(self.buffer().nbytes)
+
+    def unsafe_buffer_pointer(self) -> int:
+        """The address of its first element."""
+        return int(self.buffer().ctypes.data)
+
+    # --- deletion --------------------------------------------------------------------------------------------------
+
+    def delete(self) -> None:
+        """Give up the contents. Using the array afterwards is an error."""
+        if not self.is_deleted():
+            del self.ndarray
+
+    def is_deleted(self) -> bool:
+        """Whether it was deleted, or donated to a computation."""
+        return not hasattr(self, "ndarray")
+
+    # --- exchange --------------------------------------------------------------------------------------------------
+
+    def __dlpack__(self, **options: Any) -> Any:
+        try:
+            return self.to_numpy().__dlpack__(**options)
+        except BufferError:  # the consumer's DLPack cannot say that memory must not be written to
+            if options.get("copy") is False:
+                raise
+            return self.to_numpy().copy().__dlpack__(**{**options, "copy": None})
+
+    def __dlpack_device__(self) -> Any:
+        return self.buffer().__dlpack_device__()
+
+    def __deepcopy__(self, _: Any) -> Any:
+        return self.backend.put(self.buffer(), self.aval)
+
+
+class PlacedArray(NumpyArray):
+    """An array on a device that the user chose, among several simulated ones.
+
+    Its slot `ndarray` stays empty, so that dispatch takes the slow path, which looks at devices.
+    """
+
+    __slots__ = ("_committed", "_contents", "_device")
+
+    def __init__(self, aval: ShapedArray, contents: np.ndarray[Any, Any], device: Any, committed: bool) -> None:
+        self.aval = aval
+        self._contents = contents
+        self._device = device
+        self._committed = committed
+
+    def buffer(self) -> np.ndarray[Any, Any]:
+        if self._contents is None:
+            raise RuntimeError(deleted_message(self))
+        return self._contents
+
+    @property
+    def device(self) -> Any:
+        return self._device
+
+    @property
+    def committed(self) -> bool:
+        return self._committed
+
+    def delete(self) -> None:
+        self._contents = None  # type: ignore[assignment]
+
+    def is_deleted(self) -> bool:
+        return self._contents is None
+
+    def __deepcopy__(self, _: Any) -> Any:
+        return PlacedArray(self.aval, self.buffer().copy(), self._device, self._committed)
+
+
+def wrap(aval: ShapedArray, contents: np.ndarray[Any, Any]) -> NumpyArray:
+    """An array on the first device."""
+    array = new_array(NumpyArray)
+    array.aval = aval
+    array.ndarray = contents
+    return array
+
+
+def deleted_message(array: Array) -> str:
+    return (
+        f"the array of type {array.aval.str_short()} was deleted, or donated to a computation that has overwritten it"
+    )
+
+
+def _references(buffers: list[Any], position: int) -> int:
+    return sys.getrefcount(buffers[position])
+
+
+# What the count is where the list is the only one to know: it differs between versions of the interpreter.
+_SOLE = _references([np.empty(1)], 0)
+
+
+def is_sole_owner(buffers: list[Any], position: int) -> bool:
+    """Whether only `buffers` knows of the array at `position`, and nobody else sees its memory: it may be overwritten.
+
+    Views refer to the array that owns the memory, so they count; so do memory views and DLPack capsules.
+    """
+    contents = buffers[position]
+    is_owner = contents.base is None and contents.flags.owndata and contents.flags.writeable
+    del contents
+    return _COUNTS_REFERENCES and is_owner and _references(buffers, position) == _SOLE

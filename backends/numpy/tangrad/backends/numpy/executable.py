@@ -1,0 +1,213 @@
+"""Compiled programs: a generated function of arrays, and what puts arrays in and takes them out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tangrad.backends.numpy.array import NumpyArray, is_sole_owner
+from tangrad.backends.numpy.blocks import find_blocks
+from tangrad.backends.numpy.dispatch import common_device, placed
+from tangrad.backends.numpy.entry import entry_function
+from tangrad.backends.numpy.functions import ELEMENTWISE, FRESH
+from tangrad.backends.numpy.lowering import lower_jaxpr, physical
+from tangrad.backends.numpy.program import Program
+from tangrad.backends.numpy.quiet import run_quietly
+from tangrad.backends.numpy.simplify import simplify
+from tangrad.backends.numpy.source import Source, function_from
+from tangrad.core.backend import CompileOptions, Executable
+from tangrad.core.jaxpr import ClosedJaxpr
+from tangrad.core.trace import checked_operands
+
+FOLD_LIMIT = 1 << 20  # bytes: results that depend on constants alone are kept up to this size
+
+
+def build(closed: ClosedJaxpr, donated: Sequence[bool] = ()) -> Program:
+    """Lower a closed jaxpr to the steps that run."""
+    program = Program(FOLD_LIMIT)
+    types = [physical(aval) for aval in closed.in_avals]
+    arguments = [program.argument(type_.shape, type_.dtype) for type_ in types]
+    program.donated = {value.stored for value, gone in zip(arguments, donated) if gone}
+    results = lower_jaxpr(program, closed, arguments)
+    program.outputs = [program.whole(result) for result in results]
+    program.drop_dead_steps()
+    simplify(program)
+    find_blocks(program)
+    return program
+
+
+def array_function(closed: ClosedJaxpr, name: str = "body") -> Callable[..., tuple[Any, ...]]:
+    """A closed jaxpr as a function of ndarrays that returns a tuple of them."""
+    return function_from(Source(build(closed), name, single=False))
+
+
+def array_function_into(closed: ClosedJaxpr, positions: Sequence[int]) -> tuple[Callable[..., Any], tuple[int, ...]]:
+    """As `array_function`, for a caller that has arrays at hand for the outputs at `positions`.
+
+    Returns the function and the outputs that it writes into further arguments, one for each; it does not return them.
+    The others at `positions` are views, arguments and the like: they are returned.
+    """
+    program = build(closed)
+    steps = {stored: step for step in program.steps for stored in step.outputs}
+    written = []
+    for position in positions:
+        stored = program.outputs[position]
+        step = steps.get(stored)
+        if step is None or step.several or not step.function.writes_into or stored in program.destinations:
+            continue
+        if step.function.nature in (ELEMENTWISE, FRESH):
+            program.destinations[stored] = program.argument(stored.shape, stored.dtype).stored
+            written.append(position)
+    program.outputs = [stored for position, stored in enumerate(program.outputs) if position not in written]
+    return function_from(Source(program, "body", single=False)), tuple(written)
+
+
+class NumpyExecutable(Executable):
+    """A compiled program.
+
+    `execute` is generated too: see `entry`.
+    """
+
+    __slots__ = (
+        "_device",
+        "_donated",
+        "_function",
+        "_in_avals",
+        "_name",
+        "_out_avals",
+        "_owned",
+        "_source",
+        "execute",
+    )
+    execute: Callable[[Sequence[Any]], list[Any]]  # type: ignore[assignment]
+
+    def __init__(self, closed: ClosedJaxpr, options: CompileOptions) -> None:
+        program = build(closed, options.donated)
+        self._name = options.name
+        self._source = Source(program, options.name, single=False)
+        self._function = function_from(self._source)
+        self._owned = tuple(self._source.owned_positions)
+        self._donated = tuple([position for position, gone in enumerate(options.donated) if gone])
+        self._device = options.device
+        self._in_avals = tuple(closed.in_avals)
+        self._out_avals = tuple(closed.out_avals)
+        if options.device is not None and len(options.device.backend.devices()) > 1:
+            self.execute = self._execute_slowly
+        else:
+            self.execute = entry_function(
+                self._function,
+                self._execute_slowly,
+                len(self._in_avals),
+                self._out_avals,
+                self._donated,
+                self._owned,
+            )
+
+    # --- running ---------------------------------------------------------------------------------------------------
+
+    def _execute_slowly(self, arrays: Sequence[Any]) -> list[Any]:
+        """With several devices, or arguments that are not what they should be."""
+        operands = self._checked(arrays)
+        device, committed = common_device(f"program {self._name!r}", operands)
+        if self._device is not None:
+            device, committed = self._device, True
+        buffers = [operand.buffer() if isinstance(operand, NumpyArray) else operand.ndarray for operand in operands]
+        for position in self._donated:
+            if isinstance(arrays[position], NumpyArray):
+                arrays[position].delete()
+        owned = [buffers[position] if is_sole_owner(buffers, position) else None for position in self._owned]
+        results = run_quietly(self._function, *buffers, *owned)
+        return [placed(aval, result, device, committed) for aval, result in zip(self._out_avals, results)]
+
+    def _checked(self, arrays: Sequence[Any]) -> list[Any]:
+        if len(arrays) != len(self._in_avals):
+            raise TypeError(f"program {self._name!r} takes {len(self._in_avals)} arrays, got {len(arrays)}")
+        operands = list(checked_operands(NumpyArray.backend, tuple(arrays)))
+        for position, (operand, aval) in enumerate(zip(operands, self._in_avals)):
+            if operand.aval.shape != aval.shape or operand.aval.dtype != aval.dtype:
+                raise TypeError(
+                    f"program {self._name!r} takes {aval.str_short()} as argument {position}, "
+                    f"got {operand.aval.str_short()}"
+                )
+        return operands
+
+    # --- what users may ask ----------------------------------------------------------------------------------------
+
+    def as_text(self) -> str:
+        """The generated Python function."""
+        return self._source.text
+
+    def cost_analysis(self) -> dict[str, float]:
+        """Estimates: `flops`, counting one per element of elementwise results, and `bytes accessed`."""
+        flops = accessed = 0.0
+        for step in self._source.program.steps:
+            flops += step.function.flops(step.inputs, step.outputs)
+            accessed += sum([stored.nbytes for stored in (*step.inputs, *step.outputs)])
+        return {"flops": flops, "bytes accessed": accessed}
+
+    def memory_analysis(self) -> MemoryAnalysis:
+        """Bytes of arguments, results, temporaries and text."""
+        program = self._source.program
+        outputs = set(program.outputs)
+        fresh = [
+            s for step in program.steps for s in step.outputs if s not in outputs and s not in self._source.plan.into
+        ]
+        return MemoryAnalysis(
+            sum([stored.nbytes for stored in program.arguments]),
+            sum([stored.nbytes for stored in program.outputs]),
+            sum([stored.nbytes for stored in fresh]),
+            len(self._source.text),
+        )
+
+
+class MemoryAnalysis:
+    """Sizes in bytes. Temporaries are all that are allocated in one run, though not all at once."""
+
+    __slots__ = (
+        "argument_size_in_bytes",
+        "generated_code_size_in_bytes",
+        "output_size_in_bytes",
+        "temp_size_in_bytes",
+    )
+
+    def __init__(self, arguments: int, outputs: int, temporaries: int, code: int) -> None:
+        self.argument_size_in_bytes = arguments
+        self.output_size_in_bytes = outputs
+        self.temp_size_in_bytes = temporaries
+        self.generated_code_size_in_bytes = code
+
+    def __repr__(self) -> str:
+        return f"MemoryAnalysis({', '.join([f'{name}={getattr(self, name)}' for name in self.__slots__])})"
+
+
+class Lowered:
+    """A program as text, not yet made a function."""
+
+    __slots__ = ("_closed", "_options", "_source")
+
+    def __init__(self, closed: ClosedJaxpr, options: CompileOptions) -> None:
+        self._closed = closed
+        self._options = options
+        self._source: Source | None = None
+
+    def as_text(self, dialect: str = "python") -> str:
+        """The program as text: the generated Python function, or, for the dialect "jaxpr", the jaxpr."""
+        if dialect == "jaxpr":
+            return self._closed.pretty_print()
+        if dialect != "python":
+            raise ValueError(f"the dialects of the NumPy backend are 'python' and 'jaxpr', got {dialect!r}")
+        if self._source is None:
+            self._source = Source(build(self._closed, self._options.donated), self._options.name, single=False)
+        return self._source.text
+
+    def compiler_ir(self, dialect: str | None = None) -> Any:
+        """The closed jaxpr."""
+        return self._closed
+
+    def cost_analysis(self) -> dict[str, float]:
+        """As of the compiled program."""
+        return self.compile().cost_analysis()
+
+    def compile(self) -> NumpyExecutable:
+        """Make it a function."""
+        return NumpyExecutable(self._closed, self._options)

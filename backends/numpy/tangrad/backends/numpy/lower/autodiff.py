@@ -1,0 +1,34 @@
+"""The arithmetic of differentiation itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tangrad.autodiff.primitives import add_any_p, append_dims_p, sum_trailing_p, zeros_p
+from tangrad.backends.numpy.kernels import composed
+from tangrad.core import RuleSet
+from tangrad.core.dtypes import float0
+
+lower = RuleSet("lower.numpy", api=1)
+
+
+@composed(lower, add_any_p)
+def _(ctx: Any, x: Any, y: Any) -> Any:
+    return x if x.dtype == float0 else ctx.add(x, y)  # of type float0 there is one value only
+
+
+@composed(lower, zeros_p)
+def _(ctx: Any, *, shape: Any, dtype: Any, weak_type: bool) -> Any:
+    return ctx.constant(np.zeros(shape, dtype)) if dtype == float0 else ctx.full(shape, 0, dtype)
+
+
+@composed(lower, append_dims_p)
+def _(ctx: Any, x: Any, *, sizes: Any) -> Any:
+    return ctx.broadcast(x, (*x.shape, *sizes), range(x.ndim))
+
+
+@composed(lower, sum_trailing_p)
+def _(ctx: Any, x: Any, *, count: int) -> Any:
+    return x if x.dtype == float0 and not count else ctx.reduce(np.add, x, range(x.ndim - count, x.ndim))

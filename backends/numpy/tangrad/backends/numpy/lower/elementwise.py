@@ -1,0 +1,476 @@
+"""The elementwise primitives in NumPy, with XLA's semantics where the two differ.
+
+They differ in division and remainder of integers, in shifts and conversions out of range, in the sign of -0.0, and in
+narrow dtypes. Everything else is a ufunc.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tangrad.backends.numpy.kernels import composed, ufunc
+from tangrad.core import RuleSet, dtypes
+from tangrad.lax.elementwise.primitives import (
+    RoundingMethod,
+    abs_p,
+    acos_p,
+    acosh_p,
+    add_p,
+    and_p,
+    asin_p,
+    asinh_p,
+    atan2_p,
+    atan_p,
+    atanh_p,
+    bitcast_convert_type_p,
+    cbrt_p,
+    ceil_p,
+    clz_p,
+    complex_p,
+    conj_p,
+    convert_element_type_p,
+    cos_p,
+    cosh_p,
+    div_p,
+    eq_to_p,
+    exp2_p,
+    exp_p,
+    expm1_p,
+    floor_p,
+    ge_p,
+    gt_p,
+    imag_p,
+    integer_pow_p,
+    is_finite_p,
+    le_p,
+    le_to_p,
+    log1p_p,
+    log_p,
+    logistic_p,
+    lt_p,
+    lt_to_p,
+    max_p,
+    min_p,
+    mul_p,
+    mulhi_p,
+    neg_p,
+    nextafter_p,
+    not_p,
+    or_p,
+    population_count_p,
+    pow_p,
+    real_p,
+    reduce_precision_p,
+    rem_p,
+    round_p,
+    rsqrt_p,
+    shift_left_p,
+    shift_right_arithmetic_p,
+    shift_right_logical_p,
+    sign_p,
+    sin_p,
+    sinh_p,
+    sqrt_p,
+    square_p,
+    sub_p,
+    tan_p,
+    tanh_p,
+    xor_p,
+)
+
+lower = RuleSet("lower.numpy", api=1)
+
+lower.table(
+    {
+        # signs and rounding
+        neg_p: ufunc(np.negative),
+        abs_p: ufunc(np.absolute),
+        floor_p: ufunc(np.floor),
+        ceil_p: ufunc(np.ceil),
+        is_finite_p: ufunc(np.isfinite),
+        # functions of one variable
+        exp_p: ufunc(np.exp),
+        log_p: ufunc(np.log),
+        expm1_p: ufunc(np.expm1),
+        sqrt_p: ufunc(np.sqrt),
+        cbrt_p: ufunc(np.cbrt),
+        square_p: ufunc(np.square),
+        sin_p: ufunc(np.sin),
+        cos_p: ufunc(np.cos),
+        tan_p: ufunc(np.tan),
+        asin_p: ufunc(np.arcsin),
+        acos_p: ufunc(np.arccos),
+        atan_p: ufunc(np.arctan),
+        sinh_p: ufunc(np.sinh),
+        cosh_p: ufunc(np.cosh),
+        tanh_p: ufunc(np.tanh),
+        asinh_p: ufunc(np.arcsinh),
+        acosh_p: ufunc(np.arccosh),
+        atanh_p: ufunc(np.arctanh),
+        # arithmetic
+        add_p: ufunc(np.add),
+        sub_p: ufunc(np.subtract),
+        mul_p: ufunc(np.multiply),
+        max_p: ufunc(np.maximum),
+        min_p: ufunc(np.minimum),
+        nextafter_p: ufunc(np.nextafter),
+        # bits; NumPy's shifts know amounts beyond the width
+        not_p: ufunc(np.invert),
+        and_p: ufunc(np.bitwise_and),
+        or_p: ufunc(np.bitwise_or),
+        xor_p: ufunc(np.bitwise_xor),
+        shift_left_p: ufunc(np.left_shift),
+        # comparisons
+        lt_p: ufunc(np.less),
+        le_p: ufunc(np.less_equal),
+        gt_p: ufunc(np.greater),
+        ge_p: ufunc(np.greater_equal),
+    }
+)
+
+
+def _is(dtype: Any, kind: type) -> bool:
+    return dtypes.issubdtype(dtype, kind)
+
+
+def _signed(dtype: Any) -> Any:
+    return dtypes.as_dtype(f"int{dtypes.bit_width(dtype)}")
+
+
+def _unsigned(dtype: Any) -> Any:
+    return dtypes.as_dtype(f"uint{dtypes.bit_width(dtype)}")
+
+
+# --- signs and rounding --------------------------------------------------------------------------------------------
+
+
+@composed(lower, sign_p)
+def _(ctx: Any, x: Any) -> Any:
+    result = ctx.sign(x)
+    return ctx.copysign(result, x) if _is(x.dtype, np.floating) else result  # NumPy's sign of -0.0 is 0.0
+
+
+@composed(lower, round_p)
+def _(ctx: Any, x: Any, *, rounding_method: RoundingMethod) -> Any:
+    if rounding_method is RoundingMethod.TO_NEAREST_EVEN:
+        return ctx.rint(x)
+    magnitude = ctx.absolute(x)
+    whole = ctx.floor(magnitude)
+    # x + 0.5 would be rounded itself; the difference is exact
+    up = ctx.cast(ctx.greater_equal(ctx.subtract(magnitude, whole), 0.5), x.dtype)
+    return ctx.copysign(ctx.add(whole, up), x)
+
+
+# --- functions of one variable -------------------------------------------------------------------------------------
+
+
+@composed(lower, exp2_p)
+def _(ctx: Any, x: Any) -> Any:
+    return ctx.exp(ctx.multiply(x, math.log(2))) if _is(x.dtype, np.complexfloating) else ctx.exp2(x)
+
+
+@composed(lower, log1p_p)
+def _(ctx: Any, x: Any) -> Any:
+    if not _is(x.dtype, np.complexfloating):
+        return ctx.log1p(x)
+    # log|1 + x| = log1p(a (2 + a) + b²) / 2 near 0, where NumPy's own loses all digits
+    a, b = ctx.real(x), ctx.imag(x)
+    near = ctx.multiply(ctx.log1p(ctx.add(ctx.multiply(a, ctx.add(a, 2)), ctx.square(b))), 0.5)
+    far = ctx.log(ctx.hypot(ctx.add(a, 1), b))
+    small = ctx.less(ctx.maximum(ctx.absolute(a), ctx.absolute(b)), 0.5)
+    return _complex(ctx, ctx.where(small, near, far), ctx.arctan2(b, ctx.add(a, 1)))
+
+
+@composed(lower, logistic_p)
+def _(ctx: Any, x: Any) -> Any:
+    return ctx.divide(1, ctx.add(ctx.exp(ctx.negative(x)), 1))
+
+
+@composed(lower, rsqrt_p)
+def _(ctx: Any, x: Any) -> Any:
+    return ctx.divide(1, ctx.sqrt(x))
+
+
+@composed(lower, integer_pow_p)
+def _(ctx: Any, x: Any, *, y: int) -> Any:
+    exponent, power, result = abs(y), x, None
+    while exponent:
+        if exponent & 1:
+            result = power if result is None else ctx.multiply(result, power)
+        exponent >>= 1
+        if exponent:
+            power = ctx.multiply(power, power)
+    if result is None:
+        return ctx.full(x.shape, 1, x.dtype)
+    return ctx.divide(1, result) if y < 0 else result
+
+
+# --- complex parts -------------------------------------------------------------------------------------------------
+
+
+@composed(lower, real_p)
+def _(ctx: Any, x: Any) -> Any:
+    return ctx.real(x)
+
+
+@composed(lower, imag_p)
+def _(ctx: Any, x: Any) -> Any:
+    return ctx.imag(x)
+
+
+@composed(lower, conj_p)
+def _(ctx: Any, x: Any) -> Any:
+    if _is(x.dtype, np.complexfloating):
+        return ctx.conjugate(x)
+    return _complex(ctx, x, ctx.full(x.shape, 0, x.dtype))
+
+
+@composed(lower, complex_p)
+def _(ctx: Any, x: Any, y: Any) -> Any:
+    return _complex(ctx, x, y)
+
+
+def _complex(ctx: Any, x: Any, y: Any) -> Any:
+    return ctx.call(_joined, x, y, nature="elementwise", like=ctx.out_aval)
+
+
+def _joined(x: Any, y: Any) -> Any:
+    """x + iy. As a sum, `1j * y` would make NaNs of infinities."""
+    out = np.empty(np.broadcast_shapes(x.shape, y.shape), np.result_type(x.dtype, np.complex64))
+    out.real = x
+    out.imag = y
+    return out
+
+
+# --- arithmetic ----------------------------------------------------------------------------------------------------
+
+
+@composed(lower, div_p)
+def _(ctx: Any, x: Any, y: Any) -> Any:
+    if not _is(x.dtype, np.integer):
+        return ctx.divide(x, y)
+    by_zero = ctx.equal(y, 0)
+    if _is(x.dtype, np.unsignedinteger):
+        quotient = ctx.floor_divide(x, y)
+        return ctx.where(by_zero, ctx.full(x.shape, dtypes.iinfo(x.dtype).max, x.dtype), quotient)
+    # Without the remainder the division is exact, so that rounding down is rounding to zero.
+    quotient = ctx.floor_divide(ctx.subtract(x, _remainder(ctx, x, y)), y)
+    return ctx.where(by_zero, -1, quotient)
+
+
+@composed(lower, rem_p)
+def _(ctx: Any, x: Any, y: Any) -> Any:
+    if not _is(x.dtype, np.integer):
+        return ctx.fmod(x, y)
+    return ctx.where(ctx.equal(y, 0), x, _remainder(ctx, x, y))
+
+
+def _remainder(ctx: Any, x: Any, y: Any) -> Any:
+    if _is(x.dtype, np.unsignedinteger):
+        return ctx.fmod(x, y)
+    # x % -1 is 0, and a trap of the processor for the least x
+    return ctx.fmod(x, ctx.where(ctx.equal(y, -1), 1, y))
+
+
+@composed(lower, atan2_p)
+def _(ctx: Any, x: Any, y: Any) -> Any:
+    if not _is(x.dtype, np.complexfloating):
+        return ctx.arctan2(x, y)
+    radius = ctx.sqrt(ctx.add(ctx.square(x), ctx.square(y)))
+    return ctx.multiply(-1j, ctx.log(ctx.divide(ctx.add(y, ctx.multiply(x, 1j)), radius)))
+
+
+@composed(lower, pow_p)
+def _(ctx: Any, x: Any, y: Any) -> Any:
+    return ctx.power(x, _converted(ctx, y, x.dtype))
+
+
+@composed(lower, mulhi_p)
+def _(ctx: Any, x: Any, y: Any) -> Any:
+    width = dtypes.bit_width(x.dtype)
+    if width == 64:
+        return _high_half(ctx, x, y)
+    wide = np.dtype("int64" if _is(x.dtype, np.signedinteger) else "uint64")
+    product = ctx.multiply(ctx.cast(x, wide), ctx.cast(y, wide))
+    return ctx.cast(ctx.right_shift(product, width), x.dtype)
+
+
+def _high_half(ctx: Any, x: Any, y: Any) -> Any:
+    """Of the product of 64-bit integers, by halves of 32 bits."""
+    unsigned = np.dtype("uint64")
+    a, b = ctx.bitcast(x, unsigned), ctx.bitcast(y, unsigned)
+    low = 0xFFFFFFFF
+    a_low, a_high = ctx.bitwise_and(a, low), ctx.right_shift(a, 32)
+    b_low, b_high = ctx.bitwise_and(b, low), ctx.right_shift(b, 32)
+    middle = ctx.add(ctx.multiply(a_high, b_low), ctx.right_shift(ctx.multiply(a_low, b_low), 32))
+    other = ctx.add(ctx.multiply(a_low, b_high), ctx.bitwise_and(middle, low))
+    high = ctx.add(ctx.multiply(a_high, b_high), ctx.add(ctx.right_shift(middle, 32), ctx.right_shift(other, 32)))
+    if _is(x.dtype, np.signedinteger):  # a negative factor was taken 2^64 too large
+        zero = ctx.full((), 0, unsigned)
+        high = ctx.subtract(high, ctx.where(ctx.less(x, 0), b, zero))
+        high = ctx.subtract(high, ctx.where(ctx.less(y, 0), a, zero))
+    return ctx.bitcast(high, x.dtype)
+
+
+# --- bits ----------------------------------------------------------------------------------------------------------
+
+
+@composed(lower, shift_right_arithmetic_p)
+def _(ctx: Any, x: Any, y: Any) -> Any:
+    return _shifted_as(ctx, _signed(x.dtype), x, y)
+
+
+@composed(lower, shift_right_logical_p)
+def _(ctx: Any, x: Any, y: Any) -> Any:
+    return _shifted_as(ctx, _unsigned(x.dtype), x, y)
+
+
+def _shifted_as(ctx: Any, dtype: Any, x: Any, y: Any) -> Any:
+    # amounts as unsigned numbers: negative ones are beyond the width
+    return ctx.bitcast(ctx.right_shift(ctx.bitcast(x, dtype), ctx.bitcast(y, dtype)), x.dtype)
+
+
+@composed(lower, population_count_p)
+def _(ctx: Any, x: Any) -> Any:
+    return _count_bits(ctx, ctx.bitcast(x, _unsigned(x.dtype)), x.dtype)
+
+
+def _count_bits(ctx: Any, x: Any, dtype: Any) -> Any:
+    return ctx.cast(ctx.bitwise_count(x), dtype)
+
+
+@composed(lower, clz_p)
+def _(ctx: Any, x: Any) -> Any:
+    width = dtypes.bit_width(x.dtype)
+    bits = ctx.bitcast(x, _unsigned(x.dtype))
+    shift = 1
+    while shift < width:  # every bit below the highest one becomes 1
+        bits = ctx.bitwise_or(bits, ctx.right_shift(bits, shift))
+        shift *= 2
+    return ctx.subtract(ctx.full((), width, x.dtype), _count_bits(ctx, bits, x.dtype))
+
+
+# --- comparisons in the total order --------------------------------------------------------------------------------
+
+
+def _total_order(function: Any) -> Any:
+    def emit(ctx: Any, x: Any, y: Any) -> Any:
+        if _is(x.dtype, np.floating):
+            x, y = _order_key(ctx, x), _order_key(ctx, y)
+        return ctx.ufunc(function, x, y)
+
+    return emit
+
+
+def _order_key(ctx: Any, x: Any) -> Any:
+    """The bits as a signed integer, those of negative numbers turned round: ordered as the floats are."""
+    bits = ctx.bitcast(x, _signed(x.dtype))
+    turned = ctx.bitwise_xor(bits, int(np.iinfo(bits.dtype).max))
+    return ctx.where(ctx.less(bits, 0), turned, bits)
+
+
+composed(lower, eq_to_p)(_total_order(np.equal))
+composed(lower, lt_to_p)(_total_order(np.less))
+composed(lower, le_to_p)(_total_order(np.less_equal))
+
+
+# --- conversions ---------------------------------------------------------------------------------------------------
+
+
+@composed(lower, convert_element_type_p)
+def _(ctx: Any, x: Any, *, new_dtype: Any, weak_type: bool) -> Any:
+    return x if x.dtype == new_dtype or isinstance(new_dtype, dtypes.ExtendedDType) else _converted(ctx, x, new_dtype)
+
+
+def _converted(ctx: Any, x: Any, dtype: Any) -> Any:
+    if x.dtype == dtype:
+        return x
+    if _is(dtype, np.bool_):
+        return ctx.not_equal(x, 0)
+    if _is(x.dtype, np.complexfloating) and not _is(dtype, np.complexfloating):
+        x = ctx.real(x)
+    if _is(x.dtype, np.floating) and _is(dtype, np.integer):
+        return _saturated(ctx, x, dtype)
+    return ctx.cast(x, dtype)
+
+
+def _saturated(ctx: Any, x: Any, dtype: Any) -> Any:
+    """Floats as integers: rounded to zero, the nearest integer there is beyond the range, 0 for NaN."""
+    limits = dtypes.iinfo(dtype)
+    low, high = int(limits.min), int(limits.max)
+    wide = x if x.dtype == np.float64 else ctx.cast(x, np.dtype("float64"))
+    wide = ctx.maximum(ctx.where(ctx.isnan(wide), 0, wide), low)
+    if dtypes.bit_width(dtype) < 64:
+        return ctx.cast(ctx.minimum(wide, high), dtype)
+    beyond = ctx.greater_equal(wide, float(high))  # the greatest 64-bit integer is no double: 2^63 or 2^64 is
+    inside = ctx.cast(ctx.where(beyond, 0, wide), dtype)
+    return ctx.where(beyond, ctx.full((), high, dtype), inside)
+
+
+@composed(lower, bitcast_convert_type_p)
+def _(ctx: Any, x: Any, *, new_dtype: Any) -> Any:
+    if x.dtype == new_dtype or isinstance(new_dtype, dtypes.ExtendedDType):
+        return x
+    old, new = dtypes.bit_width(x.dtype), dtypes.bit_width(new_dtype)
+    if old == new:
+        return ctx.bitcast(x, new_dtype)
+    if min(old, new) < 8:
+        return ctx.call(_repacked(new_dtype, old, new), x)
+    shape = ctx.out_aval.shape
+    if old > new:
+        return ctx.call(lambda a: np.ascontiguousarray(a).reshape((*a.shape, 1)).view(new_dtype), x, nature="view")
+    return ctx.call(lambda a: np.ascontiguousarray(a).view(new_dtype).reshape(shape), x, nature="view")
+
+
+def _repacked(new_dtype: Any, old: int, new: int) -> Any:
+    """For dtypes of fewer than 8 bits, which NumPy keeps in a byte each: through single bits, the lowest first."""
+
+    def convert(x: Any) -> Any:
+        stored = np.ascontiguousarray(x).reshape((*x.shape, 1)).view(np.uint8)
+        bits = np.unpackbits(stored, axis=-1, bitorder="little")[..., :old]
+        if old > new:
+            bits = bits.reshape((*x.shape, old // new, new))
+        else:
+            bits = bits.reshape((*x.shape[:-1], new))
+        out = np.packbits(bits, axis=-1, bitorder="little")
+        if new < 8 and _is(new_dtype, np.signedinteger):  # ml_dtypes wants the sign in the upper bits
+            out = np.where(out >> (new - 1), out | (0xFF << new & 0xFF), out).astype(np.uint8)
+        return np.ascontiguousarray(out).view(new_dtype)[..., 0]
+
+    return convert
+
+
+@composed(lower, reduce_precision_p)
+def _(ctx: Any, x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
+    info = dtypes.finfo(x.dtype)
+    width, own_mantissa = dtypes.bit_width(x.dtype), int(info.nmant)
+    own_exponent = width - 1 - own_mantissa
+    unsigned = _unsigned(x.dtype)
+    bits = ctx.bitcast(x, unsigned)
+    if mantissa_bits < own_mantissa:
+        bits = _rounded_mantissa(ctx, bits, own_mantissa - mantissa_bits)
+    if exponent_bits < own_exponent:
+        bits = _limited_exponent(ctx, bits, own_exponent, own_mantissa, exponent_bits)
+    return ctx.where(ctx.isnan(x), x, ctx.bitcast(bits, x.dtype))
+
+
+def _rounded_mantissa(ctx: Any, bits: Any, dropped: int) -> Any:
+    """To nearest, halves to even; a carry goes into the exponent, as it should."""
+    last = ctx.bitwise_and(ctx.right_shift(bits, dropped), 1)
+    bias = ctx.add(last, (1 << (dropped - 1)) - 1)
+    return ctx.left_shift(ctx.right_shift(ctx.add(bits, bias), dropped), dropped)
+
+
+def _limited_exponent(ctx: Any, bits: Any, own_exponent: int, own_mantissa: int, exponent_bits: int) -> Any:
+    """Too large becomes infinite, too small zero (there are no subnormals), both with their sign."""
+    sign_mask = 1 << (own_exponent + own_mantissa)
+    bias, narrow_bias = (1 << (own_exponent - 1)) - 1, (1 << (exponent_bits - 1)) - 1
+    greatest, least = bias + narrow_bias, bias - narrow_bias + 1
+    exponent = ctx.right_shift(ctx.bitwise_and(bits, sign_mask - 1), own_mantissa)
+    sign = ctx.bitwise_and(bits, sign_mask)
+    infinity = ctx.bitwise_or(sign, ((1 << own_exponent) - 1) << own_mantissa)
+    bits = ctx.where(ctx.greater(exponent, greatest), infinity, bits)
+    return ctx.where(ctx.less(exponent, least), sign, bits)

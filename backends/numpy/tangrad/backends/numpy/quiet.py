@@ -1,0 +1,65 @@
+"""Where kernels run: in a context in which NumPy reports no floating-point errors.
+
+XLA computes 1/0 and log(-1) in silence, and so do we. `np.errstate` around each call turns an addition of 0.3 µs into
+one of 1.4 µs; running it in a `contextvars.Context` in which the reports are off for good costs 0.08 µs. Each thread
+has one such context, because a context cannot be entered twice.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+_inside: contextvars.ContextVar[bool] = contextvars.ContextVar("tangrad_kernel_running", default=False)
+
+
+def _switch_off() -> None:
+    np.seterr(all="ignore")
+    _inside.set(True)
+
+
+def _quiet_context() -> contextvars.Context:
+    context = contextvars.Context()
+    context.run(_switch_off)
+    return context
+
+
+class _Quiet(threading.local):
+    """Per thread: `run(function, *args)` calls a function in the thread's quiet context."""
+
+    run: Callable[..., Any]
+
+    def __init__(self) -> None:
+        self.run = _quiet_context().run
+
+
+quiet = _Quiet()
+
+
+def run_quietly(function: Callable[..., Any], *args: Any) -> Any:
+    """Call `function(*args)` with floating-point reports off, also where the caller is inside the context."""
+    if _inside.get():
+        return function(*args)
+    return quiet.run(function, *args)
+
+
+def is_reentrant() -> bool:
+    """Whether the caller is inside a kernel: a `RuntimeError` of entering the context again means no more."""
+    return _inside.get()
+
+
+def outside(function: Callable[..., Any], *args: Any) -> Any:
+    """Call a user's function from inside a kernel: with NumPy's default reports, and free to compute with arrays.
+
+    As with callbacks that XLA makes from its own threads, the function does not see the caller's context variables.
+    """
+    previous = quiet.run
+    quiet.run = _quiet_context().run
+    try:
+        return contextvars.Context().run(function, *args)
+    finally:
+        quiet.run = previous

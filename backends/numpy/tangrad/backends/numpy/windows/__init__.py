@@ -1,0 +1,1 @@
+"""Convolutions and reductions over windows in NumPy, for one signature each."""

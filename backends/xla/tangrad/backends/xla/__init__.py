@@ -1,0 +1,1 @@
+"""The XLA backend. This file only hands names on."""

@@ -1,0 +1,236 @@
+"""Arrays of the XLA backend: an aval, a buffer of jaxlib, and where it lies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tangrad.backends.xla import failures, jaxlib_api
+from tangrad.core.array import Array
+from tangrad.core.aval import ShapedArray
+from tangrad.core.dtypes import ExtendedDType, float0
+
+DLPACK_KINDS = {"cpu": 1, "cuda": 2}  # the DLPack standard's numbers of devices
+
+
+class Placement:
+    """Where arrays lie: one object for each device (or set of devices) and commitment, so that it compares by identity.
+
+    An array is *committed* if the user said where it is to be; operations on it run there, and committed arrays of
+    different devices do not meet. An uncommitted one may be moved.
+
+    Attributes:
+      devices: the devices, of class XlaDevice.
+      sharding: jaxlib's sharding object.
+      committed: see above.
+    """
+
+    __slots__ = ("__weakref__", "committed", "devices", "sharding")
+
+    def __init__(self, devices: Sequence[Any], sharding: Any, committed: bool) -> None:
+        self.devices = tuple(devices)
+        self.sharding = sharding
+        self.committed = committed
+
+    def __repr__(self) -> str:
+        return f"<{'committed' if self.committed else 'uncommitted'} on {', '.join(map(str, self.devices))}>"
+
+
+def physical_aval(aval: Any) -> Any:
+    """The aval of the buffer that holds a value: another than its own for typed keys and float0.
+
+    An extended dtype says it by a method `physical_aval(aval)`.
+    """
+    dtype = aval.dtype
+    if isinstance(dtype, ExtendedDType):
+        return dtype.physical_aval(aval)  # type: ignore[attr-defined]
+    if dtype is float0:
+        return aval.update(dtype=np.dtype(bool), weak_type=False)
+    return aval
+
+
+class Shard:
+    """The part of an array on one device.
+
+    Attributes:
+      device: the device.
+      index: which part of the array it is: a slice for each dimension.
+      data: the part, as an array.
+    """
+
+    __slots__ = ("data", "device", "index")
+
+    def __init__(self, device: Any, index: tuple[slice, ...], data: XlaArray) -> None:
+        self.device = device
+        self.index = index
+        self.data = data
+
+    def __repr__(self) -> str:
+        return f"Shard(device={self.device!r}, index={self.index}, data={self.data!r})"
+
+
+class XlaArray(Array):
+    """An array whose contents XLA holds. Computing it may still be going on; reading it waits.
+
+    Attributes:
+      value: jaxlib's array.
+      placement: where it lies.
+    """
+
+    __slots__ = ("placement", "value")
+    backend: Any = None  # set by backend.py, which makes the one backend object
+
+    def __init__(self, aval: ShapedArray, value: Any, placement: Placement) -> None:
+        self.aval = aval
+        self.value = value
+        self.placement = placement
+
+    def to_numpy(self) -> np.ndarray[Any, Any]:
+        """The contents as a NumPy array, which must not be written to. Waits until they are computed."""
+        try:
+            contents = self._contents()
+        except jaxlib_api.XlaRuntimeError as error:
+            self._check_not_deleted(error)
+            failures.raise_original(error)
+            raise
+        return contents if self.aval.dtype is not float0 else np.zeros(self.aval.shape, float0)
+
+    def _contents(self) -> np.ndarray[Any, Any]:
+        """What the buffer holds, which is another array for typed keys and float0."""
+        sharding = self.placement.sharding
+        aval = physical_aval(self.aval)
+        if type(sharding) is jaxlib_api.OnDevice:
+            return jaxlib_api.to_numpy(self.value, aval.dtype)
+        indices = jaxlib_api.shard_indices(sharding, aval.shape)
+        whole = np.empty(aval.shape, aval.dtype)
+        for index, shard in zip(indices, jaxlib_api.shards_of(self.value, aval, sharding), strict=True):
+            whole[index] = jaxlib_api.to_numpy(shard, aval.dtype)
+            if sharding.is_fully_replicated:
+                break
+        whole.flags.writeable = False
+        return whole
+
+    def _check_not_deleted(self, cause: BaseException | None = None) -> None:
+        if self.value.is_deleted():
+            raise RuntimeError(deleted_message(self)) from cause
+
+    # --- where it is, and whether it is there yet -------------------------------------------------------------------
+
+    @property
+    def device(self) -> Any:
+        """The device it lies on. Raises ValueError for an array on several; see `devices()`."""
+        if len(self.placement.devices) != 1:
+            raise ValueError(f"the array lies on {len(self.placement.devices)} devices; use x.devices() or x.sharding")
+        return self.placement.devices[0]
+
+    def devices(self) -> set[Any]:
+        """The set of devices it lies on."""
+        return set(self.placement.devices)
+
+    @property
+    def committed(self) -> bool:
+        """Whether the user said where it is to be."""
+        return self.placement.committed
+
+    @property
+    def is_fully_addressable(self) -> bool:
+        """Whether this process reaches every device it lies on."""
+        return bool(self.placement.sharding.is_fully_addressable)
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        """Whether every device holds the whole array."""
+        return bool(self.placement.sharding.is_fully_replicated)
+
+    @property
+    def sharding(self) -> Any:
+        """How it is spread over its devices."""
+        return self.placement.sharding
+
+    @property
+    def addressable_shards(self) -> list[Shard]:
+        """Its parts on the devices of this process, in the order of the devices."""
+        sharding, devices = self.placement.sharding, self.placement.devices
+        if type(sharding) is jaxlib_api.OnDevice:
+            return [Shard(devices[0], (slice(None),) * self.aval.ndim, self)]
+        aval = physical_aval(self.aval)
+        indices = jaxlib_api.shard_indices(sharding, self.aval.shape)
+        parts = jaxlib_api.shards_of(self.value, aval, sharding)
+        return [
+            Shard(device, index, XlaArray(self._part_aval(index), part, device.committed))
+            for device, index, part in zip(devices, indices, parts, strict=True)
+        ]
+
+    def _part_aval(self, index: tuple[slice, ...]) -> ShapedArray:
+        return self.aval.update(shape=jaxlib_api.shape_of_part(index, self.aval.shape))
+
+    def addressable_data(self, index: int) -> XlaArray:
+        """The part on the `index`-th device of this process."""
+        return self.addressable_shards[index].data
+
+    def block_until_ready(self) -> XlaArray:
+        """Wait until it is computed, and return it. Raises the error of the computation, if it failed."""
+        self._check_not_deleted()
+        try:
+            self.value.block_until_ready()
+        except jaxlib_api.XlaRuntimeError as error:
+            failures.raise_original(error)
+            raise
+        return self
+
+    def is_ready(self) -> bool:
+        """Whether it is computed."""
+        self._check_not_deleted()
+        return bool(self.value.is_ready())
+
+    def copy_to_host_async(self) -> None:
+        """Start copying the contents to the host, so that a later `to_numpy` need not wait."""
+        self._check_not_deleted()
+        jaxlib_api.copy_to_host_async(self.value)
+
+    def delete(self) -> None:
+        """Give the memory back now. Using the array afterwards is an error."""
+        self.value.delete()
+
+    def is_deleted(self) -> bool:
+        """Whether it was deleted, or donated to a computation."""
+        return bool(self.value.is_deleted())
+
+    def on_device_size_in_bytes(self) -> int:
+        """The memory it takes on its devices."""
+        return int(self.value.on_device_size_in_bytes())
+
+    def unsafe_buffer_pointer(self) -> int:
+        """The address of its memory on its one device."""
+        return int(self.value.unsafe_buffer_pointer())
+
+    # --- DLPack -----------------------------------------------------------------------------------------------------
+
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+    ) -> Any:
+        """A capsule by which another library reads the array, in place where it can."""
+        own = self.__dlpack_device__()
+        if dl_device is not None and tuple(map(int, dl_device)) != own:
+            raise BufferError(
+                f"the array lies on DLPack device {own}; exporting it to {tuple(dl_device)} is not supported"
+            )
+        self._check_not_deleted()
+        value = (
+            jaxlib_api.copy_to(self.value, physical_aval(self.aval), self.placement.sharding) if copy else self.value
+        )
+        return jaxlib_api.to_dlpack(value, stream)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        device = self.device
+        return DLPACK_KINDS[device.platform], device.local_hardware_id or 0
+
+
+def deleted_message(array: Any) -> str:
+    """What to say of an array that was deleted or donated."""
+    return (
+        f"the array {array.aval.str_short()} has been deleted, or was donated to a computation that reused its memory "
+        "(donate_argnums); keep a copy (x.copy()) of what is needed afterwards"
+    )

@@ -1,0 +1,180 @@
+"""The XLA backend as the kernel sees it: devices, arrays in and out, eager application, lowering and compilation."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from tangrad.backends.xla import jaxlib_api
+from tangrad.backends.xla.array import DLPACK_KINDS, XlaArray, physical_aval
+from tangrad.backends.xla.clients import Platforms, XlaDevice
+from tangrad.core.aval import ShapedArray
+from tangrad.core.backend import Backend, CompileOptions
+from tangrad.core.caches import register_cache
+from tangrad.core.config import thread
+from tangrad.core.jaxpr import ClosedJaxpr
+
+
+class XlaBackend(Backend):
+    """XLA on jaxlib: CPUs (several virtual ones, if asked for) and NVIDIA GPUs.
+
+    Compiler and dispatcher are imported at the first use, not with the devices: a program that only moves data needs
+    neither.
+    """
+
+    name = "xla"
+    lowering_kind = "lower.xla"
+    array_type = XlaArray
+    api = 1
+
+    def __init__(self) -> None:
+        self._platforms = Platforms(self)
+        self._dispatcher: Any = None
+
+    # --- devices ----------------------------------------------------------------------------------------------------
+
+    @property
+    def platform(self) -> str:  # type: ignore[override]
+        """The platform of the default devices: "cuda" where there is a GPU, else "cpu"."""
+        return self.devices()[0].platform
+
+    def devices(self, platform: str | None = None) -> tuple[XlaDevice, ...]:
+        """The devices of a platform, or of the default one. Raises RuntimeError where the platform did not start."""
+        return self._platforms.devices(platform)
+
+    def local_devices(self) -> tuple[XlaDevice, ...]:
+        """Those of the default platform that belong to this process."""
+        return self._platforms.local_devices()
+
+    def device_count(self) -> int:
+        """How many devices there are, of all platforms."""
+        return sum([len(devices) for devices in self._platforms.all().values()])
+
+    def default_device(self) -> XlaDevice:
+        """Where new arrays are made: the device of the setting, if it is one of this backend's, or the first."""
+        device = thread.default_device
+        if type(device) is XlaDevice:
+            return device
+        return self._platforms.devices()[0]
+
+    # --- arrays -----------------------------------------------------------------------------------------------------
+
+    def put(self, value: Any, aval: ShapedArray, device: Any = None) -> XlaArray:
+        """An array with the contents of a NumPy array, converted to the aval's dtype; committed, if a device is given.
+
+        The contents are copied: the caller may write to `value` afterwards. Raises ValueError for a device of another
+        backend.
+        """
+        physical = physical_aval(aval)
+        contents = np.asarray(value)
+        if contents.dtype != physical.dtype:
+            contents = contents.astype(physical.dtype)
+        if contents.shape != physical.shape:
+            raise ValueError(f"expected contents of shape {physical.shape}, got {contents.shape}")
+        placement = self._placement(device)
+        return XlaArray(aval, jaxlib_api.put(contents, physical, placement.sharding), placement)
+
+    def _placement(self, device: Any) -> Any:
+        if device is None or device is thread.default_device:
+            return self.default_device().uncommitted
+        if type(device) is not XlaDevice:
+            raise ValueError(f"expected a device of the XLA backend, such as {self.devices()[0]!r}, got {device!r}")
+        return device.committed
+
+    def get(self, array: Any) -> np.ndarray[Any, Any]:
+        """The contents of an array, not to be written to."""
+        return array.to_numpy()  # type: ignore[no-any-return]
+
+    def move(self, array: XlaArray, device: XlaDevice) -> XlaArray:
+        """The array on `device`, committed to it; copied only if it lies elsewhere."""
+        return _compiler().move(array, self._placement(device))  # type: ignore[no-any-return]
+
+    def from_dlpack(self, external: Any, device: XlaDevice | None = None, copy: bool | None = None) -> XlaArray:
+        """An array over the memory of another library's array, or a copy of it.
+
+        Raises TypeError for an object without `__dlpack__`, BufferError where the memory cannot be shared and `copy`
+        is False.
+        """
+        if not hasattr(external, "__dlpack__"):
+            raise TypeError(
+                f"from_dlpack takes an object with __dlpack__, got {external!r} of type {type(external).__name__}"
+            )
+        placement = self._placement(device)
+        kind = external.__dlpack_device__()[0]
+        if kind != DLPACK_KINDS[placement.devices[0].platform]:
+            raise BufferError(
+                f"the memory is on DLPack device type {kind}, not on {placement.devices[0]}; copy it there first"
+            )
+        if kind == DLPACK_KINDS["cpu"]:
+            return self._from_host_dlpack(external, placement, copy)
+        return self._from_capsule(external.__dlpack__(), placement, copy)
+
+    def _from_host_dlpack(self, external: Any, placement: Any, copy: bool | None) -> XlaArray:
+        # By way of NumPy: jaxlib's own way in would import jax, where that is installed. It is left for dtypes NumPy
+        # lacks.
+        try:
+            contents = np.from_dlpack(external)
+        except (BufferError, RuntimeError):
+            return self._from_capsule(external.__dlpack__(), placement, copy)
+        aval = ShapedArray(contents.shape, contents.dtype)
+        return XlaArray(aval, jaxlib_api.put(contents, aval, placement.sharding, copy=bool(copy)), placement)
+
+    def _from_capsule(self, capsule: Any, placement: Any, copy: bool | None) -> XlaArray:
+        buffer = jaxlib_api.from_dlpack(capsule, placement.devices[0].raw, copy=copy)
+        dtype, shape = jaxlib_api.dtype_and_shape(buffer)
+        aval = ShapedArray(shape, dtype)
+        return XlaArray(aval, jaxlib_api.with_aval(buffer, aval, placement.sharding), placement)
+
+    def block_until_ready(self, array: Any) -> None:
+        """Wait until the array is computed."""
+        array.block_until_ready()
+
+    def synchronize(self, effects: Any = None) -> None:
+        """Wait for the side effects of programs that this thread has started; only for some ordered ones, if given."""
+        if "tangrad.backends.xla.runtime_tokens" not in sys.modules:  # nothing has run
+            return
+        if effects is None:
+            _compiler().runtime_tokens.synchronize()
+        else:
+            _compiler().runtime_tokens.wait_for_ordered(effects)
+
+    # --- computing --------------------------------------------------------------------------------------------------
+
+    def apply(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Apply a primitive to arrays and literals. It may return before the result is computed."""
+        self._dispatcher = self._dispatcher or _dispatcher_class()(self)
+        # From now on the dispatcher's function is the backend's method: one call less for each operation.
+        self.apply = self._dispatcher.make_apply()  # type: ignore[method-assign]
+        return self.apply(primitive, args, params)
+
+    def lower(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Any:
+        """The program as StableHLO."""
+        return _compiler().Lowered(self, closed_jaxpr, options)
+
+    def compile(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Any:
+        """Compile a program; it runs where its arguments are, or on the device that the options say."""
+        return _compiler().Program(self, closed_jaxpr, options)
+
+    def clear_caches(self) -> None:
+        """Forget compiled primitives."""
+        if self._dispatcher is not None:
+            self._dispatcher.clear()
+
+
+def _compiler() -> Any:
+    from tangrad.backends.xla import executable
+
+    return executable
+
+
+def _dispatcher_class() -> Any:
+    from tangrad.backends.xla import dispatch
+
+    return dispatch.Dispatcher
+
+
+xla = XlaBackend()
+XlaArray.backend = xla
+register_cache(xla.clear_caches)

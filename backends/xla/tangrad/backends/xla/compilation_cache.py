@@ -1,0 +1,206 @@
+"""The persistent compilation cache: compiled programs on disk, shared by processes.
+
+It is off unless the setting `compilation_cache_dir` (TANGRAD_COMPILATION_CACHE_DIR) names a folder. An entry is a
+file named by
+the digest of all that determines the program: the StableHLO text, the compile options, jaxlib's version, the
+platform, and the processor's features. It holds a header, the digest of its contents, and XLA's serialised
+executable. Several processes may use
+one folder: files appear by renaming, and one that is damaged, cut or foreign is ignored and written anew.
+
+An entry is machine code. So the folder must belong to the user and be closed to others for writing, or it is not used.
+Whatever goes wrong with the disk is logged and costs a compilation, nothing more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import os
+import platform
+import stat
+import tempfile
+import time
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from tangrad.backends.xla import jaxlib_api, mlir, settings
+from tangrad.core.config import thread
+
+logger = logging.getLogger(__name__)
+
+MAGIC = b"tangrad-xla-1\n"
+SUFFIX = ".xlaexec"
+_DIGEST_BYTES = hashlib.sha256().digest_size
+
+
+def get_or_compile(module: Any, devices: Sequence[Any], options: Any, name: str) -> Any:
+    """The executable of a module: from the cache if it is there, else compiled, and then written."""
+    client = devices[0].client
+    raw_devices = [device.raw for device in devices]
+    mlir_module = module.module
+    folder = _folder(thread.compilation_cache_dir) if not module.host_callbacks else None
+    if folder is None:
+        program = mlir.copied_to_new_context(mlir_module) if module.host_callbacks else mlir.bytecode(mlir_module)
+        return jaxlib_api.compile_and_load(client, program, raw_devices, options, module.host_callbacks)
+    key = cache_key(mlir_module, devices, options)
+    data = _read(folder / (key + SUFFIX), key)
+    if data is not None:
+        try:
+            return jaxlib_api.deserialize_executable(client, data, raw_devices, options)
+        except (jaxlib_api.XlaRuntimeError, ValueError) as error:
+            logger.warning("compilation cache: entry %s of %s is not usable and is written anew: %s", key, name, error)
+    started = time.perf_counter()
+    executable = jaxlib_api.compile_and_load(client, mlir.bytecode(mlir_module), raw_devices, options)
+    if time.perf_counter() - started >= settings.xla_cache_min_compile_seconds.value:
+        _store(folder, key, executable, name)
+    return executable
+
+
+# --- keys ------------------------------------------------------------------------------------------------------------
+
+
+def cache_key(mlir_module: Any, devices: Sequence[Any], options: Any) -> str:
+    """The digest of everything that the compiled program depends on."""
+    digest = hashlib.sha256(MAGIC)
+    client = devices[0].client
+    parts = (
+        mlir_module.operation.get_asm(enable_debug_info=False).encode(),
+        options.SerializeAsString(),
+        jaxlib_api.VERSION.encode(),
+        client.platform.encode(),
+        client.platform_version.encode(),
+        "\n".join([f"{device.id} {device.device_kind}" for device in devices]).encode(),
+        os.environ.get("XLA_FLAGS", "").encode(),
+        processor_features().encode(),
+    )
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
+    return digest.hexdigest()
+
+
+@lru_cache(1)
+def processor_features() -> str:
+    """What the machine code of CPU programs depends on: the processor and its instruction sets."""
+    described = [platform.machine(), platform.processor()]
+    try:
+        for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
+            if line.startswith(("flags", "Features", "model name")):
+                described.append(line)
+            elif not line:
+                break  # the first processor stands for all
+    except OSError:
+        pass
+    return "\n".join(described)
+
+
+# --- files -----------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(8)
+def _folder(setting: str | None) -> Path | None:
+    """The cache's folder, made if need be; None where there is none or it is not ours alone."""
+    if setting is None:
+        return None
+    folder = Path(setting).expanduser()
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        status = folder.stat()
+    except OSError as error:
+        logger.warning("compilation cache: folder %s is not usable, programs are not cached: %s", folder, error)
+        return None
+    if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)):
+        logger.warning(
+            "compilation cache: folder %s can be written to by other users, programs are not cached: "
+            "it must belong to you and be closed to others (chmod go-w)",
+            folder,
+        )
+        return None
+    return folder
+
+
+def _read(path: Path, key: str) -> bytes | None:
+    """The payload of an entry; None if it is missing, damaged, or another's."""
+    try:
+        contents = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        logger.warning("compilation cache: %s cannot be read: %s", path, error)
+        return None
+    payload = _payload(contents, key)
+    if payload is None:
+        logger.warning("compilation cache: %s is damaged or foreign; it is ignored and written anew", path)
+        return None
+    with contextlib.suppress(OSError):
+        os.utime(path)  # the least recently used entries are the first to go
+    return payload
+
+
+def _payload(contents: bytes, key: str) -> bytes | None:
+    header = MAGIC + bytes.fromhex(key)
+    if not contents.startswith(header):
+        return None
+    digest = contents[len(header) : len(header) + _DIGEST_BYTES]
+    payload = contents[len(header) + _DIGEST_BYTES :]
+    return payload if hashlib.sha256(payload).digest() == digest else None
+
+
+def _store(folder: Path, key: str, executable: Any, name: str) -> None:
+    """Write an entry under a temporary name, and rename it. What cannot be serialised, or a full disk, is logged."""
+    try:
+        payload = jaxlib_api.serialize_executable(executable)
+    except (jaxlib_api.XlaRuntimeError, ValueError) as error:
+        logger.debug("compilation cache: %s cannot be serialised: %s", name, error)
+        return
+    contents = b"".join((MAGIC, bytes.fromhex(key), hashlib.sha256(payload).digest(), payload))
+    limit = thread.compilation_cache_max_size
+    if limit is not None and len(contents) > limit:
+        return
+    temporary = None
+    try:
+        if limit is not None:
+            _make_room(folder, limit - len(contents))
+        handle, temporary = tempfile.mkstemp(dir=folder, prefix=".writing-")
+        with os.fdopen(handle, "wb") as file:
+            file.write(contents)
+        os.replace(temporary, folder / (key + SUFFIX))
+        temporary = None
+    except OSError as error:
+        logger.warning("compilation cache: %s is not written to %s: %s", name, folder, error)
+    finally:
+        if temporary is not None:
+            _remove(Path(temporary))
+
+
+ABANDONED_SECONDS = 3600
+
+
+def _make_room(folder: Path, limit: int) -> None:
+    """Remove the least recently used entries until the rest take at most `limit` bytes, and crashed writers' files."""
+    entries = []
+    for path in folder.iterdir():
+        try:
+            status = path.stat()
+        except OSError:
+            continue  # another process was faster
+        if path.suffix == SUFFIX:
+            entries.append((status.st_mtime, status.st_size, path))
+        elif path.name.startswith(".writing-") and status.st_mtime < time.time() - ABANDONED_SECONDS:
+            _remove(path)
+    total = sum([size for _, size, _ in entries])
+    for _, size, path in sorted(entries):
+        if total <= limit:
+            return
+        _remove(path)
+        total -= size
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        logger.debug("compilation cache: %s cannot be removed: %s", path, error)

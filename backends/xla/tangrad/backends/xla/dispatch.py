@@ -1,0 +1,278 @@
+"""Eager execution: one primitive at a time on concrete arrays.
+
+Each combination of primitive, parameters, argument types and placements is a program, compiled once and kept in a
+dictionary. A hit costs one look-up, XLA's own call (3.8 µs for one argument, 1.3 µs for each further one) and one new
+object; so the commonest forms, one and two arguments and one result on the only device, are written out in a function
+of their own. What was learnt: a literal's buffer is worth keeping (making one takes 4 µs); making an object by
+`object.__new__` and assignments is quicker than by its class; reading the thread's settings takes 0.1 µs.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tangrad.backends.xla import jaxlib_api
+from tangrad.backends.xla.array import XlaArray
+from tangrad.backends.xla.executable import Program, common_placement, default_device, move
+from tangrad.core.array import Literal
+from tangrad.core.backend import CompileOptions
+from tangrad.core.config import thread
+from tangrad.core.errors import UnexpectedTracerError
+from tangrad.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, equation_effects, sub_jaxprs
+from tangrad.core.keys import FixedParams, params_key, typed_key, value_key
+from tangrad.core.staging import JaxprCache
+from tangrad.core.trace import Tracer, checked_operands
+
+ENTRY_LIMIT = 4096
+LITERAL_LIMIT = 1024
+
+
+class _Entry:
+    """A compiled primitive for arguments of certain types and placements.
+
+    Attributes:
+      program: it, for errors and for the slow path.
+      avals: of the results.
+      placement: of the results.
+      multiple: whether the primitive has several results.
+      plain: whether the arguments can go to XLA as they are: none has to be moved, and there are no side effects.
+      run, handlers: of the loaded program.
+    """
+
+    __slots__ = ("avals", "handlers", "multiple", "placement", "plain", "program", "run")
+
+    def __init__(self, program: Program, arguments: Sequence[XlaArray], target: Any, multiple: bool) -> None:
+        self.program = program
+        self.run, self.handlers, self.placement = program.runner.load(target)
+        self.multiple = multiple
+        self.avals = program.out_avals
+        elsewhere = [array for array in arguments if array.placement.sharding is not target.sharding]
+        self.plain = not program.runner.effects and not elsewhere
+
+
+class Dispatcher:
+    """What `XlaBackend.apply` is: the tables of compiled primitives."""
+
+    def __init__(self, backend: Any) -> None:
+        self._backend = backend
+        # The short way: primitive, parameters and types of the arguments (with several devices, placements too) ->
+        # (run, handlers, aval, entry) of a primitive with one result whose arguments can go to XLA as they are.
+        self._fast: dict[Any, tuple[Any, ...]] = {}
+        self._entries: dict[Any, _Entry] = {}
+        # Those of primitives that carry programs, as long as the program lives.
+        self._program_entries = JaxprCache()
+        self._literals: dict[int, tuple[Literal, XlaArray]] = {}
+        self._locks: dict[Any, threading.Lock] = {}
+
+    def clear(self) -> None:
+        """Forget the compiled primitives."""
+        self._fast.clear()
+        self._entries.clear()
+        self._program_entries.clear()
+        self._literals.clear()
+
+    def make_apply(self) -> Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]:
+        """The function that applies a primitive to arrays and literals, made for the number of devices there is."""
+        return self._apply_anywhere if self._backend.device_count() > 1 else self._made_for_one_device()
+
+    def _made_for_one_device(self) -> Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]:
+        """With one device no setting and no placement decides where a primitive runs: keys need not hold them."""
+        fast, operand, apply_any = self._fast, self._operand, self._apply_any
+        recover, new, committed = _recover, object.__new__, self._backend.devices()[0].committed
+
+        def apply(primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+            if len(args) == 2:
+                a, b = args
+                if type(a) is not XlaArray:
+                    a = operand(a)
+                if type(b) is not XlaArray:
+                    b = operand(b)
+                if not params:
+                    key: Any = (primitive, a.aval, b.aval)
+                elif type(params) is FixedParams:
+                    key = (primitive, params.key, a.aval, b.aval)
+                else:
+                    key = (primitive, params_key(params), a.aval, b.aval)
+                found = fast.get(key)
+                if found is None:
+                    return apply_any(primitive, (a, b), params, key)
+                run, handlers, aval, entry = found
+                try:
+                    (value,) = run([a.value, b.value]).consume_with_handlers(handlers)
+                except jaxlib_api.XlaRuntimeError as error:
+                    return recover(entry, error, (a, b))
+                placement = a.placement
+                if placement is not b.placement:
+                    placement = committed
+            elif len(args) == 1:
+                (a,) = args
+                if type(a) is not XlaArray:
+                    a = operand(a)
+                if not params:
+                    key = (primitive, a.aval)
+                elif type(params) is FixedParams:
+                    key = (primitive, params.key, a.aval)
+                else:
+                    key = (primitive, params_key(params), a.aval)
+                found = fast.get(key)
+                if found is None:
+                    return apply_any(primitive, (a,), params, key)
+                run, handlers, aval, entry = found
+                try:
+                    (value,) = run([a.value]).consume_with_handlers(handlers)
+                except jaxlib_api.XlaRuntimeError as error:
+                    return recover(entry, error, (a,))
+                placement = a.placement
+            else:
+                return apply_any(primitive, args, params)
+            result = new(XlaArray)  # 0.08 µs less than calling the class
+            result.aval = aval
+            result.value = value
+            result.placement = placement
+            return result
+
+        return apply
+
+    def _apply_anywhere(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """As above, where there are several devices."""
+        if len(args) > 2 or thread.default_device is not None:
+            return self._apply_any(primitive, args, params)
+        arrays = [arg if type(arg) is XlaArray else self._operand(arg) for arg in args]
+        key = (primitive, params_key(params) if params else None, *[(x.aval, x.placement) for x in arrays])
+        found = self._fast.get(key)
+        if found is None:
+            return self._apply_any(primitive, arrays, params, key)
+        run, handlers, aval, entry = found
+        try:
+            (value,) = run([array.value for array in arrays]).consume_with_handlers(handlers)
+        except jaxlib_api.XlaRuntimeError as error:
+            return _recover(entry, error, arrays)
+        return XlaArray(aval, value, entry.placement)
+
+    def _apply_any(self, primitive: Any, args: Sequence[Any], params: dict[str, Any], fast_key: Any = None) -> Any:
+        """Any number of arguments and results, arguments that must be moved, a default device.
+
+        `fast_key`: under what the short way will look next time.
+        """
+        program = carried_program(params) if params else None
+        if program is not None:
+            fast_key = None
+            params_part = tuple([(name, weak_key(value)) for name, value in params.items()])
+        else:
+            params_part = value_key(params) if params else ()
+        arrays = []
+        key = [primitive, params_part]
+        for arg in args:
+            if type(arg) is not XlaArray:
+                arg = self._operand(arg)
+            arrays.append(arg)
+            key.append(arg.aval)
+            key.append(arg.placement)
+        if thread.default_device is not None:
+            key.append(thread.default_device)
+        entry = self._find(program, tuple(key)) or self._make_entry(program, tuple(key), primitive, arrays, params)
+        if fast_key is not None and entry.plain and not entry.multiple:
+            self._fast[fast_key] = (entry.run, entry.handlers, entry.avals[0], entry)
+        if not entry.plain:
+            outs = self._run_moving(entry, arrays)
+            return tuple(outs) if entry.multiple else outs[0]
+        try:
+            values = entry.run([array.value for array in arrays]).consume_with_handlers(entry.handlers)
+        except jaxlib_api.XlaRuntimeError as error:
+            outs = entry.program.runner.recover(error, arrays)
+            return tuple(outs) if entry.multiple else outs[0]
+        placement = entry.placement
+        if not entry.multiple:
+            return XlaArray(entry.avals[0], values[0], placement)
+        return tuple([XlaArray(aval, value, placement) for aval, value in zip(entry.avals, values)])
+
+    def _run_moving(self, entry: _Entry, arrays: Sequence[XlaArray]) -> list[XlaArray]:
+        placement = entry.placement
+        return entry.program.execute([move(array, placement) for array in arrays])  # type: ignore[no-any-return]
+
+    # --- the first time ---------------------------------------------------------------------------------------------
+
+    def _find(self, program: Any, key: Any) -> _Entry | None:
+        return self._entries.get(key) if program is None else self._program_entries.find(program, key)
+
+    def _make_entry(
+        self, program: Any, key: Any, primitive: Any, arrays: list[XlaArray], params: dict[str, Any]
+    ) -> _Entry:
+        """Compile a primitive, once however many threads ask for it."""
+        lock = self._locks.setdefault(key, threading.Lock())
+        try:
+            with lock:
+                entry = self._find(program, key)
+                if entry is None and program is None:
+                    entry = self._compile(primitive, arrays, params)
+                    self._remember(key, entry)
+                elif entry is None:
+                    entry = self._compile(primitive, arrays, params)
+                    entry.program.runner.forget_program()  # which would keep the key of this very entry alive
+                    self._program_entries.get(program, key, lambda: entry)
+                return entry
+        finally:
+            self._locks.pop(key, None)
+
+    def _remember(self, key: Any, entry: _Entry) -> None:
+        if len(self._entries) >= ENTRY_LIMIT:
+            self._entries.clear()
+            self._fast.clear()
+        self._entries[key] = entry
+
+    def _compile(self, primitive: Any, arrays: list[XlaArray], params: dict[str, Any]) -> _Entry:
+        target = common_placement(arrays, primitive.name) or default_device(self._backend).uncommitted
+        closed = one_equation(primitive, [array.aval for array in arrays], params)
+        program = Program(self._backend, closed, CompileOptions(primitive.name), placement=target)
+        return _Entry(program, arrays, target, primitive.multiple_results)
+
+    # --- arguments --------------------------------------------------------------------------------------------------
+
+    def _operand(self, value: Any) -> XlaArray:
+        """What is no array of this backend, as one. The buffers of literals are kept."""
+        found = self._literals.get(id(value))
+        if found is not None and found[0] is value and thread.default_device is None:
+            return found[1]
+        if type(value) is not Literal:
+            if isinstance(value, Tracer):
+                raise UnexpectedTracerError(value)
+            (value,) = checked_operands(self._backend, (value,))
+            if type(value) is not Literal:
+                return value  # type: ignore[no-any-return]
+        array: XlaArray = self._backend.put(value.ndarray, value.aval)
+        if thread.default_device is None:
+            if len(self._literals) >= LITERAL_LIMIT:
+                self._literals.clear()
+            # The table goes by identity, so it holds the literal too.
+            self._literals[id(value)] = (value, array)
+        return array
+
+
+def _recover(entry: _Entry, error: Exception, arrays: Sequence[XlaArray]) -> Any:
+    return entry.program.runner.recover(error, arrays)[0]
+
+
+def carried_program(params: dict[str, Any]) -> Any:
+    """The first jaxpr among parameters, or None."""
+    for jaxpr in sub_jaxprs(params):
+        return jaxpr
+    return None
+
+
+def weak_key(value: Any) -> Any:
+    """A parameter as part of a key that must not keep programs alive."""
+    if isinstance(value, tuple):
+        return tuple([weak_key(item) for item in value])
+    return weakref.ref(value) if isinstance(value, (Jaxpr, ClosedJaxpr)) else typed_key(value)
+
+
+def one_equation(primitive: Any, avals: list[Any], params: dict[str, Any]) -> ClosedJaxpr:
+    """The program that applies one primitive."""
+    out = primitive.infer(tuple(avals), params)
+    invars = [Var(aval) for aval in avals]
+    outvars = [Var(aval) for aval in (out if primitive.multiple_results else (out,))]
+    effects = equation_effects(primitive, tuple(avals), params)
+    return ClosedJaxpr(Jaxpr([], invars, outvars, [JaxprEqn(primitive, invars, outvars, params, effects)]))

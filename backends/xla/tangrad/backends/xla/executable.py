@@ -1,0 +1,349 @@
+"""Compiled programs: what `Backend.lower` and `Backend.compile` return."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from tangrad.backends.xla import compilation_cache, cuda, failures, jaxlib_api, runtime_tokens
+from tangrad.backends.xla.array import Placement, XlaArray, deleted_message, physical_aval
+from tangrad.backends.xla.calls import make_execute, make_execute_one
+from tangrad.backends.xla.lowering import Module, donation_aliases, lower_to_module
+from tangrad.backends.xla.mlir import bytecode
+from tangrad.backends.xla.turns import in_turns
+from tangrad.core.array import Array, Literal
+from tangrad.core.backend import CompileOptions, Executable
+from tangrad.core.config import thread
+from tangrad.core.errors import UnexpectedTracerError
+from tangrad.core.jaxpr import ClosedJaxpr
+from tangrad.core.trace import Tracer
+
+logger = logging.getLogger(__name__)
+
+
+class Lowered:
+    """A program as StableHLO.
+
+    Attributes:
+      module: the module, with what belongs to it.
+    """
+
+    __slots__ = ("_backend", "_closed", "_options", "module")
+
+    def __init__(self, backend: Any, closed: ClosedJaxpr, options: CompileOptions) -> None:
+        self._backend = backend
+        self._closed = closed
+        self._options = options
+        self.module = _lower(backend, closed, options, target_platform(backend, options))
+
+    def as_text(self, dialect: str = "stablehlo", *, debug_info: bool = False) -> str:
+        """The program as "stablehlo" text (with `debug_info`, the location of each operation too) or as "hlo" text."""
+        if dialect == "hlo":
+            return jaxlib_api.computation_text(self.compiler_ir("hlo"))
+        return str(self.compiler_ir(dialect).operation.get_asm(enable_debug_info=debug_info))
+
+    def compiler_ir(self, dialect: str | None = None) -> Any:
+        """The MLIR module of "stablehlo" (the default), or XLA's computation of "hlo"."""
+        if dialect in (None, "stablehlo"):
+            return self.module.module
+        if dialect != "hlo":
+            raise ValueError(f"programs for XLA are there as 'stablehlo' and 'hlo', not as {dialect!r}")
+        return jaxlib_api.to_computation(bytecode(self.module.module))
+
+    def cost_analysis(self) -> dict[str, float]:
+        """XLA's estimates before optimisation: `flops`, `bytes accessed` and the like."""
+        device: Any = self._options.device or default_device(self._backend)
+        return jaxlib_api.computation_cost(device.client, jaxlib_api.to_computation(bytecode(self.module.module)))
+
+    def compile(self) -> Program:
+        """Compile for the devices that the options say."""
+        return Program(self._backend, self._closed, self._options, self.module)
+
+
+def target_platform(backend: Any, options: CompileOptions) -> str:
+    """The platform that a program is for: that of its device, or the default one."""
+    device = options.device or default_device(backend)
+    return str(device.platform)
+
+
+def default_device(backend: Any) -> Any:
+    """Where uncommitted programs run: the device of the setting, if it is one of this backend's, or the first."""
+    device = thread.default_device
+    if device is not None and getattr(device, "backend", None) is backend:
+        return device
+    return backend.devices()[0]
+
+
+def _lower(backend: Any, closed: ClosedJaxpr, options: CompileOptions, platform: str) -> Module:
+    donated = options.donated or (False,) * len(closed.in_avals)
+    return lower_to_module(closed, options.name, platform, donated, **options.extra.get("lowering", {}))
+
+
+class Runner:
+    """What runs one program: its loaded executables, and the slow path of running it.
+
+    Apart from `Program`, so that the function made by `make_execute` holds this and nothing holds itself.
+
+    Attributes:
+      loaded: the placement that all arguments share -> (jaxlib's method that starts the program, a handler for each
+      output,
+        the placement of the outputs).
+      effects: those that take place at run time.
+      calls_host: whether it calls Python functions while it runs on the host's processors.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_closed",
+        "_keep_alive",
+        "_lock",
+        "_options",
+        "backend",
+        "calls_host",
+        "effects",
+        "executables",
+        "in_avals",
+        "loaded",
+        "out_avals",
+    )
+
+    def __init__(self, backend: Any, closed: ClosedJaxpr, options: CompileOptions) -> None:
+        self.backend = backend
+        self._closed: ClosedJaxpr | None = closed
+        self._options = options
+        self.in_avals = list(closed.in_avals)
+        self.out_avals = list(closed.out_avals)
+        self.effects = runtime_tokens.run_time_effects(closed.effects)
+        self.calls_host = False
+        self.loaded: dict[Any, Any] = {}
+        self.executables: dict[Any, Any] = {}
+        self._keep_alive: list[Any] = []
+        self._lock = threading.Lock()
+
+    # --- the slow path ----------------------------------------------------------------------------------------------
+
+    def recover(self, error: Exception, arrays: Sequence[Any]) -> list[Any]:
+        """Run what the fast path could not, because arguments lie elsewhere or are no arrays of this backend.
+
+        Raises a clear error where they cannot be used together, and `error` itself where nothing is wrong with them.
+        """
+        self._check_count(arrays)
+        for array in arrays:
+            if type(array) is XlaArray and array.value.is_deleted():
+                raise RuntimeError(deleted_message(array)) from error
+        if isinstance(error, jaxlib_api.XlaRuntimeError) and not self._misplaced(arrays):
+            failures.raise_original(error)
+            raise error
+        loaded, values = self.gather(arrays)
+        run, handlers, placement = loaded
+        outs = run(values).consume_with_handlers(handlers)
+        return [XlaArray(aval, value, placement) for aval, value in zip(self.out_avals, outs, strict=True)]
+
+    def _misplaced(self, arrays: Sequence[Any]) -> bool:
+        return len({array.placement if type(array) is XlaArray else None for array in arrays}) > 1
+
+    def execute_with_effects(self, arrays: Sequence[Any]) -> list[Any]:
+        """Run a program with side effects, after earlier ones with the same ordered effects."""
+        loaded, values = self.gather(arrays)
+        return runtime_tokens.execute_in_order(self.effects, self.out_avals, loaded, values)
+
+    def gather(self, arrays: Sequence[Any]) -> tuple[Any, list[Any]]:
+        """Bring the arguments to one device. Raises ValueError where they must not move, TypeError if too many."""
+        self._check_count(arrays)
+        own = [self._own(array, aval) for array, aval in zip(arrays, self.in_avals, strict=True)]
+        pinned: Any = self._options.device
+        if pinned is not None:
+            placement = pinned.committed
+        else:
+            placement = common_placement(own, self._options.name) or default_device(self.backend).uncommitted
+        loaded = self.loaded.get(placement) or self.load(placement)
+        sharding = placement.sharding
+        values = []
+        for array in own:
+            moved = array if array.placement.sharding is sharding else move(array, placement)
+            values.append(moved.value)
+        return loaded, values
+
+    def _check_count(self, arrays: Sequence[Any]) -> None:
+        if len(arrays) != len(self.in_avals):
+            expected = len(self.in_avals)
+            raise TypeError(f"program {self._options.name!r} takes {expected} arguments, got {len(arrays)}")
+
+    def _own(self, array: Any, aval: Any) -> XlaArray:
+        if type(array) is XlaArray:
+            return array
+        if isinstance(array, Tracer):
+            raise UnexpectedTracerError(array)
+        if isinstance(array, (Array, Literal)):
+            array = array.to_numpy()
+        return self.backend.put(array, aval)  # type: ignore[no-any-return]
+
+    # --- loading ----------------------------------------------------------------------------------------------------
+
+    def load(self, placement: Placement, module: Module | None = None) -> Any:
+        """Load the program for arguments of a placement, compiling it for a device that is new."""
+        with self._lock:
+            loaded = self.loaded.get(placement)
+            if loaded is None:
+                device = self._only_device(placement)
+                executable = self.executables.get(device)
+                if executable is None:
+                    executable = self.executables[device] = self._compile(device, module)
+                pinned = self._options.device is not None
+                outputs = device.committed if pinned else placement
+                loaded = self.loaded[placement] = (executable.execute_sharded, self._handlers(outputs), outputs)
+                if pinned:
+                    self.loaded[device.uncommitted] = loaded
+            return loaded
+
+    def forget_program(self) -> None:
+        """Let the jaxpr go: the program stays where it is loaded, and cannot be compiled for another device."""
+        self._closed = None
+
+    def _only_device(self, placement: Placement) -> Any:
+        if len(placement.devices) != 1:
+            raise NotImplementedError(
+                f"{self._options.name}: an argument lies over several devices, {list(map(str, placement.devices))}; "
+                "move it to one first: tangrad.device_put(x, device)"
+            )
+        return placement.devices[0]
+
+    def _handlers(self, placement: Placement) -> list[Any]:
+        return [
+            jaxlib_api.result_handler(physical_aval(aval), placement.sharding, placement.committed)
+            for aval in self.out_avals
+        ]
+
+    def _compile(self, device: Any, module: Module | None) -> Any:
+        if module is None or module.platform != device.platform:
+            if self._closed is None:
+                raise RuntimeError(f"{self._options.name} was compiled for one device, and cannot run on {device}")
+            module = _lower(self.backend, self._closed, self._options, device.platform)
+        options = jaxlib_api.make_compile_options(
+            [[device.raw]],
+            len(self.in_avals),
+            len(self.out_avals),
+            overrides=self._options.extra.get("compiler_options"),
+            cuda_data_folder=cuda.cuda_data_folder() if device.platform == "cuda" else None,
+        )
+        self._keep_alive.extend(module.keep_alive)
+        self.calls_host = device.platform == "cpu" and bool(module.host_callbacks)
+        return compile_module(module, [device], options, self._options.name)
+
+
+class Program(Executable):
+    """A compiled program. It runs where its arguments are; for each device it is compiled when first used there.
+
+    Attributes:
+      execute: runs it on a list of arrays, and returns the list of outputs, maybe before they are computed.
+      execute_one: the same from one array to one, for programs of that kind; else None.
+      in_avals, out_avals: its type.
+    """
+
+    __slots__ = ("execute", "execute_one", "in_avals", "out_avals", "runner")
+
+    def __init__(
+        self,
+        backend: Any,
+        closed: ClosedJaxpr,
+        options: CompileOptions,
+        module: Module | None = None,
+        placement: Placement | None = None,
+    ) -> None:
+        runner = self.runner = Runner(backend, closed, options)
+        self.in_avals, self.out_avals = runner.in_avals, runner.out_avals
+        if any(options.donated):
+            _warn_of_useless_donations(closed, options.donated)
+        if placement is None:
+            device: Any = options.device or default_device(backend)
+            placement = device.uncommitted if options.device is None else device.committed
+        runner.load(placement, module)
+        self.execute: Any = make_execute(runner, backend.device_count() > 1)
+        self.execute_one: Any = make_execute_one(runner)
+        if runner.calls_host:
+            self.execute, self.execute_one = in_turns(self.execute), None
+
+    @property
+    def raw(self) -> Any:
+        """jaxlib's executable, on the device it was first compiled for."""
+        return next(iter(self.runner.executables.values()))
+
+    def as_text(self) -> str:
+        """The optimised HLO."""
+        return jaxlib_api.executable_text(self.raw)
+
+    def cost_analysis(self) -> dict[str, float]:
+        """XLA's estimates: `flops`, `bytes accessed` and the like."""
+        return jaxlib_api.cost_analysis(self.raw)
+
+    def memory_analysis(self) -> Any:
+        """Sizes in bytes of arguments, outputs, temporaries and code."""
+        return jaxlib_api.memory_analysis(self.raw)
+
+
+def compile_module(module: Module, devices: Sequence[Any], options: Any, name: str) -> Any:
+    """jaxlib's executable of a module on devices; from the persistent cache, if it is there."""
+    started = time.perf_counter()
+    executable = compilation_cache.get_or_compile(module, devices, options, name)
+    logger.debug("XLA made %s for %s in %.3f s", name, devices[0], time.perf_counter() - started)
+    return executable
+
+
+# --- placements ------------------------------------------------------------------------------------------------------
+
+
+def common_placement(arrays: Sequence[XlaArray], name: str) -> Placement | None:
+    """The placement that arguments are committed to; None if they are free to move.
+
+    Raises ValueError for arrays committed to different devices.
+    """
+    committed: Placement | None = None
+    for array in arrays:
+        if array.placement.committed:
+            if committed is None:
+                committed = array.placement
+            elif committed is not array.placement:
+                raise ValueError(_incompatible_message(arrays, name))
+    return committed
+
+
+def _incompatible_message(arrays: Sequence[XlaArray], name: str) -> str:
+    where = [
+        f"argument {position} ({array.aval.str_short()}) on {', '.join(map(str, array.placement.devices))}"
+        for position, array in enumerate(arrays)
+        if array.placement.committed
+    ]
+    return (
+        f"incompatible devices for {name}: its arguments are committed to different devices: {'; '.join(where)}. "
+        "Move them to one device first: tangrad.device_put(x, device)"
+    )
+
+
+def move(array: XlaArray, placement: Placement) -> XlaArray:
+    """A copy of an array at another placement of one device; the array itself if only the commitment differs."""
+    source = array.placement
+    if source.sharding is placement.sharding:
+        return XlaArray(array.aval, array.value, placement)
+    array._check_not_deleted()
+    aval = physical_aval(array.aval)
+    same_client = source.devices[0].client is placement.devices[0].client
+    if len(source.devices) == 1 and same_client:
+        return XlaArray(array.aval, jaxlib_api.copy_to(array.value, aval, placement.sharding), placement)
+    return XlaArray(array.aval, jaxlib_api.put(array._contents(), aval, placement.sharding), placement)
+
+
+def _warn_of_useless_donations(closed: ClosedJaxpr, donated: Sequence[bool]) -> None:
+    used = donation_aliases(closed.jaxpr, donated)
+    useless = [
+        aval.str_short() for position, aval in enumerate(closed.in_avals) if donated[position] and position not in used
+    ]
+    if useless:
+        warnings.warn(
+            f"some donated arguments are of no use, since no result has their type: {', '.join(useless)}",
+            UserWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,86 @@
+"""Python functions that programs call: how such a call is put into a program, and what runs when XLA makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tangrad.backends.xla import failures, jaxlib_api
+from tangrad.backends.xla.array import XlaArray, physical_aval
+from tangrad.backends.xla.helpers import custom_call
+from tangrad.core.aval import AbstractToken, ShapedArray
+from tangrad.core.config import default_device
+
+HostFunction = Callable[..., Sequence[Any]]
+TOKEN = AbstractToken()
+
+
+def emit_host_call(
+    ctx: Any,
+    function: HostFunction,
+    operands: Sequence[Any],
+    in_avals: Sequence[Any],
+    out_avals: Sequence[Any],
+    *,
+    effect: Any = None,
+    has_side_effect: bool = False,
+) -> list[Any]:
+    """Call a Python function from the program; the values of its results.
+
+    Args:
+      function: takes NumPy arrays, good during the call only, and returns NumPy arrays of exactly the types
+        `out_avals`.
+      effect: an ordered effect that the call has: it waits for the effect's token, and leaves a new one.
+      has_side_effect: whether it must happen though nobody uses its results.
+    """
+    number = ctx.module.add_host_callback(_guarded(function, ctx.module.platform, effect is not None))
+    if effect is not None:
+        operands, in_avals, out_avals = [ctx.tokens[effect], *operands], [TOKEN, *in_avals], [TOKEN, *out_avals]
+    results = custom_call(
+        ctx,
+        jaxlib_api.host_call_target(ctx.module.platform),
+        out_avals,
+        operands,
+        backend_config={"index": np.uint64(number)},
+        has_side_effect=has_side_effect or effect is not None,
+        operand_layouts=[_row_major(aval) for aval in in_avals],
+        result_layouts=[_row_major(aval) for aval in out_avals],
+    )
+    if effect is not None:
+        ctx.tokens[effect] = results.pop(0)
+    return results
+
+
+def _row_major(aval: Any) -> Sequence[int]:
+    return () if isinstance(aval, AbstractToken) else range(len(physical_aval(aval).shape))[::-1]
+
+
+def _guarded(function: HostFunction, platform: str, has_token: bool) -> Callable[..., Any]:
+    """The function as XLA calls it: with the token passed through, and what it raises kept."""
+
+    def call(*arrays: Any) -> Any:
+        token, contents = (arrays[:1], arrays[1:]) if has_token else ((), arrays)
+        try:
+            if platform == "cpu":
+                return (*token, *function(*contents))
+            # What the user's function makes belongs on the host: the device is waiting for it.
+            with default_device(host_device()):
+                return (*token, *function(*contents))
+        except BaseException as error:
+            raise failures.keep(error) from None
+
+    return call
+
+
+def host_device() -> Any:
+    """The first of the backend's devices that are the host's processors."""
+    return XlaArray.backend.devices("cpu")[0]
+
+
+def host_array(contents: Any, aval: ShapedArray) -> XlaArray:
+    """An array on the host with a copy of what XLA shows to a callback."""
+    backend = XlaArray.backend
+    device = None if backend.platform == "cpu" else host_device()
+    return backend.put(contents, aval.strip_weak_type(), device)  # type: ignore[no-any-return]

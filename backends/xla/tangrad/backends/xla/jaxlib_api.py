@@ -1,0 +1,459 @@
+"""All contact with jaxlib's runtime: clients, devices, buffers, executables. No other module imports it (see also
+mlir.py).
+
+jaxlib is used without jax, and beside it: both may live in one process, imported in either order. Hence three habits.
+Nothing process-wide is set: every transfer states `enable_x64=True`, so that jax's flag (or its absence) does not
+matter. The class of buffers, `ArrayImpl`, is shared with jax: it is wrapped, never patched, and its attribute `aval` is
+always the one given here, since jaxlib would make a missing one by importing jax. And CUDA is loaded under a name of
+its own.
+
+Supported: jaxlib 0.10 and 0.11. What differs between releases is settled in this file.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tangrad.core import dtypes
+
+OLDEST_SUPPORTED = (0, 10)
+
+
+def _import_quietly() -> tuple[Any, Any, str]:
+    """jaxlib's extension modules, with its start-up log lines off unless the user's environment asks for them."""
+    variable = "TF_CPP_MIN_LOG_LEVEL"
+    # The variable is read once, when the library is loaded. It is taken back, so that child processes do not inherit
+    # it.
+    ours = variable not in os.environ
+    if ours:
+        os.environ[variable] = "1"
+    try:
+        from jaxlib import _jax as runtime  # type: ignore[attr-defined]
+        from jaxlib import cpu_feature_guard  # type: ignore[attr-defined]
+        from jaxlib.version import __version__ as version
+    finally:
+        if ours:
+            del os.environ[variable]
+    cpu_feature_guard.check_cpu_features()
+    try:
+        from jaxlib import _hlo as hlo  # type: ignore[attr-defined]
+    except ImportError:  # up to 0.10.1 these classes were in the runtime's module
+        hlo = runtime
+    return runtime, hlo, version
+
+
+_jax, _hlo, VERSION = _import_quietly()
+
+if tuple([int(part) for part in VERSION.split(".")[:2]]) < OLDEST_SUPPORTED:
+    raise ImportError(f"the XLA backend needs jaxlib 0.10 or later, found {VERSION}: pip install -U jaxlib")
+
+
+def _collect_garbage(phase: str, _: Any) -> None:
+    if phase == "start":
+        _jax.collect_garbage()
+
+
+# XLA's own threads may drop the last reference to a Python object (a NumPy array that a buffer reads from). They
+# cannot free it; they queue it, and it waits for this call.
+gc.callbacks.append(_collect_garbage)
+atexit.register(_jax.collect_garbage)
+
+XlaRuntimeError = _jax.JaxRuntimeError
+Client = _jax.Client
+RawDevice = _jax.Device
+RawArray = _jax.ArrayImpl
+LoadedExecutable = _jax.LoadedExecutable
+HloSharding = _hlo.HloSharding
+CompileOptions = _jax.CompileOptions
+DeviceList = _jax.DeviceList
+
+_COPY_DURING_CALL = _jax.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
+_ALIAS = _jax.HostBufferSemantics.ZERO_COPY
+
+
+# --- clients ---------------------------------------------------------------------------------------------------------
+
+
+def make_cpu_client(
+    num_devices: int | None,
+    *,
+    asynchronous: bool = True,
+    distributed_client: Any = None,
+    process_index: int = 0,
+    process_count: int = 1,
+) -> Any:
+    """A client for the host's processors, shown as `num_devices` devices.
+
+    None takes the number from the environment's XLA_FLAGS (`--xla_force_host_platform_device_count`), else 1. With a
+    client of the coordination service, collectives run between processes by Gloo.
+    """
+    collectives = None
+    if distributed_client is not None:
+        collectives = _jax.make_gloo_tcp_collectives(distributed_client=distributed_client)
+    return _jax.get_tfrt_cpu_client(
+        asynchronous=asynchronous,
+        distributed_client=distributed_client,
+        node_id=process_index,
+        num_nodes=process_count,
+        collectives=collectives,
+        num_devices=num_devices,
+    )
+
+
+def load_plugin(name: str, library_path: str) -> Any:
+    """Load a PJRT plugin from a shared library and return its C API as a capsule."""
+    capsule = _jax.load_pjrt_plugin(name, library_path, None)
+    _jax.initialize_pjrt_plugin(name)
+    return capsule
+
+
+def make_plugin_client(name: str, options: dict[str, Any], distributed_client: Any = None) -> Any:
+    """A client of a loaded PJRT plugin. Raises XlaRuntimeError where it finds no device."""
+    return _jax.get_c_api_client(name, options, distributed_client)
+
+
+# --- shardings -------------------------------------------------------------------------------------------------------
+
+# The device set that a buffer lies on. jaxlib asks for a method and an attribute that each class below adds; one
+# object is made for a device (or mesh) and shared by all its arrays. jax adds properties to the base classes: the
+# slots here come before them.
+
+
+class OnDevice(_jax.SingleDeviceSharding):  # type: ignore[misc,name-defined]
+    """A whole array on one device."""
+
+    __slots__ = ("devices", "memory_kind")
+
+    def __init__(self, device: Any, memory_kind: str | None = None) -> None:
+        super().__init__(device, memory_kind=memory_kind)
+        self.memory_kind = memory_kind
+        self.devices = (device,)
+
+    def _to_xla_hlo_sharding(self, num_dimensions: int) -> Any:
+        return _REPLICATED
+
+    is_fully_addressable = True
+    is_fully_replicated = True
+
+
+class OverDevices(_jax.Sharding):  # type: ignore[misc,name-defined]
+    """An array spread over, or repeated on, several devices, as an HLO sharding says."""
+
+    __slots__ = ("_internal_device_list", "devices", "hlo", "memory_kind")
+
+    def __init__(self, devices: Sequence[Any], hlo: Any, memory_kind: str | None = None) -> None:
+        super().__init__()
+        self.devices = tuple(devices)
+        self.hlo = hlo
+        self.memory_kind = memory_kind
+        self._internal_device_list = _jax.DeviceList(self.devices)
+
+    def _to_xla_hlo_sharding(self, num_dimensions: int) -> Any:
+        return self.hlo
+
+    @property
+    def is_fully_addressable(self) -> bool:
+        return bool(self._internal_device_list.is_fully_addressable)
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        return bool(self.hlo.is_replicated())
+
+
+_REPLICATED = HloSharding.replicate()
+
+
+def replicated_sharding() -> Any:
+    """The HLO sharding of an array that every device holds whole."""
+    return _REPLICATED
+
+
+def tiled_sharding(tiles: Sequence[int]) -> Any:
+    """The HLO sharding that cuts dimension i into tiles[i] parts, in the order of the devices."""
+    return HloSharding.iota_tile(list(tiles))
+
+
+def shard_indices(sharding: OverDevices, shape: Sequence[int]) -> list[tuple[slice, ...]]:
+    """For each device of a sharding, in order, which part of an array of that shape it holds."""
+    if sharding.hlo.is_replicated():
+        return [(slice(None),) * len(shape)] * len(sharding.devices)
+    tiles = sharding.hlo.tile_assignment_dimensions()
+    order = np.asarray(sharding.hlo.tile_assignment_devices()).reshape(tiles)
+    # Dimensions of the tiling beyond those of the array say on how many devices each part is repeated.
+    indices: list[tuple[slice, ...]] = [()] * len(sharding.devices)
+    for position, device in np.ndenumerate(order):
+        parts = []
+        for size, count, index in zip(shape, tiles, position, strict=False):
+            step = -(-size // count)
+            parts.append(slice(index * step, min((index + 1) * step, size)))
+        indices[int(device)] = tuple(parts)
+    return indices
+
+
+# --- buffers ---------------------------------------------------------------------------------------------------------
+
+
+def put(contents: Any, aval: Any, sharding: OnDevice, *, copy: bool = True) -> Any:
+    """A buffer on one device with the contents of a NumPy array, whose dtype must be the aval's.
+
+    With `copy` the array may be written to as soon as the call returns; without, the buffer may go on reading from it.
+    """
+    return _jax.batched_device_put(
+        aval, sharding, (contents,), sharding.devices, True, False, _COPY_DURING_CALL if copy else _ALIAS, True
+    )
+
+
+def put_shards(contents: Sequence[Any], aval: Any, sharding: OverDevices) -> Any:
+    """One array from a NumPy array (or a buffer) for each device of the sharding, in the order of its devices."""
+    return _jax.batched_device_put(
+        aval, sharding, list(contents), sharding.devices, True, False, _COPY_DURING_CALL, True
+    )
+
+
+def copy_to(buffer: Any, aval: Any, sharding: OnDevice) -> Any:
+    """A copy of a single-device buffer on another device."""
+    return _jax.batched_device_put(aval, sharding, (buffer,), sharding.devices, True, False, _ALIAS, True)
+
+
+def assemble(shards: Sequence[Any], aval: Any, sharding: OverDevices) -> Any:
+    """One array from single-device buffers, without copying."""
+    return _jax.ArrayImpl(aval, sharding, list(shards), True, _skip_checks=True)
+
+
+def shards_of(buffer: Any, aval: Any, sharding: OverDevices) -> list[Any]:
+    """The single-device buffers of an array, in the order of the sharding's devices."""
+    indices = shard_indices(sharding, aval.shape)
+    return [
+        with_aval(shard, aval.update(shape=shape_of_part(index, aval.shape)), OnDevice(device))
+        for shard, device, index in zip(buffer._arrays, sharding.devices, indices, strict=True)
+    ]
+
+
+def shape_of_part(index: tuple[slice, ...], shape: Sequence[int]) -> tuple[int, ...]:
+    """The shape of the part of an array that slices choose."""
+    return tuple([len(range(*part.indices(size))) for part, size in zip(index, shape, strict=True)])
+
+
+def to_numpy(buffer: Any, dtype: Any) -> np.ndarray[Any, Any]:
+    """The contents of a single-device buffer of a dtype, read-only; a view of its memory where that is the host's.
+
+    The host's buffers have Python's buffer protocol. jaxlib's own conversion is slower, and imports jax where it is
+    installed (to make an aval that nobody reads): it is left for other devices, and for dtypes narrower than a byte.
+    """
+    try:
+        return np.asarray(memoryview(buffer))
+    except BufferError:  # another device, a dtype that the protocol lacks, or no contents any more
+        if buffer.is_deleted() or buffer.platform() != "cpu" or dtypes.bit_width(dtype) < 8:
+            return _converted(buffer)
+        buffer.block_until_ready()
+        return np.asarray(_HostMemory(buffer, dtype)).view(dtype)
+
+
+def _converted(buffer: Any) -> np.ndarray[Any, Any]:
+    array, copied = buffer._single_device_array_to_np_array_did_copy()
+    if copied:
+        array.flags.writeable = False
+    return array  # type: ignore[no-any-return]
+
+
+class _HostMemory:
+    """A buffer of the host as NumPy sees memory: unsigned integers of the element's width; keeps the buffer alive."""
+
+    __slots__ = ("__array_interface__", "buffer")
+
+    def __init__(self, buffer: Any, dtype: Any) -> None:
+        self.buffer = buffer
+        self.__array_interface__ = {
+            "shape": buffer.aval.shape,
+            "typestr": f"<u{dtype.itemsize}",
+            "data": (buffer.unsafe_buffer_pointer(), True),
+            "version": 3,
+        }
+
+
+def copy_to_host_async(buffer: Any) -> None:
+    """Start a copy of a buffer to the host."""
+    for shard in buffer._arrays:
+        shard._copy_single_device_array_to_host_async()
+
+
+def to_dlpack(buffer: Any, stream: int | None = None) -> Any:
+    """A DLPack capsule that shares the buffer's memory."""
+    return _jax.buffer_to_dlpack_managed_tensor(buffer, stream)
+
+
+def from_dlpack(capsule: Any, device: Any, *, copy: bool | None = None) -> Any:
+    """A buffer over the memory of a DLPack capsule; copied where `copy` or the device asks for it. It has no aval yet.
+
+    jaxlib imports jax to make one, where jax is installed: where there is another way, take that.
+    """
+    return _jax.dlpack_managed_tensor_to_buffer(capsule, device, None, copy)
+
+
+def dtype_and_shape(buffer: Any) -> tuple[Any, tuple[int, ...]]:
+    """Those of a buffer that came by DLPack."""
+    contents = _converted(buffer)
+    return contents.dtype, contents.shape
+
+
+def with_aval(buffer: Any, aval: Any, sharding: Any) -> Any:
+    """The same buffer under an aval and a sharding."""
+    return buffer._rewrap_with_aval_and_sharding(aval, sharding)
+
+
+def result_handler(aval: Any, sharding: Any, committed: bool) -> Any:
+    """What `ExecuteResults.consume_with_handlers` makes one output's buffers into an array with."""
+    return _jax.array_result_handler(aval, sharding, committed, _skip_checks=True)
+
+
+# --- programs --------------------------------------------------------------------------------------------------------
+
+# jax's defaults, so that both make the same optimised programs.
+_MEMORY_FITTING_LEVEL = 29
+_NO_PROFILE = -1
+
+
+def make_compile_options(
+    devices: Sequence[Sequence[Any]],
+    num_inputs: int,
+    num_outputs: int,
+    *,
+    propagate_to_inputs: Sequence[bool] | None = None,
+    propagate_to_outputs: Sequence[bool] | None = None,
+    use_shardy: bool = True,
+    overrides: dict[str, Any] | None = None,
+    cuda_data_folder: str | None = None,
+) -> Any:
+    """Compile options for a program on `devices[replica][partition]`.
+
+    Args:
+      devices: raw devices; one row per replica, each as long as there are partitions.
+      num_inputs, num_outputs: of the program, tokens included.
+      propagate_to_inputs, propagate_to_outputs: for each, whether the partitioner chooses its sharding (default: yes).
+      cuda_data_folder: where ptxas and libdevice lie.
+      overrides: XLA's debug options by name, such as {"xla_cpu_enable_fast_math": True}.
+    """
+    options = _jax.CompileOptions()
+    options.num_replicas = len(devices)
+    options.num_partitions = len(devices[0])
+    options.device_assignment = _jax.DeviceAssignment.create(
+        np.array([[device.id for device in row] for row in devices])
+    )
+    options.profile_version = _NO_PROFILE
+    build = options.executable_build_options
+    build.use_spmd_partitioning = True
+    build.use_shardy_partitioner = use_shardy
+    build.memory_fitting_level = _MEMORY_FITTING_LEVEL
+    build.allow_spmd_sharding_propagation_to_parameters = list(propagate_to_inputs or [True] * num_inputs)
+    build.allow_spmd_sharding_propagation_to_output = list(propagate_to_outputs or [True] * num_outputs)
+    build.debug_options.xla_detailed_logging = False
+    if cuda_data_folder is not None:
+        build.debug_options.xla_gpu_cuda_data_dir = cuda_data_folder
+    if overrides:
+        options.env_option_overrides = list(overrides.items())
+    return options
+
+
+def compile_and_load(
+    client: Any, module: Any, devices: Sequence[Any], options: Any, host_callbacks: Sequence[Any] = ()
+) -> Any:
+    """Compile a StableHLO program for addressable devices. Raises XlaRuntimeError.
+
+    Args:
+      module: MLIR bytecode; with `host_callbacks`, an MLIR module in a context that nothing else uses.
+      host_callbacks: Python functions that the program calls by their numbers.
+    """
+    if host_callbacks:
+        return client.compile_and_load(module, _jax.DeviceList(tuple(devices)), options, list(host_callbacks))
+    return client.compile_and_load(module, tuple(devices), options)
+
+
+def serialize_executable(executable: Any) -> bytes:
+    """A compiled program as bytes. Raises XlaRuntimeError where the platform cannot."""
+    return bytes(executable.serialize())
+
+
+def deserialize_executable(client: Any, data: bytes, devices: Sequence[Any], options: Any) -> Any:
+    """A compiled program from its bytes. They hold machine code: only bytes that this user wrote may come here."""
+    return client.deserialize_executable(data, _jax.DeviceList(tuple(devices)), options)
+
+
+def executable_text(executable: Any) -> str:
+    """The optimised HLO of a compiled program."""
+    return "\n\n".join([module.to_string() for module in executable.hlo_modules()])
+
+
+def to_computation(module: Any) -> Any:
+    """A StableHLO program, as bytecode, as XLA's own computation, not yet optimised."""
+    return _jax.mlir.mlir_module_to_xla_computation(module, use_tuple_args=False, return_tuple=False)
+
+
+def computation_text(computation: Any) -> str:
+    """The HLO text of a computation."""
+    return str(computation.as_hlo_text())
+
+
+def computation_cost(client: Any, computation: Any) -> dict[str, float]:
+    """XLA's estimates for a computation that is not compiled."""
+    return dict(_jax.hlo_module_cost_analysis(client, computation.as_hlo_module()))
+
+
+def cost_analysis(executable: Any) -> dict[str, float]:
+    """XLA's estimates: flops, bytes accessed, and the like."""
+    return dict(executable.cost_analysis())
+
+
+def memory_analysis(executable: Any) -> Any:
+    """Sizes in bytes of arguments, outputs, temporaries and code; None where the platform does not tell."""
+    return executable.get_compiled_memory_stats()
+
+
+# --- custom calls ----------------------------------------------------------------------------------------------------
+
+
+def host_call_target(platform: str) -> str:
+    """The custom call by which programs call the Python functions that `compile_and_load` is given.
+
+    Its attribute `index`, an unsigned 64-bit integer, is the function's number. The function gets read-only NumPy
+    arrays that are good during the call (None for a token) and returns a tuple of NumPy arrays (anything for a token).
+    What it raises becomes an XlaRuntimeError with the traceback as text.
+    """
+    return f"xla_ffi_python_{'gpu' if platform == 'cuda' else 'cpu'}_callback"
+
+
+# Registrations are process-wide: jax may have made the same ones already. XLA takes a repeated registration of one
+# function as long as it is the same function; a set keeps us from repeating our own.
+_registered: set[tuple[str, str]] = set()
+_plugin_registrars: dict[str, Any] = {}
+
+
+def set_custom_call_registrar(platform: str, registrar: Any) -> None:
+    """How a plugin's platform takes custom calls: `registrar(name, function, xla_platform, api_version, traits)`."""
+    _plugin_registrars[platform] = registrar
+
+
+def register_custom_call(name: str, function: Any, platform: str, api_version: int = 1) -> None:
+    """Make a function (a capsule) callable from programs of a platform by `stablehlo.custom_call @name`."""
+    if (platform, name) in _registered:
+        return
+    registrar = _plugin_registrars.get(platform, _jax.register_custom_call_target)
+    registrar(name, function, {"cpu": "Host", "cuda": "CUDA"}.get(platform, platform), api_version, 0)
+    _registered.add((platform, name))
+
+
+def register_lapack() -> None:
+    """Register LAPACK's functions, which jaxlib wraps and SciPy provides, as custom calls of the CPU."""
+    if ("cpu", "lapack") in _registered:
+        return
+    from jaxlib.cpu import _lapack  # type: ignore[attr-defined]
+
+    for name, function in _lapack.registrations().items():
+        register_custom_call(name, function, "cpu", 1 if name.endswith("_ffi") else 0)
+    _lapack.initialize()
+    _registered.add(("cpu", "lapack"))

@@ -1,0 +1,31 @@
+"""The rule kinds that belong to the XLA backend."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad.core.rules import RuleKind
+from tangrad.core.staging import decomposition_jaxpr
+
+SIGNATURE = "(ctx, *operands, **params) -> MLIR value, or a tuple of them"
+
+
+def lower_by_decomposition(primitive: Any) -> Any:
+    """The rule of a primitive that is defined by others: they are lowered in its place."""
+
+    def rule(ctx: Any, *operands: Any, **params: Any) -> Any:
+        outs = ctx.inline(decomposition_jaxpr(primitive, ctx.in_avals, params), operands)
+        return tuple(outs) if primitive.multiple_results else outs[0]
+
+    return rule
+
+
+lower_xla = RuleKind(
+    "lower.xla",
+    api=1,
+    signature=SIGNATURE,
+    doc="adds the StableHLO operations of one equation",
+    derive=lower_by_decomposition,
+)
+lower_xla_cpu = RuleKind("lower.xla.cpu", api=1, signature=SIGNATURE, doc="as lower.xla, for the CPU alone")
+lower_xla_cuda = RuleKind("lower.xla.cuda", api=1, signature=SIGNATURE, doc="as lower.xla, for NVIDIA GPUs alone")

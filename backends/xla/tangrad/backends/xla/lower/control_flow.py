@@ -1,0 +1,158 @@
+"""How control flow becomes StableHLO: `case` and `while`, with regions for the programs.
+
+A scan is a loop that counts, takes slices and updates the results in place, as JAX lowers it. Values of the function
+around may be used inside regions, so what a body closed over is no part of the loop's state. The tokens of ordered
+effects are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tangrad.backends.xla.helpers import broadcast, compare, full, physical_aval, reshape
+from tangrad.backends.xla.lowering import ordered_effects
+from tangrad.control_flow.primitives import cond_p, scan_p, split_list, while_p
+from tangrad.core import RuleSet, ShapedArray, dtypes
+
+lower = RuleSet("lower.xla", api=1)
+
+_INDEX = ShapedArray((), dtypes.as_dtype("int32"))
+
+
+# --- conditionals ----------------------------------------------------------------------------------------------------
+
+
+@lower.rule(cond_p)
+def _cond(ctx: Any, index: Any, *operands: Any, branches: Any) -> Any:
+    effects = _effects(ctx, *branches)
+    types = [*[ctx.vocabulary.token] * len(effects), *[ctx.types[aval] for aval in ctx.out_avals]]
+    case = ctx.ops("stablehlo.case", types, (index,), None, len(branches))
+    for position, branch in enumerate(branches):
+        inner, _ = ctx.region(case, position, (), captures=True)
+        inner.tokens.update({effect: ctx.tokens[effect] for effect in effects})
+        results = inner.inline(branch, operands)
+        inner.give([*[inner.tokens[effect] for effect in effects], *results])
+    results = list(case.results)
+    ctx.tokens.update(zip(effects, results, strict=False))
+    return tuple(results[len(effects) :])
+
+
+def _effects(ctx: Any, *programs: Any) -> list[Any]:
+    """The ordered effects of several programs, whose tokens go through the operation at hand."""
+    found = {effect: None for program in programs for effect in ordered_effects(program.jaxpr)}
+    return [effect for effect in ctx.tokens if effect in found]
+
+
+# --- loops -----------------------------------------------------------------------------------------------------------
+
+State = list[Any]
+
+
+def _loop(
+    ctx: Any,
+    effects: Sequence[Any],
+    state: Sequence[Any],
+    avals: Sequence[Any],
+    condition: Callable[[Any, State], Any],
+    body: Callable[[Any, State], Sequence[Any]],
+) -> State:
+    """A `while` whose state is the tokens of `effects` and values of types `avals`; the last values."""
+    count = len(effects)
+    types = [*[ctx.vocabulary.token] * count, *[ctx.types[aval] for aval in avals]]
+    tokens = [ctx.tokens[effect] for effect in effects]
+    loop = ctx.ops("stablehlo.while", types, [*tokens, *state], None, 2)
+    test, arguments = ctx.region(loop, 0, types, captures=True)
+    test.tokens.update(zip(effects, arguments, strict=False))
+    test.give([condition(test, arguments[count:])])
+    inner, arguments = ctx.region(loop, 1, types, captures=True)
+    inner.tokens.update(zip(effects, arguments, strict=False))
+    results = body(inner, arguments[count:])
+    inner.give([*[inner.tokens[effect] for effect in effects], *results])
+    outs = list(loop.results)
+    ctx.tokens.update(zip(effects, outs, strict=False))
+    return outs[count:]
+
+
+@lower.rule(while_p)
+def _while(ctx: Any, *operands: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nconsts: int) -> Any:
+    cond_consts, body_consts, carry = split_list(operands, cond_nconsts, body_nconsts)
+    outs = _loop(
+        ctx,
+        _effects(ctx, cond_jaxpr, body_jaxpr),
+        carry,
+        ctx.in_avals[cond_nconsts + body_nconsts :],
+        lambda inner, state: inner.inline(cond_jaxpr, [*cond_consts, *state])[0],
+        lambda inner, state: inner.inline(body_jaxpr, [*body_consts, *state]),
+    )
+    return tuple(outs)
+
+
+@lower.rule(scan_p)
+def _scan(
+    ctx: Any, *operands: Any, jaxpr: Any, num_consts: int, num_carry: int, length: int, reverse: bool, unroll: int
+) -> Any:
+    consts, carry, xs = split_list(operands, num_consts, num_carry)
+    x_avals, y_avals = ctx.in_avals[num_consts + num_carry :], ctx.out_avals[num_carry:]
+    turns = 0 if unroll >= length else length // unroll
+    carry_avals = ctx.in_avals[num_consts : num_consts + num_carry]
+
+    def step(inner: Any, carry: State, ys: State, position: Any) -> tuple[State, State]:
+        slices = [_row(inner, x, aval, position) for x, aval in zip(xs, x_avals)]
+        carry, results = split_list(inner.inline(jaxpr, [*consts, *carry, *slices]), num_carry)
+        return carry, [_set_row(inner, y, aval, row, position) for y, aval, row in zip(ys, y_avals, results)]
+
+    def body(inner: Any, state: State) -> State:
+        (count,), carry, ys = split_list(state, 1, num_carry)
+        first = count if unroll == 1 else _arithmetic(inner, "multiply", count, inner.constant(np.int32(unroll)))
+        for offset in range(unroll):
+            position = first if not offset else _arithmetic(inner, "add", first, inner.constant(np.int32(offset)))
+            if reverse:
+                position = _arithmetic(inner, "subtract", inner.constant(np.int32(length - 1)), position)
+            carry, ys = step(inner, carry, ys, position)
+        return [_arithmetic(inner, "add", count, inner.constant(np.int32(1))), *carry, *ys]
+
+    def condition(inner: Any, state: State) -> Any:
+        return compare(inner, "LT", state[0], inner.constant(np.int32(turns)), _INDEX)
+
+    ys = [full(ctx, 0, aval) for aval in y_avals]
+    if turns:
+        start = ctx.constant(np.int32(0))
+        avals = [_INDEX, *carry_avals, *y_avals]
+        _, *rest = _loop(ctx, _effects(ctx, jaxpr), [start, *carry, *ys], avals, condition, body)
+        carry, ys = split_list(rest, num_carry)
+    for number in range(turns * unroll, length):
+        position = ctx.constant(np.int32(length - 1 - number if reverse else number))
+        carry, ys = step(ctx, carry, ys, position)
+    return (*carry, *ys)
+
+
+def _arithmetic(ctx: Any, name: str, x: Any, y: Any) -> Any:
+    return ctx.op(f"stablehlo.{name}", ctx.types[_INDEX], (x, y))
+
+
+def _starts(ctx: Any, inner_aval: Any, position: Any) -> list[Any]:
+    zeros = [ctx.constant(np.int32(0))] * (len(inner_aval.shape) - 1)
+    return [position, *zeros]
+
+
+def _row(ctx: Any, x: Any, aval: Any, position: Any) -> Any:
+    """One slice of an operand to scan over."""
+    inner = physical_aval(aval)
+    sizes = (1, *inner.shape[1:])
+    row = ctx.op(
+        "stablehlo.dynamic_slice",
+        ctx.types[inner.update(shape=sizes)],
+        [x, *_starts(ctx, inner, position)],
+        {"slice_sizes": ctx.vocabulary.integers(sizes)},
+    )
+    return reshape(ctx, row, inner.update(shape=inner.shape[1:]))
+
+
+def _set_row(ctx: Any, y: Any, aval: Any, row: Any, position: Any) -> Any:
+    """Stacked results with one of them in its place."""
+    inner = physical_aval(aval)
+    update = broadcast(ctx, row, inner.update(shape=(1, *inner.shape[1:])), tuple(range(1, len(inner.shape))))
+    return ctx.op("stablehlo.dynamic_update_slice", ctx.types[inner], [y, update, *_starts(ctx, inner, position)])

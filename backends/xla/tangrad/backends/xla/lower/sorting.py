@@ -1,0 +1,130 @@
+"""How sorting becomes StableHLO: one comparator, which puts floats into a total order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tangrad.backends.xla.helpers import compare, physical_aval, reshape, scalar, select, transpose
+from tangrad.core import RuleSet, ShapedArray, dtypes
+from tangrad.lax.sorting.primitives import sort_p, top_k_p
+
+lower = RuleSet("lower.xla", api=1)
+
+BOOL = ShapedArray((), bool)
+
+
+@lower.rule(sort_p)
+def _sort(ctx: Any, *operands: Any, dimension: int, is_stable: bool, num_keys: int) -> Any:
+    words = ctx.vocabulary
+    attributes = {
+        "dimension": words.integer(dimension),
+        "is_stable": words.true if is_stable else words.false,
+    }
+    columns: list[Any] = []
+    avals: list[Any] = []
+    for x, aval in zip(operands, ctx.in_avals):
+        parts = [x] if physical_aval(aval) is aval else _numbers_inside(ctx, x, aval)
+        columns += parts
+        avals += [aval if physical_aval(aval) is aval else aval.update(dtype=physical_aval(aval).dtype)] * len(parts)
+    operation = ctx.ops("stablehlo.sort", [ctx.types[aval] for aval in avals], columns, attributes, regions=1)
+    elements = [aval.update(shape=()) for aval in avals]
+    types = [ctx.types[aval] for aval in elements]
+    inner, arguments = ctx.region(operation, 0, [kind for kind in types for _ in range(2)])
+    inner.give((_is_less(inner, arguments, elements[:num_keys]),))
+    results = list(operation.results)
+    if len(results) == len(operands):
+        return tuple(results)
+    return tuple([_joined(ctx, results, aval) for aval in ctx.in_avals])
+
+
+def _numbers_inside(ctx: Any, x: Any, aval: Any) -> list[Any]:
+    """Elements of an extended dtype, which are sorted along with others, as so many arrays of numbers."""
+    inner, rank = physical_aval(aval), aval.ndim
+    number, words = aval.update(dtype=inner.dtype), ctx.vocabulary
+    parts = []
+    for place in np.ndindex(*inner.shape[rank:]):
+        attributes = {
+            "start_indices": words.integers((*[0] * rank, *place)),
+            "limit_indices": words.integers((*aval.shape, *[i + 1 for i in place])),
+            "strides": words.integers((1,) * inner.ndim),
+        }
+        kept = inner.update(shape=(*aval.shape, *[1] * len(place)))
+        parts.append(reshape(ctx, ctx.op("stablehlo.slice", ctx.types[kept], (x,), attributes), number))
+    return parts
+
+
+def _joined(ctx: Any, results: list[Any], aval: Any) -> Any:
+    """The next of the sorted results; those of an extended dtype put together again. They are taken off the list."""
+    inner, rank = physical_aval(aval), aval.ndim
+    if inner is aval:
+        return results.pop(0)
+    single = inner.update(shape=(*aval.shape, 1))
+    count = int(np.prod(inner.shape[rank:]))
+    parts = [reshape(ctx, results.pop(0), single) for _ in range(count)]
+    flat = inner.update(shape=(*aval.shape, count))
+    return reshape(
+        ctx, ctx.op("stablehlo.concatenate", ctx.types[flat], parts, {"dimension": ctx.vocabulary.integer(rank)}), aval
+    )
+
+
+def _is_less(ctx: Any, arguments: Sequence[Any], keys: Sequence[Any]) -> Any:
+    """Whether the first of two rows comes before the second. Arguments: for each operand, its elements in both rows."""
+    pairs: list[tuple[Any, Any, Any]] = []
+    for position, aval in enumerate(keys):
+        x, y = arguments[2 * position : 2 * position + 2]
+        pairs.extend(zip(_parts(ctx, x, aval), _parts(ctx, y, aval), _part_avals(aval)))
+    less = None
+    for x, y, aval in reversed(pairs):
+        kind = "TOTALORDER" if dtypes.issubdtype(aval.dtype, np.floating) else None
+        first = compare(ctx, "LT", x, y, aval, kind)
+        if less is not None:
+            equal = compare(ctx, "EQ", x, y, aval, kind)
+            both = ctx.op("stablehlo.and", ctx.types[BOOL], (equal, less))
+            first = ctx.op("stablehlo.or", ctx.types[BOOL], (first, both))
+        less = first
+    return less
+
+
+def _part_avals(aval: Any) -> list[Any]:
+    if dtypes.issubdtype(aval.dtype, np.complexfloating):
+        return [aval.update(dtype=dtypes.to_floating_dtype(aval.dtype))] * 2
+    return [aval]
+
+
+def _parts(ctx: Any, x: Any, aval: Any) -> list[Any]:
+    """What the elements of a key are compared by: complex numbers by two floats, floats with one zero and one NaN."""
+    if dtypes.issubdtype(aval.dtype, np.complexfloating):
+        part = _part_avals(aval)[0]
+        names = "stablehlo.real", "stablehlo.imag"
+        return [_canonical(ctx, ctx.op(name, ctx.types[part], (x,)), part) for name in names]
+    return [_canonical(ctx, x, aval)] if dtypes.issubdtype(aval.dtype, np.floating) else [x]
+
+
+def _canonical(ctx: Any, x: Any, aval: Any) -> Any:
+    zero = scalar(ctx, 0, aval.dtype)
+    one_zero = select(ctx, compare(ctx, "EQ", x, zero, aval), zero, x, aval)
+    return select(ctx, compare(ctx, "NE", x, x, aval), scalar(ctx, np.nan, aval.dtype), one_zero, aval)
+
+
+@lower.rule(top_k_p)
+def _top_k(ctx: Any, operand: Any, *, k: int, axis: int) -> Any:
+    (aval,) = ctx.in_avals
+    last = aval.ndim - 1
+    order = list(range(aval.ndim))
+    order[axis], order[last] = last, axis
+    outs = ctx.out_avals
+    if axis != last:
+        operand = transpose(ctx, operand, _permuted(aval, order), order)
+        outs = [_permuted(out, order) for out in outs]
+    operation = ctx.ops("chlo.top_k", [ctx.types[out] for out in outs], (operand,), {"k": ctx.vocabulary.integer(k)})
+    results = list(operation.results)
+    if axis != last:
+        results = [transpose(ctx, x, out, order) for x, out in zip(results, ctx.out_avals)]
+    return tuple(results)
+
+
+def _permuted(aval: Any, order: Sequence[int]) -> Any:
+    return aval.update(shape=tuple([aval.shape[axis] for axis in order]))

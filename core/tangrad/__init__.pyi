@@ -1,0 +1,179 @@
+# Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
+
+from tangrad import ad_checkpoint as ad_checkpoint
+from tangrad import autodiff as autodiff
+from tangrad import backends as backends
+from tangrad import batching as batching
+from tangrad import checkpointing as checkpointing
+from tangrad import collectives as collectives
+from tangrad import conformance as conformance
+from tangrad import control_flow as control_flow
+from tangrad import core as core
+from tangrad import custom_batching as custom_batching
+from tangrad import custom_derivatives as custom_derivatives
+from tangrad import custom_rules as custom_rules
+from tangrad import debug as debug
+from tangrad import debugging as debugging
+from tangrad import dtypes as dtypes
+from tangrad import errors as errors
+from tangrad import experimental as experimental
+from tangrad import flatten_util as flatten_util
+from tangrad import jacobians as jacobians
+from tangrad import jitting as jitting
+from tangrad import lax as lax
+from tangrad import named_axes as named_axes
+from tangrad import nn as nn
+from tangrad import numpy as numpy
+from tangrad import random as random
+from tangrad import scaffold as scaffold
+from tangrad import tree as tree
+from tangrad import tree_util as tree_util
+from tangrad.autodiff.directional import jvp as jvp
+from tangrad.autodiff.directional import linear_transpose as linear_transpose
+from tangrad.autodiff.directional import linearize as linearize
+from tangrad.autodiff.directional import vjp as vjp
+from tangrad.autodiff.reverse import grad as grad
+from tangrad.autodiff.reverse import value_and_grad as value_and_grad
+from tangrad.batching.vmap_api import vmap as vmap
+from tangrad.checkpointing.functions import checkpoint as checkpoint
+from tangrad.checkpointing.functions import remat as remat
+from tangrad.checkpointing.policies import checkpoint_policies as checkpoint_policies
+from tangrad.core.array import Array as Array
+from tangrad.core.aval import typeof as typeof
+from tangrad.core.caches import clear_caches as clear_caches
+from tangrad.core.compile_time import ensure_compile_time_eval as ensure_compile_time_eval
+from tangrad.core.config import backend as use_backend
+from tangrad.core.config import check_tracer_leaks as check_tracer_leaks
+from tangrad.core.config import check_tracer_leaks as checking_leaks
+from tangrad.core.config import config as config
+from tangrad.core.config import debug_infs as debug_infs
+from tangrad.core.config import debug_nans as debug_nans
+from tangrad.core.config import default_device as default_device
+from tangrad.core.config import default_matmul_precision as default_matmul_precision
+from tangrad.core.config import disable_jit as disable_jit
+from tangrad.core.config import enable_x64 as enable_x64
+from tangrad.core.config import log_compiles as log_compiles
+from tangrad.core.config import numpy_dtype_promotion as numpy_dtype_promotion
+from tangrad.core.config import numpy_rank_promotion as numpy_rank_promotion
+from tangrad.core.config import threefry_partitionable as threefry_partitionable
+from tangrad.core.devices import block_until_ready as block_until_ready
+from tangrad.core.devices import copy_to_host_async as copy_to_host_async
+from tangrad.core.devices import default_backend as default_backend
+from tangrad.core.devices import device_count as device_count
+from tangrad.core.devices import device_get as device_get
+from tangrad.core.devices import devices as devices
+from tangrad.core.devices import effects_barrier as effects_barrier
+from tangrad.core.devices import local_device_count as local_device_count
+from tangrad.core.devices import local_devices as local_devices
+from tangrad.core.devices import process_count as process_count
+from tangrad.core.devices import process_index_of_this_process as process_index
+from tangrad.core.dtypes import float0 as float0
+from tangrad.core.source_info import named_call as named_call
+from tangrad.core.source_info import named_scope as named_scope
+from tangrad.custom_rules.forward import custom_jvp as custom_jvp
+from tangrad.custom_rules.gradients import closure_convert as closure_convert
+from tangrad.custom_rules.gradients import custom_gradient as custom_gradient
+from tangrad.custom_rules.linear import custom_transpose as custom_transpose
+from tangrad.custom_rules.linear import linear_call as linear_call
+from tangrad.custom_rules.mapped import custom_vmap as custom_vmap
+from tangrad.custom_rules.reverse import custom_vjp as custom_vjp
+from tangrad.debugging.functions import pure_callback as pure_callback
+from tangrad.jacobians.functions import hessian as hessian
+from tangrad.jacobians.functions import jacfwd as jacfwd
+from tangrad.jacobians.functions import jacobian as jacobian
+from tangrad.jacobians.functions import jacrev as jacrev
+from tangrad.jitting.abstract import ShapeDtypeStruct as ShapeDtypeStruct
+from tangrad.jitting.abstract import eval_shape as eval_shape
+from tangrad.jitting.abstract import make_jaxpr as make_jaxpr
+from tangrad.jitting.function import jit as jit
+from tangrad.lax.placement.functions import device_put as device_put
+
+__all__ = [
+    "Array",
+    "ShapeDtypeStruct",
+    "ad_checkpoint",
+    "autodiff",
+    "backends",
+    "batching",
+    "block_until_ready",
+    "check_tracer_leaks",
+    "checking_leaks",
+    "checkpoint",
+    "checkpoint_policies",
+    "checkpointing",
+    "clear_caches",
+    "closure_convert",
+    "collectives",
+    "config",
+    "conformance",
+    "control_flow",
+    "copy_to_host_async",
+    "core",
+    "custom_batching",
+    "custom_derivatives",
+    "custom_gradient",
+    "custom_jvp",
+    "custom_rules",
+    "custom_transpose",
+    "custom_vjp",
+    "custom_vmap",
+    "debug",
+    "debug_infs",
+    "debug_nans",
+    "debugging",
+    "default_backend",
+    "default_device",
+    "default_matmul_precision",
+    "device_count",
+    "device_get",
+    "device_put",
+    "devices",
+    "disable_jit",
+    "dtypes",
+    "effects_barrier",
+    "enable_x64",
+    "ensure_compile_time_eval",
+    "errors",
+    "eval_shape",
+    "experimental",
+    "flatten_util",
+    "float0",
+    "grad",
+    "hessian",
+    "jacfwd",
+    "jacobian",
+    "jacobians",
+    "jacrev",
+    "jit",
+    "jitting",
+    "jvp",
+    "lax",
+    "linear_call",
+    "linear_transpose",
+    "linearize",
+    "local_device_count",
+    "local_devices",
+    "log_compiles",
+    "make_jaxpr",
+    "named_axes",
+    "named_call",
+    "named_scope",
+    "nn",
+    "numpy",
+    "numpy_dtype_promotion",
+    "numpy_rank_promotion",
+    "process_count",
+    "process_index",
+    "pure_callback",
+    "random",
+    "remat",
+    "scaffold",
+    "threefry_partitionable",
+    "tree",
+    "tree_util",
+    "typeof",
+    "use_backend",
+    "value_and_grad",
+    "vjp",
+    "vmap",
+]

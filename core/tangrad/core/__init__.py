@@ -1,0 +1,65 @@
+"""The kernel, for those who extend Tangrad: everything a plugin needs is a name of this package.
+
+A newcomer's order of reading: `aval`, `primitive`, `trace`, `jaxpr`, `staging`, `rules`, `plugins`.
+"""
+
+from tangrad.core import dtypes as dtypes
+from tangrad.core.array import Array as Array
+from tangrad.core.array import ArrayOperators as ArrayOperators
+from tangrad.core.array import Literal as Literal
+from tangrad.core.array import literal as literal
+from tangrad.core.aval import AbstractToken as AbstractToken
+from tangrad.core.aval import AbstractValue as AbstractValue
+from tangrad.core.aval import ShapedArray as ShapedArray
+from tangrad.core.aval import canonicalize_shape as canonicalize_shape
+from tangrad.core.aval import get_aval as get_aval
+from tangrad.core.aval import typeof as typeof
+from tangrad.core.backend import Backend as Backend
+from tangrad.core.backend import CompileOptions as CompileOptions
+from tangrad.core.backend import Device as Device
+from tangrad.core.backend import Executable as Executable
+from tangrad.core.backend import as_array as as_array
+from tangrad.core.backend import as_operand as as_operand
+from tangrad.core.backend import backend_names as backend_names
+from tangrad.core.backend import get_backend as get_backend
+from tangrad.core.caches import clear_caches as clear_caches
+from tangrad.core.caches import register_cache as register_cache
+from tangrad.core.config import config as config
+from tangrad.core.dce import dce_jaxpr as dce_jaxpr
+from tangrad.core.effects import Effect as Effect
+from tangrad.core.effects import NamedAxisEffect as NamedAxisEffect
+from tangrad.core.hooks import HookContext as HookContext
+from tangrad.core.hooks import hookimpl as hookimpl
+from tangrad.core.jaxpr import ClosedJaxpr as ClosedJaxpr
+from tangrad.core.jaxpr import Jaxpr as Jaxpr
+from tangrad.core.jaxpr import JaxprEqn as JaxprEqn
+from tangrad.core.jaxpr import Var as Var
+from tangrad.core.jaxpr import eval_jaxpr as eval_jaxpr
+from tangrad.core.jaxpr import jaxpr_as_function as jaxpr_as_function
+from tangrad.core.jaxpr_check import check_jaxpr as check_jaxpr
+from tangrad.core.keys import FixedParams as FixedParams
+from tangrad.core.keys import params_key as params_key
+from tangrad.core.nan_checks import is_checking_values as is_checking_values
+from tangrad.core.plugins import composition as composition
+from tangrad.core.plugins import configure_plugins as configure_plugins
+from tangrad.core.plugins import register as register
+from tangrad.core.primitive import Primitive as Primitive
+from tangrad.core.rules import EXTENSION_API as EXTENSION_API
+from tangrad.core.rules import NotApplicable as NotApplicable
+from tangrad.core.rules import PrimitiveSet as PrimitiveSet
+from tangrad.core.rules import RuleKind as RuleKind
+from tangrad.core.rules import RuleSet as RuleSet
+from tangrad.core.rules import Transformation as Transformation
+from tangrad.core.rules import find_primitive as find_primitive
+from tangrad.core.rules import rule_table as rule_table
+from tangrad.core.staging import JaxprCache as JaxprCache
+from tangrad.core.staging import StagingTrace as StagingTrace
+from tangrad.core.staging import StagingTracer as StagingTracer
+from tangrad.core.staging import decomposition_jaxpr as decomposition_jaxpr
+from tangrad.core.staging import trace_to_closed_jaxpr as trace_to_closed_jaxpr
+from tangrad.core.staging import trace_to_jaxpr as trace_to_jaxpr
+from tangrad.core.trace import Trace as Trace
+from tangrad.core.trace import Tracer as Tracer
+from tangrad.core.trace import checked_operands as checked_operands
+from tangrad.core.trace import current_trace as current_trace
+from tangrad.core.trace import set_current_trace as set_current_trace

@@ -1,0 +1,359 @@
+"""Arrays: what users hold. One base class for concrete arrays, tracers and literals, so that they read alike.
+
+Operators, methods and properties are the business of the `numpy` plugin. Here stand only their names: each forwards to
+what the plugin registered for it, found at first use.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from tangrad.core import dtypes, errors
+from tangrad.core.aval import ShapedArray
+from tangrad.core.keys import exact_equality
+from tangrad.core.plugins import composition
+
+
+class _Operators(dict[str, Any]):
+    """Name of an operator or method -> its function, from the public name `numpy.array_methods`."""
+
+    def __missing__(self, name: str) -> Any:
+        plugin = composition().find("tangrad.api", "numpy.array_methods")
+        if plugin is None:
+            raise errors.MissingDistributionError(f"the array attribute {name!r}", "tangrad-numpy")
+        table = plugin.load()
+        self.update(table)
+        if name not in table:
+            raise AttributeError(f"arrays have no attribute {name!r}")
+        return table[name]
+
+
+_operators = _Operators()
+composition().on_change(lambda _: _operators.clear())
+
+
+class ArrayOperators:
+    """What arrays, tracers and literals share: shape, dtype, operators, methods.
+
+    A subclass has `aval`. NumPy must not take over mixed expressions, hence `__array_priority__`.
+    """
+
+    __slots__ = ()
+    __array_priority__ = 100
+    aval: Any
+
+    @property
+    def shape(self) -> Any:
+        return self.aval.shape
+
+    @property
+    def dtype(self) -> Any:
+        return self.aval.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.aval.shape)
+
+    @property
+    def size(self) -> Any:
+        return self.aval.size
+
+    @property
+    def weak_type(self) -> bool:
+        return bool(self.aval.weak_type)
+
+    @property
+    def itemsize(self) -> int:
+        return int(self.aval.dtype.itemsize)
+
+    @property
+    def nbytes(self) -> Any:
+        return self.aval.size * self.aval.dtype.itemsize
+
+    def __len__(self) -> int:
+        shape = self.aval.shape
+        if not shape:
+            raise TypeError("len() of an array without dimensions")
+        return operator.index(shape[0])
+
+    def __iter__(self) -> Any:
+        if not self.aval.shape:
+            raise TypeError("iteration over an array without dimensions")
+        return iter(_operators["unstack"](self))
+
+    def __getattr__(self, name: str) -> Any:
+        # Only names that the class lacks come here: the plugin's methods and properties. `ndarray` is what the NumPy
+        # backend looks for, to tell its own arrays and literals from all others.
+        if name.startswith("__") or name == "ndarray":
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        properties = _operators["properties"]
+        if name in properties:
+            return properties[name](self)
+        methods = _operators["methods"]
+        if name in methods:
+            return methods[name].__get__(self)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __dir__(self) -> list[str]:
+        """The class's own names and the plugin's: what an interactive prompt completes."""
+        try:
+            more = {*_operators["properties"], *_operators["methods"]}
+        except errors.MissingDistributionError:
+            more = set()
+        return sorted({*super().__dir__(), *more})
+
+    def __eq__(self, other: Any) -> Any:
+        return _operators["eq"](self, other)
+
+    def __ne__(self, other: Any) -> Any:
+        return _operators["ne"](self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _unary(name: str) -> Any:
+    def method(self: Any) -> Any:
+        return _operators[name](self)
+
+    return method
+
+
+def _binary(name: str) -> Any:
+    def method(self: Any, other: Any) -> Any:
+        return _operators[name](self, other)
+
+    return method
+
+
+def _reflected(name: str) -> Any:
+    def method(self: Any, other: Any) -> Any:
+        return _operators[name](other, self)
+
+    return method
+
+
+def _variadic(name: str) -> Any:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return _operators[name](self, *args, **kwargs)
+
+    return method
+
+
+UNARY_OPERATORS = ("neg", "pos", "abs", "invert")
+COMPARISONS = ("lt", "le", "gt", "ge")
+ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul")
+BITWISE = ("and", "or", "xor", "lshift", "rshift")
+BINARY_OPERATORS = ARITHMETIC + BITWISE
+OTHER_OPERATORS = ("getitem", "round", "array_namespace")
+
+
+def _install_operators() -> None:
+    made = {f"__{name}__": _unary(name) for name in UNARY_OPERATORS}
+    made |= {f"__{name}__": _binary(name) for name in (*COMPARISONS, *BINARY_OPERATORS)}
+    made |= {f"__r{name}__": _reflected(name) for name in BINARY_OPERATORS}
+    made |= {f"__{name}__": _variadic(name) for name in OTHER_OPERATORS}
+    for name, method in made.items():
+        method.__name__ = name
+        method.__qualname__ = f"ArrayOperators.{name}"
+        setattr(ArrayOperators, name, method)
+
+
+_install_operators()
+
+
+class Array(ArrayOperators):
+    """A concrete, immutable array on a device of some backend.
+
+    Each backend has its own subclass, with a slot for its buffer. `isinstance(x, tangrad.Array)` holds for tracers
+    too, so
+    that checks written for arrays pass inside transformations.
+    """
+
+    __slots__ = ("__weakref__", "aval")
+    aval: ShapedArray
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TypeError(
+            f"arrays are immutable: x[{index!r}] = value is not possible; x.at[{index!r}].set(value) returns a "
+            f"changed copy"
+        )
+
+    def to_numpy(self) -> np.ndarray[Any, Any]:
+        """The contents as a NumPy array, which must not be written to. Waits until they are computed.
+
+        Of an array of an extended dtype (random keys): the numbers that its elements are made of.
+        """
+        raise NotImplementedError
+
+    def _numbers(self) -> np.ndarray[Any, Any]:
+        """As `to_numpy`, for users. Raises TypeError for extended dtypes, which NumPy and Python do not know."""
+        dtype: Any = self.aval.dtype
+        if isinstance(dtype, dtypes.ExtendedDType):
+            raise TypeError(f"arrays of dtype {dtype} do not become NumPy arrays or Python numbers{dtype.way_out}")
+        return self.to_numpy()
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        contents = self._numbers()
+        if dtype is not None and np.dtype(dtype) != contents.dtype:
+            if copy is False:
+                raise ValueError(
+                    f"converting {contents.dtype} to {np.dtype(dtype)} needs a copy, but copy=False was given"
+                )
+            return contents.astype(dtype)
+        return contents.copy() if copy else contents
+
+    def _scalar(self, convert: Any) -> Any:
+        if self.aval.size != 1 or self.aval.ndim != 0:
+            raise TypeError(f"only arrays without dimensions convert to Python scalars, got shape {self.aval.shape}")
+        return convert(self._numbers())
+
+    def __bool__(self) -> bool:
+        if self.aval.size != 1:
+            raise ValueError(
+                f"the truth value of an array of shape {self.aval.shape} is ambiguous; use x.any() or x.all()"
+            )
+        return bool(self._numbers())
+
+    def __int__(self) -> int:
+        return int(self._scalar(int))
+
+    def __float__(self) -> float:
+        return float(self._scalar(float))
+
+    def __complex__(self) -> complex:
+        return complex(self._scalar(complex))
+
+    def __index__(self) -> int:
+        if self.aval.ndim or not dtypes.issubdtype(self.aval.dtype, np.integer):
+            raise TypeError(
+                f"only integer arrays without dimensions can be used as an index, got {self.aval.str_short()}"
+            )
+        return int(self.to_numpy())
+
+    def __format__(self, spec: str) -> str:
+        if isinstance(self.aval.dtype, dtypes.ExtendedDType):
+            return format(str(self), spec)
+        # A scalar as Python formats numbers: of a float32 all digits are shown that a float64 has.
+        return format(self.to_numpy() if self.aval.ndim else self.to_numpy()[()], spec)
+
+    def __str__(self) -> str:
+        return repr(self) if isinstance(self.aval.dtype, dtypes.ExtendedDType) else str(self.to_numpy())
+
+    def __repr__(self) -> str:
+        if isinstance(self.aval.dtype, dtypes.ExtendedDType):
+            return f"Array({self.aval.shape}, dtype={self.aval.dtype}) overlaying:\n{self.to_numpy()}"
+        prefix = "Array("
+        weak = ", weak_type=True" if self.aval.weak_type else ""
+        name = dtypes.dtype_name(self.aval.dtype)
+        contents = self.to_numpy()
+        if contents.size:
+            text = np.array2string(contents, separator=", ", prefix=prefix, threshold=1000)
+        else:
+            text = f"[], shape={self.aval.shape}"
+        return f"{prefix}{text}, dtype={name}{weak})"
+
+    def __copy__(self) -> Array:
+        return self
+
+    def __reduce__(self) -> Any:
+        return _restore, (self.to_numpy(), self.aval)
+
+    def block_until_ready(self) -> Array:
+        """Wait until the array is computed; returns it."""
+        type(self).backend.block_until_ready(self)  # type: ignore[attr-defined]
+        return self
+
+    def item(self, *index: Any) -> Any:
+        """One element as a Python number."""
+        return self._numbers().item(*index)
+
+    def tolist(self) -> Any:
+        """The contents as nested lists of Python numbers."""
+        return self._numbers().tolist()
+
+
+def _restore(contents: np.ndarray[Any, Any], aval: ShapedArray) -> Any:
+    """An array from its pickled contents, on the backend in use."""
+    return _array_makers[0](contents, aval)
+
+
+# backend.py, which imports this module, puts here how an array is made of a NumPy array and an aval.
+_array_makers: list[Any] = []
+
+
+@exact_equality
+class Literal(ArrayOperators):
+    """A scalar that is written into jaxprs. It passes through `bind` as a value, so staging need not look at it.
+
+    Attributes:
+      val: the number, as a NumPy scalar of the aval's dtype.
+      ndarray: the same as a read-only NumPy array without dimensions.
+    """
+
+    __slots__ = ("__weakref__", "_hash", "aval", "ndarray", "val")
+    backend = None  # whoever holds the other operands takes it
+
+    def __init__(self, val: Any, aval: ShapedArray) -> None:
+        array = np.array(val, dtype=aval.dtype)
+        array.flags.writeable = False
+        self.ndarray = array
+        self.val = array[()]
+        self.aval = aval
+        self._hash = hash((aval, array.tobytes()))
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return self._hash
+
+    def same_as(self, other: Any) -> bool:
+        """Equal dtype and bits."""
+        return type(other) is Literal and self.aval is other.aval and self.ndarray.tobytes() == other.ndarray.tobytes()
+
+    def __repr__(self) -> str:
+        return f"{self.val}:{self.aval.str_short()}"
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.array(self.ndarray, dtype=dtype)
+
+    def __bool__(self) -> bool:
+        return bool(self.val)
+
+    def __int__(self) -> int:
+        return int(self.val)
+
+    def __float__(self) -> float:
+        return float(self.val)
+
+    def __complex__(self) -> complex:
+        return complex(self.val)
+
+    def __index__(self) -> int:
+        return operator.index(self.val)
+
+    def to_numpy(self) -> np.ndarray[Any, Any]:
+        return self.ndarray
+
+
+LITERAL_CACHE_LIMIT = 1024
+_literals: dict[Any, Literal] = {}
+
+
+def literal(value: Any, dtype: Any, weak_type: bool = False) -> Literal:
+    """The literal for a Python or NumPy scalar, cached. Raises OverflowError if an integer does not fit `dtype`."""
+    key = (type(value), value, dtype, weak_type)
+    found = _literals.get(key)
+    if found is not None and (value or found.ndarray.tobytes() == np.array(value, dtype).tobytes()):
+        return found
+    if type(value) is int:
+        dtypes.check_integer_fits(value, dtype)
+    made = Literal(value, ShapedArray((), dtype, weak_type))
+    if len(_literals) >= LITERAL_CACHE_LIMIT:
+        _literals.clear()
+    _literals[key] = made
+    return made
+
+
+def clear_literal_cache() -> None:
+    _literals.clear()

@@ -1,0 +1,290 @@
+"""Backends: who holds arrays and computes with them, and which of them is in use."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from tangrad.core import dtypes
+from tangrad.core.array import Array, _array_makers, literal
+from tangrad.core.aval import ShapedArray, get_aval
+from tangrad.core.config import SETTINGS, thread
+from tangrad.core.errors import BackendError
+from tangrad.core.plugins import composition
+
+if TYPE_CHECKING:
+    from tangrad.core.jaxpr import ClosedJaxpr
+    from tangrad.core.primitive import Primitive
+
+BACKENDS_GROUP = "tangrad.backends"
+# The best first. Any other installed backend comes after these, by name.
+PREFERENCE = ("xla", "numpy")
+
+
+class Device:
+    """One device of a backend.
+
+    Attributes:
+      backend: the backend it belongs to.
+      id: its number, from 0.
+      platform: "cpu", "gpu", …
+      process_index: the process that it is attached to.
+    """
+
+    __slots__ = ("__weakref__", "backend", "id", "platform", "process_index")
+
+    def __init__(self, backend: Backend, id: int, platform: str, process_index: int = 0) -> None:
+        self.backend = backend
+        self.id = id
+        self.platform = platform
+        self.process_index = process_index
+
+    @property
+    def device_kind(self) -> str:
+        return self.platform
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(id={self.id})"
+
+    def __str__(self) -> str:
+        return f"{self.backend.name}:{self.platform}:{self.id}"
+
+
+class Executable:
+    """A compiled program. `execute` takes and returns flat lists of the backend's arrays.
+
+    A program of one argument and one result may have a short way, `execute_one`, from array to array.
+    """
+
+    __slots__ = ()
+    execute_one: Callable[[Any], Any] | None = None
+
+    def execute(self, arrays: Sequence[Any]) -> list[Any]:
+        raise NotImplementedError
+
+    def as_text(self) -> str:
+        """The compiled program in the backend's own language."""
+        raise NotImplementedError
+
+    def cost_analysis(self) -> dict[str, float]:
+        """Estimates such as `flops` and `bytes accessed`, as far as the backend knows them."""
+        return {}
+
+    def memory_analysis(self) -> Any:
+        """Sizes of arguments, outputs and temporaries in bytes, or None."""
+        return None
+
+
+class CompileOptions:
+    """What a caller asks of `Backend.compile`.
+
+    Attributes:
+      name: the program's name, for messages and profiles.
+      device: the device to run on, or None.
+      donated: for each argument, whether its buffer may be overwritten.
+      kept: for each argument of the caller, whether the program takes it (unused ones may be dropped).
+      extra: options that only one backend knows.
+    """
+
+    __slots__ = ("device", "donated", "extra", "name")
+
+    def __init__(
+        self,
+        name: str = "main",
+        device: Device | None = None,
+        donated: tuple[bool, ...] = (),
+        extra: dict[str, Any] | None = None,
+    ) -> None:
+        self.name = name
+        self.device = device
+        self.donated = donated
+        self.extra = extra or {}
+
+
+class Backend:
+    """A backend: an object that an entry point of `tangrad.backends` names.
+
+    Attributes:
+      name: what users choose it by.
+      platform: the platform of its devices.
+      has_placements: whether there are several devices, so that `placement` is asked before each run.
+      lowering_kind: the rule kind of its lowerings, such as "lower.numpy"; platforms refine it ("lower.xla.cuda").
+      array_type: its subclass of `Array`, whose class attribute `backend` is this object.
+      api: the version of the extension API it was written for.
+    """
+
+    name: str
+    platform: str = "cpu"
+    lowering_kind: str
+    array_type: type[Array]
+    api: ClassVar[int]
+    # Whether programs can run in more than one place, so that `placement` must be asked before each run.
+    has_placements: bool = False
+
+    def devices(self) -> Sequence[Device]:
+        """The devices, at least one."""
+        raise NotImplementedError
+
+    def put(self, value: Any, aval: ShapedArray, device: Device | None = None) -> Array:
+        """An array on `device` (default: the first) with the contents of a NumPy array, of the aval's dtype."""
+        raise NotImplementedError
+
+    def move(self, array: Any, device: Any) -> Array:
+        """One of its arrays on another of its devices, committed to it."""
+        return self.put(array.to_numpy(), array.aval, device)
+
+    def get(self, array: Array) -> np.ndarray[Any, Any]:
+        """The contents of one of its arrays, not to be written to."""
+        raise NotImplementedError
+
+    def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Apply a primitive to concrete arrays and literals now."""
+        raise NotImplementedError
+
+    def compile(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Executable:
+        """Compile a program."""
+        raise NotImplementedError
+
+    def lower(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Any:
+        """The program in the backend's input language: an object with `as_text()` and `compile()`."""
+        raise NotImplementedError
+
+    def placement(self, arrays: Sequence[Any]) -> Any:
+        """Where a program on `arrays` runs: a device, or None for the default one.
+
+        Raises ValueError if they disagree.
+        """
+        return None
+
+    def block_until_ready(self, array: Array) -> None:
+        """Wait until the array is computed."""
+
+    def synchronize(self, effects: Any = None) -> None:
+        """Wait for the side effects of programs that this thread has started, and raise the error of one that failed.
+
+        `effects`: only for programs with one of these ordered effects; their errors are left for a later call.
+        """
+
+    def clear_caches(self) -> None:
+        """Forget compiled programs."""
+
+    def __repr__(self) -> str:
+        return f"<backend {self.name}>"
+
+
+# --- which backend -------------------------------------------------------------------------------------------------
+
+_lock = threading.Lock()
+_loaded: dict[str, Backend] = {}
+
+
+def backend_names() -> tuple[str, ...]:
+    """The names of the installed backends, in the order in which a default is looked for."""
+    names = {plugin.name for plugin in composition().entries(BACKENDS_GROUP)}
+    return tuple([name for name in PREFERENCE if name in names] + sorted(names - set(PREFERENCE)))
+
+
+def get_backend(name: str | None = None) -> Backend:
+    """The backend called `name`, or the default one. Raises BackendError naming those that are installed."""
+    name = name or thread.backend
+    if name is None:
+        name = _default_name()
+    backend = _loaded.get(name)
+    return backend if backend is not None else _load(name)
+
+
+def loaded_backends() -> tuple[Backend, ...]:
+    """The backends that are in use: programs can have been started on these alone."""
+    return tuple(_loaded.values())
+
+
+def _load(name: str) -> Backend:
+    plugin = composition().find(BACKENDS_GROUP, name)
+    if plugin is None:
+        installed = ", ".join(backend_names()) or "none"
+        raise BackendError(
+            f"there is no backend {name!r}; installed: {installed}. "
+            f"Backends come from distributions such as tangrad-backend-{name} (pip install tangrad-backend-{name})"
+        )
+    backend = plugin.load()
+    with _lock:
+        return _loaded.setdefault(name, backend)
+
+
+def _default_name() -> str:
+    """The first backend that loads. One that is broken has warned already; the next serves."""
+    problems = []
+    for name in backend_names():
+        if name in _loaded:
+            return name
+        try:
+            _load(name)
+        except Exception as error:  # whatever a plugin raises
+            problems.append(f"{name}: {error}")
+        else:
+            return name
+    causes = "; ".join(problems) or "none is installed"
+    raise BackendError(f"no backend is usable ({causes}). Install one: pip install tangrad-backend-numpy")
+
+
+def forget_backends(_: Any = None) -> None:
+    """Drop what was loaded, after the composition changed."""
+    with _lock:
+        _loaded.clear()
+
+
+composition().on_change(forget_backends)
+
+
+def check_backend_name(value: Any) -> Any:
+    if value is not None and not isinstance(value, str):
+        raise TypeError("expected the name of a backend, or None")
+    return value
+
+
+SETTINGS["backend"].check = check_backend_name
+
+
+# --- values into arrays --------------------------------------------------------------------------------------------
+
+
+def put(value: Any, aval: ShapedArray | None = None, backend: str | None = None, device: Device | None = None) -> Array:
+    """A concrete array with the contents of a NumPy array, a number, or an array of another backend."""
+    if aval is None:
+        aval = get_aval(value)
+    if device is None:
+        device = thread.default_device
+    chosen = get_backend(backend) if device is None or backend is not None else device.backend
+    if isinstance(value, Array):
+        value = value.to_numpy()
+    if type(value) is int:
+        dtypes.check_integer_fits(value, aval.dtype)
+    return chosen.put(np.asarray(value, dtype=_storage_dtype(aval)), aval, device)
+
+
+_array_makers.append(put)
+
+
+def _storage_dtype(aval: ShapedArray) -> Any:
+    return None if isinstance(aval.dtype, dtypes.ExtendedDType) else aval.dtype
+
+
+def as_operand(value: Any) -> Any:
+    """`value` itself if traces know it (array, tracer, literal); a scalar as a literal, a NumPy array as an array."""
+    if getattr(value, "aval", None) is not None:
+        return value
+    aval = get_aval(value)
+    # A float0 has a field by that name, and no number that could be hashed.
+    if not aval.shape and not isinstance(aval.dtype, dtypes.ExtendedDType) and aval.dtype.names is None:
+        return literal(value if not isinstance(value, np.ndarray) else value[()], aval.dtype, aval.weak_type)
+    return put(value, aval)
+
+
+def as_array(value: Any) -> Any:
+    """As `as_operand`, but scalars and literals become arrays: what users are handed."""
+    if isinstance(value, Array):
+        return value
+    return put(value.ndarray if hasattr(value, "ndarray") else value, getattr(value, "aval", None))

@@ -1,0 +1,64 @@
+"""Dead code: what nobody uses and nothing observes is taken out of jaxprs.
+
+Equations that carry jaxprs have a rule of kind `dce`, which may thin those jaxprs out too; without one they stay whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tangrad.core.array import Literal
+from tangrad.core.effects import keeps_alive
+from tangrad.core.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, sub_jaxprs
+from tangrad.core.rules import rule_table
+
+
+def dce_jaxpr(
+    jaxpr: Jaxpr,
+    used_outputs: Sequence[bool],
+    instantiate: bool | Sequence[bool] = False,
+) -> tuple[Jaxpr, list[bool]]:
+    """Remove outputs that are not used and what only they needed.
+
+    Args:
+      used_outputs: for each output, whether to keep it.
+      instantiate: inputs to keep in any case; True keeps all.
+
+    Returns:
+      the new jaxpr and, for each input, whether the jaxpr still takes it.
+    """
+    keep = [instantiate] * len(jaxpr.invars) if isinstance(instantiate, bool) else list(instantiate)
+    outvars = [var for var, used in zip(jaxpr.outvars, used_outputs, strict=True) if used]
+    live = {var for var in outvars if type(var) is not Literal}
+    kept: list[JaxprEqn] = []
+    for eqn in reversed(jaxpr.eqns):
+        used = [var in live for var in eqn.outvars]
+        new = eqn if any(used) or keeps_alive(eqn.effects) else None
+        if new is not None:
+            if any(True for _ in sub_jaxprs(eqn.params)):
+                _, new = rule_table("dce")[eqn.primitive](used, eqn)
+            elif not all(used):
+                outs = [v if u else _dropped(v) for v, u in zip(eqn.outvars, used, strict=True)]
+                new = eqn.replace(outvars=outs)
+        if new is not None:
+            kept.append(new)
+            live.update([atom for atom in new.invars if type(atom) is not Literal])
+    kept.reverse()
+    used_inputs = [var in live or wanted for var, wanted in zip(jaxpr.invars, keep, strict=True)]
+    invars = [var for var, used in zip(jaxpr.invars, used_inputs, strict=True) if used]
+    return jaxpr.replace(invars=invars, outvars=outvars, eqns=kept), used_inputs
+
+
+def _dropped(var: Any) -> DropVar:
+    return var if type(var) is DropVar else DropVar(var.aval)
+
+
+def drop_unused_constants(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """The closed jaxpr without the constants that nothing reads."""
+    read = {atom for eqn in closed.eqns for atom in eqn.invars if type(atom) is not Literal}
+    read |= {atom for atom in closed.jaxpr.outvars if type(atom) is not Literal}
+    pairs = [(v, c) for v, c in zip(closed.jaxpr.constvars, closed.consts, strict=True) if v in read]
+    if len(pairs) == len(closed.consts):
+        return closed
+    return ClosedJaxpr(closed.jaxpr.replace(constvars=[v for v, _ in pairs]), [c for _, c in pairs])

@@ -1,0 +1,103 @@
+"""Cache keys for parameters and static values.
+
+Python says `1 == 1.0 == True` and `0.0 == -0.0`; a cache must tell them apart, or one program would be answered with
+another's result. `typed_key` makes a hashable key that does.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+# Types whose equality is already exact, so that the value is its own key.
+_EXACT: set[type] = {str, type(None), bytes}
+
+
+def exact_equality(kind: type) -> type:
+    """Declare that equal values of `kind` are interchangeable (jaxprs, avals, treedefs compare by identity)."""
+    _EXACT.add(kind)
+    return kind
+
+
+def typed_key(value: Any) -> Any:
+    """A hashable key for `value` that distinguishes types and the sign of zero. Raises TypeError if unhashable."""
+    kind = type(value)
+    if kind in _EXACT:
+        return value
+    if kind is tuple:
+        if _only_integers(value):  # the leaves of most nested tuples: three times as fast
+            return int, value
+        return (kind, *[typed_key(item) for item in value])
+    if kind is float:
+        # NaN is not equal to itself: as a key it would never be found again.
+        return (kind, value, math.copysign(1.0, value)) if value == value else (kind, "nan")
+    if kind is complex:
+        return kind, value, math.copysign(1.0, value.real), math.copysign(1.0, value.imag)
+    if isinstance(value, tuple):
+        return (kind, *[typed_key(item) for item in value])
+    if kind is frozenset:
+        return kind, frozenset([typed_key(item) for item in value])
+    hash(value)
+    return kind, value
+
+
+def params_key(params: dict[str, Any]) -> Any:
+    """The key of a primitive's parameters; that of `FixedParams` is its own.
+
+    Tuples of plain integers, the most common value, take the short way.
+    """
+    if type(params) is FixedParams:
+        return params.key
+    key: list[Any] = []
+    for name, value in params.items():
+        kind = type(value)
+        key.append(name)
+        if kind in _EXACT:
+            key.append(value)
+        elif kind is tuple:
+            key.append(value)
+            key.append(None if _only_integers(value) else typed_key(value))
+        else:
+            key.append(typed_key(value))
+    return tuple(key)
+
+
+class FixedKey:
+    """The key of parameters that never change: it is compared and hashed by identity, at once.
+
+    Attributes:
+        value: the key of equal parameters that are not fixed.
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class FixedParams(dict[str, Any]):
+    """Parameters that a hot path binds again and again (`Primitive.bind_fixed`): their key is made once.
+
+    Must not be changed once made.
+    """
+
+    __slots__ = ("key",)
+    key: FixedKey
+
+    def __init__(self, **params: Any) -> None:
+        super().__init__(params)
+        self.key = FixedKey(params_key(params))
+
+
+def value_key(params: dict[str, Any]) -> Any:
+    """As `params_key`, and the same for equal parameters, fixed or not."""
+    return params.key.value if type(params) is FixedParams else params_key(params)
+
+
+def _only_integers(value: tuple[Any, ...]) -> bool:
+    """Whether a tuple holds integers, and tuples of them, alone: its value says it all."""
+    for item in value:
+        kind = type(item)
+        if kind is not int and (kind is not tuple or not _only_integers(item)):
+            return False
+    return True

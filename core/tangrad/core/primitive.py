@@ -1,0 +1,180 @@
+"""Primitives: the operations that traces see.
+
+A primitive knows its name, how to infer the types of its results, and, optionally, its effects and a decomposition into
+other primitives. Everything else that can be said about it (derivatives, batching, lowering) is a rule in somebody's
+rule set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tangrad.core.aval import AbstractToken, AbstractValue, ShapedArray
+from tangrad.core.backend import as_operand
+from tangrad.core.config import thread
+from tangrad.core.keys import FixedParams, exact_equality, params_key
+
+MEMO_LIMIT = 4096  # inferred types kept per primitive
+
+WEAK_TYPE_POLICIES = ("all", "never", "own")
+
+
+@exact_equality
+class Primitive:
+    """An operation on arrays that transformations have rules for.
+
+    Made by `PrimitiveSet.primitive`. `bind` applies it to values the current trace knows; calling it converts Python
+    and
+    NumPy values first. A primitive with `multiple_results` returns a tuple, any other the bare value.
+
+    Attributes:
+      name: the name that jaxprs print; with the family it is the identity, `family.name`.
+      abstract_eval: `(*avals, **params) -> aval`, or a tuple of avals with `multiple_results`.
+      weak_type: "all": results are weakly typed if every operand is; "never"; "own": as abstract_eval says.
+      effects: None or `(avals, params) -> frozenset of effects`.
+      decompose: None or `(*args, **params) -> results` in terms of other primitives.
+      evaluate: None or `(args, params) -> results`: how the bottom trace applies a primitive that carries programs,
+      in place of
+        the backend's `apply`.
+      carries_programs: whether it was ever applied with a jaxpr or a function among its parameters.
+      own_named_shape: whether the named axes of the results are as abstract_eval says; else they are the operands'.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "abstract_eval",
+        "carries_programs",
+        "decompose",
+        "documentation",
+        "effects",
+        "evaluate",
+        "family",
+        "memo",
+        "multiple_results",
+        "name",
+        "own_named_shape",
+        "weak_type",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        abstract_eval: Callable[..., Any],
+        *,
+        family: str,
+        multiple_results: bool = False,
+        weak_type: str = "all",
+        effects: Callable[..., frozenset[Any]] | None = None,
+        decompose: Callable[..., Any] | None = None,
+        evaluate: Callable[[tuple[Any, ...], dict[str, Any]], Any] | None = None,
+        own_named_shape: bool = False,
+    ) -> None:
+        if weak_type not in WEAK_TYPE_POLICIES:
+            raise ValueError(f"primitive {name!r}: weak_type must be one of {WEAK_TYPE_POLICIES}, got {weak_type!r}")
+        self.name = name
+        self.family = family
+        self.abstract_eval = abstract_eval
+        self.multiple_results = multiple_results
+        self.weak_type = weak_type
+        self.effects = effects
+        self.decompose = decompose
+        self.evaluate = evaluate
+        self.documentation = abstract_eval.__doc__
+        self.carries_programs = False
+        self.own_named_shape = own_named_shape
+        self.memo: dict[Any, Any] = {}  # inferred types, by those of the operands (and the key of the parameters)
+
+    @property
+    def identity(self) -> str:
+        return f"{self.family}.{self.name}"
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def bind(self, *args: Any, **params: Any) -> Any:
+        """Apply to arrays, tracers and literals, under the current trace."""
+        return thread.trace.process_primitive(self, args, params)
+
+    def bind_fixed(self, params: FixedParams, *args: Any) -> Any:
+        """As `bind`, with parameters that were made before, for hot paths."""
+        return thread.trace.process_primitive(self, args, params)
+
+    def __call__(self, *args: Any, **params: Any) -> Any:
+        """Apply, converting Python and NumPy values to arrays first."""
+        return thread.trace.process_primitive(self, tuple([as_operand(arg) for arg in args]), params)
+
+    def infer(self, avals: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """The aval of the result, or the tuple of avals: cached type inference, with all that the kernel adds to it."""
+        key: Any = avals
+        if params:
+            try:
+                key = (avals, params_key(params))
+            except TypeError:
+                raise TypeError(self._unhashable(params)) from None
+        found = self.memo.get(key)
+        if found is not None:
+            return found
+        out = self._infer(avals, params)
+        if _holds_program(params):
+            self.carries_programs = True
+        else:
+            if len(self.memo) >= MEMO_LIMIT:
+                self.memo.clear()
+            self.memo[key] = out
+        return out
+
+    def clear_cache(self) -> None:
+        """Forget the inferred types."""
+        self.memo.clear()
+
+    def _infer(self, avals: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        out = self.abstract_eval(*avals, **params)
+        outs = out if self.multiple_results else (out,)
+        if not isinstance(outs, (tuple, list)) or not all(isinstance(aval, AbstractValue) for aval in outs):
+            expected = "a tuple of avals" if self.multiple_results else "one aval"
+            raise TypeError(f"abstract evaluation of primitive {self.identity!r} must return {expected}, got {out!r}")
+        if self.weak_type != "own" and outs:
+            weak = self.weak_type == "all" and bool(avals) and all([aval.weak_type for aval in avals])
+            outs = [_with_weak_type(aval, weak) for aval in outs]
+        named_shape = () if self.own_named_shape else _join_named_shapes(avals)
+        if named_shape:
+            outs = [
+                a if a.named_shape or isinstance(a, AbstractToken) else a.update(named_shape=named_shape) for a in outs
+            ]
+        return tuple(outs) if self.multiple_results else outs[0]
+
+    def _unhashable(self, params: dict[str, Any]) -> str:
+        for name, value in params.items():
+            try:
+                hash(value)
+            except TypeError:
+                return (
+                    f"parameter {name!r} of primitive {self.identity!r} must be hashable and comparable, "
+                    f"got {value!r} of type {type(value).__name__}"
+                )
+        return f"the parameters of primitive {self.identity!r} must be hashable, got {params!r}"
+
+
+def _with_weak_type(aval: Any, weak: bool) -> Any:
+    if aval.weak_type is weak or isinstance(aval, AbstractToken):
+        return aval
+    return aval.update(weak_type=weak)
+
+
+def _join_named_shapes(avals: tuple[Any, ...]) -> Any:
+    joined: dict[Any, int] = {}
+    for aval in avals:
+        for axis, size in aval.named_shape:
+            if joined.setdefault(axis, size) != size:
+                raise TypeError(f"axis {axis!r} has size {joined[axis]} in one operand and {size} in another")
+    return ShapedArray((), bool, False, joined).named_shape if joined else ()
+
+
+def _holds_program(params: dict[str, Any]) -> bool:
+    """Whether a parameter is a jaxpr or a callable, or a tuple of them: caches must not keep programs alive."""
+    for value in params.values():
+        for item in value if isinstance(value, tuple) else (value,):
+            if callable(item) or getattr(type(item), "holds_program", False):
+                return True
+    return False

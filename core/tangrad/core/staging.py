@@ -1,0 +1,267 @@
+"""Staging: running a function on tracers that record equations, to get a jaxpr."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from tangrad.core.array import Literal
+from tangrad.core.aval import is_array_value
+from tangrad.core.backend import as_operand
+from tangrad.core.config import cache_context, thread
+from tangrad.core.effects import NO_EFFECTS
+from tangrad.core.errors import UnexpectedTracerError
+from tangrad.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, equation_effects
+from tangrad.core.jaxpr_check import check_jaxpr
+from tangrad.core.source_info import SourceInfo, current_source
+from tangrad.core.trace import Trace, Tracer, check_no_leak, close_trace
+
+
+class StagingTracer(Tracer):
+    """A value of a program under construction: it has a type and a variable."""
+
+    __slots__ = ("variable",)
+    variable: Var  # not `var`: arrays have a method of that name
+
+    def origin(self) -> str:
+        return f"a value of the program traced from {self._trace.name}"  # type: ignore[attr-defined]
+
+    @property
+    def source_info(self) -> SourceInfo | None:
+        """Where the value was made, for error messages: looked for only then. None for an argument of the program."""
+        for eqn in self._trace.eqns:  # type: ignore[attr-defined]
+            if self.variable in eqn.outvars:
+                return cast(SourceInfo, eqn.source_info)
+        return None
+
+
+_new_tracer = _new_var = object.__new__
+_BIND = 3  # frames between `current_source` and who bound the primitive: itself, `process_primitive`, `bind`
+
+
+class StagingTrace(Trace):
+    """Records each primitive as an equation.
+
+    Attributes:
+      name: of the function that is traced, for messages.
+      eqns: the equations so far.
+      constants: the values from outside that the program reads, by the variables that stand for them.
+    """
+
+    __slots__ = ("_constant_vars", "_originals", "constants", "eqns", "invars", "name", "parent")
+
+    def __init__(self, name: str = "a function") -> None:
+        super().__init__()
+        self.stages = True
+        self.name = name
+        self.parent = thread.trace
+        self.eqns: list[JaxprEqn] = []
+        self.invars: list[Var] = []
+        self.constants: dict[Var, Any] = {}
+        self._constant_vars: dict[int, Var] = {}
+        self._originals: list[Any] = []
+
+    def new_input(self, aval: Any) -> StagingTracer:
+        """A tracer for one more argument of the program."""
+        tracer = self.tracer(aval)
+        self.invars.append(tracer.variable)
+        return tracer
+
+    def tracer(self, aval: Any) -> StagingTracer:
+        tracer = _new_tracer(StagingTracer)
+        tracer._trace = self
+        tracer.aval = aval
+        tracer.variable = Var(aval)
+        return tracer
+
+    def atom(self, value: Any) -> Any:
+        """The variable or literal that stands for a value in this program."""
+        kind = type(value)
+        if kind is StagingTracer and value._trace is self:
+            return value.variable
+        if kind is Literal:
+            return value
+        if isinstance(value, Tracer) and not value._trace.alive:
+            raise UnexpectedTracerError(value)
+        var = self._constant_vars.get(id(value))
+        if var is not None:
+            return var
+        operand = as_operand(value)
+        if type(operand) is Literal:
+            return operand
+        var = Var(operand.aval)
+        self.constants[var] = operand
+        self._constant_vars[id(value)] = var
+        # The table goes by identity: the original must live as long, or its id could come to mean another value.
+        self._originals.append(value)
+        return var
+
+    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        if not self.alive:
+            raise UnexpectedTracerError(args[0] if args else None)
+        atoms, types = [], []
+        for arg in args:
+            if type(arg) is StagingTracer and arg._trace is self:
+                atoms.append(arg.variable)
+                types.append(arg.aval)
+            else:
+                atom = self.atom(arg)
+                atoms.append(atom)
+                types.append(atom.aval)
+        avals = tuple(types)
+        # A known type and a known source are taken where they lie: each call saved is a twentieth of an equation.
+        out = None if params else primitive.memo.get(avals)
+        if out is None:
+            out = primitive.infer(avals, params)
+        # Most primitives have no effects and carry no programs.
+        if primitive.effects is None and not primitive.carries_programs:
+            effects = NO_EFFECTS
+        else:
+            effects = equation_effects(primitive, avals, params)
+        if primitive.multiple_results:
+            outs = tuple([self.tracer(aval) for aval in out])
+            outvars = [o.variable for o in outs]
+            self.eqns.append(JaxprEqn(primitive, atoms, outvars, params, effects, current_source(_BIND)))
+            return outs
+        tracer = _new_tracer(StagingTracer)
+        tracer._trace = self
+        tracer.aval = out
+        var = tracer.variable = _new_var(Var)
+        var.aval = out
+        source = thread.source
+        if source is None or source[2] is not thread.name_stack:
+            source = current_source(_BIND)
+        self.eqns.append(JaxprEqn(primitive, atoms, (var,), params, effects, source))
+        return tracer
+
+    def to_jaxpr(self, outputs: Sequence[Any], debug_name: str = "") -> tuple[Jaxpr, list[Any]]:
+        """The program with these outputs, and the values of its constants (which may be tracers of outer traces)."""
+        outvars = [self.atom(out) for out in outputs]
+        constvars, consts = list(self.constants), list(self.constants.values())
+        return Jaxpr(constvars, self.invars, outvars, self.eqns, debug_name=debug_name), consts
+
+
+def trace_to_jaxpr(
+    function: Callable[..., Sequence[Any]], in_avals: Sequence[Any], name: str = "a function"
+) -> tuple[Jaxpr, list[Any]]:
+    """Run `function`, of flat arguments and results, on tracers, and return its jaxpr and the values of its constants.
+
+    Constants may be tracers of outer traces; a caller that keeps the jaxpr must make arguments of them.
+    Raises TypeError for a result that is not an array.
+    """
+    trace = StagingTrace(name)
+    previous = thread.trace
+    thread.trace = trace
+    try:
+        outputs = function(*[trace.new_input(aval) for aval in in_avals])
+        _check_outputs(outputs, name)
+        jaxpr, consts = trace.to_jaxpr(outputs, name)
+    finally:
+        thread.trace = previous
+        reference = close_trace(trace)
+    if thread.check_tracer_leaks:
+        del trace, outputs
+        check_no_leak(reference)
+    if thread.check_jaxprs:
+        check_jaxpr(jaxpr)
+    return jaxpr, consts
+
+
+def _check_outputs(outputs: Sequence[Any], name: str) -> None:
+    for position, out in enumerate(outputs):
+        if not is_array_value(out):
+            raise TypeError(
+                f"{name} returned, as output {position}, {out!r} of type {type(out).__name__}; "
+                "expected arrays or numbers"
+            )
+
+
+def trace_to_closed_jaxpr(
+    function: Callable[..., Sequence[Any]], in_avals: Sequence[Any], name: str = "a function"
+) -> ClosedJaxpr:
+    """As `trace_to_jaxpr`, as a closed jaxpr."""
+    return ClosedJaxpr(*trace_to_jaxpr(function, in_avals, name))
+
+
+# --- programs made of rules, kept ----------------------------------------------------------------------------------
+
+PROGRAM_CACHE_LIMIT = 512
+
+
+class JaxprCache:
+    """Remembers what is made of a closed jaxpr, for as long as the jaxpr lives: linearised, batched, transposed
+    programs.
+
+    The keys are weak in the jaxpr; each jaxpr keeps at most `PROGRAM_CACHE_LIMIT` results. A result that is the jaxpr,
+    or a tuple with it, as where nothing had to be changed, is kept without it: it would keep the jaxpr alive for ever.
+    """
+
+    __slots__ = ("_entries",)
+
+    def __init__(self) -> None:
+        self._entries: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
+
+    def get(self, jaxpr: Any, key: Any, make: Callable[[], Any]) -> Any:
+        """The result for (jaxpr, key, settings that change results); made by `make()` the first time."""
+        results = self._entries.setdefault(jaxpr, {})
+        key = (key, cache_context())
+        found = results.get(key)
+        if found is None:
+            found = make()
+            if len(results) >= PROGRAM_CACHE_LIMIT:
+                results.clear()
+            results[key] = _without(jaxpr, found)
+        elif type(found) is _Without:
+            return found.put_back(jaxpr)
+        return found
+
+    def find(self, jaxpr: Any, key: Any) -> Any:
+        """What `get` would return without making it, or None."""
+        results = self._entries.get(jaxpr)
+        found = None if results is None else results.get((key, cache_context()))
+        return found.put_back(jaxpr) if type(found) is _Without else found
+
+    def clear(self) -> None:
+        self._entries.clear()
+
+
+class _Without:
+    """A result of `JaxprCache` without the jaxpr that it was made of: the places in a tuple where that stood."""
+
+    __slots__ = ("items", "places")
+
+    def __init__(self, items: tuple[Any, ...], places: frozenset[int] | None) -> None:
+        self.items = items
+        self.places = places  # None: the result is the jaxpr
+
+    def put_back(self, jaxpr: Any) -> Any:
+        places = self.places
+        if places is None:
+            return jaxpr
+        return tuple([jaxpr if place in places else item for place, item in enumerate(self.items)])
+
+
+def _without(jaxpr: Any, result: Any) -> Any:
+    if result is jaxpr:
+        return _Without((), None)
+    if type(result) is tuple:
+        places = frozenset([place for place, item in enumerate(result) if item is jaxpr])
+        if places:
+            return _Without(tuple([None if item is jaxpr else item for item in result]), places)
+    return result
+
+
+def decomposition_jaxpr(primitive: Any, in_avals: Sequence[Any], params: dict[str, Any]) -> ClosedJaxpr:
+    """The decomposition of a primitive as a jaxpr, for lowering and for rules that work on jaxprs."""
+
+    def run(*args: Any) -> Sequence[Any]:
+        out = primitive.decompose(*args, **params)
+        return tuple(out) if primitive.multiple_results else (out,)
+
+    return trace_to_closed_jaxpr(run, in_avals, primitive.identity)
+
+
+def is_tracing() -> bool:
+    """Whether the current thread stages a program."""
+    return isinstance(thread.trace, StagingTrace)

@@ -1,0 +1,227 @@
+"""Traces and tracers: who interprets a primitive, and the values it is applied to meanwhile.
+
+Tracing is stackless. A thread has one current trace; `Primitive.bind` hands itself to it. A transformation installs a
+trace that knows its parent, and runs its rules with the parent as the current trace.
+"""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+from tangrad.core import errors
+from tangrad.core.array import Array
+from tangrad.core.backend import as_operand, get_backend
+from tangrad.core.config import ThreadState, thread
+
+
+class Trace:
+    """Interprets primitives. A subclass implements `process_primitive` and makes tracers of its own.
+
+    Attributes:
+      alive: False once the transformation that made the trace has ended; its tracers must not be used any more.
+      stages: whether what it processes ends up in a jaxpr, so that somebody will ask for the place in the program.
+    """
+
+    __slots__ = ("__weakref__", "alive", "stages")
+    alive: bool
+    stages: bool
+
+    def __init__(self, parent: Trace | None = None) -> None:
+        self.alive = True
+        self.stages = parent is not None and parent.stages
+
+    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Apply `primitive` and return its result, or the tuple of its results."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return type(self).__name__
+
+
+class Tracer(Array):
+    """Stands for an array while a transformation runs a function. A subclass adds what its trace needs to know."""
+
+    __slots__ = ("_trace",)
+    _trace: Trace
+
+    def concrete(self) -> Any:
+        """The concrete array behind the tracer, where its trace works on concrete values, else None."""
+        return None
+
+    def origin(self) -> str:
+        """Where the tracer comes from, for error messages."""
+        return f"a value traced by {type(self._trace).__name__}"
+
+    def _concrete_or(self, error: type[Exception]) -> Any:
+        value = self.concrete()
+        if value is None:
+            raise error(self)
+        return value
+
+    def __bool__(self) -> bool:
+        return bool(self._concrete_or(errors.TracerBoolConversionError))
+
+    def __int__(self) -> int:
+        return int(self._concrete_or(errors.ConcretizationTypeError))
+
+    def __float__(self) -> float:
+        raise self._no_number("float")
+
+    def __complex__(self) -> complex:
+        raise self._no_number("complex")
+
+    def _no_number(self, kind: str) -> Exception:
+        """Where the value is known it is refused all the same: `math.sin(x)` would go on without the derivative."""
+        if self.concrete() is None:
+            return errors.ConcretizationTypeError(self)
+        return errors.ConcretizationTypeError(
+            f"{kind}() of a traced array of type {self.aval.str_short()}, {self.origin()}: the number is known, but "
+            f"its derivative would be lost. Compute with tangrad.numpy in place of math, or say that no derivative is "
+            f"wanted: {kind}(lax.stop_gradient(x)), x.item()"
+        )
+
+    def __index__(self) -> int:
+        return int(self._concrete_or(errors.TracerIntegerConversionError).__index__())
+
+    def to_numpy(self) -> Any:
+        raise errors.TracerArrayConversionError(self)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise errors.TracerArrayConversionError(self)
+
+    def block_until_ready(self) -> Tracer:
+        return self
+
+    def __copy__(self) -> Tracer:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Tracer:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise errors.ConcretizationTypeError(self, "pickling it")
+
+    def item(self, *index: Any) -> Any:
+        return self._concrete_or(errors.ConcretizationTypeError).item(*index)
+
+    def tolist(self) -> Any:
+        return self._concrete_or(errors.ConcretizationTypeError).tolist()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}<{self.aval.str_short()}>"
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        if not spec:
+            return repr(self)
+        return format(self._concrete_or(errors.ConcretizationTypeError), spec)
+
+
+class EvalTrace(Trace):
+    """The bottom: asks the backend of the arguments to apply the primitive to concrete arrays."""
+
+    __slots__ = ()
+
+    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        if primitive.evaluate is not None:
+            return primitive.evaluate(args, params)
+        try:
+            backend = args[0].backend or args[1].backend  # a literal has none: 2.0 * x
+        except (AttributeError, IndexError):
+            backend = None
+        if backend is None:
+            backend, args = find_backend(args)
+        return backend.apply(primitive, args, params)
+
+
+def find_backend(args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+    """The backend that must compute with `args`, and the args as operands. Raises for a leaked tracer."""
+    backend = None
+    for arg in args:
+        if isinstance(arg, Tracer):
+            raise errors.UnexpectedTracerError(arg)
+        if backend is None and isinstance(arg, Array):
+            backend = type(arg).backend  # type: ignore[attr-defined]
+    if backend is None:
+        device = thread.default_device
+        backend = device.backend if device is not None and not isinstance(device, str) else get_backend()
+    return backend, tuple([as_operand(arg) for arg in args])
+
+
+def checked_operands(backend: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """For a backend's slow path: its own arrays and literals, or an error that says what is wrong with an argument."""
+    operands = []
+    for arg in args:
+        if isinstance(arg, Tracer):
+            raise errors.UnexpectedTracerError(arg)
+        operand = as_operand(arg)
+        if isinstance(operand, Array) and not isinstance(operand, backend.array_type):
+            other = type(operand).backend  # type: ignore[attr-defined]
+            raise ValueError(
+                f"arguments are on different backends, {backend.name!r} and {other.name!r}; "
+                f"move one of them: tangrad.device_put(x, tangrad.devices({backend.name!r})[0])"
+            )
+        operands.append(operand)
+    return tuple(operands)
+
+
+EVAL_TRACE = EvalTrace()
+ThreadState.trace = EVAL_TRACE
+
+
+def current_trace() -> Trace:
+    """The trace that interprets primitives in this thread now."""
+    return thread.trace
+
+
+class set_current_trace:  # noqa: N801 - a context manager, named as a verb
+    """Make `trace` the current one within a `with` block. Whatever is raised inside, the previous one is restored."""
+
+    __slots__ = ("_previous", "_trace")
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+
+    def __enter__(self) -> Trace:
+        self._previous = thread.trace
+        thread.trace = self._trace
+        return self._trace
+
+    def __exit__(self, *_: object) -> None:
+        thread.trace = self._previous
+
+
+def is_concrete(value: Any) -> bool:
+    """Whether the contents of `value` can be looked at now."""
+    return not isinstance(value, Tracer) or value.concrete() is not None
+
+
+def concrete_or_error(value: Any, what: str = "") -> Any:
+    """The concrete contents of `value`. Raises ConcretizationTypeError, which says what needed them, for a tracer."""
+    if not isinstance(value, Tracer):
+        return value
+    concrete = value.concrete()
+    if concrete is None:
+        raise errors.ConcretizationTypeError(value, what)
+    return concrete
+
+
+def close_trace(trace: Trace) -> weakref.ref[Any]:
+    """End a trace: its tracers are dead. The caller drops its own references, then calls `check_no_leak`."""
+    trace.alive = False
+    return weakref.ref(trace)
+
+
+def check_no_leak(reference: weakref.ref[Any]) -> None:
+    """With `check_tracer_leaks`: raise LeakedTracerError if something still holds tracers of the ended trace."""
+    if reference() is None:
+        return
+    gc.collect()
+    trace = reference()
+    if trace is None:
+        return
+    leaked = [obj for obj in gc.get_referrers(trace) if isinstance(obj, Tracer)]
+    raise errors.leaked_tracers(trace, leaked)

@@ -1,0 +1,96 @@
+"""Which types are nodes of pytrees: type -> the function that flattens its values, or None where they are leaves.
+
+Everything that walks trees fast starts from `flatteners`. A type that was not seen yet is looked at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import RLock
+from typing import Any, Protocol, TypeAlias
+
+Flattener: TypeAlias = Callable[[Any, list[Any]], Any]
+
+_MOST_DERIVED = 4096
+
+
+class Kind(Protocol):
+    """What is used here of `NodeKind`."""
+
+    @property
+    def type(self) -> type: ...
+    def flatten_into(self, value: Any, leaves: list[Any], /) -> Any: ...
+
+
+leaf_types: set[type] = set()
+are_leaves = leaf_types.issuperset  # are_leaves(map(type, values)): in C, so tried before any loop
+
+_registered: dict[type, Kind] = {}
+_derived: set[type] = set()  # types that are not registered and were met: leaves, and nodes of derived kinds
+_derivations: list[Callable[[type], Kind | None]] = []
+_when_replaced: list[Callable[[], None]] = []
+_lock = RLock()
+
+
+class _Flatteners(dict[type, "Flattener | None"]):
+    __slots__ = ()
+
+    def __missing__(self, node_type: type) -> Flattener | None:
+        return _classify(node_type)
+
+
+flatteners = _Flatteners()
+
+
+def derives_kinds(derivation: Callable[[type], Kind | None]) -> Callable[[type], Kind | None]:
+    """Have `derivation(type)` asked for the kind of types that are not registered (namedtuples): decorator."""
+    _derivations.append(derivation)
+    return derivation
+
+
+def on_replacement(action: Callable[[], None]) -> Callable[[], None]:
+    """Have `action` called when a type that was a node of a derived kind is registered: decorator."""
+    _when_replaced.append(action)
+    return action
+
+
+def add_kind(kind: Kind) -> None:
+    """Register a kind of nodes.
+
+    Raises:
+        ValueError: its type is registered already.
+    """
+    with _lock:
+        if kind.type in _registered:
+            raise ValueError(f"{kind.type!r} is already registered as a pytree node")
+        _registered[kind.type] = kind
+        _derived.discard(kind.type)
+        leaf_types.discard(kind.type)
+        before = flatteners.get(kind.type)
+        flatteners[kind.type] = kind.flatten_into
+        for action in _when_replaced if before is not None else ():
+            action()
+
+
+def _classify(node_type: type) -> Flattener | None:
+    """Find out what an unseen type is, and remember it: a leaf, or a node of a kind that is derived from the type."""
+    with _lock:
+        if node_type in flatteners:  # another thread was faster
+            return flatteners.get(node_type)
+        if len(_derived) >= _MOST_DERIVED:
+            _forget_derived()
+        kinds = [kind for kind in [derivation(node_type) for derivation in _derivations] if kind is not None]
+        flattener = kinds[0].flatten_into if kinds else None
+        _derived.add(node_type)
+        flatteners[node_type] = flattener
+        if flattener is None:
+            leaf_types.add(node_type)
+        return flattener
+
+
+def _forget_derived() -> None:
+    """Forget types that are not registered, so that programs which make types without end do not keep them all."""
+    for node_type in _derived:
+        leaf_types.discard(node_type)
+        del flatteners[node_type]
+    _derived.clear()

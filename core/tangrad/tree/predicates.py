@@ -1,0 +1,36 @@
+"""Walks that a user's function `is_leaf` can stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tangrad.tree.definition import LEAF, Leaf, NodeKind, PyTreeDef, define, kind_of
+
+IsLeaf = Callable[[Any], bool]
+
+
+def flatten_until(tree: Any, is_leaf: IsLeaf, leaves: list[Leaf]) -> PyTreeDef:
+    """Append to `leaves` what is a leaf or what `is_leaf` says is one; return the structure above."""
+    kind = kind_unless(tree, is_leaf)
+    if kind is None:
+        leaves.append(tree)
+        return LEAF
+    children, data = kind.take_apart(tree)
+    return define(kind, data, [flatten_until(child, is_leaf, leaves) for child in children])
+
+
+def answers_yes(answer: Any) -> bool:
+    """Return the answer of an `is_leaf` function; None counts as False. Raises ValueError for anything but a bool."""
+    if answer is True:
+        return True
+    if answer is False or answer is None:
+        return False
+    raise ValueError(f"is_leaf must return True or False, got {type(answer).__name__}: {answer!r}")
+
+
+def kind_unless(tree: Any, is_leaf: IsLeaf | None) -> NodeKind | None:
+    """Return the kind of the node `tree`; None if it is a leaf, or `is_leaf` says that it is one."""
+    if is_leaf is not None and answers_yes(is_leaf(tree)):
+        return None
+    return kind_of(type(tree))

@@ -1,0 +1,277 @@
+"""Gradients: `grad` and `value_and_grad`.
+
+One call linearises the function, walks the tape back once and lets it go: no jaxpr is made, no residual kept.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tangrad import tree
+from tangrad.autodiff.gradient_tape import eager_gradient
+from tangrad.autodiff.pullbacks import array_of
+from tangrad.autodiff.tape import linearize_flat
+from tangrad.autodiff.zeros import Zero, has_tangent, instantiate, ones_scalars, with_weak_type_of, zeros
+from tangrad.core import Array, as_array, dtypes, get_aval
+from tangrad.core.aval import is_array_value
+from tangrad.core.config import thread
+from tangrad.core.errors import UnexpectedTracerError
+from tangrad.core.nan_checks import is_checking
+from tangrad.core.trace import EVAL_TRACE, Tracer
+
+
+def grad(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[Any] = (),
+) -> Callable[..., Any]:
+    """The gradient of `fun`, as a function of the same arguments.
+
+    Args:
+      fun: returns a scalar (shape `()`), or a pair of a scalar and auxiliary data with `has_aux`.
+      argnums: which positional arguments to differentiate by; an integer, or a sequence for a tuple of gradients.
+      has_aux: whether `fun` returns `(value, auxiliary)`; then the result is `(gradient, auxiliary)`.
+      holomorphic: whether `fun` is complex-differentiable; arguments and result must then be complex.
+      allow_int: whether arguments may be integers or booleans; their gradients have dtype float0.
+      reduce_axes: names of mapped axes over which the gradient is summed.
+
+    Returns:
+      a function whose result has the tree, shapes and dtypes of the arguments differentiated by.
+
+    Raises (the function returned):
+      TypeError: for a result that is not a real scalar, or an argument that is not floating-point.
+
+    >>> import tangrad
+    >>> tangrad.grad(lambda x: x**3)(2.0)
+    Array(12., dtype=float32, weak_type=True)
+    """
+    both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes, _name="grad")
+
+    def grad_of(*args: Any, **kwargs: Any) -> Any:
+        value, gradient = both(*args, **kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return _like(grad_of, fun, "grad")
+
+
+def value_and_grad(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[Any] = (),
+    _name: str = "value_and_grad",
+) -> Callable[..., Any]:
+    """The value of `fun` together with its gradient.
+
+    Arguments and errors are those of `grad`.
+
+    Returns:
+      a function that returns `(value, gradient)`, or `((value, auxiliary), gradient)` with `has_aux`.
+
+    >>> import tangrad
+    >>> value, gradient = tangrad.value_and_grad(lambda x: x**2)(3.0)
+    >>> float(value), float(gradient)
+    (9.0, 6.0)
+    """
+    if not callable(fun):
+        raise TypeError(f"{_name} expects a function as its first argument, got {fun!r} of type {type(fun).__name__}")
+    if reduce_axes:
+        raise NotImplementedError("reduce_axes: sum the gradient over mapped axes with lax.psum instead")
+    positions = _check_argnums(argnums, _name)
+    single = positions[0] if isinstance(argnums, (int, np.integer)) else None
+
+    def value_and_grad_of(*args: Any, **kwargs: Any) -> Any:
+        chosen = (
+            args[single]
+            if single is not None and -len(args) <= single < len(args)
+            else _choose(args, positions, single, _name)
+        )
+        leaves, treedef = tree.flatten(chosen)
+        primals = [leaf if isinstance(leaf, Array) else _as_primal(leaf, _name) for leaf in leaves]
+        for primal in primals:
+            dtype = primal.aval.dtype
+            if holomorphic or not _real.get(dtype):
+                _check_input(dtype, holomorphic, allow_int, _name)
+        structure: list[Any] = []
+
+        def flat_fun(*tracers: Any) -> list[Any]:
+            given = treedef.unflatten(tracers)
+            if single is not None:
+                call_args = (
+                    (*args[:single], given, *args[single + 1 :]) if single >= 0 else _replace(args, positions, (given,))
+                )
+            else:
+                call_args = _replace(args, positions, given)
+            out = fun(*call_args, **kwargs)
+            if not has_aux:
+                return [_check_scalar(out, holomorphic, _name)]
+            value, aux = _check_pair(out, _name)
+            aux_leaves, aux_tree = tree.flatten(aux)
+            arrays = [is_array_value(leaf) for leaf in aux_leaves]
+            structure.extend([aux_tree, aux_leaves, arrays])
+            return [
+                _check_scalar(value, holomorphic, _name),
+                *[x for x, is_array in zip(aux_leaves, arrays, strict=True) if is_array],
+            ]
+
+        active = [has_tangent(primal.aval.dtype) for primal in primals] if allow_int else None
+        if thread.trace is EVAL_TRACE and primals and not is_checking():
+            outs, pull = eager_gradient(flat_fun, primals, active)
+            value = outs[0] if isinstance(outs[0], Array) else as_array(outs[0])
+            if isinstance(value, Tracer):  # an argument that was returned, and that has leaked from elsewhere
+                raise UnexpectedTracerError(value)
+            backend: Any = value.backend
+            found = pull(array_of(backend, ones_scalars[value.aval]))
+        else:
+            outs, program = linearize_flat(flat_fun, primals, active)
+            value = outs[0] if isinstance(outs[0], Array) else as_array(outs[0])
+            cotangents = [ones_scalars[value.aval], *[Zero(get_aval(out)) for out in outs[1:]]]
+            found = program.backward(cotangents, consume=True)
+        chosen_primals = primals if active is None else [p for p, a in zip(primals, active, strict=True) if a]
+        grads = [
+            ct if isinstance(ct, Array) and ct.aval.weak_type is p.aval.weak_type else _as_gradient(ct, p)
+            for ct, p in zip(found, chosen_primals)
+        ]
+        if active is not None:
+            given = iter(grads)
+            grads = [next(given) if a else _float0_zeros(p) for p, a in zip(primals, active, strict=True)]
+        gradient = treedef.unflatten(grads)
+        if has_aux:
+            return (value, _restore_aux(structure, outs[1:])), gradient
+        return value, gradient
+
+    return _like(value_and_grad_of, fun, _name)
+
+
+def _like(made: Callable[..., Any], fun: Callable[..., Any], what: str) -> Callable[..., Any]:
+    """Give a made function the name, documentation and signature of the one it was made of."""
+    functools.update_wrapper(made, fun, updated=())
+    name = getattr(fun, "__name__", type(fun).__name__)
+    made.__doc__ = f"{what} of {name}.\n\n{getattr(fun, '__doc__', None) or ''}".rstrip()
+    return made
+
+
+def _check_argnums(argnums: Any, name: str) -> tuple[int, ...]:
+    try:
+        if isinstance(argnums, (tuple, list)):
+            return tuple([operator.index(position) for position in argnums])
+        return (operator.index(argnums),)
+    except TypeError:
+        raise TypeError(f"{name}: argnums must be an integer or a sequence of integers, got {argnums!r}") from None
+
+
+def _choose(args: tuple[Any, ...], positions: tuple[int, ...], single: int | None, name: str) -> Any:
+    for position in positions:
+        if not -len(args) <= position < len(args):
+            raise TypeError(
+                f"{name}: argnums={position if single is not None else positions} asks for positional argument "
+                f"{position}, "
+                f"but the function was called with {len(args)} positional arguments (keyword arguments do not count)"
+            )
+    if len({position % len(args) for position in positions}) < len(positions):
+        raise ValueError(f"{name}: argnums={positions} names an argument twice, of {len(args)} arguments")
+    return tuple([args[position] for position in positions])
+
+
+def _replace(args: tuple[Any, ...], positions: tuple[int, ...], values: Sequence[Any]) -> tuple[Any, ...]:
+    new = list(args)
+    for position, value in zip(positions, values, strict=True):
+        new[position] = value
+    return tuple(new)
+
+
+def _as_primal(leaf: Any, name: str) -> Any:
+    if not is_array_value(leaf):
+        raise TypeError(
+            f"{name}: cannot differentiate by {leaf!r} of type {type(leaf).__name__}; expected arrays or numbers"
+        )
+    return as_array(leaf)
+
+
+_real: dict[Any, bool] = {}
+
+
+def _is_real(dtype: Any) -> bool:
+    try:
+        return _real[dtype]
+    except KeyError:
+        found = _real[dtype] = bool(dtypes.issubdtype(dtype, np.floating))
+        return found
+
+
+def _check_input(dtype: Any, holomorphic: bool, allow_int: bool, name: str) -> None:
+    is_complex = dtypes.issubdtype(dtype, np.complexfloating)
+    if holomorphic and not is_complex:
+        raise TypeError(
+            f"{name} with holomorphic=True requires complex arguments, got one of dtype {dtypes.dtype_name(dtype)}"
+        )
+    if not is_complex and not _is_real(dtype) and not allow_int:
+        raise TypeError(
+            f"{name} requires real or complex arguments, got one of dtype {dtypes.dtype_name(dtype)}. Convert it, "
+            "x.astype(float), or pass allow_int=True to get a gradient of dtype float0 (which is zero)"
+        )
+
+
+def _check_scalar(out: Any, holomorphic: bool, name: str) -> Any:
+    aval = getattr(out, "aval", None)
+    if aval is None:
+        if not is_array_value(out):
+            structure = tree.structure(out)
+            raise TypeError(f"{name} requires a function that returns a scalar, got {structure} ({type(out).__name__})")
+        aval = get_aval(out)
+    if aval.shape:
+        raise TypeError(
+            f"{name} requires a function that returns a scalar; the result had shape {aval.shape}. "
+            "Reduce it (.sum(), .mean()), or use jacrev, or vjp with a cotangent of that shape"
+        )
+    if holomorphic:
+        if not dtypes.issubdtype(aval.dtype, np.complexfloating):
+            raise TypeError(
+                f"{name} with holomorphic=True requires a complex result, got dtype {dtypes.dtype_name(aval.dtype)}"
+            )
+    elif not _is_real(aval.dtype):
+        cure = (
+            "pass holomorphic=True, or use vjp"
+            if dtypes.issubdtype(aval.dtype, np.complexfloating)
+            else "it has no gradient"
+        )
+        raise TypeError(
+            f"{name} requires a real result (a floating-point dtype), got {dtypes.dtype_name(aval.dtype)}: {cure}"
+        )
+    return out
+
+
+def _check_pair(out: Any, name: str) -> Any:
+    if not isinstance(out, (tuple, list)) or len(out) != 2:
+        raise TypeError(
+            f"{name} with has_aux=True requires a function that returns a pair (value, auxiliary), got {out!r}"
+        )
+    return out
+
+
+def _as_gradient(cotangent: Any, primal: Any) -> Any:
+    """A cotangent as an array: zeros for None and symbolic zeros."""
+    cotangent = zeros(primal.aval) if cotangent is None else instantiate(cotangent)
+    cotangent = cotangent if isinstance(cotangent, Array) else as_array(cotangent)
+    return with_weak_type_of(cotangent, primal.aval)
+
+
+def _float0_zeros(primal: Any) -> Any:
+    return np.zeros(primal.aval.shape, dtypes.float0)
+
+
+def _restore_aux(structure: list[Any], primals: Sequence[Any]) -> Any:
+    aux_tree, leaves, arrays = structure
+    values = iter(primals)
+    restored = [as_array(next(values)) if is_array else leaf for leaf, is_array in zip(leaves, arrays, strict=True)]
+    return aux_tree.unflatten(restored)

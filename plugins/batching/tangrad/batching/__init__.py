@@ -1,0 +1,15 @@
+"""Batching: the trace and the rule kind behind `tangrad.vmap`, and the helpers that batch rules are written with."""
+
+from tangrad.batching.axes import AxisInfo as AxisInfo
+from tangrad.batching.axes import broadcast_axis as broadcast_axis
+from tangrad.batching.axes import move_axis as move_axis
+from tangrad.batching.axes import place_axis as place_axis
+from tangrad.batching.axes import to_front as to_front
+from tangrad.batching.rule_helpers import axis_batch as axis_batch
+from tangrad.batching.rule_helpers import elementwise_batch as elementwise_batch
+from tangrad.batching.rule_helpers import front_batch as front_batch
+from tangrad.batching.rule_helpers import match_axes as match_axes
+from tangrad.batching.rule_helpers import reduction_batch as reduction_batch
+from tangrad.batching.trace import BatchTrace as BatchTrace
+from tangrad.batching.trace import batch_flat as batch_flat
+from tangrad.batching.trace import batch_jaxpr as batch_jaxpr

@@ -1,0 +1,186 @@
+"""`checkpoint`, also named `remat`: a function whose gradient computes its intermediate values again."""
+
+from __future__ import annotations
+
+import operator
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tangrad.checkpointing.primitives import remat_p
+from tangrad.core import ClosedJaxpr, Tracer, as_array, as_operand, register_cache, trace_to_jaxpr
+from tangrad.core.config import cache_context, thread
+from tangrad.core.jaxpr import closed_over_as_arguments
+from tangrad.core.keys import typed_key
+from tangrad.core.leaves import array_leaves, returned_leaves
+from tangrad.core.source_info import copy_identity
+from tangrad.tree_util import broadcast_prefix
+
+SIGNATURE_LIMIT = 64  # programs kept for one function
+
+
+class Traced:
+    """A function as a program `(*consts, *leaves) -> results`, what it closed over, and its structure."""
+
+    __slots__ = ("consts", "jaxpr", "out_tree")
+
+    def __init__(self, jaxpr: ClosedJaxpr, consts: list[Any], out_tree: Any) -> None:
+        self.jaxpr = jaxpr
+        self.consts = consts
+        self.out_tree = out_tree
+
+
+_traced: weakref.WeakKeyDictionary[Any, dict[Any, Traced]] = weakref.WeakKeyDictionary()
+_lock = threading.Lock()
+register_cache(_traced.clear)
+
+
+def trace(fun: Callable[..., Any], static: Sequence[tuple[int, Any]], treedef: Any, avals: tuple[Any, ...]) -> Traced:
+    """The program of a function; remembered as long as the function lives, unless it closed over tracers.
+
+    Args:
+      static: pairs of a position and the argument there; the others are made of leaves by `treedef`, as
+        `(positional arguments, keyword arguments)`.
+    """
+    try:
+        statics = tuple([(position, typed_key(value)) for position, value in static])
+        key = (treedef, avals, statics, cache_context(), thread.axis_environment)
+        found = _traced.get(fun, {}).get(key)
+    except TypeError:  # static arguments that are not hashable, or a function that is not, or not weakly referable
+        return _trace(fun, static, treedef, avals)
+    if found is None:
+        found = _trace(fun, static, treedef, avals)
+        if not any([isinstance(const, Tracer) for const in found.consts]):
+            with _lock:
+                entries = _traced.setdefault(fun, {})
+                if len(entries) >= SIGNATURE_LIMIT:
+                    entries.pop(next(iter(entries)))
+                entries[key] = found
+    return found
+
+
+def _trace(fun: Callable[..., Any], static: Sequence[tuple[int, Any]], treedef: Any, avals: tuple[Any, ...]) -> Traced:
+    name = getattr(fun, "__name__", type(fun).__name__)
+    out_tree: list[Any] = []
+
+    def flat(*leaves: Any) -> list[Any]:
+        args, kwargs = treedef.unflatten(leaves)
+        args = list(args)
+        for position, value in static:
+            args.insert(position, value)
+        outs, structure = returned_leaves(fun(*args, **kwargs), f"checkpoint: {name}")
+        out_tree.append(structure)
+        return outs
+
+    jaxpr, consts = trace_to_jaxpr(flat, avals, name)
+    return Traced(ClosedJaxpr(closed_over_as_arguments(jaxpr)), consts, out_tree[0])
+
+
+def leaves_of(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], Any]:
+    """The operands of a call and their structure. Raises TypeError for what is no array."""
+    cure = "expected arrays and numbers; name the positions of others in static_argnums"
+    what = f"checkpoint: of (args, kwargs) of {name}, the leaf at "
+    leaves, treedef = array_leaves((tuple(args), kwargs), what, cure)
+    return [as_operand(leaf) for leaf in leaves], treedef
+
+
+def checkpoint(
+    fun: Callable[..., Any] | None = None,
+    *,
+    prevent_cse: bool | Sequence[Any] = True,
+    policy: Callable[..., Any] | None = None,
+    static_argnums: int | Sequence[int] = (),
+    concrete: bool = False,
+) -> Callable[..., Any]:
+    """A function that computes the same, but whose gradient keeps its arguments and computes the rest again.
+
+    Args:
+      fun: a function of trees of arrays; without it a decorator is returned. It may close over tracers.
+      prevent_cse: whether compilers are kept from merging the second computation with the first. Inside `scan` they
+        could not, and False is cheaper. A tuple says it for each argument, or for the parts of its tree.
+      policy: which values to keep; see `checkpoint_policies`. None: none but the arguments.
+      static_argnums: positions of arguments that are no arrays, or that decide on branches.
+      concrete: must be False; what needs concrete values is made static.
+
+    Raises TypeError for what is not callable, and for results that are no arrays; NotImplementedError for
+    `concrete=True`.
+
+    >>> import tangrad
+    >>> f = tangrad.checkpoint(lambda x: tangrad.numpy.sin(tangrad.numpy.sin(x)))
+    >>> float(tangrad.grad(f)(0.0))
+    1.0
+    """
+    options = {"prevent_cse": prevent_cse, "policy": policy, "static_argnums": static_argnums, "concrete": concrete}
+    if fun is None:
+        return lambda function: checkpoint(function, **options)  # type: ignore[arg-type]
+    if not callable(fun):
+        raise TypeError(f"checkpoint expects a function, got {fun!r} of type {type(fun).__name__}")
+    if concrete:
+        raise NotImplementedError(
+            "checkpoint: concrete=True is not supported; name the arguments whose values are needed while the function "
+            "is traced in static_argnums"
+        )
+    if policy is not None and not callable(policy):
+        raise TypeError(f"checkpoint: policy must be a function or None, got {policy!r}")
+    if not isinstance(prevent_cse, (bool, tuple, list)):
+        raise TypeError(
+            f"checkpoint: prevent_cse must be a boolean or a tuple of booleans, one for each argument, got "
+            f"{prevent_cse!r} of type {type(prevent_cse).__name__}"
+        )
+    name = getattr(fun, "__name__", type(fun).__name__)
+    statics = _positions(static_argnums)
+
+    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        static = _static(name, statics, args)
+        positions = [position for position, _ in static]
+        dynamic = tuple([arg for position, arg in enumerate(args) if position not in positions])
+        leaves, treedef = leaves_of(name, dynamic, kwargs)
+        traced = trace(fun, static, treedef, tuple([leaf.aval for leaf in leaves]))
+        barrier: Any = prevent_cse
+        if not isinstance(prevent_cse, bool):
+            arguments = (dynamic, kwargs) if kwargs else dynamic
+            barrier = (*[False] * len(traced.consts), *_flags(name, tuple(prevent_cse), arguments))
+        outs = remat_p.bind(
+            *traced.consts,
+            *leaves,
+            jaxpr=traced.jaxpr,
+            prevent_cse=barrier,
+            differentiated=False,
+            policy=policy,
+        )
+        return traced.out_tree.unflatten([as_array(out) for out in outs])
+
+    return copy_identity(checkpointed, fun)
+
+
+def _positions(static_argnums: Any) -> tuple[int, ...]:
+    given = static_argnums if isinstance(static_argnums, (tuple, list)) else (static_argnums,)
+    try:
+        return tuple([operator.index(position) for position in given])
+    except TypeError:
+        raise TypeError(f"checkpoint: static_argnums must be integers, got {static_argnums!r}") from None
+
+
+def _static(name: str, statics: Sequence[int], args: Sequence[Any]) -> list[tuple[int, Any]]:
+    count, found = len(args), {}
+    for position in statics:
+        if not -count <= position < count:
+            raise ValueError(f"checkpoint: static_argnums has {position}, but {name} was called with {count} arguments")
+        found[position % count] = args[position % count]
+    return sorted(found.items(), key=lambda pair: pair[0])
+
+
+def _flags(name: str, prevent_cse: tuple[Any, ...], arguments: Any) -> list[bool]:
+    """The flag of each leaf of the arguments. Raises ValueError unless `prevent_cse` is a prefix of their tree."""
+    try:
+        flags = broadcast_prefix(prevent_cse, arguments)
+    except ValueError as error:
+        raise ValueError(f"checkpoint: prevent_cse must be as the arguments of {name}: {error}") from None
+    for flag in flags:
+        if not isinstance(flag, bool):
+            raise TypeError(f"checkpoint: prevent_cse must hold booleans, got {flag!r} of type {type(flag).__name__}")
+    return flags
+
+
+remat = checkpoint

@@ -1,0 +1,33 @@
+"""The checks, by name. Each takes a sample and yields its cells: a subject, and a function that raises if wrong."""
+
+from collections.abc import Callable, Iterator
+
+from tangrad.conformance.checks.derivatives import check_jvp, check_second, check_transpose
+from tangrad.conformance.checks.effects import check_effects
+from tangrad.conformance.checks.execution import (
+    check_abstract,
+    check_backends,
+    check_decomposition,
+    check_jit,
+)
+from tangrad.conformance.checks.mapping import check_batch
+from tangrad.conformance.checks.named_axes import check_axis_subst
+from tangrad.conformance.checks.parameters import check_params, check_pickle
+from tangrad.conformance.samples import Sample
+
+Check = Callable[[Sample], Iterator[tuple[str, Callable[[], None]]]]
+
+CHECKS: dict[str, Check] = {
+    "abstract": check_abstract,
+    "jvp": check_jvp,
+    "transpose": check_transpose,
+    "second": check_second,
+    "batch": check_batch,
+    "jit": check_jit,
+    "backends": check_backends,
+    "decomposition": check_decomposition,
+    "params": check_params,
+    "effects": check_effects,
+    "pickle": check_pickle,
+    "axis_subst": check_axis_subst,
+}

@@ -1,0 +1,190 @@
+"""Samples: arguments and parameters to try a primitive with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+import tangrad
+from tangrad.core import Primitive, Trace, as_operand, backend_names, current_trace, dtypes, set_current_trace
+
+Arguments = tuple[Any, ...]
+
+
+def _as_they_are(*args: Any) -> Arguments:
+    return args
+
+
+def _unchanged(result: Any) -> Any:
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """One way to apply a primitive.
+
+    Attributes:
+      primitive: the primitive.
+      args: NumPy arrays.
+      params: the primitive's parameters.
+      derivatives: how many times it is differentiated at this point: 0, 1 or 2.
+      tolerance: relative and absolute, between backends and between ways to run; None: by dtype.
+      without: names of checks that do not apply, each with the reason.
+      enter: `(*args) -> operands`, for operands that NumPy has no arrays for; it may be traced.
+      leave: `result -> arrays`, likewise.
+      backends: names of the backends that it is tried on; None: all that are installed.
+      strategy: the Hypothesis strategy that drew it, or None.
+      observe: for a primitive with effects that take place when a program runs: `() -> what has taken place`, a list of
+        arrays, or of tuples of arrays, in the order in which it did, since it was last called.
+      axes: names and sizes of mapped axes that the primitive is applied under, the outermost first; the arguments have
+        them in front, and so have the results.
+
+    >>> import tangrad
+    >>> from tangrad.conformance import Sample, draw
+    >>> from tangrad.core import find_primitive
+    >>> Sample(find_primitive("elementwise.sin"), (draw(2, 3),)).describe()
+    'sin(float32[2,3])'
+    """
+
+    primitive: Primitive
+    args: Arguments
+    params: Mapping[str, Any] = field(default_factory=dict)
+    derivatives: int = 2
+    tolerance: float | None = None
+    without: Mapping[str, str] = field(default_factory=dict)
+    enter: Callable[..., Arguments] = _as_they_are
+    leave: Callable[[Any], Any] = _unchanged
+    backends: tuple[str, ...] | None = None
+    axes: Mapping[Any, int] = field(default_factory=dict)
+    strategy: Any = None
+    observe: Callable[[], Sequence[Any]] | None = None
+
+    def operands(self, *args: Any) -> Arguments:
+        """What the primitive is applied to."""
+        return tuple([as_operand(arg) for arg in self.enter(*args)])
+
+    def apply(self, *args: Any) -> tuple[Any, ...]:
+        """The primitive applied to other arguments than the sample's, its results as a tuple of arrays."""
+        return self.around(self.apply_one)(*args)  # type: ignore[no-any-return]
+
+    def apply_one(self, *args: Any) -> tuple[Any, ...]:
+        """As `apply`, of one example: within the axes."""
+        result = self.primitive.bind(*self.operands(*args), **self.params)
+        return self.results(result)
+
+    def around(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function of one example, mapped over the axes."""
+        for name, size in reversed(list(self.axes.items())):
+            function = tangrad.vmap(function, axis_name=name, axis_size=size)
+        return function
+
+    def example(self) -> Arguments:
+        """The arguments of the first example."""
+        return tuple([np.asarray(arg)[(0,) * len(self.axes)] for arg in self.args])
+
+    def tried_on(self) -> tuple[str, ...]:
+        """The backends it is tried on."""
+        return tuple([name for name in backend_names() if self.backends is None or name in self.backends])
+
+    def results(self, result: Any) -> tuple[Any, ...]:
+        """What the primitive returned, as a tuple of arrays."""
+        results = tuple(result) if self.primitive.multiple_results else (result,)
+        return tuple([self.leave(one) for one in results])
+
+    def size(self) -> int:
+        """How many elements the arguments have: the smallest failing sample is shown."""
+        return sum([np.size(arg) for arg in self.args])
+
+    def describe(self) -> str:
+        """The primitive with the types of its arguments."""
+        types = [f"{np.asarray(arg).dtype.name}[{','.join(map(str, np.shape(arg)))}]" for arg in self.args]
+        params = [f"{name}={_short(value)}" for name, value in self.params.items()]
+        return f"{self.primitive.name}({', '.join(types + params)})"
+
+
+def _short(value: Any) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def draw(
+    *shape: int, dtype: Any = np.float32, low: float | None = None, high: float | None = None, seed: int = 0
+) -> Any:
+    """Elements of any dtype, the same for the same seed: of a normal distribution, or uniform from `low` to `high`.
+
+    >>> from tangrad.conformance import draw
+    >>> draw(2, dtype="int32").dtype
+    dtype('int32')
+    """
+    rng, kind = np.random.default_rng([seed, *shape]), dtypes.as_dtype(dtype)
+    if kind == np.bool_:
+        return np.asarray(rng.integers(0, 2, shape), bool)
+    if dtypes.issubdtype(kind, np.integer):
+        least = 0 if dtypes.issubdtype(kind, np.unsignedinteger) else -4
+        return np.asarray(
+            rng.integers(least if low is None else int(low), 7 if high is None else int(high), shape), kind
+        )
+    if dtypes.issubdtype(kind, np.complexfloating):
+        return np.asarray(_reals(rng, shape, low, high) + 1j * _reals(rng, shape, low, high), kind)
+    return np.asarray(_reals(rng, shape, low, high), kind)
+
+
+def _reals(rng: Any, shape: tuple[int, ...], low: float | None, high: float | None) -> Any:
+    return rng.normal(size=shape) if low is None or high is None else rng.uniform(low, high, shape)
+
+
+def reference_backend() -> str:
+    """The backend that derivatives and batching are checked on: NumPy's where there is one: it compiles nothing."""
+    names = backend_names()
+    return "numpy" if "numpy" in names else names[0]
+
+
+def over(kinds: Iterable[Any], make: Callable[[Any], Sample]) -> list[Sample]:
+    """`make(dtype)` for each dtype.
+
+    >>> from tangrad.conformance import Sample, draw, over
+    >>> from tangrad.core import find_primitive
+    >>> sin = find_primitive("elementwise.sin")
+    >>> len(over(["float32", "complex64"], lambda dtype: Sample(sin, (draw(3, dtype=dtype),))))
+    2
+    """
+    return [make(kind) for kind in kinds]
+
+
+class _Recorder(Trace):
+    """Hands everything to the trace below, and keeps how one primitive is applied."""
+
+    __slots__ = ("calls", "parent", "primitive")
+
+    def __init__(self, parent: Trace, primitive: Primitive) -> None:
+        super().__init__(parent)
+        self.parent = parent
+        self.primitive = primitive
+        self.calls: list[tuple[Arguments, dict[str, Any]]] = []
+
+    def process_primitive(self, primitive: Any, args: Arguments, params: dict[str, Any]) -> Any:
+        if primitive is self.primitive:
+            self.calls.append((args, dict(params)))
+        with set_current_trace(self.parent):
+            return primitive.bind(*args, **params)
+
+
+def recorded(primitive: Primitive, function: Callable[[], Any]) -> tuple[Arguments, dict[str, Any]]:
+    """The operands and parameters that a function applies a primitive to. Raises LookupError where it does not.
+
+    >>> import tangrad
+    >>> from tangrad.conformance import draw, recorded
+    >>> from tangrad.core import find_primitive
+    >>> _, params = recorded(find_primitive("structure.rev"), lambda: tangrad.lax.rev(draw(2), (0,)))
+    >>> params
+    {'dimensions': (0,)}
+    """
+    recorder = _Recorder(current_trace(), primitive)
+    with set_current_trace(recorder):
+        function()
+    if not recorder.calls:
+        raise LookupError(f"the function does not apply {primitive.identity}")
+    return recorder.calls[0]

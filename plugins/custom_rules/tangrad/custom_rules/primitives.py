@@ -1,0 +1,102 @@
+"""The calls of functions whose rules their authors write.
+
+Such a call is bound in one of two forms. Where a program is staged, `jaxpr` is the function as a closed jaxpr whose
+first `num_consts` arguments are what the function closed over. Elsewhere `jaxpr` is a `FlatCall`, the function itself:
+it runs on what the bottom trace gives it, so its author may branch on concrete values.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad.core import ClosedJaxpr, NamedAxisEffect, PrimitiveSet, as_array, eval_jaxpr, trace_to_jaxpr
+
+custom_rules = PrimitiveSet("custom_rules", api=1)
+
+
+def run(program: Any, args: Any) -> Any:
+    """Run either form of a function on flat values."""
+    if type(program) is ClosedJaxpr:
+        return eval_jaxpr(program.jaxpr, program.consts, *args)
+    return program(*args)
+
+
+def out_avals(program: Any, avals: Any) -> tuple[Any, ...]:
+    """The types of the results of either form."""
+    if type(program) is ClosedJaxpr:
+        return tuple(program.out_avals)
+    return tuple(trace_to_jaxpr(program, avals, "a function with rules of its own")[0].out_avals)
+
+
+def axes_of(function: Any) -> Any:
+    """Pairs of a name and a size: the mapped axes that a function or a rule may use, as far as it knows."""
+    return getattr(function, "axes", ())
+
+
+def _axis_effects(*functions: Any) -> frozenset[Any]:
+    return frozenset([NamedAxisEffect(name) for function in functions for name, _ in axes_of(function)])
+
+
+def effects(avals: Any, params: Any) -> frozenset[Any]:
+    """Those of the program; and any axis in scope, which the rule may use, or a function that is no program yet."""
+    program = params["jaxpr"]
+    found = _axis_effects(program, params["rule"] if "rule" in params else params["fwd"])
+    return found | program.effects if type(program) is ClosedJaxpr else found
+
+
+def evaluate(args: Any, params: Any) -> tuple[Any, ...]:
+    """On concrete values no rule is needed: the function runs."""
+    return tuple([as_array(out) for out in run(params["jaxpr"], args)])
+
+
+def inline(*args: Any, jaxpr: Any, **_: Any) -> tuple[Any, ...]:
+    """Inside a compiled program nothing is left of the rules."""
+    return tuple(run(jaxpr, args))
+
+
+@custom_rules.primitive(
+    name="custom_jvp_call",
+    multiple_results=True,
+    weak_type="own",
+    effects=effects,
+    evaluate=evaluate,
+    decompose=inline,
+)
+def custom_jvp_call_p(*avals: Any, jaxpr: Any, rule: Any, num_consts: int, name: str) -> Any:
+    """A call of a function with a jvp rule of its own."""
+    return out_avals(jaxpr, avals)
+
+
+@custom_rules.primitive(
+    name="custom_vjp_call",
+    multiple_results=True,
+    weak_type="own",
+    effects=effects,
+    evaluate=evaluate,
+    decompose=inline,
+)
+def custom_vjp_call_p(*avals: Any, jaxpr: Any, fwd: Any, num_consts: int, name: str) -> Any:
+    """A call of a function with a vjp rule of its own."""
+    return out_avals(jaxpr, avals)
+
+
+def _refuse_forward_mode(name: str) -> Any:
+    raise TypeError(
+        f"{name} has a custom_vjp rule, so it has no forward-mode derivative (jvp, jacfwd, linearize applied to "
+        "tangents); differentiate it in reverse (grad, vjp, jacrev), or give it a rule by custom_jvp, which serves both"
+    )
+
+
+@custom_rules.primitive(
+    name="custom_lin",
+    multiple_results=True,
+    weak_type="own",
+    effects=lambda avals, params: _axis_effects(params["bwd"]),
+    evaluate=lambda args, params: _refuse_forward_mode(params["name"]),
+    decompose=lambda *args, name, **_: _refuse_forward_mode(name),
+)
+def custom_lin_p(
+    *avals: Any, bwd: Any, num_res: int, active: tuple[bool, ...], avals_out: Any, nonzero: Any, name: str
+) -> Any:
+    """The linear map of tangents whose transpose is a user's `bwd`: it can only be transposed."""
+    return tuple([aval for aval, has in zip(avals_out, nonzero, strict=True) if has])

@@ -1,0 +1,64 @@
+"""Tangents and cotangents as users' rules see them, and what those rules return as the traces need it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tangrad import tree
+from tangrad.autodiff import Zero, instantiate
+from tangrad.core import ShapedArray, as_array, as_operand, dtypes
+from tangrad.core.aval import is_array_value
+
+
+class SymbolicZero:
+    """A tangent or cotangent that is known to be zero, as rules with `symbolic_zeros=True` see it.
+
+    Attributes:
+      aval: its type; `shape`, `dtype` and `ndim` are those of the type.
+    """
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: Any) -> None:
+        self.aval = aval
+
+    shape = property(lambda self: self.aval.shape)
+    dtype = property(lambda self: self.aval.dtype)
+    ndim = property(lambda self: self.aval.ndim)
+
+    def __repr__(self) -> str:
+        return f"SymbolicZero({self.aval.str_short()})"
+
+
+def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
+    """The zero tangent of each leaf of a tree of arrays: an array, or a `SymbolicZero`.
+
+    >>> from tangrad.custom_derivatives import zero_from_primal
+    >>> zero_from_primal({"x": 2.0}, symbolic_zeros=True)
+    {'x': SymbolicZero(f32[])}
+    """
+    return tree.map(lambda leaf: shown(Zero.of(as_operand(leaf)), symbolic_zeros), val)
+
+
+def shown(tangent: Any, symbolic_zeros: bool) -> Any:
+    """A tangent as a user's rule gets it: an array (for float0, NumPy's), or a symbolic zero if it asked."""
+    if type(tangent) is not Zero:
+        return as_array(tangent)
+    if symbolic_zeros:
+        return SymbolicZero(tangent.aval)
+    if tangent.aval.dtype == dtypes.float0:
+        return np.zeros(tangent.aval.shape, dtypes.float0)
+    return as_array(instantiate(tangent))
+
+
+def taken(leaf: Any) -> Any:
+    """A tangent that a user's rule returned: a value or a `Zero`. Raises TypeError for what is no array."""
+    if isinstance(leaf, (SymbolicZero, Zero)):
+        return Zero(leaf.aval)
+    if isinstance(leaf, np.ndarray) and leaf.dtype == dtypes.float0:
+        return Zero(ShapedArray(leaf.shape, dtypes.float0))
+    if not is_array_value(leaf):
+        raise TypeError(f"{leaf!r} of type {type(leaf).__name__}; expected an array")
+    return as_operand(leaf)

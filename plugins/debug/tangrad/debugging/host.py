@@ -1,0 +1,49 @@
+"""The thread while a user's function runs: as if nothing were being traced, under the settings of the program's author.
+
+The function may run in the thread that traces or computes, or in one of a backend's own, which knows of nothing.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Any
+
+from tangrad.core.config import SETTINGS, thread
+from tangrad.core.source_info import NO_NAMES
+from tangrad.core.trace import EVAL_TRACE
+
+Overrides = tuple[tuple[str, Any], ...]
+
+# Where arrays are made is a matter of the thread that makes them: a backend chooses it for its callbacks.
+_NOT_TAKEN = "default_device"
+
+
+def current_overrides() -> Overrides:
+    """The settings that this thread overrides, for functions that will run in another one."""
+    return tuple([item for item in thread.overrides if item[0] != _NOT_TAKEN])
+
+
+class HostState:
+    """A context manager: the bottom trace, no named axes, no place in a program, and the overrides of settings."""
+
+    __slots__ = ("_overrides", "_previous", "_settings")
+
+    def __init__(self, overrides: Overrides) -> None:
+        self._overrides = overrides
+        self._settings: ExitStack | None = None
+
+    def __enter__(self) -> None:
+        self._previous = (thread.trace, thread.axis_environment, thread.name_stack, thread.source)
+        if self._overrides != thread.overrides:
+            settings = ExitStack()
+            for name, value in self._overrides:
+                if getattr(thread, name) is not value:
+                    settings.enter_context(SETTINGS[name](value))
+            self._settings = settings
+        thread.trace, thread.axis_environment = EVAL_TRACE, ()
+        thread.name_stack, thread.source = NO_NAMES, None
+
+    def __exit__(self, *_: object) -> None:
+        thread.trace, thread.axis_environment, thread.name_stack, thread.source = self._previous
+        if self._settings is not None:
+            self._settings.close()

@@ -1,0 +1,1 @@
+"""Jacobians and Hessians, built from autodiff and batching. This file only hands names on."""

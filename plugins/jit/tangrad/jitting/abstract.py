@@ -1,0 +1,156 @@
+"""Tracing without computing: `make_jaxpr`, `eval_shape`, `ShapeDtypeStruct`."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tangrad.core import AbstractValue, ClosedJaxpr, ShapedArray, dtypes
+from tangrad.core.config import thread
+from tangrad.core.source_info import copy_identity
+from tangrad.core.tracebacks import api_boundary
+from tangrad.jitting.call import Call, Options, trace_call
+from tangrad.jitting.signature import check_positions, positions, signature_of
+
+
+class ShapeDtypeStruct:
+    """A shape and a dtype: stands for an array wherever only its type counts.
+
+    Args:
+      shape: a tuple of integers.
+      dtype: a dtype, or its name.
+      named_shape: sizes of named axes, or None.
+      sharding: where such an array would be, or None.
+      weak_type: whether it would be weakly typed.
+
+    >>> import tangrad
+    >>> tangrad.ShapeDtypeStruct((2, 3), "float32").size
+    6
+    """
+
+    __slots__ = ("dtype", "named_shape", "shape", "sharding", "weak_type")
+
+    def __init__(
+        self, shape: Any, dtype: Any, named_shape: Any = None, sharding: Any = None, weak_type: bool = False
+    ) -> None:
+        if dtype is None:
+            raise ValueError("ShapeDtypeStruct: dtype must not be None")
+        self.shape = ShapedArray(shape, bool).shape
+        self.dtype = dtypes.as_dtype(dtype)
+        self.named_shape = dict(named_shape or {})
+        self.sharding = sharding
+        self.weak_type = bool(weak_type)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> Any:
+        total: Any = 1
+        for dimension in self.shape:
+            total = total * dimension
+        return total
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a shape without dimensions")
+        return operator.index(self.shape[0])
+
+    def update(self, **changes: Any) -> ShapeDtypeStruct:
+        """The same with some of its arguments changed."""
+        return ShapeDtypeStruct(**{**{name: getattr(self, name) for name in self.__slots__}, **changes})
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.shape, self.dtype, tuple(sorted(self.named_shape.items(), key=str)), self.sharding, self.weak_type
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ShapeDtypeStruct) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        extra = f", named_shape={self.named_shape}" if self.named_shape else ""
+        extra += f", sharding={self.sharding}" if self.sharding is not None else ""
+        extra += ", weak_type=True" if self.weak_type else ""
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={dtypes.dtype_name(self.dtype)}{extra})"
+
+
+def struct_tree(out_tree: Any, avals: Sequence[Any]) -> Any:
+    """Avals as a tree of `ShapeDtypeStruct`s."""
+    return out_tree.unflatten(
+        [ShapeDtypeStruct(a.shape, a.dtype, dict(a.named_shape), weak_type=a.weak_type) for a in avals]
+    )
+
+
+def make_jaxpr(
+    fun: Callable[..., Any],
+    static_argnums: int | Sequence[int] = (),
+    axis_env: Sequence[tuple[Any, int]] | None = None,
+    return_shape: bool = False,
+) -> Callable[..., Any]:
+    """A function that returns the jaxpr of `fun` for its arguments.
+
+    Args:
+      fun: the function to trace.
+      static_argnums: positions of arguments that are used as they are.
+      axis_env: pairs (name, size) of mapped axes that the function may use.
+      return_shape: whether to return the shapes of the result as well: `(jaxpr, tree of ShapeDtypeStruct)`.
+
+    Raises TypeError if `fun` is not callable.
+
+    >>> import tangrad
+    >>> tangrad.make_jaxpr(lambda x: x * x)(2.0)
+    { lambda ; a:f32[]. let b:f32[] = mul a a in (b,) }
+    """
+    if not callable(fun):
+        raise TypeError(f"make_jaxpr expects a function, got {fun!r} of type {type(fun).__name__}")
+    options = Options(static_argnums=positions(static_argnums, "static_argnums"))
+    signature = signature_of(fun)
+    if signature is not None:
+        check_positions(list(signature.parameters.values()), options.static_argnums, "static_argnums")
+    name = getattr(fun, "__name__", type(fun).__name__)
+
+    def jaxpr_of(*args: Any, **kwargs: Any) -> Any:
+        environment = thread.axis_environment
+        thread.axis_environment = (*environment, *[(axis, size) for axis, size in axis_env or ()])
+        try:
+            traced = trace_call(fun, Call(options, args, kwargs, abstract=True), name)
+        finally:
+            thread.axis_environment = environment
+        closed = ClosedJaxpr(
+            traced.jaxpr.jaxpr.replace(
+                constvars=[*traced.jaxpr.jaxpr.invars[: len(traced.outer)], *traced.jaxpr.jaxpr.constvars],
+                invars=traced.jaxpr.jaxpr.invars[len(traced.outer) :],
+            ),
+            [*traced.outer, *traced.jaxpr.consts],
+        )
+        return (closed, struct_tree(traced.out_tree, closed.out_avals)) if return_shape else closed
+
+    return copy_identity(api_boundary(jaxpr_of), fun)
+
+
+def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Shapes and dtypes of `fun(*args, **kwargs)`, without computing anything.
+
+    Args:
+      args, kwargs: trees of arrays, or of anything that has a shape and a dtype.
+
+    Returns:
+      the tree of the result, with a `ShapeDtypeStruct` for each array.
+
+    >>> import tangrad
+    >>> tangrad.eval_shape(lambda x: x + 1, tangrad.ShapeDtypeStruct((3,), "float32"))
+    ShapeDtypeStruct(shape=(3,), dtype=float32)
+    """
+    if not callable(fun):
+        raise TypeError(f"eval_shape expects a function, got {fun!r} of type {type(fun).__name__}")
+    traced = trace_call(fun, Call(Options(), args, kwargs, abstract=True), getattr(fun, "__name__", type(fun).__name__))
+    return struct_tree(traced.out_tree, traced.jaxpr.out_avals)
+
+
+def is_abstract(value: Any) -> bool:
+    """Whether a value is the type of an array rather than an array."""
+    return isinstance(value, (ShapeDtypeStruct, AbstractValue))

@@ -1,0 +1,230 @@
+"""One call of a jitted function: its arguments as static values and leaves, and the function traced for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tangrad import tree
+from tangrad.core import Array, ClosedJaxpr, ShapedArray, as_array, dtypes, get_aval, trace_to_jaxpr
+from tangrad.core.aval import is_array_value
+from tangrad.core.jaxpr import closed_over_as_arguments
+from tangrad.core.keys import typed_key
+from tangrad.core.leaves import returned_leaves
+from tangrad.core.trace import Tracer
+from tangrad.jitting.signature import check_hashable
+from tangrad.tree_util import keystr
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of one `jit`."""
+
+    static_argnums: tuple[int, ...] = ()
+    static_argnames: tuple[str, ...] = ()
+    donate_argnums: tuple[int, ...] = ()
+    donate_argnames: tuple[str, ...] = ()
+    keep_unused: bool = False
+    device: Any = None
+    backend: str | None = None
+    inline: bool = False
+
+
+class Traced:
+    """A function traced for one signature.
+
+    Attributes:
+      jaxpr: closed jaxpr; values of outer traces that the function closed over are its first arguments.
+      outer: those values.
+      out_tree: the structure of the result.
+    """
+
+    __slots__ = ("jaxpr", "out_tree", "outer")
+
+    def __init__(self, jaxpr: ClosedJaxpr, outer: list[Any], out_tree: Any) -> None:
+        self.jaxpr = jaxpr
+        self.outer = outer
+        self.out_tree = out_tree
+
+
+class Static:
+    """A static argument: compared by its type and value; a leafless stand-in for it in the tree of arguments."""
+
+    __slots__ = ("key", "value")
+
+    def __init__(self, value: Any, where: str) -> None:
+        self.value = check_hashable(value, where)
+        self.key = typed_key(value)
+
+
+def split_static(options: Options, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """The key of a call's static arguments, and its other arguments. Raises TypeError for what cannot be hashed."""
+    count, names = len(args), options.static_argnames
+    positions = [p % count if p < 0 else p for p in options.static_argnums if -count <= p < count]
+    static: list[tuple[Any, Any]] = [(p, typed_key(args[p])) for p in sorted(positions)]
+    if positions:
+        args = tuple([arg for position, arg in enumerate(args) if position not in positions])
+    if kwargs and names:
+        static += [(name, typed_key(kwargs[name])) for name in sorted(kwargs) if name in names]
+        kwargs = {name: value for name, value in kwargs.items() if name not in names}
+    return tuple(static), args, kwargs
+
+
+def arrays_for(backend: Any, leaves: Sequence[Any]) -> list[Any]:
+    """The leaves as arrays of one backend. Raises TypeError for tracers, and for what is no array."""
+    kind = backend.array_type
+    arrays = []
+    for leaf in leaves:
+        if not isinstance(leaf, kind):
+            if isinstance(leaf, Tracer):
+                raise TypeError("a tracer has no contents")
+            if type(leaf) is int:
+                leaf = as_array(leaf)  # which looks whether it fits
+            if isinstance(leaf, Array):
+                leaf = backend.put(leaf.to_numpy(), leaf.aval)
+            else:
+                leaf = backend.put(leaf, get_aval(leaf))
+        arrays.append(leaf)
+    return arrays
+
+
+class Call:
+    """The arguments of one call.
+
+    Attributes:
+      leaves: the traced leaves, as arrays and tracers (or, for `lower`, whatever has shape and dtype).
+      treedef: the structure of `(dynamic positional arguments, dynamic keyword arguments)`.
+      static: the static arguments, by position or name.
+      has_keywords: whether there are keyword arguments.
+    """
+
+    __slots__ = (
+        "_args",
+        "_donated_names",
+        "_donated_positions",
+        "_kwargs",
+        "has_keywords",
+        "leaves",
+        "static",
+        "treedef",
+    )
+
+    def __init__(self, options: Options, args: tuple[Any, ...], kwargs: dict[str, Any], abstract: bool = False) -> None:
+        count = len(args)
+        static_positions = {p % count if p < 0 else p for p in options.static_argnums if -count <= p < count}
+        self.static: dict[Any, Static] = {p: Static(args[p], f"at position {p}") for p in sorted(static_positions)}
+        self.static.update({n: Static(kwargs[n], repr(n)) for n in sorted(kwargs) if n in options.static_argnames})
+        self._args = [arg for position, arg in enumerate(args) if position not in static_positions]
+        self._kwargs = {name: value for name, value in kwargs.items() if name not in self.static}
+        # Dynamic keyword arguments in one dictionary; without any the tree is that of the positional ones alone.
+        self.has_keywords = bool(self._kwargs)
+        dynamic = (tuple(self._args), self._kwargs) if self._kwargs else tuple(self._args)
+        leaves, self.treedef = tree.flatten(dynamic)
+        convert = _abstract_leaf if abstract else _leaf
+        self.leaves = [
+            leaf if isinstance(leaf, Array) else convert(leaf, position, self) for position, leaf in enumerate(leaves)
+        ]
+        donated = {p % count if p < 0 else p for p in options.donate_argnums if p < count}
+        for position in options.donate_argnums:
+            if not -count <= position < count and not _given_by_name(options, kwargs):
+                raise ValueError(f"donate_argnums has {position}, but the call has {count} positional arguments")
+        self._donated_positions = [p in donated for p in range(count) if p not in static_positions]
+        self._donated_names = set(options.donate_argnames)
+
+    @property
+    def is_one_array(self) -> bool:
+        """Whether the call has one argument, which is an array."""
+        return len(self._args) == 1 and not self.has_keywords and is_array_value(self._args[0])
+
+    def key(self) -> tuple[Any, ...]:
+        """What of the call decides about the program, settings apart."""
+        avals = tuple([leaf.aval for leaf in self.leaves])
+        static = tuple([(where, static.key) for where, static in self.static.items()])
+        return self.treedef, avals, self.has_keywords, static
+
+    def donated(self) -> tuple[bool, ...]:
+        """For each leaf, whether its buffer may be overwritten."""
+        flags: list[bool] = []
+        for arg, is_donated in zip(self._args, self._donated_positions, strict=True):
+            flags.extend([is_donated] * tree.structure(arg).num_leaves)
+        for name in sorted(self._kwargs):
+            flags.extend([name in self._donated_names] * tree.structure(self._kwargs[name]).num_leaves)
+        return tuple(flags)
+
+    def arguments(self, leaves: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments of the user's function, with `leaves` in place of the traced ones."""
+        dynamic = self.treedef.unflatten(leaves)
+        args, kwargs = dynamic if self.has_keywords else (dynamic, {})
+        args, kwargs = list(args), dict(kwargs)
+        for where, static in self.static.items():
+            if isinstance(where, int):
+                args.insert(where, static.value)
+            else:
+                kwargs[where] = static.value
+        return args, kwargs
+
+    def path(self, position: int) -> str:
+        """Where a leaf is among the arguments, for messages."""
+        path = tree.leaves_with_path((tuple(self._args), self._kwargs))[position][0]
+        return ("args" if path[0].idx == 0 else "kwargs") + keystr(path[1:])
+
+
+def _given_by_name(options: Options, kwargs: dict[str, Any]) -> bool:
+    return any(name in kwargs for name in options.donate_argnames)
+
+
+def _leaf(leaf: Any, position: int, call: Call) -> Any:
+    if not is_array_value(leaf):
+        raise TypeError(
+            f"argument {call.path(position)} of a jitted function is {leaf!r} of type {type(leaf).__name__}, which "
+            f"is not an array; "
+            "make it static (static_argnums, static_argnames), or register its type as a pytree"
+        )
+    return as_array(leaf)
+
+
+class AbstractLeaf:
+    """A leaf of which only the type is known."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: Any) -> None:
+        self.aval = aval
+
+
+def _abstract_leaf(leaf: Any, position: int, call: Call) -> Any:
+    if hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
+        return AbstractLeaf(abstract_aval(leaf))
+    if not is_array_value(leaf):
+        return _leaf(leaf, position, call)
+    return AbstractLeaf(get_aval(leaf))
+
+
+def abstract_aval(leaf: Any) -> ShapedArray:
+    """The aval of anything that has a shape and a dtype."""
+    named = getattr(leaf, "named_shape", None) or ()
+    return ShapedArray(
+        tuple(leaf.shape), dtypes.canonicalize_dtype(leaf.dtype), bool(getattr(leaf, "weak_type", False)), named
+    )
+
+
+def trace_call(fun: Callable[..., Any], call: Call, name: str) -> Traced:
+    """Trace the user's function for the types of a call."""
+    out_tree: list[Any] = []
+
+    def flat(*tracers: Any) -> list[Any]:
+        args, kwargs = call.arguments(tracers)
+        out = fun(*args, **kwargs)
+        leaves, treedef = returned_leaves(out, f"jitted function {name!r}")
+        out_tree.append(treedef)
+        return leaves
+
+    jaxpr, consts = trace_to_jaxpr(flat, [leaf.aval for leaf in call.leaves], name)
+    if any([isinstance(const, Tracer) for const in consts]):
+        outer, inner = [c for c in consts if isinstance(c, Tracer)], [c for c in consts if not isinstance(c, Tracer)]
+        outer_vars = [v for v, c in zip(jaxpr.constvars, consts, strict=True) if isinstance(c, Tracer)]
+        inner_vars = [v for v, c in zip(jaxpr.constvars, consts, strict=True) if not isinstance(c, Tracer)]
+        lifted = closed_over_as_arguments(jaxpr.replace(constvars=outer_vars)).replace(constvars=inner_vars)
+        return Traced(ClosedJaxpr(lifted, inner), outer, out_tree[0])
+    return Traced(ClosedJaxpr(jaxpr, consts), [], out_tree[0])

@@ -1,0 +1,466 @@
+"""`jit`: functions that are traced and compiled once per signature, and the path of a call.
+
+What profiling taught: a call is one flatten, one tuple of avals, one dictionary look-up and one call of the executable;
+every further Python call shows. So arguments that need converting, static arguments, keyword arguments, tracing and
+several devices are each taken care of off that path.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import threading
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tangrad import tree
+from tangrad.core import ClosedJaxpr, as_array, eval_jaxpr, get_backend, register_cache
+from tangrad.core.config import thread
+from tangrad.core.hooks import HookContext, hooks
+from tangrad.core.nan_checks import is_checking
+from tangrad.core.source_info import copy_identity
+from tangrad.core.trace import EVAL_TRACE, Tracer
+from tangrad.core.tracebacks import filter_traceback
+from tangrad.jitting.abstract import struct_tree
+from tangrad.jitting.call import Call, Options, Traced, arrays_for, split_static, trace_call
+from tangrad.jitting.primitives import jit_p
+from tangrad.jitting.programs import Checked, Compilation, backend_of, compile_program
+from tangrad.jitting.signature import infer_other, signature_of
+from tangrad.jitting.stages import Lowered, TracedFunction
+from tangrad.tree_util import treedef_is_leaf
+
+logger = logging.getLogger("tangrad")
+SIGNATURE_LIMIT = 4096  # compiled signatures kept per function; the oldest go first
+
+
+class _Tables:
+    """The caches of one function under one set of options, shared by every `jit` of it."""
+
+    __slots__ = ("__weakref__", "lock", "of_one_array", "programs", "traced", "traces")
+
+    def __init__(self) -> None:
+        self.programs: dict[Any, Any] = {}
+        self.of_one_array: dict[Any, Callable[[Any], Any]] = {}  # calls with one array: from it to the result
+        self.traced: dict[Any, Traced] = {}
+        self.traces = 0
+        self.lock = threading.Lock()
+
+    def clear(self) -> None:
+        self.programs.clear()
+        self.of_one_array.clear()
+        self.traced.clear()
+
+
+# Function -> options -> tables. Weak in the function: after `del` its programs go.
+_tables: weakref.WeakKeyDictionary[Any, dict[Any, _Tables]] = weakref.WeakKeyDictionary()
+_tables_lock = threading.Lock()
+
+
+@register_cache
+def _clear_all() -> None:
+    with _tables_lock:
+        every = [tables for by_options in _tables.values() for tables in by_options.values()]
+    for tables in every:
+        tables.clear()
+
+
+def _tables_of(function: Any, key: Any) -> _Tables:
+    try:
+        with _tables_lock:
+            return _tables.setdefault(function, {}).setdefault(key, _Tables())
+    except TypeError:  # not weakly referable or not hashable: caches of its own
+        return _Tables()
+
+
+def jit(
+    fun: Callable[..., Any] | None = None,
+    *,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Sequence[str] | None = None,
+    donate_argnums: int | Sequence[int] | None = None,
+    donate_argnames: str | Sequence[str] | None = None,
+    keep_unused: bool = False,
+    device: Any = None,
+    backend: str | None = None,
+    inline: bool = False,
+) -> Any:
+    """Compile `fun`: it is traced once per signature (types, structure, static values), and the program is run from
+    then on.
+
+    Args:
+      fun: a function of arrays and trees of arrays; without it a decorator is returned.
+      static_argnums: positions of arguments that are part of the program; their values must be hashable.
+      static_argnames: names of such arguments. Given one of the two, the other is inferred from the signature.
+      donate_argnums, donate_argnames: arguments whose buffers the program may overwrite; they are deleted by the call.
+      keep_unused: whether to hand the program arguments that it does not read.
+      device: where to run. At most one of `device` and `backend`.
+      backend: the name of the backend to run on.
+      inline: whether a call inside another traced function disappears into it.
+
+    Returns:
+      a function of the same arguments, with `lower(...)`, `eval_shape(...)` and `clear_cache()`.
+
+    Raises:
+      TypeError: for what is not callable (generators and static methods included); ValueError: for arguments that the
+      signature does not have, and, at a call, for static values that are not hashable.
+
+    >>> import tangrad
+    >>> double = tangrad.jit(lambda x: x + x)
+    >>> double(3)
+    Array(6, dtype=int32, weak_type=True)
+    """
+    options = {
+        "static_argnums": static_argnums,
+        "static_argnames": static_argnames,
+        "donate_argnums": donate_argnums,
+        "donate_argnames": donate_argnames,
+        "keep_unused": keep_unused,
+        "device": device,
+        "backend": backend,
+        "inline": inline,
+    }
+    if fun is None:
+        return lambda function: jit(function, **options)  # type: ignore[arg-type]
+    return JitFunction(fun, **options)
+
+
+class JitFunction:
+    """A jitted function; see `jit`."""
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        static_argnums: Any = None,
+        static_argnames: Any = None,
+        donate_argnums: Any = None,
+        donate_argnames: Any = None,
+        keep_unused: bool = False,
+        device: Any = None,
+        backend: Any = None,
+        inline: bool = False,
+    ) -> None:
+        _check_function(fun)
+        if device is not None and backend is not None:
+            raise ValueError(f"jit takes device or backend, not both; got device={device!r} and backend={backend!r}")
+        self._fun = fun
+        self._arguments = (
+            static_argnums,
+            static_argnames,
+            donate_argnums,
+            donate_argnames,
+            keep_unused,
+            device,
+            backend,
+            inline,
+        )
+        signature = signature_of(fun)
+        static = infer_other(signature, static_argnums, static_argnames, "static")
+        donated = infer_other(signature, donate_argnums, donate_argnames, "donate")
+        options = self._options = Options(*static, *donated, bool(keep_unused), device, backend, bool(inline))
+        _check_disjoint(options)
+        self._name = getattr(fun, "__name__", type(fun).__name__)
+        self._plain = not (
+            options.static_argnums or options.static_argnames or device is not None or backend is not None
+        )
+        self._tables = _tables_of(fun, options)
+        self._programs, self._of_one_array = self._tables.programs, self._tables.of_one_array
+        copy_identity(self, fun)  # type: ignore[arg-type]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        # The common paths: positional arrays, no static arguments, not inside another trace.
+        if self._plain and not kwargs and thread.trace is EVAL_TRACE:
+            if len(args) == 1:
+                (array,) = args
+                try:
+                    run = self._of_one_array[array.aval, type(array), thread.global_context, thread.overrides]
+                except (KeyError, AttributeError):  # new, or a tree, which has no aval
+                    pass
+                else:
+                    if hooks.cache_hit_observers is not None:
+                        hooks.cache_hit(HookContext(self._name), "memory")
+                    return run(array)
+            leaves, treedef = tree.flatten(args)
+            try:
+                avals = tuple([leaf.aval for leaf in leaves])
+                entry = self._programs[treedef, avals, type(leaves[0]), thread.global_context, thread.overrides]
+            except (KeyError, AttributeError, IndexError):
+                pass
+            else:
+                if hooks.cache_hit_observers is not None:
+                    hooks.cache_hit(HookContext(self._name), "memory")
+                execute, out_tree = entry
+                outs = execute(leaves)
+                return outs[0] if out_tree is None else out_tree.unflatten(outs)
+        try:
+            return self._call(args, kwargs)
+        except Exception as error:
+            filter_traceback(error)
+            raise
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """Jitted functions in a class body are methods."""
+        return self if instance is None else _BoundMethod(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<jitted {self._name}>"
+
+    def __copy__(self) -> JitFunction:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> JitFunction:  # as functions are
+        return self
+
+    def __reduce__(self) -> Any:
+        return JitFunction, (self._fun, *self._arguments)
+
+    # --- off the common path ---------------------------------------------------------------------------------------
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if thread.disable_jit:
+            return self._fun(*args, **kwargs)
+        found = self._look_up(args, kwargs) if thread.trace is EVAL_TRACE else None
+        if found is not None and found[2] is not None:
+            _, arrays, (execute, out_tree) = found
+            if hooks.cache_hit_observers is not None:
+                hooks.cache_hit(HookContext(self._name), "memory")
+            outs = execute(arrays)
+            return outs[0] if out_tree is None else out_tree.unflatten(outs)
+        call = Call(self._options, args, kwargs)
+        if thread.trace is not EVAL_TRACE or any([isinstance(leaf, Tracer) for leaf in call.leaves]):
+            return self._call_while_tracing(call)
+        return self._run(call, found)
+
+    def _look_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, list[Any], Any] | None:
+        """For calls with numbers, NumPy's arrays, names or static arguments, a third of the work of sorting them.
+
+        Returns the key of the call, its leaves as arrays, and the program (None: there is none yet); None for a call
+        that has to be sorted.
+        """
+        options = self._options
+        if options.device is not None or thread.default_device is not None:
+            return None
+        static: Any = ()
+        try:
+            if options.static_argnums or options.static_argnames:
+                static, args, kwargs = split_static(options, args, kwargs)
+            leaves, treedef = tree.flatten((args, kwargs) if kwargs else args)
+            backend = backend_of(leaves) if options.backend is None else get_backend(options.backend)
+            arrays = arrays_for(backend, leaves)
+            avals = tuple([array.aval for array in arrays])
+            settings = (thread.global_context, thread.overrides)
+            key = (treedef, avals, bool(kwargs), static, backend.array_type, *settings)
+            return key, arrays, self._programs.get(key)
+        except (TypeError, ValueError, OverflowError):  # the long way will say what is wrong
+            return None
+
+    def _call_while_tracing(self, call: Call) -> Any:
+        traced = self._trace(call)
+        operands = [*traced.outer, *call.leaves]
+        if self._options.inline:
+            outs = eval_jaxpr(traced.jaxpr.jaxpr, traced.jaxpr.consts, *operands)
+        else:
+            outs = jit_p.bind(*operands, jaxpr=traced.jaxpr, name=self._name)
+        return traced.out_tree.unflatten([as_array(out) for out in outs])
+
+    def _run(self, call: Call, looked_up: tuple[Any, list[Any], Any] | None) -> Any:
+        options = self._options
+        device = options.device
+        if device is not None:
+            backend = device.backend
+        elif options.backend is not None:
+            backend = get_backend(options.backend)
+        else:
+            backend = backend_of(call.leaves)
+        key: Any
+        if looked_up is not None:
+            key, arrays, _ = looked_up
+        else:
+            key = (call.key(), backend.name, device, thread.global_context, thread.overrides)
+            arrays = arrays_for(backend, call.leaves)
+        execute, out_tree = self._programs.get(key) or self._compile_entry(call, backend, key)
+        outs = execute(arrays)
+        return outs[0] if out_tree is None else out_tree.unflatten(outs)
+
+    def _compile_entry(self, call: Call, backend: Any, key: Any) -> Any:
+        traced = self._trace(call)
+        device = self._options.device
+        with Compilation((id(self._tables), key)):
+            entry = self._programs.get(key)
+            if entry is not None:
+                return entry
+            # A program that may have to be run again, to find where a NaN comes from, must not overwrite its arguments.
+            donated = () if is_checking() else call.donated()
+            execute_one = None
+            if device is None and backend.has_placements:
+                execute: Any = _Placed(traced.jaxpr, backend, self._name, donated, self._options.keep_unused)
+            else:
+                program = compile_program(
+                    traced.jaxpr,
+                    backend,
+                    self._name,
+                    device=device,
+                    donated=donated,
+                    keep_unused=self._options.keep_unused,
+                )
+                # Without a choice of arguments the executable itself is what a call runs.
+                if program.kept is None:
+                    execute, execute_one = program.executable.execute, program.executable.execute_one
+                else:
+                    execute = program.execute
+            if is_checking():
+                execute, execute_one = Checked(execute, traced.jaxpr, self._name), None
+            single = treedef_is_leaf(traced.out_tree) and traced.out_tree.num_leaves == 1
+            entry = (execute, None if single else traced.out_tree)
+            _remember(self._programs, key, entry)
+            self._remember_fast(call, backend.array_type, entry, execute_one if single else None)
+            return entry
+
+    def _remember_fast(self, call: Call, kind: Any, entry: Any, execute_one: Callable[[Any], Any] | None) -> None:
+        """Keep the program where `__call__` finds it without sorting the arguments."""
+        leaves = call.leaves
+        if not (self._plain and leaves and not call.has_keywords and all([type(leaf) is kind for leaf in leaves])):
+            return
+        avals = tuple([leaf.aval for leaf in leaves])
+        settings = (thread.global_context, thread.overrides)
+        _remember(self._programs, (call.treedef, avals, kind, *settings), entry)
+        if call.is_one_array:
+            _remember(self._of_one_array, (*avals, kind, *settings), execute_one or _one_to_any(*entry))
+
+    def _trace(self, call: Call) -> Traced:
+        """The function traced for this signature. Kept, unless it closed over values of an outer trace."""
+        key = (call.key(), thread.global_context, thread.overrides, _environment_key())
+        found = self._tables.traced.get(key)
+        if found is not None:
+            return found
+        start = time.perf_counter()
+        traced = trace_call(self._fun, call, self._name)
+        self._tables.traces += 1
+        seconds = time.perf_counter() - start
+        hooks.traced(HookContext(self._name), traced.jaxpr, seconds)
+        if thread.log_compiles:
+            logger.warning("Traced %s for %s in %.3f s", self._name, [leaf.aval for leaf in call.leaves], seconds)
+        if not traced.outer:
+            with self._tables.lock:
+                traced = self._tables.traced.setdefault(key, traced)
+        return traced
+
+    # --- what users may ask ----------------------------------------------------------------------------------------
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """The program for these arguments (arrays or `ShapeDtypeStruct`s), not yet compiled."""
+        return self.trace(*args, **kwargs).lower()
+
+    def trace(self, *args: Any, **kwargs: Any) -> TracedFunction:
+        """The traced function for these arguments: its `jaxpr`, the types of its result, and `lower()`."""
+        call = Call(self._options, args, kwargs, abstract=True)
+        return TracedFunction.of(self._trace(call), call, self._name, self._options)
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """Shapes and dtypes of the result, as a tree of `ShapeDtypeStruct`s."""
+        traced = self._trace(Call(self._options, args, kwargs, abstract=True))
+        return struct_tree(traced.out_tree, traced.jaxpr.out_avals)
+
+    def clear_cache(self) -> None:
+        """Forget the programs of this function."""
+        self._tables.clear()
+
+    def _cache_size(self) -> int:
+        """How many signatures are compiled."""
+        return len({id(entry) for entry in self._programs.values()})
+
+    @property
+    def trace_count(self) -> int:
+        """How often the function was traced."""
+        return self._tables.traces
+
+
+class _BoundMethod:
+    """A jitted method of one instance. The instance is an argument like any other: a pytree, or static."""
+
+    __slots__ = ("_instance", "_jitted")
+
+    def __init__(self, jitted: JitFunction, instance: Any) -> None:
+        self._jitted = jitted
+        self._instance = instance
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._jitted(self._instance, *args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        attribute = getattr(self._jitted, name)
+        if name in ("lower", "trace", "eval_shape"):
+            return lambda *args, **kwargs: attribute(self._instance, *args, **kwargs)
+        return attribute
+
+
+def _one_to_any(execute: Callable[[Sequence[Any]], list[Any]], out_tree: Any) -> Callable[[Any], Any]:
+    """The function from one array to the result of the call."""
+    if out_tree is None:
+        return lambda array: execute((array,))[0]
+    return lambda array: out_tree.unflatten(execute((array,)))
+
+
+class _Placed:
+    """Runs a program where its arguments are: one compilation for each place."""
+
+    __slots__ = ("_backend", "_donated", "_jaxpr", "_keep_unused", "_name", "_programs")
+
+    def __init__(self, jaxpr: ClosedJaxpr, backend: Any, name: str, donated: Sequence[bool], keep_unused: bool) -> None:
+        self._jaxpr = jaxpr
+        self._backend = backend
+        self._name = name
+        self._donated = donated
+        self._keep_unused = keep_unused
+        self._programs: dict[Any, Any] = {}
+
+    def __call__(self, arrays: Sequence[Any]) -> list[Any]:
+        place = self._backend.placement(arrays)
+        program = self._programs.get(place)
+        if program is None:
+            with Compilation((id(self), place)):
+                program = self._programs.get(place)
+                if program is None:
+                    program = self._programs[place] = compile_program(
+                        self._jaxpr,
+                        self._backend,
+                        self._name,
+                        device=place,
+                        donated=self._donated,
+                        keep_unused=self._keep_unused,
+                    )
+        return program.execute(arrays)  # type: ignore[no-any-return]
+
+
+def _remember(table: dict[Any, Any], key: Any, value: Any) -> None:
+    if len(table) >= SIGNATURE_LIMIT:
+        table.pop(next(iter(table)), None)
+    table[key] = value
+
+
+def _environment_key() -> Any:
+    """The named axes in scope: part of what a traced program depends on."""
+    return thread.axis_environment
+
+
+def _check_function(fun: Any) -> None:
+    if isinstance(fun, staticmethod):
+        raise TypeError(
+            "jit cannot take a staticmethod object; jit the function inside and make that static: staticmethod(jit(f))"
+        )
+    if not callable(fun):
+        raise TypeError(f"jit expects a function, got {fun!r} of type {type(fun).__name__}")
+    if inspect.isgeneratorfunction(fun):
+        raise TypeError(
+            f"jit cannot compile the generator function {fun.__name__!r}: return an array, or a tuple, in place of "
+            f"yielding"
+        )
+
+
+def _check_disjoint(options: Options) -> None:
+    both = set(options.static_argnums) & set(options.donate_argnums) or set(options.static_argnames) & set(
+        options.donate_argnames
+    )
+    if both:
+        raise ValueError(f"arguments cannot be static and donated at once: {sorted(both)}")

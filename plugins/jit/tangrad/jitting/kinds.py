@@ -1,0 +1,7 @@
+"""Jit as a plugin. It owns no rule kind: its primitive has rules of everybody else's."""
+
+from __future__ import annotations
+
+from tangrad.core import Transformation
+
+jit = Transformation("jit", api=1, doc="staging out and compilation (jit, make_jaxpr, eval_shape)")

@@ -1,0 +1,203 @@
+"""The stages of compilation that users may hold in hand: `TracedFunction`, `Lowered`, `Compiled`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad import tree
+from tangrad.core import Array, CompileOptions, as_array, get_backend
+from tangrad.core.aval import is_array_value
+from tangrad.core.hooks import HookContext
+from tangrad.core.trace import Tracer
+from tangrad.jitting.abstract import struct_tree
+from tangrad.jitting.call import Call, Options, Traced
+from tangrad.jitting.programs import backend_of, prepared, to_arrays
+
+
+class _Stage:
+    """What `Lowered` and `Compiled` both know: the trees and types of arguments and results."""
+
+    __slots__ = ("_avals", "_call", "_name", "_traced", "donate_argnums")
+
+    def __init__(self, traced: Traced, call: Call, name: str, donate_argnums: tuple[int, ...]) -> None:
+        self._traced = traced
+        self._call = call
+        self._name = name
+        self._avals = [leaf.aval for leaf in call.leaves]
+        self.donate_argnums = donate_argnums
+
+    @property
+    def in_tree(self) -> Any:
+        """The structure of `(positional arguments, keyword arguments)`, static ones left out."""
+        return tree.structure(self.args_info)
+
+    @property
+    def in_avals(self) -> Any:
+        """The types of the arguments, as a tree `(positional arguments, keyword arguments)`."""
+        dynamic = self._call.treedef.unflatten(self._avals)
+        return dynamic if self._call.has_keywords else (dynamic, {})
+
+    @property
+    def args_info(self) -> Any:
+        """As `in_avals`, with `ShapeDtypeStruct`s."""
+        dynamic = struct_tree(self._call.treedef, self._avals)
+        return dynamic if self._call.has_keywords else (dynamic, {})
+
+    @property
+    def out_tree(self) -> Any:
+        """The structure of the result."""
+        return self._traced.out_tree
+
+    @property
+    def out_info(self) -> Any:
+        """The types of the result, as a tree of `ShapeDtypeStruct`s."""
+        return struct_tree(self._traced.out_tree, self._traced.jaxpr.out_avals)
+
+    @property
+    def out_avals(self) -> Any:
+        """The types of the result, as a tree."""
+        return self._traced.out_tree.unflatten(self._traced.jaxpr.out_avals)
+
+
+class TracedFunction(_Stage):
+    """A function traced for arguments of certain types, not yet lowered."""
+
+    __slots__ = ("_options",)
+    _options: Options
+
+    @classmethod
+    def of(cls, traced: Traced, call: Call, name: str, options: Options) -> TracedFunction:
+        stage = cls(traced, call, name, options.donate_argnums)
+        stage._options = options
+        return stage
+
+    @property
+    def jaxpr(self) -> Any:
+        """The closed jaxpr. Values of outer traces that the function closed over are its first arguments."""
+        return self._traced.jaxpr
+
+    @property
+    def fun_name(self) -> str:
+        """The name of the function."""
+        return self._name
+
+    def lower(self) -> Lowered:
+        """The program in the language of the backend."""
+        options = self._options
+        if options.device is not None:
+            backend = options.device.backend
+        else:
+            backend = get_backend(options.backend) if options.backend is not None else backend_of(self._call.leaves)
+        return Lowered.of(self._traced, self._call, backend, self._name, options)
+
+    def __repr__(self) -> str:
+        return f"<traced {self._name}>"
+
+
+class Lowered(_Stage):
+    """A program in the language that the backend compiles (StableHLO on XLA, Python on NumPy)."""
+
+    __slots__ = ("_backend", "_kept", "_lowered")
+    _backend: Any
+    _kept: tuple[int, ...] | None
+    _lowered: Any
+
+    @classmethod
+    def of(cls, traced: Traced, call: Call, backend: Any, name: str, options: Options) -> Lowered:
+        stage = cls(traced, call, name, options.donate_argnums)
+        context = HookContext(name, backend.name, backend.platform)
+        program, stage._kept = prepared(traced.jaxpr, context, options.keep_unused)
+        donated = call.donated()
+        flags = donated if stage._kept is None else tuple([donated[position] for position in stage._kept])
+        stage._backend = backend
+        stage._lowered = backend.lower(program, CompileOptions(name=name, device=options.device, donated=flags))
+        return stage
+
+    def as_text(self, dialect: str | None = None) -> str:
+        """The program as text. `dialect`: what the backend knows ("stablehlo", "hlo"), default the first."""
+        return self._lowered.as_text() if dialect is None else self._lowered.as_text(dialect)  # type: ignore[no-any-return]
+
+    def compiler_ir(self, dialect: str | None = None) -> Any:
+        """The backend's own object for the program."""
+        return self._lowered.compiler_ir(dialect)
+
+    def cost_analysis(self) -> Any:
+        """Estimates such as `flops`, as far as the backend knows them before compilation."""
+        return self._lowered.cost_analysis()
+
+    def compile(self) -> Compiled:
+        """Compile the program."""
+        return Compiled.of(self, self._lowered.compile())
+
+    def __repr__(self) -> str:
+        return f"<lowered {self._name} for {self._backend.name}>"
+
+
+class Compiled(_Stage):
+    """A compiled program, for arguments of exactly the types it was lowered for."""
+
+    __slots__ = ("_backend", "_executable", "_kept")
+    _backend: Any
+    _executable: Any
+    _kept: tuple[int, ...] | None
+
+    @classmethod
+    def of(cls, lowered: Lowered, executable: Any) -> Compiled:
+        stage = cls(lowered._traced, lowered._call, lowered._name, lowered.donate_argnums)
+        stage._backend, stage._kept, stage._executable = lowered._backend, lowered._kept, executable
+        return stage
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the program.
+
+        Raises TypeError for arguments of another structure, shape or dtype than it was lowered for.
+        """
+        dynamic = (args, kwargs) if self._call.has_keywords else args
+        leaves, treedef = tree.flatten(dynamic)
+        if treedef != self._call.treedef or (kwargs and not self._call.has_keywords):
+            raise TypeError(
+                f"compiled function {self._name!r} was lowered for arguments of structure {self._call.treedef}, got "
+                f"{treedef} "
+                "(static arguments must be left out)"
+            )
+        for position, (leaf, expected) in enumerate(zip(leaves, self._avals, strict=True)):
+            if not is_array_value(leaf):
+                raise TypeError(f"argument {self._call.path(position)} is {leaf!r}, which is not an array")
+            if isinstance(leaf, Tracer):
+                raise TypeError(
+                    f"compiled function {self._name!r} takes arrays only, got {leaf!r} as {self._call.path(position)}: "
+                    f"it cannot be transformed, nor called while another function is traced; there use the jitted "
+                    f"function itself"
+                )
+            given = as_array(leaf).aval
+            if given.shape != expected.shape or given.dtype != expected.dtype:
+                raise TypeError(
+                    f"compiled function {self._name!r} was lowered for {expected.str_short()} as "
+                    f"{self._call.path(position)}, "
+                    f"got {given.str_short()}"
+                )
+        arrays = to_arrays(self._backend, [leaf if isinstance(leaf, Array) else as_array(leaf) for leaf in leaves])
+        if self._traced.outer:
+            arrays = [*to_arrays(self._backend, self._traced.outer), *arrays]
+        if self._kept is not None:
+            arrays = [arrays[position] for position in self._kept]
+        return self._traced.out_tree.unflatten(self._executable.execute(arrays))
+
+    def as_text(self) -> str:
+        """The compiled program as text (optimised HLO on XLA, Python source on NumPy)."""
+        return self._executable.as_text()  # type: ignore[no-any-return]
+
+    def cost_analysis(self) -> Any:
+        """Estimates such as `flops` and `bytes accessed`."""
+        return self._executable.cost_analysis()
+
+    def memory_analysis(self) -> Any:
+        """Sizes of arguments, outputs and temporaries in bytes, as far as the backend knows them."""
+        return self._executable.memory_analysis()
+
+    def runtime_executable(self) -> Any:
+        """The backend's own executable."""
+        return self._executable
+
+    def __repr__(self) -> str:
+        return f"<compiled {self._name} for {self._backend.name}>"

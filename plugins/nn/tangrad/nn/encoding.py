@@ -1,0 +1,53 @@
+"""`one_hot`."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from typing import Any
+
+import numpy as np
+
+import tangrad.numpy as tnp
+from tangrad.core import dtypes
+from tangrad.core.aval import is_symbolic
+from tangrad.lax.elementwise import functions as lax
+from tangrad.lax.structure.functions import broadcasted_iota, expand_dims
+
+
+def one_hot(x: Any, num_classes: Any, *, dtype: Any = None, axis: int = -1) -> Any:
+    """Vectors that are 1 at the positions that `x` names, and 0 elsewhere; all 0 where there is no such position.
+
+    Args:
+      x: integers: an array or number.
+      num_classes: the length of the vectors.
+      dtype: of the result; None: the default float.
+      axis: where in the result the vectors lie.
+
+    Returns:
+      An array with one dimension more than `x`.
+
+    Raises:
+      TypeError: `num_classes` is not known.
+      ValueError: there is no such axis.
+
+    >>> import tangrad
+    >>> tangrad.nn.one_hot(tangrad.numpy.array([0, 2]), 3)
+    Array([[1., 0., 0.],
+           [0., 0., 1.]], dtype=float32)
+    """
+    made = tnp.asarray(x)
+    if not dtypes.issubdtype(made.aval.dtype, np.integer):
+        warnings.warn(f"one_hot takes integers, got {made.aval.str_short()}", DeprecationWarning, stacklevel=2)
+    count = num_classes if is_symbolic(num_classes) else operator.index(num_classes)
+    kind = dtypes.default_float_dtype() if dtype is None else dtypes.check_user_dtype_supported(dtype, "one_hot")
+    rank = made.aval.ndim + 1
+    if not -rank <= axis < rank:
+        raise ValueError(f"one_hot: axis {axis} is out of bounds for a result of {rank} dimensions")
+    position = axis % rank
+    shape = (*made.aval.shape[:position], count, *made.aval.shape[position:])
+    if made.aval.dtype == np.bool_:
+        made = lax.convert_element_type(made, np.int32)
+    numbers = broadcasted_iota(made.aval.dtype, [count if d == position else 1 for d in range(rank)], position)
+    hits = tnp.equal(expand_dims(made, (position,)), numbers)
+    return lax.convert_element_type(tnp.broadcast_to(hits, shape), kind)

@@ -1,0 +1,411 @@
+"""Initial values of weights: `tangrad.nn.initializers`.
+
+An initializer is a function `init(key, shape, dtype=None) -> array`; most functions here make one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+import tangrad.numpy as tnp
+from tangrad import random
+from tangrad.core import canonicalize_shape, dtypes
+
+__all__ = [
+    "Initializer", "constant", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform", "kaiming_normal",
+    "kaiming_uniform", "lecun_normal", "lecun_uniform", "normal", "ones", "truncated_normal", "uniform",
+    "variance_scaling", "xavier_normal", "xavier_uniform", "zeros",
+]  # fmt: skip
+
+Axes = int | Sequence[int]
+
+
+@runtime_checkable
+class Initializer(Protocol):
+    """A function that makes initial values.
+
+    >>> import tangrad
+    >>> isinstance(tangrad.nn.initializers.zeros, tangrad.nn.initializers.Initializer)
+    True
+    """
+
+    def __call__(self, key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
+        """An array of `shape` and `dtype`, drawn with `key`."""
+        raise NotImplementedError
+
+
+def _kind(dtype: Any) -> Any:
+    return dtypes.default_float_dtype() if dtype is None else dtypes.check_user_dtype_supported(dtype)
+
+
+def _unsharded(out_sharding: Any) -> None:
+    if out_sharding is not None:
+        raise NotImplementedError("out_sharding is not supported; tangrad.device_put places the result")
+
+
+# --- constants -----------------------------------------------------------------------------------------------------
+
+
+def zeros(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
+    """Zeros: an initializer itself.
+
+    Args:
+      key: not used.
+      shape: of the result.
+      dtype: of the result; None: the default float.
+      out_sharding: None.
+
+    Returns:
+      An array.
+
+    >>> import tangrad
+    >>> tangrad.nn.initializers.zeros(None, (2,))
+    Array([0., 0.], dtype=float32)
+    """
+    _unsharded(out_sharding)
+    return tnp.zeros(shape, _kind(dtype))
+
+
+def ones(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
+    """Ones: an initializer itself.
+
+    Args:
+      key: not used.
+      shape: of the result.
+      dtype: of the result; None: the default float.
+      out_sharding: None.
+
+    Returns:
+      An array.
+
+    >>> import tangrad
+    >>> tangrad.nn.initializers.ones(None, (2,))
+    Array([1., 1.], dtype=float32)
+    """
+    _unsharded(out_sharding)
+    return tnp.ones(shape, _kind(dtype))
+
+
+def constant(value: Any, dtype: Any = None) -> Initializer:
+    """An initializer of arrays that are full of a value.
+
+    Args:
+      value: a number, or an array that broadcasts to their shape.
+      dtype: theirs; None: the default float.
+
+    Returns:
+      An initializer.
+
+    >>> import tangrad
+    >>> tangrad.nn.initializers.constant(0.5)(None, (2,))
+    Array([0.5, 0.5], dtype=float32)
+    """
+
+    def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
+        _unsharded(out_sharding)
+        return tnp.full(shape, value, _kind(dtype))
+
+    return init
+
+
+# --- of a fixed scale ----------------------------------------------------------------------------------------------
+
+
+def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
+    """An initializer of numbers uniform in [0, scale).
+
+    Args:
+      scale: the upper bound.
+      dtype: of the arrays; None: the default float.
+
+    Returns:
+      An initializer.
+
+    >>> import tangrad
+    >>> tangrad.nn.initializers.uniform(0.1)(tangrad.random.key(0), (2,))
+    Array([0.0947667 , 0.09785799], dtype=float32)
+    """
+
+    def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
+        kind = _kind(dtype)
+        return random.uniform(key, shape, kind, out_sharding=out_sharding) * tnp.array(scale, kind)
+
+    return init
+
+
+def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
+    """An initializer of normal numbers.
+
+    Args:
+      stddev: their standard deviation.
+      dtype: of the arrays; None: the default float.
+
+    Returns:
+      An initializer.
+
+    >>> import tangrad
+    >>> tangrad.nn.initializers.normal(0.1)(tangrad.random.key(0), (2,))
+    Array([0.16226421, 0.20252648], dtype=float32)
+    """
+
+    def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
+        kind = _kind(dtype)
+        return random.normal(key, shape, kind, out_sharding=out_sharding) * tnp.array(stddev, kind)
+
+    return init
+
+
+def truncated_normal(stddev: Any = 1e-2, dtype: Any = None, lower: Any = -2.0, upper: Any = 2.0) -> Initializer:
+    """An initializer of normal numbers, cut off at `lower` and `upper` standard deviations.
+
+    Args:
+      stddev: the standard deviation before the cut.
+      dtype: of the arrays; None: the default float.
+      lower, upper: the bounds.
+
+    Returns:
+      An initializer.
+
+    >>> import tangrad
+    >>> tangrad.nn.initializers.truncated_normal(0.1)(tangrad.random.key(0), (2,))
+    Array([0.14559592, 0.17147487], dtype=float32)
+    """
+
+    def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
+        kind = _kind(dtype)
+        drawn = random.truncated_normal(key, lower, upper, shape, kind, out_sharding=out_sharding)
+        return drawn * tnp.array(stddev, kind)
+
+    return init
+
+
+# --- of a scale that fits the shape --------------------------------------------------------------------------------
+
+_DENOMINATORS = {
+    "fan_in": lambda fan_in, fan_out: fan_in,
+    "fan_out": lambda fan_in, fan_out: fan_out,
+    "fan_avg": lambda fan_in, fan_out: (fan_in + fan_out) / 2,
+    "fan_geo_avg": lambda fan_in, fan_out: (fan_in * fan_out) ** 0.5,
+}
+_DISTRIBUTIONS = ("truncated_normal", "normal", "uniform")
+# Standard deviations of normal numbers cut off at 2: real, and complex by their absolute value.
+_CUT_DEVIATION = 0.87962566103423978
+_COMPLEX_CUT_DEVIATION = 0.95311164380491208
+
+
+def _size(shape: Sequence[int], axes: Axes) -> int:
+    return shape[axes] if isinstance(axes, int) else math.prod([shape[axis] for axis in axes])
+
+
+def _fans(shape: Sequence[int], in_axis: Axes, out_axis: Axes, batch_axis: Axes) -> tuple[float, float]:
+    """How many inputs each output has, and how many outputs each input."""
+    if len(shape) <= 1 and isinstance(in_axis, int) and in_axis == -2:
+        raise ValueError(
+            f"weights of shape {tuple(shape)} have no axis of inputs: give them two dimensions, or in_axis"
+        )
+    inputs, outputs, batch = [_size(shape, axes) for axes in (in_axis, out_axis, batch_axis)]
+    receptive_field = math.prod(shape) / inputs / outputs / batch
+    return inputs * receptive_field, outputs * receptive_field
+
+
+def variance_scaling(
+    scale: Any,
+    mode: str,
+    distribution: str,
+    in_axis: Axes = -2,
+    out_axis: Axes = -1,
+    batch_axis: Axes = (),
+    dtype: Any = None,
+) -> Initializer:
+    """An initializer of numbers of variance `scale` / fan.
+
+    Args:
+      scale: a number.
+      mode: which fan: "fan_in", "fan_out", "fan_avg" or "fan_geo_avg", their arithmetic or geometric mean.
+      distribution: "truncated_normal" (cut off at two standard deviations), "normal" or "uniform".
+      in_axis, out_axis, batch_axis: which axes of the weights are inputs, outputs, and neither.
+      dtype: of the arrays, floating or complex; None: the default float.
+
+    Returns:
+      An initializer.
+
+    Raises:
+      ValueError: for another mode or distribution.
+
+    >>> import tangrad
+    >>> init = tangrad.nn.initializers.variance_scaling(1.0, "fan_in", "normal")
+    >>> init(tangrad.random.key(0), (4, 1)).shape
+    (4, 1)
+    """
+    if mode not in _DENOMINATORS:
+        raise ValueError(f"variance_scaling: mode must be one of {tuple(_DENOMINATORS)}, got {mode!r}")
+    if distribution not in _DISTRIBUTIONS:
+        raise ValueError(f"variance_scaling: distribution must be one of {_DISTRIBUTIONS}, got {distribution!r}")
+
+    def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
+        _unsharded(out_sharding)
+        sizes, kind = canonicalize_shape(shape), _kind(dtype)
+        fans = _fans(sizes, in_axis, out_axis, batch_axis)
+        variance = tnp.array(scale / _DENOMINATORS[mode](*fans), kind)
+        if distribution == "normal":
+            return random.normal(key, sizes, kind) * tnp.sqrt(variance)
+        is_real = dtypes.issubdtype(kind, np.floating)
+        if distribution == "uniform":
+            if is_real:
+                return random.uniform(key, sizes, kind, -1) * tnp.sqrt(3 * variance)
+            return _complex_uniform(key, sizes, kind) * tnp.sqrt(variance)
+        if is_real:
+            deviation = tnp.sqrt(variance) / tnp.array(_CUT_DEVIATION, kind)
+            return random.truncated_normal(key, -2, 2, sizes, kind) * deviation
+        deviation = tnp.sqrt(variance) / tnp.array(_COMPLEX_CUT_DEVIATION, kind)
+        return _complex_truncated_normal(key, 2, sizes, kind) * deviation
+
+    return init
+
+
+def _complex_uniform(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Uniform in a disc, of variance 1."""
+    for_radius, for_angle = random.split(key)
+    real = dtypes.to_floating_dtype(dtype)
+    radius = tnp.sqrt(2 * random.uniform(for_radius, shape, real)).astype(dtype)
+    return radius * _direction(for_angle, shape, real, dtype)
+
+
+def _complex_truncated_normal(key: Any, upper: float, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Complex normal numbers within a disc."""
+    for_radius, for_angle = random.split(key)
+    real = dtypes.to_floating_dtype(dtype)
+    share = (1 - tnp.exp(tnp.array(-(upper**2), dtype))) * random.uniform(for_radius, shape, real).astype(dtype)
+    return tnp.sqrt(-tnp.log(1 - share)) * _direction(for_angle, shape, real, dtype)
+
+
+def _direction(key: Any, shape: tuple[int, ...], real: Any, dtype: Any) -> Any:
+    angle = 2 * np.pi * random.uniform(key, shape, real).astype(dtype)
+    return tnp.exp(1j * angle)
+
+
+# --- by name -------------------------------------------------------------------------------------------------------
+
+
+def glorot_uniform(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None) -> Initializer:
+    """Glorot's initializer with uniform numbers: variance 1 / (mean of fan in and fan out).
+
+    Args:
+      in_axis, out_axis, batch_axis: which axes of the weights are inputs, outputs, and neither.
+      dtype: of the arrays, floating or complex; None: the default float.
+
+    Returns:
+      An initializer.
+
+    Source: Glorot and Bengio, Understanding the difficulty of training deep feedforward neural networks, 2010.
+
+    >>> import tangrad
+    >>> tangrad.nn.initializers.glorot_uniform()(tangrad.random.key(0), (4, 3)).shape
+    (4, 3)
+    """
+    return variance_scaling(1.0, "fan_avg", "uniform", in_axis, out_axis, batch_axis, dtype)
+
+
+def glorot_normal(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None) -> Initializer:
+    """Glorot's initializer with truncated normal numbers: variance 1 / (mean of fan in and fan out).
+
+    Args:
+      in_axis, out_axis, batch_axis: which axes of the weights are inputs, outputs, and neither.
+      dtype: of the arrays, floating or complex; None: the default float.
+
+    Returns:
+      An initializer.
+
+    Source: Glorot and Bengio, Understanding the difficulty of training deep feedforward neural networks, 2010.
+
+    >>> import tangrad
+    >>> tangrad.nn.initializers.glorot_normal()(tangrad.random.key(0), (4, 3)).shape
+    (4, 3)
+    """
+    return variance_scaling(1.0, "fan_avg", "truncated_normal", in_axis, out_axis, batch_axis, dtype)
+
+
+def lecun_uniform(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None) -> Initializer:
+    """LeCun's initializer with uniform numbers: variance 1 / fan in.
+
+    Args:
+      in_axis, out_axis, batch_axis: which axes of the weights are inputs, outputs, and neither.
+      dtype: of the arrays, floating or complex; None: the default float.
+
+    Returns:
+      An initializer.
+
+    Source: LeCun et al., Efficient backprop, 1998.
+
+    >>> import tangrad
+    >>> tangrad.nn.initializers.lecun_uniform()(tangrad.random.key(0), (4, 3)).shape
+    (4, 3)
+    """
+    return variance_scaling(1.0, "fan_in", "uniform", in_axis, out_axis, batch_axis, dtype)
+
+
+def lecun_normal(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None) -> Initializer:
+    """LeCun's initializer with truncated normal numbers: variance 1 / fan in.
+
+    Args:
+      in_axis, out_axis, batch_axis: which axes of the weights are inputs, outputs, and neither.
+      dtype: of the arrays, floating or complex; None: the default float.
+
+    Returns:
+      An initializer.
+
+    Source: LeCun et al., Efficient backprop, 1998.
+
+    >>> import tangrad
+    >>> tangrad.nn.initializers.lecun_normal()(tangrad.random.key(0), (4, 3)).shape
+    (4, 3)
+    """
+    return variance_scaling(1.0, "fan_in", "truncated_normal", in_axis, out_axis, batch_axis, dtype)
+
+
+def he_uniform(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None) -> Initializer:
+    """He's initializer with uniform numbers: variance 2 / fan in.
+
+    Args:
+      in_axis, out_axis, batch_axis: which axes of the weights are inputs, outputs, and neither.
+      dtype: of the arrays, floating or complex; None: the default float.
+
+    Returns:
+      An initializer.
+
+    Source: He et al., Delving deep into rectifiers, 2015.
+
+    >>> import tangrad
+    >>> tangrad.nn.initializers.he_uniform()(tangrad.random.key(0), (4, 3)).shape
+    (4, 3)
+    """
+    return variance_scaling(2.0, "fan_in", "uniform", in_axis, out_axis, batch_axis, dtype)
+
+
+def he_normal(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None) -> Initializer:
+    """He's initializer with truncated normal numbers: variance 2 / fan in.
+
+    Args:
+      in_axis, out_axis, batch_axis: which axes of the weights are inputs, outputs, and neither.
+      dtype: of the arrays, floating or complex; None: the default float.
+
+    Returns:
+      An initializer.
+
+    Source: He et al., Delving deep into rectifiers, 2015.
+
+    >>> import tangrad
+    >>> tangrad.nn.initializers.he_normal()(tangrad.random.key(0), (4, 3)).shape
+    (4, 3)
+    """
+    return variance_scaling(2.0, "fan_in", "truncated_normal", in_axis, out_axis, batch_axis, dtype)
+
+
+xavier_uniform = glorot_uniform
+xavier_normal = glorot_normal
+kaiming_uniform = he_uniform
+kaiming_normal = he_normal

@@ -1,0 +1,25 @@
+"""Samples of the activations, for the conformance kit."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tangrad.conformance import Sample, draw
+from tangrad.nn.primitives import activations
+
+P = activations.primitives
+
+
+def samples() -> list[Sample]:
+    """All of them."""
+    found = [
+        Sample(P["relu6"], (draw(2, 3, low=-4, high=9),)),
+        Sample(P["softplus"], (draw(2, 3, low=-4, high=9),)),
+        Sample(P["log1mexp"], (draw(2, 3, low=0.2, high=3.0),)),
+        Sample(P["softmax"], (draw(2, 3),), {"axes": (1,)}),
+        Sample(P["softmax"], (draw(2, 3, 4),), {"axes": (0, 2)}),
+    ]
+    for kind in ("float32", "float64", "bfloat16"):
+        found.append(Sample(P["relu"], (draw(2, 3, dtype=kind),)))
+    found.append(Sample(P["relu"], (np.array([-1.0, 0.0, -0.0, 2.0], np.float32),), derivatives=0))
+    return found

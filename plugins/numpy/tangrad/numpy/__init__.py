@@ -1,0 +1,8 @@
+"""NumPy's functions for Tangrad arrays. The names resolve through the entry points of `tangrad.api`."""
+
+from tangrad.core.api import public_package
+from tangrad.numpy.array_api import namespace_info as __array_namespace_info__
+
+__array_api_version__ = "2024.12"
+
+__getattr__, __dir__ = public_package(__name__)

@@ -1,0 +1,398 @@
+"""Values into arrays: `tangrad.numpy.array`, `asarray`, `astype`, `frombuffer`, …"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tangrad.core import Array, Literal, ShapedArray, Tracer, dtypes
+from tangrad.core.backend import as_array, get_backend, put
+from tangrad.lax.elementwise.primitives import convert_element_type_p
+from tangrad.lax.structure.primitives import concatenate_p, copy_p
+from tangrad.numpy.operands import broadcast_to_shape, cast, convert, operand, user_dtype
+
+_PYTHON_NUMBERS = frozenset({bool, int, float, complex})
+_WEAK = frozenset({int, float, complex})
+
+
+# --- from values ---------------------------------------------------------------------------------------------------
+
+
+def array(
+    object: Any,
+    dtype: Any = None,
+    copy: bool | None = True,
+    order: str | None = "K",
+    ndmin: int = 0,
+    *,
+    device: Any = None,
+) -> Any:
+    """Make an array of a number, a NumPy array, an array, or nested sequences of them.
+
+    Args:
+        object: the contents.
+        dtype: the dtype; None: that in which the contents meet. Integers beyond it are refused.
+        copy: whether to copy an array; the result never shares memory that can be written to. False: raise where a
+            copy is needed.
+        order: "K" or None.
+        ndmin: the least number of dimensions: new ones come first.
+        device: the device to put it on; None: that of the contents, or the default one.
+
+    Returns:
+        An array. It is weakly typed if `object` is a Python number, or a weakly typed array, and no dtype is given.
+
+    Raises:
+        TypeError: the contents are no numbers, or `dtype` is no dtype.
+        ValueError: for ragged sequences, None, or `copy=False` where a copy is needed.
+        OverflowError: an integer does not fit the dtype.
+
+    >>> import tangrad
+    >>> tangrad.numpy.array([[1, 2], [3, 4]])
+    Array([[1, 2],
+           [3, 4]], dtype=int32)
+    """
+    if order not in (None, "K"):
+        raise NotImplementedError(f"array: order must be 'K' or None, got {order!r}: arrays have no layout")
+    asked = user_dtype("array", dtype)
+    if copy is False and not isinstance(object, Array):
+        raise ValueError(f"array: copy=False, but a value of type {type(object).__name__} must be copied")
+    made = _from_value(object, asked)
+    if made is object and copy and isinstance(object, Array) and not isinstance(object, Tracer):
+        made = copy_p.bind(made)
+    if ndmin and made.aval.ndim < ndmin:
+        made = broadcast_to_shape(made, (1,) * (ndmin - made.aval.ndim) + made.aval.shape)
+    return placed(made, device)
+
+
+def asarray(
+    a: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None, device: Any = None
+) -> Any:
+    """Make an array of a number, a NumPy array, an array, or nested sequences of them; an array stays itself.
+
+    Args:
+        a: the contents.
+        dtype: the dtype; None: that in which the contents meet. Integers beyond it are refused.
+        order: "K" or None.
+        copy: whether to copy an array; None: only if needed. False: raise where a copy is needed.
+        device: the device to put it on; None: that of the contents, or the default one.
+
+    Returns:
+        An array. It is weakly typed if `a` is a Python number, or a weakly typed array, and no dtype is given.
+
+    Raises:
+        TypeError: the contents are no numbers, or `dtype` is no dtype.
+        ValueError: for ragged sequences, None, or `copy=False` where a copy is needed.
+        OverflowError: an integer does not fit the dtype.
+
+    >>> import tangrad
+    >>> tangrad.numpy.asarray([1.0, 2.5])
+    Array([1. , 2.5], dtype=float32)
+    """
+    if dtype is None and device is None and not copy and isinstance(a, Array) and order in (None, "K"):
+        return a
+    return array(a, dtype=dtype, copy=copy, order=order, device=device)
+
+
+def copy(a: Any, order: str | None = None) -> Any:
+    """Copy an array.
+
+    Args:
+        a: an array or number.
+        order: "K" or None.
+
+    Returns:
+        An array with the contents of `a` in memory of its own.
+
+    Raises:
+        TypeError: `a` is no array.
+
+    >>> import tangrad
+    >>> tangrad.numpy.copy(tangrad.numpy.ones(2))
+    Array([1., 1.], dtype=float32)
+    """
+    return array(operand("copy", a), copy=True, order=order)
+
+
+def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
+    """Convert the elements to another dtype.
+
+    Floats become integers by truncation and saturation; complex numbers lose their imaginary part, with a warning;
+    numbers become booleans by comparison with 0.
+
+    Args:
+        x: an array or number.
+        dtype: the dtype; None: the default float.
+        copy: whether to copy where the dtype is the same.
+        device: the device to put the result on.
+
+    Returns:
+        An array of the shape of `x`, not weakly typed.
+
+    Raises:
+        TypeError: `x` is no array, or `dtype` no dtype.
+
+    >>> import tangrad
+    >>> tangrad.numpy.astype(tangrad.numpy.array([1.7, -1.7]), int)
+    Array([ 1, -1], dtype=int32)
+    """
+    made = x if isinstance(x, Array) else as_array(operand("astype", x))
+    wanted = user_dtype("astype", float if dtype is None else dtype)
+    result = converted(made, wanted)
+    if result is made and copy:
+        result = copy_p.bind(made)
+    return placed(result, device)
+
+
+def converted(x: Any, dtype: Any) -> Any:
+    """An array in `dtype`, not weakly typed, with NumPy's warning where imaginary parts are lost."""
+    own = x.aval.dtype
+    if own is dtype and not x.aval.weak_type:
+        return x
+    if own.kind == "c" and dtype.kind not in "cb":
+        names = f"{dtypes.dtype_name(own)} to {dtypes.dtype_name(dtype)}"
+        warnings.warn(f"{names} drops the imaginary part", np.exceptions.ComplexWarning, stacklevel=3)
+    return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
+
+
+def _from_value(value: Any, dtype: Any) -> Any:
+    if isinstance(value, Array):
+        return value if dtype is None else converted(value, dtype)
+    if isinstance(value, Literal):
+        return _from_value(as_array(value), dtype)
+    kind = type(value)
+    if kind in _PYTHON_NUMBERS:
+        wanted = dtypes.canonicalize_dtype(kind) if dtype is None else dtype
+        if kind is int:
+            dtypes.check_integer_fits(value, wanted)
+        return put(_numpy_array(value, wanted), ShapedArray((), wanted, dtype is None and kind in _WEAK))
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _from_numpy(value, dtype)
+    if isinstance(value, (list, tuple)):
+        return _from_sequence(value, dtype)
+    number: Any
+    for number in (int, float, complex):  # of a subclass, such as an IntEnum
+        if isinstance(value, number):
+            return _from_value(number(value), dtype)
+    return _from_foreign(value, dtype)
+
+
+def _numpy_array(value: Any, dtype: Any) -> Any:
+    with np.errstate(all="ignore"):
+        return np.asarray(value).astype(dtype)
+
+
+def _from_numpy(value: Any, dtype: Any) -> Any:
+    wanted = dtypes.canonicalize_dtype(value.dtype) if dtype is None else dtype
+    if isinstance(wanted, dtypes.ExtendedDType):
+        raise TypeError(f"array: NumPy arrays cannot become {dtypes.dtype_name(wanted)}")
+    dtypes.canonicalize_dtype(value.dtype)  # refuses objects, strings, dates
+    return put(value if value.dtype == wanted else _numpy_array(value, wanted), ShapedArray(value.shape, wanted))
+
+
+def _leaves(value: Any, leaves: list[Any]) -> list[Any]:
+    for item in value:
+        if isinstance(item, (list, tuple)):
+            _leaves(item, leaves)
+        else:
+            leaves.append(item)
+    return leaves
+
+
+def _from_sequence(value: Sequence[Any], dtype: Any) -> Any:
+    leaves = _leaves(value, [])
+    kinds = {type(leaf) for leaf in leaves}
+    if type(None) in kinds:
+        raise ValueError("array: None is not a number")
+    if kinds <= _PYTHON_NUMBERS:
+        return _from_numbers(value, leaves, kinds, dtype)
+    made = [leaf if getattr(leaf, "aval", None) is not None else _checked_leaf(leaf) for leaf in leaves]
+    wanted = dtypes.result_type(*made) if dtype is None else dtype
+    if not any(isinstance(leaf, (Array, Literal)) for leaf in leaves):
+        contents = np.array(value)
+        if contents.dtype.kind in "biufcV":
+            return put(_numpy_array(contents, wanted), ShapedArray(contents.shape, wanted))
+    return _stacked(value, wanted)
+
+
+def _checked_leaf(leaf: Any) -> Any:
+    if type(leaf) in _PYTHON_NUMBERS or isinstance(leaf, (np.ndarray, np.generic)):
+        return leaf
+    return _from_foreign(leaf, None)
+
+
+def _from_numbers(value: Any, leaves: list[Any], kinds: set[type], dtype: Any) -> Any:
+    if dtype is None:
+        wide = next((kind for kind in (complex, float, int, bool) if kind in kinds), float)
+        dtype = dtypes.canonicalize_dtype(wide)
+    elif isinstance(dtype, dtypes.ExtendedDType):
+        raise TypeError(f"array: numbers cannot become {dtypes.dtype_name(dtype)}")
+    if int in kinds and leaves:
+        for number in (leaf for leaf in leaves if type(leaf) is int):
+            dtypes.check_integer_fits(number, dtype)
+    try:
+        contents = np.array(value)
+    except ValueError as error:
+        raise ValueError(f"array: the sequences are ragged: {error}") from None
+    return put(_numpy_array(contents, dtype), ShapedArray(contents.shape, dtype))
+
+
+def _stacked(value: Any, dtype: Any) -> Any:
+    """Arrays within sequences, one dimension for each level."""
+    if not isinstance(value, (list, tuple)):
+        made = cast(value, dtype, False) if getattr(value, "aval", None) is None else convert(value, dtype)
+        return made if isinstance(made, Array) else as_array(made)
+    if not value:
+        return put(np.zeros((0,), dtype), ShapedArray((0,), dtype))
+    parts = [_stacked(item, dtype) for item in value]
+    shapes = {part.aval.shape for part in parts}
+    if len(shapes) > 1:
+        listed = ", ".join([str(part.aval.shape) for part in parts])
+        raise ValueError(f"array: the sequences are ragged: elements of shapes {listed} in one dimension")
+    return concatenate_p.bind(*[broadcast_to_shape(part, (1, *part.aval.shape)) for part in parts], dimension=0)
+
+
+def _from_foreign(value: Any, dtype: Any) -> Any:
+    """What is neither ours, NumPy's nor a sequence: an object that says how it becomes an array."""
+    if value is None:
+        raise ValueError("array: None is not a number")
+    if hasattr(value, "__array__"):
+        return _from_numpy(np.asarray(value), dtype)
+    if hasattr(value, "__dlpack__"):
+        return _from_numpy(np.from_dlpack(value), dtype)
+    if isinstance(value, range) or _has_buffer(value):
+        return _from_numpy(np.asarray(value), dtype)
+    if isinstance(value, (int, float, complex)):  # a subclass, such as an enumeration: not weak
+        base = next(kind for kind in (bool, int, float, complex) if isinstance(value, kind))
+        return _from_value(base(value), dtypes.canonicalize_dtype(base) if dtype is None else dtype)  # type: ignore[arg-type]
+    kind = type(value).__name__
+    raise TypeError(f"array: {value!r} of type {kind} is no array, number, or sequence of them")
+
+
+def _has_buffer(value: Any) -> bool:
+    """Whether an object shows its memory as an array, such as those of the module `array`; text of bytes does not."""
+    if isinstance(value, bytes):
+        return False
+    try:
+        memoryview(value)
+    except TypeError:
+        return False
+    return True
+
+
+# --- placing -------------------------------------------------------------------------------------------------------
+
+
+def placed(x: Any, device: Any) -> Any:
+    """An array on a device; where it is for None. Raises ValueError for a traced array, which is nowhere yet."""
+    if device is None:
+        return x
+    if isinstance(x, Tracer):
+        raise ValueError(
+            f"device={device!r} was given, but the array is traced: place it outside of the transformation"
+        )
+    return put(x.to_numpy(), x.aval, device=device)
+
+
+# --- from memory and files -----------------------------------------------------------------------------------------
+
+
+def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:
+    """Copy an array of one dimension out of a buffer of bytes.
+
+    Args:
+        buffer: an object with the buffer interface, such as `bytes`.
+        dtype: how its bytes are read.
+        count: how many elements; -1: all.
+        offset: at which byte to start.
+
+    Returns:
+        An array of one dimension; 64-bit dtypes become 32-bit unless `enable_x64` is set.
+
+    Raises:
+        ValueError: the buffer is too short, or not whole elements long.
+
+    >>> import tangrad
+    >>> tangrad.numpy.frombuffer(b"abc", dtype="uint8")
+    Array([97, 98, 99], dtype=uint8)
+    """
+    return array(np.frombuffer(buffer, dtype=np.dtype(dtype), count=count, offset=offset))
+
+
+def fromfile(*args: Any, **kwargs: Any) -> Any:
+    """Not provided: read the file with NumPy, then convert.
+
+    Raises:
+        NotImplementedError: always.
+
+    >>> import tangrad
+    >>> tangrad.numpy.fromfile("numbers.bin")
+    Traceback (most recent call last):
+    NotImplementedError: fromfile is not provided: tangrad.numpy.asarray(numpy.fromfile(...)) reads a file
+    """
+    raise NotImplementedError("fromfile is not provided: tangrad.numpy.asarray(numpy.fromfile(...)) reads a file")
+
+
+def fromiter(*args: Any, **kwargs: Any) -> Any:
+    """Not provided: gather the items in a list, then convert.
+
+    Raises:
+        NotImplementedError: always.
+
+    >>> import tangrad
+    >>> tangrad.numpy.fromiter(iter([1, 2]), int)
+    Traceback (most recent call last):
+    NotImplementedError: fromiter is not provided: tangrad.numpy.asarray(list(...)) takes the items of an iterable
+    """
+    raise NotImplementedError(
+        "fromiter is not provided: tangrad.numpy.asarray(list(...)) takes the items of an iterable"
+    )
+
+
+def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Any:
+    """Read numbers from text.
+
+    Args:
+        string: the text.
+        dtype: the dtype.
+        count: how many numbers; -1: all.
+        sep: what stands between them.
+
+    Returns:
+        An array of one dimension.
+
+    Raises:
+        ValueError: the text holds something else.
+
+    >>> import tangrad
+    >>> tangrad.numpy.fromstring("1 2 3", dtype=int, sep=" ")
+    Array([1, 2, 3], dtype=int32)
+    """
+    return asarray(np.fromstring(string, dtype=np.dtype(dtype), count=count, sep=sep))
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
+    """Take over an array of another library by the DLPack protocol.
+
+    Args:
+        x: an object with `__dlpack__`.
+        device: the device to put it on; None: where it is.
+        copy: True: copy; None: only if needed; False: raise where a copy is needed.
+
+    Returns:
+        An array of its shape and dtype; 64-bit dtypes become 32-bit unless `enable_x64` is set.
+
+    Raises:
+        TypeError: `x` has no `__dlpack__`.
+        BufferError: `copy` is False and the memory cannot be shared.
+
+    >>> import numpy, tangrad
+    >>> tangrad.numpy.from_dlpack(numpy.arange(3.0, dtype="float32"))
+    Array([0., 1., 2.], dtype=float32)
+    """
+    if not hasattr(x, "__dlpack__"):
+        raise TypeError(f"from_dlpack takes an object with __dlpack__, got {x!r} of type {type(x).__name__}")
+    made = get_backend().from_dlpack(x, device, copy)  # type: ignore[attr-defined]
+    return convert(made, dtypes.canonicalize_dtype(made.dtype))

@@ -1,0 +1,369 @@
+"""New arrays of one value, and with a pattern: `tangrad.numpy.zeros`, `full_like`, `eye`, `tri`, …"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tangrad.core import ShapedArray, dtypes, literal
+from tangrad.core.backend import put
+from tangrad.core.config import thread
+from tangrad.core.trace import EVAL_TRACE
+from tangrad.lax.elementwise.primitives import add_p, convert_element_type_p, eq_p, ge_p
+from tangrad.lax.structure.primitives import broadcast_in_dim_p, iota_p
+from tangrad.numpy.conversion import asarray, placed
+from tangrad.numpy.operands import (
+    INT32,
+    broadcast_to_shape,
+    canonical_shape,
+    convert,
+    index_argument,
+    is_array_like,
+    not_array_like,
+    operand,
+    user_dtype,
+)
+
+# Outside of transformations arrays up to this size are made on the host: the XLA backend would compile a program for
+# each shape. Larger ones are made on the device, without a transfer.
+HOST_LIMIT = 1 << 16
+
+
+def filled(shape: tuple[Any, ...], number: Any, dtype: Any, weak_type: bool = False, device: Any = None) -> Any:
+    """An array of one number."""
+    if isinstance(dtype, dtypes.ExtendedDType):
+        raise TypeError(f"arrays of {dtypes.dtype_name(dtype)} cannot be made of numbers")
+    if device is not None or (thread.trace is EVAL_TRACE and _fits_host(shape)):
+        aval = ShapedArray(shape, dtype, weak_type)
+        return put(np.full(aval.shape, number, aval.dtype), aval, device=device)
+    return broadcast_in_dim_p.bind(literal(number, dtype, weak_type), shape=shape, broadcast_dimensions=())
+
+
+def _fits_host(shape: tuple[Any, ...]) -> bool:
+    total: Any = 1
+    for size in shape:
+        total = total * size
+    return type(total) is int and total <= HOST_LIMIT
+
+
+# --- one value -----------------------------------------------------------------------------------------------------
+
+
+def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
+    """Make an array of zeros.
+
+    Args:
+        shape: an integer or a sequence of integers.
+        dtype: the dtype; None: the default float.
+        device: the device to put it on.
+
+    Returns:
+        An array of that shape and dtype.
+
+    Raises:
+        TypeError: `shape` holds other things than integers, or `dtype` is no dtype.
+        ValueError: a size is negative.
+
+    >>> import tangrad
+    >>> tangrad.numpy.zeros((2, 3))
+    Array([[0., 0., 0.],
+           [0., 0., 0.]], dtype=float32)
+    """
+    wanted = user_dtype("zeros", float if dtype is None else dtype)
+    return filled(canonical_shape("zeros", shape), 0, wanted, device=device)
+
+
+def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
+    """Make an array of ones.
+
+    Args:
+        shape: an integer or a sequence of integers.
+        dtype: the dtype; None: the default float.
+        device: the device to put it on.
+
+    Returns:
+        An array of that shape and dtype.
+
+    Raises:
+        TypeError: `shape` holds other things than integers, or `dtype` is no dtype.
+        ValueError: a size is negative.
+
+    >>> import tangrad
+    >>> tangrad.numpy.ones(3, dtype=int)
+    Array([1, 1, 1], dtype=int32)
+    """
+    wanted = user_dtype("ones", float if dtype is None else dtype)
+    return filled(canonical_shape("ones", shape), 1, wanted, device=device)
+
+
+def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
+    """Make an array; its elements are zeros, since memory that nobody wrote to has no place in pure functions.
+
+    Args:
+        shape: an integer or a sequence of integers.
+        dtype: the dtype; None: the default float.
+        device: the device to put it on.
+
+    Returns:
+        An array of that shape and dtype.
+
+    Raises:
+        TypeError: `shape` holds other things than integers, or `dtype` is no dtype.
+        ValueError: a size is negative.
+
+    >>> import tangrad
+    >>> tangrad.numpy.empty(2)
+    Array([0., 0.], dtype=float32)
+    """
+    wanted = user_dtype("empty", float if dtype is None else dtype)
+    return filled(canonical_shape("empty", shape), 0, wanted, device=device)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Any:
+    """Make an array filled with a value.
+
+    Args:
+        shape: an integer or a sequence of integers.
+        fill_value: a number, or an array that broadcasts to `shape`.
+        dtype: the dtype; None: that of `fill_value`.
+        device: the device to put it on.
+
+    Returns:
+        An array of that shape and dtype; weakly typed if `fill_value` is and no dtype is given.
+
+    Raises:
+        TypeError: `shape` holds other things than integers, `fill_value` is no array, or `dtype` is no dtype.
+        ValueError: a size is negative, or `fill_value` does not fit.
+
+    >>> import tangrad
+    >>> tangrad.numpy.full((2, 2), 7.0)
+    Array([[7., 7.],
+           [7., 7.]], dtype=float32, weak_type=True)
+    """
+    sizes = canonical_shape("full", shape)
+    wanted = user_dtype("full", dtype)
+    return placed(_full("full", sizes, fill_value, wanted, None), device)
+
+
+def _full(name: str, shape: tuple[Any, ...], value: Any, dtype: Any, weak_type: bool | None) -> Any:
+    """Filled with a number, or with an array that is broadcast; its own dtype and weak type where None is given."""
+    if isinstance(value, (list, tuple)):
+        value = asarray(value)
+    if not is_array_like(value):
+        raise TypeError(not_array_like(name, value, 1))
+    weak = (dtypes.is_weakly_typed(value) if dtype is None else False) if weak_type is None else weak_type
+    wanted = dtypes.dtype_of(value) if dtype is None else dtype
+    if type(value) in (int, float, complex, bool):
+        if type(value) is int:
+            dtypes.check_integer_fits(value, wanted)
+        if wanted.kind in "fcVb" or type(value) in (int, bool):
+            return filled(shape, value, wanted, weak)
+    made = operand(name, value, 1)
+    if made.aval.dtype != wanted or made.aval.weak_type is not weak:
+        made = convert_element_type_p.bind(made, new_dtype=wanted, weak_type=weak)
+    _check_fits(name, made.aval.shape, shape)
+    return broadcast_to_shape(asarray(made), shape)
+
+
+def _check_fits(name: str, own: tuple[Any, ...], shape: tuple[Any, ...]) -> None:
+    if len(own) > len(shape) or any(a not in (1, b) for a, b in zip(own[::-1], shape[::-1])):
+        raise ValueError(f"{name}: a value of shape {own} does not broadcast to shape {shape}")
+
+
+# --- like another array --------------------------------------------------------------------------------------------
+
+
+def _like(name: str, value: Any, dtype: Any, shape: Any) -> tuple[tuple[Any, ...], Any, bool]:
+    """Shape, dtype and weak type of an array like `value`; anything with a shape and a dtype will do."""
+    if not is_array_like(value) and not (hasattr(value, "shape") and hasattr(value, "dtype")):
+        raise TypeError(not_array_like(name, value, 0))
+    sizes = tuple(getattr(value, "shape", ())) if shape is None else canonical_shape(name, shape)
+    wanted = user_dtype(name, dtype)
+    if wanted is not None:
+        return sizes, wanted, False
+    return sizes, dtypes.dtype_of(value), dtypes.is_weakly_typed(value)
+
+
+def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+    """Make an array of zeros like another array.
+
+    Args:
+        a: an array or number, or anything with a shape and a dtype.
+        dtype, shape: what is to differ from `a`.
+        device: the device to put it on.
+
+    Returns:
+        An array of the shape and dtype of `a`, but for `dtype` and `shape`.
+
+    Raises:
+        TypeError: `a` is no array, `dtype` no dtype.
+
+    >>> import tangrad
+    >>> tangrad.numpy.zeros_like(tangrad.numpy.arange(3))
+    Array([0, 0, 0], dtype=int32)
+    """
+    sizes, wanted, weak = _like("zeros_like", a, dtype, shape)
+    return filled(sizes, 0, wanted, weak, device)
+
+
+def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+    """Make an array of ones like another array.
+
+    Args:
+        a: an array or number, or anything with a shape and a dtype.
+        dtype, shape: what is to differ from `a`.
+        device: the device to put it on.
+
+    Returns:
+        An array of the shape and dtype of `a`, but for `dtype` and `shape`.
+
+    Raises:
+        TypeError: `a` is no array, `dtype` no dtype.
+
+    >>> import tangrad
+    >>> tangrad.numpy.ones_like(tangrad.numpy.arange(3))
+    Array([1, 1, 1], dtype=int32)
+    """
+    sizes, wanted, weak = _like("ones_like", a, dtype, shape)
+    return filled(sizes, 1, wanted, weak, device)
+
+
+def empty_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+    """Make an array of zeros like another array; see `empty`.
+
+    Args:
+        a: an array or number, or anything with a shape and a dtype.
+        dtype, shape: what is to differ from `a`.
+        device: the device to put it on.
+
+    Returns:
+        An array of the shape and dtype of `a`, but for `dtype` and `shape`.
+
+    Raises:
+        TypeError: `a` is no array, `dtype` no dtype.
+
+    >>> import tangrad
+    >>> tangrad.numpy.empty_like(tangrad.numpy.arange(3.0))
+    Array([0., 0., 0.], dtype=float32)
+    """
+    sizes, wanted, weak = _like("empty_like", a, dtype, shape)
+    return filled(sizes, 0, wanted, weak, device)
+
+
+def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+    """Make an array like another one, filled with a value.
+
+    Args:
+        a: an array or number, or anything with a shape and a dtype.
+        fill_value: a number, or an array that broadcasts to the shape.
+        dtype, shape: what is to differ from `a`.
+        device: the device to put it on.
+
+    Returns:
+        An array of the shape and dtype of `a`, but for `dtype` and `shape`.
+
+    Raises:
+        TypeError: `a` or `fill_value` is no array, `dtype` no dtype.
+        ValueError: `fill_value` does not fit.
+
+    >>> import tangrad
+    >>> tangrad.numpy.full_like(tangrad.numpy.arange(3), 7)
+    Array([7, 7, 7], dtype=int32)
+    """
+    sizes, wanted, weak = _like("full_like", a, dtype, shape)
+    return placed(_full("full_like", sizes, fill_value, wanted, weak), device)
+
+
+# --- patterns ------------------------------------------------------------------------------------------------------
+
+
+def iota(shape: tuple[Any, ...], dimension: int, dtype: Any = INT32) -> Any:
+    """0, 1, 2, … along one dimension."""
+    return iota_p.bind(dtype=dtype, shape=shape, dimension=dimension)
+
+
+def diagonal_mask(rows: Any, columns: Any, offset: int, primitive: Any) -> Any:
+    """`primitive(row + offset, column)` for each element of a matrix."""
+    shape = (rows, columns)
+    return primitive.bind(add_p.bind(iota(shape, 0), literal(offset, INT32)), iota(shape, 1))
+
+
+def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = None, *, device: Any = None) -> Any:
+    """Make a matrix with ones on a diagonal and zeros elsewhere.
+
+    Args:
+        N: the number of rows.
+        M: the number of columns; None: `N`.
+        k: which diagonal: 0 the main one, positive above it, negative below.
+        dtype: the dtype; None: the default float.
+        device: the device to put it on.
+
+    Returns:
+        An array of shape (N, M).
+
+    Raises:
+        TypeError: a size or `k` is no integer.
+        ValueError: a size is negative.
+
+    >>> import tangrad
+    >>> tangrad.numpy.eye(2)
+    Array([[1., 0.],
+           [0., 1.]], dtype=float32)
+    """
+    wanted = user_dtype("eye", float if dtype is None else dtype)
+    (rows,) = canonical_shape("eye", N, "N")
+    (columns,) = (rows,) if M is None else canonical_shape("eye", M, "M")
+    offset = index_argument("eye", k, "k")
+    if thread.trace is EVAL_TRACE and _fits_host((rows, columns)):
+        return put(np.eye(rows, columns, offset, wanted), device=device)
+    return placed(convert(diagonal_mask(rows, columns, offset, eq_p), wanted), device)
+
+
+def identity(n: Any, dtype: Any = None) -> Any:
+    """Make an identity matrix.
+
+    Args:
+        n: the number of rows and columns.
+        dtype: the dtype; None: the default float.
+
+    Returns:
+        An array of shape (n, n).
+
+    Raises:
+        TypeError: `n` is no integer.
+        ValueError: `n` is negative.
+
+    >>> import tangrad
+    >>> tangrad.numpy.identity(2, dtype=int)
+    Array([[1, 0],
+           [0, 1]], dtype=int32)
+    """
+    return eye(n, dtype=dtype)
+
+
+def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Any:
+    """Make a matrix with ones at and below a diagonal, zeros above it.
+
+    Args:
+        N: the number of rows.
+        M: the number of columns; None: `N`.
+        k: which diagonal: 0 the main one, positive above it, negative below.
+        dtype: the dtype; None: the default float.
+
+    Returns:
+        An array of shape (N, M).
+
+    Raises:
+        TypeError: a size or `k` is no integer.
+        ValueError: a size is negative.
+
+    >>> import tangrad
+    >>> tangrad.numpy.tri(2, 3)
+    Array([[1., 0., 0.],
+           [1., 1., 0.]], dtype=float32)
+    """
+    wanted = user_dtype("tri", float if dtype is None else dtype)
+    (rows,) = canonical_shape("tri", N, "N")
+    (columns,) = (rows,) if M is None else canonical_shape("tri", M, "M")
+    return convert(diagonal_mask(rows, columns, index_argument("tri", k, "k"), ge_p), wanted)

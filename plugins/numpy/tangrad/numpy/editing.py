@@ -1,0 +1,134 @@
+"""Slices left out and put in: `tangrad.numpy.delete`, `insert`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tangrad.core.trace import concrete_or_error, is_concrete
+from tangrad.lax.structure.primitives import iota_p
+from tangrad.numpy.at import at
+from tangrad.numpy.conversion import asarray
+from tangrad.numpy.indexing import from_front, getitem
+from tangrad.numpy.joining import concatenate
+from tangrad.numpy.operands import (
+    INT32,
+    array_operand,
+    broadcast_to_shape,
+    canonical_axis,
+    shape_of,
+)
+from tangrad.numpy.shapes import expand_dims, ravel
+from tangrad.numpy.taking import integer_operand
+
+
+def _known_positions(name: str, obj: Any, size: int) -> np.ndarray[Any, Any]:
+    """Positions from a slice, a boolean mask, or integers; all must be known."""
+    if isinstance(obj, slice):
+        return np.arange(size)[obj]
+    found = np.asarray(concrete_or_error(obj, f"the argument obj of {name}") if not isinstance(obj, list) else obj)
+    if found.dtype == np.bool_:
+        if found.shape != (size,):
+            raise ValueError(f"{name}: a boolean obj must have shape ({size},), got {found.shape}")
+        return np.flatnonzero(found)
+    if found.size and not np.issubdtype(found.dtype, np.integer):
+        raise TypeError(f"{name}: obj must be integers, booleans or a slice, got dtype {found.dtype}")
+    return found.astype(np.int64)
+
+
+def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False) -> Any:
+    """Leave out slices along an axis.
+
+    Args:
+        arr: an array.
+        obj: which: an integer, a slice, a boolean mask, or integers.
+        axis: the axis; None: of the array as one dimension.
+        assume_unique_indices: that integers, which may then be traced, do not repeat.
+
+    Returns:
+        An array.
+
+    Raises:
+        TypeError: `arr` is no array, or `obj` no positions; ConcretizationTypeError where they are traced.
+        ValueError: the axis is out of bounds.
+        IndexError: a position is.
+
+    >>> import tangrad
+    >>> tangrad.numpy.delete(tangrad.numpy.array([10, 20, 30]), 1)
+    Array([10, 30], dtype=int32)
+    """
+    x = array_operand("delete", arr)
+    if axis is None:
+        x, axis = ravel(x), 0
+    dimension = canonical_axis("delete", axis, x.ndim)
+    size = x.aval.shape[dimension]
+    before = (slice(None),) * dimension
+    if not isinstance(obj, (slice, list)) and not is_concrete(obj) and (assume_unique_indices or not shape_of(obj)):
+        kept = _kept_positions(ravel(integer_operand("delete", obj)), size)
+    else:
+        gone = _known_positions("delete", obj, size)
+        if np.any(gone < -size) or np.any(gone >= size):
+            raise IndexError(f"delete: position {obj} is out of bounds for axis {axis} of size {size}")
+        kept = np.delete(np.arange(size, dtype=np.int32), gone)
+    return getitem(x, (*before, kept))
+
+
+def _kept_positions(gone: Any, size: int) -> Any:
+    """The positions that are left, where those that go are traced and differ."""
+    numbers = iota_p.bind(dtype=INT32, shape=(size,), dimension=0)
+    marks = at(numbers * 0)[from_front(gone, size)].set(1)
+    order = (marks * size + numbers).argsort()
+    return getitem(order, slice(0, size - gone.aval.size))
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+    """Insert slices along an axis.
+
+    Args:
+        arr: an array.
+        obj: before which: an integer, a slice, a boolean mask, or integers.
+        values: what to insert, broadcast.
+        axis: the axis; None: of the array as one dimension.
+
+    Returns:
+        An array.
+
+    Raises:
+        TypeError: for what is no array, or no positions; ConcretizationTypeError where they are traced.
+        ValueError: the axis is out of bounds, or the values do not fit.
+
+    >>> import tangrad
+    >>> tangrad.numpy.insert(tangrad.numpy.array([1, 3]), 1, 2)
+    Array([1, 2, 3], dtype=int32)
+    """
+    x, added = array_operand("insert", arr), asarray(values)
+    if axis is None:
+        x, axis = ravel(x), 0
+    dimension = canonical_axis("insert", axis, x.ndim)
+    size = x.aval.shape[dimension]
+    places = _known_positions("insert", obj, size)
+    if places.ndim == 0:
+        added = added if added.ndim < x.ndim else added.swapaxes(0, dimension) if dimension else added
+    places = places.reshape(-1)
+    if np.any(places < -size) or np.any(places > size):
+        raise ValueError(f"insert: position {obj} is out of bounds for axis {axis} of size {size}")
+    places = np.where(places < 0, places + size, places)
+    return _inserted(x, added, places, dimension, np.ndim(obj) == 0 and not isinstance(obj, slice))
+
+
+def _inserted(x: Any, added: Any, places: Any, axis: int, single: bool) -> Any:
+    shape = x.aval.shape
+    if single:
+        count = added.aval.shape[axis] if added.ndim == len(shape) else 1
+        places = np.repeat(places, count)
+    wanted = (*shape[:axis], len(places), *shape[axis + 1 :])
+    if single and added.ndim == len(shape) - 1 and added.ndim:
+        added = expand_dims(added, axis)
+    rows = broadcast_to_shape(added.astype(x.dtype), wanted) if added.aval.shape != wanted else added.astype(x.dtype)
+    order = np.argsort(places, kind="stable")
+    joined = concatenate([x, rows], axis=axis)
+    # Where each slice of the result comes from: the old ones in order, the new ones before theirs.
+    keys = np.concatenate([np.arange(shape[axis]) + 0.5, places[order].astype(float)])
+    sources = np.concatenate([np.arange(shape[axis]), shape[axis] + order])[np.argsort(keys, kind="stable")]
+    return getitem(joined, (slice(None),) * axis + (sources.astype(np.int32),))

@@ -1,0 +1,102 @@
+"""Functions of several operations that run as one where nothing is traced.
+
+Outside of transformations each operation is dispatched for itself, and on XLA compiled for itself. A fused function is
+a primitive whose decomposition is the function: a backend compiles it once for each signature. Where something is
+traced the function runs as it is written, so that programs hold its operations and transformations need no rules.
+(Measured, var of 8 floats: 70 µs as single operations on NumPy and 220 µs on XLA; fused 10 µs and 14 µs.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tangrad.core import Primitive, register_cache, trace_to_closed_jaxpr
+from tangrad.core.backend import as_operand
+from tangrad.core.config import thread
+from tangrad.core.trace import EVAL_TRACE
+
+Pair = Callable[[Any, Any], Any]
+
+_INT32 = range(-(1 << 31), 1 << 31)
+
+
+class Fused:
+    """A function of operands, and of parameters that can be hashed, that is one operation outside of transformations.
+
+    Types are inferred once for each signature, so there is a primitive for each combination of the settings that decide
+    what the types are. None of them is announced to the registry: no program holds one.
+    """
+
+    __slots__ = ("function", "multiple_results", "name", "primitives")
+
+    def __init__(self, name: str, function: Callable[..., Any], multiple_results: bool = False) -> None:
+        self.name = name
+        self.function = function
+        self.multiple_results = multiple_results
+        self.primitives: dict[Any, Primitive] = {}
+        register_cache(self.primitives.clear)
+
+    def __call__(self, *operands: Any, **params: Any) -> Any:
+        if thread.trace is not EVAL_TRACE:
+            return self.function(*operands, **params)
+        settings = thread.enable_x64, thread.numpy_dtype_promotion, thread.numpy_rank_promotion
+        primitive = self.primitives.get(settings)
+        if primitive is None:
+            primitive = self.primitives.setdefault(settings, self._primitive())
+        return primitive.bind(*operands, **params)
+
+    def _primitive(self) -> Primitive:
+        function, several = self.function, self.multiple_results
+
+        def abstract_eval(*avals: Any, **params: Any) -> Any:
+            def flat(*operands: Any) -> Any:
+                result = function(*operands, **params)
+                return result if several else (result,)
+
+            outs = tuple(trace_to_closed_jaxpr(flat, avals, self.name).out_avals)
+            return outs if several else outs[0]
+
+        return Primitive(
+            self.name,
+            abstract_eval,
+            family="numpy",
+            multiple_results=several,
+            weak_type="own",
+            decompose=function,
+        )
+
+
+def fused_pair(
+    name: str, general: Callable[[Any, Any], Any], multiple_results: bool = False
+) -> Callable[[Any, Any], Any]:
+    """A function of two arrays or numbers, fused; what is no array goes to `general`, which has the messages."""
+    fused = Fused(name, general, multiple_results)
+
+    def function(x: Any, y: Any) -> Any:
+        if thread.trace is not EVAL_TRACE:
+            return general(x, y)
+        first, second = fusable(x), fusable(y)
+        return general(x, y) if first is None or second is None else fused(first, second)
+
+    return function
+
+
+def fused(name: str, multiple_results: bool = False) -> Callable[[Any], Any]:
+    """Decorator: `fused_pair`."""
+    return lambda general: fused_pair(name, general, multiple_results)
+
+
+def fusable(value: Any) -> Any:
+    """An array or number as an operand that keeps its dtype and weak type; None for anything else."""
+    if getattr(value, "aval", None) is not None:
+        return value
+    kind = type(value)
+    if kind in _NUMBERS or (kind is int and value in _INT32) or isinstance(value, (np.ndarray, np.generic)):
+        return as_operand(value)
+    return None
+
+
+_NUMBERS = frozenset({bool, float, complex})

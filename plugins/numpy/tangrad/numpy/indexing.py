@@ -1,0 +1,428 @@
+"""Reading with x[...]: slices where it can be, a gather where index arrays make it necessary."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from tangrad.core import Array, ShapedArray, Tracer, dtypes, literal
+from tangrad.core.aval import is_symbolic
+from tangrad.core.backend import as_array, as_operand, put
+from tangrad.core.keys import exact_equality
+from tangrad.lax.elementwise.primitives import add_p, convert_element_type_p, lt_p, rem_p, select_n_p
+from tangrad.lax.indexing.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
+from tangrad.lax.indexing.primitives import gather_p
+from tangrad.lax.structure.primitives import (
+    broadcast_in_dim_p,
+    concatenate_p,
+    dynamic_slice_p,
+    rev_p,
+    slice_p,
+    squeeze_p,
+)
+from tangrad.numpy.fusing import Fused
+from tangrad.numpy.index_parsing import (
+    ARRAY,
+    INSIDE,
+    INT,
+    NEW,
+    SCALAR,
+    SLICE,
+    Entry,
+    parse,
+    static_position,
+    without_scalar_masks,
+)
+from tangrad.numpy.operands import INT32, common_shape
+from tangrad.numpy.shapes import expand_dims, reshaped
+
+_INT32_MAX = (1 << 31) - 1
+_ZERO = literal(0, INT32)
+_POSITIONS = (ARRAY, SCALAR, INSIDE, INT)
+
+
+def getitem(x: Any, index: Any) -> Any:
+    """x[index]. Integers beyond the array are clamped: a program that is compiled cannot raise."""
+    kind = type(index)
+    shape = x.aval.shape
+    if shape:
+        if kind is int:
+            return _one_integer(x, shape, index)
+        if kind is slice:
+            return _one_slice(x, shape, index)
+    return take_index(x, index)
+
+
+def _one_integer(x: Any, shape: tuple[Any, ...], index: int) -> Any:
+    """x[3]. Outside of staging the position is an operand: one program serves all."""
+    size = shape[0]
+    position = static_position(index, size, 0)
+    if is_eager(x):
+        return _element(x, literal(_clamped(position, size), INT32))
+    return _static_part(x, shape, [(INT, 0, position), *_full_entries(shape, 1)])
+
+
+def _element_of(x: Any, position: Any) -> Any:
+    rest = x.aval.shape[1:]
+    part = dynamic_slice_p.bind(x, position, *[_ZERO] * len(rest), slice_sizes=(1, *rest))
+    return squeeze_p.bind(part, dimensions=(0,))
+
+
+_element = Fused("getitem_of_integer", _element_of)
+
+
+def _one_slice(x: Any, shape: tuple[Any, ...], index: slice) -> Any:
+    """x[a:b], of integers and forwards; others take the general way."""
+    start, stop, step, size = index.start, index.stop, index.step, shape[0]
+    known = (start is None or type(start) is int) and (stop is None or type(stop) is int)
+    if not known or (step is not None and step != 1) or type(size) is not int:
+        return take_index(x, index)
+    start, stop, _ = index.indices(size)
+    if start == 0 and stop == size and isinstance(x, Array):
+        return x
+    rest = shape[1:]
+    limits = (stop if stop > start else start, *rest)
+    return slice_p.bind(x, start_indices=(start, *(0,) * len(rest)), limit_indices=limits, strides=None)
+
+
+def is_eager(x: Any) -> bool:
+    """Whether operations on `x` run at once, each compiled for itself where the backend compiles."""
+    return not isinstance(x, Tracer) or x.concrete() is not None
+
+
+def _full_entries(shape: Sequence[Any], first: int) -> list[Entry]:
+    return [(SLICE, axis, (0, shape[axis], 1)) for axis in range(first, len(shape))]
+
+
+# --- any index -----------------------------------------------------------------------------------------------------
+
+
+@exact_equality
+class IndexPlan(tuple[Any, ...]):
+    """The entries of an index, without its arrays: what the indexing functions have as a parameter."""
+
+    __slots__ = ()
+
+
+def planned(x: Any, entries: Sequence[Entry]) -> tuple[IndexPlan, list[Any]]:
+    """The plan of an index, and its arrays as operands; where programs are not staged, its integers too."""
+    shape, eager = x.aval.shape, is_eager(x)
+    plan: list[Any] = []
+    operands = []
+    for kind, axis, value in entries:
+        if kind in (ARRAY, SCALAR):
+            plan.append((kind, axis, None))
+            operands.append(_host_indices(value) if isinstance(value, np.ndarray) else value)
+        elif kind == INT and not is_symbolic(shape[axis]) and (eager or not 0 <= value < shape[axis]):
+            size = int(shape[axis])
+            plan.append((INSIDE if 0 <= value < size else SCALAR, axis, None))
+            # What stayed negative was beyond the lower end: as it was written.
+            operands.append(literal(value if value >= 0 else value - size, INT32))
+        else:
+            plan.append((kind, axis, value))
+    return IndexPlan(plan), operands
+
+
+def replanned(plan: IndexPlan, operands: Sequence[Any]) -> list[Entry]:
+    """The entries of a plan, with the operands in their places."""
+    rest = iter(operands)
+    return [(kind, axis, next(rest) if kind in _OPERANDS else value) for kind, axis, value in plan]
+
+
+_OPERANDS = (ARRAY, SCALAR, INSIDE)
+
+
+def take_index(
+    x: Any,
+    index: Any,
+    mode: Any = None,
+    fill_value: Any = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    wrap_negative: bool = True,
+) -> Any:
+    """x[index] with a mode for what lies outside; None clamps it."""
+    if not isinstance(x, Array):
+        x = as_array(x)
+    index, masks = without_scalar_masks(index, x.aval.ndim)
+    if masks:
+        x = expand_dims(x, masks)
+    entries = parse(x.aval.shape, index)
+    if mode in (None, GatherScatterMode.CLIP):
+        entries = [_within(entry, x.aval.shape) for entry in entries]
+    plan, operands = planned(x, entries)
+    if not operands:
+        kinds = {kind for kind, _, _ in entries}
+        simple = kinds <= {SLICE} or not is_eager(x)
+        return _static_part(x, x.aval.shape, entries) if simple else _taken(x, plan=plan, **_NO_OPTIONS)
+    return _taken(
+        x,
+        *operands,
+        plan=plan,
+        mode=mode,
+        fill_value=filling(fill_value, x.aval.dtype) if mode is GatherScatterMode.FILL_OR_DROP else None,
+        indices_are_sorted=indices_are_sorted,
+        unique_indices=unique_indices,
+        wrap_negative=wrap_negative,
+    )
+
+
+_NO_OPTIONS = {
+    "mode": None,
+    "fill_value": None,
+    "indices_are_sorted": False,
+    "unique_indices": False,
+    "wrap_negative": True,
+}
+
+
+def _within(entry: Entry, shape: Sequence[Any]) -> Entry:
+    """Integers beyond the array moved to its edge."""
+    kind, axis, value = entry
+    return (kind, axis, _clamped(value, shape[axis])) if kind == INT else entry
+
+
+def _take_planned(
+    x: Any,
+    *operands: Any,
+    plan: IndexPlan,
+    mode: Any,
+    fill_value: Any,
+    indices_are_sorted: bool,
+    unique_indices: bool,
+    wrap_negative: bool,
+) -> Any:
+    entries = replanned(plan, operands)
+    kinds = {kind for kind, _, _ in entries}
+    shape = x.aval.shape
+    if ARRAY not in kinds and (SCALAR not in kinds or mode in (None, GatherScatterMode.CLIP)):
+        return _dynamic_part(x, shape, entries) if operands else _static_part(x, shape, entries)
+    flags = {"indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices}
+    return _gather(x, entries, mode, fill_value, flags, wrap_negative)
+
+
+_taken = Fused("getitem", _take_planned)
+
+
+# --- slices --------------------------------------------------------------------------------------------------------
+
+
+def sliced(x: Any, entries: Sequence[Entry], extents: dict[int, tuple[Any, Any]] | None = None) -> Any:
+    """The part of an array that the slices among the entries select; other dimensions in full, or as `extents` says."""
+    shape = x.aval.shape
+    starts, limits, strides, reversed_axes = [0] * len(shape), list(shape), [1] * len(shape), []
+    for kind, axis, value in entries:
+        if kind == SLICE:
+            starts[axis], limits[axis], strides[axis] = _ascending(*value)
+            if value[2] < 0:
+                reversed_axes.append(axis)
+    for axis, (start, stop) in (extents or {}).items():
+        starts[axis], limits[axis] = start, stop
+    if any([start != 0 for start in starts]) or tuple(limits) != shape or set(strides) != {1}:
+        steps = None if set(strides) <= {1} else tuple(strides)
+        x = slice_p.bind(x, start_indices=tuple(starts), limit_indices=tuple(limits), strides=steps)
+    return rev_p.bind(x, dimensions=tuple(reversed_axes)) if reversed_axes else x
+
+
+def _ascending(start: Any, stop: Any, step: int) -> tuple[Any, Any, int]:
+    """The same elements in ascending order: first, last + 1, stride. `stop` is a whole number of steps from `start`."""
+    if step == 1:
+        return start, stop, 1
+    if start == stop:
+        return 0, 0, 1
+    return (start, stop - step + 1, step) if step > 0 else (stop - step, start + 1, -step)
+
+
+def _clamped(position: int, size: Any) -> Any:
+    if is_symbolic(size):
+        return position
+    return 0 if position < 0 else min(position, size - 1)
+
+
+def _static_part(x: Any, shape: Sequence[Any], entries: Sequence[Entry]) -> Any:
+    """All positions are known."""
+    extents = {axis: _clamped(value, shape[axis]) for kind, axis, value in entries if kind == INT}
+    part = sliced(x, entries, {axis: (position, position + 1) for axis, position in extents.items()})
+    return _shaped(part, tuple(extents), entries)
+
+
+def _dynamic_part(x: Any, shape: Sequence[Any], entries: Sequence[Entry]) -> Any:
+    """Some positions are arrays without dimensions, or numbers that programs need not be compiled for."""
+    part = sliced(x, entries)
+    starts: list[Any] = [_ZERO] * len(shape)
+    chosen = []
+    for kind, axis, value in entries:
+        if kind in _POSITIONS:
+            chosen.append(axis)
+            starts[axis] = index_component((kind, axis, value), shape[axis])
+    dtype = next((start.aval.dtype for start in starts if start.aval.dtype.itemsize > 4), INT32)
+    starts = [_as_dtype(start, dtype) for start in starts]
+    sizes = tuple([1 if axis in chosen else size for axis, size in enumerate(part.aval.shape)])
+    return _shaped(dynamic_slice_p.bind(part, *starts, slice_sizes=sizes), tuple(chosen), entries)
+
+
+def _shaped(part: Any, dropped: tuple[int, ...], entries: Sequence[Entry]) -> Any:
+    """Without the dimensions that integers index, and with the new ones."""
+    if dropped:
+        part = squeeze_p.bind(part, dimensions=dropped)
+    kinds = [kind for kind, _, _ in entries if kind in (NEW, SLICE)]
+    return with_new_axes(part, [position for position, kind in enumerate(kinds) if kind == NEW])
+
+
+def with_new_axes(x: Any, positions: Sequence[int]) -> Any:
+    """Dimensions of size 1 at these positions of the result."""
+    return expand_dims(x, tuple(positions)) if positions else x
+
+
+# --- indices -------------------------------------------------------------------------------------------------------
+
+
+def _as_dtype(x: Any, dtype: Any) -> Any:
+    return x if x.aval.dtype is dtype else convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
+
+
+def index_dtype(dtype: Any) -> Any:
+    """int32 for the indices that fit; 64-bit ones, and 32-bit ones without sign where there are such, stay wide."""
+    wide = dtype.itemsize == 8 or (dtype.itemsize == 4 and dtype.kind == "u")
+    return dtypes.canonicalize_dtype("int64") if wide else INT32
+
+
+def from_front(value: Any, size: Any, wrap_negative: bool = True) -> Any:
+    """Traced or device-side indices as int32 (or int64) counted from the front."""
+    signed = value.aval.dtype.kind != "u"
+    made = _as_dtype(value, index_dtype(value.aval.dtype))
+    if not signed or not wrap_negative:
+        return made
+    dtype = made.aval.dtype
+    negative = lt_p.bind(made, literal(0, dtype))
+    return select_n_p.bind(negative, made, add_p.bind(made, literal(int(size), dtype)))
+
+
+def _host_indices(value: Any) -> Any:
+    """A NumPy array of indices on the device, as int32: what is beyond that is beyond any array."""
+    small = np.clip(value, -_INT32_MAX, _INT32_MAX).astype(np.int32)
+    return put(small, ShapedArray(small.shape, INT32))
+
+
+def index_component(entry: Entry, size: Any, wrap_negative: bool = True) -> Any:
+    """The positions that an entry other than a slice selects, counted from the front."""
+    kind, _, value = entry
+    if kind == INT:
+        return literal(min(value, _INT32_MAX), INT32)
+    return value if kind == INSIDE else from_front(value, size, wrap_negative)
+
+
+def index_vectors(components: Sequence[Any], shape: tuple[Any, ...]) -> Any:
+    """Index components broadcast to `shape` and laid side by side along a new last dimension."""
+    dtype = next((c.aval.dtype for c in components if c.aval.dtype.itemsize > 4), INT32)
+    columns = [_column(_as_dtype(component, dtype), shape) for component in components]
+    return columns[0] if len(columns) == 1 else concatenate_p.bind(*columns, dimension=len(shape))
+
+
+def _column(component: Any, shape: tuple[Any, ...]) -> Any:
+    rank = len(shape)
+    dimensions = tuple(range(rank - component.aval.ndim, rank))
+    return broadcast_in_dim_p.bind(component, shape=(*shape, 1), broadcast_dimensions=dimensions)
+
+
+def wrapped(component: Any, size: Any) -> Any:
+    """Indices modulo the size, for the mode "wrap"."""
+    dtype = component.aval.dtype
+    whole = literal(int(size), dtype)
+    remainder = rem_p.bind(component, whole)
+    return select_n_p.bind(lt_p.bind(remainder, literal(0, dtype)), remainder, add_p.bind(remainder, whole))
+
+
+# --- where the dimensions of index arrays go -----------------------------------------------------------------------
+
+
+def advanced_position(entries: Sequence[Entry]) -> int:
+    """Before how many of the result's dimensions those of the index arrays stand, as in NumPy.
+
+    At the place of the index arrays if these (and integers) stand side by side, else in front.
+    """
+    places = [position for position, (kind, _, _) in enumerate(entries) if kind in _POSITIONS]
+    if places[-1] - places[0] + 1 != len(places):
+        return 0
+    return sum([kind in (SLICE, NEW) for kind, _, _ in entries[: places[0]]])
+
+
+def result_layout(entries: Sequence[Entry], batch_rank: int) -> list[Any]:
+    """The dimensions of x[index], in order: NEW, "batch", or the axis of the array that runs there."""
+    kept: list[Any] = [NEW if kind == NEW else axis for kind, axis, _ in entries if kind in (NEW, SLICE)]
+    before = advanced_position(entries)
+    return [*kept[:before], *["batch"] * batch_rank, *kept[before:]]
+
+
+def batch_shape(components: Sequence[Any]) -> tuple[Any, ...]:
+    """The common shape of index arrays. Raises IndexError where they do not broadcast together."""
+    shapes = tuple([component.aval.shape for component in components])
+    try:
+        return common_shape(shapes)
+    except ValueError:
+        listed = ", ".join([str(shape) for shape in shapes])
+        raise IndexError(f"index arrays of shapes {listed} do not broadcast together") from None
+
+
+def _gather(x: Any, entries: list[Entry], mode: Any, fill_value: Any, flags: dict[str, bool], negative: bool) -> Any:
+    x = sliced(x, entries)
+    shape = x.aval.shape
+    advanced = [entry for entry in entries if entry[0] in _POSITIONS]
+    axes = tuple([axis for _, axis, _ in advanced])
+    components = [index_component(entry, shape[entry[1]], negative) for entry in advanced]
+    if mode == "wrap":
+        components = [wrapped(component, shape[axis]) for component, axis in zip(components, axes)]
+        mode = GatherScatterMode.PROMISE_IN_BOUNDS
+    batch = batch_shape(components)
+    layout = result_layout(entries, len(batch))
+    without_new = [item for item in layout if item != NEW]
+    if 0 in batch and 0 in shape:  # nothing of nothing: a dimension without elements has no windows of size 1
+        rows, windows = iter(batch), iter([size for axis, size in enumerate(shape) if axis not in axes])
+        result = reshaped(x, tuple([next(rows if item == "batch" else windows) for item in without_new]))
+        return with_new_axes(result, [position for position, item in enumerate(layout) if item == NEW])
+    numbers = _gather_numbers(tuple([place for place, item in enumerate(without_new) if item != "batch"]), axes)
+    result = gather_p.bind(
+        x,
+        index_vectors(components, batch),
+        dimension_numbers=numbers,
+        slice_sizes=tuple([1 if axis in axes else size for axis, size in enumerate(shape)]),
+        mode=GatherScatterMode.PROMISE_IN_BOUNDS if mode is None else mode,
+        fill_value=fill_value,
+        **flags,
+    )
+    return with_new_axes(result, [position for position, item in enumerate(layout) if item == NEW])
+
+
+@lru_cache(256)
+def _gather_numbers(offset_dims: tuple[int, ...], axes: tuple[int, ...]) -> GatherDimensionNumbers:
+    return GatherDimensionNumbers(offset_dims=offset_dims, collapsed_slice_dims=sorted(axes), start_index_map=axes)
+
+
+def filling(value: Any, dtype: Any) -> Any:
+    """A fill value as a parameter of the primitive: a Python number, or None where the primitive has its own."""
+    if value is None:
+        return defaultfilling(dtype)
+    if type(value) in (int, float, complex, bool):
+        return value
+    return as_operand(value).__array__().item()
+
+
+def defaultfilling(dtype: Any) -> Any:
+    """What stands for an element out of bounds: NaN, the least integer, the greatest unsigned one, True."""
+    if isinstance(dtype, dtypes.ExtendedDType):
+        return 0xFFFFFFFF  # of its words
+    if dtypes.issubdtype(dtype, np.inexact):
+        return math.nan
+    if dtype.kind == "b":
+        return True
+    limits = dtypes.iinfo(dtype)
+    return int(limits.max if dtypes.issubdtype(dtype, np.unsignedinteger) else limits.min)
+
+
+def parsed_mode(mode: Any) -> Any:
+    """A mode as users write it: None, "wrap", or one of the primitive's. Raises ValueError for an unknown one."""
+    return mode if mode is None or mode == "wrap" else GatherScatterMode.from_any(mode)

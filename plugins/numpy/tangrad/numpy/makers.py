@@ -1,0 +1,188 @@
+"""Makers of the functions of one and two operands that work element by element.
+
+A function of two operands has two forms. The public one raises for what is no array. The operator, which arrays call
+for `x + y`, answers NotImplemented to values that it does not know, so that Python asks the other operand.
+
+Most calls have two operands of one type, or an array and a Python number: such go to the primitive after one or two
+look-ups, without the 0.1 µs of `bind`. (Promotion and broadcasting in general cost ten times as much as those.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tangrad.core.config import thread
+from tangrad.numpy.fusing import Fused, fused_pair
+from tangrad.numpy.operands import (
+    ARRAY_LIKE,
+    align,
+    direct_pairs,
+    inexact_dtypes,
+    note_direct,
+    numeric_dtypes,
+    operand,
+    promote_inexact,
+    scalar_beside,
+    scalar_operands,
+)
+
+Binary = Callable[[Any, Any], Any]
+
+_SEQUENCES = (list, tuple, set, dict)
+_ONE_DTYPE = "An array of the shape and dtype in which `x` and `y` meet."
+
+
+# --- one operand ---------------------------------------------------------------------------------------------------
+
+
+def unary(name: str, general: Callable[[Any], Any], summary: str, returns: str, example: str, fuse: int = 0) -> Any:
+    """A public function of one operand from its general form, which takes an operand.
+
+    `fuse`: how many results the general form has, if it is to be one operation; 0: it is not.
+    """
+    run: Any = Fused(name, general, fuse > 1) if fuse else general
+
+    def function(x: Any, /) -> Any:
+        return run(x if getattr(x, "aval", None) is not None else operand(name, x))
+
+    return _documented(function, name, _unary_documentation(summary, returns, example))
+
+
+def unary_inexact(name: str, primitive: Any, summary: str, example: str) -> Any:
+    """A public function that computes in floats: integers and booleans are converted."""
+
+    def function(x: Any, /) -> Any:
+        aval = getattr(x, "aval", None)
+        if aval is not None and aval.dtype in inexact_dtypes:
+            return thread.trace.process_primitive(primitive, (x,), {})  # what `bind` does, a call less
+        return primitive.bind(promote_inexact(name, x)[0])
+
+    returns = "An array of the shape of `x`, floating or complex: integers and booleans count as floats."
+    return _documented(function, name, _unary_documentation(summary, returns, example))
+
+
+# --- two operands --------------------------------------------------------------------------------------------------
+
+
+def general_form(name: str, primitive: Any, boolean: Any = None) -> Binary:
+    """Promotion, broadcasting, then the primitive; `boolean` in its place where both are booleans."""
+    bind = primitive.bind
+
+    def general(x: Any, y: Any) -> Any:
+        first, second = align(name, x, y)
+        if boolean is not None and first.aval.dtype.kind == "b":
+            return boolean.bind(first, second)
+        return bind(first, second)
+
+    return fused_pair(name, general)
+
+
+def fast(primitive: Any, otherwise: Binary, direct_dtypes: set[Any]) -> Binary:
+    """`primitive` where the first array has one of these dtypes and the other operand fits it, else `otherwise`."""
+
+    def function(x: Any, y: Any, /) -> Any:
+        aval = getattr(x, "aval", None)
+        if aval is not None:
+            if aval.dtype in direct_dtypes:
+                other = getattr(y, "aval", None)
+                if other is aval:
+                    return thread.trace.process_primitive(primitive, (x, y), {})
+                if other is not None:
+                    if (aval, other) in direct_pairs:
+                        return thread.trace.process_primitive(primitive, (x, y), {})
+                    note_direct(aval, other)
+                    return otherwise(x, y)
+                kind = type(y)
+                if kind is float or kind is int:
+                    key = (aval, kind, y or str(y))  # 0.0 == -0.0, and they are two numbers
+                    number = scalar_operands.get(key)
+                    if number is None:
+                        number = scalar_beside(aval, kind, y, key)
+                    if number is not None:
+                        return thread.trace.process_primitive(primitive, (x, number), {})
+            return otherwise(x, y)
+        kind = type(x)
+        if kind is float or kind is int:
+            aval = getattr(y, "aval", None)
+            if aval is not None and aval.dtype in direct_dtypes:
+                key = (aval, kind, x or str(x))
+                number = scalar_operands.get(key)
+                if number is None:
+                    number = scalar_beside(aval, kind, x, key)
+                if number is not None:
+                    return thread.trace.process_primitive(primitive, (number, y), {})
+        return otherwise(x, y)
+
+    return function
+
+
+def public_form(name: str, general: Binary, summary: str, example: str, **options: Any) -> Any:
+    """The public function of two operands; with `primitive`, the fast path is tried first, for the dtypes `direct`."""
+    primitive = options.get("primitive")
+    if primitive is None:
+        function: Any = lambda x, y, /: general(x, y)
+    else:
+        function = fast(primitive, general, options.get("direct", numeric_dtypes))
+    return _documented(function, name, binary_documentation(summary, options.get("returns", _ONE_DTYPE), example))
+
+
+def operator_form(name: str, symbol: str, general: Binary, primitive: Any = None, direct: Any = numeric_dtypes) -> Any:
+    """What arrays call for an operator: the same fast path, NotImplemented for operands that are no arrays."""
+
+    def guarded(x: Any, y: Any) -> Any:
+        return general(x, y) if acceptable(symbol, x, y) else NotImplemented
+
+    function: Any = guarded if primitive is None else fast(primitive, guarded, direct)
+    return _documented(function, name, f"The operator {symbol} of arrays.")
+
+
+def acceptable(symbol: str, x: Any, y: Any) -> bool:
+    """Whether both operands are arrays or numbers. Raises TypeError for sequences.
+
+    An array beside a list would otherwise end in Python's own message, or in a comparison by identity.
+    """
+    for value in (x, y):
+        if not isinstance(value, ARRAY_LIKE):
+            if type(value) in _SEQUENCES:
+                kinds = f"{type(x).__name__!r} and {type(y).__name__!r}"
+                raise TypeError(
+                    f"unsupported operand types for {symbol}: {kinds}; convert sequences with tangrad.numpy.asarray"
+                )
+            return False
+    return True
+
+
+def binary_pair(
+    name: str, symbol: str, primitive: Any, general: Binary, summary: str, example: str, **options: Any
+) -> tuple[Any, Any]:
+    """The public function and the operator of one operation."""
+    public = public_form(name, general, summary, example, primitive=primitive, **options)
+    return public, operator_form(name, symbol, general, primitive, options.get("direct", numeric_dtypes))
+
+
+# --- documentation -------------------------------------------------------------------------------------------------
+
+
+def _documented(function: Any, name: str, documentation: str) -> Any:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = documentation
+    return function
+
+
+def _unary_documentation(summary: str, returns: str, example: str) -> str:
+    return _documentation(summary, "x: an array or number.", returns, "", example)
+
+
+def binary_documentation(summary: str, returns: str, example: str) -> str:
+    """The docstring of a function of two operands."""
+    arguments = "x, y: arrays or numbers, broadcast against each other."
+    return _documentation(summary, arguments, returns, "    ValueError: for shapes that do not fit.\n", example)
+
+
+def _documentation(summary: str, arguments: str, returns: str, raises: str, example: str) -> str:
+    return (
+        f"{summary}\n\nArgs:\n    {arguments}\n\nReturns:\n    {returns}\n\nRaises:\n"
+        f"    TypeError: for what is no array or number, and for dtypes that the operation does not take.\n{raises}\n"
+        f">>> import tangrad\n>>> {example}\n"
+    )

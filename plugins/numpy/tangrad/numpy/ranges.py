@@ -1,0 +1,89 @@
+"""Whole steps: `tangrad.numpy.arange`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tangrad.core import ShapedArray, Tracer, dtypes, literal
+from tangrad.core.aval import is_symbolic
+from tangrad.core.backend import put
+from tangrad.core.config import thread
+from tangrad.core.trace import EVAL_TRACE, concrete_or_error
+from tangrad.lax.elementwise.primitives import add_p, mul_p
+from tangrad.lax.structure.primitives import iota_p
+from tangrad.numpy.conversion import placed
+from tangrad.numpy.creation import HOST_LIMIT
+from tangrad.numpy.operands import check_array_like, shape_of, user_dtype
+
+
+def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None) -> Any:
+    """Make evenly spaced numbers within an interval, of a given step.
+
+    Args:
+        start: the first number; the end of the interval, if `stop` is not given, which then begins at 0.
+        stop: the end, which is left out.
+        step: the distance; default 1.
+        dtype: the dtype; None: that in which the arguments meet.
+        device: the device to put it on.
+
+    Returns:
+        An array of one dimension.
+
+    Raises:
+        TypeError: for what is no number; ConcretizationTypeError for traced ones.
+        ValueError: for arrays with dimensions, and a step of 0.
+
+    >>> import tangrad
+    >>> tangrad.numpy.arange(2, 8, 2)
+    Array([2, 4, 6], dtype=int32)
+    """
+    if any([is_symbolic(value) for value in (start, stop, step)]):
+        return _symbolic_range(start, stop, step, dtype)
+    given = [value for value in (start, stop, step) if value is not None]
+    kinds = {type(value) for value in given}
+    if not kinds <= {int, float}:
+        given = [_scalar(value, name) for value, name in zip((start, stop, step), ("start", "stop", "step"))]
+        start, stop, step = given
+        given = [value for value in given if value is not None]
+    wanted = dtypes.result_type(*given) if dtype is None else user_dtype("arange", dtype)
+    if stop is None:
+        start, stop = 0, start
+    if step == 0:
+        raise ValueError("arange: step must not be 0")
+    return placed(_range(start, stop, 1 if step is None else step, wanted), device)
+
+
+def _scalar(value: Any, name: str) -> Any:
+    if value is None:
+        return None
+    check_array_like("arange", value)
+    if shape_of(value):
+        raise ValueError(f"arange: {name} must be a number, got shape {shape_of(value)}")
+    if isinstance(value, Tracer):
+        value = concrete_or_error(value, f"the argument {name} of arange")
+    return value.to_numpy()[()] if hasattr(value, "to_numpy") else value
+
+
+def _range(start: Any, stop: Any, step: Any, dtype: Any) -> Any:
+    """Of integers an operation where programs are staged, lest they hold the numbers; else made by NumPy."""
+    integers = all([isinstance(value, (int, np.integer)) for value in (start, stop, step)])
+    if not integers or dtype.kind not in "iu":
+        with np.errstate(all="ignore"):
+            return put(np.arange(start, stop, step, dtype=dtype if dtype.kind in "iufc" else None).astype(dtype), None)
+    size = len(range(int(start), int(stop), int(step)))
+    if thread.trace is EVAL_TRACE and size <= HOST_LIMIT:
+        return put(np.arange(start, start + size * step, step).astype(dtype), ShapedArray((size,), dtype))
+    numbers = iota_p.bind(dtype=dtype, shape=(size,), dimension=0)
+    if step != 1:
+        numbers = mul_p.bind(numbers, literal(int(step), dtype))
+    return numbers if start == 0 else add_p.bind(numbers, literal(int(start), dtype))
+
+
+def _symbolic_range(start: Any, stop: Any, step: Any, dtype: Any) -> Any:
+    """Of symbolic dimensions, from 0 by steps of 1 only."""
+    if (stop is not None and not (isinstance(start, int) and start == 0)) or step not in (None, 1):
+        raise ValueError("arange with symbolic dimensions takes the end alone, or 0 and the end")
+    wanted = dtypes.default_int_dtype() if dtype is None else user_dtype("arange", dtype)
+    return iota_p.bind(dtype=wanted, shape=(start if stop is None else stop,), dimension=0)

@@ -1,0 +1,188 @@
+"""Places in sorted arrays, and counts: `tangrad.numpy.searchsorted`, `digitize`, `bincount`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tangrad.core import dtypes, literal
+from tangrad.core.trace import concrete_or_error
+from tangrad.lax.elementwise.primitives import add_p, and_p, lt_p, ne_p, not_p, or_p, select_n_p, shift_right_logical_p
+from tangrad.lax.structure.primitives import broadcast_in_dim_p
+from tangrad.numpy.at import at
+from tangrad.numpy.conversion import asarray
+from tangrad.numpy.fusing import Fused
+from tangrad.numpy.indexing import getitem
+from tangrad.numpy.operands import (
+    INT32,
+    array_operand,
+    check_array_like,
+    index_argument,
+    is_array_like,
+    is_inexact,
+    not_array_like,
+    promote,
+    select,
+)
+from tangrad.numpy.selection import clip, where
+from tangrad.numpy.tiling import flip
+
+_METHODS = ("default", "scan", "scan_unrolled", "sort", "compare_all")
+
+
+def _before(x: Any, y: Any) -> Any:
+    """x < y in the order of sorting, where NaN comes last."""
+    smaller = lt_p.bind(x, y)
+    if not is_inexact(x):
+        return smaller
+    return or_p.bind(smaller, and_p.bind(ne_p.bind(y, y), not_p.bind(ne_p.bind(x, x))))
+
+
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan") -> Any:
+    """Find where values go in a sorted vector so that it stays sorted.
+
+    Args:
+        a: an array of one dimension, sorted, or sorted by `sorter`.
+        v: the values.
+        side: before ("left") or after ("right") equal elements.
+        sorter: the positions that sort `a`.
+        method: "default", "scan", "scan_unrolled", "sort", "compare_all": for JAX's users; all give the same.
+
+    Returns:
+        An integer array of the shape of `v`.
+
+    Raises:
+        TypeError: for what is no array.
+        ValueError: `a` has another number of dimensions, `side` or `method` is unknown.
+
+    >>> import tangrad
+    >>> tangrad.numpy.searchsorted(tangrad.numpy.array([1, 3, 5]), tangrad.numpy.array([0, 3, 9]))
+    Array([0, 1, 3], dtype=int32)
+    """
+    if side not in ("left", "right"):
+        raise ValueError(f"searchsorted: side must be 'left' or 'right', got {side!r}")
+    if method not in _METHODS:
+        raise ValueError(f"searchsorted: unknown method {method!r}; expected one of {_METHODS}")
+    check_array_like("searchsorted", a, v)
+    keys, values = promote("searchsorted", a, v)
+    keys, values = array_operand("searchsorted", keys), array_operand("searchsorted", values)
+    if keys.ndim != 1:
+        raise ValueError(f"searchsorted: a must have one dimension, got shape {keys.aval.shape}")
+    if sorter is not None:
+        keys = getitem(keys, array_operand("searchsorted", sorter))
+    wide = isinstance(keys.aval.size, int) and keys.aval.size > np.iinfo(np.int32).max
+    return _search(keys, values, side=side, dtype=dtypes.default_int_dtype() if wide else INT32)
+
+
+def _bisect(keys: Any, values: Any, *, side: str, dtype: Any) -> Any:
+    """The answer is from `low` to `high`, and each step halves what is between: a fixed number of steps serves all."""
+    one = literal(1, dtype)
+    low, high = [_filled(number, dtype, values.aval.shape) for number in (0, keys.aval.shape[0])]
+    for _ in range(math.ceil(math.log2(keys.aval.shape[0] + 1))):
+        middle = shift_right_logical_p.bind(add_p.bind(low, high), one)
+        found = getitem(keys, middle)
+        below = _before(found, values) if side == "left" else not_p.bind(_before(values, found))
+        # Once low meets high, they stay: the element there must not be asked again.
+        open_ = lt_p.bind(low, high)
+        rises = and_p.bind(below, open_)
+        low = select(rises, add_p.bind(middle, one), low)
+        high = select_n_p.bind(and_p.bind(not_p.bind(below), open_), high, middle)
+    return low
+
+
+def _filled(number: Any, dtype: Any, shape: tuple[Any, ...]) -> Any:
+    return broadcast_in_dim_p.bind(literal(number, dtype), shape=shape, broadcast_dimensions=())
+
+
+_search = Fused("searchsorted", _bisect)
+
+
+def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Any:
+    """Find in which interval each value lies.
+
+    Args:
+        x: the values.
+        bins: the boundaries, increasing or decreasing.
+        right: whether an interval holds its right boundary instead of its left one.
+        method: as of `searchsorted`.
+
+    Returns:
+        An integer array of the shape of `x`: 0 before the first boundary, and the number of boundaries after the last.
+
+    Raises:
+        TypeError: for what is no array.
+        ValueError: `bins` has another number of dimensions.
+
+    >>> import tangrad
+    >>> tangrad.numpy.digitize(tangrad.numpy.array([0.5, 2.5]), tangrad.numpy.array([0.0, 1.0, 2.0]))
+    Array([1, 3], dtype=int32)
+    """
+    check_array_like("digitize", x, bins)
+    edges, how = array_operand("digitize", bins, 1), method or "scan"
+    if edges.ndim != 1:
+        raise ValueError(f"digitize: bins must have one dimension, got shape {edges.aval.shape}")
+    side = "left" if right else "right"
+    size = edges.aval.shape[0]
+    if not size:
+        return searchsorted(edges, x, side, method=how)
+    increasing = searchsorted(edges, x, side, method=how)
+    decreasing = size - searchsorted(flip(edges), x, side, method=how)
+    return where(edges[-1] >= edges[0], increasing, decreasing)
+
+
+def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Any:
+    """Count how often each integer occurs.
+
+    Args:
+        x: an integer array of one dimension; negative ones count as 0.
+        weights: what each occurrence adds; None: 1.
+        minlength: the least length of the result.
+        length: its length, needed while a function is traced: greater integers are left out.
+
+    Returns:
+        An array of one dimension, of integers or of the dtype of `weights`.
+
+    Raises:
+        TypeError: `x` is not of integers; ConcretizationTypeError where it is traced and `length` is not given.
+        ValueError: for other numbers of dimensions, weights of another shape, negative lengths.
+
+    >>> import tangrad
+    >>> tangrad.numpy.bincount(tangrad.numpy.array([0, 2, 2]))
+    Array([1, 0, 2], dtype=int32)
+    """
+    numbers = array_operand("bincount", x)
+    if not dtypes.issubdtype(numbers.dtype, np.integer) and numbers.dtype != np.bool_:
+        raise TypeError(f"bincount requires integers, got dtype {dtypes.dtype_name(numbers.dtype)}")
+    if numbers.ndim != 1:
+        raise ValueError(f"bincount requires one dimension, got shape {numbers.aval.shape}")
+    least = index_argument("bincount", minlength, "minlength")
+    if least < 0:
+        raise ValueError(f"bincount: minlength must not be negative, got {minlength}")
+    if length is None:
+        known = np.asarray(concrete_or_error(numbers, "the number of results of bincount, which length= would fix"))
+        count = max(least, int(known.max(initial=-1)) + 1)
+    else:
+        count = index_argument("bincount", length, "length")
+        if count < 0:
+            raise ValueError(f"bincount: length must not be negative, got {length}")
+    return _counted(numbers, weights, count)
+
+
+def _counted(numbers: Any, weights: Any, count: int) -> Any:
+    if weights is None:
+        added: Any = literal(1, dtypes.default_int_dtype())
+    else:
+        if not is_array_like(weights):
+            raise TypeError(not_array_like("bincount", weights, 1))
+        added = asarray(weights)
+        if added.aval.shape != numbers.aval.shape:
+            raise ValueError(
+                f"bincount: weights must have the shape of x, {numbers.aval.shape}, got {added.aval.shape}"
+            )
+    zeros = broadcast_in_dim_p.bind(literal(0, added.aval.dtype), shape=(count,), broadcast_dimensions=())
+    if not count:
+        return zeros
+    places = clip(numbers.astype(INT32) if numbers.dtype == np.bool_ else numbers, 0)
+    return at(zeros)[places].add(added, mode="drop")

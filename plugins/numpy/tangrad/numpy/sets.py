@@ -1,0 +1,455 @@
+"""Arrays as sets: `tangrad.numpy.unique`, `isin`, `union1d`, …
+
+How many elements a set has depends on its contents, so these need known arrays, or a `size` for the result.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+import numpy as np
+
+from tangrad.core import dtypes
+from tangrad.core.trace import concrete_or_error
+from tangrad.lax.elementwise.primitives import and_p, eq_p, ne_p, not_p, or_p
+from tangrad.lax.sorting.primitives import sort_p
+from tangrad.lax.structure.primitives import iota_p
+from tangrad.numpy.at import at
+from tangrad.numpy.axes import moveaxis
+from tangrad.numpy.conversion import asarray
+from tangrad.numpy.creation import full, ones, zeros
+from tangrad.numpy.indexing import getitem
+from tangrad.numpy.joining import concatenate
+from tangrad.numpy.operands import (
+    INT32,
+    array_operand,
+    broadcast,
+    canonical_axis,
+    check_array_like,
+    convert,
+    index_argument,
+    is_inexact,
+    promote,
+)
+from tangrad.numpy.reductions import any as any_of
+from tangrad.numpy.searching import searchsorted
+from tangrad.numpy.selection import nonzero, where
+from tangrad.numpy.shapes import expand_dims, ravel, reshaped
+
+_UniqueAll = namedtuple("_UniqueAll", ("values", "indices", "inverse_indices", "counts"))
+_UniqueCounts = namedtuple("_UniqueCounts", ("values", "counts"))
+_UniqueInverse = namedtuple("_UniqueInverse", ("values", "inverse_indices"))
+
+
+# --- unique --------------------------------------------------------------------------------------------------------
+
+
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    size: int | None = None,
+    fill_value: Any = None,
+    sorted: bool = True,
+) -> Any:
+    """Find the different elements of an array, in order.
+
+    Args:
+        ar: an array.
+        return_index: whether to return where each occurs first.
+        return_inverse: whether to return the positions that make the array of the different elements.
+        return_counts: whether to return how often each occurs.
+        axis: slices along which axis are compared; None: elements.
+        equal_nan: whether NaN equals NaN.
+        size: how many to return; needed while a function is traced.
+        fill_value: what fills up where there are fewer; None: the least element.
+        sorted: ignored: they are.
+
+    Returns:
+        An array, or a tuple of arrays.
+
+    Raises:
+        TypeError: for what is no array; ConcretizationTypeError where it is traced and `size` is not given.
+        ValueError: the axis is out of bounds.
+
+    >>> import tangrad
+    >>> tangrad.numpy.unique(tangrad.numpy.array([3, 1, 3]))
+    Array([1, 3], dtype=int32)
+    """
+    x = array_operand("unique", ar)
+    shape = x.aval.shape
+    if axis is None:
+        rows, dimension = ravel(x), 0
+    else:
+        dimension = canonical_axis("unique", axis, x.ndim)
+        rows = moveaxis(x, dimension, 0)
+    count = None if size is None else index_argument("unique", size, "size")
+    values, first, inverse, counts = _unique_rows(rows, count, fill_value, equal_nan, return_inverse)
+    values = values if axis is None else moveaxis(values, 0, dimension)
+    inverse = reshaped(inverse, shape) if axis is None and return_inverse else inverse
+    results = [values]
+    results += [first] if return_index else []
+    results += [inverse] if return_inverse else []
+    results += [counts] if return_counts else []
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _unique_rows(rows: Any, size: int | None, fill_value: Any, equal_nan: bool, inverse: bool) -> tuple[Any, ...]:
+    """The different rows, where each is first, the positions that rebuild all, and the counts."""
+    length = rows.aval.shape[0]
+    if not length:
+        if size and fill_value is None:
+            raise ValueError(f"unique: an empty array has nothing to fill up {size} elements with; give a fill_value")
+        count = size or 0
+        empty = full((count, *rows.aval.shape[1:]), 0 if fill_value is None else fill_value, rows.aval.dtype)
+        return empty, zeros(count, int), zeros(0, int), zeros(count, int)
+    order = _order(rows)
+    ordered = getitem(rows, order)
+    starts = _starts(ordered, equal_nan)
+    (places,) = nonzero(starts, size=size, fill_value=length)
+    values = getitem(ordered, where(places >= length, 0, places) if size is not None else places)
+    first = getitem(order, where(places >= length, 0, places) if size is not None else places)
+    ends = concatenate([places[1:], asarray(np.array([length], np.int32))])
+    counts = where(places >= length, 0, ends - places) if size is not None else ends - places
+    if size is not None and fill_value is not None:
+        missing = reshaped(places >= length, (-1, *(1,) * (rows.ndim - 1)))
+        values = where(missing, asarray(fill_value, dtype=values.dtype), values)
+    rebuilt = _inverse(starts, order, size) if inverse else None
+    return values, convert(first, dtypes.default_int_dtype()), rebuilt, counts
+
+
+def _order(rows: Any) -> Any:
+    """The positions that sort rows, the first column counting most."""
+    length = rows.aval.shape[0]
+    positions = iota_p.bind(dtype=dtypes.default_int_dtype(), shape=(length,), dimension=0)
+    flat = reshaped(rows, (length, -1)) if rows.aval.size else reshaped(rows, (length, 0))
+    columns = [flat[:, i] for i in range(flat.aval.shape[1])]
+    if not columns:
+        return positions
+    return sort_p.bind(*columns, positions, dimension=0, is_stable=True, num_keys=len(columns))[-1]
+
+
+def _starts(ordered: Any, equal_nan: bool) -> Any:
+    """Which of the sorted rows differs from the one before."""
+    earlier, later = ordered[:-1], ordered[1:]
+    different = ne_p.bind(earlier, later)
+    if equal_nan and is_inexact(ordered):
+        both = and_p.bind(ne_p.bind(earlier, earlier), ne_p.bind(later, later))
+        different = and_p.bind(different, not_p.bind(both))
+    if different.ndim > 1:
+        different = any_of(different, axis=tuple(range(1, different.ndim)))
+    return concatenate([ones(1, bool), different])
+
+
+def _inverse(starts: Any, order: Any, size: int | None) -> Any:
+    numbers = starts.astype(INT32).cumsum() - 1
+    if size is not None:
+        numbers = numbers.clip(0, max(size - 1, 0))
+    return at(zeros(order.aval.shape[0], int))[order].set(numbers, unique_indices=True)
+
+
+def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """Find the different elements, where each is first, the positions that rebuild the array, and the counts.
+
+    Args:
+        x: an array.
+        size, fill_value: as of `unique`.
+
+    Returns:
+        A named tuple: values, indices, inverse_indices, counts. NaNs are all different.
+
+    Raises:
+        TypeError: for what is no array; ConcretizationTypeError where it is traced and `size` is not given.
+
+    >>> import tangrad
+    >>> tangrad.numpy.unique_all(tangrad.numpy.array([3, 1, 3])).counts
+    Array([1, 2], dtype=int32)
+    """
+    return _UniqueAll(*unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value))
+
+
+def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """Find the different elements, and how often each occurs.
+
+    Args:
+        x: an array.
+        size, fill_value: as of `unique`.
+
+    Returns:
+        A named tuple: values, counts. NaNs are all different.
+
+    Raises:
+        TypeError: for what is no array; ConcretizationTypeError where it is traced and `size` is not given.
+
+    >>> import tangrad
+    >>> tangrad.numpy.unique_counts(tangrad.numpy.array([3, 1, 3])).values
+    Array([1, 3], dtype=int32)
+    """
+    return _UniqueCounts(*unique(x, return_counts=True, equal_nan=False, size=size, fill_value=fill_value))
+
+
+def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """Find the different elements, and the positions that rebuild the array.
+
+    Args:
+        x: an array.
+        size, fill_value: as of `unique`.
+
+    Returns:
+        A named tuple: values, inverse_indices. NaNs are all different.
+
+    Raises:
+        TypeError: for what is no array; ConcretizationTypeError where it is traced and `size` is not given.
+
+    >>> import tangrad
+    >>> tangrad.numpy.unique_inverse(tangrad.numpy.array([3, 1, 3])).inverse_indices
+    Array([1, 0, 1], dtype=int32)
+    """
+    return _UniqueInverse(*unique(x, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value))
+
+
+def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """Find the different elements.
+
+    Args:
+        x: an array.
+        size, fill_value: as of `unique`.
+
+    Returns:
+        An array. NaNs are all different.
+
+    Raises:
+        TypeError: for what is no array; ConcretizationTypeError where it is traced and `size` is not given.
+
+    >>> import tangrad
+    >>> tangrad.numpy.unique_values(tangrad.numpy.array([3, 1, 3]))
+    Array([1, 3], dtype=int32)
+    """
+    return unique(x, equal_nan=False, size=size, fill_value=fill_value)
+
+
+# --- membership ----------------------------------------------------------------------------------------------------
+
+
+def isin(
+    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, method: str = "auto"
+) -> Any:
+    """Tell which elements of an array are in another one.
+
+    Args:
+        element: an array.
+        test_elements: the others.
+        assume_unique: ignored.
+        invert: whether to tell which are not.
+        method: "auto", "compare_all", "binary_search", "sort": all give the same.
+
+    Returns:
+        A boolean array of the shape of `element`.
+
+    Raises:
+        TypeError: for what is no array.
+        ValueError: `method` is unknown.
+
+    >>> import tangrad
+    >>> tangrad.numpy.isin(tangrad.numpy.array([1, 2]), tangrad.numpy.array([2, 3]))
+    Array([False,  True], dtype=bool)
+    """
+    if method not in ("auto", "compare_all", "binary_search", "sort"):
+        raise ValueError(f"isin: unknown method {method!r}")
+    check_array_like("isin", element, test_elements)
+    x, others = promote("isin", element, test_elements)
+    x, others = array_operand("isin", x), ravel(array_operand("isin", others))
+    if not others.aval.size or not x.aval.size:
+        found = zeros(x.aval.shape, bool)
+    elif others.aval.size <= 16 or method == "compare_all":
+        found = any_of(eq_p.bind(*_all_pairs(x, others)), axis=-1)
+    else:
+        (ordered,) = sort_p.bind(others, dimension=0, is_stable=False, num_keys=1)
+        places = searchsorted(ordered, x).clip(0, others.aval.size - 1)
+        found = eq_p.bind(getitem(ordered, places), x)
+    return not_p.bind(found) if invert else found
+
+
+def _all_pairs(x: Any, others: Any) -> Any:
+    wide = reshaped(others, (*(1,) * x.ndim, others.aval.size))
+    return broadcast("isin", [expand_dims(x, x.ndim), wide])
+
+
+# --- operations on sets --------------------------------------------------------------------------------------------
+
+
+def _vectors(name: str, ar1: Any, ar2: Any) -> tuple[Any, Any]:
+    check_array_like(name, ar1, ar2)
+    first, second = promote(name, ar1, ar2)
+    return ravel(array_operand(name, first)), ravel(array_operand(name, second))
+
+
+def _check_known(name: str, *arrays: Any) -> None:
+    for x in arrays:
+        concrete_or_error(x, f"how many elements {name} finds, which size= would fix")
+
+
+def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """Find the elements of either array, in order.
+
+    Args:
+        ar1, ar2: arrays.
+        size: how many to return; needed while a function is traced.
+        fill_value: what fills up where there are fewer; None: the least element.
+
+    Returns:
+        An array of one dimension.
+
+    Raises:
+        TypeError: for what is no array; ConcretizationTypeError where they are traced and `size` is not given.
+
+    >>> import tangrad
+    >>> tangrad.numpy.union1d(tangrad.numpy.array([1, 3]), tangrad.numpy.array([2, 3]))
+    Array([1, 2, 3], dtype=int32)
+    """
+    return unique(concatenate(_vectors("union1d", ar1, ar2)), size=size, fill_value=fill_value)
+
+
+def setdiff1d(
+    ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None, fill_value: Any = None
+) -> Any:
+    """Find the elements of one array that are not in another, in order.
+
+    Args:
+        ar1, ar2: arrays.
+        assume_unique: that the first holds no element twice: it is not sorted then.
+        size: how many to return; needed while a function is traced.
+        fill_value: what fills up where there are fewer; None: 0.
+
+    Returns:
+        An array of one dimension.
+
+    Raises:
+        TypeError: for what is no array; ConcretizationTypeError where they are traced and `size` is not given.
+
+    >>> import tangrad
+    >>> tangrad.numpy.setdiff1d(tangrad.numpy.array([1, 2, 3]), tangrad.numpy.array([2]))
+    Array([1, 3], dtype=int32)
+    """
+    check_array_like("setdiff1d", ar1, ar2)
+    first, second = ravel(array_operand("setdiff1d", ar1)), ravel(array_operand("setdiff1d", ar2))
+    if size is None:
+        _check_known("setdiff1d", first, second)
+    if not first.aval.size:
+        return full(size or 0, 0 if fill_value is None else fill_value, first.aval.dtype)
+    if size is None:
+        x = first if assume_unique else unique(first)
+        return getitem(x, isin(x, second, invert=True))
+    x, starts = _sorted_starts(first)
+    kept = and_p.bind(starts, isin(x, second, invert=True))
+    return _selected(x, kept, size, fill_value)
+
+
+def _sorted_starts(x: Any, equal_nan: bool = True) -> tuple[Any, Any]:
+    (ordered,) = sort_p.bind(x, dimension=0, is_stable=True, num_keys=1)
+    return ordered, _starts(ordered, equal_nan)
+
+
+def _selected(x: Any, mask: Any, size: int, fill_value: Any) -> Any:
+    """The first elements under a mask."""
+    length = x.aval.shape[0]
+    (places,) = nonzero(mask, size=size, fill_value=length)
+    found = getitem(x, where(places >= length, 0, places))
+    return where(places >= length, asarray(0 if fill_value is None else fill_value, dtype=x.dtype), found)
+
+
+def setxor1d(
+    ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None, fill_value: Any = None
+) -> Any:
+    """Find the elements that are in exactly one of two arrays, in order.
+
+    Args:
+        ar1, ar2: arrays.
+        assume_unique: that neither holds an element twice.
+        size: how many to return; needed while a function is traced.
+        fill_value: what fills up where there are fewer; None: the first of them.
+
+    Returns:
+        An array of one dimension.
+
+    Raises:
+        TypeError: for what is no array; ConcretizationTypeError where they are traced and `size` is not given.
+
+    >>> import tangrad
+    >>> tangrad.numpy.setxor1d(tangrad.numpy.array([1, 2]), tangrad.numpy.array([2, 3]))
+    Array([1, 3], dtype=int32)
+    """
+    first, second = _vectors("setxor1d", ar1, ar2)
+    if size is None:
+        _check_known("setxor1d", first, second)
+        first, second = unique(first), unique(second)
+    x, starts = _sorted_starts(concatenate([first, second]), equal_nan=False)
+    if not x.aval.size:
+        return full(size or 0, 0 if fill_value is None else fill_value, x.aval.dtype)
+    alone = and_p.bind(starts, or_p.bind(not_p.bind(isin(x, first)), not_p.bind(isin(x, second))))
+    if size is None:
+        return getitem(x, alone)
+    found = _selected(x, alone, size, 0 if fill_value is None else fill_value)
+    return where(np.arange(size) < alone.sum(), found, found[0]) if size and fill_value is None else found
+
+
+def intersect1d(
+    ar1: Any,
+    ar2: Any,
+    assume_unique: bool = False,
+    return_indices: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: Any = None,
+) -> Any:
+    """Find the elements that are in both of two arrays, in order.
+
+    Args:
+        ar1, ar2: arrays.
+        assume_unique: that neither holds an element twice.
+        return_indices: whether to return where each is first, in either array.
+        size: how many to return; needed while a function is traced.
+        fill_value: what fills up where there are fewer; None: the least of them.
+
+    Returns:
+        An array of one dimension, or a tuple of three.
+
+    Raises:
+        TypeError: for what is no array; ConcretizationTypeError where they are traced and `size` is not given.
+
+    >>> import tangrad
+    >>> tangrad.numpy.intersect1d(tangrad.numpy.array([1, 2, 3]), tangrad.numpy.array([2, 3, 4]))
+    Array([2, 3], dtype=int32)
+    """
+    first, second = _vectors("intersect1d", ar1, ar2)
+    if size is None:
+        _check_known("intersect1d", first, second)
+    if not first.aval.size or not second.aval.size:
+        return _nothing_common(first, second, size, fill_value, return_indices)
+    order, other = _order(first), _order(second)
+    x = getitem(first, order)
+    common = and_p.bind(_starts(x, True), isin(x, second))
+    if size is None:
+        values, place = getitem(x, common), getitem(order, common)
+    else:
+        least = getitem(x, common.argmax()) if fill_value is None else fill_value
+        values, place = _selected(x, common, size, least), _selected(order, common, size, first.aval.size)
+    if not return_indices:
+        return values
+    found = getitem(other, searchsorted(getitem(second, other), values).clip(0, max(second.aval.size - 1, 0)))
+    if size is not None:
+        found = where(place >= first.aval.size, second.aval.size, found)
+    return values, place, found
+
+
+def _nothing_common(first: Any, second: Any, size: int | None, fill_value: Any, return_indices: bool) -> Any:
+    """The intersection with an empty array."""
+    values = full(size or 0, 0 if fill_value is None else fill_value, first.aval.dtype)
+    if not return_indices:
+        return values
+    return values, full(size or 0, first.aval.size, int), full(size or 0, second.aval.size, int)

@@ -1,0 +1,367 @@
+"""Repeating and rearranging: `tangrad.numpy.tile`, `repeat`, `flip`, `roll`, `rot90`, …"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tangrad.core import dtypes
+from tangrad.core.trace import concrete_or_error, is_concrete
+from tangrad.lax.structure.primitives import broadcast_in_dim_p, concatenate_p, dynamic_slice_p, rev_p, slice_p
+from tangrad.numpy.axes import swapaxes
+from tangrad.numpy.indexing import getitem
+from tangrad.numpy.operands import (
+    INT32,
+    array_operand,
+    canonical_axes,
+    canonical_axis,
+    convert,
+    index_argument,
+    is_array_like,
+    literal,
+    not_array_like,
+    shape_of,
+)
+from tangrad.numpy.shapes import ravel, reshaped
+
+
+def tile(A: Any, reps: Any) -> Any:
+    """Repeat a whole array along its dimensions.
+
+    Args:
+        A: an array or number.
+        reps: how often along each dimension, the last ones first: an integer or a sequence of them.
+
+    Returns:
+        An array.
+
+    Raises:
+        TypeError: `A` is no array, `reps` no integers.
+
+    >>> import tangrad
+    >>> tangrad.numpy.tile(tangrad.numpy.array([1, 2]), (2, 2))
+    Array([[1, 2, 1, 2],
+           [1, 2, 1, 2]], dtype=int32)
+    """
+    x = array_operand("tile", A)
+    given = reps if isinstance(reps, (tuple, list)) else (reps,)
+    counts = [index_argument("tile", count, "reps") for count in given]
+    rank = max(len(counts), x.ndim)
+    shape = (1,) * (rank - x.ndim) + x.aval.shape
+    counts = [1] * (rank - len(counts)) + counts
+    spread = tuple([size for pair in zip(counts, shape) for size in pair])
+    kept = tuple([2 * (rank - x.ndim + axis) + 1 for axis in range(x.ndim)])
+    repeated = broadcast_in_dim_p.bind(x, shape=spread, broadcast_dimensions=kept)
+    return reshaped(repeated, tuple([count * size for count, size in zip(counts, shape)]))
+
+
+def repeat(
+    a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None, out_sharding: None = None
+) -> Any:
+    """Repeat the elements of an axis, each one beside itself.
+
+    Args:
+        a: an array or number.
+        repeats: how often: an integer, or an array of them, one for each element.
+        axis: the axis; None: of the array as one dimension.
+        total_repeat_length: the length of the result, needed where `repeats` is traced: what is beyond is cut off, what
+            is missing repeats the last element.
+        out_sharding: must be None.
+
+    Returns:
+        An array.
+
+    Raises:
+        TypeError: `a` is no array; ConcretizationTypeError for traced `repeats` without a total.
+        ValueError: the axis is out of bounds, or `repeats` does not fit.
+
+    >>> import tangrad
+    >>> tangrad.numpy.repeat(tangrad.numpy.array([1, 2]), tangrad.numpy.array([2, 1]))
+    Array([1, 1, 2], dtype=int32)
+    """
+    x = array_operand("repeat", a)
+    if axis is None:
+        x, axis = ravel(x), 0
+    dimension = canonical_axis("repeat", axis, x.ndim)
+    if isinstance(repeats, (list, tuple)):
+        repeats = np.asarray(repeats if len(repeats) else np.zeros(0, np.int64))
+    if not is_array_like(repeats):
+        raise TypeError(not_array_like("repeat", repeats, 1))
+    kind = dtypes.result_type(repeats)
+    if kind != np.bool_ and not dtypes.issubdtype(kind, np.integer):
+        raise TypeError(f"repeat: repeats must be integers, got dtype {dtypes.dtype_name(kind)}")
+    if total_repeat_length is None:
+        known = np.asarray(concrete_or_error(repeats, "the argument repeats of repeat, without total_repeat_length"))
+        return _repeat_known(x, known, dimension)
+    length = index_argument("repeat", total_repeat_length, "total_repeat_length")
+    return getitem(x, (slice(None),) * dimension + (_sources(x, repeats, dimension, length),))
+
+
+def _check_repeats(x: Any, shape: tuple[Any, ...], axis: int) -> None:
+    if len(shape) > 1 or (len(shape) == 1 and shape[0] not in (1, x.aval.shape[axis])):
+        raise ValueError(f"repeat: repeats of shape {shape} does not fit axis {axis} of shape {x.aval.shape}")
+
+
+def _repeat_known(x: Any, counts: Any, axis: int) -> Any:
+    _check_repeats(x, counts.shape, axis)
+    if np.any(counts < 0):
+        raise ValueError("repeat: repeats must not be negative")
+    shape = x.aval.shape
+    if counts.size == 1:
+        count = int(counts.reshape(()))
+        spread = (*shape[: axis + 1], count, *shape[axis + 1 :])
+        kept = tuple([position if position <= axis else position + 1 for position in range(len(shape))])
+        repeated = broadcast_in_dim_p.bind(x, shape=spread, broadcast_dimensions=kept)
+        return reshaped(repeated, (*shape[:axis], shape[axis] * count, *shape[axis + 1 :]))
+    sources = np.repeat(np.arange(shape[axis], dtype=np.int32), counts)
+    return getitem(x, (slice(None),) * axis + (sources,))
+
+
+def _sources(x: Any, repeats: Any, axis: int, length: int) -> Any:
+    """For each element of the result, which element of the axis it repeats."""
+    _check_repeats(x, shape_of(repeats), axis)
+    size = x.aval.shape[axis]
+    counts = broadcast_in_dim_p.bind(
+        convert(array_operand("repeat", repeats), INT32),
+        shape=(size,),
+        broadcast_dimensions=(0,) if len(shape_of(repeats)) else (),
+    )
+    # An element of the result repeats the one before whose end it lies; past the last end the last element goes on.
+    starts = broadcast_in_dim_p.bind(literal(0, INT32), shape=(length,), broadcast_dimensions=())
+    passed = starts.at[counts.cumsum()].add(1).cumsum()
+    return passed.clip(0, size - 1)
+
+
+# --- mirrored and rotated ------------------------------------------------------------------------------------------
+
+
+def flip(m: Any, axis: Any = None) -> Any:
+    """Reverse the order of the elements along axes.
+
+    Args:
+        m: an array or number.
+        axis: an axis or a sequence of axes; None: all.
+
+    Returns:
+        An array of the shape of `m`.
+
+    Raises:
+        TypeError: `m` is no array.
+        ValueError: an axis is out of bounds or repeated.
+
+    >>> import tangrad
+    >>> tangrad.numpy.flip(tangrad.numpy.arange(3))
+    Array([2, 1, 0], dtype=int32)
+    """
+    x = array_operand("flip", m)
+    axes = canonical_axes("flip", axis, x.ndim)
+    return rev_p.bind(x, dimensions=tuple(sorted(axes))) if axes else x
+
+
+def fliplr(m: Any) -> Any:
+    """Reverse the order of the columns: the second dimension.
+
+    Args:
+        m: an array of at least two dimensions.
+
+    Returns:
+        An array of the shape of `m`.
+
+    Raises:
+        TypeError: `m` is no array.
+        ValueError: it has fewer dimensions.
+
+    >>> import tangrad
+    >>> tangrad.numpy.fliplr(tangrad.numpy.array([[1, 2]]))
+    Array([[2, 1]], dtype=int32)
+    """
+    return flip(m, 1)
+
+
+def flipud(m: Any) -> Any:
+    """Reverse the order of the rows: the first dimension.
+
+    Args:
+        m: an array of at least one dimension.
+
+    Returns:
+        An array of the shape of `m`.
+
+    Raises:
+        TypeError: `m` is no array.
+        ValueError: it has no dimensions.
+
+    >>> import tangrad
+    >>> tangrad.numpy.flipud(tangrad.numpy.array([1, 2]))
+    Array([2, 1], dtype=int32)
+    """
+    return flip(m, 0)
+
+
+def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
+    """Rotate by right angles, from the first axis towards the second.
+
+    Args:
+        m: an array of at least two dimensions.
+        k: how often.
+        axes: the plane.
+
+    Returns:
+        An array.
+
+    Raises:
+        TypeError: `m` is no array, `k` no integer.
+        ValueError: the axes are no two different ones, or out of bounds.
+
+    >>> import tangrad
+    >>> tangrad.numpy.rot90(tangrad.numpy.array([[1, 2], [3, 4]]))
+    Array([[2, 4],
+           [1, 3]], dtype=int32)
+    """
+    x = array_operand("rot90", m)
+    if len(axes) != 2:
+        raise ValueError(f"rot90: axes must be two, got {axes}")
+    first, second = canonical_axes("rot90", tuple(axes), x.ndim, "axes")
+    turns = index_argument("rot90", k, "k") % 4
+    if turns == 0:
+        return x
+    if turns == 2:
+        return flip(x, (first, second))
+    if turns == 1:
+        return swapaxes(flip(x, second), first, second)
+    return flip(swapaxes(x, first, second), second)
+
+
+# --- rolled --------------------------------------------------------------------------------------------------------
+
+
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    """Shift the elements along axes; what leaves at one end comes in at the other.
+
+    Args:
+        a: an array or number.
+        shift: by how much: an integer, or one for each axis. It may be traced.
+        axis: an axis or a sequence of axes; None: of the array as one dimension.
+
+    Returns:
+        An array of the shape of `a`.
+
+    Raises:
+        TypeError: `a` is no array.
+        ValueError: an axis is out of bounds, or `shift` does not fit.
+
+    >>> import tangrad
+    >>> tangrad.numpy.roll(tangrad.numpy.arange(4), 1)
+    Array([3, 0, 1, 2], dtype=int32)
+    """
+    x = array_operand("roll", a)
+    if axis is None:
+        return reshaped(_rolled(ravel(x), _shifts(shift, 1), (0,)), x.aval.shape)
+    given = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    axes = tuple([canonical_axis("roll", item, x.ndim) for item in given])
+    shifts = _shifts(shift, len(axes))
+    if len(axes) == 1 and len(shifts) > 1:
+        axes = axes * len(shifts)
+    if len(axes) != len(shifts):
+        raise ValueError(f"roll: shift {shift} and axis {axis} must have one length")
+    return _rolled(x, shifts, axes)
+
+
+def _shifts(shift: Any, count: int) -> list[Any]:
+    if isinstance(shift, (tuple, list)):
+        return list(shift)
+    if not is_array_like(shift):
+        raise TypeError(not_array_like("roll", shift, 1))
+    shape = shape_of(shift)
+    return [shift] * count if not shape else [shift[i] for i in range(shape[0])]
+
+
+def _rolled(x: Any, shifts: Sequence[Any], axes: Sequence[int]) -> Any:
+    for shift, axis in zip(shifts, axes):
+        size = x.aval.shape[axis]
+        if not size:
+            continue
+        if is_concrete(shift):
+            by = int(np.asarray(concrete_or_error(shift))) % size
+            parts = _from(x, axis, size - by, size), _from(x, axis, 0, size - by)
+            x = concatenate_p.bind(*parts, dimension=axis) if by else x
+        else:
+            x = _rolled_by_traced(x, shift, axis)
+    return x
+
+
+def _from(x: Any, axis: int, start: int, stop: int) -> Any:
+    starts, limits = [0] * x.ndim, list(x.aval.shape)
+    starts[axis], limits[axis] = start, stop
+    return slice_p.bind(x, start_indices=tuple(starts), limit_indices=tuple(limits), strides=None)
+
+
+def _rolled_by_traced(x: Any, shift: Any, axis: int) -> Any:
+    size = x.aval.shape[axis]
+    start = (size - shift % size).astype(INT32)
+    starts = [literal(0, INT32)] * x.ndim
+    starts[axis] = start
+    return dynamic_slice_p.bind(concatenate_p.bind(x, x, dimension=axis), *starts, slice_sizes=x.aval.shape)
+
+
+def resize(a: Any, new_shape: Any) -> Any:
+    """Give an array another shape, repeating its elements or leaving some out.
+
+    Args:
+        a: an array or number.
+        new_shape: an integer or a sequence of integers.
+
+    Returns:
+        An array of that shape.
+
+    Raises:
+        TypeError: `a` is no array, `new_shape` no integers.
+        ValueError: a size is negative.
+
+    >>> import tangrad
+    >>> tangrad.numpy.resize(tangrad.numpy.arange(3), (2, 2))
+    Array([[0, 1],
+           [2, 0]], dtype=int32)
+    """
+    x = ravel(array_operand("resize", a))
+    given = new_shape if isinstance(new_shape, (tuple, list)) else (new_shape,)
+    shape = tuple([index_argument("resize", size, "new_shape") for size in given])
+    if any([size < 0 for size in shape]):
+        raise ValueError(f"resize: new_shape must not have negative sizes, got {shape}")
+    total, size = int(np.prod(shape, dtype=np.int64)), x.aval.shape[0]
+    if not size and total:
+        return broadcast_in_dim_p.bind(literal(0, x.aval.dtype), shape=shape, broadcast_dimensions=())
+    repeated = tile(x, -(-total // size)) if total > size else x
+    return reshaped(getitem(repeated, slice(0, total)), shape)
+
+
+def trim_zeros(filt: Any, trim: str = "fb") -> Any:
+    """Leave out the zeros at the ends of a vector, whose contents must be known.
+
+    Args:
+        filt: an array of one dimension, or a sequence of numbers.
+        trim: "f": at the front; "b": at the back; "fb": at both.
+
+    Returns:
+        An array.
+
+    Raises:
+        TypeError: ConcretizationTypeError where it is traced.
+        ValueError: it has several dimensions, or `trim` is unknown.
+
+    >>> import tangrad
+    >>> tangrad.numpy.trim_zeros(tangrad.numpy.array([0, 1, 0, 2, 0]))
+    Array([1, 0, 2], dtype=int32)
+    """
+    x = array_operand("trim_zeros", np.asarray(filt) if isinstance(filt, (list, tuple)) else filt)
+    if x.ndim != 1:
+        raise ValueError(f"trim_zeros requires one dimension, got shape {x.aval.shape}")
+    if not set(trim.lower()) <= {"f", "b"}:
+        raise ValueError(f"trim_zeros: trim must be 'f', 'b' or 'fb', got {trim!r}")
+    contents = np.asarray(concrete_or_error(x, "the number of results of trim_zeros"))
+    places = np.flatnonzero(contents)
+    start = (int(places[0]) if len(places) else len(contents)) if "f" in trim.lower() else 0
+    stop = (int(places[-1]) + 1 if len(places) else start) if "b" in trim.lower() else len(contents)
+    return getitem(x, slice(start, stop))

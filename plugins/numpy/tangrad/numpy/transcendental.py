@@ -1,0 +1,269 @@
+"""Exponentials, logarithms, trigonometric and hyperbolic functions: `tangrad.numpy.exp`, `log2`, `arctan2`, …"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tangrad.lax.elementwise.primitives import (
+    abs_p,
+    acos_p,
+    acosh_p,
+    add_p,
+    asin_p,
+    asinh_p,
+    atan2_p,
+    atan_p,
+    atanh_p,
+    cbrt_p,
+    complex_p,
+    cos_p,
+    cosh_p,
+    div_p,
+    eq_p,
+    exp2_p,
+    exp_p,
+    expm1_p,
+    floor_p,
+    gt_p,
+    imag_p,
+    log1p_p,
+    log_p,
+    lt_p,
+    max_p,
+    min_p,
+    mul_p,
+    ne_p,
+    neg_p,
+    or_p,
+    real_p,
+    sign_p,
+    sin_p,
+    sinh_p,
+    sqrt_p,
+    square_p,
+    sub_p,
+    tan_p,
+    tanh_p,
+)
+from tangrad.lax.special.primitives import bessel_i0e_p
+from tangrad.numpy.fusing import fused, fused_pair
+from tangrad.numpy.makers import public_form, unary, unary_inexact
+from tangrad.numpy.operands import align_inexact, is_complex, literal_like, promote_inexact, select
+
+
+def _example(name: str, argument: str, result: str) -> str:
+    return f"tangrad.numpy.{name}({argument})\nArray({result}, dtype=float32, weak_type=True)"
+
+
+# --- powers and logarithms -----------------------------------------------------------------------------------------
+
+exp = unary_inexact("exp", exp_p, "e to the power x.", _example("exp", "0", "1."))
+exp2 = unary_inexact("exp2", exp2_p, "2 to the power x.", _example("exp2", "3", "8."))
+expm1 = unary_inexact("expm1", expm1_p, "exp(x) - 1, accurate near 0.", _example("expm1", "0", "0."))
+log = unary_inexact("log", log_p, "The natural logarithm; NaN below 0.", _example("log", "1", "0."))
+log1p = unary_inexact("log1p", log1p_p, "log(1 + x), accurate near 0.", _example("log1p", "0", "0."))
+sqrt = unary_inexact("sqrt", sqrt_p, "The square root; NaN below 0.", _example("sqrt", "9", "3."))
+cbrt = unary_inexact("cbrt", cbrt_p, "The real cube root.", _example("cbrt", "0", "0."))
+
+_FLOATS = "An array of the shape of `x`, floating or complex."
+
+
+def _logarithm(name: str, base: float) -> Any:
+    scale = math.log(base)
+
+    def general(x: Any) -> Any:
+        (made,) = promote_inexact(name, x)
+        logarithm = log_p.bind(made)
+        if not is_complex(logarithm):
+            return div_p.bind(logarithm, literal_like(logarithm, scale))
+        real = real_p.bind(logarithm)
+        by = literal_like(real, scale)
+        return complex_p.bind(div_p.bind(real, by), div_p.bind(imag_p.bind(logarithm), by))
+
+    return general
+
+
+log2 = unary("log2", _logarithm("log2", 2), "The logarithm to base 2.", _FLOATS, _example("log2", "8", "3."), fuse=1)
+log10 = unary(
+    "log10", _logarithm("log10", 10), "The logarithm to base 10.", _FLOATS, _example("log10", "1", "0."), fuse=1
+)
+
+# --- trigonometric and hyperbolic ----------------------------------------------------------------------------------
+
+sin = unary_inexact("sin", sin_p, "Sine, of radians.", _example("sin", "0", "0."))
+cos = unary_inexact("cos", cos_p, "Cosine, of radians.", _example("cos", "0", "1."))
+tan = unary_inexact("tan", tan_p, "Tangent, of radians.", _example("tan", "0", "0."))
+arcsin = unary_inexact("arcsin", asin_p, "Inverse sine, in radians; NaN beyond ±1.", _example("arcsin", "0", "0."))
+arccos = unary_inexact("arccos", acos_p, "Inverse cosine, in radians; NaN beyond ±1.", _example("arccos", "1", "0."))
+arctan = unary_inexact("arctan", atan_p, "Inverse tangent, in radians.", _example("arctan", "0", "0."))
+sinh = unary_inexact("sinh", sinh_p, "Hyperbolic sine.", _example("sinh", "0", "0."))
+cosh = unary_inexact("cosh", cosh_p, "Hyperbolic cosine.", _example("cosh", "0", "1."))
+tanh = unary_inexact("tanh", tanh_p, "Hyperbolic tangent.", _example("tanh", "0", "0."))
+arcsinh = unary_inexact("arcsinh", asinh_p, "Inverse hyperbolic sine.", _example("arcsinh", "0", "0."))
+arctanh = unary_inexact("arctanh", atanh_p, "Inverse hyperbolic tangent.", _example("arctanh", "0", "0."))
+
+
+def _arccosh(x: Any) -> Any:
+    (made,) = promote_inexact("arccosh", x)
+    result = acosh_p.bind(made)
+    if not is_complex(result):
+        return result
+    real = real_p.bind(result)  # NumPy's branch has a real part that is not negative
+    return select(lt_p.bind(real, literal_like(real, 0)), neg_p.bind(result), result)
+
+
+arccosh = unary(
+    "arccosh", _arccosh, "Inverse hyperbolic cosine; NaN below 1.", _FLOATS, _example("arccosh", "1", "0."), fuse=1
+)
+
+asin, acos, atan = arcsin, arccos, arctan
+asinh, acosh, atanh = arcsinh, arccosh, arctanh
+
+
+def _scaled(name: str, factor: float) -> Any:
+    def general(x: Any) -> Any:
+        (made,) = promote_inexact(name, x)
+        return mul_p.bind(made, literal_like(made, factor))
+
+    return general
+
+
+deg2rad = unary(
+    "deg2rad", _scaled("deg2rad", math.pi / 180), "Degrees into radians.", _FLOATS, _example("deg2rad", "0", "0.")
+)
+rad2deg = unary(
+    "rad2deg", _scaled("rad2deg", 180 / math.pi), "Radians into degrees.", _FLOATS, _example("rad2deg", "0", "0.")
+)
+radians, degrees = deg2rad, rad2deg
+
+
+def _real_pair(name: str, x: Any, y: Any) -> Any:
+    first, second = align_inexact(name, x, y)
+    if is_complex(first):
+        raise TypeError(f"{name} does not accept complex numbers, got {first.aval.str_short()}")
+    return first, second
+
+
+@fused("arctan2")
+def _arctan2(x: Any, y: Any) -> Any:
+    return atan2_p.bind(*_real_pair("arctan2", x, y))
+
+
+arctan2 = public_form(
+    "arctan2",
+    _arctan2,
+    "The angle of a point to the first axis, in (-π, π], from its second and its first coordinate.",
+    _example("arctan2", "0, 1", "0."),
+)
+atan2 = arctan2
+
+# --- sinc, and the modified Bessel function ------------------------------------------------------------------------
+
+_SINC_TERMS = 8
+
+
+def _sinc(x: Any) -> Any:
+    (made,) = promote_inexact("sinc", x)
+    angle = mul_p.bind(made, literal_like(made, math.pi))
+    at_zero = eq_p.bind(angle, literal_like(angle, 0))
+    safe = select(at_zero, literal_like(angle, 1), angle)
+    return select(at_zero, _sinc_series(angle), div_p.bind(sin_p.bind(safe), safe))
+
+
+def _sinc_series(angle: Any) -> Any:
+    """sin(a) / a as a polynomial. It is used at 0 only, where its derivatives are right to the 15th."""
+    squared = square_p.bind(angle)
+    total = literal_like(angle, 0)
+    for k in range(_SINC_TERMS - 1, -1, -1):
+        total = add_p.bind(mul_p.bind(total, squared), literal_like(angle, (-1) ** k / math.factorial(2 * k + 1)))
+    return total
+
+
+sinc = unary("sinc", _sinc, "sin(πx) / (πx), and 1 at 0.", _FLOATS, _example("sinc", "0", "1."), fuse=1)
+
+
+def _i0(x: Any) -> Any:
+    (made,) = promote_inexact("i0", x)
+    if is_complex(made):
+        raise TypeError(f"i0 does not accept complex numbers, got {made.aval.str_short()}")
+    # |x| with the derivative 0 at 0, where abs has 1.
+    magnitude = mul_p.bind(made, sign_p.bind(made))
+    return mul_p.bind(exp_p.bind(magnitude), bessel_i0e_p.bind(made))
+
+
+i0 = unary(
+    "i0", _i0, "The modified Bessel function of the first kind, order 0.", _FLOATS, _example("i0", "0", "1."), fuse=1
+)
+
+# --- two operands --------------------------------------------------------------------------------------------------
+
+
+@fused("hypot")
+def _hypot(x: Any, y: Any) -> Any:
+    """Scaled by the greater one, lest its square overflow."""
+    first, second = [abs_p.bind(value) for value in _real_pair("hypot", x, y)]
+    infinity, zero, one = [literal_like(first, number) for number in (math.inf, 0, 1)]
+    either_infinite = or_p.bind(eq_p.bind(first, infinity), eq_p.bind(second, infinity))
+    large, small = max_p.bind(first, second), min_p.bind(first, second)
+    trivial = or_p.bind(eq_p.bind(large, zero), either_infinite)
+    ratio = div_p.bind(select(trivial, zero, small), select(trivial, one, large))
+    length = mul_p.bind(large, sqrt_p.bind(add_p.bind(one, square_p.bind(ratio))))
+    return select(either_infinite, infinity, length)
+
+
+hypot = public_form(
+    "hypot", _hypot, "The length √(x² + y²) without overflow on the way; real numbers.", _example("hypot", "3, 4", "5.")
+)
+
+
+def _log_add_exp(name: str, exponential: Any, log_of_one_plus: Any, base: float) -> Any:
+    def general(x: Any, y: Any) -> Any:
+        first, second = align_inexact(name, x, y)
+        if is_complex(first):
+            return _complex_log_add_exp(first, second, base)
+        difference = sub_p.bind(first, second)
+        unknown = ne_p.bind(difference, difference)  # equal infinities, or a NaN: the sum says which
+        safe = select(unknown, literal_like(difference, 0), difference)
+        # Two formulas, each smooth to all orders, and neither sees what would overflow it.
+        zero = literal_like(difference, 0)
+        above = gt_p.bind(safe, zero)
+        minus = neg_p.bind(select(above, safe, zero))
+        upper = add_p.bind(first, log_of_one_plus(exponential(minus)))
+        lower = add_p.bind(second, log_of_one_plus(exponential(select(above, zero, safe))))
+        result = select(above, upper, lower)
+        return select(unknown, add_p.bind(first, second), result)
+
+    return fused_pair(name, general)
+
+
+def _complex_log_add_exp(x: Any, y: Any, base: float) -> Any:
+    if base != math.e:
+        unit = literal_like(x, math.log(base))
+        return div_p.bind(_complex_log_add_exp(mul_p.bind(x, unit), mul_p.bind(y, unit), math.e), unit)
+    large, small = max_p.bind(x, y), min_p.bind(x, y)
+    difference = sub_p.bind(small, large)
+    total = add_p.bind(large, log1p_p.bind(exp_p.bind(difference)))
+    imaginary = imag_p.bind(total)
+    turn = literal_like(imaginary, 2 * math.pi)
+    # Into (-π, π], the principal branch of the logarithm.
+    turns = div_p.bind(add_p.bind(imaginary, literal_like(imaginary, math.pi)), turn)
+    return complex_p.bind(real_p.bind(total), sub_p.bind(imaginary, mul_p.bind(turn, floor_p.bind(turns))))
+
+
+def _log2_of_one_plus(x: Any) -> Any:
+    return div_p.bind(log1p_p.bind(x), literal_like(x, math.log(2)))
+
+
+logaddexp = public_form(
+    "logaddexp",
+    _log_add_exp("logaddexp", exp_p.bind, log1p_p.bind, math.e),
+    "log(exp(x) + exp(y)) without overflow on the way.",
+    _example("logaddexp", "-numpy.inf, 0", "0.").replace("tangrad.numpy", "import numpy\n>>> tangrad.numpy"),
+)
+logaddexp2 = public_form(
+    "logaddexp2",
+    _log_add_exp("logaddexp2", exp2_p.bind, _log2_of_one_plus, 2),
+    "log2(2**x + 2**y) without overflow on the way.",
+    _example("logaddexp2", "2, 2", "3."),
+)

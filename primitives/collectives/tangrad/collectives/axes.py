@@ -1,0 +1,108 @@
+"""The mapped axes that a collective names: which are in scope, and how large they are.
+
+In a list of axes an integer is no name: it is a dimension of the operand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tangrad.core import NamedAxisEffect
+from tangrad.core.config import thread
+
+Axes = tuple[Any, ...]
+
+
+def is_position(axis: Any) -> bool:
+    """Whether an axis is a dimension of the operand rather than a mapped axis with a name."""
+    return isinstance(axis, int)
+
+
+def names_among(axes: Any) -> Axes:
+    """The names in a list of axes, or a bare name as a list of one."""
+    return tuple([axis for axis in as_tuple(axes) if not is_position(axis)])
+
+
+def positions_among(axes: Axes) -> tuple[int, ...]:
+    """The dimensions of the operand in a list of axes."""
+    return tuple([axis for axis in axes if is_position(axis)])
+
+
+def as_tuple(axis_name: Any) -> Axes:
+    """One axis or several as a tuple."""
+    return tuple(axis_name) if isinstance(axis_name, (tuple, list)) else (axis_name,)
+
+
+def axis_effects(parameter: str) -> Any:
+    """The effects of a primitive that names its axes in a parameter."""
+
+    def effects(avals: Any, params: dict[str, Any]) -> frozenset[Any]:
+        return frozenset([NamedAxisEffect(name) for name in names_among(params[parameter])])
+
+    return effects
+
+
+def checked_axes(function: str, axis_name: Any, positions: bool = False) -> Axes:
+    """The axes that the caller of a function named, as a tuple.
+
+    Raises NameError for a name that is not in scope, ValueError for an axis named twice and, unless `positions` may be
+    among them, for integers; TypeError for what is not hashable.
+    """
+    axes = as_tuple(axis_name)
+    for number, axis in enumerate(axes):
+        if is_position(axis):
+            if not positions:
+                raise ValueError(
+                    f"{function}: axis_name must name mapped axes, got the integer {axis!r}; an integer is a dimension "
+                    f"of the operand"
+                )
+            continue
+        size_of_axis(function, axis)
+        if axis in axes[:number]:
+            raise ValueError(f"{function}: axis_name names the axis {axis!r} twice: {axes}")
+    return axes
+
+
+def size_of_axis(function: str, name: Any) -> Any:
+    """The size of a mapped axis. Raises NameError, listing the axes that are in scope."""
+    try:
+        hash(name)
+    except TypeError:
+        raise TypeError(
+            f"{function}: axis_name must be hashable, or a tuple of such names, got {name!r} of type "
+            f"{type(name).__name__}"
+        ) from None
+    for other, size in reversed(thread.axis_environment):
+        if other == name:
+            return size
+    raise unbound(function, name)
+
+
+def size_of_axes(function: str, names: Sequence[Any]) -> Any:
+    """The product of the sizes of mapped axes."""
+    total: Any = 1
+    for name in names:
+        total = total * size_of_axis(function, name)
+    return total
+
+
+def unbound(function: str, name: Any) -> NameError:
+    """The error for a name that no mapped axis in scope has."""
+    scope = {}
+    for other, size in thread.axis_environment:  # an inner axis hides an outer one of the same name
+        scope[other] = size
+    if not scope:
+        return NameError(
+            f"{function}: no mapped axis is named {name!r}; no named axis is in scope. An axis gets a name where it is "
+            f"mapped: vmap(fun, axis_name={name!r})"
+        )
+    listed = ", ".join([f"{other!r} (size {size})" for other, size in scope.items()])
+    return NameError(f"{function}: no mapped axis is named {name!r}; the named axes in scope are {listed}")
+
+
+def refuse_names(function: str, axes: Any) -> None:
+    """Raise NameError if a collective that is to run by itself still names an axis: nobody maps it."""
+    names = names_among(axes)
+    if names:
+        raise unbound(function, names[0])

@@ -1,0 +1,54 @@
+"""How collectives act on tangents: nearly all are linear."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad.autodiff import Zero, linear_jvp, symbolic_zeros
+from tangrad.collectives.axes import positions_among
+from tangrad.collectives.primitives import (
+    all_gather_p,
+    all_to_all_p,
+    axis_index_p,
+    pbroadcast_p,
+    pmax_p,
+    pmin_p,
+    ppermute_p,
+    psum_p,
+    reduce_scatter_p,
+)
+from tangrad.core import RuleSet
+from tangrad.lax.elementwise.functions import convert_element_type
+from tangrad.lax.elementwise.primitives import div_p, eq_p, mul_p
+from tangrad.lax.structure.primitives import broadcast_in_dim_p
+
+jvp = RuleSet("jvp", api=1)
+linear_jvp(jvp, psum_p, all_gather_p, reduce_scatter_p, all_to_all_p, ppermute_p, pbroadcast_p)
+jvp.not_applicable("it has no operands", axis_index_p)
+
+
+def _extreme(primitive: Any) -> Any:
+    """The tangent of the example that has the greatest, or least, value; of several, their mean."""
+
+    def rule(primals: Any, tangents: Any, **params: Any) -> Any:
+        (x,), (tangent,) = primals, tangents
+        answer = primitive.bind(x, **params)
+        if type(tangent) is Zero:
+            return answer, Zero.of(answer)
+        chosen = convert_element_type(eq_p.bind(x, _spread(answer, x, params["axes"])), x.aval.dtype)
+        count = psum_p.bind(chosen, **params)
+        return answer, div_p.bind(psum_p.bind(mul_p.bind(tangent, chosen), **params), count)
+
+    return symbolic_zeros(rule)
+
+
+def _spread(answer: Any, x: Any, axes: Any) -> Any:
+    """A result at the shape of the operand again."""
+    positions = positions_among(axes)
+    if not positions:
+        return answer
+    kept = tuple([axis for axis in range(len(x.aval.shape)) if axis not in positions])
+    return broadcast_in_dim_p.bind(answer, shape=x.aval.shape, broadcast_dimensions=kept)
+
+
+jvp.table({primitive: _extreme(primitive) for primitive in (pmax_p, pmin_p)})

@@ -1,0 +1,148 @@
+"""The functions that users hand to control flow, as programs.
+
+What such a function closes over becomes its first arguments: a value of an outer trace must be an operand of the
+equation that the function ends up in, and an array that is an operand can change without compiling anew. Programs are
+remembered by the function that they were traced from, unless they closed over values of an outer trace.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tangrad.core import (
+    ClosedJaxpr,
+    JaxprCache,
+    Tracer,
+    Var,
+    as_operand,
+    register_cache,
+    trace_to_jaxpr,
+)
+from tangrad.core.config import cache_context, thread
+from tangrad.core.jaxpr import closed_over_as_arguments
+from tangrad.core.leaves import array_leaves, returned_leaves
+
+SIGNATURE_LIMIT = 64  # programs kept for one function
+
+
+class Body:
+    """A function as a program.
+
+    Attributes:
+      jaxpr: closed jaxpr `(*consts, *arguments) -> results`, without constants of its own.
+      consts: the values that the function closed over.
+      out_tree: the structure of its result.
+    """
+
+    __slots__ = ("__weakref__", "consts", "jaxpr", "out_tree")
+
+    def __init__(self, jaxpr: ClosedJaxpr, consts: list[Any], out_tree: Any) -> None:
+        self.jaxpr = jaxpr
+        self.consts = consts
+        self.out_tree = out_tree
+
+    @property
+    def out_avals(self) -> list[Any]:
+        return self.jaxpr.out_avals
+
+
+_bodies: weakref.WeakKeyDictionary[Any, dict[Any, Body]] = weakref.WeakKeyDictionary()
+_lock = threading.Lock()
+register_cache(_bodies.clear)
+
+
+def trace_body(
+    function: Callable[..., Any],
+    in_tree: Any,
+    in_avals: Sequence[Any],
+    what: str,
+    original: Any = None,
+    tag: Any = None,
+) -> Body:
+    """The program of `function`, called with the arguments that `in_tree` makes of values of types `in_avals`.
+
+    Args:
+      what: the name of the public function, for messages.
+      original: the user's function, where `function` is a wrapper made for this call; `tag` says which wrapper.
+    """
+    remembered = function if original is None else original
+    key = (tag, in_tree, tuple(in_avals), cache_context(), thread.axis_environment)
+    try:
+        found = _bodies.get(remembered, {}).get(key)
+    except TypeError:  # not hashable, or not weakly referable
+        return _trace(function, in_tree, in_avals, what, remembered)
+    if found is not None:
+        return found
+    body = _trace(function, in_tree, in_avals, what, remembered)
+    if not any([isinstance(const, Tracer) for const in body.consts]):
+        with _lock:
+            entries = _bodies.setdefault(remembered, {})
+            if len(entries) >= SIGNATURE_LIMIT:
+                entries.pop(next(iter(entries)))
+            entries[key] = body
+    return body
+
+
+def _trace(function: Callable[..., Any], in_tree: Any, in_avals: Sequence[Any], what: str, named: Any) -> Body:
+    out_tree: list[Any] = []
+
+    def flat(*values: Any) -> list[Any]:
+        out = function(*in_tree.unflatten(values))
+        leaves, treedef = returned_leaves(out, f"{what}: function {function_name(named)}")
+        out_tree.append(treedef)
+        return leaves
+
+    jaxpr, consts = trace_to_jaxpr(flat, in_avals, getattr(named, "__name__", type(named).__name__))
+    return Body(ClosedJaxpr(closed_over_as_arguments(jaxpr)), consts, out_tree[0])
+
+
+def function_name(function: Any) -> str:
+    """A function for messages: its name and where it was written."""
+    code = getattr(function, "__code__", None)
+    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None) or repr(function)
+    return f"{name!r}" if code is None else f"{name!r} (line {code.co_firstlineno} of {code.co_filename})"
+
+
+def flat_operands(values: Any, what: str, argument: str) -> tuple[list[Any], Any]:
+    """The leaves of a tree as operands, and its structure. Raises TypeError for a leaf that is no array."""
+    leaves, treedef = array_leaves(values, f"{what}: {argument}")
+    return [as_operand(leaf) for leaf in leaves], treedef
+
+
+# --- several functions on the same operands -------------------------------------------------------------------------
+
+_extended = JaxprCache()
+register_cache(_extended.clear)
+
+
+def with_common_consts(bodies: Sequence[Body]) -> tuple[list[ClosedJaxpr], list[Any]]:
+    """Programs that all take what any of them closed over, and these values, each once."""
+    consts: list[Any] = []
+    positions: dict[int, int] = {}
+    for body in bodies:
+        for const in body.consts:
+            if id(const) not in positions:
+                positions[id(const)] = len(consts)
+                consts.append(const)
+    avals = tuple([const.aval for const in consts])
+    programs = []
+    for body in bodies:
+        places = tuple([positions[id(const)] for const in body.consts])
+        if places == tuple(range(len(consts))):
+            programs.append(body.jaxpr)
+        else:
+            programs.append(_extended.get(body.jaxpr, (places, avals), lambda b=body, p=places: _extend(b, p, avals)))  # type: ignore[misc]
+    return programs, consts
+
+
+def _extend(body: Body, places: tuple[int, ...], avals: Sequence[Any]) -> ClosedJaxpr:
+    jaxpr = body.jaxpr.jaxpr
+    own = dict(zip(places, jaxpr.invars))
+    invars = [own.get(position) or Var(aval) for position, aval in enumerate(avals)]
+    return ClosedJaxpr(jaxpr.replace(invars=[*invars, *jaxpr.invars[len(places) :]]))
+
+
+__all__ = ["Body", "flat_operands", "function_name", "trace_body", "with_common_consts"]

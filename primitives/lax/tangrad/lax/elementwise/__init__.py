@@ -1,0 +1,1 @@
+"""Arithmetic, comparisons, bits, transcendental functions, rounding, complex parts, selection and conversions."""

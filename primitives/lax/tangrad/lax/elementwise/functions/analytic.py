@@ -1,0 +1,453 @@
+"""Exponential, logarithmic, trigonometric and hyperbolic functions, and roots: `tangrad.lax.exp`, `sin`, …"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad.lax.elementwise.primitives import (
+    acos_p,
+    acosh_p,
+    asin_p,
+    asinh_p,
+    atan2_p,
+    atan_p,
+    atanh_p,
+    cbrt_p,
+    cos_p,
+    cosh_p,
+    exp2_p,
+    exp_p,
+    expm1_p,
+    log1p_p,
+    log_p,
+    logistic_p,
+    rsqrt_p,
+    sin_p,
+    sinh_p,
+    sqrt_p,
+    tan_p,
+    tanh_p,
+)
+from tangrad.lax.operands import operand, pair
+
+
+def exp(x: Any) -> Any:
+    """e to the power of each element.
+
+    Args:
+        x: an array or number, floating or complex.
+
+    Returns:
+        An array of the shape and dtype of `x`.
+
+    Raises:
+        TypeError: for other dtypes.
+
+    >>> import tangrad
+    >>> tangrad.lax.exp(0.0)
+    Array(1., dtype=float32, weak_type=True)
+    """
+    return exp_p.bind(x if hasattr(x, "aval") else operand("exp", x))
+
+
+def exp2(x: Any) -> Any:
+    """2 to the power of each element.
+
+    Args:
+        x: an array or number, floating or complex.
+
+    Returns:
+        An array of the shape and dtype of `x`.
+
+    Raises:
+        TypeError: for other dtypes.
+
+    >>> import tangrad
+    >>> tangrad.lax.exp2(3.0)
+    Array(8., dtype=float32, weak_type=True)
+    """
+    return exp2_p.bind(x if hasattr(x, "aval") else operand("exp2", x))
+
+
+def log(x: Any) -> Any:
+    """The natural logarithm of each element; NaN below zero, the principal branch for complex numbers.
+
+    Args:
+        x: an array or number, floating or complex.
+
+    Returns:
+        An array of the shape and dtype of `x`.
+
+    Raises:
+        TypeError: for other dtypes.
+
+    >>> import tangrad
+    >>> tangrad.lax.log(1.0)
+    Array(0., dtype=float32, weak_type=True)
+    """
+    return log_p.bind(x if hasattr(x, "aval") else operand("log", x))
+
+
+def expm1(x: Any) -> Any:
+    """exp(x) - 1, element by element, accurate near 0.
+
+    Args:
+        x: an array or number, floating or complex.
+
+    Returns:
+        An array of the shape and dtype of `x`.
+
+    Raises:
+        TypeError: for other dtypes.
+
+    >>> import tangrad
+    >>> tangrad.lax.expm1(0.0)
+    Array(0., dtype=float32, weak_type=True)
+    """
+    return expm1_p.bind(x if hasattr(x, "aval") else operand("expm1", x))
+
+
+def log1p(x: Any) -> Any:
+    """log(1 + x), element by element, accurate near 0.
+
+    Args:
+        x: an array or number, floating or complex.
+
+    Returns:
+        An array of the shape and dtype of `x`.
+
+    Raises:
+        TypeError: for other dtypes.
+
+    >>> import tangrad
+    >>> tangrad.lax.log1p(0.0)
+    Array(0., dtype=float32, weak_type=True)
+    """
+    return log1p_p.bind(x if hasattr(x, "aval") else operand("log1p", x))
+
+
+def logistic(x: Any) -> Any:
+    """The logistic function 1 / (1 + exp(-x)), element by element.
+
+    Args:
+        x: an array or number, floating or complex.
+
+    Returns:
+        An array of the shape and dtype of `x`.
+
+    Raises:
+        TypeError: for other dtypes.
+
+    >>> import tangrad
+    >>> tangrad.lax.logistic(0.0)
+    Array(0.5, dtype=float32, weak_type=True)
+    """
+    return logistic_p.bind(x if hasattr(x, "aval") else operand("logistic", x))
+
+
+def sqrt(x: Any) -> Any:
+    """The square root of each element; NaN below zero, the principal branch for complex numbers.
+
+    Args:
+        x: an array or number, floating or complex.
+
+    Returns:
+        An array of the shape and dtype of `x`.
+
+    Raises:
+        TypeError: for other dtypes.
+
+    >>> import tangrad
+    >>> tangrad.lax.sqrt(4.0)
+    Array(2., dtype=float32, weak_type=True)
+    """
+    return sqrt_p.bind(x if hasattr(x, "aval") else operand("sqrt", x))
+
+
+def rsqrt(x: Any) -> Any:
+    """The reciprocal of the square root of each element.
+
+    Args:
+        x: an array or number, floating or complex.
+
+    Returns:
+        An array of the shape and dtype of `x`.
+
+    Raises:
+        TypeError: for other dtypes.
+
+    >>> import tangrad
+    >>> tangrad.lax.rsqrt(4.0)
+    Array(0.5, dtype=float32, weak_type=True)
+    """
+    return rsqrt_p.bind(x if hasattr(x, "aval") else operand("rsqrt", x))
+
+
+def cbrt(x: Any) -> Any:
+    """The real cube root of each element.
+
+    Args:
+        x: an array or number, floating.
+
+    Returns:
+        An array of the shape and dtype of `x`.
+
+    Raises:
+        TypeError: for other dtypes.
+
+    >>> import tangrad
+    >>> tangrad.lax.cbrt(-8.0)
+    Array(-2., dtype=float32, weak_type=True)
+    """
+    return cbrt_p.bind(x if hasattr(x, "aval") else operand("cbrt", x))
+
+
+def sin(x: Any) -> Any:
+    """The sine of each element, in radians.
+
+    Args:
+        x: an array or number, floating or complex.
+
+    Returns:
+        An array of the shape and dtype of `x`.
+
+    Raises:
+        TypeError: for other dtypes.
+
+    >>> import tangrad
+    >>> tangrad.lax.sin(0.0)
+    Array(0., dtype=float32, weak_type=True)
+    """
+    return sin_p.bind(x if hasattr(x, "aval") else operand("sin", x))
+
+
+def cos(x: Any) -> Any:
+    """The cosine of each element, in radians.
+
+    Args:
+        x: an array or number, floating or complex.
+
+    Returns:
+        An array of the shape and dtype of `x`.
+
+    Raises:
+        TypeError: for other dtypes.
+
+    >>> import tangrad
+    >>> tangrad.lax.cos(0.0)
+    Array(1., dtype=float32, weak_type=True)
+    """
+    return cos_p.bind(x if hasattr(x, "aval") else operand("cos", x))
+
+
+def tan(x: Any) -> Any:
+    """The tangent of each element, in radians.
+
+    Args:
+        x: an array or number, floating or complex.
+
+    Returns:
+        An array of the shape and dtype of `x`.
+
+    Raises:
+        TypeError: for other dtypes.
+
+    >>> import tangrad
+    >>> tangrad.lax.tan(0.0)
+    Array(0., dtype=float32, weak_type=True)
+    """
+    return tan_p.bind(x if hasattr(x, "aval") else operand("tan", x))
+
+
+def asin(x: Any) -> Any:
+    """The inverse sine of each element, in radians; NaN outside [-1, 1].
+
+    Args:
+        x: an array or number, floating or complex.
+
+    Returns:
+        An array of the shape and dtype of `x`.
+
+    Raises:
+        TypeError: for other dtypes.
+
+    >>> import tangrad
+    >>> tangrad.lax.asin(0.0)
+    Array(0., dtype=float32, weak_type=True)
+    """
+    return asin_p.bind(x if hasattr(x, "aval") else operand("asin", x))
+
+
+def acos(x: Any) -> Any:
+    """The inverse cosine of each element, in radians; NaN outside [-1, 1].
+
+    Args:
+        x: an array or number, floating or complex.
+
+    Returns:
+        An array of the shape and dtype of `x`.
+
+    Raises:
+        TypeError: for other dtypes.
+
+    >>> import tangrad
+    >>> tangrad.lax.acos(1.0)
+    Array(0., dtype=float32, weak_type=True)
+    """
+    return acos_p.bind(x if hasattr(x, "aval") else operand("acos", x))
+
+
+def atan(x: Any) -> Any:
+    """The inverse tangent of each element, in radians.
+
+    Args:
+        x: an array or number, floating or complex.
+
+    Returns:
+        An array of the shape and dtype of `x`.
+
+    Raises:
+        TypeError: for other dtypes.
+
+    >>> import tangrad
+    >>> tangrad.lax.atan(0.0)
+    Array(0., dtype=float32, weak_type=True)
+    """
+    return atan_p.bind(x if hasattr(x, "aval") else operand("atan", x))
+
+
+def atan2(x: Any, y: Any) -> Any:
+    """The angle of the point (y, x), element by element, in radians, in (-π, π].
+
+    Args:
+        x, y: arrays or numbers of one dtype, floating or complex; of one shape, or scalars beside it, or with sizes
+            of 1.
+
+    Returns:
+        An array of their common shape and dtype.
+
+    Raises:
+        TypeError: for other dtypes, or dtypes that differ.
+        ValueError: for shapes that do not fit.
+
+    >>> import tangrad
+    >>> tangrad.lax.atan2(0.0, 1.0)
+    Array(0., dtype=float32, weak_type=True)
+    """
+    if getattr(x, "aval", 0) is not getattr(y, "aval", 1):
+        x, y = pair("atan2", x, y)
+    return atan2_p.bind(x, y)
+
+
+def sinh(x: Any) -> Any:
+    """The hyperbolic sine of each element.
+
+    Args:
+        x: an array or number, floating or complex.
+
+    Returns:
+        An array of the shape and dtype of `x`.
+
+    Raises:
+        TypeError: for other dtypes.
+
+    >>> import tangrad
+    >>> tangrad.lax.sinh(0.0)
+    Array(0., dtype=float32, weak_type=True)
+    """
+    return sinh_p.bind(x if hasattr(x, "aval") else operand("sinh", x))
+
+
+def cosh(x: Any) -> Any:
+    """The hyperbolic cosine of each element.
+
+    Args:
+        x: an array or number, floating or complex.
+
+    Returns:
+        An array of the shape and dtype of `x`.
+
+    Raises:
+        TypeError: for other dtypes.
+
+    >>> import tangrad
+    >>> tangrad.lax.cosh(0.0)
+    Array(1., dtype=float32, weak_type=True)
+    """
+    return cosh_p.bind(x if hasattr(x, "aval") else operand("cosh", x))
+
+
+def tanh(x: Any) -> Any:
+    """The hyperbolic tangent of each element.
+
+    Args:
+        x: an array or number, floating or complex.
+
+    Returns:
+        An array of the shape and dtype of `x`.
+
+    Raises:
+        TypeError: for other dtypes.
+
+    >>> import tangrad
+    >>> tangrad.lax.tanh(0.0)
+    Array(0., dtype=float32, weak_type=True)
+    """
+    return tanh_p.bind(x if hasattr(x, "aval") else operand("tanh", x))
+
+
+def asinh(x: Any) -> Any:
+    """The inverse hyperbolic sine of each element.
+
+    Args:
+        x: an array or number, floating or complex.
+
+    Returns:
+        An array of the shape and dtype of `x`.
+
+    Raises:
+        TypeError: for other dtypes.
+
+    >>> import tangrad
+    >>> tangrad.lax.asinh(0.0)
+    Array(0., dtype=float32, weak_type=True)
+    """
+    return asinh_p.bind(x if hasattr(x, "aval") else operand("asinh", x))
+
+
+def acosh(x: Any) -> Any:
+    """The inverse hyperbolic cosine of each element; NaN below 1.
+
+    Args:
+        x: an array or number, floating or complex.
+
+    Returns:
+        An array of the shape and dtype of `x`.
+
+    Raises:
+        TypeError: for other dtypes.
+
+    >>> import tangrad
+    >>> tangrad.lax.acosh(1.0)
+    Array(0., dtype=float32, weak_type=True)
+    """
+    return acosh_p.bind(x if hasattr(x, "aval") else operand("acosh", x))
+
+
+def atanh(x: Any) -> Any:
+    """The inverse hyperbolic tangent of each element; NaN outside [-1, 1].
+
+    Args:
+        x: an array or number, floating or complex.
+
+    Returns:
+        An array of the shape and dtype of `x`.
+
+    Raises:
+        TypeError: for other dtypes.
+
+    >>> import tangrad
+    >>> tangrad.lax.atanh(0.0)
+    Array(0., dtype=float32, weak_type=True)
+    """
+    return atanh_p.bind(x if hasattr(x, "aval") else operand("atanh", x))

@@ -1,0 +1,285 @@
+"""The elementwise primitives and the types of their results.
+
+Operands have one dtype, and one shape or rank 0: the primitives neither promote nor broadcast beyond scalars.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+from tangrad.core import PrimitiveSet, ShapedArray, dtypes
+from tangrad.lax.checks import (
+    ANY,
+    BITS,
+    BOOL,
+    COMPLEX,
+    EXTENDED,
+    FLOATING,
+    INEXACT,
+    INTEGER,
+    NUMERIC,
+    ORDERED,
+    SIGNED,
+    check_dtype,
+    check_int,
+    check_same_dtype,
+    common_shape,
+    is_kind,
+    nary,
+    unary,
+)
+
+elementwise = PrimitiveSet("elementwise", api=1)
+
+
+class RoundingMethod(enum.IntEnum):
+    """What `round` does with a number halfway between two integers."""
+
+    AWAY_FROM_ZERO = 0
+    TO_NEAREST_EVEN = 1
+
+
+def _real(dtype: Any) -> Any:
+    return dtypes.to_floating_dtype(dtype) if is_kind(dtype, (COMPLEX,)) else dtype
+
+
+def _complex(dtype: Any) -> Any:
+    return dtypes.to_complex_dtype(dtype)
+
+
+def _bool(_: Any) -> Any:
+    return BOOL
+
+
+# --- signs and rounding --------------------------------------------------------------------------------------------
+
+neg_p = unary(elementwise, "neg", NUMERIC, "-x; unsigned integers wrap.")
+sign_p = unary(elementwise, "sign", NUMERIC, "-1, 0 or 1; NaN and signed zeros stay; x / |x| for complex x, 0 at 0.")
+abs_p = unary(elementwise, "abs", (SIGNED, FLOATING, COMPLEX), "|x|; the least signed integer stays.", result=_real)
+floor_p = unary(elementwise, "floor", (FLOATING,), "The greatest integer not above x.")
+ceil_p = unary(elementwise, "ceil", (FLOATING,), "The least integer not below x.")
+is_finite_p = unary(elementwise, "is_finite", (FLOATING,), "False for NaN and infinities.", result=_bool)
+
+
+@elementwise.primitive(name="round")
+def round_p(x: Any, *, rounding_method: RoundingMethod) -> Any:
+    """The nearest integer; `rounding_method` decides for halves."""
+    check_dtype("round", x, (FLOATING,), "x")
+    if not isinstance(rounding_method, RoundingMethod):
+        raise TypeError(f"round: rounding_method must be a RoundingMethod, got {rounding_method!r}")
+    return x
+
+
+# --- functions of one variable -------------------------------------------------------------------------------------
+
+exp_p = unary(elementwise, "exp", INEXACT, "e to the power x.")
+exp2_p = unary(elementwise, "exp2", INEXACT, "2 to the power x.")
+log_p = unary(elementwise, "log", INEXACT, "The natural logarithm; NaN below zero; the principal branch for complex x.")
+expm1_p = unary(elementwise, "expm1", INEXACT, "exp(x) - 1, accurate near 0.")
+log1p_p = unary(elementwise, "log1p", INEXACT, "log(1 + x), accurate near 0.")
+logistic_p = unary(elementwise, "logistic", INEXACT, "1 / (1 + exp(-x)).")
+sqrt_p = unary(elementwise, "sqrt", INEXACT, "The square root; NaN below zero; the principal branch for complex x.")
+rsqrt_p = unary(elementwise, "rsqrt", INEXACT, "1 / sqrt(x).")
+cbrt_p = unary(elementwise, "cbrt", (FLOATING,), "The real cube root.")
+square_p = unary(elementwise, "square", NUMERIC, "x * x.")
+sin_p = unary(elementwise, "sin", INEXACT, "Sine, of x in radians.")
+cos_p = unary(elementwise, "cos", INEXACT, "Cosine, of x in radians.")
+tan_p = unary(elementwise, "tan", INEXACT, "Tangent, of x in radians.")
+asin_p = unary(elementwise, "asin", INEXACT, "Inverse sine, in radians.")
+acos_p = unary(elementwise, "acos", INEXACT, "Inverse cosine, in radians.")
+atan_p = unary(elementwise, "atan", INEXACT, "Inverse tangent, in radians.")
+sinh_p = unary(elementwise, "sinh", INEXACT, "Hyperbolic sine.")
+cosh_p = unary(elementwise, "cosh", INEXACT, "Hyperbolic cosine.")
+tanh_p = unary(elementwise, "tanh", INEXACT, "Hyperbolic tangent.")
+asinh_p = unary(elementwise, "asinh", INEXACT, "Inverse hyperbolic sine.")
+acosh_p = unary(elementwise, "acosh", INEXACT, "Inverse hyperbolic cosine.")
+atanh_p = unary(elementwise, "atanh", INEXACT, "Inverse hyperbolic tangent.")
+
+
+@elementwise.primitive(name="integer_pow")
+def integer_pow_p(x: Any, *, y: int) -> Any:
+    """x to the power of the integer `y`, by repeated multiplication; negative `y` for floating and complex x only."""
+    check_dtype("integer_pow", x, NUMERIC, "x")
+    if check_int("integer_pow", y, "y") < 0 and is_kind(x.dtype, (INTEGER,)):
+        raise TypeError(f"integer_pow: integers have no negative powers, got x of type {x.str_short()} and y={y}")
+    return x
+
+
+# --- complex parts -------------------------------------------------------------------------------------------------
+
+real_p = unary(elementwise, "real", (COMPLEX,), "The real part.", result=_real)
+imag_p = unary(elementwise, "imag", (COMPLEX,), "The imaginary part.", result=_real)
+
+
+@elementwise.primitive(name="conj")
+def conj_p(x: Any) -> Any:
+    """The complex conjugate; a real x becomes complex."""
+    if x.dtype.name not in ("float32", "float64") and not is_kind(x.dtype, (COMPLEX,)):
+        found = dtypes.dtype_name(x.dtype)
+        raise TypeError(f"conj does not accept dtype {found} for x; expected float32, float64 or complex")
+    return x.update(dtype=_complex(x.dtype))
+
+
+@elementwise.primitive(name="complex")
+def complex_p(x: Any, y: Any) -> Any:
+    """x + iy."""
+    for aval, argument in ((x, "x"), (y, "y")):
+        if aval.dtype.name not in ("float32", "float64"):
+            found = dtypes.dtype_name(aval.dtype)
+            raise TypeError(f"complex does not accept dtype {found} for {argument}; expected float32 or float64")
+    check_same_dtype("complex", (x, y))
+    return ShapedArray(common_shape("complex", (x, y)), _complex(x.dtype))
+
+
+# --- arithmetic ----------------------------------------------------------------------------------------------------
+
+add_p = nary(elementwise, "add", NUMERIC, "x + y; integers wrap.")
+sub_p = nary(elementwise, "sub", NUMERIC, "x - y; integers wrap.")
+mul_p = nary(elementwise, "mul", NUMERIC, "x * y; integers wrap.")
+div_p = nary(
+    elementwise, "div", NUMERIC, "x / y; integers round towards zero, x / 0 is -1 (all bits set), the least / -1 wraps."
+)
+rem_p = nary(
+    elementwise, "rem", (INTEGER, FLOATING), "The remainder of x / y, with the sign of x; x for integers and y = 0."
+)
+max_p = nary(
+    elementwise, "max", ANY, "The greater one; NaN if either is; complex numbers by real part, then imaginary."
+)
+min_p = nary(elementwise, "min", ANY, "The lesser one; NaN if either is; complex numbers by real part, then imaginary.")
+atan2_p = nary(elementwise, "atan2", INEXACT, "The angle of the point (y=first, x=second), in (-π, π].")
+nextafter_p = nary(elementwise, "nextafter", (FLOATING,), "The next number after x in the direction of y.")
+mulhi_p = nary(elementwise, "mulhi", (INTEGER,), "The upper half of the bits of the double-width product.")
+
+
+@elementwise.primitive(name="pow")
+def pow_p(x: Any, y: Any) -> Any:
+    """x to the power y. y has x's dtype or is an integer of any width."""
+    check_dtype("pow", x, INEXACT, "x")
+    check_dtype("pow", y, NUMERIC, "y")
+    if not is_kind(y.dtype, (INTEGER,)):
+        check_same_dtype("pow", (x, y))
+    return ShapedArray(common_shape("pow", (x, y)), x.dtype)
+
+
+# --- bits ----------------------------------------------------------------------------------------------------------
+
+not_p = unary(elementwise, "not", BITS, "The complement: of a truth value, or of each bit.")
+and_p = nary(elementwise, "and", BITS, "x and y, bit by bit.")
+or_p = nary(elementwise, "or", BITS, "x or y, bit by bit.")
+xor_p = nary(elementwise, "xor", BITS, "x exclusive-or y, bit by bit.")
+shift_left_p = nary(elementwise, "shift_left", (INTEGER,), "x shifted by y bits; 0 where y is not in [0, width).")
+shift_right_logical_p = nary(
+    elementwise,
+    "shift_right_logical",
+    (INTEGER,),
+    "x shifted right by y bits, zeros enter; 0 if y is not in [0, width).",
+)
+shift_right_arithmetic_p = nary(
+    elementwise,
+    "shift_right_arithmetic",
+    (INTEGER,),
+    "x shifted right by y bits, copies of the sign enter; all sign where y is not in [0, width).",
+)
+population_count_p = unary(elementwise, "population_count", (INTEGER,), "The number of bits that are set.")
+clz_p = unary(elementwise, "clz", (INTEGER,), "The number of zeros before the highest bit that is set.")
+
+# --- comparisons ---------------------------------------------------------------------------------------------------
+
+eq_p = nary(elementwise, "eq", (*ANY, EXTENDED), "x == y; False if either is NaN.", result=_bool)
+ne_p = nary(elementwise, "ne", (*ANY, EXTENDED), "x != y; True if either is NaN.", result=_bool)
+lt_p = nary(elementwise, "lt", ORDERED, "x < y; False if either is NaN.", result=_bool)
+le_p = nary(elementwise, "le", ORDERED, "x <= y; False if either is NaN.", result=_bool)
+gt_p = nary(elementwise, "gt", ORDERED, "x > y; False if either is NaN.", result=_bool)
+ge_p = nary(elementwise, "ge", ORDERED, "x >= y; False if either is NaN.", result=_bool)
+# In the total order of IEEE 754: -NaN < -inf < ... < -0 < +0 < ... < inf < NaN.
+eq_to_p = nary(elementwise, "eq_to", ORDERED, "x == y in the total order of floats.", result=_bool)
+lt_to_p = nary(elementwise, "lt_to", ORDERED, "x < y in the total order of floats.", result=_bool)
+le_to_p = nary(elementwise, "le_to", ORDERED, "x <= y in the total order of floats.", result=_bool)
+
+
+# --- selection -----------------------------------------------------------------------------------------------------
+
+
+@elementwise.primitive(name="select_n", weak_type="own")
+def select_n_p(which: Any, *cases: Any) -> Any:
+    """`cases[which]`, element by element; `which` is boolean (two cases) or int32, of the cases' shape or rank 0."""
+    if not cases:
+        raise TypeError("select_n requires at least one case")
+    if which.dtype != BOOL and which.dtype.name != "int32":
+        raise TypeError(f"select_n: which must be boolean or int32, got {dtypes.dtype_name(which.dtype)}")
+    if which.dtype == BOOL and len(cases) > 2:
+        raise TypeError(f"select_n: a boolean which chooses between at most two cases, got {len(cases)}")
+    check_same_dtype("select_n", cases)
+    shape = common_shape("select_n", cases)
+    if which.shape and which.shape != shape and shape:
+        raise ValueError(f"select_n: which must have the shape of the cases, {shape}, or none, got {which.shape}")
+    return ShapedArray(shape or which.shape, cases[0].dtype, all(case.weak_type for case in cases))
+
+
+@elementwise.primitive(name="clamp")
+def clamp_p(min: Any, x: Any, max: Any) -> Any:
+    """x, or the bound that it passes. `min` and `max` have x's shape or rank 0; where min > max the result is max."""
+    for aval, argument in ((min, "min"), (x, "x"), (max, "max")):
+        check_dtype("clamp", aval, ORDERED, argument)
+    check_same_dtype("clamp", (min, x, max))
+    for aval, argument in ((min, "min"), (max, "max")):
+        if aval.shape and aval.shape != x.shape:
+            raise ValueError(f"clamp: {argument} must have the shape of x, {x.shape}, or none, got {aval.shape}")
+    return ShapedArray(x.shape, x.dtype)
+
+
+# --- conversions ---------------------------------------------------------------------------------------------------
+
+
+@elementwise.primitive(name="convert_element_type", weak_type="own")
+def convert_element_type_p(operand: Any, *, new_dtype: Any, weak_type: bool) -> Any:
+    """The elements in another dtype.
+
+    Floats become integers by truncation and saturation, NaN becomes 0; complex numbers lose their imaginary part.
+    """
+    for dtype in (operand.dtype, new_dtype):
+        if isinstance(dtype, dtypes.ExtendedDType) and operand.dtype != new_dtype:
+            names = f"{dtypes.dtype_name(operand.dtype)} to {dtypes.dtype_name(new_dtype)}"
+            raise TypeError(f"convert_element_type cannot convert {names}")
+    return ShapedArray(operand.shape, new_dtype, weak_type)
+
+
+@elementwise.primitive(name="bitcast_convert_type", weak_type="never")
+def bitcast_convert_type_p(operand: Any, *, new_dtype: Any) -> Any:
+    """The same bits read as another dtype; a narrower one adds a trailing dimension, a wider one consumes it."""
+    if operand.dtype == new_dtype:
+        return operand
+    for dtype in (operand.dtype, new_dtype):
+        if isinstance(dtype, dtypes.ExtendedDType) or is_kind(dtype, ("boolean", COMPLEX)):
+            raise TypeError(
+                "bitcast_convert_type takes boolean, complex and key dtypes to themselves only, "
+                f"got {dtypes.dtype_name(operand.dtype)} to {dtypes.dtype_name(new_dtype)}"
+            )
+    return ShapedArray(_bitcast_shape(operand, new_dtype), new_dtype)
+
+
+def _bitcast_shape(operand: Any, new_dtype: Any) -> tuple[Any, ...]:
+    old, new = dtypes.bit_width(operand.dtype), dtypes.bit_width(new_dtype)
+    if old == new:
+        return operand.shape  # type: ignore[no-any-return]
+    if old > new:
+        return (*operand.shape, old // new)
+    if not operand.shape or operand.shape[-1] * old != new:
+        raise ValueError(
+            f"bitcast_convert_type from {dtypes.dtype_name(operand.dtype)} ({old} bits) to "
+            f"{dtypes.dtype_name(new_dtype)} ({new} bits) needs a last dimension of {new // old}, "
+            f"got shape {operand.shape}"
+        )
+    return operand.shape[:-1]  # type: ignore[no-any-return]
+
+
+@elementwise.primitive(name="reduce_precision")
+def reduce_precision_p(operand: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
+    """Rounded to what a float with that many exponent and mantissa bits can hold, in the same dtype."""
+    check_dtype("reduce_precision", operand, (FLOATING,), "operand")
+    if check_int("reduce_precision", exponent_bits, "exponent_bits") < 1:
+        raise ValueError(f"reduce_precision: exponent_bits must be positive, got {exponent_bits}")
+    if check_int("reduce_precision", mantissa_bits, "mantissa_bits") < 0:
+        raise ValueError(f"reduce_precision: mantissa_bits must not be negative, got {mantissa_bits}")
+    return operand

@@ -1,0 +1,1 @@
+"""Gathering slices from arrays and scattering updates into them. This file only names the family."""

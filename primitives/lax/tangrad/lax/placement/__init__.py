@@ -1,0 +1,1 @@
+"""Moving arrays between devices. This file only names the family."""

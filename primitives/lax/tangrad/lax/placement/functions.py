@@ -1,0 +1,43 @@
+"""The public functions of the family."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad import tree
+from tangrad.core import Array, Device, as_array, as_operand
+from tangrad.core.aval import is_array_value
+from tangrad.lax.placement.primitives import Target, device_put_p
+from tangrad.tree_util import flatten_axes
+
+
+def device_put(
+    x: Any, device: Any = None, *, src: Any = None, donate: bool = False, may_alias: bool | None = None
+) -> Any:
+    """The arrays of a tree on a device, and committed to it: what is computed from them stays there.
+
+    Args:
+      x: a tree of arrays, NumPy arrays and numbers.
+      device: a device, None (as arrays are made, not committed), or a tree of these that is a prefix of `x`.
+
+    Raises TypeError for what is not an array, ValueError for what is not a device.
+
+    >>> import tangrad
+    >>> tangrad.device_put(1.5, tangrad.devices()[0])
+    Array(1.5, dtype=float32, weak_type=True)
+    """
+    leaves, treedef = tree.flatten(x)
+    targets = flatten_axes("device_put device", treedef, device)
+    return treedef.unflatten([_put(leaf, target) for leaf, target in zip(leaves, targets)])
+
+
+def _put(leaf: Any, device: Any) -> Any:
+    if not is_array_value(leaf):
+        raise TypeError(f"device_put takes arrays and numbers, got {leaf!r} of type {type(leaf).__name__}")
+    if device is None:
+        return leaf if isinstance(leaf, Array) else as_array(leaf)
+    if not isinstance(device, Device):
+        raise ValueError(
+            f"device_put takes a device (tangrad.devices()), got {device!r} of type {type(device).__name__}"
+        )
+    return device_put_p.bind(leaf if isinstance(leaf, Array) else as_operand(leaf), target=Target(device))

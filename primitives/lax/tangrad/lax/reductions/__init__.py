@@ -1,0 +1,1 @@
+"""Primitives that combine the elements along axes into one, or into running totals."""

@@ -1,0 +1,136 @@
+"""Running totals by a parallel scan: how the cumulative primitives are said with other primitives.
+
+Neighbours are combined in pairs, the array of half the length is scanned likewise, and what lies between is filled in:
+some 2n combinations in 2 log n steps (Blelloch, Prefix Sums and Their Applications, 1990).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tangrad.core import literal
+from tangrad.lax.checks import COMPLEX, is_kind
+from tangrad.lax.elementwise.primitives import (
+    abs_p,
+    add_p,
+    complex_p,
+    exp_p,
+    imag_p,
+    log1p_p,
+    max_p,
+    min_p,
+    mul_p,
+    ne_p,
+    neg_p,
+    real_p,
+    rem_p,
+    select_n_p,
+    sub_p,
+)
+from tangrad.lax.structure.primitives import concatenate_p, pad_p, rev_p, slice_p
+
+PI = 3.141592653589793
+
+Arrays = tuple[Any, ...]
+Combine = Callable[[Arrays, Arrays], Arrays]
+
+
+def associative_scan(combine: Combine, arrays: Arrays, axis: int, reverse: bool) -> Arrays:
+    """All prefixes of an axis, combined: `combine` takes two tuples of arrays of one shape, element by element.
+
+    With `reverse` prefixes are counted from the end. The arrays need a static size along the axis.
+    """
+    if reverse:
+        arrays = tuple([rev_p.bind(x, dimensions=(axis,)) for x in arrays])
+    arrays = _scan(combine, arrays, axis)
+    if reverse:
+        arrays = tuple([rev_p.bind(x, dimensions=(axis,)) for x in arrays])
+    return arrays
+
+
+def _scan(combine: Combine, arrays: Arrays, axis: int) -> Arrays:
+    size = arrays[0].aval.shape[axis]
+    if size < 2:
+        return arrays
+    pairs = combine(_part(arrays, axis, 0, size - 1, 2), _part(arrays, axis, 1, size, 2))
+    odd = _scan(combine, pairs, axis)
+    if size == 2:
+        even = _part(arrays, axis, 0, 1)
+    else:
+        before = odd if size % 2 else _part(odd, axis, 0, size // 2 - 1)
+        rest = combine(before, _part(arrays, axis, 2, size, 2))
+        first = _part(arrays, axis, 0, 1)
+        even = tuple([concatenate_p.bind(x, y, dimension=axis) for x, y in zip(first, rest)])
+    return tuple([_interleave(x, y, axis) for x, y in zip(even, odd)])
+
+
+def _part(arrays: Arrays, axis: int, start: int, limit: int, step: int = 1) -> Arrays:
+    """The same elements of each array: from `start` to `limit` along the axis, in steps."""
+    shape = arrays[0].aval.shape
+    starts, limits, strides = [0] * len(shape), list(shape), [1] * len(shape)
+    starts[axis], limits[axis], strides[axis] = start, limit, step
+    params = {
+        "start_indices": tuple(starts),
+        "limit_indices": tuple(limits),
+        "strides": None if step == 1 else tuple(strides),
+    }
+    return tuple([slice_p.bind(x, **params) for x in arrays])
+
+
+def _interleave(even: Any, odd: Any, axis: int) -> Any:
+    """Elements of two arrays in turn, which is two padded arrays added: what is padded is 0."""
+    shape, zero = even.aval.shape, literal(0, even.aval.dtype, True)
+    uneven = shape[axis] - odd.aval.shape[axis]
+    around_even, around_odd = [(0, 0, 0)] * len(shape), [(0, 0, 0)] * len(shape)
+    around_even[axis], around_odd[axis] = (0, 1 - uneven, 1), (1, uneven, 1)
+    return add_p.bind(
+        pad_p.bind(even, zero, padding_config=tuple(around_even)),
+        pad_p.bind(odd, zero, padding_config=tuple(around_odd)),
+    )
+
+
+# --- the primitives' decompositions --------------------------------------------------------------------------------
+
+
+def _running(operation: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def decompose(operand: Any, *, axis: int, reverse: bool) -> Any:
+        return associative_scan(lambda xs, ys: (operation(xs[0], ys[0]),), (operand,), axis, reverse)[0]
+
+    return decompose
+
+
+def log_add_exp(x: Any, y: Any) -> Any:
+    """log(exp x + exp y) without overflow, element by element."""
+    greater = max_p.bind(x, y)
+    if is_kind(x.aval.dtype, (COMPLEX,)):
+        return _complex_log_add_exp(x, y, greater)
+    difference = sub_p.bind(x, y)
+    total = add_p.bind(greater, log1p_p.bind(exp_p.bind(neg_p.bind(abs_p.bind(difference)))))
+    # The difference of infinities of one sign is NaN, and so is the total; their sum is right.
+    return select_n_p.bind(ne_p.bind(difference, difference), total, add_p.bind(x, y))
+
+
+def _complex_log_add_exp(x: Any, y: Any, greater: Any) -> Any:
+    """The imaginary part is brought into [-π, π]."""
+    less = sub_p.bind(add_p.bind(x, y), greater)
+    total = add_p.bind(greater, log1p_p.bind(exp_p.bind(sub_p.bind(less, greater))))
+    angle = imag_p.bind(total)
+    pi, turn = literal(PI, angle.aval.dtype, True), literal(2 * PI, angle.aval.dtype, True)
+    wrapped = rem_p.bind(add_p.bind(angle, pi), turn)
+    return complex_p.bind(real_p.bind(total), sub_p.bind(_positive_remainder(wrapped, turn), pi))
+
+
+def _positive_remainder(remainder: Any, divisor: Any) -> Any:
+    """A remainder with the sign of the dividend, moved into [0, divisor)."""
+    shifted = add_p.bind(remainder, divisor)
+    return rem_p.bind(shifted, divisor)
+
+
+running_sum = _running(add_p.bind)
+running_prod = _running(mul_p.bind)
+running_max = _running(max_p.bind)
+running_min = _running(min_p.bind)
+running_log_sum_exp = _running(log_add_exp)
+
+

@@ -1,0 +1,1 @@
+"""Primitives that put elements in order."""

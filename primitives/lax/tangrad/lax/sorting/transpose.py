@@ -1,0 +1,10 @@
+"""Sorting has no transposes; its derivative is a gather, which has."""
+
+from __future__ import annotations
+
+from tangrad.core import RuleSet
+from tangrad.lax.sorting.primitives import sort_p, top_k_p
+
+transpose = RuleSet("transpose", api=1)
+
+transpose.not_applicable("it is not linear", sort_p, top_k_p)

@@ -1,0 +1,1 @@
+"""Primitives that move elements about without computing with them: broadcast, reshape, slice, pad, concatenate, …"""

@@ -1,0 +1,264 @@
+"""The structural primitives and the types of their results.
+
+Dimensions may be symbolic: sizes are compared, added and multiplied, and never assumed to be `int`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from tangrad.core import PrimitiveSet, ShapedArray, canonicalize_shape
+from tangrad.core.aval import is_symbolic
+from tangrad.lax.checks import (
+    COMPLEX,
+    FLOATING,
+    INTEGER,
+    check_axes,
+    check_dtype,
+    check_int,
+    check_length,
+    check_same_dtype,
+)
+
+structure = PrimitiveSet("structure", api=1)
+
+
+def _result(operand: Any, shape: Sequence[Any]) -> ShapedArray:
+    return ShapedArray(shape, operand.dtype)
+
+
+# --- shape ---------------------------------------------------------------------------------------------------------
+
+
+@structure.primitive(name="broadcast_in_dim")
+def broadcast_in_dim_p(operand: Any, *, shape: tuple[Any, ...], broadcast_dimensions: tuple[int, ...]) -> Any:
+    """The operand repeated to fill `shape`: its dimension i becomes the result's `broadcast_dimensions[i]`."""
+    name, argument = "broadcast_in_dim", "broadcast_dimensions"
+    check_length(name, broadcast_dimensions, operand.ndim, argument, "dimension of the operand")
+    check_axes_of_result(name, broadcast_dimensions, len(shape), argument)
+    for size, target in zip(operand.shape, broadcast_dimensions):
+        if size != 1 and size != shape[target]:
+            raise ValueError(
+                f"broadcast_in_dim: operand of shape {operand.shape} does not fit dimensions "
+                f"{tuple(broadcast_dimensions)} of shape {tuple(shape)}: each size must be 1 or equal"
+            )
+    return _result(operand, shape)
+
+
+def check_axes_of_result(name: str, axes: Sequence[int], rank: int, argument: str) -> None:
+    """Raise ValueError unless `axes` increase strictly and are dimensions of a result of that rank."""
+    if any(not 0 <= axis < rank for axis in axes) or any(a >= b for a, b in pairwise(axes)):
+        raise ValueError(f"{name}: {argument} must increase strictly within [0, {rank}), got {tuple(axes)}")
+
+
+@structure.primitive(name="reshape")
+def reshape_p(operand: Any, *, new_sizes: tuple[Any, ...], dimensions: tuple[int, ...] | None) -> Any:
+    """The same elements in another shape, in row-major order, or in the order that `dimensions` gives."""
+    if any(not is_symbolic(size) and size < 0 for size in new_sizes):
+        raise ValueError(f"reshape: new_sizes must not be negative, got {tuple(new_sizes)}")
+    out = _result(operand, new_sizes)
+    if operand.size != out.size:
+        raise ValueError(
+            f"reshape: shape {operand.shape} has {operand.size} elements, new_sizes {out.shape} has {out.size}"
+        )
+    if dimensions is not None and sorted(dimensions) != list(range(operand.ndim)):
+        raise ValueError(f"reshape: dimensions must be a permutation of range({operand.ndim}), got {dimensions}")
+    return out
+
+
+@structure.primitive(name="transpose")
+def transpose_p(operand: Any, *, permutation: tuple[int, ...]) -> Any:
+    """The operand with its dimensions reordered: dimension i of the result is `permutation[i]` of the operand."""
+    if sorted(permutation) != list(range(operand.ndim)):
+        raise ValueError(
+            f"transpose: permutation must be a permutation of range({operand.ndim}), got {tuple(permutation)}"
+        )
+    return _result(operand, [operand.shape[i] for i in permutation])
+
+
+@structure.primitive(name="squeeze")
+def squeeze_p(array: Any, *, dimensions: tuple[int, ...]) -> Any:
+    """The array without the given dimensions, which must have size 1."""
+    check_axes("squeeze", dimensions, array.ndim, "dimensions")
+    if any(array.shape[d] != 1 for d in dimensions):
+        raise ValueError(f"squeeze: dimensions {tuple(dimensions)} of shape {array.shape} must have size 1")
+    return _result(array, [size for d, size in enumerate(array.shape) if d not in dimensions])
+
+
+@structure.primitive(name="rev")
+def rev_p(operand: Any, *, dimensions: tuple[int, ...]) -> Any:
+    """The operand with the order of its elements reversed along the given dimensions."""
+    check_axes("rev", dimensions, operand.ndim, "dimensions")
+    return operand
+
+
+# --- parts ---------------------------------------------------------------------------------------------------------
+
+
+@structure.primitive(name="slice")
+def slice_p(
+    operand: Any, *, start_indices: tuple[Any, ...], limit_indices: tuple[Any, ...], strides: tuple[int, ...] | None
+) -> Any:
+    """The part from `start_indices` up to, not including, `limit_indices`, in steps of `strides` (None: 1)."""
+    for value, argument in ((start_indices, "start_indices"), (limit_indices, "limit_indices"), (strides, "strides")):
+        if value is not None:
+            check_length("slice", value, operand.ndim, argument, "dimension of the operand")
+    if any(stride <= 0 for stride in strides or ()):
+        raise ValueError(f"slice: strides must be positive, got {strides}")
+    for start, limit, size in zip(start_indices, limit_indices, operand.shape):
+        if not (start >= 0 and limit >= start and limit <= size):
+            raise ValueError(
+                f"slice: start_indices {tuple(start_indices)} and limit_indices {tuple(limit_indices)} must satisfy "
+                f"0 <= start <= limit <= size for shape {operand.shape}"
+            )
+    steps = strides or (1,) * operand.ndim
+    return _result(operand, [strided_size(b - a, step) for a, b, step in zip(start_indices, limit_indices, steps)])
+
+
+def strided_size(extent: Any, stride: int) -> Any:
+    """How many elements a stride meets within an extent."""
+    return extent if stride == 1 else (extent + stride - 1) // stride
+
+
+@structure.primitive(name="split", multiple_results=True)
+def split_p(operand: Any, *, sizes: tuple[Any, ...], axis: int) -> Any:
+    """Consecutive parts of the operand along `axis`, with the given sizes."""
+    check_axes("split", (axis,), operand.ndim, "axis")
+    if any(not is_symbolic(size) and size < 0 for size in sizes):
+        raise ValueError(f"split: sizes must not be negative, got {tuple(sizes)}")
+    shape = operand.shape
+    if sum(sizes) != shape[axis]:
+        raise ValueError(f"split: sizes {tuple(sizes)} add up to {sum(sizes)}, dimension {axis} has {shape[axis]}")
+    return tuple([_result(operand, (*shape[:axis], size, *shape[axis + 1 :])) for size in sizes])
+
+
+@structure.primitive(name="dynamic_slice", weak_type="own")
+def dynamic_slice_p(operand: Any, *start_indices: Any, slice_sizes: tuple[Any, ...]) -> Any:
+    """The part of size `slice_sizes` from `start_indices`: scalars, moved so that the part lies within the operand."""
+    _check_start_indices("dynamic_slice", operand, start_indices)
+    check_length("dynamic_slice", slice_sizes, operand.ndim, "slice_sizes", "dimension of the operand")
+    if any(not (size >= 0 and size <= full) for size, full in zip(slice_sizes, operand.shape)):
+        raise ValueError(
+            f"dynamic_slice: slice_sizes {tuple(slice_sizes)} must lie between 0 and the shape {operand.shape}"
+        )
+    return ShapedArray(slice_sizes, operand.dtype, operand.weak_type)
+
+
+@structure.primitive(name="dynamic_update_slice", weak_type="own")
+def dynamic_update_slice_p(operand: Any, update: Any, *start_indices: Any) -> Any:
+    """The operand with `update` written over it from `start_indices`, moved so that the update lies within."""
+    _check_start_indices("dynamic_update_slice", operand, start_indices)
+    check_same_dtype("dynamic_update_slice", (operand, update))
+    if update.ndim != operand.ndim:
+        raise ValueError(
+            "dynamic_update_slice: update must have the rank of the operand, "
+            f"got shapes {update.shape} and {operand.shape}"
+        )
+    if any(not size <= full for size, full in zip(update.shape, operand.shape)):
+        raise ValueError(
+            f"dynamic_update_slice: update of shape {update.shape} does not fit into shape {operand.shape}"
+        )
+    return ShapedArray(operand.shape, operand.dtype, operand.weak_type and update.weak_type)
+
+
+def _check_start_indices(name: str, operand: Any, start_indices: Sequence[Any]) -> None:
+    if len(start_indices) != operand.ndim:
+        raise ValueError(
+            f"{name}: start_indices must have one index for each dimension of the operand ({operand.ndim}), "
+            f"got {len(start_indices)}"
+        )
+    for index in start_indices:
+        check_dtype(name, index, (INTEGER,), "start_indices")
+        if index.shape:
+            raise ValueError(f"{name}: start_indices must be scalars, got one of shape {index.shape}")
+    if start_indices:
+        check_same_dtype(f"{name} (start_indices)", start_indices)
+
+
+# --- joining -------------------------------------------------------------------------------------------------------
+
+
+@structure.primitive(name="concatenate")
+def concatenate_p(*operands: Any, dimension: int) -> Any:
+    """The operands one after the other along `dimension`."""
+    if not operands:
+        raise ValueError("concatenate requires at least one operand")
+    check_same_dtype("concatenate", operands)
+    first = operands[0]
+    check_axes("concatenate", (dimension,), first.ndim, "dimension")
+    for other in operands:
+        if (
+            other.ndim != first.ndim
+            or other.shape[:dimension] != first.shape[:dimension]
+            or other.shape[dimension + 1 :] != first.shape[dimension + 1 :]
+        ):
+            shapes = ", ".join([str(operand.shape) for operand in operands])
+            raise ValueError(f"concatenate: operands must agree in all dimensions but {dimension}, got shapes {shapes}")
+    total = sum([operand.shape[dimension] for operand in operands])
+    return _result(first, (*first.shape[:dimension], total, *first.shape[dimension + 1 :]))
+
+
+@structure.primitive(name="pad")
+def pad_p(operand: Any, padding_value: Any, *, padding_config: tuple[tuple[Any, Any, Any], ...]) -> Any:
+    """`padding_value` added before, after and between the elements; (low, high, interior) for each dimension.
+
+    Negative low and high remove elements, after the interior padding.
+    """
+    check_same_dtype("pad", (operand, padding_value))
+    if padding_value.shape:
+        raise ValueError(f"pad: padding_value must be a scalar, got shape {padding_value.shape}")
+    check_length("pad", padding_config, operand.ndim, "padding_config", "dimension of the operand")
+    sizes = []
+    for size, item in zip(operand.shape, padding_config):
+        if len(item) != 3 or item[2] < 0:
+            raise ValueError(
+                "pad: padding_config must hold (low, high, interior) with interior >= 0 for each dimension, "
+                f"got {padding_config}"
+            )
+        low, high, interior = item
+        padded = low + high + dilated_size(size, interior)
+        if not is_symbolic(padded) and padded < 0:
+            raise ValueError(f"pad: padding_config {padding_config} leaves a negative size of shape {operand.shape}")
+        sizes.append(padded)
+    return _result(operand, sizes)
+
+
+def dilated_size(size: Any, interior: Any) -> Any:
+    """The size of a dimension after `interior` elements went between each two of its elements."""
+    if not is_symbolic(interior) and interior == 0:
+        return size
+    if not is_symbolic(size) and size == 0:
+        return 0
+    return size + (size - 1) * interior
+
+
+# --- without operands, and identities ------------------------------------------------------------------------------
+
+
+@structure.primitive(name="iota")
+def iota_p(*, dtype: Any, shape: tuple[Any, ...], dimension: int) -> Any:
+    """0, 1, 2, … along `dimension`, the same along the others."""
+    out = ShapedArray(canonicalize_shape(shape), dtype)
+    check_dtype("iota", out, (INTEGER, FLOATING, COMPLEX), "dtype")
+    check_axes("iota", (check_int("iota", dimension, "dimension"),), out.ndim, "dimension")
+    return out
+
+
+@structure.primitive(name="copy")
+def copy_p(x: Any) -> Any:
+    """The same elements in memory of their own."""
+    return x
+
+
+@structure.primitive(name="stop_gradient")
+def stop_gradient_p(x: Any) -> Any:
+    """The same elements; to differentiation, a constant."""
+    return x
+
+
+@structure.primitive(name="optimization_barrier", multiple_results=True, weak_type="own")
+def optimization_barrier_p(*operands: Any) -> Any:
+    """The operands unchanged; compilers move nothing across."""
+    return operands

@@ -1,0 +1,1 @@
+"""The public functions of the family: `convolution.py`, `patches.py`, `reduction.py`."""

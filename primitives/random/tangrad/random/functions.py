@@ -1,0 +1,216 @@
+"""Keys: made of seeds, split, folded, and taken apart; and the bits that everything is drawn from."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tangrad.core import as_array, canonicalize_shape, dtypes, literal
+from tangrad.core.backend import as_operand
+from tangrad.core.config import thread
+from tangrad.random.distributions.arguments import no_sharding
+from tangrad.random.keys import KeyType, is_key, key_type
+from tangrad.random.primitives import (
+    random_bits_p,
+    random_fold_in_p,
+    random_seed_p,
+    random_split_p,
+    random_unwrap_p,
+    random_wrap_p,
+)
+
+
+def key(seed: Any, *, impl: str | None = None) -> Any:
+    """A random key, of dtype `key<fry>`, from an integer.
+
+    Args:
+      seed: an integer, or an integer array without dimensions.
+      impl: the generator; "threefry2x32" is the default, and the one there is.
+
+    Raises TypeError for a seed that is not an integer, ValueError for one with dimensions.
+
+    >>> import tangrad
+    >>> tangrad.random.key(0).dtype
+    key<fry>
+    """
+    kind = key_type(impl)
+    if not isinstance(seed, (int, np.integer)):
+        operand = as_operand(seed)
+        if operand.aval.shape:
+            raise ValueError(
+                f"random.key takes one seed, got an array of shape {operand.aval.shape}; use vmap for several keys"
+            )
+        if not dtypes.issubdtype(operand.aval.dtype, np.integer):
+            raise TypeError(f"random.key takes an integer seed, got {operand.aval.str_short()}")
+        return random_seed_p.bind(operand, impl=kind)
+    number = int(seed)
+    if isinstance(seed, np.unsignedinteger) and number >> 63:
+        number -= 1 << 64  # the same bits
+    return random_seed_p.bind(_seed_literal(number), impl=kind)
+
+
+def _seed_literal(seed: int) -> Any:
+    """A Python seed, as JAX takes it: its low 64 bits, or 32 where there are no more."""
+    if not -(1 << 63) <= seed < 1 << 63:
+        raise OverflowError(f"a seed must fit into 64 bits, got {seed}")
+    if thread.enable_x64:
+        return literal(seed, np.dtype(np.int64))
+    low = seed & 0xFFFFFFFF
+    return literal(low - (1 << 32) if low >> 31 else low, np.dtype(np.int32))
+
+
+def PRNGKey(seed: Any, *, impl: str | None = None) -> Any:
+    """A key as its words, uint32 of shape (2,); `key` is the newer way.
+
+    >>> import tangrad
+    >>> tangrad.random.PRNGKey(7)
+    Array([0, 7], dtype=uint32)
+    """
+    return random_unwrap_p.bind(key(seed, impl=impl))
+
+
+def as_keys(name: str, value: Any) -> tuple[Any, bool]:
+    """An array of keys for keys or for words (old style), and whether they were words."""
+    operand = as_operand(value)
+    if is_key(operand.aval):
+        return operand, False
+    kind = key_type()
+    if operand.aval.dtype != np.uint32 or operand.aval.shape[-1:] != kind.key_shape:
+        raise TypeError(f"{name} takes random keys (tangrad.random.key(seed)), got {operand.aval.str_short()}")
+    return random_wrap_p.bind(operand, impl=kind), True
+
+
+def one_key(name: str, value: Any) -> Any:
+    """A single key. Raises ValueError for an array of several."""
+    found, _ = as_keys(name, value)
+    if found.aval.shape:
+        raise ValueError(f"{name} takes one key, got an array of keys of shape {found.aval.shape}; use vmap")
+    return found
+
+
+def split(key: Any, num: int | Sequence[int] = 2) -> Any:
+    """New keys, independent of each other and of `key`, which must not be used again.
+
+    Args:
+      key: a key.
+      num: how many, or the shape of the array of new keys.
+
+    >>> import tangrad
+    >>> first, second = tangrad.random.split(tangrad.random.key(0))
+    """
+    found, words = as_keys("random.split", key)
+    if found.aval.shape:
+        raise ValueError(f"random.split takes one key, got an array of keys of shape {found.aval.shape}; use vmap")
+    try:
+        shape: Any = (operator.index(num),)  # type: ignore[arg-type]
+    except TypeError:
+        shape = num
+    out = random_split_p.bind(found, shape=canonicalize_shape(shape), partitionable=thread.threefry_partitionable)
+    return random_unwrap_p.bind(out) if words else out
+
+
+def fold_in(key: Any, data: Any) -> Any:
+    """A new key from a key and an integer, such as the number of a step.
+
+    Of an array the low 32 bits count; a Python integer must be one of them. Raises OverflowError where it is not.
+
+    >>> import tangrad
+    >>> key = tangrad.random.fold_in(tangrad.random.key(0), 3)
+    """
+    found, words = as_keys("random.fold_in", key)
+    if found.aval.shape:
+        raise ValueError(f"random.fold_in takes one key, got an array of keys of shape {found.aval.shape}; use vmap")
+    if isinstance(data, int):
+        if not 0 <= data <= 0xFFFFFFFF:
+            raise OverflowError(f"random.fold_in takes a number from 0 to 2**32 - 1, got {data}")
+        operand: Any = literal(int(data), np.dtype(np.uint32))
+    elif isinstance(data, np.integer):
+        operand = literal(int(data) & 0xFFFFFFFF, np.dtype(np.uint32))
+    else:
+        operand = as_operand(data)
+        if operand.aval.shape:
+            raise TypeError(f"random.fold_in takes one number, got an array of shape {operand.aval.shape}; use vmap")
+    out = random_fold_in_p.bind(found, operand)
+    return random_unwrap_p.bind(out) if words else out
+
+
+def key_data(keys: Any) -> Any:
+    """The words of keys: uint32, with a last dimension more.
+
+    >>> import tangrad
+    >>> tangrad.random.key_data(tangrad.random.key(7))
+    Array([0, 7], dtype=uint32)
+    """
+    found, words = as_keys("random.key_data", keys)
+    return as_array(keys) if words else random_unwrap_p.bind(found)
+
+
+def wrap_key_data(key_bits_array: Any, *, impl: str | None = None) -> Any:
+    """Keys of their words.
+
+    >>> import tangrad
+    >>> import tangrad.numpy as np
+    >>> tangrad.random.wrap_key_data(np.array([0, 7], "uint32")).dtype
+    key<fry>
+    """
+    return random_wrap_p.bind(as_operand(key_bits_array), impl=key_type(impl))
+
+
+def key_impl(keys: Any) -> str:
+    """The name of the generator of keys.
+
+    >>> import tangrad
+    >>> tangrad.random.key_impl(tangrad.random.key(0))
+    'threefry2x32'
+    """
+    found, _ = as_keys("random.key_impl", keys)
+    kind: KeyType = found.aval.dtype
+    return kind.implementation
+
+
+def key_dtype(impl: str | None = None) -> KeyType:
+    """The dtype of the keys of a generator.
+
+    >>> import tangrad
+    >>> tangrad.random.key_dtype()
+    key<fry>
+    """
+    return key_type(impl)
+
+
+def clone(key: Any) -> Any:
+    """The same key again, for where its reuse is meant."""
+    as_keys("random.clone", key)
+    return as_array(key)
+
+
+def bits(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Uniformly distributed unsigned integers.
+
+    Args:
+      key: a key.
+      shape: of the result.
+      dtype: uint8, uint16, uint32 or uint64; None: uint32, or uint64 with `enable_x64`.
+
+    >>> import tangrad
+    >>> tangrad.random.bits(tangrad.random.key(0), (2,)).dtype
+    dtype('uint32')
+    """
+    no_sharding("random.bits", out_sharding)
+    kind = dtypes.default_uint_dtype() if dtype is None else dtypes.check_user_dtype_supported(dtype)
+    if not dtypes.issubdtype(kind, np.unsignedinteger):
+        raise ValueError(f"random.bits draws unsigned integers, got dtype {dtypes.dtype_name(kind)}")
+    return draw_bits("random.bits", key, shape, kind.itemsize * 8)
+
+
+def draw_bits(name: str, key: Any, shape: Sequence[int], bit_width: int) -> Any:
+    """Bits for the function `name`: an unsigned integer of `bit_width` for each element."""
+    return random_bits_p.bind(
+        one_key(name, key),
+        bit_width=bit_width,
+        shape=canonicalize_shape(shape),
+        partitionable=thread.threefry_partitionable,
+    )

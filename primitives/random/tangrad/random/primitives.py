@@ -1,0 +1,64 @@
+"""The primitives of the family: the cipher (`cipher.py`), and seeding, splitting, folding in and drawing bits.
+
+The latter are defined by decomposition (`threefry.py`), which backends compile as a whole.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tangrad.core import ShapedArray, dtypes
+from tangrad.random import threefry
+from tangrad.random.cipher import check_keys, random, random_unwrap_p, random_wrap_p, threefry2x32_p
+from tangrad.random.keys import KeyType
+
+__all__ = [
+    "random",
+    "random_bits_p",
+    "random_fold_in_p",
+    "random_seed_p",
+    "random_split_p",
+    "random_unwrap_p",
+    "random_wrap_p",
+    "threefry2x32_p",
+]
+
+
+def _check_integers(name: str, aval: Any, argument: str) -> None:
+    if not dtypes.issubdtype(aval.dtype, np.integer):
+        raise TypeError(f"{name} takes integers for {argument}, got {aval.str_short()}")
+
+
+@random.primitive(name="random_seed", weak_type="never", decompose=threefry.seed)
+def random_seed_p(seeds: Any, *, impl: KeyType) -> Any:
+    """A key for each seed."""
+    _check_integers("random_seed", seeds, "seeds")
+    return ShapedArray(seeds.shape, impl)
+
+
+@random.primitive(name="random_split", weak_type="never", decompose=threefry.split)
+def random_split_p(keys: Any, *, shape: tuple[int, ...], partitionable: bool) -> Any:
+    """New keys, of the given shape, from each key."""
+    check_keys("random_split", keys)
+    return ShapedArray((*keys.shape, *shape), keys.dtype)
+
+
+@random.primitive(name="random_fold_in", weak_type="never", decompose=threefry.fold_in)
+def random_fold_in_p(keys: Any, data: Any) -> Any:
+    """A new key from each key and a number."""
+    check_keys("random_fold_in", keys)
+    _check_integers("random_fold_in", data, "data")
+    if keys.shape and data.shape and keys.shape != data.shape:
+        raise ValueError(f"random_fold_in takes keys and data of one shape, got {keys.shape} and {data.shape}")
+    return ShapedArray(keys.shape or data.shape, keys.dtype)
+
+
+@random.primitive(name="random_bits", weak_type="never", decompose=threefry.bits)
+def random_bits_p(keys: Any, *, bit_width: int, shape: tuple[int, ...], partitionable: bool) -> Any:
+    """Uniformly distributed bits, an array of the given shape from each key."""
+    check_keys("random_bits", keys)
+    if bit_width not in threefry.BIT_WIDTHS:
+        raise TypeError(f"random_bits draws 8, 16, 32 or 64 bits, not {bit_width}")
+    return ShapedArray((*keys.shape, *shape), threefry.BIT_WIDTHS[bit_width])

@@ -1,0 +1,236 @@
+"""Generated programs write over dead arrays, and never over living ones: random programs, compiled and step by step."""
+
+from collections.abc import Callable
+from typing import Any
+
+import hypothesis
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from tangrad.backends.numpy import blocks, buffers, select
+from tangrad.backends.numpy.functions import UNKNOWN
+from tangrad.backends.numpy.kernels import composed
+from tangrad.core import (
+    CompileOptions,
+    PrimitiveSet,
+    RuleSet,
+    ShapedArray,
+    eval_jaxpr,
+    literal,
+    register,
+    trace_to_closed_jaxpr,
+)
+
+from .numpy_support import F32, NUMPY, put, same
+
+p = pytest.importorskip("tangrad.lax.elementwise.primitives")
+s = pytest.importorskip("tangrad.lax.structure.primitives")
+
+family = PrimitiveSet("numpy_random_programs", api=1)
+lower = RuleSet("lower.numpy", api=1)
+
+
+@family.primitive
+def matmul(x: Any, y: Any) -> Any:
+    return ShapedArray((*x.shape[:-1], y.shape[-1]), x.dtype)
+
+
+@family.primitive
+def total(x: Any, *, axes: Any) -> Any:
+    return ShapedArray([size for axis, size in enumerate(x.shape) if axis not in axes], x.dtype)
+
+
+@family.primitive
+def mysterious(x: Any) -> Any:
+    return x
+
+
+composed(lower, matmul)(lambda ctx, x, y: ctx.matmul(x, y))
+composed(lower, total)(lambda ctx, x, *, axes: ctx.reduce(np.add, x, axes))
+_kept: list[Any] = []
+
+
+@composed(lower, mysterious)
+def _(ctx: Any, x: Any) -> Any:
+    def keep(array: Any) -> Any:
+        """Returns its operand, and remembers it: a rule of which nothing is known may do both."""
+        _kept.append((array, array.copy()))
+        return array
+
+    return ctx.call(keep, x, nature=UNKNOWN)
+
+
+def _pick(draw: Callable[..., Any], choices: Any) -> Any:
+    """One of several things; by number, because strategies should not look into arrays."""
+    return choices[draw(st.integers(0, len(choices) - 1))]
+
+
+# Shapes are few, so that many arrays could take each other's place.
+SHAPES = ((), (4,), (1, 4), (4, 4), (4, 1))
+
+
+def _unary(draw: Callable[..., Any], x: Any) -> Any:
+    return _pick(draw, (p.neg_p, p.sin_p, p.square_p, p.logistic_p)).bind(x)
+
+
+def _binary(draw: Callable[..., Any], x: Any, y: Any) -> Any:
+    return _pick(draw, (p.add_p, p.sub_p, p.mul_p, p.max_p)).bind(x, y)
+
+
+def _select(draw: Callable[..., Any], x: Any, y: Any) -> Any:
+    return p.select_n_p.bind(p.lt_p.bind(x, y), *_pick(draw, ((x, y), (y, x))))
+
+
+def _spread(draw: Callable[..., Any], x: Any) -> Any:
+    shape = _pick(draw, [shape for shape in ((4,), (4, 4), (2, 4)) if len(shape) >= x.ndim] or [x.shape])
+    dims = range(len(shape) - x.ndim, len(shape))
+    if any(size not in (1, shape[d]) for size, d in zip(x.shape, dims)):
+        return x
+    return s.broadcast_in_dim_p.bind(x, shape=shape, broadcast_dimensions=tuple(dims))
+
+
+def _view(draw: Callable[..., Any], x: Any) -> Any:
+    kind = _pick(draw, ("transpose", "reverse", "flatten", "first", "mystery"))
+    if kind == "mystery":
+        return mysterious.bind(x)
+    if not x.ndim or 0 in x.shape:
+        return s.copy_p.bind(x)
+    if kind == "transpose":
+        return s.transpose_p.bind(x, permutation=tuple(range(x.ndim))[::-1])
+    if kind == "reverse":
+        return s.rev_p.bind(x, dimensions=(x.ndim - 1,))
+    if kind == "flatten":
+        return s.reshape_p.bind(x, new_sizes=(x.size,), dimensions=None)
+    limits = (1, *x.shape[1:])
+    return s.slice_p.bind(x, start_indices=(0,) * x.ndim, limit_indices=limits, strides=None)
+
+
+def _contract(draw: Callable[..., Any], x: Any) -> Any:
+    if x.shape == (4, 4):
+        return _pick(draw, (lambda: matmul.bind(x, x), lambda: total.bind(x, axes=(_pick(draw, (0, 1)),))))()
+    return total.bind(x, axes=tuple(range(x.ndim)))
+
+
+def _update(draw: Callable[..., Any], x: Any, y: Any) -> Any:
+    if x.ndim != 1 or y.ndim != 1 or x.size < y.size:
+        return x
+    return s.dynamic_update_slice_p.bind(x, y, literal(draw(st.integers(0, 3)), np.dtype("int32")))
+
+
+def _pairs(values: list[Any]) -> list[tuple[Any, Any]]:
+    return [(x, y) for x in values for y in values if x.shape == y.shape or not x.shape or not y.shape]
+
+
+def _grow(draw: Callable[..., Any], values: list[Any]) -> Any:
+    """One more value made of some of those there are; the latest are the likeliest."""
+    recent = values[-4:]
+    kind = _pick(draw, ("unary", "binary", "binary", "select", "spread", "view", "contract", "update"))
+    if kind in ("binary", "select", "update"):
+        x, y = _pick(draw, _pairs(recent))
+        return {"binary": _binary, "select": _select, "update": _update}[kind](draw, x, y)
+    x = _pick(draw, recent)
+    return {"unary": _unary, "spread": _spread, "view": _view, "contract": _contract}[kind](draw, x)
+
+
+@st.composite
+def programs(draw: Callable[..., Any]) -> Any:
+    """A closed jaxpr and its arguments' shapes."""
+    shapes = draw(st.lists(st.sampled_from(SHAPES), min_size=1, max_size=3))
+    steps = draw(st.integers(1, 14))
+
+    def function(*args: Any) -> list[Any]:
+        values = list(args)
+        for _ in range(steps):
+            values.append(_grow(draw, values))
+        outputs = [_pick(draw, values) for _ in range(draw(st.integers(0, 3)))]
+        return [*outputs, values[-1]]
+
+    return trace_to_closed_jaxpr(function, [ShapedArray(shape, F32) for shape in shapes])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def registered() -> Any:
+    given, buffers.GIVEN = buffers.GIVEN, 0
+    fewest, select.FEWEST = select.FEWEST, 8
+    with register(family), register(lower):
+        yield
+    buffers.GIVEN, select.FEWEST = given, fewest
+
+
+def _arguments(closed: Any) -> list[Any]:
+    random = np.random.default_rng(0)
+    return [put(random.normal(size=aval.shape).astype(F32)) for aval in closed.in_avals]
+
+
+@hypothesis.settings(max_examples=400)
+@hypothesis.given(programs(), st.integers(0, 7))
+def test_compiled_programs_compute_what_their_equations_do(closed: Any, mask: int) -> None:
+    _kept.clear()
+    donated = tuple([bool(mask >> position & 1) for position in range(len(closed.in_avals))])
+    executable = NUMPY.compile(closed, CompileOptions("random", donated=donated))
+    expected = [np.array(out) for out in eval_jaxpr(closed.jaxpr, closed.consts, *_arguments(closed))]
+    first = None
+    for _ in range(2):
+        arguments = _arguments(closed)
+        before = [np.array(argument) for argument in arguments]
+        results = executable.execute(arguments)
+        for result, wanted in zip(results, expected, strict=True):
+            same(result, wanted)
+        for argument, contents, gone in zip(arguments, before, donated, strict=True):
+            assert argument.is_deleted() is gone
+            if not gone:
+                same(argument, contents)
+        if first is not None:  # the second run did not write to the results of the first
+            for result, wanted in zip(first, expected, strict=True):
+                same(result, wanted)
+        first = results
+    for array, contents in _kept:
+        same(array, contents)
+
+
+@hypothesis.settings(max_examples=150)
+@hypothesis.given(programs())
+def test_blocks_compute_the_same(closed: Any) -> None:
+    large, block = blocks.LARGE, blocks.BLOCK
+    blocks.LARGE, blocks.BLOCK = 4, 32
+    try:
+        executable = NUMPY.compile(closed, CompileOptions("blocks"))
+    finally:
+        blocks.LARGE, blocks.BLOCK = large, block
+    arguments = _arguments(closed)
+    expected = [np.array(out) for out in eval_jaxpr(closed.jaxpr, closed.consts, *arguments)]
+    for result, wanted in zip(executable.execute(arguments), expected, strict=True):
+        same(result, wanted)
+
+
+def test_blocks_of_several_shapes() -> None:
+    random = np.random.default_rng(0)
+    shape = (6, 5, 7)
+    x = put(random.normal(size=shape).astype(F32))
+    for other_shape, dims in (
+        ((), ()),
+        ((7,), (2,)),
+        ((6, 5, 1), (0, 1, 2)),
+        ((6, 1, 7), (0, 1, 2)),
+        ((1, 5, 7), (0, 1, 2)),
+    ):
+        other = put(random.normal(size=other_shape).astype(F32))
+
+        def function(x: Any, y: Any, dims: Any = dims) -> tuple[Any, ...]:
+            y = s.broadcast_in_dim_p.bind(y, shape=shape, broadcast_dimensions=dims)
+            first = p.mul_p.bind(p.add_p.bind(x, y), x)
+            second = p.select_n_p.bind(p.lt_p.bind(first, x), first, p.sin_p.bind(y))
+            return first, p.neg_p.bind(second), second
+
+        closed = trace_to_closed_jaxpr(function, [x.aval, other.aval])
+        expected = [np.array(out) for out in eval_jaxpr(closed.jaxpr, closed.consts, x, other)]
+        large, block = blocks.LARGE, blocks.BLOCK
+        for size in (32, 160, 4000):
+            blocks.LARGE, blocks.BLOCK = 4, size
+            try:
+                executable = NUMPY.compile(closed, CompileOptions("blocks"))
+            finally:
+                blocks.LARGE, blocks.BLOCK = large, block
+            for result, wanted in zip(executable.execute([x, other]), expected, strict=True):
+                same(result, wanted)

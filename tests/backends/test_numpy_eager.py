@@ -1,0 +1,308 @@
+"""The NumPy backend, operation by operation: arrays, dispatch, devices, and what is done about bad input."""
+
+import copy
+import pickle
+import warnings
+from operator import itemgetter, methodcaller
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tangrad.backends.numpy import dispatch
+from tangrad.backends.numpy.array import NumpyArray, PlacedArray
+from tangrad.backends.numpy.backend import NumpyDevice
+from tangrad.backends.numpy.kernels import kernel
+from tangrad.backends.numpy.quiet import outside
+from tangrad.core import PrimitiveSet, RuleSet, ShapedArray, eval_jaxpr, literal, register, trace_to_jaxpr
+from tangrad.core.errors import MissingRuleError, UnexpectedTracerError
+
+from .numpy_support import F32, NUMPY, compiled, put, same
+
+p = pytest.importorskip("tangrad.lax.elementwise.primitives")
+s = pytest.importorskip("tangrad.lax.structure.primitives")
+
+
+# --- arrays --------------------------------------------------------------------------------------------------------
+
+
+def test_put_copies() -> None:
+    source = np.arange(3, dtype=F32)
+    x = put(source)
+    source[0] = 9
+    assert x.tolist() == [0, 1, 2]
+
+
+def test_put_refuses_another_shape() -> None:
+    with pytest.raises(ValueError, match=r"shape \(2,\), got \(3,\)"):
+        NUMPY.put(np.zeros(3, F32), ShapedArray((2,), F32))
+
+
+def test_contents_cannot_be_written_to() -> None:
+    for x in (put([1, 2, 3]), s.reshape_p.bind(put([1, 2, 3]), new_sizes=(3, 1), dimensions=None)):
+        contents = np.asarray(x)
+        with pytest.raises(ValueError, match="read-only"):
+            contents[0] = 5
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            contents.flags.writeable = True
+        assert np.array(x).flags.writeable
+    with pytest.raises(TypeError, match=r"\.at\["):
+        put([1, 2])[0] = 3
+
+
+def test_pickle_and_copy_by_value() -> None:
+    x = p.mul_p.bind(put([1.5, 2]), put([2, 2]))
+    weak = NUMPY.put(np.asarray(2.0, F32), ShapedArray((), F32, True))
+    for array in (x, weak):
+        for clone in (pickle.loads(pickle.dumps(array)), copy.deepcopy(array)):
+            same(clone, array)
+            assert clone.aval is array.aval
+    assert copy.copy(x) is x
+
+
+def test_deleted_arrays_say_so() -> None:
+    x = put([1, 2])
+    p.neg_p.bind(x)
+    x.delete()
+    x.delete()
+    assert x.is_deleted()
+    with pytest.raises(RuntimeError, match=r"float32\[2\]|f32\[2\]"):
+        np.asarray(x)
+    with pytest.raises(RuntimeError, match="deleted"):
+        p.neg_p.bind(x)
+    with pytest.raises(RuntimeError, match="deleted"):
+        x.block_until_ready()
+
+
+def test_dlpack_both_ways() -> None:
+    x = put([[1, 2], [3, 4]])
+    same(np.from_dlpack(x), x)
+    same(NUMPY.from_dlpack(np.arange(4)), np.arange(4))
+    with pytest.raises(TypeError, match="__dlpack__"):
+        NUMPY.from_dlpack([1, 2])
+
+
+# --- dispatch ------------------------------------------------------------------------------------------------------
+
+
+def test_results_without_dimensions_are_arrays() -> None:
+    x, flag = put(0.25), put(True, bool)
+    results = [
+        p.sin_p.bind(x),
+        p.logistic_p.bind(x),
+        p.select_n_p.bind(flag, x, x),
+        p.convert_element_type_p.bind(x, new_dtype=np.dtype("int32"), weak_type=False),
+        p.integer_pow_p.bind(x, y=0),
+        p.complex_p.bind(x, x),
+        s.squeeze_p.bind(put([1]), dimensions=(0,)),
+        s.slice_p.bind(put([1, 2]), start_indices=(0,), limit_indices=(1,), strides=None),
+    ]
+    for result in results:
+        assert type(result) is NumpyArray
+        assert type(result.ndarray) is np.ndarray
+        assert result.ndarray.shape == result.shape
+        assert result.ndarray.dtype == result.dtype
+
+
+def test_a_small_part_does_not_keep_the_whole_alive() -> None:
+    x = put(np.ones((100, 100), F32))
+    row = s.slice_p.bind(x, start_indices=(0, 0), limit_indices=(1, 100), strides=None)
+    most = s.slice_p.bind(x, start_indices=(0, 0), limit_indices=(99, 100), strides=None)
+    assert row.ndarray.base is None or row.ndarray.base.nbytes == row.nbytes
+    assert most.ndarray.base is x.ndarray
+
+
+def test_literals_mix_with_arrays() -> None:
+    x, two = put([1, 2, 3]), literal(2.0, F32, True)
+    for _ in range(2):
+        assert p.mul_p.bind(x, two).tolist() == [2, 4, 6]
+        assert p.sub_p.bind(two, x).tolist() == [1, 0, -1]
+    assert not p.add_p.bind(two, x).weak_type
+
+
+def test_cache_is_bounded_and_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dispatch, "CACHE_LIMIT", 4)
+    for size in range(1, 9):
+        p.neg_p.bind(put(np.ones(size, F32)))
+        assert len(dispatch._kernels) <= 4
+    NUMPY.clear_caches()
+    assert not dispatch._kernels
+
+
+def test_parameters_are_told_apart_by_type() -> None:
+    x = put([1.5, -2.5])
+    for dtype, expected in (("int32", [1, -2]), ("bool", [True, True]), ("float64", [1.5, -2.5])):
+        result = p.convert_element_type_p.bind(x, new_dtype=np.dtype(dtype), weak_type=False)
+        assert result.tolist() == expected
+        assert result.dtype == dtype
+
+
+def test_bad_input_gets_the_primitive_s_error() -> None:
+    with pytest.raises((TypeError, ValueError), match="add"):
+        p.add_p.bind(put([1, 2]), put([1, 2, 3]))
+    with pytest.raises(TypeError, match="float32 and int32"):
+        p.add_p.bind(put([1, 2]), put([1, 2], "int32"))
+    with pytest.raises(TypeError, match="'y'"):
+        p.integer_pow_p.bind(put([1]), y=[])
+
+
+def test_a_leaked_tracer_is_found() -> None:
+    leaked = []
+
+    def function(x: object) -> tuple[object]:
+        leaked.append(x)
+        return (x,)
+
+    trace_to_jaxpr(function, [ShapedArray((2,), F32)])
+    for args in ((leaked[0], put([1, 2])), (put([1, 2]), leaked[0])):
+        with pytest.raises(UnexpectedTracerError):
+            p.add_p.bind(*args)
+
+
+def test_no_warnings_and_no_changed_state() -> None:
+    before = np.geterr()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        p.log_p.bind(put([-1.0, 0.0]))
+        p.div_p.bind(put([1, 0], "int32"), put([0, 0], "int32"))
+        p.exp_p.bind(put([1e4]))
+    assert np.geterr() == before
+    with np.errstate(all="raise"):  # what the user asks of NumPy is not asked of kernels
+        assert np.isnan(p.log_p.bind(put(-1.0)).item())
+
+
+# --- rules of others -----------------------------------------------------------------------------------------------
+
+
+def _family(name: str, rule: object, several: bool = False) -> tuple[object, object, object]:
+    family = PrimitiveSet(name, api=1)
+
+    def abstract(x: object) -> object:
+        return (x, ShapedArray((), x.dtype)) if several else x
+
+    primitive = family.primitive(abstract, name="test", multiple_results=several)
+    lower = RuleSet("lower.numpy", api=1)
+    lower.add(primitive, rule)
+    return family, lower, primitive
+
+
+def test_a_plain_rule() -> None:
+    seen = []
+
+    def rule(ctx: object, x: np.ndarray) -> tuple[np.ndarray, object]:
+        seen.append((ctx.in_avals, ctx.out_avals))
+        return x * 2, x.sum()
+
+    family, lower, primitive = _family("numpy_plain", rule, several=True)
+    with register(family), register(lower):
+        for _ in range(2):
+            doubled, total = primitive.bind(put([1, 2]))
+        assert doubled.tolist() == [2, 4]
+        assert total.item() == 3
+    assert seen[0][0][0].shape == (2,)
+    assert len(seen) == 2
+
+
+@pytest.mark.parametrize("wrong", [lambda x: x[:1], lambda x: x.astype("float64"), lambda x: None, lambda x: list(x)])
+def test_a_plain_rule_that_is_wrong(wrong: object) -> None:
+    family, lower, primitive = _family("numpy_wrong", lambda ctx, x: wrong(x))
+    with register(family), register(lower), pytest.raises(TypeError, match=r"numpy_wrong\.test.*expected"):
+        primitive.bind(put([1, 2]))
+
+
+def test_a_plain_rule_may_compute_with_arrays_and_call_users() -> None:
+    def rule(ctx: object, x: np.ndarray) -> np.ndarray:
+        inside = p.log_p.bind(put(-x))  # inside the quiet context already
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            outside(np.log, np.float32(-1.0))  # a user's function: NumPy warns as ever
+            result = outside(lambda: p.add_p.bind(inside, put(x)))
+        assert [str(w.message) for w in caught] == ["invalid value encountered in log"]
+        return result.ndarray
+
+    family, lower, primitive = _family("numpy_nested", rule)
+    with register(family), register(lower):
+        assert np.isnan(np.asarray(primitive.bind(put([1, 2])))).all()
+        p.add_p.bind(put([1]), put([2]))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [np.sum, methodcaller("sum"), methodcaller("sum", axis=0), itemgetter(1), itemgetter((1, ...)), lambda x: x[1]],
+)
+def test_kernels_may_be_any_callable(function: Any) -> None:
+    family = PrimitiveSet("numpy_callables", api=1)
+    primitive = family.primitive(lambda x: ShapedArray((), x.dtype), name="test")
+    lower = RuleSet("lower.numpy", api=1)
+    kernel(lower, primitive)(lambda ctx: function)
+    x = put([1, 2])
+    with register(family), register(lower):
+        for result in (primitive.bind(x), compiled(lambda x: (primitive.bind(x),), x).execute([x])[0]):
+            same(result, np.asarray(function(np.asarray(x))))
+
+
+def test_errors_of_kernels_arrive_whole() -> None:
+    def rule(ctx: object, x: np.ndarray) -> np.ndarray:
+        raise RuntimeError("of the rule")
+
+    family, lower, primitive = _family("numpy_raises", rule)
+    with register(family), register(lower):
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match="of the rule"):
+                primitive.bind(put([1]))
+
+
+def test_a_missing_rule_is_named() -> None:
+    family = PrimitiveSet("numpy_missing", api=1)
+    primitive = family.primitive(lambda x: x, name="test")
+    with register(family), pytest.raises(MissingRuleError, match=r"lower\.numpy"):
+        primitive.bind(put([1]))
+
+
+def test_a_decomposition_stands_in_for_a_rule() -> None:
+    family = PrimitiveSet("numpy_decomposed", api=1)
+    primitive = family.primitive(
+        lambda x, *, factor: x, name="test", decompose=lambda x, *, factor: p.mul_p(p.sin_p.bind(x), factor)
+    )
+    with register(family):
+        same(primitive.bind(put([1, 2]), factor=2.0), np.sin(np.array([1, 2], F32)) * np.float32(2))
+        jaxpr, consts = trace_to_jaxpr(lambda x: (primitive.bind(x, factor=3.0),), [ShapedArray((), F32)])
+        assert eval_jaxpr(jaxpr, consts, put(0.0))[0].item() == 0
+
+
+# --- devices -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def four_devices(monkeypatch: pytest.MonkeyPatch) -> tuple[NumpyDevice, ...]:
+    devices = tuple([NumpyDevice(NUMPY, number, "cpu") for number in range(4)])
+    monkeypatch.setattr(NUMPY, "_devices", devices)
+    return devices
+
+
+def test_arrays_remember_their_device(four_devices: tuple[NumpyDevice, ...]) -> None:
+    x, y = put([1, 2], device=four_devices[2]), put([3, 4])
+    assert (x.device, x.committed, y.device, y.committed) == (four_devices[2], True, four_devices[0], False)
+    for result in (p.add_p.bind(x, y), p.add_p.bind(y, x), p.add_p.bind(x, literal(1.0, F32))):
+        assert isinstance(result, PlacedArray)
+        assert result.device is four_devices[2]
+        assert result.devices() == {four_devices[2]}
+    assert p.add_p.bind(y, y).device is four_devices[0]
+    moved = NUMPY.move(x, four_devices[1])
+    assert moved.device is four_devices[1]
+    same(moved, x)
+    x.delete()
+    assert x.is_deleted() and not moved.is_deleted()
+
+
+def test_committed_to_different_devices(four_devices: tuple[NumpyDevice, ...]) -> None:
+    x, y = put([1, 2], device=four_devices[2]), put([1, 2], device=four_devices[0])
+    with pytest.raises(ValueError, match=r"add.*different devices.*argument 0.*numpy:cpu:2.*argument 1.*numpy:cpu:0"):
+        p.add_p.bind(x, y)
+
+
+def test_other_platforms_are_refused() -> None:
+    with pytest.raises(RuntimeError, match="'gpu'"):
+        NUMPY.devices("gpu")
+    with pytest.raises(ValueError, match="device of the NumPy backend"):
+        put([1], device="cpu:0")

@@ -1,0 +1,317 @@
+"""Elementwise primitives on NumPy mean what they mean on XLA, in the corners too."""
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tangrad.core import literal
+
+from .numpy_support import put, same
+
+p = pytest.importorskip("tangrad.lax.elementwise.primitives")
+
+INF, NAN = math.inf, math.nan
+INT_DTYPES = ("int8", "int16", "int32", "int64")
+UINT_DTYPES = ("uint8", "uint16", "uint32", "uint64")
+
+
+def check(result: Any, expected: Any, dtype: Any) -> None:
+    same(result, np.array(expected, dtype))
+
+
+# --- integers ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", INT_DTYPES)
+def test_signed_integers_wrap_and_divide_as_xla(dtype: str) -> None:
+    least, most = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    x, one, zero = put([least, most, -7, 7], dtype), put(1, dtype), put(0, dtype)
+    check(p.add_p.bind(x, one), [least + 1, least, -6, 8], dtype)
+    check(p.neg_p.bind(x), [least, -most, 7, -7], dtype)
+    check(p.abs_p.bind(x), [least, most, 7, 7], dtype)
+    check(p.div_p.bind(x, zero), [-1, -1, -1, -1], dtype)
+    check(p.rem_p.bind(x, zero), [least, most, -7, 7], dtype)
+    check(p.div_p.bind(x, put(-1, dtype)), [least, -most, 7, -7], dtype)
+    check(p.rem_p.bind(x, put(-1, dtype)), [0, 0, 0, 0], dtype)
+    check(p.div_p.bind(x, put(2, dtype)), [least // 2, most // 2, -3, 3], dtype)
+    check(p.rem_p.bind(x, put(2, dtype)), [0, 1, -1, 1], dtype)
+    check(p.integer_pow_p.bind(put([2, -1], dtype), y=np.iinfo(dtype).bits), [0, 1], dtype)
+
+
+@pytest.mark.parametrize("dtype", UINT_DTYPES)
+def test_unsigned_integers(dtype: str) -> None:
+    most = int(np.iinfo(dtype).max)
+    x = put([0, 5, most], dtype)
+    check(p.sub_p.bind(x, put(1, dtype)), [most, 4, most - 1], dtype)
+    check(p.neg_p.bind(x), [0, most - 4, 1], dtype)
+    check(p.div_p.bind(x, put(0, dtype)), [most, most, most], dtype)
+    check(p.rem_p.bind(x, put(0, dtype)), [0, 5, most], dtype)
+
+
+@pytest.mark.parametrize("dtype", INT_DTYPES + UINT_DTYPES)
+def test_shifts_beyond_the_width(dtype: str) -> None:
+    bits, signed = np.iinfo(dtype).bits, np.dtype(dtype).kind == "i"
+    x, y = put([-1 if signed else int(np.iinfo(dtype).max)] * 4, dtype), put([0, 1, bits, bits + 1], dtype)
+    full, half = (-1, (1 << (bits - 1)) - 1) if signed else ((1 << bits) - 1, (1 << (bits - 1)) - 1)
+    check(p.shift_left_p.bind(x, y), [full, full - 1, 0, 0], dtype)
+    check(p.shift_right_logical_p.bind(x, y), [full, half, 0, 0], dtype)
+    check(p.shift_right_arithmetic_p.bind(x, y), [full] * 4, dtype)
+    if signed:
+        negative = put([-1, -2, -bits, -bits], dtype)
+        check(p.shift_left_p.bind(x, negative), [0] * 4, dtype)
+        check(p.shift_right_logical_p.bind(x, negative), [0] * 4, dtype)
+        check(p.shift_right_arithmetic_p.bind(x, negative), [-1] * 4, dtype)
+
+
+@pytest.mark.parametrize("dtype", INT_DTYPES + UINT_DTYPES)
+def test_bits_are_counted(dtype: str) -> None:
+    bits = np.iinfo(dtype).bits
+    values = [0, 1, 2, 5, int(np.iinfo(dtype).max), int(np.iinfo(dtype).min)]
+    patterns = [value % (1 << bits) for value in values]
+    check(p.population_count_p.bind(put(values, dtype)), [pattern.bit_count() for pattern in patterns], dtype)
+    check(p.clz_p.bind(put(values, dtype)), [bits - pattern.bit_length() for pattern in patterns], dtype)
+
+
+@pytest.mark.parametrize("dtype", INT_DTYPES + UINT_DTYPES)
+def test_upper_half_of_products(dtype: str) -> None:
+    info = np.iinfo(dtype)
+    values = [0, 1, 3, int(info.max), int(info.min), int(info.max) // 3]
+    pairs = [(a, b) for a in values for b in values]
+    result = p.mulhi_p.bind(put([a for a, _ in pairs], dtype), put([b for _, b in pairs], dtype))
+    check(result, [(a * b) >> info.bits for a, b in pairs], dtype)
+
+
+# --- floats --------------------------------------------------------------------------------------------------------
+
+
+def test_signs_of_zero_and_nans() -> None:
+    x = put(np.array([-0.0, 0.0, NAN, -INF, 3.0], "float32"))
+    assert np.signbit(np.asarray(p.sign_p.bind(x))).tolist() == [True, False, False, True, False]
+    check(p.sign_p.bind(x), [-0.0, 0.0, NAN, -1, 1], "float32")
+    zero = put(0.0)
+    for primitive in (p.max_p, p.min_p):
+        assert np.isnan(np.asarray(primitive.bind(x, zero))).tolist() == [False, False, True, False, False]
+        assert np.isnan(np.asarray(primitive.bind(zero, x))).tolist() == [False, False, True, False, False]
+    check(p.clamp_p.bind(zero, x, put(1.0)), [0, 0, NAN, 0, 1], "float32")
+    check(p.clamp_p.bind(put(2.0), zero, put(1.0)), 1, "float32")
+
+
+def test_rounding() -> None:
+    x = put(np.array([0.5, 1.5, 2.5, -0.5, -1.5, 0.49999997, 8388609.0, INF, NAN, -0.2], "float32"))
+    even = p.round_p.bind(x, rounding_method=p.RoundingMethod.TO_NEAREST_EVEN)
+    away = p.round_p.bind(x, rounding_method=p.RoundingMethod.AWAY_FROM_ZERO)
+    check(even, [0, 2, 2, 0, -2, 0, 8388609, INF, NAN, 0], "float32")
+    check(away, [1, 2, 3, -1, -2, 0, 8388609, INF, NAN, 0], "float32")
+    assert np.signbit(np.asarray(away)[-1])
+
+
+@pytest.mark.parametrize("source", ["float16", "float32", "float64", "bfloat16", "complex64"])
+@pytest.mark.parametrize("target", INT_DTYPES + UINT_DTYPES)
+def test_conversions_to_integers_saturate(source: str, target: str) -> None:
+    if source == "bfloat16":
+        source = pytest.importorskip("ml_dtypes").bfloat16
+    info = np.iinfo(target)
+    least, most = int(info.min), int(info.max)
+    x = put(np.array([NAN, INF, -INF, 1.75, -1.75, 0.0], "float32").astype(source))
+    result = p.convert_element_type_p.bind(x, new_dtype=np.dtype(target), weak_type=False)
+    check(result, [0, most, least, 1, max(-1, least), 0], target)
+
+
+def test_conversions_at_the_edge_of_64_bits() -> None:
+    x = put(np.array([2.0**63, 2.0**63 - 1024, -(2.0**63), 2.0**64, 1e300], "float64"))
+    signed = p.convert_element_type_p.bind(x, new_dtype=np.dtype("int64"), weak_type=False)
+    unsigned = p.convert_element_type_p.bind(x, new_dtype=np.dtype("uint64"), weak_type=False)
+    check(signed, [2**63 - 1, 2**63 - 1024, -(2**63), 2**63 - 1, 2**63 - 1], "int64")
+    check(unsigned, [2**63, 2**63 - 1024, 0, 2**64 - 1, 2**64 - 1], "uint64")
+
+
+def test_other_conversions() -> None:
+    def convert(x: Any, dtype: str) -> Any:
+        return p.convert_element_type_p.bind(x, new_dtype=np.dtype(dtype), weak_type=False)
+
+    check(convert(put([0.0, 0.5, NAN]), "bool"), [False, True, True], "bool")
+    check(convert(put([300, -1], "int32"), "uint8"), [44, 255], "uint8")
+    check(convert(put(np.array([1 + 2j, 0j], "complex64")), "float32"), [1, 0], "float32")
+    check(convert(put(np.array([1e300])), "float32"), [INF], "float32")
+    check(convert(put([True, False], "bool"), "complex64"), [1, 0], "complex64")
+
+
+def test_total_order() -> None:
+    x = np.array([-NAN, -INF, -1, -0.0, 0.0, 1, INF, NAN], "float32")
+    x[0] = np.copysign(np.float32(NAN), np.float32(-1))
+    for i in range(len(x)):
+        for j in range(len(x)):
+            a, b = put(x[i]), put(x[j])
+            assert p.lt_to_p.bind(a, b).item() is (i < j)
+            assert p.le_to_p.bind(a, b).item() is (i <= j)
+            assert p.eq_to_p.bind(a, b).item() is (i == j)
+
+
+def test_select_with_indices_out_of_range() -> None:
+    cases = [put([float(k)] * 5) for k in range(3)]
+    check(p.select_n_p.bind(put([-5, 0, 1, 2, 99], "int32"), *cases), [0, 0, 1, 2, 2], "float32")
+    check(p.select_n_p.bind(put(True, "bool"), put([1.0, 2.0]), put([3.0, 4.0])), [3, 4], "float32")
+    check(p.select_n_p.bind(put([True, False], "bool"), put(1.0), put(2.0)), [2, 1], "float32")
+
+
+@pytest.mark.parametrize("size", [3, 5000])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float32", "float64", "complex64", "complex128"])
+def test_select_of_any_size(dtype: str, size: int) -> None:
+    random = np.random.default_rng(0)
+    mask = random.normal(size=size) > 0
+    x, y = (random.normal(size=size) * 10).astype(dtype), (random.normal(size=size) * 10).astype(dtype)
+    if dtype.startswith(("float", "complex")):
+        x[:2], y[:2] = NAN, -0.0
+    zero, minus = literal(0, np.dtype(dtype)), literal(np.array(-0.0).astype(dtype).item(), np.dtype(dtype))
+    for first, second in ((x, y), (x, zero), (zero, y), (x, minus), (zero, minus), (zero, zero), (x, x)):
+        operands = [put(value) if isinstance(value, np.ndarray) else value for value in (first, second)]
+        if operands[0] is operands[1] is zero or not any(isinstance(value, np.ndarray) for value in (first, second)):
+            operands = [put(np.full(size, np.asarray(value))) for value in (first, second)]
+        expected = np.where(mask, np.asarray(first), np.asarray(second)).astype(dtype)
+        result = np.asarray(p.select_n_p.bind(put(mask), operands[1], operands[0]))
+        same(result, expected)
+        assert result.tobytes() == expected.tobytes()
+
+
+def test_powers() -> None:
+    x = put([2.0, -2.0, 0.0])
+    check(p.pow_p.bind(x, put([3, 3, 0], "int32")), [8, -8, 1], "float32")
+    check(p.pow_p.bind(x, put([0.5, 0.5, -1.0])), [np.float32(2) ** np.float32(0.5), NAN, INF], "float32")
+    check(p.integer_pow_p.bind(x, y=-2), [0.25, 0.25, INF], "float32")
+    check(p.integer_pow_p.bind(x, y=0), [1, 1, 1], "float32")
+
+
+def test_complex_numbers() -> None:
+    z = put(np.array([3 - 4j, 1e-6 + 1e-6j, -1 + 0j], "complex64"))
+    check(p.real_p.bind(z), [3, 1e-6, -1], "float32")
+    check(p.imag_p.bind(z), [-4, 1e-6, 0], "float32")
+    check(p.abs_p.bind(put(np.array([3 - 4j], "complex64"))), [5], "float32")
+    expected = np.log1p(np.asarray(z).astype("complex128")[:2])
+    np.testing.assert_allclose(np.asarray(p.log1p_p.bind(z))[:2].real[0], expected[0].real, rtol=1e-6)
+    assert np.asarray(p.log1p_p.bind(z))[1].real == pytest.approx(1e-6, rel=1e-5)
+    joined = np.asarray(p.complex_p.bind(put([1.0, INF]), put([INF, NAN])))
+    assert joined.real.tolist() == [1, INF] and joined.imag[0] == INF and np.isnan(joined.imag[1])
+
+
+def test_bits_reinterpreted() -> None:
+    x = put(np.array([1.0, -2.0], "float32"))
+    as_int = p.bitcast_convert_type_p.bind(x, new_dtype=np.dtype("int32"))
+    check(as_int, [0x3F800000, -0x40000000], "int32")
+    as_bytes = p.bitcast_convert_type_p.bind(x, new_dtype=np.dtype("uint8"))
+    check(as_bytes, [[0, 0, 0x80, 0x3F], [0, 0, 0, 0xC0]], "uint8")
+    same(p.bitcast_convert_type_p.bind(as_bytes, new_dtype=np.dtype("float32")), x)
+
+
+def test_reduced_precision() -> None:
+    x = np.array([1 + 2**-10, 1 + 2**-11, 1 + 3 * 2**-11, 7e4, 1e-30, -1e30, NAN, 3.14159], "float32")
+    result = np.asarray(p.reduce_precision_p.bind(put(x), exponent_bits=5, mantissa_bits=10))
+    check(result[:7], [1 + 2**-10, 1, 1 + 2**-9, INF, 0, -INF, NAN], "float32")
+    assert result[7] == np.float32(np.float16(3.14159))
+
+
+# --- narrow dtypes -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn", "float8_e5m2"])
+def test_narrow_floats(name: str) -> None:
+    dtype = np.dtype(getattr(pytest.importorskip("ml_dtypes"), name))
+    x = put(np.array([0.5, 1, 2]).astype(dtype))
+    for primitive, function in ((p.sin_p, np.sin), (p.exp_p, np.exp), (p.cbrt_p, np.cbrt), (p.logistic_p, None)):
+        result = primitive.bind(x)
+        assert result.dtype == dtype
+        if function is not None:
+            expected = function(np.asarray(x).astype("float32")).astype(dtype)
+            same(np.asarray(result).astype("float32"), expected.astype("float32"))
+    assert p.add_p.bind(x, put(np.array(1).astype(dtype))).dtype == dtype
+
+
+def test_four_bit_integers() -> None:
+    int4 = np.dtype(pytest.importorskip("ml_dtypes").int4)
+    x = put(np.array([-8, -1, 0, 7]).astype(int4))
+    assert np.asarray(p.add_p.bind(x, put(np.array(1).astype(int4)))).astype(int).tolist() == [-7, 0, 1, -8]
+    assert np.asarray(p.not_p.bind(x)).astype(int).tolist() == [7, 0, -1, -8]
+    packed = p.bitcast_convert_type_p.bind(put(np.array([[1, -2]]).astype(int4)), new_dtype=np.dtype("int8"))
+    check(packed, [np.array(0xE1, "uint8").astype("int8")], "int8")
+    unpacked = p.bitcast_convert_type_p.bind(packed, new_dtype=int4)
+    assert np.asarray(unpacked).astype(int).tolist() == [[1, -2]]
+
+
+# --- beside JAX ----------------------------------------------------------------------------------------------------
+
+UNARY = [
+    "sign",
+    "abs",
+    "floor",
+    "ceil",
+    "exp",
+    "log",
+    "expm1",
+    "log1p",
+    "logistic",
+    "sqrt",
+    "rsqrt",
+    "cbrt",
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "asinh",
+    "acosh",
+    "atanh",
+]
+BINARY = ["add", "sub", "mul", "div", "rem", "max", "min", "atan2", "nextafter", "pow"]
+
+
+def _floats() -> np.ndarray:
+    special = [0.0, -0.0, 1, -1, INF, -INF, NAN, 0.5, -0.5, 1.5, 2.5, -2.5, 1e-3, 3e4, 60.5, -60.5]
+    return np.array([*special, *np.random.default_rng(0).normal(size=16) * 3], "float32")
+
+
+def _agree(mine: Any, reference: Any) -> None:
+    mine, reference = np.asarray(mine), np.asarray(reference)
+    assert mine.dtype == reference.dtype
+    np.testing.assert_allclose(mine, reference, rtol=2e-6, atol=1e-37)
+    zero = mine == 0
+    assert np.array_equal(np.signbit(mine[zero]), np.signbit(reference[zero]))
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_as_jax_on_one_operand(name: str) -> None:
+    lax = pytest.importorskip("jax.lax")
+    x = _floats()
+    _agree(getattr(p, f"{name}_p").bind(put(x)), getattr(lax, name)(x))
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_as_jax_on_two_operands(name: str) -> None:
+    lax = pytest.importorskip("jax.lax")
+    x = _floats()
+    for y in (np.roll(x, 5), np.roll(x, 11)):
+        _agree(getattr(p, f"{name}_p").bind(put(x), put(y)), getattr(lax, name)(x, y))
+
+
+@pytest.mark.parametrize("bits", [(5, 10), (8, 7), (4, 3), (2, 1), (8, 0)])
+def test_reduced_precision_as_jax(bits: tuple[int, int]) -> None:
+    lax = pytest.importorskip("jax.lax")
+    x = np.concatenate([_floats(), np.random.default_rng(1).normal(size=200).astype("float32") ** 9])
+    exponent_bits, mantissa_bits = bits
+    mine = p.reduce_precision_p.bind(put(x), exponent_bits=exponent_bits, mantissa_bits=mantissa_bits)
+    same(mine, lax.reduce_precision(x, exponent_bits, mantissa_bits))
+
+
+def test_nothing_warns() -> None:
+    x = put(_floats())
+    operations: list[Callable[[], Any]] = [lambda n=name: getattr(p, f"{n}_p").bind(x) for name in UNARY]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for operation in operations:
+            operation()

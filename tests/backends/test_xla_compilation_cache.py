@@ -1,0 +1,231 @@
+"""The persistent compilation cache: hits, damage, bounds, folders that do not serve, several processes."""
+
+import logging
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip("jaxlib")
+p = pytest.importorskip("tangrad.lax.elementwise.primitives")
+
+from tangrad.backends.xla import compilation_cache, jaxlib_api, settings
+from tangrad.core import CompileOptions, ShapedArray, get_backend, literal, trace_to_closed_jaxpr
+from tangrad.core.config import compilation_cache_dir, compilation_cache_max_size
+
+XLA = get_backend("xla")
+F32 = np.dtype("float32")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    place = tmp_path / "cache"
+    with compilation_cache_dir(str(place)), settings.xla_cache_min_compile_seconds(0.0):
+        yield place
+    compilation_cache._folder.cache_clear()
+
+
+@pytest.fixture
+def compilations(monkeypatch):
+    """Counts the programs that XLA compiles."""
+    names = []
+    original = jaxlib_api.compile_and_load
+
+    def counted(client, module, *rest):
+        names.append(str(module))
+        return original(client, module, *rest)
+
+    monkeypatch.setattr(jaxlib_api, "compile_and_load", counted)
+    return names
+
+
+def compute(factor: float = 2.0, name: str = "program") -> list:
+    x = XLA.put(np.arange(3, dtype=F32), ShapedArray((3,), F32))
+    closed = trace_to_closed_jaxpr(lambda x: (p.mul_p.bind(p.sin_p.bind(x), literal(factor, F32)),), [x.aval])
+    program = XLA.compile(closed, CompileOptions(name))
+    (out,) = program.execute([x])
+    assert "HloModule" in program.as_text() and program.cost_analysis() is not None
+    np.testing.assert_allclose(out.to_numpy(), np.sin(np.arange(3, dtype=F32)) * F32.type(factor), rtol=1e-6)
+    return out.tolist()
+
+
+def entries(folder) -> list:
+    return sorted(folder.glob("*" + compilation_cache.SUFFIX))
+
+
+def test_the_second_time_nothing_is_compiled(folder, compilations) -> None:
+    first = compute()
+    assert len(compilations) == 1 and len(entries(folder)) == 1
+    assert compute() == first
+    assert len(compilations) == 1
+    compute(3.0)
+    assert len(compilations) == 2 and len(entries(folder)) == 2
+
+
+def test_without_the_setting_nothing_is_written(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    compute()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_quick_compilations_are_not_worth_a_file(folder) -> None:
+    with settings.xla_cache_min_compile_seconds(100.0):
+        compute()
+    assert entries(folder) == []
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "foreign", "of another program"])
+def test_damaged_entries_are_ignored_and_written_anew(folder, compilations, caplog, damage: str) -> None:
+    compute()
+    (path,) = entries(folder)
+    whole = path.read_bytes()
+    if damage == "cut":
+        path.write_bytes(whole[: len(whole) // 2])
+    elif damage == "flipped":
+        path.write_bytes(whole[:-10] + bytes([whole[-10] ^ 1]) + whole[-9:])
+    elif damage == "empty":
+        path.write_bytes(b"")
+    elif damage == "foreign":
+        path.write_bytes(b"something else altogether")
+    else:
+        compute(5.0)
+        (other,) = set(entries(folder)) - {path}
+        path.write_bytes(other.read_bytes())
+    compilations.clear()
+    with caplog.at_level(logging.WARNING):
+        compute()
+    assert len(compilations) == 1 and "damaged or foreign" in caplog.text
+    assert path.read_bytes()[: len(compilation_cache.MAGIC)] == compilation_cache.MAGIC
+    compute()
+    assert len(compilations) == 1
+
+
+def test_an_entry_that_xla_refuses_is_written_anew(folder, compilations, caplog) -> None:
+    compute()
+    (path,) = entries(folder)
+    contents = path.read_bytes()
+    header = contents[: len(compilation_cache.MAGIC) + 32]
+    payload = b"no executable"
+    path.write_bytes(header + compilation_cache.hashlib.sha256(payload).digest() + payload)
+    with caplog.at_level(logging.WARNING):
+        compute()
+    assert len(compilations) == 2 and "not usable" in caplog.text
+    assert path.read_bytes()[len(header) :] != payload
+
+
+def test_the_least_recently_used_entries_go_first(folder) -> None:
+    compute(2.0)
+    (oldest,) = entries(folder)
+    size = oldest.stat().st_size
+    compute(3.0)
+    (second,) = set(entries(folder)) - {oldest}
+    past = time.time() - 1000
+    os.utime(oldest, (past, past))
+    os.utime(second, (past + 1, past + 1))
+    compute(2.0)  # a hit makes it the latest
+    with compilation_cache_max_size(size * 2 + size // 2):
+        compute(4.0)
+    assert oldest in entries(folder) and second not in entries(folder) and len(entries(folder)) == 2
+
+
+def test_a_program_larger_than_the_limit_is_not_written(folder) -> None:
+    with compilation_cache_max_size(100):
+        compute()
+    assert entries(folder) == []
+
+
+def test_what_crashed_writers_left_is_removed(folder) -> None:
+    folder.mkdir(mode=0o700)
+    old, new = folder / ".writing-old", folder / ".writing-new"
+    old.write_bytes(b"x")
+    new.write_bytes(b"x")
+    past = time.time() - 2 * compilation_cache.ABANDONED_SECONDS
+    os.utime(old, (past, past))
+    compute()
+    assert not old.exists() and new.exists()
+
+
+def test_a_folder_that_cannot_be_made_only_logs(tmp_path, caplog) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    with compilation_cache_dir(str(blocked / "cache")), caplog.at_level(logging.WARNING):
+        compute()
+        compute()
+    assert caplog.text.count("not usable") == 1
+    compilation_cache._folder.cache_clear()
+
+
+def test_a_folder_that_others_may_write_to_is_not_used(tmp_path, caplog, compilations) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o777)
+    with (
+        compilation_cache_dir(str(shared)),
+        settings.xla_cache_min_compile_seconds(0.0),
+        caplog.at_level(logging.WARNING),
+    ):
+        compute()
+    assert "can be written to by other users" in caplog.text and list(shared.iterdir()) == []
+    compilation_cache._folder.cache_clear()
+
+
+@pytest.mark.parametrize("failing", ["mkstemp", "replace"])
+def test_a_full_or_read_only_folder_only_logs(folder, caplog, monkeypatch, failing: str) -> None:
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    compute(7.0)
+    module = compilation_cache.tempfile if failing == "mkstemp" else compilation_cache.os
+    monkeypatch.setattr(module, failing, full)
+    with caplog.at_level(logging.WARNING):
+        compute(8.0)
+    assert "No space left on device" in caplog.text
+    assert len(entries(folder)) == 1 and not list(folder.glob(".writing-*"))
+
+
+def test_the_key_depends_on_all_that_matters(folder) -> None:
+    from tangrad.backends.xla.lowering import lower_to_module
+
+    device = XLA.devices()[0]
+    closed = trace_to_closed_jaxpr(lambda x: (p.sin_p.bind(x),), [ShapedArray((3,), F32)])
+    module = lower_to_module(closed, "program", "cpu").module
+    options = jaxlib_api.make_compile_options([[device.raw]], 1, 1)
+    key = compilation_cache.cache_key(module, [device], options)
+    assert key == compilation_cache.cache_key(lower_to_module(closed, "program", "cpu").module, [device], options)
+    other = jaxlib_api.make_compile_options([[device.raw]], 1, 1, overrides={"xla_cpu_enable_fast_math": True})
+    assert key != compilation_cache.cache_key(module, [device], other)
+    wider = trace_to_closed_jaxpr(lambda x: (p.sin_p.bind(x),), [ShapedArray((4,), F32)])
+    assert key != compilation_cache.cache_key(lower_to_module(wider, "program", "cpu").module, [device], options)
+
+
+WORKER = """
+import numpy as np
+from tangrad.core import CompileOptions, ShapedArray, get_backend, literal, trace_to_closed_jaxpr
+from tangrad.lax.elementwise import primitives as p
+xla = get_backend("xla")
+x = xla.put(np.arange(3, dtype="float32"), ShapedArray((3,), "float32"))
+for factor in range(6):
+    closed = trace_to_closed_jaxpr(lambda x: (p.mul_p.bind(x, literal(float(factor), np.dtype("float32"))),), [x.aval])
+    (out,) = xla.compile(closed, CompileOptions("program")).execute([x])
+    assert out.tolist() == [0, factor, 2 * factor]
+print("done")
+"""
+
+
+def test_several_processes_share_a_folder(tmp_path) -> None:
+    place = tmp_path / "cache"
+    environment = {
+        **os.environ,
+        "TANGRAD_COMPILATION_CACHE_DIR": str(place),
+        "TANGRAD_XLA_CACHE_MIN_COMPILE_SECONDS": "0",
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+    }
+    command = [sys.executable, "-c", WORKER]
+    workers = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    for worker in workers:
+        output, _ = worker.communicate(timeout=120)
+        assert worker.returncode == 0 and output == "done\n"
+    assert len(entries(place)) == 6 and not list(place.glob(".writing-*"))

@@ -1,0 +1,85 @@
+"""Timing one piece of work inside a process: what a `Case` is, and the best time of one call of it.
+
+The machine is noisy, and noise only ever adds time. So the time of a call is the *least* over many short loops: a loop
+of a few milliseconds often fits between two interruptions, one of a second never does. Garbage collection stays on,
+because users have it on, but starts clean.
+
+On a machine that others keep busy the CPU clock (of all the process's threads) may say more than the one on the wall.
+"""
+
+import gc
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import repeat
+from time import perf_counter, process_time
+from typing import Any
+
+CLOCKS = {"wall": perf_counter, "cpu": process_time}
+LOOP_SECONDS = 0.004
+LEAST_LOOPS = 3
+MOST_FRESH = 256
+MOST_CALLS = 1 << 20
+
+
+@dataclass(slots=True)
+class Case:
+    """A piece of work on one side.
+
+    `call()` does it once. Where caches would hide the work, `fresh()` makes a new function (untimed) for each call and
+    the work is `call(function)`. `finish()`, inside the timed section, waits for asynchronous results. `equations()` is
+    the number of jaxpr equations behind a call and `hlo()` the optimised HLO text, where they mean something.
+    """
+
+    call: Callable[..., Any]
+    fresh: Callable[[], Any] | None = None
+    finish: Callable[[Any], Any] | None = None
+    equations: Callable[[], int] | None = None
+    hlo: Callable[[], str] | None = None
+
+
+def loop_seconds(case: Case, count: int, clock: str = "wall") -> float:
+    """Seconds that `count` calls take together, by a clock of `CLOCKS`."""
+    now = CLOCKS[clock]
+    if case.fresh is not None:
+        return _fresh_loop_seconds(case, count, now)
+    call, result = case.call, None
+    start = now()
+    for _ in repeat(None, count):
+        result = call()
+    if case.finish is not None:
+        case.finish(result)
+    return now() - start
+
+
+def _fresh_loop_seconds(case: Case, count: int, now: Callable[[], float]) -> float:
+    assert case.fresh is not None
+    functions = [case.fresh() for _ in range(count)]
+    call, result = case.call, None
+    start = now()
+    for function in functions:
+        result = call(function)
+    if case.finish is not None:
+        case.finish(result)
+    return now() - start
+
+
+def calls_in_a_loop(case: Case, loop: float = LOOP_SECONDS) -> int:
+    """How many calls fill a loop of about `loop` seconds; warms the case up while finding out."""
+    loop_seconds(case, 1)
+    count = 1
+    most = MOST_FRESH if case.fresh is not None else MOST_CALLS
+    while loop_seconds(case, count) < loop / 2 and count < most:
+        count *= 4
+    # One slow loop, interrupted by another process, must not leave loops that are too short: the least of several.
+    took = min([loop_seconds(case, count) for _ in range(LEAST_LOOPS)])
+    return min(most, max(1, round(count * loop / max(took, 1e-9))))
+
+
+def best_call_seconds(case: Case, count: int, seconds: float, clock: str = "wall") -> float:
+    """The least seconds of one call over loops of `count` calls that take about `seconds` together."""
+    gc.collect()
+    best, spent, loops = float("inf"), 0.0, 0
+    while spent < seconds or loops < LEAST_LOOPS:
+        took = loop_seconds(case, count, clock)
+        best, spent, loops = min(best, took), spent + took, loops + 1
+    return best / count

@@ -1,0 +1,120 @@
+"""Work that is timed over whole fresh processes: imports, the way to a first result, memory, many installed plugins."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from .sides import Side
+
+TIME_LIMIT = 120.0
+PLUGIN_COUNT = 1000
+
+FRAME = """
+import sys, time
+start, cpu_start = time.perf_counter(), time.process_time()
+{work}
+seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu_start
+def resident():
+    try:
+        import os
+        with open("/proc/self/statm") as statm:
+            return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        import resource
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1024
+memory = resident()
+print('{{"seconds": %r, "cpu_seconds": %r, "bytes": %r}}' % (seconds, cpu_seconds, memory))
+"""
+
+WORK = {
+    "import": "import {module}",
+    "first array": "import {module}.numpy\n{module}.numpy.array([1.0, 2.0, 3.0])",
+    "first jitted grad": """import {module} as api
+import {module}.numpy as np
+api.jit(api.grad(lambda x: np.sum(np.sin(x) * x)))(np.arange(3.0)).block_until_ready()""",
+    "plugins": "import {module}",
+}
+
+ENTRY_POINTS = """[tangrad.primitives]
+sample{number} = tangrad_sample{number}.primitives:sample
+[tangrad.rules.jvp]
+sample{number} = tangrad_sample{number}.autodiff:jvp
+[tangrad.rules.batch]
+sample{number} = tangrad_sample{number}.batching:batch
+[tangrad.rules.lower.numpy]
+sample{number} = tangrad_sample{number}.numpy:lower
+[tangrad.api]
+lax.sample{number} = tangrad_sample{number}.primitives:sample_call
+"""
+
+
+def write_fake_distributions(folder: Path, count: int = PLUGIN_COUNT) -> None:
+    """Write `count` dist-info folders with entry points. Their modules do not exist: nobody may import them."""
+    for number in range(count):
+        info = folder / f"tangrad_sample{number}-1.0.dist-info"
+        info.mkdir(parents=True)
+        metadata = f"Metadata-Version: 2.1\nName: tangrad-sample{number}\nVersion: 1.0\n"
+        info.joinpath("METADATA").write_text(metadata, encoding="utf-8")
+        info.joinpath("entry_points.txt").write_text(ENTRY_POINTS.format(number=number), encoding="utf-8")
+
+
+class ProcessBench:
+    """Runs the process programs. Caches on disk live in a folder of the bench's own, so that every run starts equal."""
+
+    def __init__(self, peer_python: str = sys.executable) -> None:
+        self.folder = tempfile.TemporaryDirectory(prefix="tangrad-bench-")
+        self.peer_python = peer_python
+        self.plugins: Path | None = None
+
+    def close(self) -> None:
+        """Remove the bench's folder."""
+        self.folder.cleanup()
+
+    def sample(self, side: Side, program: str) -> dict[str, float]:
+        """Run the program in a fresh process; its seconds and resident bytes. RuntimeError if it fails."""
+        done = subprocess.run(
+            [self.python(side), "-c", FRAME.format(work=WORK[program].format(module=side.module))],
+            env=self.environment(side, program),
+            cwd=self.folder.name,
+            capture_output=True,
+            text=True,
+            timeout=TIME_LIMIT,
+        )
+        if done.returncode != 0:
+            raise RuntimeError(last_line(done.stderr) or f"exit status {done.returncode}")
+        return json.loads(done.stdout.splitlines()[-1])
+
+    def python(self, side: Side) -> str:
+        """The interpreter of a side."""
+        return sys.executable if side.module == "tangrad" else self.peer_python
+
+    def environment(self, side: Side, program: str) -> dict[str, str]:
+        """The side's environment, with the fake distributions on the path where the program is about them."""
+        environment = side_environment(side, Path(self.folder.name))
+        if program == "plugins":
+            environment["PYTHONPATH"] = str(self.plugin_folder())
+        return environment
+
+    def plugin_folder(self) -> Path:
+        """The folder with 1,000 fake distributions (written at first use)."""
+        if self.plugins is None:
+            self.plugins = Path(self.folder.name) / "plugins"
+            write_fake_distributions(self.plugins)
+        return self.plugins
+
+
+def side_environment(side: Side, folder: Path) -> dict[str, str]:
+    """The caller's environment without settings of either framework, then the side's own."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("TANGRAD_", "JAX_"))}
+    caches = {"TANGRAD_CACHE_DIR": str(folder / "cache")}
+    return {**kept, **caches, **dict(side.environment)}
+
+
+def last_line(text: str) -> str:
+    """The last line that is not empty: of a traceback, the error itself."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else ""

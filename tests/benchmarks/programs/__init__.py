@@ -1,0 +1,20 @@
+"""The programs that loop rows time, by the row's program name. Each maker takes a `Side` and gives a `Case`."""
+
+from collections.abc import Callable
+
+from ..measure import Case
+from ..sides import Side
+from . import control_flow, dispatch, eager, gradients, steady, tracing
+
+Maker = Callable[[Side], Case]
+
+
+def program_table() -> dict[str, Maker]:
+    """All programs. A name that two modules claim is an error."""
+    table: dict[str, Maker] = {}
+    for module in (tracing, dispatch, eager, gradients, steady, control_flow):
+        repeated = table.keys() & module.PROGRAMS.keys()
+        if repeated:
+            raise ValueError(f"programs named twice: {sorted(repeated)}")
+        table.update(module.PROGRAMS)
+    return table

@@ -1,0 +1,150 @@
+"""Every budget, as a row: the work, whose time is taken, the peers, and how much of the peer's time is allowed.
+
+A row compares the *subject* (Tangrad on a backend) with one or more peers that do the same work in the same run. The
+kinds of work: `loop` rows run a program of `programs/` inside a worker process per side; `process` rows time whole
+fresh processes (`processes.py`); the geometric mean is made from the steady-state rows.
+"""
+
+from dataclasses import dataclass, replace
+
+from .sides import AUTOGRAD, JAX, JAX_AGAIN, NUMPY, TANGRAD_NUMPY, TANGRAD_XLA
+
+BACKEND_LETTER = {TANGRAD_NUMPY.name: "N", TANGRAD_XLA.name: "X", JAX_AGAIN.name: "-"}
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Whom a row is compared with: the side, the limit, and its program where it has one of its own."""
+
+    side: str
+    limit: float
+    program: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the budgets.
+
+    `unit` is 'seconds' or 'bytes'; `per_equation` divides by each side's own equations; `judge` says what is held
+    against the limit: the 'ratio', the 'difference' (subject less peer), or the subject's own 'value'.
+    """
+
+    name: str
+    subject: str
+    program: str
+    peers: tuple[Peer, ...]
+    kind: str = "loop"
+    unit: str = "seconds"
+    per_equation: bool = False
+    compare_hlo: bool = False
+    judge: str = "ratio"
+
+    @property
+    def backend(self) -> str:
+        """'N', 'X', or '-' for a peer that stands in as the subject."""
+        return BACKEND_LETTER[self.subject]
+
+    @property
+    def title(self) -> str:
+        """The row's name with its backend: what `--only` and `--profile` look in."""
+        return f"{self.name} ({self.backend})"
+
+
+N, X = TANGRAD_NUMPY.name, TANGRAD_XLA.name
+
+
+def _rows(names: tuple[str, ...], subjects: tuple[str, ...], limit: float, **flags: bool) -> list[Row]:
+    return [Row(name, subject, name, (Peer(JAX.name, limit),), **flags) for name in names for subject in subjects]
+
+
+def process_rows() -> list[Row]:
+    """Work that needs a fresh process each time."""
+    import_limits = (Peer(NUMPY.name, 1.6, "import"), Peer(JAX.name, 0.35, "import"))
+    return [
+        Row("import", N, "import", import_limits, kind="process"),
+        Row("import to first array", N, "first array", import_limits, kind="process"),
+        Row("import to first jitted grad", X, "first jitted grad", (Peer(JAX.name, 0.6),), kind="process"),
+        Row("import with 1,000 plugins", N, "plugins", (Peer(N, 5e-3, "import"),), kind="process", judge="difference"),
+        Row("memory after import", N, "import", (Peer(JAX.name, 40e6),), kind="process", unit="bytes", judge="value"),
+    ]
+
+
+TRACING = tuple(
+    f"trace: {program}{under}"
+    for program in ("chain of lax", "chain of numpy", "transformer block")
+    for under in ("", " under grad", " under vmap", " under jvp of jvp")
+)
+LOWERING = ("trace + StableHLO: chain of numpy", "trace + StableHLO: transformer block")
+DISPATCH = ("jit dispatch: one array", "jit dispatch: dict of 20", "jit dispatch: 200 leaves")
+EAGER = tuple(f"eager: {name}" for name in ("add", "sin", "sum", "x*2", "where", "reshape", "slice", "dot"))
+EAGER_GRADIENTS = ("eager value_and_grad: 3 operations", "eager value_and_grad: small MLP")
+MLP_SIZES = ("64x64-64-10", "128x256-256-10", "256x784-256-128-10")
+STEADY = tuple(
+    f"steady state: {name}"
+    for name in (
+        "MLP gradient",
+        "conv net step",
+        "transformer gradient",
+        "reductions",
+        "transcendental chain",
+        "matmul",
+        "softmax cross-entropy gradient",
+        "gather and sort",
+        "random normal",
+        "cumulative sums",
+    )
+)
+CONTROL_FLOW = tuple(f"control flow: {name}" for name in ("LSTM scan", "LSTM scan gradient", "while loop", "fori loop"))
+
+
+def eager_gradient_rows() -> list[Row]:
+    """Eager value_and_grad: on N against JAX and autograd, on X against JAX."""
+    numpy_peers = (Peer(JAX.name, 0.05), Peer(AUTOGRAD.name, 0.8))
+    return [
+        Row(name, subject, name, peers)
+        for name in EAGER_GRADIENTS
+        for subject, peers in ((N, numpy_peers), (X, (Peer(JAX.name, 0.10),)))
+    ]
+
+
+def jitted_numpy_rows() -> list[Row]:
+    """Jitted MLP gradients on N against NumPy written by hand."""
+    return [
+        Row(f"jitted MLP gradient {size}", N, f"jitted MLP gradient {size}", (Peer(NUMPY.name, 1.15),))
+        for size in MLP_SIZES
+    ]
+
+
+def control_flow_rows() -> list[Row]:
+    """Scans and loops: on X against JAX, on N against NumPy written by hand; and the tracing of a scan's gradient."""
+    return [
+        *_rows(("trace: LSTM scan under grad",), (N,), 0.25),
+        *_rows(CONTROL_FLOW, (X,), 1.02, compare_hlo=True),
+        *[Row(name, N, name, (Peer(NUMPY.name, 1.15),)) for name in CONTROL_FLOW],
+    ]
+
+
+GEOMETRIC_MEAN = Row("steady state: geometric mean", X, "", (Peer(JAX.name, 1.0),), kind="geometric mean")
+
+
+def all_rows() -> list[Row]:
+    """Every budget, in the order of the design."""
+    return [
+        *process_rows(),
+        *_rows(TRACING, (N,), 0.20, per_equation=True),
+        *_rows(LOWERING, (X,), 0.35),
+        *_rows(DISPATCH, (X, N), 1.1),
+        *_rows(EAGER, (N,), 0.35),
+        *_rows(EAGER, (X,), 1.0),
+        *eager_gradient_rows(),
+        *jitted_numpy_rows(),
+        *_rows(STEADY, (X,), 1.02, compare_hlo=True),
+        *control_flow_rows(),
+        GEOMETRIC_MEAN,
+    ]
+
+
+def with_peer_as_subject(row: Row) -> Row:
+    """The row with JAX in Tangrad's place: the self-test of the harness, whose ratios must come out near 1."""
+    peers = tuple(peer if peer.side != row.subject else replace(peer, side=JAX_AGAIN.name) for peer in row.peers)
+    return replace(row, subject=JAX_AGAIN.name, peers=peers)

@@ -1,0 +1,56 @@
+"""The sides of a comparison: Tangrad on each backend, and its peers. A process each, with an environment and an `api`.
+
+Programs are written once against `side.api()`, which is the module `tangrad` or `jax` (they share names); for HIPS
+autograd it holds `numpy`, `grad` and `value_and_grad` only.
+"""
+
+import contextlib
+import importlib
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+SUBMODULES = ("numpy", "lax", "nn", "random")
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side: `name`, what to call it in a table, the module behind it, and its environment variables."""
+
+    name: str
+    title: str
+    module: str
+    environment: tuple[tuple[str, str], ...] = ()
+
+    def api(self) -> Any:
+        """The namespace that the programs of this side use (imports it)."""
+        if self.module == "autograd":
+            return _autograd_api()
+        if self.module == "numpy":
+            return SimpleNamespace(numpy=importlib.import_module("numpy"))
+        for name in SUBMODULES:
+            _import_where_installed(f"{self.module}.{name}")
+        return importlib.import_module(self.module)
+
+
+def _import_where_installed(name: str) -> None:
+    """Import a submodule; a distribution that is not installed costs only the rows that need it."""
+    with contextlib.suppress(ModuleNotFoundError):
+        importlib.import_module(name)
+
+
+def _autograd_api() -> Any:
+    autograd = importlib.import_module("autograd")
+    return SimpleNamespace(
+        numpy=importlib.import_module("autograd.numpy"), value_and_grad=autograd.value_and_grad, grad=autograd.grad
+    )
+
+
+TANGRAD_NUMPY = Side("tangrad-numpy", "Tangrad N", "tangrad", (("TANGRAD_BACKEND", "numpy"),))
+TANGRAD_XLA = Side("tangrad-xla", "Tangrad X", "tangrad", (("TANGRAD_BACKEND", "xla"), ("JAX_PLATFORMS", "cpu")))
+JAX = Side("jax", "JAX", "jax", (("JAX_PLATFORMS", "cpu"),))
+JAX_AGAIN = Side("jax-again", "JAX", "jax", JAX.environment)  # in Tangrad's place in the self-test
+AUTOGRAD = Side("autograd", "autograd", "autograd")
+NUMPY = Side("numpy", "NumPy", "numpy")
+
+SIDES = {side.name: side for side in (TANGRAD_NUMPY, TANGRAD_XLA, JAX, JAX_AGAIN, AUTOGRAD, NUMPY)}

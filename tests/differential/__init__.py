@@ -1,0 +1,1 @@
+"""Small programs written once against names that `jax` and `tangrad` share, and run on both."""

@@ -1,0 +1,1 @@
+"""The corpus, by subject. Every module here is imported, and every function decorated with `program` is run."""

@@ -1,0 +1,69 @@
+"""Every Python example of the README and of the pages in `docs/` runs, and prints what the page says."""
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.docs.examples import blocks
+from tools.workspace import ROOT
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def run_session(text: str, names: dict, page: Path, line: int) -> None:
+    """Run a `>>>` session; a difference in its output is an AssertionError with doctest's own report."""
+    test = doctest.DocTestParser().get_doctest(text, names, page.name, str(page), line)
+    test.globs = names  # get_doctest copies: later blocks of the page must see what this one defines
+    report: list[str] = []
+    doctest.DocTestRunner(optionflags=OPTIONS, verbose=False).run(test, out=report.append, clear_globs=False)
+    assert not report, "".join(report)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_examples_of_page(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # an example may write files
+    names: dict = {"__name__": "__main__"}
+    for block in blocks(page):
+        if block.is_session:
+            run_session(block.text, names, page, block.line)
+        elif block.is_program:
+            padding = "\n" * block.line  # so that a traceback points into the page
+            exec(compile(padding + block.text, str(page), "exec"), names)
+
+
+def test_the_readme_has_a_first_program():
+    assert any(block.is_program or block.is_session for block in blocks(ROOT / "README.md"))
+
+
+def test_blocks_are_told_apart(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "```python\nx = 1\n```\n\n1. item\n\n    ```python\n    >>> x\n    1\n    ```\n\n"
+        "```python\n# package/module.py\ny = 2\n```\n\n```toml\n# pyproject.toml\n```\n\n```\nplain\n```\n"
+    )
+    program, session, file, toml, plain = blocks(page)
+    assert program.is_program and program.text == "x = 1\n" and program.line == 1
+    assert session.is_session and session.text == ">>> x\n1\n"
+    assert file.file == "package/module.py" and not file.is_program
+    assert toml.file == "pyproject.toml" and not plain.is_program
+
+
+def test_a_wrong_output_fails(tmp_path):
+    with pytest.raises(AssertionError, match="Expected"):
+        run_session(">>> 1 + 1\n3\n", {}, tmp_path / "page.md", 0)
+
+
+def test_sessions_of_one_page_share_names(tmp_path):
+    names: dict = {}
+    run_session(">>> x = 2\n", names, tmp_path / "page.md", 0)
+    run_session(">>> x * 2\n4\n", names, tmp_path / "page.md", 3)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_make_target_that_is_named_exists(page):
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for line in re.findall(r"^(?:\$ )?make((?: [a-z-]+)+)", page.read_text(), re.MULTILINE):
+        assert set(line.split()) <= targets, f"make{line}"

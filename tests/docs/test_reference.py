@@ -1,0 +1,153 @@
+"""The reference: complete, made of the docstrings as they are, the same at every build; and the tables in the text."""
+
+import inspect
+import re
+
+import pytest
+
+from tangrad.core.catalogue_data import PUBLIC_NAMES
+from tools.docs import reference, tables
+from tools.docs.docstrings import escape, summary, to_markdown
+
+FIRST_PARTY = [f"tangrad.{name}" for names in PUBLIC_NAMES.values() for name in names.split()]
+
+
+@pytest.fixture(scope="module")
+def pages():
+    return reference.pages()
+
+
+def test_every_public_name_has_a_place(pages):
+    anchors = reference.anchors()
+    missing = [name for name in FIRST_PARTY if name not in anchors]
+    assert not missing
+    for name in FIRST_PARTY:
+        path, _, anchor = anchors[name].partition("#")
+        assert re.search(rf"#{re.escape(anchor)}[ }}]", pages[path]), name
+
+
+def test_packages_are_on_pages(pages):
+    assert set(pages) == {reference.source(page) for page in reference.PAGES} | {"reference/index.md"}
+    overview = pages["reference/index.md"]
+    for package in ("tangrad.numpy.linalg", "tangrad.lax", "tangrad.core", "tangrad.tree_util", "tangrad.errors"):
+        assert f"`{package}`" in overview
+    for distribution in PUBLIC_NAMES:
+        assert f"`{distribution}`" in overview
+
+
+def test_links_within_pages_have_targets(pages):
+    for path, text in pages.items():
+        anchors = set(re.findall(r"\{: #(\S+)", text))
+        wanted = set(re.findall(r"\]\(#([^)]+)\)", text))
+        assert wanted <= anchors, path
+
+
+def test_aliases_point_to_where_the_object_is_described(pages):
+    text = pages["reference/numpy.md"]
+    assert "| `acos`{: #tangrad.numpy.acos } | the same as `tangrad.numpy.arccos` |" in text
+    assert "### `arccos` {: #tangrad.numpy.arccos .name }" in text and "### `acos`" not in text
+
+
+def test_builds_are_equal(pages):
+    assert pages == reference.pages()
+    assert not [path for path, text in pages.items() if " at 0x" in text]
+
+
+def test_groups_are_named_by_the_modules(pages):
+    assert "## Sorting\n" in pages["reference/numpy.md"]
+    assert "## Automatic differentiation\n" in pages["reference/tangrad.md"]
+    assert "entry points of `tangrad.api`" not in pages["reference/lax.md"]
+
+
+# --- signatures -----------------------------------------------------------------------------------------------------
+
+
+def plain(x, /, y: int, *rest, key: "str | None" = None, _inner=0, **more) -> "list[int]":
+    """Do nothing."""
+
+
+def long(first_argument, second_argument, third_argument, fourth_argument, fifth_argument="a default"):
+    """Do nothing either."""
+
+
+def test_signatures():
+    parameters, text = reference.signature("plain", plain)
+    assert text == "plain(x, /, y: int, *rest, key: str | None = None, **more) -> list[int]"
+    assert parameters[:2] == ["x", "y"]
+    lines = reference.signature("long", long)[1].splitlines()
+    assert lines[0] == "long(" and lines[-2:] == ["    fifth_argument='a default',", ")"]
+    assert reference.signature("x", 3) == ([], "")
+
+
+def test_constructors_that_take_nothing_are_left_out():
+    assert reference.signature("Empty", type("Empty", (), {})) == ([], "")
+
+
+# --- docstrings -----------------------------------------------------------------------------------------------------
+
+DOCSTRING = """
+The sum of `x` and x**2.
+
+    total = x + x**2
+
+Args:
+    x, y: arrays;
+    None: of nothing.
+
+        More about them.
+    *rest: others.
+
+Returns:
+    an array of `x`'s shape.
+
+Raises (at a call): TypeError for text.
+
+Raises:
+    TypeError: for text, and
+    for lists.
+
+>>> 1 + 1
+2
+
+>>> 2 + 2
+4
+"""
+
+
+def test_docstrings_become_markdown():
+    text = to_markdown(inspect.cleandoc(DOCSTRING), ["x", "y", "rest"])
+    assert "The sum of `x` and x\\*\\*2." in text
+    assert "\n    total = x + x**2\n" in text
+    assert "- `x`, `y`: arrays;\n    None: of nothing.\n" in text and "- `rest`: others." in text
+    assert "**Returns**: an array of `x`'s shape." in text
+    assert "**Raises** (at a call): TypeError for text." in text
+    assert "- `TypeError`: for text, and\n    for lists." in text
+    assert text.count("```pycon") == 1 and "2\n\n>>> 2 + 2\n4\n```" in text
+
+
+def test_markup_in_text_is_escaped():
+    assert escape("a*b, `a*b`, <x>, [y]") == "a\\*b, `a*b`, &lt;x&gt;, \\[y\\]"
+    assert summary("One\ntwo.\n\nThree.") == "One two."
+
+
+# --- tables in the text ---------------------------------------------------------------------------------------------
+
+
+def test_tables_of_settings_are_those_of_the_code():
+    text = tables.PAGE.read_text()
+    assert text == tables.with_tables(text), "run python -m tools.docs.tables"
+
+
+def test_tables_need_their_marks():
+    with pytest.raises(LookupError, match="settings"):
+        tables.with_tables("no marks")
+
+
+@pytest.mark.parametrize("arguments", [[], ["--check"]])
+def test_the_command_that_writes_tables(arguments, tmp_path, monkeypatch, capsys):
+    page = tmp_path / "debugging.md"
+    page.write_text("<!-- settings -->\nold\n<!-- /settings -->\n<!-- variables -->\nold\n<!-- /variables -->\n")
+    monkeypatch.setattr(tables, "PAGE", page)
+    assert tables.main(arguments) == (1 if arguments else 0)
+    assert ("`enable_x64`" in page.read_text()) == (not arguments)
+    assert ("tools.docs.tables" in capsys.readouterr().err) == bool(arguments)

@@ -1,0 +1,228 @@
+"""What third parties ship: each package built as a wheel, in a clean environment, used without importing it first."""
+
+import os
+import textwrap
+from pathlib import Path
+
+import pytest
+from hatchling.builders.wheel import WheelBuilder
+
+from tests.docs.examples import blocks
+from tools.workspace import ROOT
+
+pytestmark = pytest.mark.slow
+PACKAGES = Path(__file__).parent / "packages"
+BOTH = ("tangrad", "tangrad-backend-xla")
+BACKENDS = ("numpy", "xla")
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory):
+    """A function that builds a sample package and returns its wheel."""
+
+    def build(name: str) -> Path:
+        target = tmp_path_factory.mktemp(name)
+        return Path(next(WheelBuilder(str(PACKAGES / name)).build(directory=str(target), versions=["standard"])))
+
+    return build
+
+
+def run(environment, program: str, **variables: str) -> str:
+    return environment.run(textwrap.dedent(program), variables=variables)
+
+
+PRIMITIVE_PROGRAM = """
+    import sys
+    import numpy
+    import tangrad
+    import tangrad.numpy as np
+
+    horner = tangrad.lax.horner  # the first thing that touches the package
+    c, x = np.array([1.0, 2.0, 3.0]), np.array([0.5, -1.0])
+    assert numpy.allclose(horner(c, x), 1 + 2 * x + 3 * x**2)
+    assert numpy.allclose(tangrad.jit(horner)(c, x), horner(c, x))
+    by_c, by_x = tangrad.grad(lambda c, x: horner(c, x).sum(), (0, 1))(c, x)
+    assert numpy.allclose(by_c, [2.0, -0.5, 1.25]) and numpy.allclose(by_x, 2 + 6 * x)
+    assert numpy.allclose(tangrad.jit(tangrad.grad(tangrad.grad(lambda x: horner(c, x))))(0.5), 6.0)
+    try:
+        horner(np.ones((2, 2)), x)
+    except ValueError as error:
+        assert "vector of coefficients" in str(error)
+    else:
+        raise AssertionError("a matrix of coefficients was taken")
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_primitive(make_environment, sample, backend):
+    environment = make_environment(*BOTH, sample("horner"))
+    run(environment, PRIMITIVE_PROGRAM, TANGRAD_BACKEND=backend)
+
+
+def test_importing_tangrad_does_not_import_a_plugin(make_environment, sample):
+    environment = make_environment(*BOTH, sample("horner"))
+    run(
+        environment,
+        """
+        import sys
+        import tangrad
+        import tangrad.numpy as np
+        np.sin(1.0)
+        assert not [name for name in sys.modules if name.startswith("sample_")]
+        """,
+    )
+
+
+def test_a_rule_that_nobody_ships(make_environment, sample):
+    environment = make_environment(*BOTH, sample("horner"))
+    printed = run(
+        environment,
+        """
+        import tangrad
+        import tangrad.numpy as np
+        try:
+            tangrad.vmap(tangrad.lax.horner, (None, 0))(np.ones(3), np.ones((4, 2)))
+        except tangrad.errors.MissingRuleError as error:
+            print(error)
+        """,
+    )
+    for part in ("horner.horner", "sample-horner 1.0.0", "'batch'", "tangrad-batching", "tangrad.rules.batch"):
+        assert part in printed
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_rule_for_somebody_elses_primitive(make_environment, sample, backend):
+    environment = make_environment(*BOTH, sample("horner"), sample("horner_batch"))
+    program = textwrap.dedent(PRIMITIVE_PROGRAM) + textwrap.dedent(
+        """
+            xs = np.arange(6.0).reshape(3, 2)
+            cs = np.arange(12.0).reshape(4, 3)
+            assert numpy.allclose(tangrad.vmap(horner, (None, 0))(c, xs), horner(c, xs))
+            both = tangrad.vmap(lambda c: tangrad.vmap(lambda x: horner(c, x))(xs))(cs)
+            assert numpy.allclose(both, numpy.stack([horner(c, xs) for c in cs]))
+            slopes = tangrad.vmap(tangrad.grad(lambda x: horner(c, x).sum()))(xs)
+            assert numpy.allclose(slopes, 2 + 6 * xs)
+            """
+    )
+    run(environment, program, TANGRAD_BACKEND=backend)
+
+
+def test_the_matrix_names_who_provides_what(make_environment, sample):
+    environment = make_environment(*BOTH, sample("horner"), sample("horner_batch"))
+    printed = environment.command("tangrad", "rules", "--family", "horner")
+    assert "sample-horner" in printed and "sample-horner-batch" in printed
+    listed = environment.command("tangrad", "plugins")
+    assert "sample-horner-batch" in listed
+
+
+def test_a_denied_rule_is_not_used(make_environment, sample):
+    environment = make_environment(*BOTH, sample("horner"), sample("horner_batch"))
+    run(
+        environment,
+        """
+        import sys
+        import tangrad
+        import tangrad.numpy as np
+        try:
+            tangrad.vmap(tangrad.lax.horner, (None, 0))(np.ones(3), np.ones((4, 2)))
+        except tangrad.errors.DeniedPluginError as error:
+            assert "TANGRAD_DENY" in str(error), error
+        else:
+            raise AssertionError("the denied rule was used")
+        assert "sample_horner_batch" not in sys.modules
+        """,
+        TANGRAD_DENY="sample-horner-batch",
+    )
+
+
+@pytest.mark.parametrize("choose", ["variable", "call", "context"])
+def test_a_backend(make_environment, sample, choose):
+    environment = make_environment("tangrad", sample("logbook"))
+    program = """
+        import contextlib
+        import os
+        import numpy
+        import tangrad
+        import tangrad.numpy as np
+        from tangrad.core import get_backend
+
+        how = os.environ["HOW"]
+        log = get_backend("logbook").log
+        f = lambda x: np.tanh(x) * x
+        with tangrad.use_backend("logbook") if how == "context" else contextlib.nullcontext():
+            x = numpy.float32(0.5)
+            wrap = (lambda g: tangrad.jit(g, backend="logbook")) if how == "call" else tangrad.jit
+            value, slope = wrap(tangrad.value_and_grad(f))(x)
+        assert numpy.allclose(value, numpy.tanh(0.5) * 0.5) and "tanh" in log and "mul" in log
+        assert numpy.allclose(slope, numpy.tanh(0.5) + 0.5 / numpy.cosh(0.5) ** 2, atol=1e-6)
+        assert value.device.backend.name == "logbook" if hasattr(value, "device") else True
+        if how == "variable":
+            assert tangrad.default_backend() == "logbook"
+            assert numpy.allclose(tangrad.vmap(tangrad.grad(f))(np.arange(3.0))[0], 0)
+    """
+    variables = {"HOW": choose} | ({"TANGRAD_BACKEND": "logbook"} if choose == "variable" else {})
+    run(environment, program, **variables)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_transformation(make_environment, sample, backend):
+    environment = make_environment(*BOTH, sample("intervals"))
+    run(
+        environment,
+        """
+        import numpy
+        import tangrad
+        import tangrad.numpy as np
+
+        def f(x, y):
+            return np.sum(np.tanh(x) * y - np.exp(-x))
+
+        low, high = (np.array([-1.0, 0.0]), np.array([0.5, -2.0])), (np.array([1.0, 0.5]), np.array([1.0, 3.0]))
+        least, most = tangrad.interval_bounds(f)(low, high)
+        random = numpy.random.default_rng(0)
+        for _ in range(200):
+            x, y = (random.uniform(a, b).astype(numpy.float32) for a, b in zip(low, high, strict=True))
+            assert least - 1e-5 <= f(x, y) <= most + 1e-5
+        assert numpy.allclose(tangrad.jit(tangrad.interval_bounds(f))(low, high), (least, most))
+        mapped = tangrad.vmap(tangrad.interval_bounds(lambda x: x * x - x))((np.zeros(3),), (np.ones(3),))
+        assert numpy.allclose(mapped[0], -1) and numpy.allclose(mapped[1], 1)
+        try:
+            tangrad.interval_bounds(np.sin)((0.0,), (1.0,))
+        except tangrad.errors.MissingRuleError as error:
+            assert "sample-intervals" in str(error) and "'interval'" in str(error)
+        else:
+            raise AssertionError("there is no interval rule for sin")
+        """,
+        TANGRAD_BACKEND=backend,
+    )
+
+
+def guide_files(target: Path) -> None:
+    """Write the files that the guide has its reader write."""
+    for block in blocks(ROOT / "docs/plugin-guide.md"):
+        if block.file:
+            path = target / block.file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(block.text)
+        elif block.language == "toml":  # "Add to lambertw/pyproject.toml"
+            path = target / "lambertw/pyproject.toml"
+            path.write_text(path.read_text() + "\n" + block.text)
+
+
+def test_the_guide_to_the_letter(make_environment, tmp_path):
+    guide_files(tmp_path)
+    environment = make_environment(*BOTH)
+    target = tmp_path / "wheel"
+    wheel = next(WheelBuilder(str(tmp_path / "lambertw")).build(directory=str(target), versions=["standard"]))
+    environment.install(wheel)
+    program = (tmp_path / "try_it.py").read_text()
+    printed = {backend: environment.run(program, variables={"TANGRAD_BACKEND": backend}) for backend in BACKENDS}
+    for text in printed.values():
+        first = text.split("]")[0].strip("[ \n").split()
+        assert [round(float(number), 4) for number in first] == [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0]
+    matrix = environment.command("tangrad", "rules", "--family", "lambertw")
+    assert "tangrad-lambertw" in matrix and os.linesep in matrix
+    environment.install("tangrad-conformance")
+    page = tmp_path / "matrix.html"
+    checked = environment.command("tangrad", "conformance", "--distribution", "tangrad-lambertw", "--html", str(page))
+    assert " cells checked, of 1 primitives: 0 failed" in checked and "lambertw" in page.read_text()

@@ -1,0 +1,129 @@
+"""The tools of the workspace: what they generate is current, and they refuse what contradicts itself."""
+
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+from tests.install.test_contracts import COMPOSED, project, write
+from tools import generate_api
+from tools.build_wheels import tree_state
+from tools.workspace import ROOT, distributions, owners, umbrella
+
+
+def test_generated_files_are_current():
+    done = subprocess.run(
+        [sys.executable, "-m", "tools.generate_api", "--check"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_umbrella_names_no_distribution_that_is_not_in_the_tree():
+    project = umbrella().project
+    extras = [line for lines in project["optional-dependencies"].values() for line in lines]
+    named = {line.partition("==")[0].partition("[")[0] for line in [*project["dependencies"], *extras]}
+    assert named - {"tangrad"} <= distributions().keys()
+    assert "tangrad-backend-xla" not in umbrella().requirements, "the standard set goes where jaxlib cannot"
+
+
+def test_wheels_hold_the_sources_the_types_and_nothing_else(wheels):
+    for name, part in {**distributions(), "tangrad": umbrella()}.items():
+        (wheel,) = wheels.glob(f"{name.replace('-', '_')}-0*.whl")
+        with zipfile.ZipFile(wheel) as archive:
+            held = {item for item in archive.namelist() if ".dist-info/" not in item}
+        shipped = {
+            path.relative_to(part.folder).as_posix()
+            # `tangrad_pytest` stands beside the namespace: pytest loads it before the environment is set up.
+            for path in part.folder.glob("tangrad*/**/*")
+            if path.is_file() and path.suffix != ".pyc"
+        }
+        assert held == (shipped if name != "tangrad" else set()), name
+
+
+def test_the_state_of_the_tree_follows_its_files(tmp_path):
+    write(tmp_path, "pyproject.toml", project("tangrad"))
+    write(tmp_path, "README.md")
+    write(tmp_path, "core/pyproject.toml", project("tangrad-core"))
+    write(tmp_path, "core/README.md")
+    write(tmp_path, "core/tangrad/__init__.py", COMPOSED)
+    before = tree_state(tmp_path)
+    write(tmp_path, "core/tangrad/__pycache__/x.pyc", "anything")
+    assert tree_state(tmp_path) == before
+    write(tmp_path, "core/tangrad/types.py", "x = 1")
+    assert tree_state(tmp_path) != before
+
+
+@pytest.fixture
+def small(tmp_path):
+    """A tree of two distributions: core, and a library with a composed package."""
+    write(
+        tmp_path,
+        "core/pyproject.toml",
+        project("tangrad-core", "numpy", {"tangrad.api": 'typeof = "tangrad.core:typeof"'}),
+    )
+    write(tmp_path, "core/tangrad/__init__.py", COMPOSED)
+    write(tmp_path, "core/tangrad/core/__init__.py")
+    write(tmp_path, "core/tangrad/tree.py")
+    names = (
+        '"lax.sin" = "tangrad.lax.api:sin"',
+        '"lax.asin" = "tangrad.lax.api:arcsin"',
+        '"lax.CLIP" = "tangrad.lax.api:M.CLIP"',
+    )
+    groups = {
+        "tangrad.api": "\n".join(names),
+        "tangrad.primitives": 'elementwise = "tangrad.lax.api:it"',
+        "tangrad.rule_kinds": 'jvp = "tangrad.lax.api:jvp"',
+    }
+    write(tmp_path, "primitives/lax/pyproject.toml", project("tangrad-lax", "tangrad-core", groups))
+    write(tmp_path, "primitives/lax/tangrad/lax/__init__.py", COMPOSED)
+    write(tmp_path, "primitives/lax/tangrad/lax/api.py")
+    return tmp_path
+
+
+def generated(root) -> dict[str, str]:
+    return {path.relative_to(root).as_posix(): text for path, text in generate_api.generate(root).items()}
+
+
+def test_stubs_name_every_public_object(small):
+    files = generated(small)
+    stub = files["primitives/lax/tangrad/lax/__init__.pyi"]
+    assert "from tangrad.lax.api import sin as sin\n" in stub
+    assert "from tangrad.lax.api import arcsin as asin\n" in stub
+    assert "CLIP = _CLIP_owner.CLIP" in stub
+    names: dict = {}
+    exec(stub[stub.index("__all__") :], names)
+    assert names["__all__"] == ["CLIP", "asin", "sin"]
+    assert "from tangrad.core import typeof as typeof\n" in files["core/tangrad/__init__.pyi"]
+    assert "from tangrad import lax as lax\n" in files["core/tangrad/__init__.pyi"]
+
+
+def test_the_catalogue_names_the_owner_of_everything(small):
+    names: dict = {}
+    exec(generated(small)["core/tangrad/core/catalogue_data.py"], names)
+    assert names["PUBLIC_NAMES"] == {"tangrad-core": "typeof", "tangrad-lax": "lax.CLIP lax.asin lax.sin"}
+    assert names["MODULES"] == {"tangrad-lax": "tangrad.lax"}
+    assert names["FAMILIES"] == {"tangrad-lax": "elementwise"}
+    assert names["RULE_KINDS"] == {"tangrad-lax": "jvp"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ('typeof = "tangrad.nn:typeof"', "claimed by both tangrad-core and tangrad-nn"),
+        ('"fft.fft" = "tangrad.nn:fft"', "needs a module tangrad.fft, which nobody ships"),
+        ('"tree.map" = "tangrad.nn:map"', "tangrad.tree does not compose its names"),
+    ],
+)
+def test_contradictions_are_refused(small, entry, message):
+    write(small, "plugins/nn/pyproject.toml", project("tangrad-nn", "tangrad-core", {"tangrad.api": entry}))
+    write(small, "plugins/nn/tangrad/nn/__init__.py")
+    with pytest.raises(generate_api.ApiError, match=message):
+        generated(small)
+
+
+def test_two_owners_of_one_module_are_refused(small):
+    write(small, "plugins/nn/pyproject.toml", project("tangrad-nn", "tangrad-core"))
+    write(small, "plugins/nn/tangrad/lax/api.py")
+    with pytest.raises(ValueError, match=r"tangrad\.lax\.api is shipped by both tangrad-nn and tangrad-lax"):
+        owners(small)

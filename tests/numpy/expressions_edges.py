@@ -1,0 +1,29 @@
+"""Expressions at the edges of what functions take: nothing, narrow and mixed dtypes, None, other views of the same bits."""
+
+EXPRESSIONS = [
+    # updates are computed in the dtype in which array and values meet
+    "i.at[1].add(2.5)", "i.at[1].multiply(g)", "i.at[k[:1]].subtract(2.5)", "i.at[b].add(2.5)", "i.at[1].min(2.5)", "i.at[1].divide(2.5)",
+    "u.at[k].subtract(2.5)", "u.at[k].add(np.float16(2))", "b.at[0].subtract(2)", "h.at[0].add(np.float32(1))",
+    "api.vmap(lambda x: x.at[0].multiply(2.5))(i)",
+    # sets with nothing in them, and filled up
+    "np.setdiff1d(n[:0], n)", "np.setdiff1d(n[:0], n, size=2)", "np.setdiff1d(u, s)", "np.setdiff1d(b, n)", "np.intersect1d(n[:0], n)",
+    "np.intersect1d(n, n[:0], return_indices=True)", "np.intersect1d(n, np.array([4, 9, 9]), size=4)", "np.setxor1d(z, z)",
+    "np.intersect1d(n, np.array([4, 9, 9]), size=4, return_indices=True)", "np.setxor1d(n[:0], n[:0])", "np.unique(o, size=2, fill_value=3)",
+    # nothing elsewhere
+    "np.bincount(n[:0])", "np.median(o, axis=1)", "np.quantile(o, np.array([.1, .2]), axis=1)", "np.take_along_axis(o, np.zeros((1, 1), int), axis=1)",
+    "np.zeros((2, 0)).view('complex64')", "np.take(np.ones((2, 0, 4)), np.array([], int), axis=1)", "np.take(f, np.zeros((0, 2), int), axis=1)",
+    # dtypes
+    "np.degrees(c)", "np.positive(b)", "np.percentile(h, 30.)", "np.quantile(h, np.array([.2, .7]))", "np.sum(b, promote_integers=False)", "c.astype(bool)",
+    "np.unravel_index(u, (2, 3))", "np.unravel_index(u, (20, 30))", "np.unravel_index(s, (2, 3))", "v.view('complex64')", "c.view('float32')",
+    "np.array(1j).view('complex64')", "np.from_dlpack(numpy.ones((2, 3)).T)", "np.repeat(g, B)",
+    "np.logaddexp2(c, 2 * c)", "np.logaddexp2(c, 2)", "b // B", "np.floor_divide(True, True)", "api.jvp(np.logaddexp2, (c, 2 * c), (c, c))[1]",
+    "np.ravel_multi_index((s * 0, s * 0), (3, 3))", "np.ravel_multi_index((k, j), (3, 3), mode='ignore')",
+    # forms of arguments
+    "np.linalg.trace(t, offset=1)", "np.linalg.diagonal(t)", "np.linalg.outer(g, j)",
+    "api.lax.reshape(f, 6)", "np.shape([[1, 2]])", "np.ndim([g, g])", "np.size([1, 2])", "g.compress(B)", "f.compress(np.array([True, False]), axis=0)", "g.at[np.array([5])].get(fill_value=7)", "np.take(f, B)",
+    "np.quantile(f, np.array([.2, .7, 1.]), method='nearest')", "np.piecewise(2.5, [True], [1])", "np.isscalar(numpy.array(16))",
+    "np.asarray(__import__('array').array('l', [0, 1]))", "np.take_along_axis(f, i, axis=1, mode='one_hot')",
+    "np.take_along_axis(t, np.array([[[0], [-1]]]), axis=1, mode='one_hot')", "np.take_along_axis(b, k[None], axis=1, mode='one_hot').dtype",
+    "np.vectorize(lambda x, y: x if y is None else x + y)(g, None)", "np.vectorize(lambda x: x, excluded={1})(1.)",
+    "np.vectorize(lambda x, y: x if y is None else x + y, signature='(n),()->(n)')(g, None)",
+]  # fmt: skip

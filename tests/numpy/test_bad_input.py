@@ -1,0 +1,204 @@
+"""Bad input gets an exception of the right kind, which says what was passed and what was expected."""
+
+import re
+
+import numpy
+import pytest
+
+CASES = [
+    # what is no array
+    ("np.add([1], 2)", TypeError, "add requires arrays or numbers, got [1] of type list for argument 0"),
+    ("np.sum([1, 2])", TypeError, "convert it with tangrad.numpy.asarray"),
+    ("np.sin('a')", TypeError, "sin requires arrays or numbers"),
+    ("np.take(g, [0, 1])", TypeError, "take requires arrays"),
+    ("np.where(B, [1, 2, 3], 0)", TypeError, "where requires arrays"),
+    ("g + [1]", TypeError, "unsupported operand types for +"),
+    ("[1] + g", TypeError, "unsupported operand types for +"),
+    ("g + 'a'", TypeError, "unsupported operand type"),
+    ("g < None", TypeError, "not supported between"),
+    ("np.concatenate(3)", TypeError, "concatenate requires a tuple or list of arrays"),
+    ("np.array(None)", ValueError, "None is not a number"),
+    ("np.array([None, 1])", ValueError, "None is not a number"),
+    ("np.array('a')", TypeError, "'a' of type str"),
+    ("np.array({1, 2})", TypeError, "is no array, number, or sequence"),
+    ("np.array([[1, 2], [3]])", ValueError, "ragged"),
+    ("np.array([g, g[:2]])", ValueError, "ragged"),
+    ("np.array(numpy.array(['a']))", TypeError, "not a dtype of arrays"),
+    ("np.array([1, 2], order='F')", NotImplementedError, "order"),
+    ("np.asarray(numpy.ones(2), copy=False)", ValueError, "must be copied"),
+    ("np.sin(numpy.ma.array([1, 2], mask=[True, False]))", ValueError, "masked arrays"),
+    ("np.ravel_multi_index((s * 0, s * 0), (300, 3))", ValueError, "int8 does not hold all positions"),
+    ("np.linalg.outer(f, g)", ValueError, "outer takes vectors"),
+    ("np.atleast_2d([1, 2])", TypeError, "atleast_2d requires arrays"),
+    ("np.where(b, f, f, size=3)", ValueError, "size and fill_value"),
+    ("np.repeat(g, 1.5)", TypeError, "repeats must be integers"),
+    ("np.unique(o, size=2)", ValueError, "give a fill_value"),
+    ("np.sum(f, where=i)", ValueError, "where must be boolean"),
+    ("np.vectorize(lambda x, y: x, signature='(n),(n)->(n)')(g, None)", ValueError, "argument 1 is None"),
+    ("api.jit(np.intersect1d)(n, j)", TypeError, "which size= would fix"),
+    ("g.view('complex64')", ValueError, "does not make up whole elements"),
+    # dtypes
+    ("np.zeros(3, dtype='foo')", TypeError, "'foo' is not a dtype"),
+    ("np.zeros(3, dtype=object)", TypeError, "is not a dtype"),
+    ("np.astype(g, 'S3')", TypeError, "not a dtype of arrays"),
+    ("np.array(300, dtype='int8')", OverflowError, "300 does not fit int8"),
+    ("np.asarray(2**40)", OverflowError, "does not fit int32"),
+    ("u + 300", OverflowError, "300 does not fit uint8"),
+    ("np.array([-1], dtype='uint8')", OverflowError, "-1 does not fit uint8"),
+    ("np.bitwise_and(g, 1)", TypeError, "does not accept dtype float32"),
+    ("np.subtract(B, B)", TypeError, "does not accept dtype bool"),
+    ("np.negative(True)", TypeError, "does not accept dtype bool"),
+    ("np.floor(c)", TypeError, "floor does not accept complex numbers"),
+    ("np.clip(c, 0, 1)", ValueError, "clip does not accept complex numbers"),
+    ("np.arctan2(c, c)", TypeError, "arctan2 does not accept complex numbers"),
+    ("j ** -1", TypeError, "integers have no negative powers"),
+    ("np.gcd(1.0, 2)", TypeError, "gcd requires integers"),
+    ("np.round(j, -1)", NotImplementedError, "integers cannot be rounded to -1 decimals"),
+    # shapes
+    ("np.ones(3) + np.ones(4)", ValueError, "add got shapes that do not broadcast together: (3,), (4,)"),
+    ("np.zeros((2.0, 3))", TypeError, "must consist of integers, got (2.0, 3) with 2.0 of type float"),
+    ("np.zeros(-1)", ValueError, "must not have negative sizes"),
+    ("np.zeros('3')", TypeError, "of integers"),
+    ("np.reshape(g, (4, 2))", ValueError, "has 3 elements"),
+    ("np.reshape(g, (-1, 2))", ValueError, "do not make up shape (-1, 2)"),
+    ("np.reshape(g, (-1, -1))", ValueError, "only one size of (-1, -1) may be -1"),
+    ("np.reshape(g, (1.0, 3))", TypeError, "must consist of integers"),
+    ("np.reshape(g, 3, order='A')", NotImplementedError, "order 'A'"),
+    ("np.concatenate([])", ValueError, "requires at least one array"),
+    ("np.concatenate([f, g])", ValueError, "one number of dimensions, got shapes (2, 3), (3,)"),
+    ("np.concatenate([1, 2])", ValueError, "arrays without dimensions cannot be joined"),
+    ("np.stack([g, f])", ValueError, "one shape, got (3,), (2, 3)"),
+    ("np.split(g, 2)", ValueError, "does not split into 2 equal parts"),
+    ("np.broadcast_to(g, (2, 2))", ValueError, "does not broadcast to shape (2, 2)"),
+    ("np.matmul(g, 2)", ValueError, "argument 1 must have at least one dimension"),
+    ("np.matmul(f, f)", ValueError, "(2, 3) and (2, 3) do not fit"),
+    ("g @ np.ones((4, 2))", ValueError, "3 and 4 must be the same size"),
+    ("np.dot(f, f)", ValueError, "do not fit"),
+    ("np.tensordot(f, f, 2.5)", TypeError, "axes must be an integer or a pair"),
+    ("np.tensordot(f, m, axes=((0,), (0,)))", ValueError, "different sizes"),
+    ("np.cross(v, v)", ValueError, "two or three components"),
+    ("np.einsum('ij,jk', f, f)", ValueError, "dimension 'j' has size 3 in one operand and 2 in another"),
+    ("np.einsum('ij,jk', f)", ValueError, "have 2 terms, but there are 1 operands"),
+    ("np.einsum('ijk', f)", ValueError, "do not fit an operand of 2 dimensions"),
+    ("np.einsum('ij->k', f)", ValueError, "must not repeat a dimension, nor name one that no operand has"),
+    ("np.diag(t)", ValueError, "one or two dimensions"),
+    # axes
+    ("np.sum(f, axis=2)", ValueError, "sum: axis 2 is out of bounds for an array of 2 dimensions"),
+    ("np.max(f, axis=-3)", ValueError, "axis -3 is out of bounds for an array of 2 dimensions"),
+    ("np.sum(f, axis=(0, 0))", ValueError, "names a dimension twice"),
+    ("np.sum(f, axis=1.0)", TypeError, "axis must be an integer, got 1.0 of type float"),
+    ("np.argmax(f, axis=5)", ValueError, "axis 5 is out of bounds"),
+    ("np.transpose(f, (0, 0))", ValueError, "names a dimension twice"),
+    ("np.transpose(f, (0,))", ValueError, "permutation"),
+    ("np.squeeze(f, 0)", ValueError, "must have size 1"),
+    ("np.expand_dims(f, 5)", ValueError, "axis 5 is out of bounds"),
+    ("np.moveaxis(f, 0, 4)", ValueError, "destination 4 is out of bounds"),
+    ("np.sort(f, axis=2)", ValueError, "axis 2 is out of bounds"),
+    ("np.cumsum(f, axis=7)", ValueError, "axis 7 is out of bounds"),
+    ("np.take(f, k, axis=9)", ValueError, "axis 9 is out of bounds"),
+    # empty
+    ("np.max(o, axis=0)", ValueError, "is empty"),
+    ("np.argmin(o, axis=0)", ValueError, "empty"),
+    ("np.max(f, where=b)", ValueError, "where needs initial"),
+    # keywords
+    ("np.sum(g, out=g)", NotImplementedError, "arrays are immutable"),
+    ("np.stack([g], out=g)", NotImplementedError, "out"),
+    ("np.sum(g, foo=1)", TypeError, "unexpected keyword argument 'foo'"),
+    ("np.add(x=1, y=2)", TypeError, "positional-only"),
+    ("np.fill_diagonal(q, 1)", NotImplementedError, "pass inplace=False"),
+    ("np.put(g, k, 1)", NotImplementedError, "pass inplace=False"),
+    ("np.sort(g, kind='quicksort')", TypeError, "kind"),
+    ("np.pad(g, 1, 'nonsense')", NotImplementedError, "unknown mode 'nonsense'"),
+    ("np.pad(g, -1)", ValueError, "must not be negative"),
+    ("np.pad(g, 1, 'edge', constant_values=1)", TypeError, "does not take constant_values"),
+    ("np.quantile(g, 0.5, method='cubic')", ValueError, "unknown method 'cubic'"),
+    ("np.var(g, ddof=1, correction=1)", ValueError, "two names of one argument"),
+    ("np.searchsorted(f, 1)", ValueError, "must have one dimension"),
+    ("np.searchsorted(g, 1, side='middle')", ValueError, "'left' or 'right'"),
+    ("np.meshgrid(g, indexing='yx')", ValueError, "'xy' or 'ij'"),
+    ("np.take(g, 1, mode='raise')", NotImplementedError, "cannot raise"),
+    ("np.matmul(f, m, precision='medium')", ValueError, "precision"),
+    ("np.arange(0, 1, 0)", ValueError, "step must not be 0"),
+    ("np.arange(g)", ValueError, "start must be a number, got shape (3,)"),
+    ("np.linspace(0, 1, -1)", ValueError, "num must not be negative"),
+    ("np.linspace(0, 1, 2.5)", TypeError, "num must be an integer"),
+    # indices
+    ("g[1.0]", TypeError, "got 1.0 of type float"),
+    ("g['a']", TypeError, "strings"),
+    ("g[[0, 1]]", TypeError, "a list is no index"),
+    ("g[0, 1]", IndexError, "the array has 1 dimensions, but 2 were indexed"),
+    ("f[..., ...]", IndexError, "single ellipsis"),
+    ("g[np.array(1.0)]", TypeError, "must be integer or boolean, got dtype float32"),
+    ("g[np.array([True, False])]", IndexError, "does not fit the dimensions (3,)"),
+    ("o[0]", IndexError, "size 0"),
+    ("f[k, np.arange(2)]", IndexError, "(3,), (2,) do not broadcast"),
+    ("g.at[0].set(g)", ValueError, "do not broadcast to shape ()"),
+    ("g.at[0].foo", AttributeError, "foo"),
+    ("g.at[0].set(1, mode='bad')", ValueError, "'bad'"),
+    ("g.at[0].set(1, fill_value=3)", ValueError, "fill_value is for .get()"),
+    ("setattr_item(g)", TypeError, "x.at[0].set(value)"),
+    # methods
+    ("g.nonsense", AttributeError, "has no attribute 'nonsense'"),
+    ("g.reshape()", TypeError, "takes a shape"),
+    ("len(w)", TypeError, "without dimensions"),
+    ("list(w)", TypeError, "without dimensions"),
+    ("bool(g)", ValueError, "ambiguous"),
+    ("float(g)", TypeError, "without dimensions"),
+    ("hash(g)", TypeError, "unhashable"),
+]
+
+
+def set_item(array):
+    array[0] = 1.0
+
+
+@pytest.mark.parametrize(("expression", "error", "message"), CASES, ids=[case[0] for case in CASES])
+def test_message(expression, error, message, numpy_side):
+    numpy_side.names["setattr_item"] = set_item
+    with numpy_side.chosen(), pytest.raises(error, match=re.escape(message)):
+        eval(expression, dict(numpy_side.names))
+
+
+TRACED = [
+    ("lambda x: x[x > 0]", "NonConcreteBooleanIndexError", "boolean index"),
+    ("lambda x: np.nonzero(x)", "ConcretizationTypeError", "size= would fix"),
+    ("lambda x: np.unique(x)", "ConcretizationTypeError", "size"),
+    ("lambda x: np.arange(x[0])", "ConcretizationTypeError", "the argument start of arange"),
+    ("lambda x: np.zeros(x[0].astype(int))", "TracerIntegerConversionError", "Python integer"),
+    ("lambda x: np.repeat(x, x.astype(int))", "ConcretizationTypeError", "total_repeat_length"),
+    ("lambda x: np.bincount(x.astype(int))", "ConcretizationTypeError", "length= would fix"),
+    ("lambda x: x[x[0].astype(int):]", "IndexError", "must be known while a function is traced"),
+    ("lambda x: np.where(x > 0)", "ConcretizationTypeError", "size"),
+    ("lambda x: x if x[0] > 0 else -x", "TracerBoolConversionError", "where"),
+    ("lambda x: numpy.sin(x)", "TracerArrayConversionError", "tangrad.numpy.sin"),
+    ("lambda x: np.sum(x, axis=x[0].astype(int))", "TracerIntegerConversionError", "Python integer"),
+    ("lambda x: np.split(x, x[0].astype(int))", "TracerIntegerConversionError", "Python integer"),
+]
+
+
+@pytest.mark.parametrize(("expression", "error", "message"), TRACED, ids=[case[0] for case in TRACED])
+def test_message_under_jit(expression, error, message, numpy_side):
+    kind = IndexError if error == "IndexError" else getattr(numpy_side.api.errors, error)
+    with numpy_side.chosen(), pytest.raises(kind, match=re.escape(message)):
+        numpy_side.api.jit(eval(expression, dict(numpy_side.names)))(numpy_side.names["g"])
+
+
+def test_settings_of_promotion(numpy_side):
+    api, np = numpy_side.api, numpy_side.np
+    with numpy_side.chosen():
+        f, g, i = (numpy_side.names[name] for name in "fgi")
+        with api.numpy_rank_promotion("raise"):
+            with pytest.raises(ValueError, match="different ranks"):
+                np.add(f, g)
+            np.add(f, 1.0)
+        with api.numpy_rank_promotion("warn"), pytest.warns(UserWarning, match="different ranks"):
+            np.subtract(f, numpy.ones(3, "float32"))
+        with api.numpy_dtype_promotion("strict"):
+            with pytest.raises(ValueError, match="strict"):
+                np.add(f, i)
+            assert (f + 1).dtype == "float32"
+        assert np.add(f, i).dtype == "float32"
+        with api.enable_x64(True):
+            assert np.asarray(1.0).dtype == "float64"
+            assert (np.arange(3) + np.uint32(1)).dtype == "int64"
+        assert (np.asarray(numpy.arange(3)) + np.uint32(1)).dtype == "int32"

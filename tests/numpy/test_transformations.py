@@ -1,0 +1,130 @@
+"""Functions of the NumPy interface under jit, grad and vmap: what formulas must get right beyond their values."""
+
+import math
+
+import numpy
+import pytest
+
+from . import expressions_arrays, expressions_numbers
+from .support import assert_equal
+
+# Under jit these have Python values of known shapes, or need known contents.
+_NOT_TRACED = tuple(
+    [f"np.{name}" for name in (
+        "unique", "nonzero", "argwhere", "flatnonzero", "extract", "compress", "trim_zeros", "bincount(n", "isin",
+        "union1d", "intersect1d", "setdiff1d", "setxor1d", "repeat(g", "choose", "arange", "array_str",
+        "ravel_multi_index",
+    )]
+    + ["bool(", "float(", "int(", "complex("]
+)  # fmt: skip
+
+
+def _traceable(expression, side):
+    with side.chosen():
+        value = side.evaluate(expression)
+    return hasattr(value, "aval") and not expression.startswith(_NOT_TRACED)
+
+
+@pytest.mark.parametrize("expression", [*expressions_arrays.EXPRESSIONS, *expressions_numbers.OTHERS][::3])
+def test_jit_gives_the_same(expression, numpy_side):
+    if not _traceable(expression, numpy_side):
+        pytest.skip("not a function of traced arrays")
+    arrays = {name: value for name, value in numpy_side.names.items() if hasattr(value, "aval")}
+    others = {name: value for name, value in numpy_side.names.items() if name not in arrays}
+    with numpy_side.chosen():
+        try:
+            got = numpy_side.api.jit(lambda given: eval(expression, {**others, **given}))(arrays)
+        except (numpy_side.api.errors.TracerError, IndexError) as error:
+            pytest.skip(f"needs known contents: {type(error).__name__}")
+    assert_equal(expression, got, numpy_side.evaluate(expression))
+
+
+def derivative(side, function, at, order=1):
+    """The derivative of a function of one number."""
+    for _ in range(order):
+        function = side.api.grad(function)
+    with side.chosen():
+        return float(function(side.np.float32(at)))
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "order", "expected"),
+    [
+        ("sinc", 0.0, 1, 0.0),
+        ("sinc", 0.0, 2, -(math.pi**2) / 3),
+        ("sinc", 0.5, 1, -4 / math.pi),
+        ("square", 3.0, 1, 6.0),
+        ("cbrt", 8.0, 1, 1 / 12),
+        ("i0", 0.0, 1, 0.0),
+        ("rint", 2.3, 1, 0.0),
+        ("nan_to_num", math.nan, 1, 0.0),
+        ("absolute", -2.0, 1, -1.0),
+        ("log2", 2.0, 1, 1 / (2 * math.log(2))),
+    ],
+)
+def test_derivatives_of_one_number(name, at, order, expected, numpy_side):
+    assert derivative(numpy_side, getattr(numpy_side.np, name), at, order) == pytest.approx(
+        expected, rel=1e-4, abs=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    ("expression", "at", "expected"),
+    [
+        ("np.logaddexp(x, 2.0)", 2.0, 0.5),
+        ("np.logaddexp(x, -np.inf)", 1.0, 1.0),
+        ("np.logaddexp(x, 1.0)", -math.inf, 0.0),
+        ("np.logaddexp2(x, 2.0)", 2.0, 0.5),
+        ("np.hypot(x, 4.0)", 3.0, 0.6),
+        ("np.hypot(x, 0.0)", 2.0, 1.0),
+        ("np.maximum(x, 2.0)", 2.0, 0.5),
+        ("np.where(x > 0, np.sqrt(np.where(x > 0, x, 1.0)), 0.0)", -1.0, 0.0),
+        ("np.clip(x, 0.0, 1.0)", 0.5, 1.0),
+        ("np.remainder(x, 2.0)", 5.0, 1.0),
+        ("x // 2.0", 5.0, 0.0),
+        ("x // 0.0", 5.0, 0.0),
+        ("x ** 2", 0.0, 0.0),
+        ("x ** 0", 0.0, 0.0),
+        ("np.power(x, 3)", -2.0, 12.0),
+        ("np.ldexp(x, 3)", 1.5, 8.0),
+        ("np.frexp(x)[0]", 6.0, 0.125),
+        ("np.copysign(x, -1.0)", 3.0, -1.0),
+        ("np.interp(x, np.array([0.0, 1.0, 3.0]), np.array([0.0, 2.0, 3.0]))", 2.0, 0.5),
+        ("np.polyval(np.array([1.0, 2.0, 3.0]), x)", 2.0, 6.0),
+        ("np.linspace(0.0, x, 5)[2]", 4.0, 0.5),
+        ("np.median(np.stack([x, 1.0 + 0 * x, 5.0 + 0 * x]))", 3.0, 1.0),
+        ("np.std(np.stack([x, 3.0 + 0 * x]))", 1.0, -0.5),
+        ("np.float32(3) * x", 1.0, 3.0),
+        ("np.asarray([x, 2 * x, 3.0]).sum()", 1.0, 3.0),
+        ("np.array([[x, x], [x, 1.0]]).sum()", 1.0, 3.0),
+    ],
+)
+def test_derivatives_of_formulas(expression, at, expected, numpy_side):
+    names = dict(numpy_side.names)
+    got = derivative(numpy_side, lambda x: eval(expression, {**names, "x": x}), at)
+    assert got == pytest.approx(expected, rel=1e-4, abs=1e-6)
+
+
+MAPPED = [
+    "np.sort(x)", "np.argsort(x)", "np.median(x)", "np.quantile(x, 0.3)", "np.cumsum(x)", "np.var(x)", "np.diag(x)",
+    "x[::2]", "x[k]", "x.at[k].add(1.0)", "x.at[x > 0].set(0.0)", "np.where(x > 0, x, 0)", "np.outer(x, x)",
+    "np.einsum('i,j->ij', x, x)", "np.convolve(x, g)", "np.interp(x, np.sort(x), x)",
+    "np.searchsorted(np.sort(x), x)", "np.take_along_axis(x, k, 0)", "np.unique(x, size=3)",
+    "np.nonzero(x > 0, size=2)[0]", "np.pad(x, 1, 'reflect')", "np.roll(x, 1)",
+    "np.histogram(x, 3, range=(-2, 2))[0]", "np.linalg.norm(x)", "np.tile(x, 2)", "np.repeat(x, 2)",
+    "np.cross(x, g)", "np.gradient(x)", "np.floor_divide(x, 2)", "x @ q", "np.kron(x, g)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("expression", MAPPED)
+def test_vmap_is_a_loop(expression, numpy_side):
+    names = {**numpy_side.names, "g": numpy_side.names["g"]}
+
+    def function(x):
+        return eval(expression, {**names, "x": x})
+
+    with numpy_side.chosen():
+        rows = numpy_side.np.asarray(numpy.random.default_rng(1).normal(size=(4, 3)).astype("float32"))
+        got = numpy_side.api.vmap(function)(rows)
+        expected = numpy_side.np.stack([function(row) for row in rows])
+    numpy.testing.assert_allclose(numpy.asarray(got), numpy.asarray(expected), rtol=1e-5, atol=1e-5)

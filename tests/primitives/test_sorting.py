@@ -1,0 +1,154 @@
+"""Sorting: values, derivatives, mapping on both backends; and the messages for bad input."""
+
+import numpy as np
+import pytest
+
+import tangrad
+from tangrad import lax
+from tangrad.core.config import backend as backend_setting
+from tests.primitives.support import BACKENDS, agree_everywhere, assert_same, check_batching, check_derivative, draw
+
+jax = pytest.importorskip("jax")
+
+ORDERED = ("bool", "int8", "uint8", "int32", "uint32", "float16", "bfloat16", "float32")
+ODD = np.float32([np.nan, 0.0, -0.0, np.copysign(np.nan, -1), 1, -np.inf, np.inf, -0.0, 0.0, -1])
+
+
+@pytest.mark.parametrize("dtype", [*ORDERED, "complex64"])
+def test_sort_agrees_with_jax(dtype):
+    x, k, v = draw(dtype, 4, 9), draw("int8", 4, 9, seed=1), draw("float32", 4, 9, seed=2)
+
+    def function(api):
+        def sort_in_many_ways(x, k, v):
+            one = api.sort(x), api.sort(x, dimension=0), api.sort(x, is_stable=False)
+            return *one, *api.sort((x, v), dimension=0), *api.sort((k, x, v), num_keys=2), *api.sort_key_val(k, v)
+
+        return sort_in_many_ways
+
+    agree_everywhere(function(lax), jax.jit(function(jax.lax))(x, k, v), x, k, v)
+
+
+def test_order_of_odd_floats():
+    """NaN last, whatever its sign; zeros are equal and keep their order, in arrays of any size."""
+    many = np.tile(ODD, 5)
+    where = np.arange(ODD.size, dtype=np.int32)
+    for backend in BACKENDS:
+        with backend_setting(backend):
+            values, order = lax.sort((ODD, where))
+            assert_same(order, np.int32([5, 9, 1, 2, 7, 8, 4, 6, 0, 3]), what=backend)
+            assert list(np.signbit(values)[2:6]) == [False, True, True, False]
+            found = lax.sort(many).to_numpy()
+            zeros = many[many == 0]
+            assert list(np.signbit(found[found == 0])) == list(np.signbit(zeros)), backend
+            assert np.isnan(found[-10:]).all() and not np.isnan(found[:-10]).any()
+
+
+def test_order_of_complex_numbers():
+    x = np.complex64([complex(np.nan, 1), 3 + 1j, 1 - 1j, complex(1, np.nan), 1 - 2j, -np.inf])
+    agree_everywhere(lax.sort, jax.lax.sort(x), x)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_stability(backend):
+    keys = np.random.default_rng(0).integers(0, 3, 200).astype(np.int32)
+    with backend_setting(backend):
+        _, order = lax.sort((keys, np.arange(200, dtype=np.int32)))
+    assert_same(order, np.argsort(keys, kind="stable").astype(np.int32))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int32", "uint32", "bfloat16", "float32"])
+def test_top_k_agrees_with_jax(dtype):
+    x = draw(dtype, 3, 8)
+
+    def function(api):
+        return lambda x: (*api.top_k(x, 3), *api.top_k(x, 2, axis=0), *api.top_k(x, 0))
+
+    agree_everywhere(function(lax), jax.jit(function(jax.lax))(x), x)
+
+
+def test_top_k_goes_by_bits():
+    expected = jax.lax.top_k(ODD, ODD.size)
+    agree_everywhere(lambda x: lax.top_k(x, ODD.size), expected, ODD)
+    agree_everywhere(lambda x: lax.top_k(x, 4), jax.lax.top_k(ODD, 4), ODD)
+
+
+def test_top_k_of_wide_integers():
+    x = np.array([3, -(1 << 62), (1 << 62) + 1, 1 << 62, 3], np.int64)
+    u = np.array([3, (1 << 64) - 1, 1 << 63, 0, 3], np.uint64)
+    with tangrad.enable_x64(True), backend_setting("numpy"):
+        assert_same(lax.top_k(x, 4), (x[[2, 3, 0, 4]], np.int32([2, 3, 0, 4])))
+        assert_same(lax.top_k(u, 4), (u[[1, 2, 0, 4]], np.int32([1, 2, 0, 4])))
+
+
+# --- transformations --------------------------------------------------------------------------------------------------
+
+
+def three(k, x, y):
+    return lax.sort((k, lax.mul(x, x), lax.sin(y)), dimension=0)[1:]
+
+
+def test_derivatives():
+    check_derivative(lambda x: lax.mul(x, lax.sort(x, dimension=0)), draw("float64", 4, 3))
+    x = draw("float64", 2, 5)
+    check_derivative(lambda x, y: lax.sort((x, lax.mul(y, y)), dimension=1), x, x + 1)
+    check_derivative(lambda x, y: lax.sort_key_val(lax.sin(x), y), draw("float64", 5), draw("float64", 5, seed=1))
+    check_derivative(lambda x: lax.top_k(lax.mul(x, x), 2)[0], draw("float64", 3, 5))
+    check_derivative(lambda x: lax.top_k(x, 2, axis=0)[0], draw("float64", 3, 5))
+
+
+def test_gradients_agree_with_jax():
+    k, x, w = draw("int32", 7, 2), draw("float32", 7, 2), draw("float32", 7, 2, seed=1)
+
+    def gradient(api, ops, total):
+        def loss(x):
+            _, moved = ops.sort((k, x), dimension=0)
+            largest, _ = ops.top_k(x, 2)
+            return total(ops.mul(moved, w)) + total(ops.sin(largest)) + total(ops.mul(ops.sort(x), w))
+
+        return api.grad(loss)(x)
+
+    expected = gradient(jax, jax.lax, jax.numpy.sum)
+    agree_everywhere(lambda: gradient(tangrad, lax, lambda y: lax.reduce_sum(y, tuple(range(y.ndim)))), expected)
+
+
+def test_batching():
+    check_batching(lambda x: lax.sort(x, dimension=0), draw("float32", 4, 3))
+    check_batching(lambda k, x: lax.sort((k, x), dimension=1, num_keys=2), draw("int32", 2, 4), draw("float32", 2, 4))
+    check_batching(lambda x: lax.top_k(x, 2, axis=0), draw("float32", 4, 3))
+
+
+def test_nothing_is_sorted():
+    empty = np.zeros((0, 3), np.float32)
+    agree_everywhere(lambda x: (lax.sort(x, dimension=0), lax.sort(x)), (empty, empty), empty)
+    agree_everywhere(lambda x: lax.sort((x, x), dimension=0), (empty, empty), empty)
+
+
+# --- bad input --------------------------------------------------------------------------------------------------------
+
+X = np.ones((3, 4), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: lax.sort(X, dimension=2), ValueError, "sort: dimension 2 is out of bounds for an array of 2"),
+        (lambda: lax.sort(2.0), ValueError, "out of bounds for an array of 0 dimensions"),
+        (lambda: lax.sort((X, X[0])), ValueError, r"operands must have one shape, got \(3, 4\), \(4,\)"),
+        (lambda: lax.sort((X,), num_keys=2), ValueError, "num_keys must be from 1 to the number of operands"),
+        (lambda: lax.sort((X, X), num_keys=0), ValueError, "num_keys must be from 1"),
+        (lambda: lax.sort(X, num_keys=2), ValueError, "num_keys must be 1 for a single operand, got 2"),
+        (lambda: lax.sort(()), TypeError, "at least one operand"),
+        (lambda: lax.sort("abc"), TypeError, "sort requires arrays or numbers"),
+        (lambda: lax.sort(X, dimension=1.0), TypeError, "dimension must be an integer"),
+        (lambda: lax.sort_key_val(X, X[0]), ValueError, "operands must have one shape"),
+        (lambda: lax.top_k(X, 5), ValueError, r"k must be at most the size of axis 1 of shape \(3, 4\), got 5"),
+        (lambda: lax.top_k(X, -1), ValueError, "k must not be negative, got -1"),
+        (lambda: lax.top_k(X, 2.0), TypeError, "k must be an integer, got 2.0"),
+        (lambda: lax.top_k(X * 1j, 1), TypeError, "top_k does not accept dtype complex64"),
+        (lambda: lax.top_k(X, 1, axis=3), ValueError, "axis 3 is out of bounds"),
+        (lambda: lax.top_k(2.0, 1), ValueError, "out of bounds for an array of 0 dimensions"),
+    ],
+)
+def test_bad_input(call, error, message):
+    with pytest.raises(error, match=message):
+        call()

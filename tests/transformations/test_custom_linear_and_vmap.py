@@ -1,0 +1,255 @@
+"""`linear_call`, `custom_transpose`, `custom_vmap`: small programs; those that JAX has too are run by JAX as well."""
+
+import functools
+
+import jax
+import jax.custom_batching
+import jax.custom_derivatives
+import numpy
+import pytest
+
+import tangrad
+
+
+@pytest.fixture(params=["numpy", "xla"], autouse=True)
+def backend(request):
+    with tangrad.use_backend(request.param):
+        yield request.param
+
+
+X = numpy.linspace(0.1, 1.0, 3, dtype="float32")
+PROGRAMS = {}
+
+
+def program(function):
+    PROGRAMS[function.__name__] = function
+    return function
+
+
+def decorators(t):
+    if t is jax:
+        return jax.custom_derivatives.linear_call, jax.custom_batching.custom_vmap
+    return t.linear_call, t.custom_vmap
+
+
+@program
+def transposed(t):
+    call, _ = decorators(t)
+    f = lambda x: call(lambda r, v: v / r, lambda r, ct: 10.0 * ct / r, 2.0, x)
+    return f(X), t.linear_transpose(f, X)(X), t.jit(lambda x: t.linear_transpose(f, x)(x))(X)
+
+
+@program
+def mapped_rule(t):
+    _, custom = decorators(t)
+    f = custom(lambda x, y: (x + y, x))
+    f.def_vmap(lambda size, batched, x, y: ((x * 10 + y, x), (True, batched[0])))
+    return f(1.0, 2.0), t.vmap(f)(X, X), t.vmap(f, (0, None))(X, 2.0), t.jit(t.vmap(f))(X, X)
+
+
+@program
+def mapped_rule_forward(t):
+    _, custom = decorators(t)
+    f = custom(lambda x: t.numpy.sin(x))
+    f.def_vmap(lambda size, batched, x: (t.numpy.cos(x), True))
+    return t.jvp(f, (1.0,), (1.0,)), t.jvp(t.vmap(f), (X,), (X,)), t.vmap(lambda x: t.jvp(f, (x,), (x,)))(X)
+
+
+@program
+def mapped_rule_trees(t):
+    _, custom = decorators(t)
+    f = custom(lambda d: {"s": d["a"] + d["b"]})
+    f.def_vmap(lambda size, batched, d: ({"s": d["a"] - d["b"]}, {"s": batched[0]["a"] or batched[0]["b"]}))
+    return t.vmap(f, ({"a": 0, "b": None},))({"a": X, "b": 2.0})
+
+
+@program
+def transpose_that_calls_its_function(t):
+    """The function's transpose is made of the function: it is looked at as often as it is transposed."""
+    call, _ = decorators(t)
+
+    def grow(c, x):
+        return call(lambda c, v: c * v, lambda c, ct: grow(c + 1.0, ct), c, x)
+
+    once = lambda x: t.linear_transpose(lambda v: grow(1.0, v), 1.0)(x)[0]
+    twice = lambda x: t.linear_transpose(once, 1.0)(x)[0]
+    inner = lambda x: t.linear_transpose(lambda v: grow(1.0, grow(2.0, v)), 1.0)(x)[0]
+    return (
+        grow(1.0, 2.0),
+        once(2.0),
+        twice(2.0),
+        inner(2.0),
+        t.jit(once)(2.0),
+        t.grad(once)(2.0),
+        t.jit(t.grad(once))(2.0),
+    )
+
+
+@program
+def mapped_rule_of_one_example(t):
+    """Where only tangents are mapped, or only primals, the rule is that of values that are not."""
+    _, custom = decorators(t)
+    flags = []
+    f = custom(lambda x, y: (7.0 * x, t.numpy.sin(y)))
+
+    @f.def_vmap
+    def rule(size, batched, x, y):
+        flags.append(batched)
+        return (11.0 * x, t.numpy.cos(y)), tuple(batched)
+
+    slope = lambda x, y, tx, ty: t.jvp(f, (x, y), (tx, ty))
+    one, two = numpy.float32(1.0), numpy.float32(2.0)
+    over = lambda axes, out_axes: t.vmap(slope, axes, out_axes)
+    first = over((None, None, 0, None), ((None, None), (0, None)))(one, two, X, one)
+    second = over((0, None, None, None), ((0, None), (None, None)))(X, two, one, one)
+    third = over((0, None, 0, None), ((0, None), (0, None)))(X, two, X, one)
+    return first, second, third, t.jacfwd(lambda x: f(x, X)[0])(X), numpy.array(flags)
+
+
+@program
+def loops_in_loops(t):
+    """A function that is mapped one row at a time, mapped twice."""
+    shapes = []
+
+    def total(x, y):
+        shapes.append([t.numpy.ndim(x), t.numpy.ndim(y)])
+        return x * y
+
+    f = t.custom_batching.sequential_vmap(total)
+    table = t.vmap(t.vmap(f, (None, 0)), (0, None))
+    return table(X, X), t.jvp(lambda x: table(x, X), (X,), (X,)), numpy.unique(numpy.array(shapes))
+
+
+@functools.cache
+def reference(name):
+    return [numpy.asarray(leaf) for leaf in jax.tree.leaves(PROGRAMS[name](jax))]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_agrees_with_jax(name):
+    found, expected = tangrad.tree.leaves(PROGRAMS[name](tangrad)), reference(name)
+    assert len(found) == len(expected)
+    for mine, theirs in zip(found, expected):
+        assert numpy.shape(mine) == theirs.shape
+        assert numpy.allclose(mine, theirs, rtol=1e-5, atol=1e-6), (mine, theirs)
+
+
+def test_linear_call_under_transformations():
+    def f(r, x):
+        return tangrad.linear_call(lambda r, v: v * r**2, lambda r, ct: 10.0 * ct * r**2, r, x)
+
+    assert float(tangrad.grad(f, 1)(3.0, 2.0)) == 90.0
+    assert float(tangrad.grad(f, 0)(3.0, 2.0)) == 12.0
+    assert float(tangrad.jit(tangrad.grad(f, 1))(3.0, 2.0)) == 90.0
+    value, tangent = tangrad.jvp(f, (3.0, 2.0), (1.0, 1.0))
+    assert (float(value), float(tangent)) == (18.0, 21.0)
+    mapped = tangrad.vmap(tangrad.grad(f, 1), (0, None))(X, 2.0)
+    assert numpy.allclose(mapped, 10 * X**2)
+    shared = tangrad.grad(lambda x: tangrad.vmap(f, (0, None))(X, x).sum())(2.0)
+    assert numpy.allclose(shared, (10 * X**2).sum())
+    twice = tangrad.linear_transpose(lambda ct: tangrad.linear_transpose(lambda x: f(3.0, x), 1.0)(ct)[0], 1.0)(1.0)
+    assert float(twice[0]) == 9.0
+
+
+def test_linear_call_closing_over_tracers():
+    def f(w, x):
+        return tangrad.linear_call(lambda r, v: v * w * r, lambda r, ct: 2.0 * ct * w * r, 3.0, x)
+
+    assert float(tangrad.grad(f, 1)(5.0, 1.0)) == 30.0
+    assert float(tangrad.jit(tangrad.grad(f, 1))(5.0, 1.0)) == 30.0
+    assert float(tangrad.grad(f, 0)(5.0, 1.0)) == 3.0
+
+
+def test_custom_transpose():
+    scale = tangrad.custom_transpose(lambda r, x: {"y": r * x})
+    kind = {"y": tangrad.ShapeDtypeStruct((3,), "float32")}
+    f = lambda x: scale(kind, 2.0, x)["y"]
+    with pytest.raises(AttributeError, match="has no transpose"):
+        f(X)
+    seen = []
+
+    @scale.def_transpose
+    def transpose(types, r, ct):
+        seen.append(types.shape)
+        return ct["y"] * r * 10.0
+
+    assert numpy.allclose(f(X), 2 * X)
+    assert numpy.allclose(tangrad.linear_transpose(f, X)(X)[0], 20 * X)
+    assert numpy.allclose(tangrad.jit(tangrad.grad(lambda x: f(x).sum()))(X), 20.0)
+    assert set(seen) == {(3,)}
+    with pytest.raises(TypeError, match=r"output 0 \(result\['y'\]\), f32\[2\], but out_types says shape \(3,\)"):
+        f(X[:2])
+    with pytest.raises(TypeError, match="returned the structure"):
+        scale(kind["y"], 2.0, X)
+
+
+def test_mapped_linear_calls_whose_transposes_call_them():
+    def grow(c, x):
+        return tangrad.linear_call(lambda c, v: c * v, lambda c, ct: grow(c + 1.0, ct), c, x)
+
+    f = lambda x: grow(1.0, x)
+    transposed = lambda x: tangrad.linear_transpose(tangrad.vmap(f), x)(x)[0]
+    assert numpy.allclose(tangrad.vmap(f)(X), X) and numpy.allclose(transposed(X), 2.0 * X)
+    assert numpy.allclose(tangrad.linear_transpose(transposed, X)(X)[0], X)
+    assert numpy.allclose(tangrad.vmap(tangrad.grad(lambda x: f(f(x))))(X), 4.0)
+
+
+def test_printed_rules():
+    f = tangrad.custom_jvp(lambda x: x)
+
+    @f.defjvp
+    def slope(primals, tangents):
+        return primals[0], tangents[0]
+
+    assert "rule=slope" in str(tangrad.make_jaxpr(f)(X)) and "rule=slope" in str(tangrad.make_jaxpr(tangrad.vmap(f))(X))
+
+
+def test_custom_vmap_in_reverse():
+    f = tangrad.custom_vmap(lambda x: tangrad.numpy.sin(x))
+    f.def_vmap(lambda size, batched, x: (tangrad.numpy.sin(x), True))
+    assert numpy.allclose(tangrad.grad(lambda x: tangrad.vmap(f)(x).sum())(X), numpy.cos(X))
+    assert numpy.allclose(tangrad.vmap(tangrad.grad(f))(X), numpy.cos(X))
+    assert numpy.allclose(tangrad.jit(tangrad.grad(f))(X[0]), numpy.cos(X[0]))
+
+
+def test_custom_vmap_in_a_rule_made_of_its_derivative():
+    """Known values beside unknown tangents: the call is taken apart."""
+    wave = tangrad.custom_vmap(lambda x: tangrad.numpy.sin(x) * x)
+    wave.def_vmap(lambda size, batched, x: (tangrad.numpy.sin(x) * x, True))
+    f = tangrad.custom_jvp(lambda x: wave(x))
+    f.defjvp(lambda primals, tangents: tangrad.jvp(wave, primals, tangents))
+    slope, curve = numpy.cos(X) * X + numpy.sin(X), 2 * numpy.cos(X) - X * numpy.sin(X)
+    total = lambda x: f(x).sum()
+    assert numpy.allclose(tangrad.grad(total)(X), slope, rtol=1e-5)
+    assert numpy.allclose(tangrad.jit(tangrad.grad(lambda x: tangrad.grad(total)(x).sum()))(X), curve, rtol=1e-4)
+    assert numpy.allclose(tangrad.vmap(tangrad.grad(f))(X), slope, rtol=1e-5)
+    assert numpy.allclose(tangrad.vmap(tangrad.grad(lambda x: f(x * 2.0)))(X / 2), 2 * slope, rtol=1e-5)
+
+
+def test_what_is_refused():
+    f = tangrad.custom_vmap(lambda x: x)
+    with pytest.raises(AttributeError, match="has no rule"):
+        f(1.0)
+    f.def_vmap(lambda size, batched, x: x)
+    with pytest.raises(TypeError, match="must return a pair"):
+        tangrad.vmap(f)(X)
+    f.def_vmap(lambda size, batched, x: (x, [True]))
+    with pytest.raises(ValueError, match="out_batched in the structure of the output"):
+        tangrad.vmap(f)(X)
+    f.def_vmap(lambda size, batched, x: (x[0], True))
+    with pytest.raises(ValueError, match=r"output 0 is mapped, but it is f32\[\]"):
+        tangrad.vmap(f)(X)
+    with pytest.raises(TypeError, match="closes over a value that is mapped"):
+
+        def outer(y):
+            g = tangrad.custom_vmap(lambda x: x * y)
+            g.def_vmap(lambda size, batched, x: (x, batched[0]))
+            return g(1.0)
+
+        tangrad.vmap(outer)(X)
+    with pytest.raises(ValueError, match=r"output 0, f32\[2\], but linear argument 0 is f32\[3\]"):
+        tangrad.linear_call(lambda r, x: x, lambda r, ct: ct[:2], (), X)
+    with pytest.raises(TypeError, match="must return the structure of linear_args"):
+        tangrad.linear_call(lambda r, x: x, lambda r, ct: (ct, ct), (), X)
+    with pytest.raises(TypeError, match="residual_args is 'text'"):
+        tangrad.linear_call(lambda r, x: x, lambda r, ct: ct, "text", X)

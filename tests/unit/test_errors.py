@@ -1,0 +1,232 @@
+"""Errors: their places among Python's, their words, and that they keep nothing alive."""
+
+import copy
+import gc
+import pickle
+import weakref
+
+import pytest
+
+from tangrad.core import ShapedArray, errors
+from tangrad.core.source_info import current_source
+
+TRACER_ERRORS = [
+    errors.ConcretizationTypeError,
+    errors.TracerBoolConversionError,
+    errors.TracerIntegerConversionError,
+    errors.TracerArrayConversionError,
+    errors.NonConcreteBooleanIndexError,
+    errors.UnexpectedTracerError,
+]
+
+
+class FakeTracer:
+    __slots__ = ("__weakref__", "aval", "source_info")
+
+    def __init__(self):
+        self.aval = ShapedArray((3,), "float32")
+        self.source_info = current_source()
+
+    def origin(self):
+        return "a value of the program traced from loss"
+
+
+# --- kinds ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "error, bases",
+    [
+        (errors.ConcretizationTypeError, TypeError),
+        (errors.TracerBoolConversionError, errors.ConcretizationTypeError),
+        (errors.TracerIntegerConversionError, TypeError),
+        (errors.TracerArrayConversionError, TypeError),
+        (errors.NonConcreteBooleanIndexError, IndexError),
+        (errors.UnexpectedTracerError, TypeError),
+        (errors.TypePromotionError, ValueError),
+        (errors.MissingRuleError, NotImplementedError),
+        (errors.MissingRuleError, TypeError),
+        (errors.MissingDistributionError, AttributeError),
+        (errors.MissingDistributionImportError, ModuleNotFoundError),
+        (errors.JaxprTypeError, TypeError),
+        (errors.PluginConflictError, errors.PluginError),
+        (errors.BrokenPluginError, errors.PluginError),
+        (errors.ApiVersionError, errors.PluginError),
+        (errors.DeniedPluginError, errors.PluginError),
+        (errors.PluginError, errors.TangradError),
+        (errors.PluginWarning, UserWarning),
+    ],
+)
+def test_errors_are_of_pythons_kinds_too(error, bases):
+    assert issubclass(error, bases)
+
+
+@pytest.mark.parametrize("error", TRACER_ERRORS)
+def test_tracer_errors_are_those_of_jax(error):
+    jax = pytest.importorskip("jax")
+    theirs = getattr(jax.errors, error.__name__)
+    builtin = next(base for base in theirs.__mro__ if base.__module__ == "builtins")
+    assert issubclass(error, builtin)
+
+
+# --- words ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("error", TRACER_ERRORS)
+def test_tracer_errors_say_what_where_and_what_to_write(error):
+    text = str(error(FakeTracer(), "the argument `stop` of arange"))
+    assert "f32[3]" in text
+    assert "(for the argument `stop` of arange)" in text
+    assert "It is a value of the program traced from loss." in text
+    assert f"It was made at {__file__}:" in text
+    assert "def f(" in text  # the code that does it
+    assert "{" not in text
+    assert all(len(line) <= 120 for line in text.splitlines()[2:])
+
+
+@pytest.mark.parametrize("error", TRACER_ERRORS)
+def test_tracer_errors_take_a_finished_message_and_a_bare_tracer(error):
+    assert str(error("my words")) == "my words"
+    assert "(for" not in str(error(FakeTracer()))
+    assert "a traced value" in str(error(object()))
+    assert "a traced value" in str(error(None))
+
+
+def test_a_missing_rule_says_who_and_the_two_lines_that_add_it():
+    text = errors.missing_rule_message(
+        "nufft.nufft1",
+        "lower.numpy",
+        shipped_by="tangrad-finufft",
+        owner="tangrad-backend-numpy",
+        signature="(ctx, *operands, **params)",
+        providers=["tangrad-backend-numpy", "tangrad-backend-numpy", "other"],
+    )
+    assert "primitive 'nufft.nufft1', shipped by tangrad-finufft, has no rule of kind 'lower.numpy'" in text
+    assert "belongs to tangrad-backend-numpy" in text
+    assert "rules of this kind: other, tangrad-backend-numpy." in text
+    assert (
+        '[project.entry-points."tangrad.rules.lower.numpy"]\n    nufft = "some_package.lower_numpy:lower_numpy"' in text
+    )
+    assert "@lower_numpy.rule(nufft1)\n    def _(ctx, *operands, **params): ..." in text
+
+
+def test_a_missing_rule_without_providers():
+    text = errors.missing_rule_message("a.b", "jvp", shipped_by="x", owner="y", signature="(primals, tangents)")
+    assert "rules of this kind: none." in text
+
+
+def test_a_missing_distribution_is_named_the_same_way_by_attribute_and_by_import():
+    by_name = errors.MissingDistributionError("tangrad.grad", "tangrad-autodiff")
+    by_import = errors.MissingDistributionImportError("tangrad.numpy", "tangrad-numpy")
+    assert "pip install tangrad-autodiff" in str(by_name)
+    assert str(by_import) == str(by_name).replace("tangrad.grad", "tangrad.numpy").replace("autodiff", "numpy")
+    assert by_import.name == "tangrad.numpy"
+    assert str(errors.MissingDistributionError("my words")) == "my words"
+    assert str(errors.MissingDistributionImportError("my words")) == "my words"
+
+
+def test_an_api_version_that_does_not_fit():
+    text = errors.api_version_message("tangrad-finufft 2.0: finufft:nufft", 7, 1)
+    assert "tangrad-finufft 2.0: finufft:nufft was written for extension API 7; this tangrad-core has 1." in text
+
+
+# --- what errors keep ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("error", TRACER_ERRORS)
+def test_an_error_does_not_keep_its_tracer(error):
+    tracer = FakeTracer()
+    reference = weakref.ref(tracer)
+    kept = error(tracer)
+    del tracer
+    assert reference() is None
+    assert str(kept)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.TracerBoolConversionError(FakeTracer()),
+        errors.MissingDistributionError("tangrad.grad", "tangrad-autodiff"),
+        errors.MissingDistributionImportError("tangrad.numpy", "tangrad-numpy"),
+        errors.MissingRuleError("words"),
+        errors.BrokenPluginError("words"),
+    ],
+)
+def test_errors_survive_pickle_and_copy(error):
+    for clone in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+        assert type(clone) is type(error)
+        assert str(clone) == str(error)
+
+
+# --- leaks ---------------------------------------------------------------------------------------------------------
+
+
+class Owner:
+    pass
+
+
+class Slotted:
+    __slots__ = ("kept",)
+
+
+GLOBAL = []
+
+
+class FakeTrace:
+    pass
+
+
+def leak_message(tracer):
+    gc.collect()
+    return str(errors.leaked_tracers(FakeTrace(), [tracer]))
+
+
+def test_leaks_name_the_global():
+    GLOBAL.append(FakeTracer())
+    try:
+        text = leak_message(GLOBAL[0])
+    finally:
+        GLOBAL.clear()
+    assert "FakeTrace has ended and 1 of its tracers are still held" in text
+    assert f"f32[3], made at {__file__}" in text
+    assert f"the global 'GLOBAL' of module {__name__} (in a list)" in text
+
+
+def test_leaks_name_attributes_slots_and_closures():
+    owner, slotted = Owner(), Slotted()
+    owner.state = slotted.kept = tracer = FakeTracer()
+
+    def hold(value):
+        return lambda: value
+
+    held = hold(tracer)
+    text = leak_message(tracer)
+    assert "the attribute 'state' of an object of type Owner" in text
+    assert "the attribute 'kept' of an object of type Slotted" in text
+    assert "the variable 'value' that function" in text
+    assert held() is tracer
+
+
+def test_many_leaks_are_not_all_told():
+    many = [FakeTracer() for _ in range(9)]
+    text = str(errors.leaked_tracers(FakeTrace(), many))
+    assert "9 of its tracers" in text
+    assert "and 4 more" in text
+    assert len(text.splitlines()) < 12
+
+
+def test_a_leaked_trace_without_tracers():
+    assert "though none of its tracers" in str(errors.leaked_tracers(FakeTrace(), []))
+
+
+def test_what_a_worker_raises_can_be_sent_home():
+    """An exception that went through a boundary of the API has a traceback among its attributes."""
+    import tangrad
+
+    for function, kind in ((lambda x: bool(x), errors.TracerBoolConversionError), (lambda x: {}["missing"], KeyError)):
+        with pytest.raises(kind) as caught:
+            tangrad.jit(function)(1.0)
+        assert caught.value.unfiltered_traceback is not None
+        again = pickle.loads(pickle.dumps(caught.value))
+        assert type(again) is kind and again.args == caught.value.args and again.unfiltered_traceback is None

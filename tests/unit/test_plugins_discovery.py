@@ -1,0 +1,345 @@
+"""Discovery: which distributions are found on the path, and what becomes of the cache in every bad condition."""
+
+import importlib.metadata
+import os
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tangrad.core import record as records
+from tangrad.core.discovery import Index, cache_folder, discover
+from tests.unit.plugin_site import Site
+
+HOOKS = "tangrad.hooks"
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    return Site(tmp_path / "site")
+
+
+@pytest.fixture
+def large(site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
+    """A folder that is recorded: large, and unchanged for long."""
+    site.fill(70)
+    site.add("some-plugin", {HOOKS: {"one": "some_plugin:one"}})
+    monkeypatch.setattr("tangrad.core.discovery._RACY_NANOSECONDS", 0)
+    return site
+
+
+def found(site: Site, *, cached: bool = False, group: str = HOOKS) -> list[tuple[str, str, str, str]]:
+    return discover([str(site.folder)], str(site.cache) if cached else None).rows(group)
+
+
+def the_record(site: Site) -> Path:
+    (file,) = site.cache.iterdir()
+    return file
+
+
+def test_reads_entry_points_of_our_groups_only(site: Site) -> None:
+    site.add(
+        "My.Plugin", "[console_scripts]\nx = a:b\n\n[tangrad.hooks]\n# a comment\none=my_plugin.m:one\n two = m2:x.y \n"
+    )
+    index = discover([str(site.folder)])
+    assert index.groups() == [HOOKS]
+    assert index.rows(HOOKS) == [
+        ("one", "my_plugin.m:one", "my-plugin", "1.0"),
+        ("two", "m2:x.y", "my-plugin", "1.0"),
+    ]
+    assert index.has_distribution("my-plugin") and not index.has_distribution("other")
+
+
+def test_agrees_with_importlib_metadata_on_this_environment() -> None:
+    index = discover()
+    for group in index.groups():
+        theirs = {
+            (entry.name, entry.value, records.normalise(entry.dist.name), entry.dist.version)
+            for entry in importlib.metadata.entry_points(group=group)
+        }
+        assert set(index.rows(group)) == theirs
+    all_groups = {group for group in importlib.metadata.entry_points().groups if group.startswith("tangrad.")}
+    assert set(index.groups()) == all_groups
+
+
+def test_the_first_folder_on_the_path_wins(tmp_path: Path) -> None:
+    first, second = Site(tmp_path / "first"), Site(tmp_path / "second")
+    first.add("plugin", {HOOKS: {"new": "m:new"}}, version="2.0")
+    second.add("Plugin", {HOOKS: {"old": "m:old"}}, version="1.0")
+    second.add("other", {HOOKS: {"other": "m:other"}})
+    rows = discover([str(first.folder), str(second.folder)]).rows(HOOKS)
+    assert rows == [("new", "m:new", "plugin", "2.0"), ("other", "m:other", "other", "1.0")]
+
+
+def test_a_distribution_without_plugins_shadows_one_that_has_some(tmp_path: Path) -> None:
+    first, second = Site(tmp_path / "first"), Site(tmp_path / "second")
+    first.add("plugin", {})
+    second.add("plugin", {HOOKS: {"old": "m:old"}})
+    index = discover([str(first.folder), str(second.folder)])
+    assert index.rows(HOOKS) == [] and index.distributions() == {}
+
+
+def test_of_two_versions_in_one_folder_the_newer_counts(site: Site) -> None:
+    site.add("plugin", {HOOKS: {"old": "m:old"}}, version="1.9")
+    site.add("plugin", {HOOKS: {"new": "m:new"}}, version="1.10")
+    assert found(site) == [("new", "m:new", "plugin", "1.10")]
+
+
+def test_development_installs_with_egg_info(site: Site) -> None:
+    folder = site.folder / "my_plugin.egg-info"
+    folder.mkdir()
+    (folder / "PKG-INFO").write_text("Metadata-Version: 2.1\nName: my-plugin\nVersion: 3.1\n\nVersion: 9\n")
+    (folder / "entry_points.txt").write_text("[tangrad.hooks]\none = m:one\n")
+    assert found(site) == [("one", "m:one", "my-plugin", "3.1")]
+
+
+def test_an_egg_on_the_path(tmp_path: Path) -> None:
+    egg = tmp_path / "my_plugin-0.3-py3.11.egg"
+    (egg / "EGG-INFO").mkdir(parents=True)
+    (egg / "EGG-INFO" / "entry_points.txt").write_text("[tangrad.hooks]\none = m:one\n")
+    assert discover([str(egg)]).rows(HOOKS) == [("one", "m:one", "my-plugin", "0.3")]
+
+
+def test_a_wheel_on_the_path(tmp_path: Path) -> None:
+    wheel = tmp_path / "plugin-0.2-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("plugin-0.2.dist-info/entry_points.txt", "[tangrad.hooks]\none = m:one\n")
+        archive.writestr("plugin.py", "")
+    (tmp_path / "broken.zip").write_bytes(b"PK no zip at all")
+    assert discover([str(wheel), str(tmp_path / "broken.zip")]).rows(HOOKS) == [("one", "m:one", "plugin", "0.2")]
+
+
+def test_odd_entries_of_the_path_are_left_out(site: Site, tmp_path: Path) -> None:
+    site.add("plugin", {HOOKS: {"one": "m:one"}})
+    (tmp_path / "file").write_text("")
+    paths = [str(tmp_path / "absent"), str(tmp_path / "file"), b"bytes", 3, "\0", str(site.folder), str(site.folder)]
+    assert len(discover(paths).rows(HOOKS)) == 1  # type: ignore[arg-type]
+
+
+def test_the_current_folder_counts_as_python_counts_it(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    site.add("plugin", {HOOKS: {"one": "m:one"}})
+    monkeypatch.chdir(site.folder)
+    assert len(discover([""]).rows(HOOKS)) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"[tangrad.hooks]\n\xff\xfe = m:x\n", "is not UTF-8"),
+        (b"[tangrad.hooks]\njust words\n", "'just words' in [tangrad.hooks] is not 'name = module:attribute'"),
+        (b"[tangrad.hooks]\na\tb = m:x\n", "is not 'name = module:attribute'"),
+        (b"[tangrad.hooks]\n= m:x\n", "is not 'name = module:attribute'"),
+    ],
+)
+def test_malformed_metadata_is_a_problem_of_that_distribution_alone(site: Site, content: bytes, words: str) -> None:
+    site.add("bad", content)
+    site.add("good", {HOOKS: {"one": "m:one"}})
+    index = discover([str(site.folder)])
+    assert index.rows(HOOKS) == [("one", "m:one", "good", "1.0")]
+    ((name, problem),) = index.problems()
+    assert name == "bad" and words in problem
+
+
+def test_unreadable_metadata_is_a_problem(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(file: str) -> bytes:
+        raise PermissionError(13, "Permission denied", file)
+
+    site.add("bad", {HOOKS: {"one": "m:one"}})
+    monkeypatch.setattr("tangrad.core.discovery._read", refuse)
+    ((name, problem),) = discover([str(site.folder)]).problems()
+    assert name == "bad" and "cannot be read: [Errno 13]" in problem
+
+
+# --- the cache ------------------------------------------------------------------------------------------------------
+
+
+def test_a_record_saves_the_scan(large: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = found(large, cached=True)
+    monkeypatch.setattr("tangrad.core.discovery._scan", lambda *_: pytest.fail("scanned although nothing changed"))
+    assert found(large, cached=True) == first == [("one", "some_plugin:one", "some-plugin", "1.0")]
+
+
+def test_small_folders_are_not_recorded(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tangrad.core.discovery._RACY_NANOSECONDS", 0)
+    site.add("plugin", {HOOKS: {"one": "m:one"}})
+    assert len(found(site, cached=True)) == 1
+    assert not site.cache.exists()
+
+
+def test_a_folder_that_changed_just_now_is_not_recorded(site: Site) -> None:
+    site.fill(70)
+    found(site, cached=True)
+    assert not site.cache.exists()
+
+
+def test_installing_and_removing_is_noticed(large: Site) -> None:
+    assert len(found(large, cached=True)) == 1
+    second = large.add("another", {HOOKS: {"two": "m:two"}})
+    assert len(found(large, cached=True)) == 2
+    second.unlink()
+    (second.parent / "METADATA").unlink()
+    second.parent.rmdir()
+    assert len(found(large, cached=True)) == 1
+
+
+def test_a_development_install_changed_in_place_is_noticed(large: Site) -> None:
+    folder = large.folder / "mine.egg-info"
+    folder.mkdir()
+    (folder / "entry_points.txt").write_text("")
+    assert len(found(large, cached=True)) == 1
+    (folder / "entry_points.txt").write_text("[tangrad.hooks]\nmine = m:mine\n")
+    assert len(found(large, cached=True)) == 2
+
+
+def _truncate(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-20])
+
+
+def _alter(file: Path) -> None:
+    file.write_bytes(file.read_bytes().replace(b"some_plugin:one", b"another_one:one"))
+
+
+def _empty(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+def _garbage(file: Path) -> None:
+    file.write_bytes(bytes(range(256)) * 10)
+
+
+def _other_version(file: Path) -> None:
+    file.write_bytes(file.read_bytes().replace(b"tangrad-discovery 1", b"tangrad-discovery 9", 1))
+
+
+def _folder(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
+@pytest.mark.parametrize("damage", [_truncate, _alter, _empty, _garbage, _other_version])
+def test_a_damaged_record_is_ignored_and_rewritten(large: Site, damage: object) -> None:
+    expected = found(large, cached=True)
+    whole = the_record(large).read_bytes()
+    damage(the_record(large))  # type: ignore[operator]
+    assert found(large, cached=True) == expected
+    assert the_record(large).read_bytes() == whole
+
+
+def test_a_folder_in_place_of_the_record_is_survived(large: Site) -> None:
+    expected = found(large, cached=True)
+    _folder(the_record(large))
+    assert found(large, cached=True) == expected
+
+
+def test_a_record_with_a_good_checksum_and_no_sense_is_ignored(large: Site) -> None:
+    import zlib
+
+    expected = found(large, cached=True)
+    body = b"no tabs here"
+    the_record(large).write_bytes(b"tangrad-discovery 1 %08x\n" % zlib.crc32(body) + body)
+    assert found(large, cached=True) == expected
+
+
+def test_the_record_of_another_folder_is_ignored(large: Site) -> None:
+    found(large, cached=True)
+    record = records.parse(the_record(large).read_bytes())
+    assert record is not None
+    record.path = "/somewhere/else"
+    assert records.write(str(the_record(large)), record, 10)
+    assert found(large, cached=True)[0][2] == "some-plugin"
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs file owners")
+def test_a_record_that_another_user_wrote_is_ignored(large: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    found(large, cached=True)
+    assert records.read_own_file(str(the_record(large))) is not None
+    monkeypatch.setattr(os, "getuid", lambda: 12345)
+    assert records.read_own_file(str(the_record(large))) is None
+    assert len(found(large, cached=True)) == 1
+
+
+def test_a_cache_folder_that_cannot_be_made_is_survived(large: Site) -> None:
+    large.cache.write_text("a file where the folder should be")
+    assert len(found(large, cached=True)) == 1
+
+
+def test_a_full_disk_is_survived_and_leaves_nothing_behind(large: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tangrad.core.record.os.replace", full)
+    assert len(found(large, cached=True)) == 1
+    assert list(large.cache.iterdir()) == []
+
+
+def test_a_read_only_cache_folder_is_survived(large: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(file: str, mode: str, **_: object) -> None:
+        raise PermissionError(13, "Permission denied", file)
+
+    monkeypatch.setattr("tangrad.core.record.open", refuse, raising=False)
+    assert len(found(large, cached=True)) == 1
+    assert list(large.cache.iterdir()) == []
+
+
+def test_the_number_of_records_is_bounded(large: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tangrad.core.discovery._MAXIMUM_RECORDS", 3)
+    large.cache.mkdir()
+    for number in range(6):
+        old = large.cache / f"old{number}.txt"
+        old.write_text("")
+        os.utime(old, (number, number))
+    found(large, cached=True)
+    names = sorted(file.name for file in large.cache.iterdir())
+    assert names[1:] == ["old4.txt", "old5.txt"] and len(names) == 3
+
+
+def test_paths_beyond_utf8_are_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tangrad.core.discovery._RACY_NANOSECONDS", 0)
+    try:
+        site = Site(tmp_path / os.fsdecode(b"caf\xe9"))
+    except OSError:
+        pytest.skip("the file system takes no such names")
+    site.fill(70)
+    site.add("plugin", {HOOKS: {"one": "m:one"}})
+    assert found(site, cached=True) == found(site, cached=True)
+    assert len(list(site.cache.iterdir())) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="home folders are named by other variables")
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({"TANGRAD_CACHE_DIR": "0"}, None),
+        ({"TANGRAD_CACHE_DIR": "off"}, None),
+        ({"TANGRAD_CACHE_DIR": ""}, None),
+        ({"TANGRAD_CACHE_DIR": "/there"}, "/there/discovery"),
+        ({"XDG_CACHE_HOME": "/xdg"}, "/xdg/tangrad/discovery"),
+        ({"XDG_CACHE_HOME": "relative"}, "~/.cache/tangrad/discovery"),
+        ({}, "~/.cache/tangrad/discovery"),
+    ],
+)
+def test_where_the_cache_is(environment: dict[str, str], expected: str | None) -> None:
+    assert cache_folder(environment) == (None if expected is None else os.path.expanduser(expected))
+
+
+def test_no_nonsense_in_a_record_raises(large: Site) -> None:
+    """Records with a right checksum over altered content: no exception, and rows of the right form."""
+    import random
+    import zlib
+
+    found(large, cached=True)
+    body = the_record(large).read_bytes().partition(b"\n")[2]
+    generator = random.Random(3)
+    for _ in range(2000):
+        altered = bytearray(body)
+        place = generator.randrange(len(altered))
+        altered[place : place + generator.randrange(3)] = generator.choice(
+            [b"\n", b"\t", b"\n[", b"]\n", b"\xff", b"@~!"]
+        )
+        the_record(large).write_bytes(b"tangrad-discovery 1 %08x\n" % zlib.crc32(altered) + altered)
+        record = records.parse(the_record(large).read_bytes())
+        if record is not None:
+            index = Index([record])
+            assert all(len(row) == 4 for group in index.groups() for row in index.rows(group))
+            assert all(len(problem) == 2 for problem in index.problems()) and index.distributions() is not None

@@ -1,0 +1,1 @@
+"""Tools of the workspace: none of them is shipped."""

@@ -1,0 +1,231 @@
+"""The import contracts of the house: which module may import which.
+
+    python -m tools.contracts SITE      check the packages installed from wheels below SITE (a `site-packages` folder)
+    python -m tools.contracts           check the tree
+
+Checked, each against what the tree declares, so that no list is kept twice:
+- every module of every distribution is in the graph, and none that nobody ships;
+- a module imports only its own distribution, those that its `pyproject.toml` requires, and the standard library; a name
+  taken from a composed package (`lax.scan`) counts as an import of the distribution that ships the name;
+- kinds of distributions require only the kinds that the architecture allows (`MAY_REQUIRE`);
+- a rule file may also import the owners of the rule kind and of the family that it serves; nobody imports a rule file;
+- no cycle between modules; nothing of ours is imported inside a function, except in the files listed in `LAZY` (what is
+  not ours may be: that saves time at import, and can make no cycle);
+- `jaxlib` is touched by the files in `ONLY_IN` alone; no file has more lines than `LONGEST`.
+
+It reads source text and imports nothing. import-linter was rejected: in editable installs it sees only one part of the
+namespace and passes vacuously, and it has no word for rule files.
+"""
+
+import argparse
+import sys
+from collections import defaultdict
+from functools import cached_property
+from pathlib import Path
+
+from tools.generate_api import composes, public_api
+from tools.import_graph import Imports, cycles, read_imports
+from tools.workspace import ROOT, Distribution, distributions, module_name
+
+CORE = "tangrad-core"
+LONGEST = 500
+RULES = "tangrad.rules."
+SAMPLES = "tangrad.samples"  # loaded by the conformance kit alone
+
+# What each kind of distribution may require. Transformations and backends know the kernel alone (lowerings are rules).
+MAY_REQUIRE = {
+    "core": set(),
+    "transformation": {"core"},
+    "backend": {"core"},
+    "primitives": {"core", "primitives", "library"},
+    "library": {"core", "primitives", "transformation", "library"},
+}
+
+# Files that import inside functions, and why: everything else states its imports at its top.
+LAZY = {
+    "tangrad.core.api": "resolves public names at their first use",
+    "tangrad.core.plugin": "loads what an entry point names",
+    "tangrad.core.hooks": "loads pluggy and the hook specifications only where a hook is installed",
+    "tangrad.core.cli": "each command loads what it needs",
+    "tangrad.backends.xla.backend": "loads the compiler at the first computation: moving data needs none",
+    "tangrad.backends.xla.cuda": "loads the PJRT plugin that is installed",
+}
+
+# Third-party packages that only these modules may touch.
+ONLY_IN = {"jaxlib": {"tangrad.backends.xla.jaxlib_api", "tangrad.backends.xla.mlir"}}
+
+# Packages used where they are installed, and required by nobody.
+OPTIONAL = {"ml_dtypes"}
+
+
+def kind_of(part: Distribution) -> str:
+    """Return which row of `MAY_REQUIRE` a distribution belongs to, from its folder and its entry points."""
+    if part.name == CORE:
+        return "core"
+    if "tangrad.backends" in part.entry_points:
+        return "backend"
+    if part.folder.parent.name == "primitives":
+        return "primitives"
+    return "transformation" if "tangrad.transformations" in part.entry_points else "library"
+
+
+def _files_below(site: Path) -> dict[str, Path]:
+    return {module_name(path.relative_to(site)): path for path in sorted((site / "tangrad").rglob("*.py"))}
+
+
+def _files_of(parts: dict[str, Distribution]) -> dict[str, Path]:
+    return {name: path for part in parts.values() for name, path in part.modules.items()}
+
+
+class House:
+    """The modules on disk, who owns them, and what each imports."""
+
+    def __init__(self, root: Path = ROOT, site: Path | None = None) -> None:
+        self.parts = distributions(root)
+        self.owner = {name: part.name for part in self.parts.values() for name in part.modules}
+        self.files = _files_below(site) if site else _files_of(self.parts)
+        self.api = public_api(self.parts.values())
+        self.composed = {name for name, path in self.files.items() if composes(name, path)}
+        self.imports: dict[str, Imports] = {
+            name: read_imports(name, path, set(self.files), self.composed) for name, path in self.files.items()
+        }
+
+    @cached_property
+    def rule_files(self) -> dict[str, set[str]]:
+        """Module -> the distributions it may import besides the required ones: owners of its kinds and families."""
+        kinds = self._owners_of("tangrad.rule_kinds")
+        families = self._owners_of("tangrad.primitives")
+        result: dict[str, set[str]] = defaultdict(set)
+        for part in self.parts.values():
+            for group, entries in part.entry_points.items():
+                for name, value in entries.items() if group.startswith(RULES) else ():
+                    owners = kinds.get(group.removeprefix(RULES)), families.get(name.split(".")[0])
+                    result[value.partition(":")[0].strip()] |= {owner for owner in owners if owner is not None}
+                for value in entries.values() if group == SAMPLES else ():
+                    result[value.partition(":")[0].strip()].add("tangrad-conformance")
+        return result
+
+    @cached_property
+    def named_directly(self) -> set[str]:
+        """The modules that entry points outside the rule groups name: they are loaded for their own sake."""
+        return {
+            value.partition(":")[0].strip()
+            for part in self.parts.values()
+            for group, entries in part.entry_points.items()
+            for value in (() if group.startswith(RULES) or group == SAMPLES else entries.values())
+        }
+
+    def _owners_of(self, group: str) -> dict[str, str]:
+        return {name: part.name for part in self.parts.values() for name in part.entry_points.get(group, {})}
+
+    @cached_property
+    def rule_side(self) -> dict[str, set[str]]:
+        """The rule files, and the modules beside them that only they import, each with what it may import."""
+        importers: dict[str, set[str]] = defaultdict(set)
+        for name, imports in self.imports.items():
+            for target in imports.modules.keys() - self.named_directly:
+                importers[target].add(name)
+        side = {name: set(allowed) for name, allowed in self.rule_files.items()}
+        grown = True
+        while grown:
+            grown = False
+            for name, users in importers.items():
+                if users <= side.keys() and {self.owner.get(user) for user in users} == {self.owner.get(name)}:
+                    allowed = side.get(name, set()).union(*(side[user] for user in users))
+                    grown |= allowed != side.get(name)
+                    side[name] = allowed
+        return side
+
+    def value_module(self, name: str) -> str | None:
+        """Return the module that the public name (`tangrad.lax.sin`) comes from, or None if it is no public name."""
+        entry = self.api.get(name.removeprefix("tangrad."))
+        return entry[1].partition(":")[0] if entry else None
+
+
+def check_graph(house: House) -> list[str]:
+    """Every module that a distribution ships is there, and no other."""
+    missing, foreign = house.owner.keys() - house.files.keys(), house.files.keys() - house.owner.keys()
+    return [f"{house.owner[name]}: module {name} is missing from the graph" for name in sorted(missing)] + [
+        f"module {name} belongs to no distribution" for name in sorted(foreign)
+    ]
+
+
+def check_requirements(house: House) -> list[str]:
+    """Declared requirements follow the architecture."""
+    problems = []
+    for part in house.parts.values():
+        for required in part.first_party_requirements:
+            kind = kind_of(house.parts[required])
+            if kind not in MAY_REQUIRE[kind_of(part)]:
+                problems.append(f"{part.name} ({kind_of(part)}) requires {required} ({kind})")
+    return problems
+
+
+def check_arrows(house: House) -> list[str]:
+    """Imports stay within what the distribution requires."""
+    problems = []
+    for name, imports in house.imports.items():
+        part = house.parts.get(house.owner.get(name, ""))
+        if part is None:
+            continue  # reported by check_graph
+        allowed = {part.name, *part.first_party_requirements, *house.rule_side.get(name, ())}
+        for target, line in imports.all_first_party(house.value_module):
+            owner = house.owner.get(target)
+            if owner is not None and owner not in allowed:
+                problems.append(f"{name}:{line} imports {target}, but {part.name} does not require {owner}")
+        required = (*part.requirements, *house.parts[CORE].requirements)  # what core needs is there wherever core is
+        external = {name.lower().replace("-", "_") for name in required} | OPTIONAL
+        for package, line in imports.external:
+            if package not in external and package not in sys.stdlib_module_names:
+                problems.append(f"{name}:{line} imports {package}, which {part.name} does not require")
+            if name not in ONLY_IN.get(package, {name}):
+                problems.append(f"{name}:{line} imports {package}: only {', '.join(sorted(ONLY_IN[package]))} may")
+    return problems
+
+
+def check_rule_files(house: House) -> list[str]:
+    """Rule files are loaded by their kind's owner, never imported."""
+    return [
+        f"{name}:{line} imports the rule file {target}"
+        for name, imports in house.imports.items()
+        for target, line in imports.modules.items()
+        if target in house.rule_files
+    ]
+
+
+def check_cycles(house: House) -> list[str]:
+    """No module imports itself, however indirectly."""
+    graph = {name: set(imports.with_composed(house.value_module)) for name, imports in house.imports.items()}
+    return ["import cycle: " + " -> ".join(cycle) for cycle in cycles(graph)]
+
+
+def check_lazy(house: House) -> list[str]:
+    """Our own modules are imported at the top of a file, except in the loaders."""
+    problems = [f"LAZY lists {name}, which does not exist" for name in LAZY if name not in house.files]
+    for name, imports in house.imports.items():
+        for target, line in imports.nested if name not in LAZY else ():
+            problems.append(f"{name}:{line} imports {target} inside a function")
+    return problems
+
+
+def check_lengths(house: House) -> list[str]:
+    """Each file is one room with one job."""
+    lengths = {name: path.read_text().count("\n") for name, path in house.files.items()}
+    return [f"{name} has {lines} lines, more than {LONGEST}" for name, lines in lengths.items() if lines > LONGEST]
+
+
+CHECKS = (check_graph, check_requirements, check_arrows, check_rule_files, check_cycles, check_lazy, check_lengths)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print every broken contract. Returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("site", nargs="?", type=Path, help="a site-packages folder; the tree if left out")
+    house = House(site=parser.parse_args(arguments).site)
+    problems = [problem for check in CHECKS for problem in check(house)]
+    print("\n".join([*problems, f"{len(house.files)} modules, {len(problems)} broken contracts"]))
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

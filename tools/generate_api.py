@@ -1,0 +1,158 @@
+"""Writes what follows from the entry points: the catalogue in core, and the stubs that editors and checkers read.
+
+    python -m tools.generate_api            write the files
+    python -m tools.generate_api --check    say which files differ, and exit 1 if any does
+
+The catalogue names the distribution of a public name that is not installed. A stub stands beside each package that
+composes its names at run time (`tangrad`, `tangrad.lax`, ...), since a checker cannot see through `__getattr__`.
+"""
+
+import argparse
+import sys
+import textwrap
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+from tools.workspace import ROOT, Distribution, distributions, owners
+
+CATALOGUE = "core/tangrad/core/catalogue_data.py"
+COMPOSED = "public_package("  # a module whose names come from the entry points calls this
+CATALOGUE_HEAD = '"""Data of `catalogue.py`. Written by `python -m tools.generate_api`: do not edit."""\n'
+STUB_HEAD = "# Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.\n"
+
+
+class ApiError(Exception):
+    """The entry points contradict each other or the tree."""
+
+
+def public_api(parts: Iterable[Distribution]) -> dict[str, tuple[str, str]]:
+    """Return public name -> (distribution, `module:attribute`), over all first-party distributions."""
+    api: dict[str, tuple[str, str]] = {}
+    for part in parts:
+        for name, value in part.entry_points.get("tangrad.api", {}).items():
+            if name in api:
+                raise ApiError(f"the public name {name!r} is claimed by both {api[name][0]} and {part.name}")
+            api[name] = (part.name, value.replace(" ", ""))
+    return api
+
+
+def names_by_distribution(parts: Iterable[Distribution], group: str) -> dict[str, list[str]]:
+    """Return distribution -> sorted entry names of one group, for those that have any."""
+    table = {part.name: sorted(part.entry_points.get(group, {})) for part in parts}
+    return {name: names for name, names in sorted(table.items()) if names}
+
+
+def tops(modules: dict[str, str]) -> dict[str, list[str]]:
+    """Return distribution -> the highest of its modules: those whose parent package is not its own.
+
+    Core is left out: it is present wherever its catalogue is.
+    """
+    result: dict[str, list[str]] = defaultdict(list)
+    for module, distribution in sorted(modules.items()):
+        parent = module.rpartition(".")[0]
+        if distribution != "tangrad-core" and modules.get(parent) != distribution:
+            result[distribution].append(module)
+    return dict(sorted(result.items()))
+
+
+def _table(name: str, comment: str, table: dict[str, list[str]]) -> str:
+    lines = [f"{name}: dict[str, str] = {{  # {comment}"]
+    for distribution, names in table.items():
+        wrapped = textwrap.wrap(" ".join(names), 100, break_long_words=False, break_on_hyphens=False)
+        if len(wrapped) == 1 and len(distribution) + len(wrapped[0]) <= 108:
+            lines.append(f'    "{distribution}": "{wrapped[0]}",')
+            continue
+        lines.append(f'    "{distribution}": (')
+        lines += [f'        "{line} "' for line in wrapped[:-1]]
+        lines += [f'        "{wrapped[-1]}"', "    ),"]
+    return "\n".join([*lines, "}"])
+
+
+def catalogue(parts: list[Distribution], modules: dict[str, str]) -> str:
+    """Return the text of the catalogue's data file."""
+    tables = (
+        ("PUBLIC_NAMES", "distribution: public names", names_by_distribution(parts, "tangrad.api")),
+        ("MODULES", "distribution: the tops of its tree", tops(modules)),
+        ("FAMILIES", "distribution: families of primitives", names_by_distribution(parts, "tangrad.primitives")),
+        ("RULE_KINDS", "distribution: rule kinds", names_by_distribution(parts, "tangrad.rule_kinds")),
+        ("COMMANDS", "distribution: commands of `tangrad`", names_by_distribution(parts, "tangrad.commands")),
+    )
+    return CATALOGUE_HEAD + "\n" + "\n\n".join(_table(*table) for table in tables) + "\n"
+
+
+def _import_line(name: str, value: str) -> str:
+    module, _, attribute = value.partition(":")
+    if not attribute:
+        package, _, leaf = module.rpartition(".")
+        return f"from {package} import {leaf} as {name}"
+    if "." not in attribute:
+        return f"from {module} import {attribute} as {name}"
+    head, _, rest = attribute.partition(".")  # an attribute of a class or object: bound by an assignment
+    return f"from {module} import {head} as _{name}_owner\n\n{name} = _{name}_owner.{rest}\n"
+
+
+def stub(package: str, names: dict[str, str], submodules: Iterable[str]) -> str:
+    """Return the stub of `package`: `names` maps each public name in it to its `module:attribute`."""
+    lines = [f"from {package} import {leaf} as {leaf}" for leaf in sorted(submodules) if leaf not in names]
+    lines += [_import_line(name, value) for name, value in sorted(names.items())]
+    exported = sorted({*names, *submodules})
+    listing = "".join(f'    "{name}",\n' for name in exported)
+    return STUB_HEAD + "\n" + "\n".join(sorted(lines)) + f"\n\n__all__ = [\n{listing}]\n"
+
+
+def composes(module: str, path: Path) -> bool:
+    """Return whether `module` takes its names from the entry points (core's own files only provide the means)."""
+    return not module.startswith("tangrad.core.") and COMPOSED in path.read_text()
+
+
+def _submodules(package: str, modules: Iterable[str], composed: set[str]) -> set[str]:
+    """Return the public submodules: all direct parts of `tangrad`; elsewhere those that are composed themselves."""
+    prefix = package + "."
+    direct = {module[len(prefix) :].split(".")[0] for module in modules if module.startswith(prefix)}
+    return direct if package == "tangrad" else {leaf for leaf in direct if prefix + leaf in composed}
+
+
+def generate(root: Path = ROOT) -> dict[Path, str]:
+    """Return file -> text, for everything that this tool writes below `root`."""
+    parts = list(distributions(root).values())
+    modules = owners(root)
+    files = {name: path for part in parts for name, path in part.modules.items()}
+    composed = {name for name, path in files.items() if composes(name, path)}
+    by_package: dict[str, dict[str, str]] = defaultdict(dict)
+    for name, (distribution, value) in public_api(parts).items():
+        package, _, leaf = f"tangrad.{name}".rpartition(".")
+        if package not in files:
+            raise ApiError(f"{distribution}: the public name {name!r} needs a module {package}, which nobody ships")
+        if package not in composed:
+            raise ApiError(f"{distribution}: {package} does not compose its names, so {name!r} cannot be found in it")
+        by_package[package][leaf] = value
+    result = {root / CATALOGUE: catalogue(parts, modules)}
+    for package in sorted(composed):
+        text = stub(package, by_package[package], _submodules(package, modules, composed))
+        result[files[package].with_suffix(".pyi")] = text
+    return result
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the files, or with `--check` compare them. Returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a file would change")
+    options = parser.parse_args(arguments)
+    try:
+        wanted = generate()
+    except ApiError as error:
+        print(f"generate_api: {error}", file=sys.stderr)
+        return 1
+    changed = [path for path, text in wanted.items() if not path.exists() or path.read_text() != text]
+    for path in changed:
+        if not options.check:
+            path.write_text(wanted[path])
+        print(f"{'differs' if options.check else 'written'}: {path.relative_to(ROOT)}")
+    if changed and options.check:
+        print("run `make dev-refresh` and commit the result", file=sys.stderr)
+    return 1 if changed and options.check else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

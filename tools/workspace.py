@@ -1,0 +1,89 @@
+"""The workspace as data: its distributions, read from the tree, so that no list of them is kept anywhere."""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+GROUPS_OF_PARTS = ("plugins", "primitives", "backends", "contrib")
+FIRST_PARTY = re.compile(r"tangrad(-[a-z0-9-]+)?")
+
+
+@dataclass(frozen=True, eq=False)
+class Distribution:
+    """One first-party distribution: a folder with a `pyproject.toml`."""
+
+    folder: Path
+    project: dict
+
+    @property
+    def name(self) -> str:
+        """The name on the index, e.g. `tangrad-lax`."""
+        return self.project["name"]
+
+    @property
+    def entry_points(self) -> dict[str, dict[str, str]]:
+        """Entry points: group -> name -> `module:attribute`."""
+        return self.project.get("entry-points", {})
+
+    @cached_property
+    def requirements(self) -> tuple[str, ...]:
+        """The names of the required distributions (extras left out), first-party ones and others."""
+        found = [re.match(r"[A-Za-z0-9._-]+", line) for line in self.project.get("dependencies", ())]
+        return tuple(name[0] for name in found if name)
+
+    @property
+    def first_party_requirements(self) -> tuple[str, ...]:
+        """The names of the first-party distributions that this one depends on."""
+        return tuple(name for name in self.requirements if FIRST_PARTY.fullmatch(name))
+
+    def files(self, suffix: str = ".py") -> Iterator[Path]:
+        """Yield the source files that the distribution ships, sorted."""
+        yield from sorted((self.folder / "tangrad").rglob(f"*{suffix}"))
+
+    @cached_property
+    def modules(self) -> dict[str, Path]:
+        """Dotted module name -> file, for every module that the distribution ships (packages by their `__init__`)."""
+        return {module_name(path.relative_to(self.folder)): path for path in self.files()}
+
+
+def module_name(path: Path) -> str:
+    """Return the dotted name of the module in `path`, relative to its import root.
+
+    >>> module_name(Path("tangrad/lax/__init__.py"))
+    'tangrad.lax'
+    """
+    parts = path.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _read(folder: Path) -> Distribution:
+    with open(folder / "pyproject.toml", "rb") as file:
+        return Distribution(folder, tomllib.load(file)["project"])
+
+
+def umbrella(root: Path = ROOT) -> Distribution:
+    """Return the distribution `tangrad` itself, which ships no module."""
+    return _read(root)
+
+
+def distributions(root: Path = ROOT) -> dict[str, Distribution]:
+    """Return every distribution that ships modules, by name; core first, then sorted by folder."""
+    folders = [root / "core"]
+    for group in GROUPS_OF_PARTS:
+        folders += sorted(path.parent for path in (root / group).glob("*/pyproject.toml"))
+    return {part.name: part for part in map(_read, folders)}
+
+
+def owners(root: Path = ROOT) -> dict[str, str]:
+    """Return dotted module name -> distribution, over the whole tree; two owners of one module are an error."""
+    result: dict[str, str] = {}
+    for part in distributions(root).values():
+        for name in part.modules:
+            if name in result:
+                raise ValueError(f"module {name} is shipped by both {result[name]} and {part.name}")
+            result[name] = part.name
+    return result
