@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("jaxlib")
 
+import tangrad
 from tangrad.backends.xla import cuda, jaxlib_api
 from tangrad.core import ShapedArray, get_backend
 
@@ -81,6 +82,22 @@ def test_dlpack_out_and_in() -> None:
     np.testing.assert_array_equal(XLA.from_dlpack(ours, copy=True).to_numpy(), array)
     with pytest.raises(TypeError, match="__dlpack__"):
         XLA.from_dlpack([1, 2])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float8_e4m3fn"])
+@pytest.mark.parametrize("end", ["delete", "donate"])
+def test_contents_outlive_their_array(dtype: str, end: str) -> None:
+    ones = np.ones(1000).astype(ShapedArray((), dtype).dtype)
+    array = XLA.put(ones, aval_of(ones))
+    contents, capsule = array.to_numpy(), array.__dlpack__()
+    if end == "donate":
+        tangrad.jit(lambda x: x + x, donate_argnums=0)(array)
+    else:
+        array.delete()
+        assert array.is_deleted()
+    others = [XLA.put(ones + ones, aval_of(ones)) for _ in range(20)]
+    np.testing.assert_array_equal(contents, ones)
+    del capsule, others
 
 
 def test_compiled_programs_survive_serialisation() -> None:
@@ -169,6 +186,8 @@ def test_jax_is_never_imported() -> None:
     (y,) = program.execute([x])
     repr(y), repr(x.devices()), program.as_text(), np.from_dlpack(y), xla.from_dlpack(y)
     sin_p.bind(y).block_until_ready()
+    bfloat16 = ShapedArray((3,), "bfloat16")
+    xla.put(np.ones(3, bfloat16.dtype), bfloat16).to_numpy()
     print([name for name in sys.modules if name.split(".")[0] == "jax"])
     """
     assert run(program) == "[]\n"

@@ -13,6 +13,7 @@ Supported: jaxlib 0.10 and 0.11. What differs between releases is settled in thi
 from __future__ import annotations
 
 import atexit
+import ctypes
 import gc
 import os
 from collections.abc import Sequence
@@ -262,17 +263,28 @@ def _converted(buffer: Any) -> np.ndarray[Any, Any]:
     return array  # type: ignore[no-any-return]
 
 
-class _HostMemory:
-    """A buffer of the host as NumPy sees memory: unsigned integers of the element's width; keeps the buffer alive."""
+_capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
 
-    __slots__ = ("__array_interface__", "buffer")
+
+class _HostMemory:
+    """A buffer of the host as NumPy sees memory: unsigned integers of the element's width.
+
+    It holds the buffer as a DLPack capsule: that keeps the memory as it is when the array is donated or deleted, as a
+    memoryview does and a reference to the array does not. `unsafe_buffer_pointer` would import jax, too.
+    """
+
+    __slots__ = ("__array_interface__", "capsule")
 
     def __init__(self, buffer: Any, dtype: Any) -> None:
-        self.buffer = buffer
+        self.capsule = to_dlpack(buffer)
+        # The capsule's struct begins with the address of the data. jaxlib's byte offset is always zero.
+        tensor = _capsule_pointer(self.capsule, b"dltensor")
         self.__array_interface__ = {
             "shape": buffer.aval.shape,
             "typestr": f"<u{dtype.itemsize}",
-            "data": (buffer.unsafe_buffer_pointer(), True),
+            "data": (ctypes.c_void_p.from_address(tensor).value, True),
             "version": 3,
         }
 
@@ -284,8 +296,11 @@ def copy_to_host_async(buffer: Any) -> None:
 
 
 def to_dlpack(buffer: Any, stream: int | None = None) -> Any:
-    """A DLPack capsule that shares the buffer's memory."""
-    return _jax.buffer_to_dlpack_managed_tensor(buffer, stream)
+    """A DLPack capsule that shares the buffer's memory, and keeps it when the buffer is deleted or donated.
+
+    The capsule holds a second handle: deleting the very one that was exported makes XLA end the process.
+    """
+    return _jax.buffer_to_dlpack_managed_tensor(buffer.clone(), stream)
 
 
 def from_dlpack(capsule: Any, device: Any, *, copy: bool | None = None) -> Any:
