@@ -95,6 +95,7 @@ CASES = [
     ("np.moveaxis(f, 0, 4)", ValueError, "destination 4 is out of bounds"),
     ("np.sort(f, axis=2)", ValueError, "axis 2 is out of bounds"),
     ("np.cumsum(f, axis=7)", ValueError, "axis 7 is out of bounds"),
+    ("np.take(np.zeros((2, 0)), i, axis=1)", IndexError, "nothing to take along axis 1 of the shape (2, 0)"),
     ("np.take(f, k, axis=9)", ValueError, "axis 9 is out of bounds"),
     # empty
     ("np.max(o, axis=0)", ValueError, "is empty"),

@@ -48,6 +48,30 @@ def test_size_without_mapped_arguments():
     assert tangrad.vmap(lambda x: 5.0)(np.ones(4)).tolist() == [5.0] * 4
 
 
+@pytest.mark.parametrize(
+    ("function", "shape"),
+    [
+        (lambda x, i: x[i], ()),
+        (lambda x, i: x.at[i].set(1.0), (3,)),
+        (lambda x, i: x.at[i].add(1.0, mode="clip"), (3,)),
+        (lambda x, i: tangrad.lax.dynamic_slice(x, (i,), (2,)), (2,)),
+        (lambda x, i: tangrad.lax.dynamic_update_slice(x, np.ones(2), (i,)), (3,)),
+        (lambda x, i: np.searchsorted(x, 1.0), ()),
+        (lambda x, i: np.nonzero(x, size=2)[0], (2,)),
+        (lambda x, i: tangrad.lax.scan(lambda c, k: (c.at[k].mul(x[i]), c[k]), x, np.arange(4))[1], (4,)),
+    ],
+)
+@pytest.mark.parametrize("transform", [lambda f: f, tangrad.jit, tangrad.vmap], ids=["once", "jit", "twice"])
+def test_no_elements_at_all(function, shape, transform):
+    x, i = np.zeros((0, 3)), np.zeros(0, int)
+    if transform is tangrad.vmap:
+        x, i, shape = np.zeros((2, 0, 3)), np.zeros((2, 0), int), (0, *shape)
+    out = transform(tangrad.vmap(function))(x, i)
+    assert out.shape == (len(x), *shape)
+    gradient = transform(tangrad.vmap(tangrad.grad(lambda x, i: (x[i] * x.at[i].multiply(x[i])).sum())))(x, i)
+    assert gradient.shape == x.shape
+
+
 def test_what_vmap_refuses():
     f = lambda x, y: x
     with pytest.raises(ValueError, match=r"args\[0\] has shape \(3,\), mapped over axis 0: size 3"):

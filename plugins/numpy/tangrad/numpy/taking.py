@@ -67,6 +67,7 @@ def take(
     Raises:
         TypeError: for what is no array, and indices that are no integers.
         ValueError: the axis is out of bounds, or `mode` is unknown.
+        IndexError: the axis is empty, and the indices are not.
         NotImplementedError: for the mode "raise".
 
     >>> import tangrad
@@ -89,6 +90,8 @@ def take(
     if 0 in positions.aval.shape:
         shape = x.aval.shape
         return zeros((*shape[:dimension], *positions.aval.shape, *shape[dimension + 1 :]), x.aval.dtype)
+    if x.aval.shape[dimension] == 0:
+        raise IndexError(f"take: there is nothing to take along axis {dimension} of the shape {x.aval.shape}")
     index = (slice(None),) * dimension + (positions,)
     return take_index(x, index, chosen, fill_value, indices_are_sorted, unique_indices)
 

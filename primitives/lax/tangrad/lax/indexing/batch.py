@@ -6,7 +6,7 @@ from typing import Any
 
 from tangrad.batching import place_axis, to_front
 from tangrad.core import Primitive, RuleSet
-from tangrad.lax.indexing.dimension_numbers import GatherDimensionNumbers, ScatterDimensionNumbers
+from tangrad.lax.indexing.dimension_numbers import GatherDimensionNumbers, ScatterDimensionNumbers, one_of
 from tangrad.lax.indexing.primitives import SCATTERS, gather_p
 
 batch = RuleSet("batch", api=1)
@@ -38,7 +38,7 @@ def _(args: Any, dims: Any, *, axis_info: Any, dimension_numbers: Any, slice_siz
             (0, *_later(operand_batching)),
             (0, *_later(indices_batching)),
         )
-        slice_sizes = (1 if axis_info.size else 0, *slice_sizes)
+        slice_sizes = (one_of(axis_info.size), *slice_sizes)
     out = gather_p.bind(operand, indices, dimension_numbers=numbers, slice_sizes=slice_sizes, **params)
     return out, 0
 

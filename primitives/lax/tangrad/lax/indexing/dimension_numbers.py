@@ -152,8 +152,18 @@ def scatter_of(numbers: GatherDimensionNumbers) -> ScatterDimensionNumbers:
     return ScatterDimensionNumbers(*numbers.astuple())
 
 
-def window_sizes(numbers: Any, operand_ndim: int, updates_shape: Sequence[Any]) -> tuple[Any, ...]:
-    """The size of a scatter's window along each dimension of the operand."""
+def window_sizes(numbers: Any, operand_shape: Sequence[Any], updates_shape: Sequence[Any]) -> tuple[Any, ...]:
+    """The size of a scatter's window along each dimension of the operand. A batching dimension may be empty."""
     window_dims, inserted, _, batching, _ = numbers.astuple()
     sizes = iter([updates_shape[dim] for dim in window_dims])
-    return tuple([1 if dim in inserted or dim in batching else next(sizes) for dim in range(operand_ndim)])
+    return tuple(
+        [
+            one_of(whole) if dim in batching else 1 if dim in inserted else next(sizes)
+            for dim, whole in enumerate(operand_shape)
+        ]
+    )
+
+
+def one_of(whole: Any) -> int:
+    """The size of a slice that takes one element along a batching dimension: none, where there is none."""
+    return 1 if whole else 0

@@ -186,7 +186,7 @@ def scatter_apply(
     Array([1., 2., 9.], dtype=float32)
     """
     operand = as_named_operand("scatter_apply", operand, "operand")
-    sizes = window_sizes(dimension_numbers, len(operand.aval.shape), tuple(update_shape))
+    sizes = window_sizes(dimension_numbers, operand.aval.shape, tuple(update_shape))
     options: dict[str, Any] = {"indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices, "mode": mode}
     old = gather(operand, scatter_indices, gather_of(dimension_numbers), sizes, **{**options, "mode": "clip"})
     return scatter(operand, scatter_indices, func(old), dimension_numbers, **options)

@@ -22,7 +22,7 @@ def gathered(values: Any, indices: Any, updates: Any, params: dict[str, Any]) ->
         values,
         indices,
         dimension_numbers=gather_of(numbers),
-        slice_sizes=window_sizes(numbers, len(values.aval.shape), updates.aval.shape),
+        slice_sizes=window_sizes(numbers, values.aval.shape, updates.aval.shape),
         indices_are_sorted=params["indices_are_sorted"],
         unique_indices=params["unique_indices"],
         mode=params["mode"],

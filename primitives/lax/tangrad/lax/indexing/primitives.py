@@ -129,7 +129,7 @@ def _check_scatter(name: str, operand: Any, indices: Any, updates: Any, numbers:
         raise ValueError(
             f"{name}: updates {updates.shape} do not have the batch dimensions of the indices {indices.shape[:-1]}"
         )
-    for size, whole in zip(window_sizes(numbers, operand.ndim, updates.shape), operand.shape):
+    for size, whole in zip(window_sizes(numbers, operand.shape, updates.shape), operand.shape):
         if size > whole:
             raise ValueError(f"{name}: windows of the updates {updates.shape} exceed the operand {operand.shape}")
 

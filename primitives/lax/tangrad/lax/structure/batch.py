@@ -8,7 +8,12 @@ from tangrad.batching import elementwise_batch, front_batch, place_axis, to_fron
 from tangrad.core import RuleSet, literal
 from tangrad.lax.checks import BOOL
 from tangrad.lax.elementwise.primitives import convert_element_type_p, select_n_p
-from tangrad.lax.indexing.dimension_numbers import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers
+from tangrad.lax.indexing.dimension_numbers import (
+    GatherDimensionNumbers,
+    GatherScatterMode,
+    ScatterDimensionNumbers,
+    one_of,
+)
 from tangrad.lax.indexing.primitives import gather_p, scatter_p
 from tangrad.lax.structure.primitives import (
     broadcast_in_dim_p,
@@ -132,7 +137,7 @@ def _dynamic_slice(args: Any, dims: Any, *, axis_info: Any, slice_sizes: Any) ->
         operand,
         _stacked(starts, start_dims, axis_info.size),
         dimension_numbers=numbers,
-        slice_sizes=(*[1] * len(inside), *slice_sizes),
+        slice_sizes=(*[one_of(axis_info.size)] * len(inside), *slice_sizes),
         indices_are_sorted=False,
         unique_indices=False,
         mode=GatherScatterMode.CLIP,

@@ -151,7 +151,7 @@ def _scatter(primitive: Any, function: Any) -> None:
     @kernel(lower, primitive, nature=FRESH)
     def _(ctx: Any, *, dimension_numbers: Any, mode: Any, unique_indices: bool, **_: Any) -> Callable[..., Any]:
         operand, indices, updates = ctx.in_avals
-        sizes = window_sizes(dimension_numbers, operand.ndim, updates.shape)
+        sizes = window_sizes(dimension_numbers, operand.shape, updates.shape)
         windows = Windows(operand, indices, dimension_numbers, sizes)
         inner = physical(updates)
         window_dims = (*dimension_numbers.update_window_dims, *range(updates.ndim, len(inner.shape)))

@@ -107,7 +107,7 @@ def _scatter(primitive: Any, body: Callable[..., Any]) -> None:
         operand, index_aval, update_aval = ctx.in_avals
         window, inserted, index_map, operand_batching, indices_batching = dimension_numbers.astuple()
         if mode is GatherScatterMode.CLIP:
-            sizes = window_sizes(dimension_numbers, operand.ndim, update_aval.shape)
+            sizes = window_sizes(dimension_numbers, operand.shape, update_aval.shape)
             indices = _clamped(ctx, indices, index_aval, _limits(operand, index_map, sizes, index_aval.dtype))
         inner = physical_aval(operand)
         extra = range(update_aval.ndim, update_aval.ndim + len(inner.shape) - operand.ndim)
