@@ -204,7 +204,7 @@ def test_printing():
     assert str(closed) == (
         "{ lambda ; a:f32[3] b:f32[3]. let\n"
         "    c:f32[3] = double a\n"
-        "    d:f32[3] e:f32[3] = both[order=(1, 0)] c b\n"
+        "    d:f32[3] _:f32[3] = both[order=(1, 0)] c b\n"
         "  in (d,) }"
     )
     check_jaxpr(closed)
@@ -222,7 +222,7 @@ def test_nested_programs_are_indented():
         return tuple(jaxpr.out_avals)
 
     printed = str(staged(lambda x: hold.bind(x, jaxpr=inner), F3))
-    assert "hold[jaxpr={ lambda ; a:f32[3]. let b:f32[3] = double a in (b,) }] a" in printed
+    assert "b:f32[3] = hold[jaxpr={ lambda ; c:f32[3]. let d:f32[3] = double c in (d,) }] a" in printed
 
 
 def test_constants_and_literals():

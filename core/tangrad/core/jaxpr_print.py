@@ -17,7 +17,10 @@ INDENT = "  "
 
 
 class Names:
-    """Hands out variable names: a, b, …, z, aa, ab, … in the order of first appearance."""
+    """Hands out variable names: a, b, …, z, aa, ab, … in the order of first appearance; `_` to results nobody reads.
+
+    One object serves a whole text: a name means one variable in it, in nested jaxprs too.
+    """
 
     __slots__ = ("_names", "_numbers")
 
@@ -25,9 +28,16 @@ class Names:
         self._names: dict[int, str] = {}
         self._numbers: Iterator[int] = itertools.count()
 
+    def leave_unread(self, jaxpr: Any) -> None:
+        """Have the results of equations that nothing in `jaxpr` reads printed as `_`."""
+        read = {id(atom) for eqn in jaxpr.eqns for atom in eqn.invars}
+        read.update([id(atom) for atom in jaxpr.outvars])
+        for eqn in jaxpr.eqns:
+            for var in eqn.outvars:
+                if id(var) not in read:
+                    self._names[id(var)] = "_"
+
     def of(self, var: Any) -> str:
-        if type(var).__name__ == "DropVar":
-            return "_"
         name = self._names.get(id(var))
         if name is None:
             name = self._names[id(var)] = _letters(next(self._numbers))
@@ -73,6 +83,7 @@ class _Printer:
 
     def jaxpr(self, jaxpr: Any, names: Names, indent: str) -> str:
         jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
+        names.leave_unread(jaxpr)
         constants = "".join([f" {names.typed(var)}" for var in jaxpr.constvars])
         inputs = "".join([f" {names.typed(var)}" for var in jaxpr.invars])
         head = f"{{ lambda{constants} ;{inputs}. let"
@@ -87,29 +98,29 @@ class _Printer:
     def equation(self, eqn: Any, names: Names, indent: str) -> str:
         # Operands first: they are named by where they were defined, results after them.
         operands = "".join([f" {names.atom(atom)}" for atom in eqn.invars])
-        results = " ".join(["_" if type(v).__name__ == "DropVar" else names.typed(v) for v in eqn.outvars])
+        results = " ".join([names.typed(var) for var in eqn.outvars])
         head = f"{results} = " if results else ""
-        text = f"{head}{eqn.primitive.name}{self.params(eqn.params, indent)}{operands}"
+        text = f"{head}{eqn.primitive.name}{self.params(eqn.params, names, indent)}{operands}"
         if self.name_stack and eqn.source_info is not None and getattr(eqn.source_info, "name_stack", None):
             text += f" # {eqn.source_info.name_stack}"
         if self.source_info and eqn.source_info is not None:
             text += f" # {summary(eqn.source_info)}"
         return text
 
-    def params(self, params: dict[str, Any], indent: str) -> str:
+    def params(self, params: dict[str, Any], names: Names, indent: str) -> str:
         if not params:
             return ""
-        items = [f"{name}={self.value(params[name], indent + INDENT)}" for name in sorted(params)]
+        items = [f"{name}={self.value(params[name], names, indent + INDENT)}" for name in sorted(params)]
         one_line = f"[{' '.join(items)}]"
         if len(one_line) + len(indent) <= LINE_WIDTH and "\n" not in one_line:
             return one_line
         return "[" + "".join([f"\n{indent}{INDENT}{item}" for item in items]) + f"\n{indent}]"
 
-    def value(self, value: Any, indent: str) -> str:
+    def value(self, value: Any, names: Names, indent: str) -> str:
         if hasattr(value, "eqns"):
-            return self.jaxpr(value, Names(), indent)
+            return self.jaxpr(value, names, indent)
         if isinstance(value, tuple) and any(hasattr(item, "eqns") for item in value):
-            inside = "".join([f"\n{indent}{INDENT}{self.value(item, indent + INDENT)}" for item in value])
+            inside = "".join([f"\n{indent}{INDENT}{self.value(item, names, indent + INDENT)}" for item in value])
             return f"({inside}\n{indent})"
         if hasattr(value, "kind") and hasattr(value, "itemsize"):
             return str(getattr(value, "name", value))
