@@ -98,7 +98,8 @@ def stub(package: str, names: dict[str, str], submodules: Iterable[str]) -> str:
     lines += [_import_line(name, value) for name, value in sorted(names.items())]
     exported = sorted({*names, *submodules})
     listing = "".join(f'    "{name}",\n' for name in exported)
-    return STUB_HEAD + "\n" + "\n".join(sorted(lines)) + f"\n\n__all__ = [\n{listing}]\n"
+    version = "\n\n__version__: str" if package == "tangrad" else ""
+    return STUB_HEAD + "\n" + "\n".join(sorted(lines)) + f"{version}\n\n__all__ = [\n{listing}]\n"
 
 
 def composes(module: str, path: Path) -> bool:

@@ -28,6 +28,7 @@ from tangrad import random as random
 from tangrad import scaffold as scaffold
 from tangrad import tree as tree
 from tangrad import tree_util as tree_util
+from tangrad import typing as typing
 from tangrad.autodiff.directional import jvp as jvp
 from tangrad.autodiff.directional import linear_transpose as linear_transpose
 from tangrad.autodiff.directional import linearize as linearize
@@ -87,6 +88,8 @@ from tangrad.jitting.abstract import eval_shape as eval_shape
 from tangrad.jitting.abstract import make_jaxpr as make_jaxpr
 from tangrad.jitting.function import jit as jit
 from tangrad.lax.placement.functions import device_put as device_put
+
+__version__: str
 
 __all__ = [
     "Array",
@@ -172,6 +175,7 @@ __all__ = [
     "tree",
     "tree_util",
     "typeof",
+    "typing",
     "use_backend",
     "value_and_grad",
     "vjp",

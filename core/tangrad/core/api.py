@@ -44,6 +44,8 @@ def public_package(module_name: str) -> tuple[Callable[[str], Any], Callable[[],
         if name.startswith("__"):
             if name == "__all__":
                 return sorted(_usable_names(prefix))
+            if name == "__version__" and not prefix:
+                return own_version()
             raise AttributeError(f"module {module_name!r} has no attribute {name!r}")
         plugin = composition().find(GROUP, prefix + name)
         if plugin is None:
@@ -64,6 +66,12 @@ def public_package(module_name: str) -> tuple[Callable[[str], Any], Callable[[],
         return sorted({*own, *_names(prefix), *_modules(package.get("__path__", ()))})
 
     return __getattr__, __dir__
+
+
+def own_version() -> str:
+    """Return the version of the kernel's distribution, which is the version of Tangrad."""
+    distribution = composition().index.distributions().get("tangrad-core")
+    return "of no version" if distribution is None else distribution.version
 
 
 def composition_changes() -> None:

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tangrad.core.api import own_version
 from tangrad.core.errors import PluginError, PluginWarning, TangradError, missing_distribution_message
 from tangrad.core.plugins import Plugin, composition
 from tangrad.core.report.model import Report
@@ -151,7 +152,7 @@ def _deliver(report: Report, options: argparse.Namespace) -> int:
 
     if options.html is None:
         return _print(render.to_json(report) if options.json else render.to_text(report), None)
-    text = page.to_html(report, footer=f"Written by tangrad {options.command}, tangrad-core {_own_version()}.")
+    text = page.to_html(report, footer=f"Written by tangrad {options.command}, tangrad-core {own_version()}.")
     if options.html == "-":
         return _print(text, "utf-8")
     try:
@@ -161,11 +162,6 @@ def _deliver(report: Report, options: argparse.Namespace) -> int:
         print(f"tangrad {options.command}: {error}", file=sys.stderr)
         return 2
     return _print(f"{options.html}: {report.verdict or report.lines[0]}", None)
-
-
-def _own_version() -> str:
-    distribution = composition().index.distributions().get("tangrad-core")
-    return "of no version" if distribution is None else distribution.version
 
 
 def _print(text: str, encoding: str | None) -> int:
