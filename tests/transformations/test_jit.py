@@ -363,3 +363,25 @@ for result in (f(x, x), f(x, x), f(x, 2.0), f(x, 2.0), f(x, y=np.float32(2)), f(
     for backend in ("numpy", "xla"):
         places = {"TANGRAD_BACKEND": backend, "TANGRAD_NUM_CPU_DEVICES": "2"}
         subprocess.run([sys.executable, "-c", program], env={**os.environ, **places}, check=True, timeout=120)
+
+
+def test_arrays_find_the_program_first_whatever_the_function_was_compiled_for():
+    """A call with numbers or NumPy's arrays is sorted out each time; one with arrays not even if it is the first."""
+    calls = []
+
+    class Watched(type(tangrad.jit(lambda x: x))):
+        def _call(self, args, kwargs):
+            calls.append(args)
+            return super()._call(args, kwargs)
+
+    function = Watched(lambda x: x + x)
+    given = numpy.ones(3, "float32")
+    array = np.asarray(given)
+    for argument in (given, array, array, array):
+        assert np.array_equal(function(argument), 2 * given)
+    assert len(calls) == 1
+    assert function.trace_count == 1
+    tree_of = Watched(lambda xs: xs[0] + xs[1])
+    for arguments in ((given, array), (array, array), (array, array)):
+        tree_of(arguments)
+    assert len(calls) == 2

@@ -17,7 +17,7 @@ from tangrad.autodiff.pullbacks import pullback_for
 from tangrad.autodiff.tape import linearize_flat
 from tangrad.autodiff.zeros import Zero
 from tangrad.core import Literal, Trace, Tracer
-from tangrad.core.config import thread
+from tangrad.core.config import shared, thread
 from tangrad.core.errors import UnexpectedTracerError
 from tangrad.core.trace import EVAL_TRACE, check_no_leak, find_backend
 
@@ -78,7 +78,7 @@ class GradientTrace(Trace):
                 thread.trace = self
         if primitive.evaluate is not None or primitive.effects is not None:
             return self._linearized(primitive, operands, params, inputs, active)
-        context = thread.global_context, thread.overrides
+        context = shared.context, thread.overrides
         key = tuple(active)
         try:
             backend = inputs[0].primal.backend

@@ -17,7 +17,7 @@ from typing import Any
 
 from tangrad import tree
 from tangrad.core import ClosedJaxpr, as_array, eval_jaxpr, get_backend, register_cache
-from tangrad.core.config import thread
+from tangrad.core.config import cache_context, shared, thread
 from tangrad.core.hooks import HookContext, hooks
 from tangrad.core.nan_checks import is_checking
 from tangrad.core.source_info import copy_identity
@@ -56,6 +56,8 @@ class _Tables:
 # Function -> options -> tables. Weak in the function: after `del` its programs go.
 _tables: weakref.WeakKeyDictionary[Any, dict[Any, _Tables]] = weakref.WeakKeyDictionary()
 _tables_lock = threading.Lock()
+# The backends' array types: told from trees by their type, at a tenth of what a missing attribute costs.
+_array_types: set[type] = set()
 
 
 @register_cache
@@ -170,29 +172,30 @@ class JitFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         # The common paths: positional arrays, no static arguments, not inside another trace.
-        if self._plain and not kwargs and thread.trace is EVAL_TRACE:
-            if len(args) == 1:
+        if thread.trace is EVAL_TRACE and not kwargs:
+            if len(args) == 1 and type(args[0]) in _array_types:
                 (array,) = args
                 try:
-                    run = self._of_one_array[array.aval, type(array), thread.global_context, thread.overrides]
-                except (KeyError, AttributeError):  # new, or a tree, which has no aval
+                    run = self._of_one_array[array.aval, type(array), shared.context, thread.overrides]
+                except KeyError:
                     pass
                 else:
                     if hooks.cache_hit_observers is not None:
                         hooks.cache_hit(HookContext(self._name), "memory")
                     return run(array)
-            leaves, treedef = tree.flatten(args)
-            try:
-                avals = tuple([leaf.aval for leaf in leaves])
-                entry = self._programs[treedef, avals, type(leaves[0]), thread.global_context, thread.overrides]
-            except (KeyError, AttributeError, IndexError):
-                pass
-            else:
-                if hooks.cache_hit_observers is not None:
-                    hooks.cache_hit(HookContext(self._name), "memory")
-                execute, out_tree = entry
-                outs = execute(leaves)
-                return outs[0] if out_tree is None else out_tree.unflatten(outs)
+            elif self._plain:
+                leaves, treedef = tree.flatten(args)
+                try:
+                    avals = tuple([leaf.aval for leaf in leaves])
+                    entry = self._programs[treedef, avals, type(leaves[0]), shared.context, thread.overrides]
+                except (KeyError, AttributeError, IndexError):
+                    pass
+                else:
+                    if hooks.cache_hit_observers is not None:
+                        hooks.cache_hit(HookContext(self._name), "memory")
+                    execute, out_tree = entry
+                    outs = execute(leaves)
+                    return outs[0] if out_tree is None else out_tree.unflatten(outs)
         try:
             return self._call(args, kwargs)
         except Exception as error:
@@ -249,8 +252,7 @@ class JitFunction:
             backend = backend_of(leaves) if options.backend is None else get_backend(options.backend)
             arrays = arrays_for(backend, leaves)
             avals = tuple([array.aval for array in arrays])
-            settings = (thread.global_context, thread.overrides)
-            key = (treedef, avals, bool(kwargs), static, backend.array_type, *settings)
+            key = (treedef, avals, bool(kwargs), static, backend.array_type, *cache_context())
             return key, arrays, self._programs.get(key)
         except (TypeError, ValueError, OverflowError):  # the long way will say what is wrong
             return None
@@ -277,7 +279,7 @@ class JitFunction:
         if looked_up is not None:
             key, arrays, _ = looked_up
         else:
-            key = (call.key(), backend.name, device, thread.global_context, thread.overrides)
+            key = (call.key(), backend.name, device, *cache_context())
             arrays = arrays_for(backend, call.leaves)
         execute, out_tree = self._programs.get(key) or self._compile_entry(call, backend, key)
         outs = execute(arrays)
@@ -323,14 +325,15 @@ class JitFunction:
         if not (self._plain and leaves and not call.has_keywords and all([type(leaf) is kind for leaf in leaves])):
             return
         avals = tuple([leaf.aval for leaf in leaves])
-        settings = (thread.global_context, thread.overrides)
+        settings = cache_context()
         _remember(self._programs, (call.treedef, avals, kind, *settings), entry)
         if call.is_one_array:
+            _array_types.add(kind)
             _remember(self._of_one_array, (*avals, kind, *settings), execute_one or _one_to_any(*entry))
 
     def _trace(self, call: Call) -> Traced:
         """The function traced for this signature. Kept, unless it closed over values of an outer trace."""
-        key = (call.key(), thread.global_context, thread.overrides, _environment_key())
+        key = (call.key(), *cache_context(), _environment_key())
         found = self._tables.traced.get(key)
         if found is not None:
             return found

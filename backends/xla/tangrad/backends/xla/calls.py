@@ -11,6 +11,7 @@ the class, for each of 200.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import repeat
 from typing import Any
 
 from tangrad.backends.xla.array import XlaArray
@@ -115,11 +116,9 @@ def _many_checked(runner: Any) -> Execute:
 
 def wrapped(avals: Sequence[Any], values: Sequence[Any], placement: Any) -> list[Any]:
     """Buffers as arrays."""
-    results = []
-    for aval, value in zip(avals, values):
-        result = new(XlaArray)
+    results = list(map(new, repeat(XlaArray, len(avals))))
+    for result, aval, value in zip(results, avals, values):
         result.aval = aval
         result.value = value
         result.placement = placement
-        results.append(result)
     return results
