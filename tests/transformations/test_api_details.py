@@ -214,6 +214,26 @@ def test_known_values_are_computed_at_once_within_traced_functions():
     assert len(tangrad.make_jaxpr(f)(1.0).eqns) == 3
 
 
+def test_functions_with_rules_see_known_values_at_once():
+    def positive(x):
+        assert x > 0
+        return x * 2
+
+    forward = tangrad.custom_jvp(positive)
+    forward.defjvp(lambda primals, tangents: (positive(*primals), tangents[0] * 3))
+    backward = tangrad.custom_vjp(positive)
+    backward.defvjp(lambda x: (positive(x), None), lambda _, ct: (ct * 3,))
+
+    @tangrad.jit
+    def f(x):
+        with tangrad.ensure_compile_time_eval():
+            return x * int(forward(1.0)) * int(backward(2.0))
+
+    assert float(f(1.0)) == 8.0
+    with tangrad.checking_leaks(), tangrad.ensure_compile_time_eval():
+        assert float(tangrad.grad(lambda x: forward(x) + backward(x))(1.0)) == 6.0
+
+
 def test_an_error_ends_computing_at_once():
     def f(x):
         with pytest.raises(KeyError), tangrad.ensure_compile_time_eval():
@@ -222,6 +242,19 @@ def test_an_error_ends_computing_at_once():
 
     assert len(tangrad.make_jaxpr(f)(1.0).eqns) == 2
     assert tangrad.float0 == FLOAT0
+
+
+# --- structs -------------------------------------------------------------------------------------------------------
+
+
+def test_structs_cannot_be_changed():
+    struct = tangrad.ShapeDtypeStruct((2,), "int8", weak_type=True)
+    with pytest.raises(AttributeError, match=r"update\(shape=\.\.\.\)"):
+        struct.shape = (3,)
+    with pytest.raises(AttributeError, match="stays"):
+        del struct.dtype
+    assert struct.update(shape=(3,)) == tangrad.ShapeDtypeStruct((3,), "int8", weak_type=True)
+    assert copy.deepcopy(struct) == pickle.loads(pickle.dumps(struct)) == struct
 
 
 # --- numbers and shapes --------------------------------------------------------------------------------------------

@@ -176,6 +176,20 @@ def test_linear_transpose():
         tangrad.linear_transpose(np.sin, 1.0)(1.0)
 
 
+def test_transposed_functions_are_trees():
+    transposed = tangrad.linear_transpose(lambda x: {"a": 3.0 * x[0] - x[1]}, (1.0, 2.0))
+    assert [float(ct) for ct in tangrad.jit(lambda f: f({"a": 2.0}))(transposed)[0]] == [6.0, -2.0]
+    scaled = tangrad.jit(lambda factor: tangrad.linear_transpose(lambda x: factor * x, 1.0))
+    assert float(scaled(5.0)(2.0)[0]) == 10.0
+    closed_over = lambda factor: tangrad.linear_transpose(lambda x: factor * x, 1.0)(2.0)[0]
+    assert float(tangrad.grad(closed_over)(5.0)) == 2.0
+    batched = tangrad.vmap(lambda factor: tangrad.linear_transpose(lambda x: factor * x, 1.0))(np.arange(3.0))
+    assert tangrad.vmap(lambda f: f(2.0)[0])(batched).tolist() == [0.0, 2.0, 4.0]
+    (integer,) = tangrad.linear_transpose(lambda x: 2 * x, np.arange(2))(np.array([1, 2]))
+    assert integer.tolist() == [2, 4] and integer.dtype == np.int32
+    assert tangrad.linear_transpose(lambda x: np.ones(2), 1.0)(np.ones(2))[0] == 0.0
+
+
 def test_jacobians():
     g = lambda x: np.stack([x[0] * x[1], np.sin(x[0]), x[1] ** 2])
     x = np.array([1.0, 2.0])

@@ -413,7 +413,7 @@ def test_symbolic_zeros_in_jvp_rules():
 
     def rule(primals, tangents):
         seen.append([type(t).__name__ == "SymbolicZero" for t in tangents])
-        assert all(t.shape == () for t in tangents)
+        assert all(t.shape == () and t.size == 1 for t in tangents)
         return f(*primals), tangents[0] * 2.0
 
     f.defjvp(rule, symbolic_zeros=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from tangrad import tree
 from tangrad.core.config import thread
 from tangrad.core.trace import EVAL_TRACE, Trace, Tracer
 
@@ -30,6 +31,14 @@ class CompileTimeTrace(Trace):
             return trace.process_primitive(primitive, args, params)
         finally:
             thread.trace = self
+
+
+def computes_at_once(args: Any) -> bool:
+    """Whether operations on a tree of values are computed when they are called: its values may decide an `if`."""
+    trace = thread.trace
+    if trace is EVAL_TRACE:
+        return True
+    return type(trace) is CompileTimeTrace and not any([isinstance(leaf, Tracer) for leaf in tree.leaves(args)])
 
 
 @contextmanager

@@ -127,7 +127,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_ax
     return (result, function, call.aux(outs[count:])) if has_aux else (result, function)
 
 
-def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequence[Any] = ()) -> Callable[[Any], Any]:
+def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequence[Any] = ()) -> Partial:
     """The transpose of a linear function.
 
     Args:
@@ -135,7 +135,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequen
       primals: arguments, of which only shapes and dtypes count: arrays or anything with `shape` and `dtype`.
 
     Returns:
-      a function from a cotangent of the output's structure to a tuple with a cotangent per argument.
+      a function from a cotangent of the output's structure to a tuple with a cotangent per argument; it is a pytree.
 
     Raises:
       TypeError: for dtypes that are neither all floating-point (or complex) nor all integers, and for functions that
@@ -162,19 +162,10 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequen
             )
     call = _FlatCall(fun, treedef, False, "linear_transpose")
     program = record_linear(call, in_avals)
-    out_avals = call.out_avals()
-
-    def transposed(cotangent: Any) -> Any:
-        given, given_tree = tree.flatten(cotangent)
-        if given_tree != call.out_tree:
-            raise TypeError(
-                f"linear_transpose: the cotangent must have the output's structure {call.out_tree}, got {given_tree}"
-            )
-        values = [_check_cotangent("linear_transpose", a, as_array(c)) for a, c in zip(out_avals, given, strict=True)]
-        found = program.backward(values)
-        return treedef.unflatten([as_array(instantiate(result)) for result in found])
-
-    return transposed
+    jaxpr, constants = program.to_jaxpr(consume=True)
+    nonzero = tuple([type(out) is not Zero for out in program.outputs])
+    transposed = _Transposed(ClosedJaxpr(jaxpr), treedef, call.out_tree, tuple(in_avals), call.out_avals(), nonzero)
+    return Partial(transposed, tuple(constants))
 
 
 class _FlatCall:
@@ -287,6 +278,35 @@ class _Pullback:
             for array, aval in zip(arrays, self.in_avals, strict=True)
         ]
         return self.in_tree.unflatten(flagged)
+
+
+class _Transposed:
+    """What `linear_transpose` returns, apart from the values that its function closed over."""
+
+    __slots__ = ("in_avals", "in_tree", "jaxpr", "nonzero", "out_avals", "out_tree")
+
+    def __init__(self, jaxpr: Any, in_tree: Any, out_tree: Any, in_avals: Any, out_avals: Any, nonzero: Any) -> None:
+        self.jaxpr = jaxpr
+        self.in_tree = in_tree
+        self.out_tree = out_tree
+        self.in_avals = in_avals
+        self.out_avals = out_avals
+        self.nonzero = nonzero
+
+    def __call__(self, constants: Sequence[Any], cotangent: Any) -> Any:
+        leaves, treedef = tree.flatten(cotangent)
+        if treedef != self.out_tree:
+            raise TypeError(
+                f"linear_transpose: the cotangent must have the output's structure {self.out_tree}, got {treedef}"
+            )
+        values = [
+            _check_cotangent("linear_transpose", aval, as_array(leaf))
+            for aval, leaf in zip(self.out_avals, leaves, strict=True)
+        ]
+        closed = self.jaxpr
+        program = record_linear(lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *constants, *xs), self.in_avals)
+        found = program.backward([value for value, has in zip(values, self.nonzero) if has], consume=True)
+        return self.in_tree.unflatten([as_array(instantiate(result)) for result in found])
 
 
 # --- checks and conversions ----------------------------------------------------------------------------------------

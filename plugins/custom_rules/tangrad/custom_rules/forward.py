@@ -10,10 +10,10 @@ from tangrad import tree
 from tangrad.autodiff import Zero, add_tangents, tangent_aval
 from tangrad.autodiff.tape import TapeTrace
 from tangrad.core import Tracer, as_array, dtypes
+from tangrad.core.compile_time import computes_at_once
 from tangrad.core.config import thread
 from tangrad.core.errors import UnexpectedTracerError
 from tangrad.core.source_info import copy_identity
-from tangrad.core.trace import EVAL_TRACE
 from tangrad.custom_rules.calls import Arguments, FlatCall, Stackable, UserRule, call, function_name, rule_closed_over
 from tangrad.custom_rules.primitives import custom_jvp_call_p
 from tangrad.custom_rules.structures import lines_of, place
@@ -87,7 +87,7 @@ class custom_jvp(Stackable):  # noqa: N801 - a decorator, named as the field kno
             )
         args = arguments.resolve(args, kwargs)
         flat = FlatCall(arguments, args)
-        if thread.trace is EVAL_TRACE:
+        if computes_at_once(args):
             return self.fun(*args)
         if flat.nondiff:  # they are constants to all derivatives
             flat.nondiff = [(position, _constant(value)) for position, value in flat.nondiff]

@@ -9,11 +9,10 @@ from typing import Any
 from tangrad import tree
 from tangrad.autodiff import Zero, tangent_aval
 from tangrad.core import Tracer, as_array, as_operand, dtypes
-from tangrad.core.config import thread
+from tangrad.core.compile_time import computes_at_once
 from tangrad.core.errors import UnexpectedTracerError
 from tangrad.core.leaves import returned_leaves
 from tangrad.core.source_info import copy_identity
-from tangrad.core.trace import EVAL_TRACE
 from tangrad.custom_rules.calls import Arguments, FlatCall, Stackable, UserRule, call, function_name, rule_closed_over
 from tangrad.custom_rules.forward import check_outputs
 from tangrad.custom_rules.primitives import custom_vjp_call_p
@@ -124,7 +123,7 @@ class custom_vjp(Stackable):  # noqa: N801 - a decorator, named as the field kno
                     "tracer; nondiff_argnums is for what cannot be an array, such as functions: leave the argument out "
                     "of it, and let bwd return None for it"
                 )
-        if thread.trace is EVAL_TRACE:
+        if computes_at_once(args):
             return self.fun(*args)
         operands = flat.operands()
         rules = self.fwd, self.bwd, self.symbolic_zeros

@@ -16,7 +16,7 @@ class SymbolicZero:
     """A tangent or cotangent that is known to be zero, as rules with `symbolic_zeros=True` see it.
 
     Attributes:
-      aval: its type; `shape`, `dtype` and `ndim` are those of the type.
+      aval: its type; `shape`, `dtype`, `ndim` and `size` are those of the type.
     """
 
     __slots__ = ("aval",)
@@ -27,6 +27,7 @@ class SymbolicZero:
     shape = property(lambda self: self.aval.shape)
     dtype = property(lambda self: self.aval.dtype)
     ndim = property(lambda self: self.aval.ndim)
+    size = property(lambda self: self.aval.size)
 
     def __repr__(self) -> str:
         return f"SymbolicZero({self.aval.str_short()})"

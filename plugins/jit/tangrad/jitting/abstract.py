@@ -30,17 +30,33 @@ class ShapeDtypeStruct:
     """
 
     __slots__ = ("dtype", "named_shape", "shape", "sharding", "weak_type")
+    shape: tuple[Any, ...]
+    dtype: Any
+    named_shape: dict[Any, int]
+    sharding: Any
+    weak_type: bool
 
     def __init__(
         self, shape: Any, dtype: Any, named_shape: Any = None, sharding: Any = None, weak_type: bool = False
     ) -> None:
         if dtype is None:
             raise ValueError("ShapeDtypeStruct: dtype must not be None")
-        self.shape = ShapedArray(shape, bool).shape
-        self.dtype = dtypes.as_dtype(dtype)
-        self.named_shape = dict(named_shape or {})
-        self.sharding = sharding
-        self.weak_type = bool(weak_type)
+        store = object.__setattr__
+        store(self, "shape", ShapedArray(shape, bool).shape)
+        store(self, "dtype", dtypes.as_dtype(dtype))
+        store(self, "named_shape", dict(named_shape or {}))
+        store(self, "sharding", sharding)
+        store(self, "weak_type", bool(weak_type))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # Structs are hashed by what they hold: they are keys of caches and sit in treedefs.
+        raise AttributeError(f"ShapeDtypeStruct cannot be changed; make another one: struct.update({name}=...)")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"ShapeDtypeStruct cannot be changed: its attribute {name} stays")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ShapeDtypeStruct, (self.shape, self.dtype, self.named_shape, self.sharding, self.weak_type)
 
     @property
     def ndim(self) -> int:
