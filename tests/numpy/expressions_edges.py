@@ -26,4 +26,26 @@ EXPRESSIONS = [
     "np.take_along_axis(t, np.array([[[0], [-1]]]), axis=1, mode='one_hot')", "np.take_along_axis(b, k[None], axis=1, mode='one_hot').dtype",
     "np.vectorize(lambda x, y: x if y is None else x + y)(g, None)", "np.vectorize(lambda x: x, excluded={1})(1.)",
     "np.vectorize(lambda x, y: x if y is None else x + y, signature='(n),()->(n)')(g, None)",
+    # more decimals than the dtype has, and powers of 10 beyond it
+    "np.round(g, 100)", "np.round(h, 39)", "np.round(c, 1000)", "np.round(2.5, 400)", "api.jit(lambda x: np.round(x, 39))(z)",
+    # what is put around a weakly typed array leaves it so
+    *[f"np.pad({x}[None], 1, {mode!r})" for x in "wW" for mode in ("constant", "linear_ramp", "maximum", "mean", "median", "empty")],
+    "np.pad(w[None], 1, constant_values=2.5)", "np.pad(W[None], 1, constant_values=g[0])",
+    # counts as arrays, axes of numbers, diagonals that are traced
+    "np.tile(g, numpy.array([2, 1]))", "np.tile(g, k[1:])", "np.tile(g, range(1, 3))", "np.repeat(6, 2, axis=0)", "np.repeat(w, k[1:2], axis=-1)",
+    "api.jit(lambda k: np.eye(3, 4, k))(1)", "api.jit(lambda k: np.tri(3, k=k, dtype=int))(numpy.int8(-1))", "api.vmap(lambda k: np.eye(2, k=k))(j)",
+    "np.trim_zeros(i[:, :2] * b[:, :2])", "np.trim_zeros(b, 'f', axis=1)", "np.trim_zeros(np.eye(3)[1:, :2], axis=(0, 1))", "np.trim_zeros(o)",
+    "np.trim_zeros(np.zeros((2, 2)), 'b', axis=-1)", "np.trim_zeros(np.array(2))", "np.trim_zeros(b, axis=())",
+    "np.polyint(g, 0, k=3.)", "np.polyint(g, 3, k=2.)", "np.compress(np.array([1, 0, 1, 0, 0]), g)",
+    # truths added up and multiplied, complex numbers in order
+    "np.sum(g, dtype=bool)", "np.prod(i, axis=1, dtype=bool)", "np.cumsum(j - 2, dtype=bool)", "np.cumprod(k, dtype=bool)", "np.nansum(z, dtype=bool)",
+    "np.trace(q, dtype=bool)", "np.sum(np.array([1, -1]), dtype=bool)", "np.searchsorted(np.sort(c), np.array([0, 3 - 1j, 3, 9j]))", "np.searchsorted(np.sort(c), c, side='right')",
+    "np.digitize(c, np.sort(c))",
+    # positions that are traced, narrow integers, conditions in one array
+    "api.jit(np.insert)(g, 1, 9)", "api.jit(np.insert)(np.arange(4), np.array([0, 4, -1]), 9)", "api.jit(lambda x, n: np.insert(x, n, x[:, 1], axis=1))(f, -1)",
+    "np.insert(f, np.array([0, 2]), i[:, :2], axis=1)", "np.bincount(u % 4)", "np.bincount(u % 4, weights=c)", "np.vander(u, 3, increasing=True)", "np.vander(s, 2)",
+    "np.roll(v, k)", "np.roll(f, (1, 2))", "api.jit(np.roll)(v, k)", "np.select(b, f)", "np.select(np.array([[True, False], [False, True]]), i[:, :2], 7)",
+    # floats of the host as of the device
+    "np.concatenate([numpy.array([-2.5, 300], 'float32')], dtype='uint8')", "np.stack([1, -2.5], dtype='uint8')", "np.array(-0.5, dtype='uint8')",
+    "np.array([127.9], dtype='int8')", "np.array([300., 0.], dtype=bool)",
 ]  # fmt: skip

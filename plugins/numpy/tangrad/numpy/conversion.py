@@ -167,6 +167,8 @@ def _from_value(value: Any, dtype: Any) -> Any:
         wanted = dtypes.canonicalize_dtype(kind) if dtype is None else dtype
         if kind is int:
             dtypes.check_integer_fits(value, wanted)
+        elif kind is not bool and dtype is not None:
+            _check_numbers_fit(np.asarray(value), wanted)
         return put(_numpy_array(value, wanted), ShapedArray((), wanted, dtype is None and kind in _WEAK))
     if isinstance(value, (np.ndarray, np.generic)):
         return _from_numpy(value, dtype)
@@ -182,6 +184,22 @@ def _from_value(value: Any, dtype: Any) -> Any:
 def _numpy_array(value: Any, dtype: Any) -> Any:
     with np.errstate(all="ignore"):
         return np.asarray(value).astype(dtype)
+
+
+def _check_numbers_fit(numbers: Any, dtype: Any) -> None:
+    """Refuse numbers that a dtype does not hold: that of an array would be asked for with `astype`, which saturates."""
+    name = dtypes.dtype_name(dtype)
+    if numbers.dtype.kind == "c" and not dtypes.issubdtype(dtype, np.complexfloating) and dtype != np.bool_:
+        raise TypeError(f"array: complex numbers cannot become {name}")
+    if dtype.kind not in "iuV" or not dtypes.issubdtype(dtype, np.integer):
+        return
+    limits = dtypes.iinfo(dtype)
+    whole = np.trunc(numbers) if numbers.dtype.kind == "f" else numbers
+    # The float after the greatest integer: that itself may lie between two floats.
+    misfits = numbers[~((whole >= limits.min) & (whole < float(limits.max) + 1))]
+    if misfits.size:
+        kind = ValueError if np.isnan(misfits[0]) else OverflowError
+        raise kind(f"array: {misfits[0]} does not fit {name}")
 
 
 def _from_numpy(value: Any, dtype: Any) -> Any:
@@ -213,6 +231,8 @@ def _from_sequence(value: Sequence[Any], dtype: Any) -> Any:
     if not any(isinstance(leaf, (Array, Literal)) for leaf in leaves):
         contents = np.array(value)
         if contents.dtype.kind in "biufcV":
+            if not any(isinstance(leaf, np.ndarray) for leaf in leaves):
+                _check_numbers_fit(contents, wanted)
             return put(_numpy_array(contents, wanted), ShapedArray(contents.shape, wanted))
     return _stacked(value, wanted)
 
@@ -236,6 +256,8 @@ def _from_numbers(value: Any, leaves: list[Any], kinds: set[type], dtype: Any) -
         contents = np.array(value)
     except ValueError as error:
         raise ValueError(f"array: the sequences are ragged: {error}") from None
+    if float in kinds or complex in kinds:
+        _check_numbers_fit(contents, dtype)
     return put(_numpy_array(contents, dtype), ShapedArray(contents.shape, dtype))
 
 

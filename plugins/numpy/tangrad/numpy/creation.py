@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import ShapedArray, dtypes, literal
+from tangrad.core import ShapedArray, Tracer, dtypes, literal
 from tangrad.core.backend import put
 from tangrad.core.config import thread
 from tangrad.core.trace import EVAL_TRACE
@@ -283,10 +283,18 @@ def iota(shape: tuple[Any, ...], dimension: int, dtype: Any = INT32) -> Any:
     return iota_p.bind(dtype=dtype, shape=shape, dimension=dimension)
 
 
-def diagonal_mask(rows: Any, columns: Any, offset: int, primitive: Any) -> Any:
-    """`primitive(row + offset, column)` for each element of a matrix."""
+def diagonal_mask(rows: Any, columns: Any, offset: Any, primitive: Any) -> Any:
+    """`primitive(row + offset, column)` for each element of a matrix. The offset is an integer, traced or not."""
     shape = (rows, columns)
-    return primitive.bind(add_p.bind(iota(shape, 0), literal(offset, INT32)), iota(shape, 1))
+    moved = literal(offset, INT32) if type(offset) is int else convert(offset, INT32)
+    return primitive.bind(add_p.bind(iota(shape, 0), moved), iota(shape, 1))
+
+
+def _diagonal(name: str, k: Any) -> Any:
+    """Which diagonal: an integer, or a traced one as it is."""
+    if isinstance(k, Tracer) and k.concrete() is None and not k.ndim and dtypes.issubdtype(k.dtype, np.integer):
+        return k
+    return index_argument(name, k, "k")
 
 
 def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = None, *, device: Any = None) -> Any:
@@ -295,7 +303,7 @@ def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = None, *, device: Any = N
     Args:
         N: the number of rows.
         M: the number of columns; None: `N`.
-        k: which diagonal: 0 the main one, positive above it, negative below.
+        k: which diagonal: 0 the main one, positive above it, negative below. It may be traced.
         dtype: the dtype; None: the default float.
         device: the device to put it on.
 
@@ -314,8 +322,8 @@ def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = None, *, device: Any = N
     wanted = user_dtype("eye", float if dtype is None else dtype)
     (rows,) = canonical_shape("eye", N, "N")
     (columns,) = (rows,) if M is None else canonical_shape("eye", M, "M")
-    offset = index_argument("eye", k, "k")
-    if thread.trace is EVAL_TRACE and _fits_host((rows, columns)):
+    offset = _diagonal("eye", k)
+    if type(offset) is int and thread.trace is EVAL_TRACE and _fits_host((rows, columns)):
         return put(np.eye(rows, columns, offset, wanted), device=device)
     return placed(convert(diagonal_mask(rows, columns, offset, eq_p), wanted), device)
 
@@ -342,13 +350,13 @@ def identity(n: Any, dtype: Any = None) -> Any:
     return eye(n, dtype=dtype)
 
 
-def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Any:
+def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = None) -> Any:
     """Make a matrix with ones at and below a diagonal, zeros above it.
 
     Args:
         N: the number of rows.
         M: the number of columns; None: `N`.
-        k: which diagonal: 0 the main one, positive above it, negative below.
+        k: which diagonal: 0 the main one, positive above it, negative below. It may be traced.
         dtype: the dtype; None: the default float.
 
     Returns:
@@ -366,4 +374,4 @@ def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Any:
     wanted = user_dtype("tri", float if dtype is None else dtype)
     (rows,) = canonical_shape("tri", N, "N")
     (columns,) = (rows,) if M is None else canonical_shape("tri", M, "M")
-    return convert(diagonal_mask(rows, columns, index_argument("tri", k, "k"), ge_p), wanted)
+    return convert(diagonal_mask(rows, columns, _diagonal("tri", k), ge_p), wanted)

@@ -9,6 +9,7 @@ import numpy as np
 from tangrad.core import dtypes
 from tangrad.lax.reductions.primitives import cumprod_p, cumsum_p
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, concatenate_p
+from tangrad.numpy.accumulation import as_added, counting_dtype
 from tangrad.numpy.logic import isnan
 from tangrad.numpy.operands import (
     BOOL,
@@ -22,7 +23,6 @@ from tangrad.numpy.operands import (
     select,
     user_dtype,
 )
-from tangrad.numpy.reductions import computation_dtype, counting_dtype
 from tangrad.numpy.shapes import ravel
 
 
@@ -39,8 +39,7 @@ def _running(name: str, primitive: Any, a: Any, axis: Any, dtype: Any, out: Any,
         wanted = dtypes.default_int_dtype() if own is BOOL else own
     if start is not None and is_inexact(x):
         x = select(isnan(x), literal(start, own), x)
-    computed = computation_dtype(wanted)
-    return convert(primitive.bind(convert(x, computed), axis=dimension, reverse=False), wanted)
+    return convert(primitive.bind(as_added(x, wanted), axis=dimension, reverse=False), wanted)
 
 
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -87,7 +88,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
 
     Args:
         arr: an array.
-        obj: before which: an integer, a slice, a boolean mask, or integers.
+        obj: before which: an integer, a slice, a boolean mask, or integers, which may be traced.
         values: what to insert, broadcast.
         axis: the axis; None: of the array as one dimension.
 
@@ -95,7 +96,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
         An array.
 
     Raises:
-        TypeError: for what is no array, or no positions; ConcretizationTypeError where they are traced.
+        TypeError: for what is no array, or no positions.
         ValueError: the axis is out of bounds, or the values do not fit.
 
     >>> import tangrad
@@ -107,28 +108,44 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
         x, axis = ravel(x), 0
     dimension = canonical_axis("insert", axis, x.ndim)
     size = x.aval.shape[dimension]
-    places = _known_positions("insert", obj, size)
-    if places.ndim == 0:
+    traced = not isinstance(obj, (slice, list)) and not is_concrete(obj)
+    places = integer_operand("insert", obj) if traced else _known_positions("insert", obj, size)
+    single = not places.ndim
+    if single:
         added = added if added.ndim < x.ndim else added.swapaxes(0, dimension) if dimension else added
+    if traced:
+        return _inserted(x, added, ravel(from_front(places, size)), dimension, single, _traced_sources)
     places = places.reshape(-1)
     if np.any(places < -size) or np.any(places > size):
         raise ValueError(f"insert: position {obj} is out of bounds for axis {axis} of size {size}")
     places = np.where(places < 0, places + size, places)
-    return _inserted(x, added, places, dimension, np.ndim(obj) == 0 and not isinstance(obj, slice))
+    return _inserted(x, added, places, dimension, single, _known_sources)
 
 
-def _inserted(x: Any, added: Any, places: Any, axis: int, single: bool) -> Any:
+def _inserted(x: Any, added: Any, places: Any, axis: int, single: bool, sources: Callable[[Any, int], Any]) -> Any:
     shape = x.aval.shape
     if single:
         count = added.aval.shape[axis] if added.ndim == len(shape) else 1
-        places = np.repeat(places, count)
-    wanted = (*shape[:axis], len(places), *shape[axis + 1 :])
+        places = places.repeat(count)
+    wanted = (*shape[:axis], places.size, *shape[axis + 1 :])
     if single and added.ndim == len(shape) - 1 and added.ndim:
         added = expand_dims(added, axis)
     rows = broadcast_to_shape(added.astype(x.dtype), wanted) if added.aval.shape != wanted else added.astype(x.dtype)
-    order = np.argsort(places, kind="stable")
     joined = concatenate([x, rows], axis=axis)
-    # Where each slice of the result comes from: the old ones in order, the new ones before theirs.
-    keys = np.concatenate([np.arange(shape[axis]) + 0.5, places[order].astype(float)])
-    sources = np.concatenate([np.arange(shape[axis]), shape[axis] + order])[np.argsort(keys, kind="stable")]
-    return getitem(joined, (slice(None),) * axis + (sources.astype(np.int32),))
+    return getitem(joined, (slice(None),) * axis + (sources(places, shape[axis]),))
+
+
+# Where each slice of the result comes from: the old ones in order, the new ones, which follow them, before theirs.
+
+
+def _known_sources(places: Any, size: int) -> Any:
+    order = np.argsort(places, kind="stable")
+    keys = np.concatenate([np.arange(size) + 0.5, places[order].astype(float)])
+    return np.concatenate([np.arange(size), size + order])[np.argsort(keys, kind="stable")].astype(np.int32)
+
+
+def _traced_sources(places: Any, size: int) -> Any:
+    order = places.argsort()
+    numbers = iota_p.bind(dtype=INT32, shape=(size,), dimension=0)
+    keys = concatenate([2 * numbers + 1, 2 * places[order].astype(INT32)])
+    return concatenate([numbers, size + order.astype(INT32)])[keys.argsort()]

@@ -74,7 +74,10 @@ def _entry(axis: int, item: Any, size: Any) -> Entry:
         return SLICE, axis, _bounds(item, size)
     if isinstance(item, (Array, Literal)):
         _check_integers(item.aval.dtype)
-        return (ARRAY if item.aval.shape else SCALAR), axis, item
+        if item.aval.shape:
+            return ARRAY, axis, item
+        static_position(0, size, axis)  # wherever it lies, it must not lie in nothing
+        return SCALAR, axis, item
     if isinstance(item, (np.ndarray, np.generic)):
         _check_integers(item.dtype)
         if not item.shape:

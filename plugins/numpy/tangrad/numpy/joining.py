@@ -10,7 +10,7 @@ import numpy as np
 from tangrad.core import Array
 from tangrad.lax.structure.primitives import concatenate_p, split_p, squeeze_p
 from tangrad.numpy.axes import moveaxis
-from tangrad.numpy.conversion import asarray
+from tangrad.numpy.conversion import asarray, converted
 from tangrad.numpy.operands import (
     array_operand,
     broadcast_to_shape,
@@ -41,7 +41,7 @@ def _common(name: str, arrays: Sequence[Any], dtype: Any) -> list[Any]:
     if not arrays:
         raise ValueError(f"{name} requires at least one array")
     if dtype is not None:
-        return [asarray(x, dtype=dtype) for x in arrays]
+        return [converted(array_operand(name, x), dtype) for x in arrays]
     if len(arrays) == 1:
         return [array_operand(name, arrays[0])]
     return promote(name, *arrays)

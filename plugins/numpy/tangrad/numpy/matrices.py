@@ -453,5 +453,5 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     count = made.aval.shape[0] if N is None else index_argument("vander", N, "N")
     if count < 0:
         raise ValueError(f"vander: N must not be negative, got {N}")
-    exponents = np.arange(count, dtype=np.int32)
+    exponents = np.arange(count, dtype=made.dtype if dtypes.issubdtype(made.dtype, np.integer) else np.int32)
     return expand_dims(made, 1) ** asarray(exponents if increasing else exponents[::-1])

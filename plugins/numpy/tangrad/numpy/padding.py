@@ -10,6 +10,7 @@ from tangrad.numpy.conversion import asarray
 from tangrad.numpy.operands import (
     array_operand,
     broadcast_to_shape,
+    canonical_axis,
     convert,
     index_argument,
     literal,
@@ -67,7 +68,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
 
 def _widths(name: str, given: Any, rank: int) -> Widths:
     if isinstance(given, dict):
-        table = {axis % rank: value for axis, value in given.items()}
+        table = {canonical_axis("pad", axis, rank, f"an axis of {name},"): value for axis, value in given.items()}
         return [_pair(name, table.get(axis, 0)) for axis in range(rank)]
     pairs = _pairs(name, given, rank)
     return [_pair(name, pair) for pair in pairs]
@@ -111,7 +112,9 @@ def _constant(x: Any, widths: Widths, constant_values: Any = 0) -> Any:
 
 
 def _value(x: Any, value: Any) -> Any:
-    made = literal(value, x.aval.dtype) if type(value) in (int, bool) else convert(asarray(value), x.aval.dtype)
+    weak = x.aval.weak_type  # the result is as weakly typed as the array, whatever is put around it
+    kind = x.aval.dtype
+    made = literal(value, kind, weak) if type(value) in (int, bool) else convert(asarray(value), kind, weak)
     if made.aval.ndim:
         raise ValueError(f"pad: values must be numbers, got shape {made.aval.shape}")
     return made
@@ -231,7 +234,7 @@ def _linear_ramp(x: Any, widths: Widths, end_values: Any = 0) -> Any:
         start, stop = [_value(x, value) for value in ends[axis]]
         rise = linspace(start, first, before, endpoint=False, dtype=x.dtype, axis=axis)
         fall = rev_p.bind(linspace(stop, last, after, endpoint=False, dtype=x.dtype, axis=axis), dimensions=(axis,))
-        return _joined([rise, x, fall], axis)
+        return _joined([convert(rise, x.dtype, x.aval.weak_type), x, convert(fall, x.dtype, x.aval.weak_type)], axis)
 
     return _along_axes(x, widths, "linear_ramp", step)
 
@@ -247,7 +250,7 @@ def _statistic(mode: str, function: Callable[..., Any]) -> Callable[..., Any]:
             for start, stop, count in ((0, front, before), (size - back, size, after)):
                 value = function(_part(x, axis, start, stop), axis=axis, keepdims=True)
                 value = value.round() if x.dtype.kind in "iu" and value.dtype.kind == "f" else value
-                parts.append(_repeated(value.astype(x.dtype), axis, count))
+                parts.append(_repeated(convert(value, x.dtype, x.aval.weak_type), axis, count))
             return _joined([parts[0], x, parts[1]], axis)
 
         return _along_axes(x, widths, mode, step)

@@ -11,7 +11,15 @@ from tangrad.numpy.conversion import asarray
 from tangrad.numpy.creation import ones, zeros
 from tangrad.numpy.joining import concatenate
 from tangrad.numpy.numerical import convolve
-from tangrad.numpy.operands import array_operand, broadcast, check_array_like, index_argument, promote, promote_inexact
+from tangrad.numpy.operands import (
+    array_operand,
+    broadcast,
+    broadcast_to_shape,
+    check_array_like,
+    index_argument,
+    promote,
+    promote_inexact,
+)
 from tangrad.numpy.shapes import atleast_1d
 from tangrad.numpy.tiling import trim_zeros
 
@@ -210,8 +218,8 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     given = [p] if k is None else [p, asarray(k)]
     x, *rest = [_coefficients("polyint", value) for value in promote_inexact("polyint", *given)]
     constants = zeros(times, x.aval.dtype) if not rest else rest[0]
-    if constants.aval.shape[0] == 1 and times > 1:
-        constants = constants * ones(times, x.aval.dtype)
+    if constants.aval.shape[0] == 1 and times != 1:
+        constants = broadcast_to_shape(constants, (times,)) if times else constants[:0]
     if constants.aval.shape[0] != times:
         raise ValueError(f"polyint: k must be a number or {times} of them, got {constants.aval.shape[0]}")
     for i in range(times):

@@ -27,6 +27,7 @@ from tangrad.lax.reductions.primitives import (
     reduce_prod_p,
     reduce_sum_p,
 )
+from tangrad.numpy.accumulation import as_added, counting_dtype
 from tangrad.numpy.logic import truth
 from tangrad.numpy.operands import (
     BOOL,
@@ -73,23 +74,6 @@ def masked(name: str, x: Any, where: Any, start: Any) -> Any:
     return select(mask, x, literal(start, x.aval.dtype))
 
 
-def counting_dtype(dtype: Any) -> Any:
-    """The dtype in which integers and booleans are added up: at least the default integer."""
-    if dtype is BOOL:
-        return dtypes.default_int_dtype()
-    default = (
-        dtypes.default_uint_dtype() if dtypes.issubdtype(dtype, np.unsignedinteger) else dtypes.default_int_dtype()
-    )
-    return dtype if dtype.itemsize >= default.itemsize else default
-
-
-def computation_dtype(dtype: Any) -> Any:
-    """The dtype in which sums of floats are taken: float32 for the 16-bit ones."""
-    if dtypes.issubdtype(dtype, np.floating) and dtype.itemsize < 4:
-        return dtypes.as_dtype("float32")
-    return dtype
-
-
 def _is_integral(dtype: Any) -> bool:
     return dtype is BOOL or dtypes.issubdtype(dtype, np.integer)
 
@@ -105,20 +89,20 @@ def _check_not_empty(name: str, shape: tuple[Any, ...], axes: tuple[int, ...]) -
 class _Reduction:
     """One operation: how it reduces, how two results are combined, and what it starts from."""
 
-    def __init__(self, name: str, primitive: Any, combine: Any, start: Callable[[Any], Any], in_float32: bool) -> None:
+    def __init__(self, name: str, primitive: Any, combine: Any, start: Callable[[Any], Any], arithmetic: bool) -> None:
         self.name = name
         self.primitive = primitive
         self.combine = combine
         self.start = start
-        self.in_float32 = in_float32
+        self.arithmetic = arithmetic
 
     def __call__(self, a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Any:
         """Reduce to `dtype`: the arguments in full."""
         x = operand(self.name, a)
         shape = x.aval.shape
         axes = reduction_axes(self.name, axis, len(shape))
-        computed = computation_dtype(dtype) if self.in_float32 else dtype
-        x = convert(x, computed)
+        x = as_added(x, dtype) if self.arithmetic else convert(x, dtype)
+        computed = x.aval.dtype
         if where is not None:
             x = masked(self.name, x, where, self.start(computed))
             shape = x.aval.shape

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 from tangrad.core import dtypes
+from tangrad.core.backend import as_array
 from tangrad.lax.elementwise.primitives import (
     RoundingMethod,
     atan2_p,
@@ -17,6 +19,7 @@ from tangrad.lax.elementwise.primitives import (
     floor_p,
     gt_p,
     imag_p,
+    is_finite_p,
     lt_p,
     mul_p,
     ne_p,
@@ -143,9 +146,20 @@ def _round_real(x: Any, digits: int) -> Any:
     if digits == 0:
         return _to_even(x)
     wide = convert(x, dtypes.as_dtype("float32")) if x.aval.dtype.itemsize == 2 else x
+    most = _greatest_power(wide.aval.dtype)
+    if digits > most:  # past the power of 10 that the dtype has there is nothing to round
+        return as_array(x)
+    if digits < -most:
+        return select(is_finite_p.bind(x), _zeros(x), x)
     factor = literal_like(wide, 10.0**digits)
     rounded = div_p.bind(_to_even(mul_p.bind(wide, factor)), factor)
     return convert(rounded, x.aval.dtype, x.aval.weak_type)
+
+
+@cache
+def _greatest_power(dtype: Any) -> int:
+    """The exponent of the greatest power of 10 in a floating dtype."""
+    return math.floor(math.log10(float(dtypes.finfo(dtype).max)))
 
 
 around = round

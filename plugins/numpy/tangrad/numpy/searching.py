@@ -15,12 +15,14 @@ from tangrad.numpy.at import at
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.fusing import Fused
 from tangrad.numpy.indexing import getitem
+from tangrad.numpy.logic import less
 from tangrad.numpy.operands import (
     INT32,
     array_operand,
     check_array_like,
     index_argument,
     is_array_like,
+    is_complex,
     is_inexact,
     not_array_like,
     promote,
@@ -33,11 +35,11 @@ _METHODS = ("default", "scan", "scan_unrolled", "sort", "compare_all")
 
 
 def _before(x: Any, y: Any) -> Any:
-    """x < y in the order of sorting, where NaN comes last."""
-    smaller = lt_p.bind(x, y)
+    """x < y in the order of sorting, where NaN comes last, also one in a part of a complex number."""
+    smaller = less(x, y) if is_complex(x) else lt_p.bind(x, y)
     if not is_inexact(x):
         return smaller
-    return or_p.bind(smaller, and_p.bind(ne_p.bind(y, y), not_p.bind(ne_p.bind(x, x))))
+    return and_p.bind(or_p.bind(smaller, ne_p.bind(y, y)), not_p.bind(ne_p.bind(x, x)))
 
 
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan") -> Any:
@@ -162,7 +164,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
         raise ValueError(f"bincount: minlength must not be negative, got {minlength}")
     if length is None:
         known = np.asarray(concrete_or_error(numbers, "the number of results of bincount, which length= would fix"))
-        count = max(least, int(known.max(initial=-1)) + 1)
+        count = max(least, int(known.max()) + 1 if known.size else 0)
     else:
         count = index_argument("bincount", length, "length")
         if count < 0:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tangrad.core import ShapedArray, dtypes, literal
 from tangrad.core.backend import put
-from tangrad.core.trace import concrete_or_error
+from tangrad.core.trace import concrete_or_error, is_concrete
 from tangrad.lax.elementwise.primitives import div_p, ge_p, rem_p, select_n_p, sub_p
 from tangrad.lax.indexing.dimension_numbers import GatherScatterMode, ScatterDimensionNumbers
 from tangrad.lax.indexing.primitives import scatter_p
@@ -115,7 +115,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     >>> tangrad.numpy.select([x < 1, x < 3], [x, 10 * x], -1)
     Array([ 0, 10, 20, -1], dtype=int32)
     """
-    if len(condlist) != len(choicelist) or not condlist:
+    if len(condlist) != len(choicelist) or not len(condlist):
         raise ValueError(f"select takes as many conditions as choices, got {len(condlist)} and {len(choicelist)}")
     check_array_like("select", *choicelist, default)
     masks = [truth(operand("select", condition, position)) for position, condition in enumerate(condlist)]
@@ -385,7 +385,7 @@ def compress(
 
     Raises:
         TypeError: for what is no array.
-        ValueError: `condition` has another number of dimensions, or the axis is out of bounds.
+        ValueError: `condition` has another number of dimensions or holds beyond the axis, or that is out of bounds.
 
     >>> import tangrad
     >>> tangrad.numpy.compress(tangrad.numpy.array([True, False, True]), tangrad.numpy.arange(3))
@@ -397,13 +397,22 @@ def compress(
         raise ValueError(f"compress: condition must have one dimension, got shape {mask.aval.shape}")
     x = ravel(a) if axis is None else array_operand("compress", a)
     dimension = 0 if axis is None else canonical_axis("compress", axis, x.ndim)
-    length = min(mask.aval.shape[0], x.aval.shape[dimension])
-    mask = getitem(mask, slice(0, length))
+    mask = _first("compress", mask, x.aval.shape[dimension])
     (places,) = nonzero(mask, size=size, fill_value=x.aval.shape[dimension])
     index = (slice(None),) * dimension + (places,)
     if size is None:
         return getitem(x, index)
     return take_index(x, index, GatherScatterMode.FILL_OR_DROP, fill_value)
+
+
+def _first(name: str, mask: Any, length: int) -> Any:
+    """A mask without what lies beyond `length`, where nothing may be chosen: a traced mask is trusted in that."""
+    if mask.aval.shape[0] <= length:
+        return mask
+    beyond = getitem(mask, slice(length, None))
+    if is_concrete(beyond) and np.asarray(beyond).any():
+        raise ValueError(f"{name}: condition holds beyond the axis, which has length {length}")
+    return getitem(mask, slice(0, length))
 
 
 def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:

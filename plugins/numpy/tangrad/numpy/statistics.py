@@ -9,6 +9,7 @@ import numpy as np
 
 from tangrad.core import dtypes
 from tangrad.lax.elementwise.primitives import conj_p, div_p, mul_p, real_p, sqrt_p, square_p, sub_p
+from tangrad.numpy.accumulation import computation_dtype
 from tangrad.numpy.fusing import Fused
 from tangrad.numpy.operands import (
     array_operand,
@@ -24,7 +25,7 @@ from tangrad.numpy.operands import (
     select,
     user_dtype,
 )
-from tangrad.numpy.reductions import computation_dtype, element_count, reduction_axes, sum
+from tangrad.numpy.reductions import element_count, reduction_axes, sum
 from tangrad.numpy.shapes import reshaped
 
 

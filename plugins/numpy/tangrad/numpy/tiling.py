@@ -46,7 +46,7 @@ def tile(A: Any, reps: Any) -> Any:
            [1, 2, 1, 2]], dtype=int32)
     """
     x = array_operand("tile", A)
-    given = reps if isinstance(reps, (tuple, list)) else (reps,)
+    given = tuple(reps) if isinstance(reps, (tuple, list, range)) or len(shape_of(reps)) == 1 else (reps,)
     counts = [index_argument("tile", count, "reps") for count in given]
     rank = max(len(counts), x.ndim)
     shape = (1,) * (rank - x.ndim) + x.aval.shape
@@ -84,6 +84,8 @@ def repeat(
     x = array_operand("repeat", a)
     if axis is None:
         x, axis = ravel(x), 0
+    elif not x.ndim:  # a number is a vector of one
+        x = ravel(x)
     dimension = canonical_axis("repeat", axis, x.ndim)
     if isinstance(repeats, (list, tuple)):
         repeats = np.asarray(repeats if len(repeats) else np.zeros(0, np.int64))
@@ -243,7 +245,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     Args:
         a: an array or number.
         shift: by how much: an integer, or one for each axis. It may be traced.
-        axis: an axis or a sequence of axes; None: of the array as one dimension.
+        axis: an axis or a sequence of axes; None: of the array as one dimension, by all shifts together.
 
     Returns:
         An array of the shape of `a`.
@@ -258,7 +260,8 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     """
     x = array_operand("roll", a)
     if axis is None:
-        return reshaped(_rolled(ravel(x), _shifts(shift, 1), (0,)), x.aval.shape)
+        shifts = _shifts(shift, 1)
+        return reshaped(_rolled(ravel(x), shifts, (0,) * len(shifts)), x.aval.shape)
     given = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
     axes = tuple([canonical_axis("roll", item, x.ndim) for item in given])
     shifts = _shifts(shift, len(axes))
@@ -337,31 +340,40 @@ def resize(a: Any, new_shape: Any) -> Any:
     return reshaped(getitem(repeated, slice(0, total)), shape)
 
 
-def trim_zeros(filt: Any, trim: str = "fb") -> Any:
-    """Leave out the zeros at the ends of a vector, whose contents must be known.
+def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+    """Leave out the zeros at the ends of an array, whose contents must be known.
 
     Args:
-        filt: an array of one dimension, or a sequence of numbers.
+        filt: an array, or a sequence of numbers.
         trim: "f": at the front; "b": at the back; "fb": at both.
+        axis: along which axes what is zero throughout is left out: an integer, a sequence of them, or None for all.
 
     Returns:
         An array.
 
     Raises:
         TypeError: ConcretizationTypeError where it is traced.
-        ValueError: it has several dimensions, or `trim` is unknown.
+        ValueError: an axis is out of bounds, or `trim` is unknown.
 
     >>> import tangrad
     >>> tangrad.numpy.trim_zeros(tangrad.numpy.array([0, 1, 0, 2, 0]))
     Array([1, 0, 2], dtype=int32)
     """
     x = array_operand("trim_zeros", np.asarray(filt) if isinstance(filt, (list, tuple)) else filt)
-    if x.ndim != 1:
-        raise ValueError(f"trim_zeros requires one dimension, got shape {x.aval.shape}")
-    if not set(trim.lower()) <= {"f", "b"}:
+    ends = trim.lower()
+    if not set(ends) <= {"f", "b"}:
         raise ValueError(f"trim_zeros: trim must be 'f', 'b' or 'fb', got {trim!r}")
+    trimmed = canonical_axes("trim_zeros", axis, x.ndim)
     contents = np.asarray(concrete_or_error(x, "the number of results of trim_zeros"))
-    places = np.flatnonzero(contents)
-    start = (int(places[0]) if len(places) else len(contents)) if "f" in trim.lower() else 0
-    stop = (int(places[-1]) + 1 if len(places) else start) if "b" in trim.lower() else len(contents)
-    return getitem(x, slice(start, stop))
+    kept = [slice(None)] * x.ndim
+    for dimension, places in enumerate(np.nonzero(contents) if x.ndim else ()):
+        if dimension in trimmed:
+            kept[dimension] = _between(places, contents.shape[dimension], ends)
+    return getitem(x, tuple(kept))
+
+
+def _between(places: Any, size: int, ends: str) -> slice:
+    """From the first to the last of the places, where the ends are to be trimmed; without places nothing."""
+    start = (int(places.min()) if len(places) else size) if "f" in ends else 0
+    stop = (int(places.max()) + 1 if len(places) else start) if "b" in ends else size
+    return slice(start, stop)
