@@ -64,6 +64,7 @@ from tangrad.core.devices import device_count as device_count
 from tangrad.core.devices import device_get as device_get
 from tangrad.core.devices import devices as devices
 from tangrad.core.devices import effects_barrier as effects_barrier
+from tangrad.core.devices import live_arrays as live_arrays
 from tangrad.core.devices import local_device_count as local_device_count
 from tangrad.core.devices import local_devices as local_devices
 from tangrad.core.devices import process_count as process_count
@@ -154,6 +155,7 @@ __all__ = [
     "linear_call",
     "linear_transpose",
     "linearize",
+    "live_arrays",
     "local_device_count",
     "local_devices",
     "log_compiles",

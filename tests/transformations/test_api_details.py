@@ -156,6 +156,20 @@ def test_device_get():
     assert float(tangrad.jit(tangrad.device_get)(1.0)) == 1.0
 
 
+def test_live_arrays(backend):
+    def alive(wanted):
+        return sum(array is wanted for array in tangrad.live_arrays(backend))
+
+    kept, other = np.arange(3.0), np.zeros(4)
+    assert alive(kept) == alive(other) == 1
+    assert all(isinstance(array, tangrad.Array) for array in tangrad.live_arrays())
+    other.delete()
+    assert alive(other) == 0
+    place = id(kept)
+    del kept
+    assert place not in map(id, tangrad.live_arrays(backend))
+
+
 def test_updating_a_shape_and_a_dtype():
     struct = tangrad.ShapeDtypeStruct((2, 3), "float32", weak_type=True)
     assert struct.update(shape=(4,)) == tangrad.ShapeDtypeStruct((4,), "float32", weak_type=True)
