@@ -132,11 +132,6 @@ class Call:
         self._donated_positions = [p in donated for p in range(count) if p not in static_positions]
         self._donated_names = set(options.donate_argnames)
 
-    @property
-    def is_one_array(self) -> bool:
-        """Whether the call has one argument, which is an array."""
-        return len(self._args) == 1 and not self.has_keywords and is_array_value(self._args[0])
-
     def key(self) -> tuple[Any, ...]:
         """What of the call decides about the program, settings apart."""
         avals = tuple([leaf.aval for leaf in self.leaves])

@@ -171,12 +171,13 @@ class JitFunction:
         copy_identity(self, fun)  # type: ignore[arg-type]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        # The common paths: positional arrays, no static arguments, not inside another trace.
-        if thread.trace is EVAL_TRACE and not kwargs:
-            if len(args) == 1 and type(args[0]) in _array_types:
+        # The common paths: positional arrays or trees of them, no static arguments, not inside another trace.
+        if thread.trace is EVAL_TRACE and args and not kwargs:
+            kind = type(args[0])
+            if len(args) == 1 and kind in _array_types:
                 (array,) = args
                 try:
-                    run = self._of_one_array[array.aval, type(array), shared.context, thread.overrides]
+                    run = self._of_one_array[array.aval, kind, shared.context, thread.overrides]
                 except KeyError:
                     pass
                 else:
@@ -184,7 +185,10 @@ class JitFunction:
                         hooks.cache_hit(HookContext(self._name), "memory")
                     return run(array)
             elif self._plain:
-                leaves, treedef = tree.flatten(args)
+                if kind in _array_types and _array_types.issuperset(map(type, args)):
+                    leaves, treedef = args, None
+                else:
+                    leaves, treedef = tree.flatten(args)
                 try:
                     avals = tuple([leaf.aval for leaf in leaves])
                     entry = self._programs[treedef, avals, type(leaves[0]), shared.context, thread.overrides]
@@ -326,10 +330,12 @@ class JitFunction:
             return
         avals = tuple([leaf.aval for leaf in leaves])
         settings = cache_context()
-        _remember(self._programs, (call.treedef, avals, kind, *settings), entry)
-        if call.is_one_array:
-            _array_types.add(kind)
+        only_arrays = call.treedef is tree.structure(tuple(leaves))
+        _array_types.add(kind)
+        if only_arrays and len(leaves) == 1:
             _remember(self._of_one_array, (*avals, kind, *settings), execute_one or _one_to_any(*entry))
+        else:
+            _remember(self._programs, (None if only_arrays else call.treedef, avals, kind, *settings), entry)
 
     def _trace(self, call: Call) -> Traced:
         """The function traced for this signature. Kept, unless it closed over values of an outer trace."""
