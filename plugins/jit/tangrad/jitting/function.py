@@ -185,9 +185,9 @@ class JitFunction:
                         hooks.cache_hit(HookContext(self._name), "memory")
                     return run(array)
             elif self._plain:
-                if kind in _array_types and _array_types.issuperset(map(type, args)):
-                    leaves, treedef = args, None
-                else:
+                leaves: Sequence[Any] = args
+                treedef = None
+                if not (kind in _array_types and _array_types.issuperset(map(type, args))):
                     leaves, treedef = tree.flatten(args)
                 try:
                     avals = tuple([leaf.aval for leaf in leaves])
