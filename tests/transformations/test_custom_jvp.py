@@ -535,15 +535,39 @@ def test_differentiated_closures():
         assert tangrad.vmap(run)(X).tolist() == [0.0, 2.0, 4.0]
 
 
-def test_rules_whose_values_differ_where_those_of_their_function_do_not():
+def over_axis(function):
+    return tangrad.vmap(lambda x, y: function(y), in_axes=(0, None), axis_name="i")
+
+
+def test_tangents_that_differ_where_the_results_do_not():
     f = tangrad.custom_jvp(lambda y: y)
     f.defjvp(lambda p, tangents: (p[0], tangents[0] * tangrad.lax.axis_index("i")))
+    total = lambda y: over_axis(f)(X, y).sum()
+    assert tangrad.grad(total)(2.0) == 3.0  # the rule runs in place of the function, so its word counts
+    with pytest.raises(TypeError, match="for output 0, a value that differs along the axis 'i'"):
+        tangrad.grad(tangrad.jit(total))(2.0)
+
+
+def test_the_cotangent_of_a_shared_result_is_the_sum_of_those_of_all_examples():
     g = tangrad.custom_vjp(lambda y: y)
     g.defvjp(lambda y: (y, tangrad.lax.axis_index("i")), lambda index, ct: (index * ct,))
-    over = lambda function: tangrad.vmap(lambda x, y: function(y), in_axes=(0, None), axis_name="i")
-    for total in (lambda y: over(f)(X, y).sum(), lambda y: over(g)(X, y).sum()):
-        with pytest.raises(TypeError, match="differ along the axis 'i'"):
-            tangrad.grad(total)(2.0)
+    total = lambda y: over_axis(g)(X, y).sum()
+    for derivative in (tangrad.grad(total), tangrad.jit(tangrad.grad(total)), tangrad.grad(tangrad.jit(total))):
+        assert derivative(2.0) == 3.0 * (0 + 1 + 2)
+    assert tangrad.jacrev(lambda y: over_axis(g)(X, y))(2.0).tolist() == [3.0, 3.0, 3.0]
+    assert over_axis(tangrad.grad(g))(X, 2.0).tolist() == [0.0, 1.0, 2.0]
+
+
+def test_sums_along_an_axis_with_a_rule():
+    """The result of a sum over the axis is one for all, so that it can leave the map unmapped."""
+    f = tangrad.custom_vjp(lambda x: tangrad.lax.psum(x * x, "i"))
+    f.defvjp(lambda x: (f(x), x), lambda x, ct: (2 * x * ct,))
+    shared = tangrad.vmap(f, axis_name="i", out_axes=None)
+    for run in (shared, tangrad.jit(shared)):
+        assert run(X) == 5.0
+        assert tangrad.grad(run)(X).tolist() == [0.0, 2.0, 4.0]
+    mapped = lambda x: tangrad.vmap(f, axis_name="i")(x).sum()
+    assert tangrad.grad(mapped)(X).tolist() == [0.0, 6.0, 12.0]
 
 
 def test_stacked_decorators():

@@ -478,6 +478,20 @@ def backward_rule_with_collectives(api, x):
     return plain, inner, over(api, lambda v: api.lax.scan(lambda c, _: (function(0.1 * c), c), v, None, length=2), x)
 
 
+@program(lambda r: (normal(r, 3),), grad=(0,), usual=True)
+def rule_of_a_sum_that_leaves_the_map(api, x):
+    """A custom_vjp function whose result is one for all examples, differentiated inside and outside of the map."""
+
+    @api.custom_vjp
+    def total(v):
+        return api.lax.psum(v * v, "i")
+
+    total.defvjp(lambda v: (total(v), v), lambda v, ct: (2 * v * ct,))
+    shared = api.vmap(total, axis_name="i", out_axes=None)
+    outside = api.grad(lambda y: api.numpy.sum(over(api, total, y)))(x), api.grad(shared)(x)
+    return shared(x), outside, over(api, api.grad(total), x)
+
+
 @program(lambda r: (normal(r, 4, 2), normal(r, 2, 2)), grad=(0, 1), vmap=False, usual=True)
 def closures_over_the_map(api, x, w):
     """A collective of a value of an outer trace, and a gradient with respect to what all examples share."""

@@ -9,8 +9,7 @@ from typing import Any
 from tangrad.autodiff import Zero
 from tangrad.batching import AxisInfo, BatchTrace, batch_flat, batch_jaxpr, place_axis, to_front
 from tangrad.batching.primitives import sum_axes_p
-from tangrad.core import ClosedJaxpr, RuleSet, Tracer, trace_to_jaxpr
-from tangrad.core.errors import TracerError
+from tangrad.core import ClosedJaxpr, RuleSet
 from tangrad.custom_rules.primitives import axes_of, custom_jvp_call_p, custom_lin_p, custom_vjp_call_p
 
 batch = RuleSet("batch", api=1)
@@ -34,21 +33,35 @@ def _origin(function: Any, axis: AxisInfo) -> Any:
     return _nothing if trace is None else weakref.ref(trace)
 
 
-class _Mapped:
-    """What the mapped forms of a function and its rules share: which flat arguments are mapped, and along which axis.
+class _Outs:
+    """Which results of a function, and of its rule, differ along the axis: they must agree about that.
 
-    All results are mapped, since the function and its rule must agree about that. None is if they are `shared`: where
-    no argument is mapped, and the function only uses the axis by its name.
+    A program tells beforehand; for other functions what runs first decides, the function or its rule.
     """
 
-    __slots__ = ("_origin", "axis", "function", "mapped", "shared")
+    __slots__ = ("mapped",)
+
+    def __init__(self, mapped: Flags | None = None) -> None:
+        self.mapped = mapped
+
+    @property
+    def dims(self) -> tuple[int | None, ...]:
+        assert self.mapped is not None, "the function and its rule have not run"
+        return tuple(_dims(self.mapped))
+
+
+class _Mapped:
+    """What the mapped forms of a function and its rules share: which flat arguments and results are mapped, along
+    which axis."""
+
+    __slots__ = ("_origin", "axis", "function", "mapped", "outs")
     holds_program = True
 
-    def __init__(self, function: Any, mapped: Flags, axis: AxisInfo, shared: bool = False) -> None:
+    def __init__(self, function: Any, mapped: Flags, axis: AxisInfo, outs: _Outs) -> None:
         self.function = function
         self.mapped = mapped
         self.axis = axis
-        self.shared = shared
+        self.outs = outs
         self._origin = _origin(function, axis)
 
     @property
@@ -56,14 +69,6 @@ class _Mapped:
         """A weak reference to the trace outside of the one that mapped the function."""
         origin = self._origin()
         return _nothing if origin is None else weakref.ref(origin.parent)
-
-    def check_shared(self, dims: Sequence[int | None]) -> None:
-        """Raise TypeError if a rule's values are mapped where those of its function are not."""
-        if any([dim is not None for dim in dims]):
-            raise TypeError(
-                f"the rule {self!r} returns values that differ along the axis {self.axis.name!r}, but the results of "
-                "its function are the same for all; give the function an argument that is mapped"
-            )
 
     def __repr__(self) -> str:
         return repr(self.function)
@@ -81,18 +86,33 @@ class _Mapped:
             del axes[own[-1]]
         return tuple(axes)
 
-    def placed(self, values: Sequence[Any], dims: Sequence[int | None]) -> list[Any]:
-        if self.shared:
-            self.check_shared(dims)
-            return list(values)
-        return [place_axis(value, dim, 0, self.axis.size) for value, dim in zip(values, dims, strict=True)]
+    def decide(self, dims: Sequence[int | None]) -> Flags:
+        """Which results are mapped. Raises TypeError for a value that differs where those of the function do not."""
+        if self.outs.mapped is None:
+            self.outs.mapped = tuple([dim is not None for dim in dims])
+        for position, (mapped, dim) in enumerate(zip(self.outs.mapped, dims, strict=True)):
+            if dim is not None and not mapped:
+                raise TypeError(
+                    f"the rule {self!r} returns, for output {position}, a value that differs along the axis "
+                    f"{self.axis.name!r}, but the result of its function is the same for all: one of the two lacks a "
+                    "collective"
+                )
+        return self.outs.mapped
+
+    def placed(self, values: Sequence[Any], dims: Sequence[int | None], mapped: Sequence[bool]) -> list[Any]:
+        """Values with the axis in front, where they are to have it."""
+        return [
+            place_axis(value, dim, 0, self.axis.size) if is_mapped else value
+            for value, dim, is_mapped in zip(values, dims, mapped, strict=True)
+        ]
 
 
 class _MappedFunction(_Mapped):
     __slots__ = ()
 
     def __call__(self, *values: Any) -> list[Any]:
-        return self.placed(*self.batch(self.function, values, self.mapped))
+        outs, dims = self.batch(self.function, values, self.mapped)
+        return self.placed(outs, dims, self.decide(dims))
 
 
 class _MappedJVP(_Mapped):
@@ -110,10 +130,17 @@ class _MappedJVP(_Mapped):
             has_tangent.extend([type(tangent) is not Zero for tangent in tangents_out])
             return [*outs, *[tangent for tangent in tangents_out if type(tangent) is not Zero]]
 
-        mapped = [*self.mapped, *[is_mapped for is_mapped, has in zip(self.mapped, nonzero, strict=True) if has]]
+        inner_mapped = [*self.mapped, *[is_mapped for is_mapped, has in zip(self.mapped, nonzero, strict=True) if has]]
         values = [*primals, *[tangent for tangent in tangents if type(tangent) is not Zero]]
-        results = self.placed(*self.batch(run, values, mapped))
-        outs, rest = results[: len(has_tangent)], iter(results[len(has_tangent) :])
+        results, dims = self.batch(run, values, inner_mapped)
+        count_out = len(has_tangent)
+        of_tangents = iter(dims[count_out:])
+        tangent_dims = [next(of_tangents) if has else None for has in has_tangent]
+        # A tangent has the type of its primal: both are mapped if either is.
+        mapped = self.decide([dim if t is None else t for dim, t in zip(dims[:count_out], tangent_dims, strict=True)])
+        outs = self.placed(results[:count_out], dims[:count_out], mapped)
+        with_tangent = [is_mapped for is_mapped, has in zip(mapped, has_tangent, strict=True) if has]
+        rest = iter(self.placed(results[count_out:], dims[count_out:], with_tangent))
         return outs, [next(rest) if has else Zero.of(out) for out, has in zip(outs, has_tangent, strict=True)]
 
 
@@ -132,33 +159,38 @@ class _MappedFwd(_Mapped):
         count, bwd = found
         residuals = [to_front(value, dim) for value, dim in zip(values[count:], dims[count:], strict=True)]
         res_mapped = tuple([dim is not None for dim in dims[count:]])
-        outs = self.placed(values[:count], dims[:count])
-        if self.shared:  # the cotangents of all examples will have been added before they meet the residuals
-            self.check_shared(dims[count:])
-        return outs, residuals, _MappedBwd(bwd, self.mapped, self.axis, res_mapped, self.shared)
+        outs = self.placed(values[:count], dims[:count], self.decide(dims[:count]))
+        return outs, residuals, _MappedBwd(bwd, self.mapped, self.axis, self.outs, res_mapped)
 
 
 class _MappedBwd(_Mapped):
+    """The cotangent of a result that all examples share is one for all of them; so is that of a shared argument."""
+
     __slots__ = ("res_mapped",)
 
-    def __init__(self, function: Any, mapped: Flags, axis: AxisInfo, res_mapped: Flags, shared: bool = False) -> None:
-        super().__init__(function, mapped, axis, shared)
+    def __init__(self, function: Any, mapped: Flags, axis: AxisInfo, outs: _Outs, res_mapped: Flags) -> None:
+        super().__init__(function, mapped, axis, outs)
         self.res_mapped = res_mapped
 
     def __call__(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
         zeros: list[Any] = []
         count = len(residuals)
-        example = _itself if self.shared else _one_example
+        outs_mapped = (True,) * len(cotangents) if self.outs.mapped is None else self.outs.mapped
+        given_ones = [(c, is_mapped) for c, is_mapped in zip(cotangents, outs_mapped, strict=True)]
 
         def run(*values: Any) -> list[Any]:
             given = iter(values[count:])
-            inner = [next(given) if type(c) is not Zero else Zero(example(c.aval)) for c in cotangents]
+            inner = [
+                next(given) if type(c) is not Zero else Zero(_one_example(c.aval) if is_mapped else c.aval)
+                for c, is_mapped in given_ones
+            ]
             found = self.function(values[:count], inner)
             zeros.extend([value if type(value) is Zero else None for value in found])
             return [value for value in found if type(value) is not Zero]
 
-        values = [*residuals, *[cotangent for cotangent in cotangents if type(cotangent) is not Zero]]
-        mapped = [*self.res_mapped, *[not self.shared] * (len(values) - count)]
+        nonzero = [(c, is_mapped) for c, is_mapped in given_ones if type(c) is not Zero]
+        values = [*residuals, *[c for c, _ in nonzero]]
+        mapped = [*self.res_mapped, *[is_mapped for _, is_mapped in nonzero]]
         found = zip(*self.batch(run, values, mapped), strict=True)
         results = []
         for zero, is_mapped in zip(zeros, self.mapped, strict=True):
@@ -167,10 +199,10 @@ class _MappedBwd(_Mapped):
                 results.append(Zero(zero.aval.update(shape=(*size, *zero.aval.shape))))
                 continue
             value, dim = next(found)
-            if not (self.shared and dim is None):
+            if is_mapped:
                 value = place_axis(value, dim, 0, self.axis.size)
-                if not is_mapped:  # an argument that all examples share gets the sum of their cotangents
-                    value = sum_axes_p.bind(value, axes=(0,))
+            elif dim is not None:  # an argument that all examples share gets the sum of their cotangents
+                value = sum_axes_p.bind(to_front(value, dim), axes=(0,))
             results.append(value)
         return results
 
@@ -179,33 +211,13 @@ def _one_example(aval: Any) -> Any:
     return aval.update(shape=aval.shape[1:])
 
 
-def _itself(aval: Any) -> Any:
-    return aval
-
-
-def _program(jaxpr: Any, operands: Sequence[Any], mapped: Flags, axis: AxisInfo, name: str) -> tuple[Any, bool]:
-    """The mapped function, and whether its results are shared by all examples."""
-    if not any(mapped):
-        shared = _shared_program(jaxpr, operands, mapped, axis, name)
-        if shared is not None:
-            return shared, True
+def _program(jaxpr: Any, mapped: Flags, axis: AxisInfo) -> tuple[Any, _Outs]:
+    """The mapped function, and which of its results are mapped."""
     if type(jaxpr) is ClosedJaxpr:
-        return batch_jaxpr(jaxpr, mapped, axis, instantiate=True)[0], False
-    return _MappedFunction(jaxpr, mapped, axis), False
-
-
-def _shared_program(jaxpr: Any, operands: Sequence[Any], mapped: Flags, axis: AxisInfo, name: str) -> Any:
-    """The program of a function whose results do not differ along the axis; None if they do, or nobody knows."""
-    if type(jaxpr) is not ClosedJaxpr:
-        try:
-            open_jaxpr, consts = trace_to_jaxpr(jaxpr, [operand.aval for operand in operands], name)
-        except TracerError:  # it looks at values
-            return None
-        if any([isinstance(const, Tracer) for const in consts]):
-            return None
-        jaxpr = ClosedJaxpr(open_jaxpr, consts)
-    program, out_mapped = batch_jaxpr(jaxpr, mapped, axis)
-    return None if any(out_mapped) else program
+        program, outs_mapped = batch_jaxpr(jaxpr, mapped, axis)
+        return program, _Outs(tuple(outs_mapped))
+    outs = _Outs()
+    return _MappedFunction(jaxpr, mapped, axis, outs), outs
 
 
 def _prepared(args: Any, dims: Any) -> tuple[list[Any], Flags]:
@@ -216,19 +228,19 @@ def _prepared(args: Any, dims: Any) -> tuple[list[Any], Flags]:
 @batch.rule(custom_jvp_call_p)
 def _(args: Any, dims: Any, *, axis_info: Any, jaxpr: Any, rule: Any, num_consts: int, name: str) -> Any:
     operands, mapped = _prepared(args, dims)
-    program, shared = _program(jaxpr, operands, mapped, axis_info, name)
-    rule = _MappedJVP(rule, mapped[num_consts:], axis_info, shared)
+    program, results = _program(jaxpr, mapped, axis_info)
+    rule = _MappedJVP(rule, mapped[num_consts:], axis_info, results)
     outs = custom_jvp_call_p.bind(*operands, jaxpr=program, rule=rule, num_consts=num_consts, name=name)
-    return outs, (None if shared else 0,) * len(outs)
+    return outs, results.dims
 
 
 @batch.rule(custom_vjp_call_p)
 def _(args: Any, dims: Any, *, axis_info: Any, jaxpr: Any, fwd: Any, num_consts: int, name: str) -> Any:
     operands, mapped = _prepared(args, dims)
-    program, shared = _program(jaxpr, operands, mapped, axis_info, name)
-    fwd = _MappedFwd(fwd, mapped[num_consts:], axis_info, shared)
+    program, results = _program(jaxpr, mapped, axis_info)
+    fwd = _MappedFwd(fwd, mapped[num_consts:], axis_info, results)
     outs = custom_vjp_call_p.bind(*operands, jaxpr=program, fwd=fwd, num_consts=num_consts, name=name)
-    return outs, (None if shared else 0,) * len(outs)
+    return outs, results.dims
 
 
 @batch.rule(custom_lin_p)
@@ -250,7 +262,7 @@ def _(
     outs = custom_lin_p.bind(
         *residuals,
         *tangents,
-        bwd=_MappedBwd(bwd, (True,) * len(active), axis_info, res_mapped),
+        bwd=_MappedBwd(bwd, (True,) * len(active), axis_info, _Outs(), res_mapped),
         num_res=num_res,
         active=active,
         avals_out=tuple([aval.update(shape=(size, *aval.shape)) for aval in avals_out]),
