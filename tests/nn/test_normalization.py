@@ -85,6 +85,13 @@ def test_one_hot(backend):
             close(call(tangrad), call(jax))
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_one_hot_of_narrow_integers_with_more_classes_than_they_count(dtype):
+    with using("numpy"):
+        hot = nn.one_hot(np.array([10], dtype), 300)
+    np.testing.assert_array_equal(np.flatnonzero(hot), [10])
+
+
 def test_bad_arguments():
     with using("numpy"):
         for function in (nn.softmax, nn.log_softmax, nn.standardize):

@@ -45,6 +45,7 @@ EXPRESSIONS = [
     "api.jit(np.insert)(g, 1, 9)", "api.jit(np.insert)(np.arange(4), np.array([0, 4, -1]), 9)", "api.jit(lambda x, n: np.insert(x, n, x[:, 1], axis=1))(f, -1)",
     "np.insert(f, np.array([0, 2]), i[:, :2], axis=1)", "np.bincount(u % 4)", "np.bincount(u % 4, weights=c)", "np.vander(u, 3, increasing=True)", "np.vander(s, 2)",
     "np.roll(v, k)", "np.roll(f, (1, 2))", "api.jit(np.roll)(v, k)", "np.select(b, f)", "np.select(np.array([[True, False], [False, True]]), i[:, :2], 7)",
+    "np.average(n, returned=True)", "np.average(2., returned=True)",
     # floats of the host as of the device
     "np.concatenate([numpy.array([-2.5, 300], 'float32')], dtype='uint8')", "np.stack([1, -2.5], dtype='uint8')", "np.array(-0.5, dtype='uint8')",
     "np.array([127.9], dtype='int8')", "np.array([300., 0.], dtype=bool)",

@@ -46,7 +46,9 @@ def one_hot(x: Any, num_classes: Any, *, dtype: Any = None, axis: int = -1) -> A
         raise ValueError(f"one_hot: axis {axis} is out of bounds for a result of {rank} dimensions")
     position = axis % rank
     shape = (*made.aval.shape[:position], count, *made.aval.shape[position:])
-    if made.aval.dtype == np.bool_:
+    kind_of_x = made.aval.dtype
+    narrow = not is_symbolic(count) and dtypes.issubdtype(kind_of_x, np.integer) and count > dtypes.iinfo(kind_of_x).max
+    if kind_of_x == np.bool_ or narrow:  # the number of a class must not wrap around to that of another
         made = lax.convert_element_type(made, np.int32)
     numbers = broadcasted_iota(made.aval.dtype, [count if d == position else 1 for d in range(rank)], position)
     hits = tnp.equal(expand_dims(made, (position,)), numbers)

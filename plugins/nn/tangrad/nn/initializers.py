@@ -249,6 +249,8 @@ def variance_scaling(
     def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
         _unsharded(out_sharding)
         sizes, kind = canonicalize_shape(shape), _kind(dtype)
+        if not dtypes.issubdtype(kind, np.inexact):
+            raise ValueError(f"variance_scaling draws floating or complex numbers, got dtype {dtypes.dtype_name(kind)}")
         fans = _fans(sizes, in_axis, out_axis, batch_axis)
         variance = tnp.array(scale / _DENOMINATORS[mode](*fans), kind)
         if distribution == "normal":

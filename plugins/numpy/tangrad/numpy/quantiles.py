@@ -264,6 +264,8 @@ def _quantile(
         raise ValueError(f"{name}: unknown method {method!r}; expected one of {(*_METHODS, _WEIGHTED_METHOD)}")
     axes = canonical_axes(name, axis, x.ndim)
     vectors, kept_shape = _as_vectors(x, axes)
+    if vectors.aval.shape[-1] == 0:
+        raise ValueError(f"{name}: there is no element along axis {axis} of shape {x.aval.shape}")
     counts = None if weights is None else _weight_vectors(name, weights, x, axes)
     if method == _WEIGHTED_METHOD:
         result = _by_weight(vectors, counts, shares, leave_out_nan)

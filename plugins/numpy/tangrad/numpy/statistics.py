@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tangrad.core import dtypes
+from tangrad.core.backend import as_array
 from tangrad.lax.elementwise.primitives import conj_p, div_p, mul_p, real_p, sqrt_p, square_p, sub_p
 from tangrad.numpy.accumulation import computation_dtype
 from tangrad.numpy.fusing import Fused
@@ -264,7 +265,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
         (x,) = promote_inexact("average", a)
         result = _mean("average", x, axis, None, keepdims, None)
         count = literal(element_count("average", x, axis, None, keepdims), result.aval.dtype)
-        return (result, broadcast_to_shape(count, result.aval.shape)) if returned else result
+        return (result, as_array(broadcast_to_shape(count, result.aval.shape))) if returned else result
     check_array_like("average", a, weights)
     x, given = promote_inexact("average", a, weights)
     spread = _spread_weights(x, given, axis)

@@ -32,12 +32,12 @@ _TINY = 1e-300
 
 def igamma(m: Any, a: Any, x: Any) -> Any:
     """P(a, x)."""
-    return _by_size(m, a, x, at_zero=0.0, at_infinity=1.0, moderate=_p_moderate, large=_p_large)
+    return _by_size(m, a, x, at_zero=0.0, at_infinity=1.0, of_zero=1.0, moderate=_p_moderate, large=_p_large)
 
 
 def igammac(m: Any, a: Any, x: Any) -> Any:
     """Q(a, x) = 1 - P(a, x)."""
-    return _by_size(m, a, x, at_zero=1.0, at_infinity=0.0, moderate=_q_moderate, large=_q_large)
+    return _by_size(m, a, x, at_zero=1.0, at_infinity=0.0, of_zero=0.0, moderate=_q_moderate, large=_q_large)
 
 
 def igamma_grad_a(m: Any, a: Any, x: Any) -> Any:
@@ -68,7 +68,18 @@ def random_gamma_grad(m: Any, a: Any, x: Any) -> Any:
     )
 
 
-def _by_size(m: Any, a: Any, x: Any, *, at_zero: float, at_infinity: float, moderate: Any, large: Any) -> Any:
+def _by_size(
+    m: Any,
+    a: Any,
+    x: Any,
+    *,
+    at_zero: float,
+    at_infinity: float,
+    of_zero: float = math.nan,
+    moderate: Any,
+    large: Any,
+) -> Any:
+    """The value by the method for the size of `a`; at x = 0, at x = ∞, and the limit as `a` goes to 0, as given."""
     valid = (a > 0) & (x > 0) & m.is_finite(a) & m.is_finite(x)
     small = a < LARGE
     return m.piecewise(
@@ -78,6 +89,7 @@ def _by_size(m: Any, a: Any, x: Any, *, at_zero: float, at_infinity: float, mode
         (~valid, lambda a, x: m.like(a, math.nan), None),
         ((a > 0) & (x == 0), lambda a, x: m.like(a, at_zero), None),
         (m.is_finite(a) & (a > 0) & (x == math.inf), lambda a, x: m.like(a, at_infinity), None),
+        ((a == 0) & (x > 0), lambda a, x: m.like(a, of_zero), None),
         ((a == math.inf) & (x >= 0) & m.is_finite(x), lambda a, x: m.like(a, at_zero), None),
     )
 
