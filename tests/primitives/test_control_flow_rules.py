@@ -404,3 +404,20 @@ def test_a_branch_sends_nothing_back_from_rows_that_it_is_not_for(backend):
             by_x, by_w = transformed(x, 2.0)  # log has no derivative at 0, and is minus infinity there
             np.testing.assert_allclose(by_x, [0.0, 2.0, 1.0], rtol=1e-6)
             np.testing.assert_allclose(by_w, np.log(2.0), rtol=1e-6)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_weights_that_branches_close_over_are_not_repeated_for_each_row(backend):
+    weights = np.full((3, 3), 0.5, np.float32)
+    product = tangrad.custom_batching.sequential_vmap(lambda x: tnp.dot(weights, x))  # refuses mapped weights
+
+    def f(x):
+        return lax.cond(x.sum() > 0, lambda: tnp.dot(weights, x), lambda: product(x) * 2.0)
+
+    rows = np.array([[1.0, 2.0, 3.0], [-1.0, -2.0, -3.0]], dtype=np.float32)
+    with backend_setting(backend):
+        assert tangrad.vmap(f)(rows).tolist() == [[3.0] * 3, [-6.0] * 3]
+        gradient = tangrad.jit(tangrad.grad(lambda x: tangrad.vmap(f)(x).sum()))
+        assert gradient(rows).tolist() == [[1.5] * 3, [3.0] * 3]
+        jaxpr = tangrad.make_jaxpr(tangrad.vmap(f))(rows)
+    assert all(var.aval.shape != (2, 3, 3) for eqn in jaxpr.eqns for var in eqn.outvars)

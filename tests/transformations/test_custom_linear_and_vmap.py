@@ -253,3 +253,12 @@ def test_what_is_refused():
         tangrad.linear_call(lambda r, x: x, lambda r, ct: (ct, ct), (), X)
     with pytest.raises(TypeError, match="residual_args is 'text'"):
         tangrad.linear_call(lambda r, x: x, lambda r, ct: ct, "text", X)
+
+
+def test_only_tangents_of_a_sequential_function_are_mapped():
+    f = tangrad.custom_batching.sequential_vmap(lambda x, y: {"out": tangrad.numpy.sin(x) * y})
+    found = tangrad.jacfwd(f)(X, X)["out"]
+    assert numpy.allclose(found, numpy.diag(numpy.cos(X) * X))
+    push = lambda t: tangrad.jvp(f, (X, X), (t, t))
+    pushed = tangrad.vmap(push, out_axes=(None, 0))(numpy.eye(X.size, dtype=X.dtype))
+    assert pushed[0]["out"].shape == X.shape and pushed[1]["out"].shape == (X.size, X.size)

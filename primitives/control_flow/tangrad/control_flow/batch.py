@@ -18,6 +18,7 @@ from tangrad.core import (
     ClosedJaxpr,
     JaxprCache,
     RuleSet,
+    Tracer,
     dtypes,
     eval_jaxpr,
     literal,
@@ -89,11 +90,12 @@ def _guarded(chosen: Any, operands: Sequence[Any], mapped: Flags, size: int) -> 
     """The operands of one branch, such that nothing flows back to them from rows on which another one is chosen.
 
     On those the derivatives of this branch may be infinite, and zero times infinity is not zero. Every row needs its
-    own answer, so operands that are not mapped are repeated. Values do not change.
+    own answer, so operands that are not mapped are repeated. Values do not change. To what is no tracer nothing flows
+    back: it stays as it is, or weights that branches close over would be repeated for each row.
     """
     guarded, flags = [], []
     for operand, flag in zip(operands, mapped, strict=True):
-        if dtypes.issubdtype(operand.aval.dtype, np.inexact):
+        if isinstance(operand, Tracer) and dtypes.issubdtype(operand.aval.dtype, np.inexact):
             rows = operand if flag else broadcast_axis(operand, size, 0)
             guarded.append(_choose(chosen, (stop_gradient_p.bind(rows), rows)))
             flags.append(True)
