@@ -46,6 +46,9 @@ EXPRESSIONS = [
     "np.insert(f, np.array([0, 2]), i[:, :2], axis=1)", "np.bincount(u % 4)", "np.bincount(u % 4, weights=c)", "np.vander(u, 3, increasing=True)", "np.vander(s, 2)",
     "np.roll(v, k)", "np.roll(f, (1, 2))", "api.jit(np.roll)(v, k)", "np.select(b, f)", "np.select(np.array([[True, False], [False, True]]), i[:, :2], 7)",
     "np.average(n, returned=True)", "np.average(2., returned=True)",
+    "np.max(np.array([1, -3, 2], 'int4'))", "np.min(np.array([[1, 9], [12, 2]], 'uint4'), axis=0)", "api.lax.cummax(np.array([1, -3, 2], 'int4'))",
+    "np.sum(np.array([7, 7, 3], 'int4'), dtype='int4')", "np.linspace(0, 1, 3, dtype='float8_e5m2')",
+    "np.float32 == numpy.dtype('float32')", "np.float32 != numpy.dtype('float16')", "np.float32 == 'float32'",
     # floats of the host as of the device
     "np.concatenate([numpy.array([-2.5, 300], 'float32')], dtype='uint8')", "np.stack([1, -2.5], dtype='uint8')", "np.array(-0.5, dtype='uint8')",
     "np.array([127.9], dtype='int8')", "np.array([300., 0.], dtype=bool)",

@@ -229,25 +229,25 @@ def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = Non
     return filled(sizes, 1, wanted, weak, device)
 
 
-def empty_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
     """Make an array of zeros like another array; see `empty`.
 
     Args:
-        a: an array or number, or anything with a shape and a dtype.
-        dtype, shape: what is to differ from `a`.
+        prototype: an array or number, or anything with a shape and a dtype.
+        dtype, shape: what is to differ from `prototype`.
         device: the device to put it on.
 
     Returns:
-        An array of the shape and dtype of `a`, but for `dtype` and `shape`.
+        An array of the shape and dtype of `prototype`, but for `dtype` and `shape`.
 
     Raises:
-        TypeError: `a` is no array, `dtype` no dtype.
+        TypeError: `prototype` is no array, `dtype` no dtype.
 
     >>> import tangrad
     >>> tangrad.numpy.empty_like(tangrad.numpy.arange(3.0))
     Array([0., 0., 0.], dtype=float32)
     """
-    sizes, wanted, weak = _like("empty_like", a, dtype, shape)
+    sizes, wanted, weak = _like("empty_like", prototype, dtype, shape)
     return filled(sizes, 0, wanted, weak, device)
 
 

@@ -29,6 +29,8 @@ class ScalarType(type):
     def __eq__(cls, other: object) -> Any:
         if cls is other:
             return True
+        if isinstance(other, np.dtype):
+            return cls.dtype == other
         return not isinstance(other, ScalarType) and isinstance(other, type) and cls.dtype.type is other
 
     def __hash__(cls) -> int:

@@ -87,7 +87,9 @@ def _spaced(name: str, start: Any, stop: Any, num: Any, endpoint: bool, dtype: A
     check_array_like(name, start, stop)
     inexact = dtypes.to_inexact_dtype(dtypes.result_type(start, stop))
     wanted = inexact if dtype is None else user_dtype(name, dtype)
-    computed = dtypes.promote_types(inexact, wanted) if dtypes.issubdtype(wanted, np.inexact) else inexact
+    # Dtypes of 8 bits and fewer promote with no other.
+    widens = dtypes.issubdtype(wanted, np.inexact) and dtypes.bit_width(wanted) > 8
+    computed = dtypes.promote_types(inexact, wanted) if widens else inexact
     ends = [convert(cast(value, computed, False), computed) for value in (start, stop)]
     shape = broadcast_shape(name, [end.aval.shape for end in ends])
     first, last = [broadcast_to_shape(end, shape) for end in ends]
@@ -173,7 +175,9 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     check_array_like("geomspace", start, stop)
     inexact = dtypes.to_inexact_dtype(dtypes.result_type(start, stop))
     wanted = inexact if dtype is None else user_dtype("geomspace", dtype)
-    computed = dtypes.promote_types(inexact, wanted) if dtypes.issubdtype(wanted, np.inexact) else inexact
+    # Dtypes of 8 bits and fewer promote with no other.
+    widens = dtypes.issubdtype(wanted, np.inexact) and dtypes.bit_width(wanted) > 8
+    computed = dtypes.promote_types(inexact, wanted) if widens else inexact
     first, last = [
         array_operand("geomspace", convert(cast(value, computed, False), computed)) for value in (start, stop)
     ]

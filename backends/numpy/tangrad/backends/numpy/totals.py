@@ -30,9 +30,13 @@ FLOAT32 = np.dtype("float32")
 
 
 def wide_dtype(dtype: Any) -> Any:
-    """The dtype in which elements are combined: float32 for narrower floats, else their own."""
-    narrow = dtypes.issubdtype(dtype, np.floating) and dtypes.bit_width(dtype) <= 16
-    return FLOAT32 if narrow else dtype
+    """The dtype in which elements are combined: float32 for narrower floats, bytes for narrower integers."""
+    bits = dtypes.bit_width(dtype)
+    if dtypes.issubdtype(dtype, np.floating):
+        return FLOAT32 if bits <= 16 else dtype
+    if bits < 8 and dtypes.issubdtype(dtype, np.integer):  # NumPy knows no order of them
+        return dtypes.as_dtype("uint8" if dtypes.issubdtype(dtype, np.unsignedinteger) else "int8")
+    return dtype
 
 
 class _Plain(Reduction):
