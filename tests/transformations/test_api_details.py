@@ -77,6 +77,9 @@ def test_a_tracer_of_an_ended_transformation_is_no_argument():
     for function in (lambda x: x, twice):
         with pytest.raises(tangrad.errors.UnexpectedTracerError):
             tangrad.grad(function)(kept[0])
+    for device in (None, tangrad.devices()[0]):
+        with pytest.raises(tangrad.errors.UnexpectedTracerError):
+            tangrad.device_put(kept[0], device)
 
 
 @pytest.mark.parametrize("transformation", [tangrad.linearize, tangrad.vjp, tangrad.jvp, "grad", "pull", "jit", "vmap"])

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad import tree
-from tangrad.core import Array, Device, as_array, as_operand
+from tangrad.core import Array, Device, Tracer, as_array, as_operand
 from tangrad.core.aval import is_array_value
+from tangrad.core.errors import UnexpectedTracerError
 from tangrad.lax.placement.primitives import Target, device_put_p
 from tangrad.tree_util import flatten_axes
 
@@ -34,6 +35,8 @@ def device_put(
 def _put(leaf: Any, device: Any) -> Any:
     if not is_array_value(leaf):
         raise TypeError(f"device_put takes arrays and numbers, got {leaf!r} of type {type(leaf).__name__}")
+    if isinstance(leaf, Tracer) and not leaf._trace.alive:
+        raise UnexpectedTracerError(leaf)
     if device is None:
         return leaf if isinstance(leaf, Array) else as_array(leaf)
     if not isinstance(device, Device):
