@@ -15,6 +15,7 @@ from tangrad.numpy.operands import (
     check_array_like,
     is_complex,
     promote_inexact,
+    user_dtype,
 )
 from tangrad.numpy.products import dot
 from tangrad.numpy.reductions import sum as total
@@ -119,21 +120,24 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> A
         x: observations, at most two dimensions: a row for each variable.
         y: further variables and observations.
         rowvar: whether rows are variables; otherwise columns.
-        dtype: the dtype of the result.
+        dtype: the dtype of the result, floating or complex.
 
     Returns:
         The matrix of coefficients, from -1 to 1; a number for one variable.
 
     Raises:
         TypeError: for what is no array.
-        ValueError: for more dimensions.
+        ValueError: for more dimensions, and a `dtype` of integers.
 
     >>> import tangrad
     >>> tangrad.numpy.corrcoef(tangrad.numpy.array([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
     Array([[ 1., -1.],
            [-1.,  1.]], dtype=float32)
     """
-    covariance = cov(x, y, rowvar, dtype=dtype)
+    wanted = user_dtype("corrcoef", dtype)
+    if wanted is not None and not dtypes.issubdtype(wanted, np.inexact):
+        raise ValueError(f"corrcoef: dtype must be floating or complex, got {dtypes.dtype_name(wanted)}")
+    covariance = cov(x, y, rowvar, dtype=wanted)
     if not covariance.ndim:
         return covariance / covariance
     deviations = real(covariance.diagonal()) ** 0.5
