@@ -41,6 +41,7 @@ from tangrad.checkpointing.functions import remat as remat
 from tangrad.checkpointing.policies import checkpoint_policies as checkpoint_policies
 from tangrad.core.array import Array as Array
 from tangrad.core.aval import typeof as typeof
+from tangrad.core.backend import Device as Device
 from tangrad.core.caches import clear_caches as clear_caches
 from tangrad.core.compile_time import ensure_compile_time_eval as ensure_compile_time_eval
 from tangrad.core.config import backend as use_backend
@@ -94,6 +95,7 @@ __version__: str
 
 __all__ = [
     "Array",
+    "Device",
     "ShapeDtypeStruct",
     "ad_checkpoint",
     "autodiff",
