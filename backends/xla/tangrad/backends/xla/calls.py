@@ -47,10 +47,12 @@ def make_execute_one(runner: Any) -> Callable[[Any], Any] | None:
         return None
     loaded, recover = runner.loaded, runner.recover
     (aval,) = runner.out_avals
+    home, (run, handlers, placement) = next(iter(loaded.items()))  # where it was compiled for; the rest is slower
 
     def execute_one(array: Any) -> Any:
         try:
-            run, handlers, placement = loaded[array.placement]
+            if array.placement is not home:
+                return execute((array,))[0]
             (value,) = run([array.value]).consume_with_handlers(handlers)
         except Exception as error:
             return recover(error, (array,))[0]
@@ -60,6 +62,7 @@ def make_execute_one(runner: Any) -> Callable[[Any], Any] | None:
         result.placement = placement
         return result
 
+    execute = _many_to_one(runner)
     return execute_one
 
 
