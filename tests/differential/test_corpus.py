@@ -89,6 +89,7 @@ def test_damaged_results_are_made_again(tmp_path, content):
 
 
 @pytest.mark.slow
+@pytest.mark.sweep  # about the programs, not about Tangrad
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_jax_agrees_with_itself(program, reference):
     """Eager JAX against jitted JAX: the program is deterministic, and its tolerance is not too narrow."""
