@@ -1,7 +1,8 @@
 """Whether two optimised HLO modules are the same graph: the same operations on the same operands, in another order.
 
 XLA lists instructions that do not depend on one another by their names, so two programs can differ in nothing else.
-(Both programs' executables called in turns in one process: ratios of the medians 0.99 to 1.01 in five runs, 1.06 in one.)
+(Both programs' executables called in turns in one process: ratios of the medians 0.99 to 1.01 in five runs, 1.06 in
+one.)
 
 Each instruction gets a digest of its text with its operands' digests in place of their names; a fusion's is that of its
 body with the operands put in for its parameters, so that their order does not matter.
