@@ -244,31 +244,51 @@ class _LinearMap:
         return self.out_tree.unflatten([_user_tangent(out) for out in outs])
 
 
-class _Pullback:
-    """What `vjp` returns, apart from its residuals."""
+class _Reverse:
+    """A linear program, apart from the arrays that it needs, which is run from its outputs to its inputs."""
 
-    __slots__ = ("active", "in_avals", "in_tree", "jaxpr", "nonzero", "out_avals", "out_tree")
+    __slots__ = ("in_avals", "in_tree", "jaxpr", "nonzero", "out_avals", "out_tree")
+    name: str  # of the function that returns it
 
-    def __init__(
-        self, jaxpr: Any, in_tree: Any, out_tree: Any, in_avals: Any, active: Any, out_avals: Any, nonzero: Any
-    ) -> None:
+    def __init__(self, jaxpr: Any, in_tree: Any, out_tree: Any, in_avals: Any, out_avals: Any, nonzero: Any) -> None:
         self.jaxpr = jaxpr
         self.in_tree = in_tree
         self.out_tree = out_tree
         self.in_avals = in_avals
-        self.active = active
         self.out_avals = out_avals
         self.nonzero = nonzero
 
-    def __call__(self, residuals: Sequence[Any], cotangent: Any) -> Any:
+    def leaves(self, cotangent: Any) -> list[Any]:
+        """The leaves of a cotangent, which must have the structure of the output."""
         leaves, treedef = tree.flatten(cotangent)
         if treedef != self.out_tree:
-            raise TypeError(f"vjp: the cotangent must have the output's structure {self.out_tree}, got {treedef}")
-        values = [_check_cotangent("vjp", aval, leaf) for aval, leaf in zip(self.out_avals, leaves, strict=True)]
+            raise TypeError(
+                f"{self.name}: the cotangent must have the output's structure {self.out_tree}, got {treedef}"
+            )
+        return leaves
+
+    def backward(self, constants: Sequence[Any], leaves: Sequence[Any], wanted: Sequence[Any]) -> list[Any]:
+        """The cotangents of the inputs, whose types are `wanted`, from those of the outputs."""
+        values = [_check_cotangent(self.name, aval, leaf) for aval, leaf in zip(self.out_avals, leaves, strict=True)]
+        program = record_linear(lambda *xs: eval_jaxpr(self.jaxpr.jaxpr, self.jaxpr.consts, *constants, *xs), wanted)
+        return program.backward([v for v, has in zip(values, self.nonzero, strict=True) if has], consume=True)
+
+
+class _Pullback(_Reverse):
+    """What `vjp` returns, apart from its residuals."""
+
+    __slots__ = ("active",)
+    name = "vjp"
+
+    def __init__(
+        self, jaxpr: Any, in_tree: Any, out_tree: Any, in_avals: Any, active: Any, out_avals: Any, nonzero: Any
+    ) -> None:
+        super().__init__(jaxpr, in_tree, out_tree, in_avals, out_avals, nonzero)
+        self.active = active
+
+    def __call__(self, residuals: Sequence[Any], cotangent: Any) -> Any:
         wanted = [aval for aval, is_active in zip(self.in_avals, self.active, strict=True) if is_active]
-        program = record_linear(lambda *xs: eval_jaxpr(self.jaxpr.jaxpr, self.jaxpr.consts, *residuals, *xs), wanted)
-        given = [value for value, has in zip(values, self.nonzero, strict=True) if has]
-        found = iter(program.backward(given, consume=True))
+        found = iter(self.backward(residuals, self.leaves(cotangent), wanted))
         results = [
             next(found) if a else Zero(tangent_aval(aval)) for aval, a in zip(self.in_avals, self.active, strict=True)
         ]
@@ -280,32 +300,14 @@ class _Pullback:
         return self.in_tree.unflatten(flagged)
 
 
-class _Transposed:
+class _Transposed(_Reverse):
     """What `linear_transpose` returns, apart from the values that its function closed over."""
 
-    __slots__ = ("in_avals", "in_tree", "jaxpr", "nonzero", "out_avals", "out_tree")
-
-    def __init__(self, jaxpr: Any, in_tree: Any, out_tree: Any, in_avals: Any, out_avals: Any, nonzero: Any) -> None:
-        self.jaxpr = jaxpr
-        self.in_tree = in_tree
-        self.out_tree = out_tree
-        self.in_avals = in_avals
-        self.out_avals = out_avals
-        self.nonzero = nonzero
+    __slots__ = ()
+    name = "linear_transpose"
 
     def __call__(self, constants: Sequence[Any], cotangent: Any) -> Any:
-        leaves, treedef = tree.flatten(cotangent)
-        if treedef != self.out_tree:
-            raise TypeError(
-                f"linear_transpose: the cotangent must have the output's structure {self.out_tree}, got {treedef}"
-            )
-        values = [
-            _check_cotangent("linear_transpose", aval, as_array(leaf))
-            for aval, leaf in zip(self.out_avals, leaves, strict=True)
-        ]
-        closed = self.jaxpr
-        program = record_linear(lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *constants, *xs), self.in_avals)
-        found = program.backward([value for value, has in zip(values, self.nonzero) if has], consume=True)
+        found = self.backward(constants, [as_array(leaf) for leaf in self.leaves(cotangent)], self.in_avals)
         return self.in_tree.unflatten([as_array(instantiate(result)) for result in found])
 
 

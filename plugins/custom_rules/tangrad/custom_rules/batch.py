@@ -175,8 +175,8 @@ class _MappedBwd(_Mapped):
     def __call__(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
         zeros: list[Any] = []
         count = len(residuals)
-        outs_mapped = (True,) * len(cotangents) if self.outs.mapped is None else self.outs.mapped
-        given_ones = [(c, is_mapped) for c, is_mapped in zip(cotangents, outs_mapped, strict=True)]
+        assert self.outs.mapped is not None, "the forward rule has run"
+        given_ones = list(zip(cotangents, self.outs.mapped, strict=True))
 
         def run(*values: Any) -> list[Any]:
             given = iter(values[count:])
@@ -262,7 +262,7 @@ def _(
     outs = custom_lin_p.bind(
         *residuals,
         *tangents,
-        bwd=_MappedBwd(bwd, (True,) * len(active), axis_info, _Outs(), res_mapped),
+        bwd=_MappedBwd(bwd, (True,) * len(active), axis_info, _Outs((True,) * len(avals_out)), res_mapped),
         num_res=num_res,
         active=active,
         avals_out=tuple([aval.update(shape=(size, *aval.shape)) for aval in avals_out]),

@@ -79,6 +79,12 @@ def _plain(x: Any, dtype: Any) -> Any:
     return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
 
 
+def _wide_enough(inexact: Any, wanted: Any) -> Any:
+    """The dtype to compute in: that of the ends, widened to the one asked for. Of 8 bits and fewer none promotes."""
+    widens = dtypes.issubdtype(wanted, np.inexact) and dtypes.bit_width(wanted) > 8
+    return dtypes.promote_types(inexact, wanted) if widens else inexact
+
+
 def _spaced(name: str, start: Any, stop: Any, num: Any, endpoint: bool, dtype: Any, axis: int) -> tuple[Any, Any, Any]:
     """The dtype asked for, the numbers in the dtype that they are computed in, and their distance."""
     count = index_argument(name, num, "num")
@@ -87,9 +93,7 @@ def _spaced(name: str, start: Any, stop: Any, num: Any, endpoint: bool, dtype: A
     check_array_like(name, start, stop)
     inexact = dtypes.to_inexact_dtype(dtypes.result_type(start, stop))
     wanted = inexact if dtype is None else user_dtype(name, dtype)
-    # Dtypes of 8 bits and fewer promote with no other.
-    widens = dtypes.issubdtype(wanted, np.inexact) and dtypes.bit_width(wanted) > 8
-    computed = dtypes.promote_types(inexact, wanted) if widens else inexact
+    computed = _wide_enough(inexact, wanted)
     ends = [convert(cast(value, computed, False), computed) for value in (start, stop)]
     shape = broadcast_shape(name, [end.aval.shape for end in ends])
     first, last = [broadcast_to_shape(end, shape) for end in ends]
@@ -175,9 +179,7 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     check_array_like("geomspace", start, stop)
     inexact = dtypes.to_inexact_dtype(dtypes.result_type(start, stop))
     wanted = inexact if dtype is None else user_dtype("geomspace", dtype)
-    # Dtypes of 8 bits and fewer promote with no other.
-    widens = dtypes.issubdtype(wanted, np.inexact) and dtypes.bit_width(wanted) > 8
-    computed = dtypes.promote_types(inexact, wanted) if widens else inexact
+    computed = _wide_enough(inexact, wanted)
     first, last = [
         array_operand("geomspace", convert(cast(value, computed, False), computed)) for value in (start, stop)
     ]

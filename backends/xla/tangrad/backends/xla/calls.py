@@ -45,9 +45,10 @@ def make_execute_one(runner: Any) -> Callable[[Any], Any] | None:
     """For programs of one argument and one result: the function from array to array, without lists around them."""
     if runner.effects or not len(runner.in_avals) == len(runner.out_avals) == 1:
         return None
-    loaded, recover = runner.loaded, runner.recover
+    recover = runner.recover
     (aval,) = runner.out_avals
-    home, (run, handlers, placement) = next(iter(loaded.items()))  # where it was compiled for; the rest is slower
+    home, (run, handlers, placement) = next(iter(runner.loaded.items()))  # where it was compiled; the rest is slower
+    execute = _many_to_one(runner)
 
     def execute_one(array: Any) -> Any:
         try:
@@ -62,7 +63,6 @@ def make_execute_one(runner: Any) -> Callable[[Any], Any] | None:
         result.placement = placement
         return result
 
-    execute = _many_to_one(runner)
     return execute_one
 
 
