@@ -6,7 +6,9 @@ from tangrad import backends as backends
 from tangrad import batching as batching
 from tangrad import checkpointing as checkpointing
 from tangrad import collectives as collectives
+from tangrad import composition as composition
 from tangrad import conformance as conformance
+from tangrad import console as console
 from tangrad import control_flow as control_flow
 from tangrad import core as core
 from tangrad import custom_batching as custom_batching
@@ -14,6 +16,7 @@ from tangrad import custom_derivatives as custom_derivatives
 from tangrad import custom_rules as custom_rules
 from tangrad import debug as debug
 from tangrad import debugging as debugging
+from tangrad import diagnostics as diagnostics
 from tangrad import dtypes as dtypes
 from tangrad import errors as errors
 from tangrad import experimental as experimental
@@ -26,6 +29,7 @@ from tangrad import nn as nn
 from tangrad import numpy as numpy
 from tangrad import random as random
 from tangrad import scaffold as scaffold
+from tangrad import settings as settings
 from tangrad import tree as tree
 from tangrad import tree_util as tree_util
 from tangrad import typing as typing
@@ -43,36 +47,6 @@ from tangrad.core.array import Array as Array
 from tangrad.core.aval import typeof as typeof
 from tangrad.core.backend import Device as Device
 from tangrad.core.caches import clear_caches as clear_caches
-from tangrad.core.compile_time import ensure_compile_time_eval as ensure_compile_time_eval
-from tangrad.core.config import backend as use_backend
-from tangrad.core.config import check_tracer_leaks as check_tracer_leaks
-from tangrad.core.config import check_tracer_leaks as checking_leaks
-from tangrad.core.config import config as config
-from tangrad.core.config import debug_infs as debug_infs
-from tangrad.core.config import debug_nans as debug_nans
-from tangrad.core.config import default_device as default_device
-from tangrad.core.config import default_matmul_precision as default_matmul_precision
-from tangrad.core.config import disable_jit as disable_jit
-from tangrad.core.config import enable_x64 as enable_x64
-from tangrad.core.config import log_compiles as log_compiles
-from tangrad.core.config import numpy_dtype_promotion as numpy_dtype_promotion
-from tangrad.core.config import numpy_rank_promotion as numpy_rank_promotion
-from tangrad.core.config import threefry_partitionable as threefry_partitionable
-from tangrad.core.devices import block_until_ready as block_until_ready
-from tangrad.core.devices import copy_to_host_async as copy_to_host_async
-from tangrad.core.devices import default_backend as default_backend
-from tangrad.core.devices import device_count as device_count
-from tangrad.core.devices import device_get as device_get
-from tangrad.core.devices import devices as devices
-from tangrad.core.devices import effects_barrier as effects_barrier
-from tangrad.core.devices import live_arrays as live_arrays
-from tangrad.core.devices import local_device_count as local_device_count
-from tangrad.core.devices import local_devices as local_devices
-from tangrad.core.devices import process_count as process_count
-from tangrad.core.devices import process_index_of_this_process as process_index
-from tangrad.core.dtypes import float0 as float0
-from tangrad.core.source_info import named_call as named_call
-from tangrad.core.source_info import named_scope as named_scope
 from tangrad.custom_rules.forward import custom_jvp as custom_jvp
 from tangrad.custom_rules.gradients import closure_convert as closure_convert
 from tangrad.custom_rules.gradients import custom_gradient as custom_gradient
@@ -81,6 +55,9 @@ from tangrad.custom_rules.linear import linear_call as linear_call
 from tangrad.custom_rules.mapped import custom_vmap as custom_vmap
 from tangrad.custom_rules.reverse import custom_vjp as custom_vjp
 from tangrad.debugging.functions import pure_callback as pure_callback
+from tangrad.diagnostics.source_info import named_call as named_call
+from tangrad.diagnostics.source_info import named_scope as named_scope
+from tangrad.dtypes import float0 as float0
 from tangrad.jacobians.functions import hessian as hessian
 from tangrad.jacobians.functions import jacfwd as jacfwd
 from tangrad.jacobians.functions import jacobian as jacobian
@@ -90,6 +67,33 @@ from tangrad.jitting.abstract import eval_shape as eval_shape
 from tangrad.jitting.abstract import make_jaxpr as make_jaxpr
 from tangrad.jitting.function import jit as jit
 from tangrad.lax.placement.functions import device_put as device_put
+from tangrad.lax.settings import default_matmul_precision as default_matmul_precision
+from tangrad.numpy.settings import numpy_rank_promotion as numpy_rank_promotion
+from tangrad.random.settings import threefry_partitionable as threefry_partitionable
+from tangrad.settings.compile_time import ensure_compile_time_eval as ensure_compile_time_eval
+from tangrad.settings.config import backend as use_backend
+from tangrad.settings.config import check_tracer_leaks as check_tracer_leaks
+from tangrad.settings.config import check_tracer_leaks as checking_leaks
+from tangrad.settings.config import debug_infs as debug_infs
+from tangrad.settings.config import debug_nans as debug_nans
+from tangrad.settings.config import default_device as default_device
+from tangrad.settings.config import disable_jit as disable_jit
+from tangrad.settings.config import enable_x64 as enable_x64
+from tangrad.settings.config import log_compiles as log_compiles
+from tangrad.settings.config import numpy_dtype_promotion as numpy_dtype_promotion
+from tangrad.settings.devices import block_until_ready as block_until_ready
+from tangrad.settings.devices import copy_to_host_async as copy_to_host_async
+from tangrad.settings.devices import default_backend as default_backend
+from tangrad.settings.devices import device_count as device_count
+from tangrad.settings.devices import device_get as device_get
+from tangrad.settings.devices import devices as devices
+from tangrad.settings.devices import effects_barrier as effects_barrier
+from tangrad.settings.devices import live_arrays as live_arrays
+from tangrad.settings.devices import local_device_count as local_device_count
+from tangrad.settings.devices import local_devices as local_devices
+from tangrad.settings.devices import process_count as process_count
+from tangrad.settings.devices import process_index_of_this_process as process_index
+from tangrad.settings.table import config as config
 
 __version__: str
 
@@ -110,8 +114,10 @@ __all__ = [
     "clear_caches",
     "closure_convert",
     "collectives",
+    "composition",
     "config",
     "conformance",
+    "console",
     "control_flow",
     "copy_to_host_async",
     "core",
@@ -134,6 +140,7 @@ __all__ = [
     "device_get",
     "device_put",
     "devices",
+    "diagnostics",
     "disable_jit",
     "dtypes",
     "effects_barrier",
@@ -175,6 +182,7 @@ __all__ = [
     "random",
     "remat",
     "scaffold",
+    "settings",
     "threefry_partitionable",
     "tree",
     "tree_util",

@@ -1,7 +1,8 @@
 """Arrays: what users hold. One base class for concrete arrays, tracers and literals, so that they read alike.
 
-Operators, methods and properties are the business of the `numpy` plugin. Here stand only their names: each forwards to
-what the plugin registered for it, found at first use.
+Operators, methods and properties are plugins: entries of the group `tangrad.array`, whose names are those of Python's
+(`__add__`, `reshape`, `T`) and whose values are functions of the array, or properties. Here stand only the operators'
+names: each forwards to what is registered for it, found at first use.
 """
 
 from __future__ import annotations
@@ -11,28 +12,39 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import dtypes, errors
+from tangrad.composition.api import missing_array_attribute
+from tangrad.composition.registry import composition
 from tangrad.core.aval import ShapedArray
 from tangrad.core.keys import exact_equality
-from tangrad.core.plugins import composition
+from tangrad.dtypes import system as dtypes
+
+ATTRIBUTES_GROUP = "tangrad.array"
 
 
-class _Operators(dict[str, Any]):
-    """Name of an operator or method -> its function, from the public name `numpy.array_methods`."""
+class _Attributes(dict[str, Any]):
+    """Name of an operator, method or property of arrays -> its function or `property`: entries of `tangrad.array`.
+
+    Each is loaded when it is first used, without the others.
+    """
 
     def __missing__(self, name: str) -> Any:
-        plugin = composition().find("tangrad.api", "numpy.array_methods")
+        plugin = composition().find(ATTRIBUTES_GROUP, name)
         if plugin is None:
-            raise errors.MissingDistributionError(f"the array attribute {name!r}", "tangrad-numpy")
-        table = plugin.load()
-        self.update(table)
-        if name not in table:
-            raise AttributeError(f"arrays have no attribute {name!r}")
-        return table[name]
+            raise missing_array_attribute(name)
+        found = self[name] = plugin.load()
+        return found
 
 
-_operators = _Operators()
-composition().on_change(lambda _: _operators.clear())
+def _check_attribute(_: Any, loaded: Any) -> None:
+    if not hasattr(type(loaded), "__get__"):
+        raise TypeError(
+            f"expected a function of the array, or a property, got {loaded!r} of type {type(loaded).__name__}"
+        )
+
+
+_attributes = _Attributes()
+composition().set_check(ATTRIBUTES_GROUP, _check_attribute)
+composition().on_change(lambda _: _attributes.clear())
 
 
 class ArrayOperators:
@@ -82,62 +94,53 @@ class ArrayOperators:
     def __iter__(self) -> Any:
         if not self.aval.shape:
             raise TypeError("iteration over an array without dimensions")
-        return iter(_operators["unstack"](self))
+        return _attributes["__iter__"](self)
 
     def __getattr__(self, name: str) -> Any:
-        # Only names that the class lacks come here: the plugin's methods and properties. `ndarray` is what the NumPy
+        # Only names that the class lacks come here: plugins' methods and properties. `ndarray` is what the NumPy
         # backend looks for, to tell its own arrays and literals from all others.
         if name.startswith("__") or name == "ndarray":
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        properties = _operators["properties"]
-        if name in properties:
-            return properties[name](self)
-        methods = _operators["methods"]
-        if name in methods:
-            return methods[name].__get__(self)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return _attributes[name].__get__(self, type(self))
 
     def __dir__(self) -> list[str]:
-        """The class's own names and the plugin's: what an interactive prompt completes."""
-        try:
-            more = {*_operators["properties"], *_operators["methods"]}
-        except errors.MissingDistributionError:
-            more = set()
+        """The class's own names and those of plugins: what an interactive prompt completes."""
+        more = [plugin.name for plugin in composition().entries(ATTRIBUTES_GROUP)]
         return sorted({*super().__dir__(), *more})
 
     def __eq__(self, other: Any) -> Any:
-        return _operators["eq"](self, other)
+        return _attributes["__eq__"](self, other)
 
     def __ne__(self, other: Any) -> Any:
-        return _operators["ne"](self, other)
+        return _attributes["__ne__"](self, other)
 
     __hash__ = None  # type: ignore[assignment]
 
 
 def _unary(name: str) -> Any:
     def method(self: Any) -> Any:
-        return _operators[name](self)
+        return _attributes[name](self)
 
     return method
 
 
 def _binary(name: str) -> Any:
     def method(self: Any, other: Any) -> Any:
-        return _operators[name](self, other)
+        return _attributes[name](self, other)
 
     return method
 
 
 def _reflected(name: str) -> Any:
     def method(self: Any, other: Any) -> Any:
-        return _operators[name](other, self)
+        return _attributes[name](other, self)
 
     return method
 
 
 def _variadic(name: str) -> Any:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return _operators[name](self, *args, **kwargs)
+        return _attributes[name](self, *args, **kwargs)
 
     return method
 
@@ -151,10 +154,10 @@ OTHER_OPERATORS = ("getitem", "round", "array_namespace")
 
 
 def _install_operators() -> None:
-    made = {f"__{name}__": _unary(name) for name in UNARY_OPERATORS}
-    made |= {f"__{name}__": _binary(name) for name in (*COMPARISONS, *BINARY_OPERATORS)}
-    made |= {f"__r{name}__": _reflected(name) for name in BINARY_OPERATORS}
-    made |= {f"__{name}__": _variadic(name) for name in OTHER_OPERATORS}
+    made = {f"__{name}__": _unary(f"__{name}__") for name in UNARY_OPERATORS}
+    made |= {f"__{name}__": _binary(f"__{name}__") for name in (*COMPARISONS, *BINARY_OPERATORS)}
+    made |= {f"__r{name}__": _reflected(f"__{name}__") for name in BINARY_OPERATORS}
+    made |= {f"__{name}__": _variadic(f"__{name}__") for name in OTHER_OPERATORS}
     for name, method in made.items():
         method.__name__ = name
         method.__qualname__ = f"ArrayOperators.{name}"
@@ -167,9 +170,8 @@ _install_operators()
 class Array(ArrayOperators):
     """A concrete, immutable array on a device of some backend.
 
-    Each backend has its own subclass, with a slot for its buffer. `isinstance(x, tangrad.Array)` holds for tracers
-    too, so
-    that checks written for arrays pass inside transformations.
+    Each backend has its own subclass, with a slot for its buffer. `isinstance(x, tangrad.Array)` holds for tracers too,
+    so that checks written for arrays pass inside transformations.
     """
 
     __slots__ = ("__weakref__", "aval")
@@ -259,7 +261,7 @@ class Array(ArrayOperators):
         return self
 
     def __reduce__(self) -> Any:
-        return _restore, (self.to_numpy(), self.aval)
+        return type(self).backend.reduced(self)  # type: ignore[attr-defined]
 
     def block_until_ready(self) -> Array:
         """Wait until the array is computed; returns it."""
@@ -275,22 +277,13 @@ class Array(ArrayOperators):
         return self._numbers().tolist()
 
 
-def _restore(contents: np.ndarray[Any, Any], aval: ShapedArray) -> Any:
-    """An array from its pickled contents, on the backend in use."""
-    return _array_makers[0](contents, aval)
-
-
-# backend.py, which imports this module, puts here how an array is made of a NumPy array and an aval.
-_array_makers: list[Any] = []
-
-
 @exact_equality
 class Literal(ArrayOperators):
     """A scalar that is written into jaxprs. It passes through `bind` as a value, so staging need not look at it.
 
     Attributes:
-      val: the number, as a NumPy scalar of the aval's dtype.
-      ndarray: the same as a read-only NumPy array without dimensions.
+        val: the number, as a NumPy scalar of the aval's dtype.
+        ndarray: the same as a read-only NumPy array without dimensions.
     """
 
     __slots__ = ("__weakref__", "_hash", "aval", "ndarray", "val")
@@ -306,10 +299,6 @@ class Literal(ArrayOperators):
 
     def __hash__(self) -> int:  # type: ignore[override]
         return self._hash
-
-    def same_as(self, other: Any) -> bool:
-        """Equal dtype and bits."""
-        return type(other) is Literal and self.aval is other.aval and self.ndarray.tobytes() == other.ndarray.tobytes()
 
     def __repr__(self) -> str:
         return f"{self.val}:{self.aval.str_short()}"
@@ -353,7 +342,3 @@ def literal(value: Any, dtype: Any, weak_type: bool = False) -> Literal:
         _literals.clear()
     _literals[key] = made
     return made
-
-
-def clear_literal_cache() -> None:
-    _literals.clear()

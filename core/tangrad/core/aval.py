@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import dtypes
+from tangrad.dtypes import system as dtypes
 
 Shape = tuple[Any, ...]  # integers, or symbolic dimensions: hashable objects that compare and calculate like integers
 NamedShape = tuple[tuple[Any, int], ...]
@@ -227,6 +227,12 @@ class SymbolicDimension:
 
 
 def is_symbolic(dimension: Any) -> bool:
+    """Whether a dimension of a shape is no number yet: a rule must not compute with it as with an integer.
+
+    >>> from tangrad.core import is_symbolic
+    >>> is_symbolic(3)
+    False
+    """
     return isinstance(dimension, SymbolicDimension)
 
 

@@ -4,34 +4,30 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from tangrad.core import dtypes
-from tangrad.core.array import Array, _array_makers, literal
+from tangrad.composition.api import backends_to_install
+from tangrad.composition.registry import composition
+from tangrad.core.array import Array, literal
 from tangrad.core.aval import ShapedArray, get_aval
-from tangrad.core.config import SETTINGS, thread
-from tangrad.core.errors import BackendError
-from tangrad.core.plugins import composition
-
-if TYPE_CHECKING:
-    from tangrad.core.jaxpr import ClosedJaxpr
-    from tangrad.core.primitive import Primitive
+from tangrad.core.jaxpr import ClosedJaxpr
+from tangrad.diagnostics.errors import BackendError
+from tangrad.dtypes import system as dtypes
+from tangrad.settings.config import thread
 
 BACKENDS_GROUP = "tangrad.backends"
-# The best first. Any other installed backend comes after these, by name.
-PREFERENCE = ("xla", "numpy")
 
 
 class Device:
     """One device of a backend.
 
     Attributes:
-      backend: the backend it belongs to.
-      id: its number, from 0.
-      platform: "cpu", "gpu", …
-      process_index: the process that it is attached to.
+        backend: the backend it belongs to.
+        id: its number, from 0.
+        platform: "cpu", "gpu", …
+        process_index: the process that it is attached to.
     """
 
     __slots__ = ("__weakref__", "backend", "id", "platform", "process_index")
@@ -82,11 +78,11 @@ class CompileOptions:
     """What a caller asks of `Backend.compile`.
 
     Attributes:
-      name: the program's name, for messages and profiles.
-      device: the device to run on, or None.
-      donated: for each argument, whether its buffer may be overwritten.
-      kept: for each argument of the caller, whether the program takes it (unused ones may be dropped).
-      extra: options that only one backend knows.
+        name: the program's name, for messages and profiles.
+        device: the device to run on, or None.
+        donated: for each argument, whether its buffer may be overwritten.
+        kept: for each argument of the caller, whether the program takes it (unused ones may be dropped).
+        extra: options that only one backend knows.
     """
 
     __slots__ = ("device", "donated", "extra", "name")
@@ -108,12 +104,15 @@ class Backend:
     """A backend: an object that an entry point of `tangrad.backends` names.
 
     Attributes:
-      name: what users choose it by.
-      platform: the platform of its devices.
-      has_placements: whether there are several devices, so that `placement` is asked before each run.
-      lowering_kind: the rule kind of its lowerings, such as "lower.numpy"; platforms refine it ("lower.xla.cuda").
-      array_type: its subclass of `Array`, whose class attribute `backend` is this object.
-      api: the version of the extension API it was written for.
+        name: what users choose it by.
+        platform: the platform of its devices.
+        has_placements: whether there are several devices, so that `placement` is asked before each run.
+        lowering_kind: the rule kind of its lowerings, such as "lower.numpy"; platforms refine it ("lower.xla.cuda").
+        array_type: its subclass of `Array`, whose class attribute `backend` is this object.
+        priority: where nobody chooses and several are installed, the one with the highest is used; of equals, the first
+            by name. They are all loaded then, so the module of a backend should import its compiler when that is
+            needed.
+        api: the version of the extension API it was written for.
     """
 
     name: str
@@ -121,6 +120,7 @@ class Backend:
     lowering_kind: str
     array_type: type[Array]
     api: ClassVar[int]
+    priority: int = 0
     # Whether programs can run in more than one place, so that `placement` must be asked before each run.
     has_placements: bool = False
 
@@ -140,7 +140,11 @@ class Backend:
         """The contents of one of its arrays, not to be written to."""
         raise NotImplementedError
 
-    def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def reduced(self, array: Array) -> tuple[Any, ...]:
+        """How one of its arrays is pickled: as its contents, which become an array on the backend in use."""
+        return put, (array.to_numpy(), array.aval)
+
+    def apply(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Apply a primitive to concrete arrays and literals now."""
         raise NotImplementedError
 
@@ -179,19 +183,19 @@ class Backend:
 
 _lock = threading.Lock()
 _loaded: dict[str, Backend] = {}
+_default: list[Backend] = []  # the one that is used where nobody chooses, once that is known
 
 
 def backend_names() -> tuple[str, ...]:
-    """The names of the installed backends, in the order in which a default is looked for."""
-    names = {plugin.name for plugin in composition().entries(BACKENDS_GROUP)}
-    return tuple([name for name in PREFERENCE if name in names] + sorted(names - set(PREFERENCE)))
+    """The names of the installed backends, sorted."""
+    return tuple(sorted({plugin.name for plugin in composition().entries(BACKENDS_GROUP)}))
 
 
 def get_backend(name: str | None = None) -> Backend:
     """The backend called `name`, or the default one. Raises BackendError naming those that are installed."""
     name = name or thread.backend
     if name is None:
-        name = _default_name()
+        return _default[0] if _default else _choose_default()
     backend = _loaded.get(name)
     return backend if backend is not None else _load(name)
 
@@ -205,47 +209,37 @@ def _load(name: str) -> Backend:
     plugin = composition().find(BACKENDS_GROUP, name)
     if plugin is None:
         installed = ", ".join(backend_names()) or "none"
-        raise BackendError(
-            f"there is no backend {name!r}; installed: {installed}. "
-            f"Backends come from distributions such as tangrad-backend-{name} (pip install tangrad-backend-{name})"
-        )
+        raise BackendError(f"there is no backend {name!r}; installed: {installed}. {backends_to_install(name)}")
     backend = plugin.load()
     with _lock:
         return _loaded.setdefault(name, backend)
 
 
-def _default_name() -> str:
-    """The first backend that loads. One that is broken has warned already; the next serves."""
-    problems = []
+def _choose_default() -> Backend:
+    """The installed backend of the highest priority. One that is broken has warned already; the next serves."""
+    usable, problems = [], []
     for name in backend_names():
-        if name in _loaded:
-            return name
         try:
-            _load(name)
+            usable.append(_loaded.get(name) or _load(name))
         except Exception as error:  # whatever a plugin raises
             problems.append(f"{name}: {error}")
-        else:
-            return name
-    causes = "; ".join(problems) or "none is installed"
-    raise BackendError(f"no backend is usable ({causes}). Install one: pip install tangrad-backend-numpy")
+    if not usable:
+        causes = "; ".join(problems) or "none is installed"
+        raise BackendError(f"no backend is usable ({causes}). {backends_to_install()}")
+    chosen = max(usable, key=lambda backend: backend.priority)  # of equals `max` takes the first
+    with _lock:
+        _default[:] = [chosen]
+    return chosen
 
 
 def forget_backends(_: Any = None) -> None:
     """Drop what was loaded, after the composition changed."""
     with _lock:
         _loaded.clear()
+        _default.clear()
 
 
 composition().on_change(forget_backends)
-
-
-def check_backend_name(value: Any) -> Any:
-    if value is not None and not isinstance(value, str):
-        raise TypeError("expected the name of a backend, or None")
-    return value
-
-
-SETTINGS["backend"].check = check_backend_name
 
 
 # --- values into arrays --------------------------------------------------------------------------------------------
@@ -263,9 +257,6 @@ def put(value: Any, aval: ShapedArray | None = None, backend: str | None = None,
     if type(value) is int:
         dtypes.check_integer_fits(value, aval.dtype)
     return chosen.put(np.asarray(value, dtype=_storage_dtype(aval)), aval, device)
-
-
-_array_makers.append(put)
 
 
 def _storage_dtype(aval: ShapedArray) -> Any:

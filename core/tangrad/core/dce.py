@@ -10,7 +10,7 @@ from typing import Any
 
 from tangrad.core.array import Literal
 from tangrad.core.effects import keeps_alive
-from tangrad.core.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, sub_jaxprs
+from tangrad.core.jaxpr import DropVar, Jaxpr, JaxprEqn, sub_jaxprs
 from tangrad.core.rules import rule_table
 
 
@@ -22,11 +22,11 @@ def dce_jaxpr(
     """Remove outputs that are not used and what only they needed.
 
     Args:
-      used_outputs: for each output, whether to keep it.
-      instantiate: inputs to keep in any case; True keeps all.
+        used_outputs: for each output, whether to keep it.
+        instantiate: inputs to keep in any case; True keeps all.
 
     Returns:
-      the new jaxpr and, for each input, whether the jaxpr still takes it.
+        the new jaxpr and, for each input, whether the jaxpr still takes it.
     """
     keep = [instantiate] * len(jaxpr.invars) if isinstance(instantiate, bool) else list(instantiate)
     outvars = [var for var, used in zip(jaxpr.outvars, used_outputs, strict=True) if used]
@@ -52,13 +52,3 @@ def dce_jaxpr(
 
 def _dropped(var: Any) -> DropVar:
     return var if type(var) is DropVar else DropVar(var.aval)
-
-
-def drop_unused_constants(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """The closed jaxpr without the constants that nothing reads."""
-    read = {atom for eqn in closed.eqns for atom in eqn.invars if type(atom) is not Literal}
-    read |= {atom for atom in closed.jaxpr.outvars if type(atom) is not Literal}
-    pairs = [(v, c) for v, c in zip(closed.jaxpr.constvars, closed.consts, strict=True) if v in read]
-    if len(pairs) == len(closed.consts):
-        return closed
-    return ClosedJaxpr(closed.jaxpr.replace(constvars=[v for v, _ in pairs]), [c for _, c in pairs])

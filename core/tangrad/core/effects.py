@@ -1,8 +1,7 @@
 """Effects: what an equation does beside computing its results.
 
 An effect is a hashable object. The effects of an equation are those of its primitive and of the jaxprs in its
-parameters;
-an equation with effects is never dropped as dead code, and never merged with an equal one.
+parameters; an equation with effects is never dropped as dead code, and never merged with an equal one.
 """
 
 from __future__ import annotations
@@ -46,13 +45,23 @@ class NamedAxisEffect(Effect):
 NO_EFFECTS: frozenset[Effect] = frozenset()
 
 
-def named_axes(effects: frozenset[Any]) -> frozenset[Any]:
-    """The names of the mapped axes among `effects`."""
+def axes_of_effects(effects: frozenset[Any]) -> frozenset[Any]:
+    """The names of the mapped axes among `effects`.
+
+    >>> from tangrad.core import NamedAxisEffect, axes_of_effects
+    >>> axes_of_effects(frozenset([NamedAxisEffect("batch")]))
+    frozenset({'batch'})
+    """
     return frozenset([effect.name for effect in effects if isinstance(effect, NamedAxisEffect)])
 
 
 def keeps_alive(effects: frozenset[Any]) -> bool:
-    """Whether an equation with these effects must run though nobody uses its results."""
+    """Whether an equation with these effects must run though nobody uses its results.
+
+    >>> from tangrad.core import NO_EFFECTS, Effect, NamedAxisEffect, keeps_alive
+    >>> keeps_alive(NO_EFFECTS), keeps_alive({NamedAxisEffect("i")}), keeps_alive({Effect()})
+    (False, False, True)
+    """
     for effect in effects:  # noqa: SIM110 - called for every equation
         if not effect.droppable:
             return True

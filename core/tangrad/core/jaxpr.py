@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from tangrad.core.array import Literal
-from tangrad.core.config import thread
 from tangrad.core.effects import NO_EFFECTS
 from tangrad.core.jaxpr_print import equation_text, jaxpr_html, jaxpr_text
-from tangrad.core.keys import exact_equality
+from tangrad.core.keys import exact_equality, typed_key
+from tangrad.settings.config import thread
 
 
 class Var:
@@ -169,7 +170,14 @@ def join_effects(eqns: Sequence[JaxprEqn]) -> frozenset[Any]:
 
 
 def sub_jaxprs(params: dict[str, Any]) -> Iterator[Jaxpr | ClosedJaxpr]:
-    """The jaxprs among parameters, those inside tuples included."""
+    """The jaxprs among parameters, those inside tuples included.
+
+    >>> import tangrad
+    >>> from tangrad.core import sub_jaxprs
+    >>> equation = tangrad.make_jaxpr(tangrad.jit(lambda x: x * x))(2.0).eqns[0]
+    >>> [len(jaxpr.eqns) for jaxpr in sub_jaxprs(equation.params)]
+    [1]
+    """
     for value in params.values():
         for item in value if isinstance(value, (tuple, list)) else (value,):
             if isinstance(item, (Jaxpr, ClosedJaxpr)):
@@ -185,6 +193,38 @@ def equation_effects(primitive: Any, avals: tuple[Any, ...], params: dict[str, A
         if jaxpr.effects:
             joined = joined | jaxpr.effects
     return joined
+
+
+def one_equation(primitive: Any, in_avals: Sequence[Any], params: dict[str, Any]) -> ClosedJaxpr:
+    """The program that applies `primitive` to operands of the types `in_avals`.
+
+    >>> from tangrad.core import PrimitiveSet, ShapedArray, one_equation
+    >>> twice = PrimitiveSet("example_of_one_equation", api=1).primitive(lambda x: x, name="twice")
+    >>> print(one_equation(twice, [ShapedArray((3,), "float32")], {}))
+    { lambda ; a:f32[3]. let b:f32[3] = twice a in (b,) }
+    """
+    avals = tuple(in_avals)
+    out = primitive.infer(avals, params)
+    invars = [Var(aval) for aval in avals]
+    outvars = [Var(aval) for aval in (out if primitive.multiple_results else (out,))]
+    effects = equation_effects(primitive, avals, params)
+    return ClosedJaxpr(Jaxpr([], invars, outvars, [JaxprEqn(primitive, invars, outvars, params, effects)]))
+
+
+def carried_program(params: dict[str, Any]) -> Jaxpr | ClosedJaxpr | None:
+    """The first jaxpr among parameters, or None: what is made of an equation that carries one lives as long as it."""
+    for jaxpr in sub_jaxprs(params):
+        return jaxpr
+    return None
+
+
+def weak_key(value: Any) -> Any:
+    """A parameter, or a dictionary of them, as part of a key that keeps no programs alive."""
+    if isinstance(value, dict):
+        return tuple([(name, weak_key(item)) for name, item in value.items()])
+    if isinstance(value, tuple):
+        return tuple([weak_key(item) for item in value])
+    return weakref.ref(value) if isinstance(value, (Jaxpr, ClosedJaxpr)) else typed_key(value)
 
 
 def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
@@ -240,5 +280,13 @@ def jaxpr_as_function(closed: ClosedJaxpr) -> Callable[..., list[Any]]:
 
 
 def closed_over_as_arguments(jaxpr: Jaxpr) -> Jaxpr:
-    """The jaxpr with its constants as first arguments."""
+    """The jaxpr with its constants as first arguments.
+
+    >>> import numpy
+    >>> from tangrad.core import ShapedArray, closed_over_as_arguments, trace_to_jaxpr
+    >>> table = numpy.arange(3.0)
+    >>> jaxpr, values = trace_to_jaxpr(lambda x: (x + table,), [ShapedArray((3,), "float32")], "add_table")[:2]
+    >>> [len(jaxpr.constvars), len(jaxpr.invars), len(closed_over_as_arguments(jaxpr).invars)]
+    [1, 1, 2]
+    """
     return jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars])

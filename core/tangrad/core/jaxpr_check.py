@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad.core.array import Literal
-from tangrad.core.errors import JaxprTypeError
 from tangrad.core.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, equation_effects, join_effects, sub_jaxprs
+from tangrad.diagnostics.errors import JaxprTypeError
 
 
 def check_jaxpr(jaxpr: Jaxpr | ClosedJaxpr) -> None:
     """Raise JaxprTypeError, showing the equation, unless `jaxpr` is well-formed.
 
     Checked: every variable is defined once and before it is read; the types of results are what the primitives infer
-    from the
-    operands; literals have their aval's dtype; the effects stated are those of the equations; nested jaxprs likewise.
+    from the operands; literals have their aval's dtype; the effects stated are those of the equations; nested jaxprs
+    likewise.
     """
     if isinstance(jaxpr, ClosedJaxpr):
         for var, const in zip(jaxpr.jaxpr.constvars, jaxpr.consts, strict=True):
             if const.aval.strip_weak_type() is not var.aval.strip_weak_type():
-                raise JaxprTypeError(f"constant of type {const.aval} bound to a variable of type {var.aval}", jaxpr)
+                raise _wrong(f"constant of type {const.aval} bound to a variable of type {var.aval}", jaxpr.jaxpr, None)
         jaxpr = jaxpr.jaxpr
     defined: set[Any] = set()
     for var in (*jaxpr.constvars, *jaxpr.invars):
@@ -33,25 +33,30 @@ def check_jaxpr(jaxpr: Jaxpr | ClosedJaxpr) -> None:
     for atom in jaxpr.outvars:
         _check_atom(atom, defined, jaxpr, None)
     if not join_effects(jaxpr.eqns) <= jaxpr.effects:
-        raise JaxprTypeError(
-            f"the jaxpr states effects {set(jaxpr.effects)}, its equations have {set(join_effects(jaxpr.eqns))}", jaxpr
-        )
+        found = set(join_effects(jaxpr.eqns))
+        raise _wrong(f"the jaxpr states effects {set(jaxpr.effects)}, its equations have {found}", jaxpr, None)
+
+
+def _wrong(problem: str, jaxpr: Jaxpr, eqn: JaxprEqn | None) -> JaxprTypeError:
+    """The error: its text shows the equation, or the jaxpr where no equation is to blame, and it holds neither."""
+    place = f"the jaxpr\n{jaxpr}" if eqn is None else f"the equation\n    {eqn}"
+    return JaxprTypeError(f"{problem}, in {place}")
 
 
 def _define(var: Any, defined: set[Any], jaxpr: Jaxpr, eqn: JaxprEqn | None) -> None:
     if type(var) is DropVar:
         return
     if var in defined:
-        raise JaxprTypeError("a variable is defined twice", jaxpr, eqn)
+        raise _wrong("a variable is defined twice", jaxpr, eqn)
     defined.add(var)
 
 
 def _check_atom(atom: Any, defined: set[Any], jaxpr: Jaxpr, eqn: JaxprEqn | None) -> None:
     if type(atom) is Literal:
         if atom.ndarray.dtype != atom.aval.dtype:
-            raise JaxprTypeError(f"literal {atom!r} holds a {atom.ndarray.dtype}", jaxpr, eqn)
+            raise _wrong(f"literal {atom!r} holds a {atom.ndarray.dtype}", jaxpr, eqn)
     elif atom not in defined:
-        raise JaxprTypeError("a variable is read before it is defined", jaxpr, eqn)
+        raise _wrong("a variable is read before it is defined", jaxpr, eqn)
 
 
 def _check_equation(eqn: JaxprEqn, jaxpr: Jaxpr) -> None:
@@ -59,13 +64,13 @@ def _check_equation(eqn: JaxprEqn, jaxpr: Jaxpr) -> None:
     try:
         out = eqn.primitive.infer(avals, eqn.params)
     except Exception as error:
-        raise JaxprTypeError(f"the operands do not fit: {error}", jaxpr, eqn) from error
+        raise _wrong(f"the operands do not fit: {error}", jaxpr, eqn) from error
     expected = tuple(out) if eqn.primitive.multiple_results else (out,)
     actual = tuple([var.aval for var in eqn.outvars])
     if len(expected) != len(actual) or any(not _same(a, b) for a, b in zip(expected, actual, strict=True)):
-        raise JaxprTypeError(f"results have types {actual}, the primitive infers {expected}", jaxpr, eqn)
+        raise _wrong(f"results have types {actual}, the primitive infers {expected}", jaxpr, eqn)
     if not equation_effects(eqn.primitive, avals, eqn.params) <= eqn.effects:
-        raise JaxprTypeError("the equation does not state all of its effects", jaxpr, eqn)
+        raise _wrong("the equation does not state all of its effects", jaxpr, eqn)
     for sub in sub_jaxprs(eqn.params):
         check_jaxpr(sub)
 

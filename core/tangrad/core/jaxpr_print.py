@@ -5,7 +5,6 @@ Works on anything with the attributes of a jaxpr, so that jaxpr.py can import it
 
 from __future__ import annotations
 
-import html
 import itertools
 from collections.abc import Iterator
 from typing import Any
@@ -71,6 +70,8 @@ def equation_text(eqn: Any) -> str:
 
 def jaxpr_html(jaxpr: Any) -> str:
     """The text of a jaxpr as an HTML fragment, for notebooks."""
+    import html  # only for notebooks
+
     return f'<pre style="line-height:1.3">{html.escape(jaxpr_text(jaxpr))}</pre>'
 
 

@@ -14,13 +14,26 @@ _EXACT: set[type] = {str, type(None), bytes}
 
 
 def exact_equality(kind: type) -> type:
-    """Declare that equal values of `kind` are interchangeable (jaxprs, avals, treedefs compare by identity)."""
+    """Declare that equal values of `kind` are interchangeable, as parts of cache keys. A decorator of classes.
+
+    For types that compare by identity, as jaxprs do, and for those whose equality tells apart all that matters.
+
+    >>> from tangrad.core import exact_equality
+    >>> @exact_equality
+    ... class Mode:
+    ...     "A parameter of some primitive; each mode is one object."
+    """
     _EXACT.add(kind)
     return kind
 
 
 def typed_key(value: Any) -> Any:
-    """A hashable key for `value` that distinguishes types and the sign of zero. Raises TypeError if unhashable."""
+    """A hashable key for `value` that distinguishes types and the sign of zero. Raises TypeError if unhashable.
+
+    >>> from tangrad.core import typed_key
+    >>> 1 == True, typed_key(1) == typed_key(True), typed_key((0.0,)) == typed_key((-0.0,))
+    (True, False, False)
+    """
     kind = type(value)
     if kind in _EXACT:
         return value
@@ -90,7 +103,12 @@ class FixedParams(dict[str, Any]):
 
 
 def value_key(params: dict[str, Any]) -> Any:
-    """As `params_key`, and the same for equal parameters, fixed or not."""
+    """As `params_key`, and the same for equal parameters, fixed or not.
+
+    >>> from tangrad.core import FixedParams, value_key
+    >>> value_key(FixedParams(axis=0)) == value_key({"axis": 0})
+    True
+    """
     return params.key.value if type(params) is FixedParams else params_key(params)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.core.rules import RuleKind
+from tangrad.core.declarations import RuleKind
 
 
 def _keep_whole(used_outputs: Sequence[bool], equation: Any) -> tuple[list[bool], Any]:

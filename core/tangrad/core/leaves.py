@@ -16,7 +16,7 @@ def array_leaves(value: Any, what: str, cure: str = _EXPECTED) -> tuple[list[Any
 
     Raises TypeError for a leaf that is no array or number: what it is, its path, the leaf and its type; `cure`.
 
-    >>> from tangrad.core.leaves import array_leaves
+    >>> from tangrad.core import array_leaves
     >>> array_leaves({"x": 1.0}, "argument a")[0]
     [1.0]
     >>> array_leaves({"x": "one"}, "argument a")
@@ -35,6 +35,12 @@ def returned_leaves(value: Any, function: str, place: str = "result") -> tuple[l
     """The leaves and the structure of what a user's function returned, or of the part of it that is named `place`.
 
     Raises TypeError for a leaf that is no array or number.
+
+    >>> from tangrad.core import returned_leaves
+    >>> returned_leaves((1.0, {"loss": "high"}), "step")
+    Traceback (most recent call last):
+        ...
+    TypeError: step returned, at result[1]['loss'], 'high' of type str; expected arrays, numbers, and trees of them
     """
     leaves, structure = tree.flatten(value)
     for position, leaf in enumerate(leaves):

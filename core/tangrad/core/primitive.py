@@ -12,8 +12,8 @@ from typing import Any
 
 from tangrad.core.aval import AbstractToken, AbstractValue, ShapedArray
 from tangrad.core.backend import as_operand
-from tangrad.core.config import thread
 from tangrad.core.keys import FixedParams, exact_equality, params_key
+from tangrad.settings.config import thread
 
 MEMO_LIMIT = 4096  # inferred types kept per primitive
 
@@ -25,20 +25,18 @@ class Primitive:
     """An operation on arrays that transformations have rules for.
 
     Made by `PrimitiveSet.primitive`. `bind` applies it to values the current trace knows; calling it converts Python
-    and
-    NumPy values first. A primitive with `multiple_results` returns a tuple, any other the bare value.
+    and NumPy values first. A primitive with `multiple_results` returns a tuple, any other the bare value.
 
     Attributes:
-      name: the name that jaxprs print; with the family it is the identity, `family.name`.
-      abstract_eval: `(*avals, **params) -> aval`, or a tuple of avals with `multiple_results`.
-      weak_type: "all": results are weakly typed if every operand is; "never"; "own": as abstract_eval says.
-      effects: None or `(avals, params) -> frozenset of effects`.
-      decompose: None or `(*args, **params) -> results` in terms of other primitives.
-      evaluate: None or `(args, params) -> results`: how the bottom trace applies a primitive that carries programs,
-      in place of
-        the backend's `apply`.
-      carries_programs: whether it was ever applied with a jaxpr or a function among its parameters.
-      own_named_shape: whether the named axes of the results are as abstract_eval says; else they are the operands'.
+        name: the name that jaxprs print; with the family it is the identity, `family.name`.
+        abstract_eval: `(*avals, **params) -> aval`, or a tuple of avals with `multiple_results`.
+        weak_type: "all": results are weakly typed if every operand is; "never"; "own": as abstract_eval says.
+        effects: None or `(avals, params) -> frozenset of effects`.
+        decompose: None or `(*args, **params) -> results` in terms of other primitives.
+        evaluate: None or `(args, params) -> results`: how the bottom trace applies a primitive that carries programs,
+            in place of the backend's `apply`.
+        carries_programs: whether it was ever applied with a jaxpr or a function among its parameters.
+        own_named_shape: whether the named axes of the results are as abstract_eval says; else they are the operands'.
     """
 
     __slots__ = (

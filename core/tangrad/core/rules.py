@@ -1,234 +1,47 @@
 """Rule kinds, rule sets, and the tables that traces read.
 
-A *rule kind* says what a rule is for (`jvp`, `batch`, `lower.numpy`); a transformation or backend owns it. A *rule
-set* holds
-the rules of one kind for one family of primitives. A *rule table* is the composition of all rule sets of a kind: a
-plain
-dictionary from primitive to rule. The first look-up of a primitive of some family loads every rule set of (kind,
-family)
-from every distribution, settles conflicts and overrides, and freezes the result, so that neither the order of use nor
-that of
-installation can matter.
+A *rule kind* says what a rule is for (`jvp`, `batch`, `lower.numpy`); a transformation or backend owns it. A *rule set*
+holds the rules of one kind for one family of primitives. A *rule table* is the composition of all rule sets of a kind:
+a plain dictionary from primitive to rule. The first look-up of a primitive of some family loads every rule set of
+(kind, family) from every distribution, settles conflicts and overrides, and freezes the result, so that neither the
+order of use nor that of installation can matter.
 """
 
 from __future__ import annotations
 
 import copyreg
 import threading
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, overload
+from collections.abc import Callable
+from typing import Any
 
-from tangrad.core import errors
+from tangrad.composition.registry import Plugin, composition
+from tangrad.core.backend import Backend
 from tangrad.core.caches import clear_caches
-from tangrad.core.plugins import Plugin, composition
+from tangrad.core.declarations import (
+    PRIMITIVES_GROUP,
+    RULE_KINDS_GROUP,
+    RULES_GROUP,
+    NotApplicable,
+    PrimitiveSet,
+    Rule,
+    RuleKind,
+    RuleSet,
+    Transformation,
+)
 from tangrad.core.primitive import Primitive
-
-EXTENSION_API = 1
-PRIMITIVES_GROUP = "tangrad.primitives"
-RULE_KINDS_GROUP = "tangrad.rule_kinds"
-RULES_GROUP = "tangrad.rules."
-
-Rule = Callable[..., Any]
-
-
-class PrimitiveSet:
-    """The primitives of one family. Its decorator makes a primitive of an abstract evaluation.
-
-    Args:
-      name: the family's name; the entry point of group `tangrad.primitives` has the same.
-      api: the version of the extension API that the set was written for.
-
-    >>> from tangrad.core import PrimitiveSet, ShapedArray
-    >>> family = PrimitiveSet("example_family", api=1)
-    >>> @family.primitive
-    ... def double(x):
-    ...     "Twice `x`."
-    ...     return ShapedArray(x.shape, x.dtype)
-    >>> double.identity
-    'example_family.double'
-    """
-
-    def __init__(self, name: str, *, api: int) -> None:
-        self.name = name
-        self.api = api
-        self.primitives: dict[str, Primitive] = {}
-
-    @overload
-    def primitive(self, abstract_eval: Callable[..., Any], *, name: str | None = None, **options: Any) -> Primitive: ...
-
-    @overload
-    def primitive(
-        self, abstract_eval: None = None, *, name: str | None = None, **options: Any
-    ) -> Callable[[Callable[..., Any]], Primitive]: ...
-
-    def primitive(
-        self, abstract_eval: Callable[..., Any] | None = None, *, name: str | None = None, **options: Any
-    ) -> Any:
-        """Make a primitive of `abstract_eval(*avals, **params) -> aval or tuple`. Options: see `Primitive`.
-
-        Raises ValueError where the family has a primitive of that name already.
-        """
-
-        def make(function: Callable[..., Any]) -> Primitive:
-            return self.add(Primitive(name or function.__name__, function, family=self.name, **options))
-
-        return make if abstract_eval is None else make(abstract_eval)
-
-    def add(self, primitive: Primitive) -> Primitive:
-        """Add a primitive made by hand."""
-        if primitive.name in self.primitives:
-            raise ValueError(f"family {self.name!r} already has a primitive {primitive.name!r}")
-        self.primitives[primitive.name] = primitive
-        return primitive
-
-    def plugin_entries(self) -> list[tuple[str, str]]:
-        return [(PRIMITIVES_GROUP, self.name)]
-
-    def __repr__(self) -> str:
-        return f"<primitive set {self.name}: {', '.join(self.primitives)}>"
-
-
-class NotApplicable:
-    """Declared in place of a rule: the primitive has none of this kind, by nature."""
-
-    __slots__ = ("reason",)
-
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
-
-    def __repr__(self) -> str:
-        return f"not applicable: {self.reason}"
-
-
-class RuleSet:
-    """The rules of one kind for one family.
-
-    Args:
-      kind: the rule kind, such as "jvp".
-      api: the version of the extension API that the set was written for.
-      override: whether its rules replace those of other distributions for the same primitives.
-
-    >>> from tangrad.core import RuleSet
-    >>> jvp = RuleSet("jvp", api=1)
-    """
-
-    def __init__(self, kind: str, *, api: int, override: bool = False) -> None:
-        self.kind = kind
-        self.api = api
-        self.override = override
-        self.rules: dict[Primitive, Rule | NotApplicable] = {}
-
-    def rule(self, *primitives: Primitive) -> Callable[[Rule], Rule]:
-        """Decorator: register a function as the rule of `primitives`."""
-
-        def register(function: Rule) -> Rule:
-            for primitive in primitives:
-                self.add(primitive, function)
-            return function
-
-        return register
-
-    def table(self, rules: Mapping[Primitive, Rule]) -> None:
-        """Register many rules at once."""
-        for primitive, rule in rules.items():
-            self.add(primitive, rule)
-
-    def not_applicable(self, reason: str, *primitives: Primitive) -> None:
-        """Declare that `primitives` have no rule of this kind by nature, and why."""
-        for primitive in primitives:
-            self.add(primitive, NotApplicable(reason))
-
-    def add(self, primitive: Primitive, rule: Rule | NotApplicable) -> None:
-        """Register one rule.
-
-        Raises TypeError for what is not a primitive or not callable, ValueError for a second rule.
-        """
-        if not isinstance(primitive, Primitive):
-            raise TypeError(
-                f"rule set {self.kind!r}: expected a primitive, got {primitive!r} of type {type(primitive).__name__}"
-            )
-        if not callable(rule) and not isinstance(rule, NotApplicable):
-            raise TypeError(f"rule set {self.kind!r}: the rule of {primitive.identity!r} is not callable: {rule!r}")
-        if primitive in self.rules:
-            raise ValueError(f"rule set {self.kind!r} already has a rule for {primitive.identity!r}")
-        self.rules[primitive] = rule
-
-    def families(self) -> list[str]:
-        return sorted({primitive.family for primitive in self.rules})
-
-    def plugin_entries(self) -> list[tuple[str, str]]:
-        return [(RULES_GROUP + self.kind, family) for family in self.families()]
-
-    def __repr__(self) -> str:
-        return f"<rule set {self.kind}: {', '.join(primitive.identity for primitive in self.rules)}>"
-
-
-class RuleKind:
-    """What a kind of rules is for.
-
-    Args:
-      name: such as "jvp"; the entry point of group `tangrad.rule_kinds` has the same.
-      signature: the signature of its rules, for documentation and error messages.
-      doc: one line on what the rules do.
-      derive: `primitive -> rule`, made of the primitive's decomposition; None where that is impossible.
-      default: `primitive -> rule` for primitives that have neither rule nor decomposition; None: that is an error.
-      adapt: `(primitive, rule) -> rule`, applied once to each rule before the table hands it out.
-      optional: whether the kind's owner does without a rule; the matrix then shows no hole.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        *,
-        api: int,
-        signature: str,
-        doc: str,
-        derive: Callable[[Primitive], Rule] | None = None,
-        default: Callable[[Primitive], Rule] | None = None,
-        optional: bool = False,
-        adapt: Callable[[Primitive, Rule], Rule] | None = None,
-    ) -> None:
-        self.name = name
-        self.api = api
-        self.signature = signature
-        self.doc = doc
-        self.derive = derive
-        self.default = default
-        self.optional = optional
-        self.adapt = adapt
-
-    def plugin_entries(self) -> list[tuple[str, str]]:
-        return [(RULE_KINDS_GROUP, self.name)]
-
-    def __repr__(self) -> str:
-        return f"<rule kind {self.name}{self.signature}>"
-
-
-class Transformation:
-    """A transformation as a plugin: its name and the rule kinds it owns; its functions are in `tangrad.api`."""
-
-    def __init__(self, name: str, *, api: int, kinds: Iterable[RuleKind] = (), doc: str = "") -> None:
-        self.name = name
-        self.api = api
-        self.kinds = tuple(kinds)
-        self.doc = doc
-
-    def plugin_entries(self) -> list[tuple[str, str]]:
-        return [("tangrad.transformations", self.name)]
-
-    def __repr__(self) -> str:
-        return f"<transformation {self.name}>"
+from tangrad.core.versioning import EXTENSION_API, check_api_version, provider
+from tangrad.diagnostics import errors
 
 
 class Cell:
     """One cell of the matrix primitive × rule kind.
 
     Attributes:
-      status: "rule", "general" (of a more general platform), "derived" (by decomposition), "default", "optional" (none,
-        and none is needed), "not applicable", "conflict", "denied", "broken" or "missing".
-      rule: the rule, where there is one.
-      plugin: the plugin it came from, or None.
-      error: what using the cell raises, where there is no rule.
+        status: "rule", "general" (of a more general platform), "derived" (by decomposition), "default", "optional"
+            (none, and none is needed), "not applicable", "conflict", "denied", "broken" or "missing".
+        rule: the rule, where there is one.
+        plugin: the plugin it came from, or None.
+        error: what using the cell raises, where there is no rule.
     """
 
     __slots__ = ("error", "plugin", "rule", "status")
@@ -287,9 +100,12 @@ class RuleTable(dict[Primitive, Rule]):
             self._broken = {}
 
     def _settle(self, family: str) -> dict[Primitive, Cell]:
+        families = self._families  # thawing puts another dictionary in its place: what was asked before is not kept
         claims: dict[Primitive, list[tuple[Plugin, RuleSet, Any]]] = {}
         broken = []
-        for plugin in composition().entries_for(RULES_GROUP + self.kind, family):
+        manager = composition().manager
+        primitives = _primitives_of(family) if "tangrad_rules" in manager.computes else ()
+        for plugin in manager.contributions(RULES_GROUP + self.kind, family, primitives=primitives):
             try:
                 rule_set = plugin.load()
             except (errors.BrokenPluginError, errors.DeniedPluginError):
@@ -301,7 +117,7 @@ class RuleTable(dict[Primitive, Rule]):
         cells = {primitive: self._decide(primitive, rivals) for primitive, rivals in claims.items()}
         with self._lock:
             self._broken[family] = broken
-            return self._families.setdefault(family, cells)
+            return families.setdefault(family, cells)
 
     def _decide(self, primitive: Primitive, claims: list[tuple[Plugin, RuleSet, Any]]) -> Cell:
         policy = composition().policy
@@ -376,6 +192,14 @@ def primitive_set(family: str) -> PrimitiveSet:
     return plugin.load()  # type: ignore[no-any-return]
 
 
+def _primitives_of(family: str) -> tuple[Primitive, ...]:
+    """Those of a registered family; none where it is not registered, or cannot be used."""
+    try:
+        return tuple(primitive_set(family).primitives.values())
+    except (LookupError, errors.PluginError):
+        return ()
+
+
 def families() -> tuple[str, ...]:
     """The names of all installed families."""
     return tuple(sorted({plugin.name for plugin in composition().entries(PRIMITIVES_GROUP)}))
@@ -397,12 +221,8 @@ copyreg.pickle(Primitive, lambda primitive: (find_primitive, (primitive.identity
 # --- messages ------------------------------------------------------------------------------------------------------
 
 
-def _provider(plugin: Plugin | None) -> str:
-    return "an unregistered plugin" if plugin is None else f"{plugin.distribution} {plugin.version}".strip()
-
-
 def _conflict_message(kind: str, primitive: Primitive, plugins: list[Plugin]) -> str:
-    rivals = " and ".join([f"{_provider(plugin)} (entry point {plugin.name!r}: {plugin.value})" for plugin in plugins])
+    rivals = " and ".join([f"{provider(plugin)} (entry point {plugin.name!r}: {plugin.value})" for plugin in plugins])
     cell = f"{kind}:{primitive.identity}"
     return (
         f"two rules of kind {kind!r} for primitive {primitive.identity!r}: from {rivals}. Choose one: "
@@ -413,22 +233,24 @@ def _conflict_message(kind: str, primitive: Primitive, plugins: list[Plugin]) ->
 
 
 def _missing_message(kind_name: str, primitive: Primitive, reason: str | None) -> str:
-    owner = _provider(composition().find(PRIMITIVES_GROUP, primitive.family))
+    owner = provider(composition().find(PRIMITIVES_GROUP, primitive.family))
     head = f"primitive {primitive.identity!r}, shipped by {owner}, has no rule of kind {kind_name!r}"
     if reason is not None:
         return f"{head}: {reason}"
     kind_plugin = composition().find(RULE_KINDS_GROUP, kind_name)
     kind = find_rule_kind(kind_name)
+    not_asked = composition().manager.not_asked()
     if kind is None or kind_plugin is None:
-        return f"{head}, and no installed distribution declares that kind"
-    return errors.missing_rule_message(
+        return f"{head}, and no installed distribution declares that kind{not_asked}"
+    message = errors.missing_rule_message(
         primitive.identity,
         kind_name,
         shipped_by=owner,
-        owner=f"{_provider(kind_plugin)} ({kind.doc})",
+        owner=f"{provider(kind_plugin)} ({kind.doc})",
         signature=kind.signature,
         providers=[plugin.distribution for plugin in composition().entries(RULES_GROUP + kind_name)],
     )
+    return message + not_asked
 
 
 def _load_error(plugin: Plugin) -> BaseException:
@@ -456,12 +278,17 @@ def check_plugin(plugin: Plugin, loaded: Any, expected: type) -> None:
     check_api_version(plugin, loaded)
 
 
-def check_api_version(plugin: Plugin, loaded: Any) -> None:
-    """Raise ApiVersionError unless `loaded` states the extension API that this kernel has."""
-    api = getattr(loaded, "api", None)
-    if api != EXTENSION_API:
-        entry = f"{_provider(plugin)}: {plugin.value}"
-        raise errors.ApiVersionError(errors.api_version_message(entry, api, EXTENSION_API))
+def _check_backend(plugin: Plugin, loaded: Any) -> None:
+    if not isinstance(loaded, Backend):  # it may do without our base class, but not without what that has
+        missing = sorted(
+            name for name in {*dir(Backend), *Backend.__annotations__} if name[0] != "_" and not hasattr(loaded, name)
+        )
+        if missing:
+            raise TypeError(
+                f"expected a backend, got {loaded!r} of type {type(loaded).__name__}, which has no "
+                f"{', '.join(missing)}: see tangrad.core.protocols.Backend"
+            )
+    check_api_version(plugin, loaded)
 
 
 def _check_rule_set(plugin: Plugin, loaded: Any) -> None:
@@ -485,6 +312,7 @@ def _changed(plugins: tuple[Plugin, ...] | None) -> None:
 
 composition().set_check("tangrad.primitives", _check_primitive_set)
 composition().set_check("tangrad.rules", _check_rule_set)
+composition().set_check("tangrad.backends", _check_backend)
 composition().set_check("tangrad.rule_kinds", _checked(RuleKind))
 composition().set_check("tangrad.transformations", _checked(Transformation))
 composition().on_change(_changed)

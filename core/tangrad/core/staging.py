@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import Any, cast
 
+from tangrad.composition.hooks import HookContext, hooks
 from tangrad.core.array import Literal
 from tangrad.core.aval import is_array_value
 from tangrad.core.backend import as_operand
-from tangrad.core.config import cache_context, thread
 from tangrad.core.effects import NO_EFFECTS
-from tangrad.core.errors import UnexpectedTracerError
-from tangrad.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, equation_effects
+from tangrad.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, closed_over_as_arguments, equation_effects
 from tangrad.core.jaxpr_check import check_jaxpr
-from tangrad.core.source_info import SourceInfo, current_source
 from tangrad.core.trace import Trace, Tracer, check_no_leak, close_trace
+from tangrad.diagnostics.errors import UnexpectedTracerError
+from tangrad.diagnostics.source_info import SourceInfo, current_source
+from tangrad.settings.config import cache_context, thread
 
 
 class StagingTracer(Tracer):
@@ -44,9 +46,9 @@ class StagingTrace(Trace):
     """Records each primitive as an equation.
 
     Attributes:
-      name: of the function that is traced, for messages.
-      eqns: the equations so far.
-      constants: the values from outside that the program reads, by the variables that stand for them.
+        name: of the function that is traced, for messages.
+        eqns: the equations so far.
+        constants: the values from outside that the program reads, by the variables that stand for them.
     """
 
     __slots__ = ("_constant_vars", "_originals", "constants", "eqns", "invars", "name", "parent")
@@ -150,6 +152,7 @@ def trace_to_jaxpr(
     Constants may be tracers of outer traces; a caller that keeps the jaxpr must make arguments of them.
     Raises TypeError for a result that is not an array.
     """
+    started = perf_counter()
     trace = StagingTrace(name)
     previous = thread.trace
     thread.trace = trace
@@ -165,7 +168,16 @@ def trace_to_jaxpr(
         check_no_leak(reference)
     if thread.check_jaxprs:
         check_jaxpr(jaxpr)
+    if hooks.observes("tangrad_traced"):
+        _report(jaxpr, consts, name, perf_counter() - started)
     return jaxpr, consts
+
+
+def _report(jaxpr: Jaxpr, consts: Sequence[Any], name: str, seconds: float) -> None:
+    """Tell observers; they do not get tracers, which they could keep."""
+    if any([isinstance(const, Tracer) for const in consts]):
+        jaxpr, consts = closed_over_as_arguments(jaxpr), ()
+    hooks.traced(HookContext(name), ClosedJaxpr(jaxpr, consts), seconds)
 
 
 def _check_outputs(outputs: Sequence[Any], name: str) -> None:
@@ -260,8 +272,3 @@ def decomposition_jaxpr(primitive: Any, in_avals: Sequence[Any], params: dict[st
         return tuple(out) if primitive.multiple_results else (out,)
 
     return trace_to_closed_jaxpr(run, in_avals, primitive.identity)
-
-
-def is_tracing() -> bool:
-    """Whether the current thread stages a program."""
-    return isinstance(thread.trace, StagingTrace)

@@ -10,18 +10,18 @@ import gc
 import weakref
 from typing import Any
 
-from tangrad.core import errors
 from tangrad.core.array import Array
 from tangrad.core.backend import as_operand, get_backend
-from tangrad.core.config import ThreadState, thread
+from tangrad.diagnostics import errors
+from tangrad.settings.config import ThreadState, thread
 
 
 class Trace:
     """Interprets primitives. A subclass implements `process_primitive` and makes tracers of its own.
 
     Attributes:
-      alive: False once the transformation that made the trace has ended; its tracers must not be used any more.
-      stages: whether what it processes ends up in a jaxpr, so that somebody will ask for the place in the program.
+        alive: False once the transformation that made the trace has ended; its tracers must not be used any more.
+        stages: whether what it processes ends up in a jaxpr, so that somebody will ask for the place in the program.
     """
 
     __slots__ = ("__weakref__", "alive", "stages")
@@ -120,21 +120,32 @@ class Tracer(Array):
         return format(self._concrete_or(errors.ConcretizationTypeError), spec)
 
 
+def evaluate(primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """Apply a primitive to concrete arrays: as it says itself, or as the backend of the arguments does."""
+    if primitive.evaluate is not None:
+        return primitive.evaluate(args, params)
+    try:
+        backend = args[0].backend or args[1].backend  # a literal has none: 2.0 * x
+    except (AttributeError, IndexError):
+        backend = None
+    if backend is None:
+        backend, args = find_backend(args)
+    return backend.apply(primitive, args, params)
+
+
 class EvalTrace(Trace):
-    """The bottom: asks the backend of the arguments to apply the primitive to concrete arrays."""
+    """The bottom, which computes.
 
-    __slots__ = ()
+    Attributes:
+        process_primitive: the function that does it: `evaluate`, or one around it while results are to be checked.
+    """
 
-    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        if primitive.evaluate is not None:
-            return primitive.evaluate(args, params)
-        try:
-            backend = args[0].backend or args[1].backend  # a literal has none: 2.0 * x
-        except (AttributeError, IndexError):
-            backend = None
-        if backend is None:
-            backend, args = find_backend(args)
-        return backend.apply(primitive, args, params)
+    __slots__ = ("process_primitive",)
+    process_primitive: Any
+
+    def __init__(self, process_primitive: Any) -> None:
+        super().__init__()
+        self.process_primitive = process_primitive
 
 
 def find_backend(args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
@@ -168,13 +179,14 @@ def checked_operands(backend: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(operands)
 
 
-EVAL_TRACE = EvalTrace()
+EVAL_TRACE = EvalTrace(evaluate)
 ThreadState.trace = EVAL_TRACE
 
 
 def current_trace() -> Trace:
     """The trace that interprets primitives in this thread now."""
-    return thread.trace
+    trace: Trace = thread.trace
+    return trace
 
 
 class set_current_trace:  # noqa: N801 - a context manager, named as a verb
@@ -195,7 +207,17 @@ class set_current_trace:  # noqa: N801 - a context manager, named as a verb
 
 
 def is_concrete(value: Any) -> bool:
-    """Whether the contents of `value` can be looked at now."""
+    """Whether the contents of `value` can be looked at now.
+
+    >>> import tangrad
+    >>> from tangrad.core import is_concrete
+    >>> is_concrete(1.0)
+    True
+    >>> seen = []
+    >>> jaxpr = tangrad.make_jaxpr(lambda x: seen.append(is_concrete(x)) or x)(1.0)
+    >>> seen
+    [False]
+    """
     return not isinstance(value, Tracer) or value.concrete() is not None
 
 

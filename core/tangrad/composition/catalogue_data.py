@@ -1,0 +1,226 @@
+"""Data of `catalogue.py`. Written by `python -m tools.generate_api`: do not edit."""
+
+PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
+    "tangrad-autodiff": "grad jvp linear_transpose linearize value_and_grad vjp",
+    "tangrad-batching": "vmap",
+    "tangrad-checkpoint": "checkpoint checkpoint_policies remat",
+    "tangrad-collectives": (
+        "lax.all_gather lax.all_to_all lax.axis_index lax.axis_size lax.pbroadcast lax.pcast lax.pmax "
+        "lax.pmean lax.pmin lax.ppermute lax.pshuffle lax.psum lax.psum_scatter lax.pswapaxes lax.pvary"
+    ),
+    "tangrad-control-flow": "lax.associative_scan lax.cond lax.fori_loop lax.map lax.scan lax.switch lax.while_loop",
+    "tangrad-core": (
+        "Array Device block_until_ready check_tracer_leaks checking_leaks clear_caches config "
+        "copy_to_host_async debug_infs debug_nans default_backend default_device device_count device_get "
+        "devices disable_jit dtypes effects_barrier enable_x64 ensure_compile_time_eval errors float0 "
+        "live_arrays local_device_count local_devices log_compiles named_call named_scope "
+        "numpy_dtype_promotion process_count process_index typeof typing use_backend"
+    ),
+    "tangrad-custom-rules": (
+        "closure_convert custom_gradient custom_jvp custom_transpose custom_vjp custom_vmap "
+        "lax.custom_implicit_solve lax.custom_linear_solve lax.custom_root linear_call"
+    ),
+    "tangrad-debug": (
+        "debug.CallbackError debug.DebugEffect debug.OrderedDebugEffect debug.callback debug.log debug.print "
+        "experimental.io_callback pure_callback"
+    ),
+    "tangrad-jacobians": "hessian jacfwd jacobian jacrev",
+    "tangrad-jit": "ShapeDtypeStruct eval_shape jit make_jaxpr",
+    "tangrad-lax": (
+        "default_matmul_precision device_put lax.ConvDimensionNumbers lax.ConvGeneralDilatedDimensionNumbers "
+        "lax.DotAlgorithm lax.DotAlgorithmPreset lax.DotDimensionNumbers lax.GatherDimensionNumbers "
+        "lax.GatherScatterMode lax.Precision lax.RoundingMethod lax.ScatterDimensionNumbers lax.abs lax.acos "
+        "lax.acosh lax.add lax.argmax lax.argmin lax.asin lax.asinh lax.atan lax.atan2 lax.atanh "
+        "lax.batch_matmul lax.bessel_i0e lax.bessel_i1e lax.betainc lax.bitcast_convert_type lax.bitwise_and "
+        "lax.bitwise_not lax.bitwise_or lax.bitwise_xor lax.broadcast lax.broadcast_in_dim lax.broadcast_like "
+        "lax.broadcast_shapes lax.broadcast_to_rank lax.broadcasted_iota lax.cbrt lax.ceil lax.clamp lax.clz "
+        "lax.collapse lax.complex lax.concatenate lax.conj lax.conv lax.conv_dimension_numbers "
+        "lax.conv_general_dilated lax.conv_general_dilated_local lax.conv_general_dilated_patches "
+        "lax.conv_general_permutations lax.conv_general_shape_tuple lax.conv_shape_tuple lax.conv_transpose "
+        "lax.conv_transpose_shape_tuple lax.conv_with_general_padding lax.convert_element_type lax.cos "
+        "lax.cosh lax.cumlogsumexp lax.cummax lax.cummin lax.cumprod lax.cumsum lax.digamma lax.div lax.dot "
+        "lax.dot_general lax.dynamic_index_in_dim lax.dynamic_slice lax.dynamic_slice_in_dim "
+        "lax.dynamic_update_index_in_dim lax.dynamic_update_slice lax.dynamic_update_slice_in_dim lax.empty "
+        "lax.eq lax.erf lax.erf_inv lax.erfc lax.exp lax.exp2 lax.expand_dims lax.expm1 lax.floor lax.full "
+        "lax.full_like lax.gather lax.ge lax.gt lax.igamma lax.igamma_grad_a lax.igammac lax.imag "
+        "lax.index_in_dim lax.index_take lax.integer_pow lax.iota lax.is_finite lax.le lax.lgamma "
+        "lax.linalg.cholesky lax.linalg.cholesky_update lax.linalg.triangular_solve lax.log lax.log1p "
+        "lax.logistic lax.lt lax.max lax.min lax.mul lax.mulhi lax.ne lax.neg lax.nextafter "
+        "lax.optimization_barrier lax.pad lax.padtype_to_pads lax.polygamma lax.population_count lax.pow "
+        "lax.random_gamma_grad lax.real lax.reciprocal lax.reduce lax.reduce_and lax.reduce_max "
+        "lax.reduce_min lax.reduce_or lax.reduce_precision lax.reduce_prod lax.reduce_sum lax.reduce_window "
+        "lax.reduce_window_shape_tuple lax.reduce_xor lax.rem lax.reshape lax.rev lax.round lax.rsqrt "
+        "lax.scatter lax.scatter_add lax.scatter_apply lax.scatter_max lax.scatter_min lax.scatter_mul "
+        "lax.scatter_sub lax.select lax.select_n lax.shift_left lax.shift_right_arithmetic "
+        "lax.shift_right_logical lax.sign lax.sin lax.sinh lax.slice lax.slice_in_dim lax.sort "
+        "lax.sort_key_val lax.split lax.sqrt lax.square lax.squeeze lax.stack lax.stop_gradient lax.sub "
+        "lax.tan lax.tanh lax.tile lax.top_k lax.transpose lax.unstack lax.zeros_like_array lax.zeta"
+    ),
+    "tangrad-nn": (
+        "nn.celu nn.dot_product_attention nn.elu nn.gelu nn.glu nn.hard_sigmoid nn.hard_silu nn.hard_swish "
+        "nn.hard_tanh nn.identity nn.leaky_relu nn.log1mexp nn.log_sigmoid nn.log_softmax nn.logmeanexp "
+        "nn.logsumexp nn.mish nn.one_hot nn.relu nn.relu6 nn.selu nn.sigmoid nn.silu nn.soft_sign nn.softmax "
+        "nn.softplus nn.sparse_plus nn.sparse_sigmoid nn.squareplus nn.standardize nn.swish nn.tanh"
+    ),
+    "tangrad-numpy": (
+        "numpy.ComplexWarning numpy.abs numpy.absolute numpy.acos numpy.acosh numpy.add numpy.all "
+        "numpy.allclose numpy.amax numpy.amin numpy.angle numpy.any numpy.append numpy.apply_along_axis "
+        "numpy.apply_over_axes numpy.arange numpy.arccos numpy.arccosh numpy.arcsin numpy.arcsinh "
+        "numpy.arctan numpy.arctan2 numpy.arctanh numpy.argmax numpy.argmin numpy.argpartition numpy.argsort "
+        "numpy.argwhere numpy.around numpy.array numpy.array_equal numpy.array_equiv numpy.array_repr "
+        "numpy.array_split numpy.array_str numpy.asarray numpy.asin numpy.asinh numpy.astype numpy.atan "
+        "numpy.atan2 numpy.atanh numpy.atleast_1d numpy.atleast_2d numpy.atleast_3d numpy.average "
+        "numpy.bartlett numpy.bfloat16 numpy.bincount numpy.bitwise_and numpy.bitwise_count "
+        "numpy.bitwise_invert numpy.bitwise_left_shift numpy.bitwise_not numpy.bitwise_or "
+        "numpy.bitwise_right_shift numpy.bitwise_xor numpy.blackman numpy.block numpy.bool numpy.bool_ "
+        "numpy.broadcast_arrays numpy.broadcast_shapes numpy.broadcast_to numpy.c_ numpy.can_cast numpy.cbrt "
+        "numpy.cdouble numpy.ceil numpy.character numpy.choose numpy.clip numpy.column_stack numpy.complex128 "
+        "numpy.complex64 numpy.complex_ numpy.complexfloating numpy.compress numpy.concat numpy.concatenate "
+        "numpy.conj numpy.conjugate numpy.convolve numpy.copy numpy.copysign numpy.corrcoef numpy.correlate "
+        "numpy.cos numpy.cosh numpy.count_nonzero numpy.cov numpy.cross numpy.csingle numpy.cumprod "
+        "numpy.cumsum numpy.cumulative_prod numpy.cumulative_sum numpy.deg2rad numpy.degrees numpy.delete "
+        "numpy.diag numpy.diag_indices numpy.diag_indices_from numpy.diagflat numpy.diagonal numpy.diff "
+        "numpy.digitize numpy.divide numpy.divmod numpy.dot numpy.double numpy.dsplit numpy.dstack "
+        "numpy.dtype numpy.e numpy.ediff1d numpy.einsum numpy.einsum_path numpy.empty numpy.empty_like "
+        "numpy.equal numpy.euler_gamma numpy.exp numpy.exp2 numpy.expand_dims numpy.expm1 numpy.extract "
+        "numpy.eye numpy.fabs numpy.fill_diagonal numpy.finfo numpy.flatnonzero numpy.flexible numpy.flip "
+        "numpy.fliplr numpy.flipud numpy.float16 numpy.float32 numpy.float4_e2m1fn numpy.float64 "
+        "numpy.float6_e2m3fn numpy.float6_e3m2fn numpy.float8_e3m4 numpy.float8_e4m3 numpy.float8_e4m3b11fnuz "
+        "numpy.float8_e4m3fn numpy.float8_e4m3fnuz numpy.float8_e5m2 numpy.float8_e5m2fnuz "
+        "numpy.float8_e8m0fnu numpy.float_ numpy.float_power numpy.floating numpy.floor numpy.floor_divide "
+        "numpy.fmax numpy.fmin numpy.fmod numpy.frexp numpy.from_dlpack numpy.frombuffer numpy.fromfile "
+        "numpy.fromfunction numpy.fromiter numpy.fromstring numpy.full numpy.full_like numpy.gcd "
+        "numpy.generic numpy.geomspace numpy.get_printoptions numpy.gradient numpy.greater "
+        "numpy.greater_equal numpy.hamming numpy.hanning numpy.heaviside numpy.histogram numpy.histogram2d "
+        "numpy.histogram_bin_edges numpy.histogramdd numpy.hsplit numpy.hstack numpy.hypot numpy.i0 "
+        "numpy.identity numpy.iinfo numpy.imag numpy.index_exp numpy.indices numpy.inexact numpy.inf "
+        "numpy.inner numpy.insert numpy.int1 numpy.int16 numpy.int2 numpy.int32 numpy.int4 numpy.int64 "
+        "numpy.int8 numpy.int_ numpy.integer numpy.interp numpy.intersect1d numpy.invert numpy.isclose "
+        "numpy.iscomplex numpy.iscomplexobj numpy.isdtype numpy.isfinite numpy.isin numpy.isinf numpy.isnan "
+        "numpy.isneginf numpy.isposinf numpy.isreal numpy.isrealobj numpy.isscalar numpy.issubdtype "
+        "numpy.iterable numpy.ix_ numpy.kaiser numpy.kron numpy.lcm numpy.ldexp numpy.left_shift numpy.less "
+        "numpy.less_equal numpy.lexsort numpy.linalg.cholesky numpy.linalg.cross numpy.linalg.diagonal "
+        "numpy.linalg.matmul numpy.linalg.matrix_norm numpy.linalg.matrix_power numpy.linalg.matrix_transpose "
+        "numpy.linalg.multi_dot numpy.linalg.norm numpy.linalg.outer numpy.linalg.tensordot "
+        "numpy.linalg.trace numpy.linalg.vecdot numpy.linalg.vector_norm numpy.linspace numpy.load numpy.log "
+        "numpy.log10 numpy.log1p numpy.log2 numpy.logaddexp numpy.logaddexp2 numpy.logical_and "
+        "numpy.logical_not numpy.logical_or numpy.logical_xor numpy.logspace numpy.mask_indices numpy.matmul "
+        "numpy.matrix_transpose numpy.matvec numpy.max numpy.maximum numpy.mean numpy.median numpy.meshgrid "
+        "numpy.mgrid numpy.min numpy.minimum numpy.mod numpy.modf numpy.moveaxis numpy.multiply numpy.nan "
+        "numpy.nan_to_num numpy.nanargmax numpy.nanargmin numpy.nancumprod numpy.nancumsum numpy.nanmax "
+        "numpy.nanmean numpy.nanmedian numpy.nanmin numpy.nanpercentile numpy.nanprod numpy.nanquantile "
+        "numpy.nanstd numpy.nansum numpy.nanvar numpy.ndarray numpy.ndim numpy.negative numpy.newaxis "
+        "numpy.nextafter numpy.nonzero numpy.not_equal numpy.number numpy.object_ numpy.ogrid numpy.ones "
+        "numpy.ones_like numpy.outer numpy.packbits numpy.pad numpy.partition numpy.percentile "
+        "numpy.permute_dims numpy.pi numpy.piecewise numpy.place numpy.poly numpy.polyadd numpy.polyder "
+        "numpy.polydiv numpy.polyint numpy.polymul numpy.polysub numpy.polyval numpy.positive numpy.pow "
+        "numpy.power numpy.printoptions numpy.prod numpy.promote_types numpy.ptp numpy.put "
+        "numpy.put_along_axis numpy.quantile numpy.r_ numpy.rad2deg numpy.radians numpy.ravel "
+        "numpy.ravel_multi_index numpy.real numpy.reciprocal numpy.remainder numpy.repeat numpy.reshape "
+        "numpy.resize numpy.result_type numpy.right_shift numpy.rint numpy.roll numpy.rollaxis numpy.rot90 "
+        "numpy.round numpy.s_ numpy.save numpy.savez numpy.searchsorted numpy.select numpy.set_printoptions "
+        "numpy.setdiff1d numpy.setxor1d numpy.shape numpy.sign numpy.signbit numpy.signedinteger numpy.sin "
+        "numpy.sinc numpy.single numpy.sinh numpy.size numpy.sort numpy.sort_complex numpy.spacing "
+        "numpy.split numpy.sqrt numpy.square numpy.squeeze numpy.stack numpy.std numpy.subtract numpy.sum "
+        "numpy.swapaxes numpy.take numpy.take_along_axis numpy.tan numpy.tanh numpy.tensordot numpy.tile "
+        "numpy.trace numpy.transpose numpy.trapezoid numpy.tri numpy.tril numpy.tril_indices "
+        "numpy.tril_indices_from numpy.trim_zeros numpy.triu numpy.triu_indices numpy.triu_indices_from "
+        "numpy.true_divide numpy.trunc numpy.uint numpy.uint1 numpy.uint16 numpy.uint2 numpy.uint32 "
+        "numpy.uint4 numpy.uint64 numpy.uint8 numpy.union1d numpy.unique numpy.unique_all numpy.unique_counts "
+        "numpy.unique_inverse numpy.unique_values numpy.unpackbits numpy.unravel_index numpy.unsignedinteger "
+        "numpy.unstack numpy.unwrap numpy.vander numpy.var numpy.vdot numpy.vecdot numpy.vecmat "
+        "numpy.vectorize numpy.vsplit numpy.vstack numpy.where numpy.zeros numpy.zeros_like "
+        "numpy_rank_promotion"
+    ),
+    "tangrad-random": (
+        "random.PRNGKey random.ball random.bernoulli random.beta random.binomial random.bits "
+        "random.categorical random.cauchy random.chisquare random.choice random.clone random.dirichlet "
+        "random.double_sided_maxwell random.exponential random.f random.fold_in random.gamma "
+        "random.generalized_normal random.geometric random.gumbel random.key random.key_data random.key_dtype "
+        "random.key_impl random.laplace random.loggamma random.logistic random.lognormal random.maxwell "
+        "random.multinomial random.multivariate_normal random.normal random.pareto random.permutation "
+        "random.poisson random.rademacher random.randint random.rayleigh random.split random.t "
+        "random.triangular random.truncated_normal random.uniform random.wald random.weibull_min "
+        "random.wrap_key_data threefry_partitionable"
+    ),
+}
+
+MODULES: dict[str, str] = {  # distribution: the tops of its tree
+    "tangrad-autodiff": "tangrad.autodiff",
+    "tangrad-backend-numpy": "tangrad.backends.numpy",
+    "tangrad-backend-xla": "tangrad.backends.xla",
+    "tangrad-batching": "tangrad.batching",
+    "tangrad-checkpoint": "tangrad.ad_checkpoint tangrad.checkpointing",
+    "tangrad-collectives": "tangrad.collectives",
+    "tangrad-conformance": "tangrad.conformance",
+    "tangrad-console": "tangrad.__main__ tangrad.console",
+    "tangrad-control-flow": "tangrad.control_flow",
+    "tangrad-custom-rules": "tangrad.custom_batching tangrad.custom_derivatives tangrad.custom_rules",
+    "tangrad-debug": "tangrad.debug tangrad.debugging",
+    "tangrad-jacobians": "tangrad.jacobians",
+    "tangrad-jit": "tangrad.jitting",
+    "tangrad-lax": "tangrad.lax",
+    "tangrad-named-axes": "tangrad.named_axes",
+    "tangrad-nn": "tangrad.nn",
+    "tangrad-numpy": "tangrad.flatten_util tangrad.numpy",
+    "tangrad-random": "tangrad.random",
+    "tangrad-scaffold": "tangrad.scaffold",
+}
+
+FAMILIES: dict[str, str] = {  # distribution: families of primitives
+    "tangrad-autodiff": "autodiff",
+    "tangrad-batching": "batching",
+    "tangrad-checkpoint": "checkpointing",
+    "tangrad-collectives": "collectives",
+    "tangrad-control-flow": "control_flow",
+    "tangrad-custom-rules": "custom_rules linear_calls mapped_calls solves",
+    "tangrad-debug": "callbacks",
+    "tangrad-jit": "jit",
+    "tangrad-lax": "contractions elementwise indexing linalg placement reductions sorting special structure windows",
+    "tangrad-nn": "activations",
+    "tangrad-random": "random",
+}
+
+RULE_KINDS: dict[str, str] = {  # distribution: rule kinds
+    "tangrad-autodiff": "jvp linearize partial_eval transpose",
+    "tangrad-backend-numpy": "lower.numpy",
+    "tangrad-backend-xla": "lower.xla lower.xla.cpu lower.xla.cuda",
+    "tangrad-batching": "batch",
+    "tangrad-core": "dce",
+    "tangrad-named-axes": "axis_subst",
+}
+
+ARRAY_ATTRIBUTES: dict[str, str] = {  # distribution: attributes of arrays
+    "tangrad-numpy": (
+        "T __abs__ __add__ __and__ __array_namespace__ __divmod__ __eq__ __floordiv__ __ge__ __getitem__ "
+        "__gt__ __invert__ __iter__ __le__ __lshift__ __lt__ __matmul__ __mod__ __mul__ __ne__ __neg__ __or__ "
+        "__pos__ __pow__ __round__ __rshift__ __sub__ __truediv__ __xor__ all any argmax argmin argpartition "
+        "argsort astype at choose clip compress conj conjugate copy cumprod cumsum diagonal dot flatten imag "
+        "mT max mean min nonzero prod ptp ravel real repeat reshape round searchsorted sort squeeze std sum "
+        "swapaxes take to_device tobytes trace transpose var view"
+    ),
+}
+
+SETTINGS: dict[str, str] = {  # distribution: settings
+    "tangrad-backend-xla": (
+        "compilation_cache_dir compilation_cache_max_size xla_cache_min_compile_seconds xla_platforms"
+    ),
+    "tangrad-core": (
+        "backend check_jaxprs check_tracer_leaks debug_infs debug_nans default_device disable_jit enable_x64 "
+        "log_compiles num_cpu_devices numpy_dtype_promotion traceback_filtering"
+    ),
+    "tangrad-lax": "default_matmul_precision",
+    "tangrad-numpy": "numpy_rank_promotion",
+    "tangrad-random": "threefry_partitionable",
+}
+
+BACKENDS: dict[str, str] = {  # distribution: backends
+    "tangrad-backend-numpy": "numpy",
+    "tangrad-backend-xla": "xla",
+}
+
+COMMANDS: dict[str, str] = {  # distribution: commands of `tangrad`
+    "tangrad-conformance": "conformance",
+    "tangrad-console": "doctor plugins rules",
+    "tangrad-scaffold": "new",
+}

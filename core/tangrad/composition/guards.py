@@ -1,0 +1,221 @@
+"""What stands between pluggy and the functions of hook objects: one that fails is set aside, and the others go on.
+
+pluggy hands the first exception to whoever asked, and asks nobody any more; and it does not say who gave an answer. So
+each function is registered within one of ours, which sets the plugin aside if the function raises or returns what it
+may not, and turns what a provider computes into plugins with a provenance.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Generator
+from typing import Any
+
+import pluggy
+
+from tangrad.composition import hookspecs
+from tangrad.composition.hooks import Program, inside
+from tangrad.composition.plugin import CIRCUMSTANCES, OBSERVERS, PASS, PROGRAM_HOOKS, Plugin, cell_of, flat
+from tangrad.core.jaxpr import ClosedJaxpr
+from tangrad.core.jaxpr_check import check_jaxpr
+from tangrad.diagnostics.errors import BrokenPluginError, DeniedPluginError
+
+
+def examined(hook_object: Any) -> list[tuple[str, Any]]:
+    """Return hook and implementation (pluggy's `HookImpl`) of every hook function of an object, in the order of calls.
+
+    Raises what pluggy raises for functions that do not fit their hook, and TypeError for what we do not allow beyond.
+    """
+    probation = pluggy.PluginManager("tangrad")  # what is refused here never comes near the composition's manager
+    probation.add_hookspecs(hookspecs)
+    probation.register(hook_object, "probation")
+    probation.check_pending()
+    callers = probation.get_hookcallers(hook_object)
+    if not callers:
+        raise TypeError(
+            f"{hook_object!r} implements no hook; expected functions named tangrad_rules, tangrad_jaxpr_pass, ... "
+            "that are marked with tangrad.core.hookimpl"
+        )
+    found = [(caller.name, one) for caller in callers for one in reversed(caller.get_hookimpls())]
+    for hook, one in found:
+        if one.wrapper and hook in PROGRAM_HOOKS:
+            raise TypeError(f"{hook} is a wrapper; hooks on programs are called one after the other and have none")
+        if one.hookwrapper:
+            raise TypeError(f"{hook} is a wrapper of pluggy's old form; write hookimpl(wrapper=True)")
+    return found
+
+
+def guarded(manager: Any, plugin: Plugin, implementation: tuple[str, Any]) -> tuple[str, Callable[..., Any]]:
+    """Return the hook, and the function that pluggy is to call: with the hook's arguments, all of them."""
+    hook, one = implementation
+    specification = getattr(hookspecs, hook)
+    names = tuple(inspect.signature(specification).parameters)
+
+    def call(*arguments: Any) -> Any:
+        values = dict(zip(names, arguments, strict=True))
+        return one.function(*[values[name] for name in one.argnames])
+
+    kind = _wrapper if one.wrapper else _pass if hook == PASS else _observer if hook in OBSERVERS else _provider
+    function = kind(manager, plugin, hook, call)
+    function.__wrapped__ = specification  # so that pluggy, which reads the signature, hands over every argument
+    options = {"tryfirst": one.tryfirst, "trylast": one.trylast, "wrapper": one.wrapper}
+    return hook, pluggy.HookimplMarker("tangrad")(function, specname=hook, **options)
+
+
+# --- contributions --------------------------------------------------------------------------------------------------
+
+
+def _provider(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) -> Any:
+    def provide(*arguments: Any) -> list[Plugin] | None:
+        try:
+            answer = call(*arguments)
+        except CIRCUMSTANCES:
+            raise
+        except (Exception, SystemExit) as error:
+            manager.withdraw(plugin, error, f"its hook {hook} raised")
+            return None
+        if answer is None:
+            return None
+        try:
+            found = _objects(hook, cell_of(hook, arguments), answer)
+            return [manager.computed(plugin, *one) for one in found]
+        except Exception as error:
+            manager.withdraw(plugin, error, f"its hook {hook} returned what cannot be used")
+            return None
+
+    return provide
+
+
+def _objects(hook: str, cell: tuple[str, str | None], answer: Any) -> list[tuple[str, str, Any]]:
+    """Group, name and object of everything that an answer holds."""
+    group, name = cell
+    if name is None:
+        if not isinstance(answer, dict):
+            raise TypeError(f"expected a dictionary by names, got {answer!r} of type {type(answer).__name__}")
+        return [(group, own_name, obj) for own_name, obj in answer.items()]
+    several = hook == "tangrad_rules" and isinstance(answer, (list, tuple))
+    return [(group, name, obj) for obj in (answer if several else [answer])]
+
+
+def _wrapper(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) -> Any:
+    def wrap(*arguments: Any) -> Generator[None, Any, Any]:
+        generator, words = None, None
+        try:
+            generator = call(*arguments)
+            next(generator)
+        except CIRCUMSTANCES:
+            raise
+        except DeniedPluginError as veto:
+            generator, words = None, f": {veto}"
+        except (Exception, SystemExit) as error:
+            generator = None
+            manager.withdraw(plugin, _explained(error, "it did not yield"), f"its wrapper of {hook} raised")
+        try:
+            given = flat((yield))
+        except BaseException as error:  # Ctrl-C, no memory: not the wrapper's to keep
+            if generator is not None:
+                _tell(generator, error)
+            raise
+        kept = given if words is None else []
+        if generator is not None:
+            kept, words = _resumed(manager, plugin, hook, generator, given)
+        for contribution in given:
+            if not any(contribution is one for one in kept):
+                contribution.withhold(
+                    f"withheld by the hook wrapper of {plugin.identity}{words or ''}; "
+                    f"TANGRAD_DENY='{plugin.identity}' composes without that wrapper"
+                )
+        return kept
+
+    return wrap
+
+
+def _resumed(
+    manager: Any, plugin: Plugin, hook: str, generator: Any, given: list[Plugin]
+) -> tuple[list[Plugin], str | None]:
+    """What a wrapper makes of the contributions, and in which words it withholds some."""
+    try:
+        generator.send(list(given))
+    except StopIteration as stop:
+        if isinstance(stop.value, (list, tuple)) and all(any(one is other for other in given) for one in stop.value):
+            return list(stop.value), None
+        error: BaseException = TypeError(
+            f"a wrapper returns the list that yield gave it, or a part of that; this one returned {stop.value!r}"
+        )
+        manager.withdraw(plugin, error, f"its wrapper of {hook} swallowed what others contribute")
+    except CIRCUMSTANCES:
+        raise
+    except DeniedPluginError as veto:
+        return [], f": {veto}"
+    except (Exception, SystemExit) as raised:
+        manager.withdraw(plugin, raised, f"its wrapper of {hook} raised")
+    else:
+        generator.close()
+        manager.withdraw(plugin, TypeError("it yielded twice"), f"its wrapper of {hook} is not valid")
+    return given, None
+
+
+def _explained(error: BaseException, words: str) -> BaseException:
+    return TypeError(words) if isinstance(error, StopIteration) else error
+
+
+def _tell(generator: Any, error: BaseException) -> None:
+    """Let a wrapper clean up; whatever it does, the error goes on."""
+    try:
+        generator.throw(error)
+    except BaseException:
+        return
+    generator.close()
+
+
+# --- programs -------------------------------------------------------------------------------------------------------
+
+
+def _observer(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) -> Any:
+    def observe(*arguments: Any) -> None:
+        outside, inside.busy = inside.busy, True
+        try:
+            call(*arguments)
+        except Exception as error:
+            manager.withdraw(plugin, error, f"its hook {hook} raised", observed=True)
+        finally:
+            inside.busy = outside
+
+    return observe
+
+
+def _pass(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) -> Any:
+    def run(program: Program, context: Any) -> None:
+        outside, inside.busy = inside.busy, True
+        try:
+            result = call(program.closed_jaxpr, context)
+            if result is not None:
+                _check_pass_result(program.closed_jaxpr, result)
+                program.closed_jaxpr = result
+        except Exception as error:
+            raise BrokenPluginError(
+                f"the jaxpr pass of plugin {plugin.identity} ({plugin.value}, {plugin.distribution} {plugin.version}) "
+                f"failed on {context.function_name!r}: {type(error).__name__}: {error}. "
+                f"To compile without it: TANGRAD_DENY='{plugin.identity}'"
+            ) from error
+        finally:
+            inside.busy = outside
+
+    return run
+
+
+def _check_pass_result(before: ClosedJaxpr, after: Any) -> None:
+    if not isinstance(after, ClosedJaxpr):
+        raise TypeError(f"a jaxpr pass returns a ClosedJaxpr or None, not {type(after).__name__}")
+    if list(after.in_avals) != list(before.in_avals) or list(after.out_avals) != list(before.out_avals):
+        raise TypeError(
+            "a jaxpr pass keeps the types of inputs and outputs: "
+            f"they were {_types(before)}, and are {_types(after)} after it"
+        )
+    check_jaxpr(after)
+
+
+def _types(closed_jaxpr: ClosedJaxpr) -> str:
+    inputs = ", ".join(aval.str_short() for aval in closed_jaxpr.in_avals)
+    outputs = ", ".join(aval.str_short() for aval in closed_jaxpr.out_avals)
+    return f"({inputs}) -> ({outputs})"

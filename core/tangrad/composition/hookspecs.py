@@ -1,0 +1,144 @@
+"""What a plugin may contribute, and what it may observe: every hook, specified. No logic.
+
+A hook object is any object (an instance, a class, or a module) with functions of these names, marked with `hookimpl`,
+that an entry point of group `tangrad.hooks` names or `register` is given:
+
+    from tangrad.core import hookimpl
+
+    @hookimpl
+    def tangrad_compiled(context, seconds):
+        print(f"{context.function_name}: {seconds:.3f} s")
+
+An implementation takes the arguments it wants, by name. One that raises, takes arguments that do not exist, or returns
+something else than its hook says is set aside with one warning that names it; everything else goes on.
+
+*Contributions.* The first hooks say what there is. Entry points are the declarative way to implement them: pluggy knows
+each distribution that has some as a plugin of its name, which answers from metadata. A hook object may compute answers
+instead; they count as those of its distribution, and what two distributions claim is a conflict, whoever came first:
+order decides nothing. They are asked once for each cell, when it is first needed, and the answer is frozen until
+something is registered, denied or installed.
+
+A *wrapper* of one of them, `hookimpl(wrapper=True)`, is a generator: `contributions = yield` gives it the list of what
+all others contribute (objects with `distribution`, `version`, `group`, `name`, `value` and `load()`), and it returns
+that list. What it leaves out is withheld: whoever needs it gets a DeniedPluginError that names the wrapper. A wrapper
+that raises DeniedPluginError withholds everything, in its own words. It cannot add anything, and one that returns no
+list, and so swallows what the others said, is set aside.
+
+*Programs.* The other hooks are called where a program is traced, lowered or compiled, never while a compiled program is
+called, with one exception: `tangrad_cache_hit`, which costs nothing unless a plugin implements it. What such a hook
+does inside (trace, compile, call) calls no hooks again, and they have no wrappers.
+
+Implementations are called in the order of their distributions' names, then of their entries'; those with
+`hookimpl(tryfirst=True)` first, those with `hookimpl(trylast=True)` last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from pluggy import HookspecMarker
+
+# The kernel's types: it stands on this room, which can but name them. Type checkers find the functions of hook objects
+# in `tangrad.core.protocols`.
+Backend: TypeAlias = Any
+ClosedJaxpr: TypeAlias = Any
+HookContext: TypeAlias = Any
+Primitive: TypeAlias = Any
+PrimitiveSet: TypeAlias = Any
+RuleKind: TypeAlias = Any
+RuleSet: TypeAlias = Any
+
+hookspec = HookspecMarker("tangrad")
+
+# --- contributions --------------------------------------------------------------------------------------------------
+
+
+@hookspec
+def tangrad_api(name: str) -> Any:
+    """Return the public object `tangrad.<name>`, such as `grad` or `lax.scan`. Entry points: `tangrad.api`."""
+
+
+@hookspec
+def tangrad_primitives(family: str) -> PrimitiveSet | None:
+    """Return the primitives of a family. Entry points: `tangrad.primitives`."""
+
+
+@hookspec
+def tangrad_rule_kind(name: str) -> RuleKind | None:
+    """Return the rule kind called `name`, such as `jvp`. Entry points: `tangrad.rule_kinds`."""
+
+
+@hookspec
+def tangrad_rules(kind: str, family: str, primitives: Sequence[Primitive]) -> RuleSet | Sequence[RuleSet] | None:
+    """Return rules of `kind` for primitives of `family`. Entry points: `tangrad.rules.<kind>`.
+
+    `primitives` are all of the family, whoever ships it; none where it was never registered. Rules for primitives that
+    other distributions have rules for are conflicts, unless the set says `RuleSet(..., override=True)`.
+    """
+
+
+@hookspec
+def tangrad_backend(name: str) -> Backend | None:
+    """Return the backend called `name`. Entry points: `tangrad.backends`."""
+
+
+@hookspec
+def tangrad_setting(name: str) -> Any:
+    """Return the setting called `name`. Entry points: `tangrad.settings`."""
+
+
+@hookspec
+def tangrad_array_attribute(name: str) -> Any:
+    """Return the operator, method or property `name` of arrays. Entry points: `tangrad.array`."""
+
+
+@hookspec
+def tangrad_commands() -> Mapping[str, Callable[[list[str]], int]] | None:
+    """Return sub-commands of `tangrad`, as functions of the remaining arguments. Entry points: `tangrad.commands`."""
+
+
+@hookspec
+def tangrad_entry(group: str, name: str) -> Any:
+    """Return the entry `name` of a group that has no hook of its own, such as one that a library reads."""
+
+
+# --- programs -------------------------------------------------------------------------------------------------------
+
+
+@hookspec
+def tangrad_jaxpr_pass(closed_jaxpr: ClosedJaxpr, context: HookContext) -> ClosedJaxpr | None:
+    """Rewrite a program after tracing, before it is lowered.
+
+    Each pass gets what the one before it made; None means unchanged. Inputs and outputs must keep their types: the
+    result is checked as the IR checker does. A pass that raises, or returns something else, stops the compilation with
+    an error that names its plugin: a pass left out could mean another result, so it is never skipped in silence.
+    """
+
+
+@hookspec
+def tangrad_traced(context: HookContext, closed_jaxpr: ClosedJaxpr, seconds: float) -> None:
+    """Observe that a Python function was traced to `closed_jaxpr`, which took `seconds`.
+
+    An observer that raises is set aside with one warning; the program goes on. That holds for all the observers below.
+    """
+
+
+@hookspec
+def tangrad_lowered(context: HookContext, lowered: Any, seconds: float) -> None:
+    """Observe that a program was lowered to the backend's form (StableHLO, generated Python source) `lowered`."""
+
+
+@hookspec
+def tangrad_compiled(context: HookContext, executable: Any, seconds: float) -> None:
+    """Observe that a program was compiled to `executable`, the backend's own object."""
+
+
+@hookspec
+def tangrad_cache_hit(context: HookContext, cache: str) -> None:
+    """Observe that a compiled program was found: `cache` is 'memory' or 'disk'."""
+
+
+@hookspec
+def tangrad_cache_miss(context: HookContext, cache: str, reason: str) -> None:
+    """Observe that no compiled program was found, and why one is made now (new function, new argument types, ...)."""

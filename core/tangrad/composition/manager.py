@@ -1,0 +1,316 @@
+"""pluggy's manager, the heart of the composition: a distribution with entry points of ours is a plugin of its name.
+
+A distribution is registered when a look-up first concerns it, and answers from its metadata; what its entries name is
+imported later, by whoever uses the answer. The functions of its hook objects are registered with it, guarded
+(`guards.py`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pluggy
+
+from tangrad.composition import hookspecs
+from tangrad.composition.plugin import COMMANDS, HOOKS_GROUP, PROGRAM_HOOKS, RULES, Plugin, cell_of, flat, hook_of
+from tangrad.composition.policy import BY_HAND
+from tangrad.diagnostics.errors import BrokenPluginError
+
+_hookimpl = pluggy.HookimplMarker("tangrad")
+
+
+class Contributor:
+    """What pluggy knows as a plugin: a distribution, or what was registered by hand.
+
+    Its hooks return the plugins that its entry points declare for a cell, without those that are denied.
+    """
+
+    def __init__(self, composition: Any, distribution: str, groups: set[str], hook_plugins: Sequence[Plugin]) -> None:
+        self.distribution = distribution
+        self.hook_plugins = hook_plugins
+        self._entries_of = composition.entries_of
+        for hook in {hook_of(group) for group in groups}:
+            setattr(self, hook, self._answering(hook))
+
+    def _answering(self, hook: str) -> Any:
+        def answer(*arguments: Any) -> list[Plugin] | None:
+            entries = self._entries_of(*cell_of(hook, arguments))
+            return [one for one in entries if one.distribution == self.distribution and one.denial is None] or None
+
+        answer.__wrapped__ = getattr(hookspecs, hook)  # type: ignore[attr-defined]  # pluggy reads its signature
+        return _hookimpl(answer)
+
+    def __dir__(self) -> list[str]:
+        """Only the hooks that this plugin implements: pluggy looks at nothing else, which makes registering cheap."""
+        return list(vars(self))
+
+    def __repr__(self) -> str:
+        return f"<contributor {self.distribution}>"
+
+
+class _Busy(threading.local):
+    """What this thread is doing."""
+
+    def __init__(self) -> None:
+        self.loading = False
+        self.cells: list[tuple[str, str]] = []
+
+
+class Manager(pluggy.PluginManager):
+    """The plugins of a composition that have been asked for something. `tangrad.core.plugin_manager()` returns it.
+
+    Everything that pluggy's managers do works. What changes the composition goes through it, so that its tables are
+    made anew: `register` and `unregister` of a hook object, `set_blocked` and `unblock` of a distribution.
+
+    Attributes:
+        computes: the hooks that some hook object implements.
+        listeners: called without arguments after the hook objects changed.
+    """
+
+    def __init__(self, composition: Any) -> None:
+        super().__init__("tangrad")
+        self.add_hookspecs(hookspecs)
+        self.computes: frozenset[str] = frozenset()
+        self.listeners: list[Callable[[], None]] = []
+        self.computed = composition.computed
+        self._composition = composition
+        self._loaded = False
+        self._bringers: list[str] = []  # the names of those with hook objects
+        self._busy = _Busy()
+        self._block()
+
+    def parse_hookimpl_opts(self, plugin: Any, name: str) -> Any:
+        """As pluggy does, for names that can be hooks; all others are not even looked at."""
+        return super().parse_hookimpl_opts(plugin, name) if name.startswith("tangrad_") else None
+
+    def parse_hookspec_opts(self, module_or_class: Any, name: str) -> Any:
+        """As pluggy does, with the same restriction."""
+        return super().parse_hookspec_opts(module_or_class, name) if name.startswith("tangrad_") else None
+
+    # --- asking -----------------------------------------------------------------------------------------------------
+
+    def contributions(self, group: str, name: str, **facts: Any) -> list[Plugin]:
+        """Ask everybody what they contribute to a cell.
+
+        Args:
+            group: the group of entry points that declare such contributions.
+            name: which one; of rule sets, the family. Commands are asked for all at once.
+            facts: further arguments of the hook.
+
+        Returns:
+            The plugins, sorted by name and distribution; those that are denied are among them.
+
+        Raises:
+            RuntimeError: the hook that is being asked for this cell looks it up itself.
+        """
+        cell = (group, name)
+        if cell in self._busy.cells:
+            raise RuntimeError(f"{name!r} of group {group!r} is looked up by a hook that is being asked for it")
+        entries = self._composition.entries_of(group, None if group == COMMANDS else name)
+        for plugin in entries:
+            if plugin.denial is None and not self.has_plugin(plugin.distribution):
+                self._admit(plugin.distribution)
+        self._busy.cells.append(cell)
+        try:
+            answers = flat(self._ask(group, name, facts))
+        finally:
+            self._busy.cells.remove(cell)
+        answers += [plugin for plugin in entries if plugin.denial is not None and plugin not in answers]
+        return sorted(answers, key=lambda one: (one.distribution == BY_HAND, one.name, one.distribution))
+
+    def _ask(self, group: str, name: str, facts: dict[str, Any]) -> Any:
+        hook = hook_of(group)
+        if hook == "tangrad_rules":
+            facts = {"kind": group.removeprefix(RULES), "family": name, "primitives": (), **facts}
+        elif hook == "tangrad_entry":
+            facts = {"group": group, "name": name}
+        elif hook != "tangrad_commands":
+            facts = {"family" if hook == "tangrad_primitives" else "name": name}
+        return getattr(self.hook, hook)(**facts)
+
+    def _admit(self, name: str) -> None:
+        """Register a distribution that a look-up concerns."""
+        with self._composition.lock:
+            if not self.has_plugin(name) and not self.is_blocked(name):
+                super().register(self._contributor(name, ()), name)
+
+    def _contributor(self, distribution: str, hook_plugins: Sequence[Plugin]) -> Contributor:
+        by_hand = distribution == BY_HAND
+        groups = self._composition.groups_by_hand() if by_hand else self._composition.index.groups_of(distribution)
+        return Contributor(self._composition, distribution, groups - {HOOKS_GROUP}, hook_plugins)
+
+    # --- hook objects -----------------------------------------------------------------------------------------------
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the hook objects are loaded, or being loaded by this very thread."""
+        return self._loaded or self._busy.loading
+
+    def load_hooks(self) -> None:
+        """Import the hook objects, and register them.
+
+        No lock while their modules run: another thread may hold an import lock and wait for us. What they look up
+        meanwhile is answered without them, and forgotten afterwards.
+        """
+        self._busy.loading = True
+        try:
+            for plugin in self._composition.entries(HOOKS_GROUP):
+                _try_to_load(plugin)
+            with self._composition.lock:
+                if self._loaded:
+                    return
+                self._arrange()
+                self._loaded = True
+        finally:
+            self._busy.loading = False
+        if self.computes - set(PROGRAM_HOOKS):
+            self._composition.changed(None)
+
+    def withdraw(self, plugin: Plugin, error: BaseException, reason: str, observed: bool = False) -> None:
+        """Set a hook object aside that misbehaved; what it contributed is forgotten, unless it only `observed`."""
+        plugin.set_aside(error, reason)
+        if not observed:
+            self._composition.changed(None)
+            return
+        with self._composition.lock:
+            self._arrange()
+
+    def _arrange(self) -> None:
+        """Register anew those who have hook objects, so that they are called in the order of their names."""
+        for name in self._bringers:
+            super().unregister(name=name)
+        self._bringers, self.computes = [], frozenset()
+        bringers: dict[str, list[Plugin]] = {}
+        loaded = [one for one in self._composition.entries(HOOKS_GROUP) if one.status == "loaded"]
+        for plugin in sorted(loaded, key=lambda one: (one.distribution == BY_HAND, one.distribution)):
+            bringers.setdefault(self._name_for(plugin, bringers), []).append(plugin)
+        for name, plugins in reversed(bringers.items()):  # pluggy calls what was registered last first
+            found = _guarded(self, plugins)
+            if not found:
+                continue
+            contributor = self._contributor(name, plugins)
+            for number, (hook, function) in enumerate(reversed(found)):
+                setattr(contributor, f"tangrad_hook_{number:04}", function)  # pluggy registers attributes by name
+                self.computes |= {hook}
+            if self.has_plugin(name):  # for its entry points alone, until now
+                super().unregister(name=name)
+            super().register(contributor, name)
+            self._bringers.append(name)
+        for listener in self.listeners:
+            listener()
+
+    def _name_for(self, plugin: Plugin, taken: dict[str, Any]) -> str:
+        """The name of a hook plugin's contributor: its distribution's; by hand, its own, as far as that is free."""
+        if plugin.distribution != BY_HAND:
+            return plugin.distribution
+        name, number = plugin.name, 2
+        while name in taken or self._is_taken(name):
+            name, number = f"{plugin.name} {number}", number + 1
+        return name
+
+    def _is_taken(self, name: str) -> bool:
+        installed = self._composition.index.has_distribution(name)
+        return installed or self.has_plugin(name) or self.is_blocked(name)
+
+    def not_asked(self) -> str:
+        """Say which hook objects are set aside or denied: what is missing may be theirs. Empty if there are none."""
+        lines = [
+            f"\nNot asked was {one.identity}, which might compute it: {one.denial or f'set aside: {one.cause}'}."
+            for one in self._composition.entries(HOOKS_GROUP)
+            if one.status in ("denied", "broken")
+        ]
+        return "".join(lines)
+
+    # --- what has changed -------------------------------------------------------------------------------------------
+
+    def follow(self, plugins: tuple[Plugin, ...] | None) -> None:
+        """Take over what was registered, removed (`plugins`) or decided (None)."""
+        if self.has_plugin(BY_HAND):
+            super().unregister(name=BY_HAND)
+        if plugins is None:
+            self._block()
+        if self._loaded and (plugins is None or any(plugin.group == HOOKS_GROUP for plugin in plugins)):
+            for plugin in self._composition.entries(HOOKS_GROUP):
+                _try_to_load(plugin)
+            self._arrange()
+
+    def retire(self) -> None:
+        """Take every distribution out: what is installed is read anew."""
+        for name, plugin in self.list_name_plugin():
+            if plugin is not None:
+                super().unregister(name=name)
+        self._bringers, self.computes, self._loaded = [], frozenset(), False
+
+    def _block(self) -> None:
+        """Have those distributions blocked that the user denies as a whole."""
+        policy, index = self._composition.policy, self._composition.index
+        known = {*index.distributions(), *policy.blocked} if policy.blocking() else set()
+        denied = {name for name in known if policy.blocks(name) is not None}
+        blocked = {name for name, plugin in self.list_name_plugin() if plugin is None}
+        for name in blocked - denied:
+            super().unblock(name)
+        for name in sorted(denied - blocked):
+            if self.has_plugin(name):
+                super().unregister(name=name)
+            super().set_blocked(name)
+        self._bringers = [name for name in self._bringers if name not in denied]
+
+    # --- what users call --------------------------------------------------------------------------------------------
+
+    def register(self, plugin: Any, name: str | None = None) -> str | None:
+        """Register a hook object, as `tangrad.core.register(plugin, group="hooks", name=name)` does."""
+        name = name or self.get_canonical_name(plugin)
+        if self.is_blocked(name):
+            return None
+        if self._is_taken(name):
+            raise ValueError(f"{name!r} is the name of a plugin already; give another one: register(plugin, name=...)")
+        self._composition.register(plugin, group=HOOKS_GROUP, name=name)
+        return name
+
+    def unregister(self, plugin: Any = None, name: str | None = None) -> Any:
+        """Take a hook object back that was registered by hand; returns it, or None.
+
+        Raises ValueError for an installed distribution: that is blocked.
+        """
+        known = None if name is None else self.get_plugin(name)
+        if known is None and plugin is None:
+            return None
+        for one in self._composition.by_hand(HOOKS_GROUP):
+            if one.is_object(plugin) or (known is not None and one in known.hook_plugins):
+                found = one.load()
+                self._composition.unregister((one,))
+                return found
+        raise ValueError(f"{name or plugin!r} was not registered by hand; set_blocked takes a distribution out of use")
+
+    def set_blocked(self, name: str) -> None:
+        """Deny a distribution, as `TANGRAD_DENY` does; it need not be installed."""
+        self._composition.block(name, True)
+
+    def unblock(self, name: str) -> bool:
+        """Take back what `set_blocked` did. Returns whether it was; what deny lists name stays blocked."""
+        return bool(self._composition.block(name, False))
+
+
+def _try_to_load(plugin: Plugin) -> None:
+    if plugin.status == "available":
+        try:
+            plugin.load()
+        except BrokenPluginError:
+            return  # it has warned
+
+
+def _guarded(manager: Manager, plugins: Sequence[Plugin]) -> list[tuple[str, Any]]:
+    """Hook and function of everything that the hook objects of one bringer implement; invalid ones are set aside."""
+    from tangrad.composition.guards import examined, guarded  # only where there are hook objects
+
+    found = []
+    for plugin in plugins:
+        try:
+            implementations = examined(plugin.load())
+        except Exception as error:  # what pluggy, or the object's own attributes, raise
+            plugin.set_aside(error, "its hooks are not valid")
+        else:
+            found += [guarded(manager, plugin, one) for one in implementations]
+    return found

@@ -1,0 +1,252 @@
+"""Which plugins may be used, and which of two rivals: allow lists, deny lists, preferences.
+
+A pattern is one of three forms (with the wildcards `*`, `?`, `[...]`):
+
+    distribution                   all plugins of a distribution
+    distribution:group:name        one plugin; the group with or without its leading `tangrad.`
+    kind:primitive                 one rule; the primitive as `sin` or `elementwise.sin`
+
+They come from the environment (`TANGRAD_ALLOW`, `TANGRAD_DENY`: comma separated) and from code (`configure_plugins`).
+What either denies is denied; with an allow list, what it does not name is denied as well. A preference
+(`TANGRAD_PREFER='kind:primitive=distribution'`, or `group:name=distribution` for other plugins, such as
+`api:numpy.einsum`) settles a conflict; code has the last word there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from tangrad.composition.plugin import Plugin
+from tangrad.composition.record import normalise
+
+BY_HAND = "(by hand)"
+_PREFIX = "tangrad."
+
+
+class _PatternList:
+    """The patterns of one list, kept apart by form, and where they came from."""
+
+    __slots__ = ("distributions", "plugins", "rules", "source")
+
+    def __init__(self, patterns: Iterable[str], source: str) -> None:
+        self.source = source
+        self.distributions: list[str] = []
+        self.plugins: list[tuple[str, str, str]] = []
+        self.rules: list[tuple[str, str]] = []
+        for pattern in patterns:
+            if not isinstance(pattern, str):
+                raise TypeError(f"{source}: a pattern must be a string, not {pattern!r}")
+            self._add(pattern.strip())
+
+    def _add(self, pattern: str) -> None:
+        parts = [part.strip() for part in pattern.split(":")]
+        if not all(parts) or len(parts) > 3:
+            raise ValueError(
+                f"{self.source}: {pattern!r} is not a pattern; "
+                "write 'distribution', 'distribution:group:name' or 'kind:primitive'"
+            )
+        if len(parts) == 1:
+            self.distributions.append(normalise(parts[0]))
+        elif len(parts) == 2:
+            self.rules.append((parts[0], parts[1]))
+        else:
+            self.plugins.append((normalise(parts[0]), parts[1].removeprefix(_PREFIX), parts[2]))
+
+    @property
+    def names_plugins(self) -> bool:
+        return bool(self.distributions or self.plugins)
+
+    def for_plugins(self) -> list[str]:
+        """Return the patterns that name distributions and plugins."""
+        return [*self.distributions, *[":".join(parts) for parts in self.plugins]]
+
+    def matches_plugin(self, plugin: Plugin) -> str | None:
+        """Return the pattern that names `plugin`, or None."""
+        distribution = plugin.distribution
+        for pattern in self.distributions:
+            if _matches(distribution, pattern):
+                return pattern
+        group = plugin.group.removeprefix(_PREFIX)
+        for pattern, group_pattern, name in self.plugins:
+            if _matches(distribution, pattern) and _matches(group, group_pattern) and _matches(plugin.name, name):
+                return f"{pattern}:{group_pattern}:{name}"
+        return None
+
+    def matches_rule(self, kind: str, primitive: str) -> str | None:
+        """Return the pattern that names the rule, or None."""
+        bare = primitive.rpartition(".")[2]
+        for kind_pattern, pattern in self.rules:
+            if _matches(kind, kind_pattern) and (_matches(primitive, pattern) or _matches(bare, pattern)):
+                return f"{kind_pattern}:{pattern}"
+        return None
+
+
+def _matches(text: str, pattern: str) -> bool:
+    if pattern == text or pattern == "*":
+        return True
+    if not any(character in pattern for character in "*?["):
+        return False
+    from fnmatch import fnmatchcase  # only for users who write wildcards
+
+    return fnmatchcase(text, pattern)
+
+
+class Policy:
+    """What the user decided about plugins; immutable: another decision is another policy."""
+
+    __slots__ = ("_allow", "_deny", "_prefer", "active", "blocked")
+
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+        self._allow: list[_PatternList] = []
+        self._deny: list[_PatternList] = []
+        self._prefer: dict[str, str] = {}
+        self.blocked: frozenset[str] = frozenset()  # by `plugin_manager().set_blocked`
+        if environment is not None:
+            self._read_environment(environment)
+        self.active = bool(self._allow or self._deny)
+
+    def _read_environment(self, environment: Mapping[str, str]) -> None:
+        for variable, lists in (("TANGRAD_ALLOW", self._allow), ("TANGRAD_DENY", self._deny)):
+            text = environment.get(variable)
+            if text:
+                lists.append(_PatternList(_split(text), variable))
+        for item in _split(environment.get("TANGRAD_PREFER", "")):
+            cell, equals, distribution = item.rpartition("=")
+            if not equals:
+                raise ValueError(f"TANGRAD_PREFER: {item!r} is not 'kind:primitive=distribution'")
+            self._add_preference(cell, distribution, "TANGRAD_PREFER")
+
+    def _add_preference(self, cell: str, distribution: str, source: str) -> None:
+        if not isinstance(cell, str) or not isinstance(distribution, str):
+            raise TypeError(f"{source}: expected strings, got {cell!r}: {distribution!r}")
+        kind, colon, name = (part.strip() for part in cell.partition(":"))
+        if not (kind and colon and name and distribution.strip()):
+            raise ValueError(f"{source}: {cell!r}={distribution!r} is not 'kind:primitive=distribution'")
+        self._prefer[f"{kind.removeprefix(_PREFIX)}:{name}"] = normalise(distribution.strip())
+
+    def extended(
+        self,
+        allow: Iterable[str] | None = None,
+        deny: Iterable[str] | None = None,
+        prefer: Mapping[str, str] | None = None,
+        blocked: frozenset[str] = frozenset(),
+    ) -> Policy:
+        """Return this policy with the decisions of `configure_plugins` and of `set_blocked` added."""
+        policy = Policy()
+        policy._allow = list(self._allow)
+        policy._deny = list(self._deny)
+        policy._prefer = dict(self._prefer)
+        for argument, patterns, lists in (("allow", allow, policy._allow), ("deny", deny, policy._deny)):
+            if isinstance(patterns, str):
+                raise TypeError(
+                    f"configure_plugins({argument}=...) takes a list of patterns, not the string {patterns!r}"
+                )
+            if patterns is not None:
+                lists.append(_PatternList(patterns, f"configure_plugins({argument}=...)"))
+        for cell, distribution in (prefer or {}).items():
+            policy._add_preference(cell, distribution, "configure_plugins(prefer=...)")
+        policy.blocked = blocked
+        policy.active = bool(policy._allow or policy._deny or blocked)
+        return policy
+
+    def with_blocked(self, blocked: frozenset[str]) -> Policy:
+        """Return this policy with other distributions blocked."""
+        return self.extended(blocked=blocked)
+
+    def blocks(self, distribution: str) -> str | None:
+        """Return who denied a distribution as a whole, or None where nobody did."""
+        if distribution in self.blocked:
+            return (
+                f"denied by plugin_manager().set_blocked({distribution!r}): unblock({distribution!r}) takes that back"
+            )
+        for patterns in self._deny:
+            for pattern in patterns.distributions:
+                if _matches(distribution, pattern):
+                    return f"denied by {patterns.source} ({pattern!r})"
+        return None
+
+    def blocking(self) -> bool:
+        """Return whether some distribution may be denied as a whole."""
+        return bool(self.blocked or any(patterns.distributions for patterns in self._deny))
+
+    def denial(self, plugin: Plugin) -> str | None:
+        """Return who denied `plugin` and by which pattern, or None where nobody did."""
+        if not self.active or plugin.distribution == BY_HAND:
+            return None
+        denial = self.blocks(plugin.distribution)
+        if denial is not None:
+            return denial
+        for patterns in self._deny:
+            pattern = patterns.matches_plugin(plugin)
+            if pattern is not None:
+                return f"denied by {patterns.source} ({pattern!r})"
+        for patterns in self._allow:
+            if patterns.names_plugins and patterns.matches_plugin(plugin) is None:
+                return f"not among what {patterns.source} allows"
+        return None
+
+    def rule_denial(self, kind: str, primitive: str) -> str | None:
+        """Return who denied the rule of `kind` for `primitive` (`family.name`), or None where nobody did."""
+        if not self.active:
+            return None
+        for patterns in self._deny:
+            pattern = patterns.matches_rule(kind, primitive)
+            if pattern is not None:
+                return f"denied by {patterns.source} ({pattern!r})"
+        for patterns in self._allow:
+            if patterns.rules and patterns.matches_rule(kind, primitive) is None:
+                return f"not among what {patterns.source} allows"
+        return None
+
+    def unmatched(self, plugins: Iterable[Plugin]) -> list[tuple[str, str]]:
+        """Return source and pattern of every pattern that names none of `plugins`: most likely a typing error.
+
+        Patterns for single rules are left out: to tell, all rules would have to be loaded.
+        """
+        plugins = list(plugins)
+        return [
+            (patterns.source, pattern)
+            for patterns in (*self._allow, *self._deny)
+            for pattern in patterns.for_plugins()
+            if not any(_PatternList([pattern], "").matches_plugin(plugin) for plugin in plugins)
+        ]
+
+    def has_rule_patterns(self) -> bool:
+        """Return whether some pattern is for single rules."""
+        return any(patterns.rules for patterns in (*self._allow, *self._deny))
+
+    def unmatched_rules(self, rules: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Return source and pattern of every pattern for single rules that names none of `rules` (kind, primitive)."""
+        rules = list(rules)
+        return [
+            (patterns.source, ":".join(parts))
+            for patterns in (*self._allow, *self._deny)
+            for parts in patterns.rules
+            if not any(_PatternList([":".join(parts)], "").matches_rule(*rule) for rule in rules)
+        ]
+
+    def described(self) -> list[tuple[str, str]]:
+        """Return everything that the user decided, as source and text."""
+        lists = [
+            (f"{patterns.source}: {verb}", pattern)
+            for verb, group in (("only", self._allow), ("none of", self._deny))
+            for patterns in group
+            for pattern in (*patterns.for_plugins(), *[":".join(parts) for parts in patterns.rules])
+        ]
+        return lists + [("prefer", f"{cell}={distribution}") for cell, distribution in self._prefer.items()]
+
+    def preferences(self) -> dict[str, str]:
+        """Return the preferences: `kind:primitive` or `group:name` -> distribution."""
+        return dict(self._prefer)
+
+    def preferred(self, kind: str, name: str) -> str | None:
+        """Return the distribution preferred for a cell (`kind`, `family.name`) or a plugin (group, name)."""
+        if not self._prefer:
+            return None
+        kind = kind.removeprefix(_PREFIX)
+        exact = self._prefer.get(f"{kind}:{name}")
+        return exact if exact is not None else self._prefer.get(f"{kind}:{name.rpartition('.')[2]}")
+
+
+def _split(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]

@@ -1,0 +1,243 @@
+"""The one way from a jaxpr to something that runs: passes, dead code, the backend, observers, checks, locks, memory.
+
+Whoever compiles a program comes here: `jit`, the stages ahead of time, eager control flow, the halves of eager
+gradients, a backend that makes programs of single equations. So a pass sees every program, and an observer every
+compilation.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Any
+
+from tangrad.composition.hooks import HookContext, hooks
+from tangrad.core.array import Array, Literal
+from tangrad.core.backend import Backend, CompileOptions, get_backend
+from tangrad.core.caches import register_cache
+from tangrad.core.dce import dce_jaxpr
+from tangrad.core.jaxpr import ClosedJaxpr, eval_jaxpr
+from tangrad.core.jaxpr_check import check_jaxpr
+from tangrad.core.staging import JaxprCache
+from tangrad.core.trace import Tracer, checked_operands
+from tangrad.diagnostics.logs import Logger
+from tangrad.diagnostics.nan_checks import bad_value, error_for
+from tangrad.settings.config import is_checking_values, thread
+
+logger = Logger("tangrad")
+
+Execute = Callable[[Sequence[Any]], list[Any]]
+
+# One lock per program that is being compiled; each is dropped when the compilation is done.
+_locks: dict[Any, threading.Lock] = {}
+_locks_guard = threading.Lock()
+
+
+class one_at_a_time:  # noqa: N801 - a context manager, named as what it does
+    """Lets one thread at a time compile what `key` stands for; the others wait, and then find it."""
+
+    __slots__ = ("_key", "_lock")
+
+    def __init__(self, key: Any) -> None:
+        self._key = key
+
+    def __enter__(self) -> None:
+        with _locks_guard:
+            self._lock = _locks.setdefault(self._key, threading.Lock())
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+        with _locks_guard:
+            if _locks.get(self._key) is self._lock and not self._lock.locked():
+                del _locks[self._key]
+
+
+class Program:
+    """A closed jaxpr that is ready to run on one backend and device.
+
+    Attributes:
+        execute: from a list of all arguments of the jaxpr, as arrays of the backend, to the list of its results.
+        execute_one: the same from one array to one, where there is such a short way, else None.
+        executable: the backend's own.
+    """
+
+    __slots__ = ("executable", "execute", "execute_one")
+
+    def __init__(self, executable: Any, closed: ClosedJaxpr, kept: tuple[int, ...] | None, name: str) -> None:
+        self.executable = executable
+        execute = executable.execute
+        plain = kept is None and not is_checking_values()
+        if is_checking_values():
+            execute = _checked(execute, closed, name)
+        self.execute: Execute = execute if kept is None else _of_some(execute, kept)
+        self.execute_one: Callable[[Any], Any] | None = executable.execute_one if plain else None
+
+
+class LoweredProgram:
+    """A program in the language of its backend, for who wants to look at it before it is compiled.
+
+    Attributes:
+        lowered: the backend's own object, with `as_text()` and `compile()`.
+    """
+
+    __slots__ = ("_closed", "_context", "_kept", "_started", "lowered")
+
+    def __init__(self, closed: ClosedJaxpr, backend: Backend, kept: Any, options: CompileOptions, context: Any) -> None:
+        self._closed = closed
+        self._context = context
+        self._kept = kept
+        started = perf_counter()
+        self.lowered = backend.lower(closed, options)
+        hooks.lowered(context, self.lowered, perf_counter() - started)
+
+    def compile(self) -> Program:
+        """Compile it."""
+        return _compiled(self.lowered.compile, self._closed, self._kept, self._context)
+
+
+def compile_program(closed: ClosedJaxpr, backend: Backend, name: str, **options: Any) -> Program:
+    """Compile a program: it goes through the passes of hook plugins, and observers are told.
+
+    Args:
+        closed: the program. backend: where it is to run. name: for messages and profiles.
+        options: `device`; `donated`, for each argument whether it may be overwritten; `keep_unused`, whether to hand on
+            arguments that are not read; `thin=False`, where no dead code need be looked for; `extra`, what only the
+            backend knows; `reason`, why the program was not there already, for observers.
+    """
+    prepared = _prepare(closed, backend, name, **options)
+    if hooks.observes("tangrad_lowered"):
+        return LoweredProgram(*prepared).compile()
+    program, _, kept, compile_options, context = prepared
+    return _compiled(lambda: backend.compile(program, compile_options), program, kept, context)
+
+
+def lower_program(closed: ClosedJaxpr, backend: Backend, name: str, **options: Any) -> LoweredProgram:
+    """As `compile_program`, stopping before the backend compiles."""
+    return LoweredProgram(*_prepare(closed, backend, name, **options))
+
+
+def _prepare(
+    closed: ClosedJaxpr,
+    backend: Backend,
+    name: str,
+    *,
+    device: Any = None,
+    donated: Sequence[bool] = (),
+    keep_unused: bool = False,
+    thin: bool = True,
+    extra: dict[str, Any] | None = None,
+    reason: str = "new program",
+) -> tuple[ClosedJaxpr, Backend, tuple[int, ...] | None, CompileOptions, HookContext]:
+    """The program as the backend gets it, which of the arguments it takes (None: all), and how it is compiled."""
+    if is_checking_values():
+        donated = ()  # a program that is run again, to find where a NaN comes from, must not overwrite its arguments
+    context = HookContext(name, backend.name, backend.platform, {"device": device, "donated": tuple(donated)})
+    hooks.cache_miss(context, "memory", reason)
+    closed = hooks.run_passes(closed, context)
+    if thread.check_jaxprs:
+        check_jaxpr(closed)
+    jaxpr, kept = closed.jaxpr, None
+    if thin:
+        jaxpr, used = dce_jaxpr(jaxpr, [True] * len(closed.out_avals), instantiate=keep_unused)
+        if not all(used):
+            kept = tuple([position for position, is_used in enumerate(used) if is_used])
+            donated = [donated[position] for position in kept] if donated else ()
+    options = CompileOptions(name=name, device=device, donated=tuple(donated), extra=extra)
+    # A new object: what is remembered with the caller's jaxpr must not keep that alive.
+    return ClosedJaxpr(jaxpr, closed.consts), backend, kept, options, context
+
+
+def _compiled(make: Callable[[], Any], closed: ClosedJaxpr, kept: Any, context: HookContext) -> Program:
+    started = perf_counter()
+    executable = make()
+    seconds = perf_counter() - started
+    hooks.compiled(context, executable, seconds)
+    if thread.log_compiles:
+        logger.warning("Compiled %s for %s in %.3f s", context.function_name, context.backend, seconds)
+    return Program(executable, closed, kept, context.function_name)
+
+
+def _of_some(execute: Execute, kept: tuple[int, ...]) -> Execute:
+    """`execute` for those who have all arguments, of a program that takes those at `kept`."""
+    return lambda arrays: execute([arrays[position] for position in kept])
+
+
+def _checked(execute: Execute, closed: ClosedJaxpr, name: str) -> Execute:
+    """`execute` that looks at its results, for `debug_nans` and `debug_infs`.
+
+    Where one is bad the program is run again, operation by operation, to find the one that made it.
+    """
+
+    def run(arrays: Sequence[Any]) -> list[Any]:
+        outs = execute(arrays)
+        found = bad_value(outs)
+        if found is not None:
+            eval_jaxpr(closed.jaxpr, closed.consts, *arrays)
+            raise error_for(found, f"the compiled function {name!r}, but not by its operations one by one")
+        return outs
+
+    return run
+
+
+# --- programs that are kept ----------------------------------------------------------------------------------------
+
+_programs = JaxprCache()
+register_cache(_programs.clear)
+
+
+def program_for(
+    closed: ClosedJaxpr,
+    backend: Backend,
+    name: str,
+    device: Any = None,
+    key: Any = None,
+    make: Callable[[], ClosedJaxpr] | None = None,
+    **options: Any,
+) -> Program:
+    """The compiled program of a closed jaxpr; compiled once, remembered as long as the jaxpr lives.
+
+    Args:
+        key, make: for a program that is made of `closed` by `make()`: what sets it apart from others made of it.
+        options: see `compile_program`.
+    """
+    place = (key, backend.name, device)
+    found = _programs.find(closed, place)
+    if found is not None:
+        report_hit(name, backend)
+        return found  # type: ignore[no-any-return]
+
+    def compile_now() -> Program:
+        return compile_program(closed if make is None else make(), backend, name, device=device, **options)
+
+    with one_at_a_time((closed, place)):
+        return _programs.get(closed, place, compile_now)  # type: ignore[no-any-return]
+
+
+def report_hit(name: str, backend: Backend | None = None) -> None:
+    """Tell observers that a program was found in memory."""
+    if hooks.cache_hit_observers is not None:
+        described = (None, None) if backend is None else (backend.name, backend.platform)
+        hooks.cache_hit(HookContext(name, *described), "memory")
+
+
+# --- what programs run on ------------------------------------------------------------------------------------------
+
+
+def backend_of(arrays: Sequence[Any]) -> Backend:
+    """The backend of the first array among `arrays`, else that of the default device, else the default one."""
+    for array in arrays:
+        if isinstance(array, Array) and not isinstance(array, Tracer):
+            return type(array).backend  # type: ignore[attr-defined, no-any-return]
+    device = thread.default_device
+    return device.backend if device is not None and not isinstance(device, str) else get_backend()
+
+
+def to_arrays(backend: Backend, args: Sequence[Any]) -> list[Any]:
+    """The arguments as arrays of `backend`; literals become arrays."""
+    kind = backend.array_type
+    if all([type(arg) is kind for arg in args]):
+        return list(args)
+    operands = checked_operands(backend, tuple(args))
+    return [backend.put(a.ndarray, a.aval) if type(a) is Literal else a for a in operands]

@@ -1,0 +1,57 @@
+"""The settings `debug_nans` and `debug_infs`: an error at the operation that makes a NaN or an infinity.
+
+The bottom trace gets a checking function when one of the settings is first turned on; until then it costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tangrad.core.array import Array
+from tangrad.core.trace import EVAL_TRACE, Tracer, evaluate
+from tangrad.dtypes import system as dtypes
+from tangrad.settings.config import debug_infs, debug_nans, is_checking_values, thread
+
+
+def bad_value(outs: Sequence[Any]) -> str | None:
+    """What the settings forbid and the arrays contain: "nan", "inf", or None."""
+    for out in outs:
+        if not isinstance(out, Array) or isinstance(out, Tracer) or not dtypes.issubdtype(out.aval.dtype, np.inexact):
+            continue
+        contents = out.to_numpy()
+        if contents.dtype.kind not in "fc":  # bfloat16 and the like
+            contents = contents.astype(np.float32)
+        if thread.debug_nans and np.isnan(contents).any():
+            return "nan"
+        if thread.debug_infs and np.isinf(contents).any():
+            return "inf"
+    return None
+
+
+def error_for(what: str, where: str) -> FloatingPointError:
+    """The error for a value `what` made by `where`."""
+    place = thread.source
+    at = f", at {place.summarize()}" if place is not None else ""
+    return FloatingPointError(f"invalid value ({what}) made by {where}{at}")
+
+
+def evaluate_and_check(primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """As `evaluate`. Raises FloatingPointError for a result that the settings of this thread forbid."""
+    out = evaluate(primitive, args, params)
+    if is_checking_values():
+        found = bad_value(out if primitive.multiple_results else (out,))
+        if found is not None:
+            raise error_for(found, f"primitive {primitive.name!r}")
+    return out
+
+
+def _start_checking(value: Any) -> None:
+    if value:
+        EVAL_TRACE.process_primitive = evaluate_and_check
+
+
+for _setting in (debug_nans, debug_infs):
+    _setting.on_change(_start_checking)

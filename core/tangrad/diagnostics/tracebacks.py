@@ -1,0 +1,121 @@
+"""Tracebacks of the user's program: at the boundary of the public API the framework's own frames are left out.
+
+The setting `traceback_filtering` (environment: TANGRAD_TRACEBACK_FILTERING) turns this off. The whole traceback stays
+reachable: it is the attribute `unfiltered_traceback` of the exception, for `traceback.print_tb` and `pdb.post_mortem`.
+
+No traceback can be pickled, and an exception is pickled with its attributes: pools of processes send home what a worker
+raised. So tracebacks are pickled as None.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import sys
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, ParamSpec, TypeVar, cast
+
+from tangrad.diagnostics.source_info import copy_identity, is_internal
+from tangrad.settings.config import thread
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+NOTE = "(The frames of tangrad are left out; TANGRAD_TRACEBACK_FILTERING=off shows them.)"
+
+
+def _no_traceback() -> None:
+    """What a pickled traceback becomes: nothing."""
+
+
+def _reduce_traceback(_: TracebackType) -> tuple[Callable[..., Any], tuple[()]]:
+    return _no_traceback, ()
+
+
+# Other packages that can pickle tracebacks (tblib) may have registered how, and then do better.
+if TracebackType not in copyreg.dispatch_table:
+    copyreg.pickle(TracebackType, _reduce_traceback)
+
+
+def api_boundary(function: Callable[P, R], *, identity: Callable[..., Any] | None = None) -> Callable[P, R]:
+    """Wrap a function that users call, so that what it raises shows their frames and not ours.
+
+    `identity`: the function whose name, documentation and signature the result gets; by default `function`. A call that
+    does not raise pays for one more Python frame. Nested boundaries leave the filtering to the outermost.
+    """
+
+    def boundary(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            filter_traceback(error)
+            raise  # bare: Python then takes the traceback that the exception has now, and does not add this frame
+
+    return cast(Callable[P, R], copy_identity(boundary, function if identity is None else identity))
+
+
+class filtered_traceback:  # noqa: N801 - a context manager
+    """The boundary as a context manager, for code that is not a function of its own.
+
+    >>> from tangrad.diagnostics.tracebacks import filtered_traceback
+    >>> with filtered_traceback():
+    ...     pass
+    """
+
+    __slots__ = ()
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: TracebackType | None) -> None:
+        if isinstance(error, Exception):
+            filter_traceback(error)
+
+
+# Frames of this code mean that an outer boundary will see the exception, too.
+_BOUNDARY_CODE = api_boundary(lambda: None).__code__
+
+
+def filter_traceback(error: BaseException) -> None:
+    """Leave the framework's frames out of the traceback of `error`, unless that is off or an outer boundary will."""
+    whole = error.__traceback__
+    if whole is None or thread.traceback_filtering == "off" or _within_boundary():
+        return
+    filtered = without_internal_frames(whole)
+    if filtered is whole:
+        return
+    error.__traceback__ = filtered
+    try:
+        if not hasattr(error, "unfiltered_traceback"):
+            error.add_note(NOTE)
+        error.unfiltered_traceback = whole  # type: ignore[attr-defined]
+    except (AttributeError, TypeError):
+        pass  # an exception class that takes no attributes
+
+
+def _within_boundary() -> bool:
+    frame: Any = sys._getframe(2)  # the boundary that asks, which is not its own outer one
+    if frame.f_code is _BOUNDARY_CODE:
+        frame = frame.f_back
+    while frame is not None:
+        if frame.f_code is _BOUNDARY_CODE:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def without_internal_frames(traceback: TracebackType | None) -> TracebackType | None:
+    """A traceback of the user's frames alone: `traceback` itself if it has no others, None if it has no such frame."""
+    kept: list[TracebackType] = []
+    total = 0
+    entry = traceback
+    while entry is not None:
+        total += 1
+        if not is_internal(entry.tb_frame.f_code.co_filename):
+            kept.append(entry)
+        entry = entry.tb_next
+    if len(kept) == total:
+        return traceback
+    filtered: TracebackType | None = None
+    for entry in reversed(kept):
+        filtered = TracebackType(filtered, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return filtered
