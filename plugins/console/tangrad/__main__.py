@@ -1,0 +1,8 @@
+"""`python -m tangrad`: the command `tangrad`."""
+
+import sys
+
+from tangrad.console.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+"""The command `tangrad`: what is installed, who provides what, and what is wrong.
+
+Commands are plugins of the group `tangrad.commands`: an entry's name is the command's, its value a function of the
+remaining arguments that returns the exit status; the first line of its docstring is the summary.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tangrad.core import Plugin, catalogue, composition
+from tangrad.errors import MissingDistributionError, PluginError, PluginWarning
+
+COMMANDS_GROUP = "tangrad.commands"
+
+
+def _check_command(plugin: Plugin, loaded: Any) -> None:
+    if not callable(loaded):
+        raise TypeError(f"expected a function of the arguments, got {loaded!r} of type {type(loaded).__name__}")
+
+
+composition().set_check(COMMANDS_GROUP, _check_command)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; returns its exit status: 0, 1 where a check found problems, 2 for wrong usage."""
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    if arguments and not arguments[0].startswith("-"):
+        status = _run(arguments[0], arguments[1:])
+        if status is not None:
+            return status
+    options = _parser().parse_args(arguments)  # prints the help, or says what is wrong with the arguments, and exits
+    return _run(options.command, []) or 0
+
+
+def _run(command: str, arguments: list[str]) -> int | None:
+    """Run a command and return its exit status; None where there is none, and nobody is known who would provide it."""
+    try:
+        function = _loaded(command)
+    except PluginError as error:
+        print(f"tangrad {command}: {error}", file=sys.stderr)
+        return 2
+    if function is not None:
+        return function(arguments)
+    distribution = catalogue.distribution_of_command(command)
+    if distribution is None:
+        return None
+    print(MissingDistributionError(f"tangrad {command}", distribution), file=sys.stderr)
+    return 2
+
+
+def _loaded(command: str) -> Callable[[list[str]], int] | None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PluginWarning)  # the error says it
+        plugin = composition().find(COMMANDS_GROUP, command)
+        return None if plugin is None else plugin.load()
+
+
+def _parser() -> argparse.ArgumentParser:
+    """What `tangrad --help` shows; each command parses its own arguments."""
+    parser = argparse.ArgumentParser(prog="tangrad", description=(__doc__ or "").split("\n")[0])
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    for name in sorted({plugin.name for plugin in composition().manager.contributions(COMMANDS_GROUP, "")}):
+        commands.add_parser(name, help=_summary(name))
+    return parser
+
+
+def _summary(name: str) -> str:
+    try:
+        return (_loaded(name).__doc__ or "").strip().split("\n")[0]
+    except PluginError:
+        return "cannot be used: the command itself says why"
