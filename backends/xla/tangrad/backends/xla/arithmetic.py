@@ -98,8 +98,8 @@ class Arithmetic:
     """The functions of terms of one shape.
 
     Attributes:
-      ctx: where operations go now.
-      aval: the type of the terms.
+        ctx: where operations go now.
+        aval: the type of the terms.
     """
 
     def __init__(self, ctx: Any, shape: Sequence[Any]) -> None:

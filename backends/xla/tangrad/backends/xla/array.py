@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from tangrad.backends.xla import failures, jaxlib_api
-from tangrad.core.array import Array
-from tangrad.core.aval import ShapedArray
-from tangrad.core.dtypes import ExtendedDType, float0
+from tangrad.core import Array, ShapedArray
+from tangrad.dtypes import ExtendedDType, float0
 
 DLPACK_KINDS = {"cpu": 1, "cuda": 2}  # the DLPack standard's numbers of devices
 
@@ -22,9 +21,9 @@ class Placement:
     different devices do not meet. An uncommitted one may be moved.
 
     Attributes:
-      devices: the devices, of class XlaDevice.
-      sharding: jaxlib's sharding object.
-      committed: see above.
+        devices: the devices, of class XlaDevice.
+        sharding: jaxlib's sharding object.
+        committed: see above.
     """
 
     __slots__ = ("__weakref__", "committed", "devices", "sharding")
@@ -55,9 +54,9 @@ class Shard:
     """The part of an array on one device.
 
     Attributes:
-      device: the device.
-      index: which part of the array it is: a slice for each dimension.
-      data: the part, as an array.
+        device: the device.
+        index: which part of the array it is: a slice for each dimension.
+        data: the part, as an array.
     """
 
     __slots__ = ("data", "device", "index")
@@ -75,8 +74,8 @@ class XlaArray(Array):
     """An array whose contents XLA holds. Computing it may still be going on; reading it waits.
 
     Attributes:
-      value: jaxlib's array.
-      placement: where it lies.
+        value: jaxlib's array.
+        placement: where it lies.
     """
 
     __slots__ = ("placement", "value")

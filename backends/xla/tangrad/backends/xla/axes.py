@@ -12,8 +12,8 @@ class AxisEnvironment:
     """The axes of a program that runs on several replicas or partitions, the slowest varying first.
 
     Attributes:
-      names, sizes: of the axes.
-      replica_count, partition_count: of the program; the axes' sizes multiply to one of them.
+        names, sizes: of the axes.
+        replica_count, partition_count: of the program; the axes' sizes multiply to one of them.
     """
 
     __slots__ = ("names", "partition_count", "replica_count", "sizes")

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.backends.xla import jaxlib_api
+from tangrad.backends.xla import jaxlib_version
+
+with jaxlib_version.explained:  # first of all: names that jaxlib lacks come up here
+    from tangrad.backends.xla import jaxlib_api
 from tangrad.backends.xla.array import DLPACK_KINDS, XlaArray, physical_aval
 from tangrad.backends.xla.clients import Platforms, XlaDevice
-from tangrad.core.aval import ShapedArray
-from tangrad.core.backend import Backend, CompileOptions
-from tangrad.core.caches import register_cache
-from tangrad.core.config import thread
-from tangrad.core.jaxpr import ClosedJaxpr
+from tangrad.core import Backend, ClosedJaxpr, CompileOptions, Jaxpr, ShapedArray, Var, register_cache, thread
 
 
 class XlaBackend(Backend):
@@ -27,6 +26,7 @@ class XlaBackend(Backend):
     name = "xla"
     lowering_kind = "lower.xla"
     array_type = XlaArray
+    priority = 20
     api = 1
 
     def __init__(self) -> None:
@@ -175,6 +175,20 @@ def _dispatcher_class() -> Any:
     return dispatch.Dispatcher
 
 
+def _run_a_program() -> None:
+    """Data to a device, a program of no operations, and data back: on a client of its own, which goes away again."""
+    trial = XlaBackend()
+    trial._platforms.use({"cpu": jaxlib_api.make_cpu_client(1)})
+    given = np.arange(3, dtype=np.float32)
+    aval = ShapedArray(given.shape, given.dtype)
+    variable = Var(aval)
+    identity = ClosedJaxpr(Jaxpr((), (variable,), (variable,), ()), ())
+    (result,) = trial.compile(identity, CompileOptions("trial")).execute([trial.put(given, aval)])
+    if not np.array_equal(result.to_numpy(), given):
+        raise RuntimeError(f"a program that returns its argument, {given}, returns {result.to_numpy()}")
+
+
 xla = XlaBackend()
 XlaArray.backend = xla
+jaxlib_version.try_out(jaxlib_api.VERSION, _run_a_program)
 register_cache(xla.clear_caches)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 import warnings
@@ -10,19 +9,18 @@ from typing import Any
 
 from tangrad.backends.xla import cuda, jaxlib_api, settings
 from tangrad.backends.xla.array import Placement
-from tangrad.core.backend import Device
-from tangrad.core.config import thread
+from tangrad.core import Device, Logger, thread
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 
 class XlaDevice(Device):
     """A device of XLA.
 
     Attributes:
-      raw: jaxlib's device.
-      client: jaxlib's client that it belongs to.
-      committed, uncommitted: the placements of whole arrays on it.
+        raw: jaxlib's device.
+        client: jaxlib's client that it belongs to.
+        committed, uncommitted: the placements of whole arrays on it.
     """
 
     __slots__ = ("client", "committed", "raw", "uncommitted")
@@ -62,6 +60,13 @@ class Platforms:
         self._lock = threading.Lock()
         self._devices: dict[str, tuple[XlaDevice, ...]] | None = None
         self._errors: dict[str, Exception] = {}
+
+    def use(self, clients: dict[str, Any]) -> None:
+        """Take these clients of jaxlib, one for each platform, in place of those that would be started."""
+        self._devices = {name: self._devices_of(name, client) for name, client in clients.items()}
+
+    def _devices_of(self, platform: str, client: Any) -> tuple[XlaDevice, ...]:
+        return tuple([XlaDevice(self._backend, platform, raw) for raw in client.devices()])
 
     def all(self) -> dict[str, tuple[XlaDevice, ...]]:
         """Every platform that could be started; the first is the default."""
@@ -106,7 +111,7 @@ class Platforms:
                 self._errors[name] = error
                 logger.warning("an NVIDIA GPU is present, but CUDA did not start, so the CPU is used: %s", error)
                 continue
-            found[name] = tuple([XlaDevice(self._backend, name, raw) for raw in client.devices()])
+            found[name] = self._devices_of(name, client)
         return found
 
 

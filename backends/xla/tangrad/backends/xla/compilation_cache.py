@@ -1,11 +1,10 @@
 """The persistent compilation cache: compiled programs on disk, shared by processes.
 
-It is off unless the setting `compilation_cache_dir` (TANGRAD_COMPILATION_CACHE_DIR) names a folder. An entry is a
-file named by
-the digest of all that determines the program: the StableHLO text, the compile options, jaxlib's version, the
-platform, and the processor's features. It holds a header, the digest of its contents, and XLA's serialised
-executable. Several processes may use
-one folder: files appear by renaming, and one that is damaged, cut or foreign is ignored and written anew.
+It is off unless the setting `compilation_cache_dir` (TANGRAD_COMPILATION_CACHE_DIR) names a folder. An entry is a file
+named by the digest of all that determines the program: the StableHLO text, the compile options, jaxlib's version, the
+platform, and the processor's features. It holds a header, the digest of its contents, and XLA's serialised executable.
+Several processes may use one folder: files appear by renaming, and one that is damaged, cut or foreign is ignored and
+written anew.
 
 An entry is machine code. So the folder must belong to the user and be closed to others for writing, or it is not used.
 Whatever goes wrong with the disk is logged and costs a compilation, nothing more.
@@ -15,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import logging
 import os
 import platform
 import stat
@@ -27,9 +25,9 @@ from pathlib import Path
 from typing import Any
 
 from tangrad.backends.xla import jaxlib_api, mlir, settings
-from tangrad.core.config import thread
+from tangrad.core import HookContext, Logger, hooks, thread
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 MAGIC = b"tangrad-xla-1\n"
 SUFFIX = ".xlaexec"
@@ -41,17 +39,22 @@ def get_or_compile(module: Any, devices: Sequence[Any], options: Any, name: str)
     client = devices[0].client
     raw_devices = [device.raw for device in devices]
     mlir_module = module.module
-    folder = _folder(thread.compilation_cache_dir) if not module.host_callbacks else None
+    folder = _folder(thread.compilation_cache_dir)
     if folder is None:
-        program = mlir.copied_to_new_context(mlir_module) if module.host_callbacks else mlir.bytecode(mlir_module)
-        return jaxlib_api.compile_and_load(client, program, raw_devices, options, module.host_callbacks)
+        return jaxlib_api.compile_and_load(client, mlir.bytecode(mlir_module), raw_devices, options)
     key = cache_key(mlir_module, devices, options)
-    data = _read(folder / (key + SUFFIX), key)
+    context = HookContext(name, "xla", client.platform, {"folder": str(folder), "key": key})
+    path = folder / (key + SUFFIX)
+    data = _read(path, key)
     if data is not None:
         try:
-            return jaxlib_api.deserialize_executable(client, data, raw_devices, options)
+            executable = jaxlib_api.deserialize_executable(client, data, raw_devices, options)
         except (jaxlib_api.XlaRuntimeError, ValueError) as error:
             logger.warning("compilation cache: entry %s of %s is not usable and is written anew: %s", key, name, error)
+        else:
+            hooks.cache_hit(context, "disk")
+            return executable
+    hooks.cache_miss(context, "disk", "the entry is not usable" if path.exists() else "there is no entry")
     started = time.perf_counter()
     executable = jaxlib_api.compile_and_load(client, mlir.bytecode(mlir_module), raw_devices, options)
     if time.perf_counter() - started >= settings.xla_cache_min_compile_seconds.value:

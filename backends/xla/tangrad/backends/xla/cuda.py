@@ -12,14 +12,14 @@ import ctypes
 import functools
 import importlib
 import importlib.util
-import logging
 import os
 from pathlib import Path
 from typing import Any
 
 from tangrad.backends.xla import jaxlib_api
+from tangrad.core import Logger
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 GENERATIONS = ("13", "12")
 PLUGIN_NAME = "tangrad_cuda"

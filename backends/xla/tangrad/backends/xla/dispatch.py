@@ -9,22 +9,28 @@ of their own. What was learnt: a literal's buffer is worth keeping (making one t
 
 from __future__ import annotations
 
-import threading
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from tangrad.backends.xla import jaxlib_api
 from tangrad.backends.xla.array import XlaArray
 from tangrad.backends.xla.executable import Program, common_placement, default_device, move
-from tangrad.core.array import Literal
-from tangrad.core.backend import CompileOptions
-from tangrad.core.config import thread
-from tangrad.core.errors import UnexpectedTracerError
-from tangrad.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, equation_effects, sub_jaxprs
-from tangrad.core.keys import FixedParams, params_key, typed_key, value_key
-from tangrad.core.staging import JaxprCache
-from tangrad.core.trace import Tracer, checked_operands
+from tangrad.core import (
+    FixedParams,
+    JaxprCache,
+    Literal,
+    Tracer,
+    carried_program,
+    checked_operands,
+    compile_program,
+    one_at_a_time,
+    one_equation,
+    params_key,
+    thread,
+    value_key,
+    weak_key,
+)
+from tangrad.errors import UnexpectedTracerError
 
 ENTRY_LIMIT = 4096
 LITERAL_LIMIT = 1024
@@ -34,12 +40,12 @@ class _Entry:
     """A compiled primitive for arguments of certain types and placements.
 
     Attributes:
-      program: it, for errors and for the slow path.
-      avals: of the results.
-      placement: of the results.
-      multiple: whether the primitive has several results.
-      plain: whether the arguments can go to XLA as they are: none has to be moved, and there are no side effects.
-      run, handlers: of the loaded program.
+        program: it, for errors and for the slow path.
+        avals: of the results.
+        placement: of the results.
+        multiple: whether the primitive has several results.
+        plain: whether the arguments can go to XLA as they are: none has to be moved, and there are no side effects.
+        run, handlers: of the loaded program.
     """
 
     __slots__ = ("avals", "handlers", "multiple", "placement", "plain", "program", "run")
@@ -65,7 +71,6 @@ class Dispatcher:
         # Those of primitives that carry programs, as long as the program lives.
         self._program_entries = JaxprCache()
         self._literals: dict[int, tuple[Literal, XlaArray]] = {}
-        self._locks: dict[Any, threading.Lock] = {}
 
     def clear(self) -> None:
         """Forget the compiled primitives."""
@@ -160,7 +165,7 @@ class Dispatcher:
         program = carried_program(params) if params else None
         if program is not None:
             fast_key = None
-            params_part = tuple([(name, weak_key(value)) for name, value in params.items()])
+            params_part = weak_key(params)
         else:
             params_part = value_key(params) if params else ()
         arrays = []
@@ -202,20 +207,16 @@ class Dispatcher:
         self, program: Any, key: Any, primitive: Any, arrays: list[XlaArray], params: dict[str, Any]
     ) -> _Entry:
         """Compile a primitive, once however many threads ask for it."""
-        lock = self._locks.setdefault(key, threading.Lock())
-        try:
-            with lock:
-                entry = self._find(program, key)
-                if entry is None and program is None:
-                    entry = self._compile(primitive, arrays, params)
-                    self._remember(key, entry)
-                elif entry is None:
-                    entry = self._compile(primitive, arrays, params)
-                    entry.program.runner.forget_program()  # which would keep the key of this very entry alive
-                    self._program_entries.get(program, key, lambda: entry)
-                return entry
-        finally:
-            self._locks.pop(key, None)
+        with one_at_a_time((id(self), key)):
+            entry = self._find(program, key)
+            if entry is None and program is None:
+                entry = self._compile(primitive, arrays, params)
+                self._remember(key, entry)
+            elif entry is None:
+                entry = self._compile(primitive, arrays, params)
+                entry.program.runner.forget_program()  # which would keep the key of this very entry alive
+                self._program_entries.get(program, key, lambda: entry)
+            return entry
 
     def _remember(self, key: Any, entry: _Entry) -> None:
         if len(self._entries) >= ENTRY_LIMIT:
@@ -226,8 +227,8 @@ class Dispatcher:
     def _compile(self, primitive: Any, arrays: list[XlaArray], params: dict[str, Any]) -> _Entry:
         target = common_placement(arrays, primitive.name) or default_device(self._backend).uncommitted
         closed = one_equation(primitive, [array.aval for array in arrays], params)
-        program = Program(self._backend, closed, CompileOptions(primitive.name), placement=target)
-        return _Entry(program, arrays, target, primitive.multiple_results)
+        program = compile_program(closed, self._backend, primitive.name, thin=False, extra={"placement": target})
+        return _Entry(program.executable, arrays, target, primitive.multiple_results)
 
     # --- arguments --------------------------------------------------------------------------------------------------
 
@@ -253,26 +254,3 @@ class Dispatcher:
 
 def _recover(entry: _Entry, error: Exception, arrays: Sequence[XlaArray]) -> Any:
     return entry.program.runner.recover(error, arrays)[0]
-
-
-def carried_program(params: dict[str, Any]) -> Any:
-    """The first jaxpr among parameters, or None."""
-    for jaxpr in sub_jaxprs(params):
-        return jaxpr
-    return None
-
-
-def weak_key(value: Any) -> Any:
-    """A parameter as part of a key that must not keep programs alive."""
-    if isinstance(value, tuple):
-        return tuple([weak_key(item) for item in value])
-    return weakref.ref(value) if isinstance(value, (Jaxpr, ClosedJaxpr)) else typed_key(value)
-
-
-def one_equation(primitive: Any, avals: list[Any], params: dict[str, Any]) -> ClosedJaxpr:
-    """The program that applies one primitive."""
-    out = primitive.infer(tuple(avals), params)
-    invars = [Var(aval) for aval in avals]
-    outvars = [Var(aval) for aval in (out if primitive.multiple_results else (out,))]
-    effects = equation_effects(primitive, tuple(avals), params)
-    return ClosedJaxpr(Jaxpr([], invars, outvars, [JaxprEqn(primitive, invars, outvars, params, effects)]))

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.backends.xla import compilation_cache, cuda, failures, jaxlib_api, runtime_tokens
+from tangrad.backends.xla import cuda, failures, jaxlib_api, runtime_tokens
 from tangrad.backends.xla.array import Placement, XlaArray, deleted_message, physical_aval
 from tangrad.backends.xla.calls import make_execute, make_execute_one
 from tangrad.backends.xla.lowering import Module, donation_aliases, lower_to_module
-from tangrad.backends.xla.mlir import bytecode
+from tangrad.backends.xla.mlir import bytecode, copied_to_new_context
 from tangrad.backends.xla.turns import in_turns
-from tangrad.core.array import Array, Literal
-from tangrad.core.backend import CompileOptions, Executable
-from tangrad.core.config import thread
-from tangrad.core.errors import UnexpectedTracerError
-from tangrad.core.jaxpr import ClosedJaxpr
-from tangrad.core.trace import Tracer
+from tangrad.core import Array, ClosedJaxpr, CompileOptions, Executable, Literal, Logger, Tracer, thread
+from tangrad.errors import UnexpectedTracerError
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 
 class Lowered:
     """A program as StableHLO.
 
     Attributes:
-      module: the module, with what belongs to it.
+        module: the module, with what belongs to it.
     """
 
     __slots__ = ("_backend", "_closed", "_options", "module")
@@ -66,7 +61,8 @@ class Lowered:
 
 def target_platform(backend: Any, options: CompileOptions) -> str:
     """The platform that a program is for: that of its device, or the default one."""
-    device = options.device or default_device(backend)
+    placement = options.extra.get("placement")
+    device = options.device or (placement.devices[0] if placement is not None else default_device(backend))
     return str(device.platform)
 
 
@@ -89,11 +85,10 @@ class Runner:
     Apart from `Program`, so that the function made by `make_execute` holds this and nothing holds itself.
 
     Attributes:
-      loaded: the placement that all arguments share -> (jaxlib's method that starts the program, a handler for each
-      output,
-        the placement of the outputs).
-      effects: those that take place at run time.
-      calls_host: whether it calls Python functions while it runs on the host's processors.
+        loaded: the placement that all arguments share -> (jaxlib's method that starts the program, a handler for each
+            output, the placement of the outputs).
+        effects: those that take place at run time.
+        calls_host: whether it calls Python functions while it runs on the host's processors.
     """
 
     __slots__ = (
@@ -239,9 +234,9 @@ class Program(Executable):
     """A compiled program. It runs where its arguments are; for each device it is compiled when first used there.
 
     Attributes:
-      execute: runs it on a list of arrays, and returns the list of outputs, maybe before they are computed.
-      execute_one: the same from one array to one, for programs of that kind; else None.
-      in_avals, out_avals: its type.
+        execute: runs it on a list of arrays, and returns the list of outputs, maybe before they are computed.
+        execute_one: the same from one array to one, for programs of that kind; else None.
+        in_avals, out_avals: its type.
     """
 
     __slots__ = ("execute", "execute_one", "in_avals", "out_avals", "runner")
@@ -252,12 +247,12 @@ class Program(Executable):
         closed: ClosedJaxpr,
         options: CompileOptions,
         module: Module | None = None,
-        placement: Placement | None = None,
     ) -> None:
         runner = self.runner = Runner(backend, closed, options)
         self.in_avals, self.out_avals = runner.in_avals, runner.out_avals
         if any(options.donated):
             _warn_of_useless_donations(closed, options.donated)
+        placement: Placement | None = options.extra.get("placement")  # where a program of one equation is to run
         if placement is None:
             device: Any = options.device or default_device(backend)
             placement = device.uncommitted if options.device is None else device.committed
@@ -288,7 +283,16 @@ class Program(Executable):
 def compile_module(module: Module, devices: Sequence[Any], options: Any, name: str) -> Any:
     """jaxlib's executable of a module on devices; from the persistent cache, if it is there."""
     started = time.perf_counter()
-    executable = compilation_cache.get_or_compile(module, devices, options, name)
+    if thread.compilation_cache_dir is None or module.host_callbacks:  # numbers of callbacks hold in this process alone
+        program = copied_to_new_context(module.module) if module.host_callbacks else bytecode(module.module)
+        raw_devices = [device.raw for device in devices]
+        executable = jaxlib_api.compile_and_load(
+            devices[0].client, program, raw_devices, options, module.host_callbacks
+        )
+    else:
+        from tangrad.backends.xla import compilation_cache
+
+        executable = compilation_cache.get_or_compile(module, devices, options, name)
     logger.debug("XLA made %s for %s in %.3f s", name, devices[0], time.perf_counter() - started)
     return executable
 

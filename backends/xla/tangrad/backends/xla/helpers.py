@@ -36,9 +36,8 @@ from typing import Any
 import numpy as np
 
 from tangrad.backends.xla.array import physical_aval
-from tangrad.core import dtypes
-from tangrad.core.aval import ShapedArray
-from tangrad.core.dtypes import ExtendedDType
+from tangrad.core import ShapedArray, dtypes
+from tangrad.dtypes import ExtendedDType
 
 __all__ = [
     "accumulate", "broadcast", "broadcast_operands", "compare", "comparison", "comparison_kind", "convert",
@@ -171,9 +170,9 @@ def custom_call(
     """Call a registered function (`jaxlib_api.register_custom_call`); the values of its results.
 
     Args:
-      backend_config: attributes by name, as MLIR attributes or Python numbers and strings.
-      aliases: result -> operand whose memory it takes over.
-      operand_layouts, result_layouts: dimensions from the fastest varying; default: row-major.
+        backend_config: attributes by name, as MLIR attributes or Python numbers and strings.
+        aliases: result -> operand whose memory it takes over.
+        operand_layouts, result_layouts: dimensions from the fastest varying; default: row-major.
     """
     ir, words = ctx.vocabulary.ir, ctx.vocabulary
     attributes = {

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from tangrad import default_device
 from tangrad.backends.xla import failures, jaxlib_api
 from tangrad.backends.xla.array import XlaArray, physical_aval
 from tangrad.backends.xla.helpers import custom_call
-from tangrad.core.aval import AbstractToken, ShapedArray
-from tangrad.core.config import default_device
+from tangrad.core import AbstractToken, ShapedArray
 
 HostFunction = Callable[..., Sequence[Any]]
 TOKEN = AbstractToken()
@@ -30,10 +30,10 @@ def emit_host_call(
     """Call a Python function from the program; the values of its results.
 
     Args:
-      function: takes NumPy arrays, good during the call only, and returns NumPy arrays of exactly the types
-        `out_avals`.
-      effect: an ordered effect that the call has: it waits for the effect's token, and leaves a new one.
-      has_side_effect: whether it must happen though nobody uses its results.
+        function: takes NumPy arrays, good during the call only, and returns NumPy arrays of exactly the types
+            `out_avals`.
+        effect: an ordered effect that the call has: it waits for the effect's token, and leaves a new one.
+        has_side_effect: whether it must happen though nobody uses its results.
     """
     number = ctx.module.add_host_callback(_guarded(function, ctx.module.platform, effect is not None))
     if effect is not None:

@@ -7,7 +7,7 @@ matter. The class of buffers, `ArrayImpl`, is shared with jax: it is wrapped, ne
 always the one given here, since jaxlib would make a missing one by importing jax. And CUDA is loaded under a name of
 its own.
 
-Supported: jaxlib 0.10 and 0.11. What differs between releases is settled in this file.
+What differs between releases is settled in this file; which are supported says jaxlib_version.py.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from typing import Any
 
 import numpy as np
 
+from tangrad.backends.xla import jaxlib_version
 from tangrad.core import dtypes
-
-OLDEST_SUPPORTED = (0, 10)
 
 
 def _import_quietly() -> tuple[Any, Any, str]:
@@ -35,13 +34,18 @@ def _import_quietly() -> tuple[Any, Any, str]:
     if ours:
         os.environ[variable] = "1"
     try:
-        from jaxlib import _jax as runtime  # type: ignore[attr-defined]
-        from jaxlib import cpu_feature_guard  # type: ignore[attr-defined]
-        from jaxlib.version import __version__ as version
+        with jaxlib_version.explained:
+            from jaxlib import __path__ as folders
+            from jaxlib.version import __version__ as version
+
+            jaxlib_version.refuse_older(version, list(folders))
+            from jaxlib import _jax as runtime  # type: ignore[attr-defined]
+            from jaxlib import cpu_feature_guard  # type: ignore[attr-defined]
+
+            cpu_feature_guard.check_cpu_features()
     finally:
         if ours:
             del os.environ[variable]
-    cpu_feature_guard.check_cpu_features()
     try:
         from jaxlib import _hlo as hlo  # type: ignore[attr-defined]
     except ImportError:  # up to 0.10.1 these classes were in the runtime's module
@@ -51,8 +55,9 @@ def _import_quietly() -> tuple[Any, Any, str]:
 
 _jax, _hlo, VERSION = _import_quietly()
 
-if tuple([int(part) for part in VERSION.split(".")[:2]]) < OLDEST_SUPPORTED:
-    raise ImportError(f"the XLA backend needs jaxlib 0.10 or later, found {VERSION}: pip install -U jaxlib")
+
+# What only the release tells: a program shows it, but none can be run where there is no GPU.
+GPUS_REDUCE_PAIRS = jaxlib_version.release_of(VERSION) >= (0, 12)
 
 
 def _collect_garbage(phase: str, _: Any) -> None:
@@ -322,9 +327,14 @@ def with_aval(buffer: Any, aval: Any, sharding: Any) -> Any:
     return buffer._rewrap_with_aval_and_sharding(aval, sharding)
 
 
+# Up to jaxlib 0.10 handlers compare each result with its aval unless told otherwise; later ones never do. The
+# function's signature stands in its docstring.
+_UNCHECKED = {"_skip_checks": True} if "_skip_checks" in (_jax.array_result_handler.__doc__ or "") else {}
+
+
 def result_handler(aval: Any, sharding: Any, committed: bool) -> Any:
     """What `ExecuteResults.consume_with_handlers` makes one output's buffers into an array with."""
-    return _jax.array_result_handler(aval, sharding, committed, _skip_checks=True)
+    return _jax.array_result_handler(aval, sharding, committed, **_UNCHECKED)
 
 
 # --- programs --------------------------------------------------------------------------------------------------------
@@ -348,11 +358,12 @@ def make_compile_options(
     """Compile options for a program on `devices[replica][partition]`.
 
     Args:
-      devices: raw devices; one row per replica, each as long as there are partitions.
-      num_inputs, num_outputs: of the program, tokens included.
-      propagate_to_inputs, propagate_to_outputs: for each, whether the partitioner chooses its sharding (default: yes).
-      cuda_data_folder: where ptxas and libdevice lie.
-      overrides: XLA's debug options by name, such as {"xla_cpu_enable_fast_math": True}.
+        devices: raw devices; one row per replica, each as long as there are partitions.
+        num_inputs, num_outputs: of the program, tokens included.
+        propagate_to_inputs, propagate_to_outputs: for each, whether the partitioner chooses its sharding (default:
+            yes).
+        cuda_data_folder: where ptxas and libdevice lie.
+        overrides: XLA's debug options by name, such as {"xla_cpu_enable_fast_math": True}.
     """
     options = _jax.CompileOptions()
     options.num_replicas = len(devices)
@@ -381,8 +392,8 @@ def compile_and_load(
     """Compile a StableHLO program for addressable devices. Raises XlaRuntimeError.
 
     Args:
-      module: MLIR bytecode; with `host_callbacks`, an MLIR module in a context that nothing else uses.
-      host_callbacks: Python functions that the program calls by their numbers.
+        module: MLIR bytecode; with `host_callbacks`, an MLIR module in a context that nothing else uses.
+        host_callbacks: Python functions that the program calls by their numbers.
     """
     if host_callbacks:
         return client.compile_and_load(module, _jax.DeviceList(tuple(devices)), options, list(host_callbacks))

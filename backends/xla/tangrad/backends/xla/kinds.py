@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core.rules import RuleKind
-from tangrad.core.staging import decomposition_jaxpr
+from tangrad.core import RuleKind, decomposition_jaxpr
 
 SIGNATURE = "(ctx, *operands, **params) -> MLIR value, or a tuple of them"
 

@@ -19,10 +19,7 @@ from tangrad.backends.xla.array import physical_aval
 from tangrad.backends.xla.axes import AxisEnvironment, no_axes
 from tangrad.backends.xla.mlir import ir
 from tangrad.backends.xla.vocabulary import Vocabulary, vocabulary
-from tangrad.core.array import Literal
-from tangrad.core.aval import AbstractToken
-from tangrad.core.jaxpr import ClosedJaxpr, Jaxpr
-from tangrad.core.rules import rule_table
+from tangrad.core import AbstractToken, ClosedJaxpr, Jaxpr, Literal, rule_table
 
 _create = ir.Operation.create
 
@@ -31,14 +28,14 @@ class Module:
     """A StableHLO module under construction.
 
     Attributes:
-      vocabulary: types and attributes.
-      rules: primitive -> lowering rule, of the platform it is for.
-      platform: "cpu", "cuda".
-      axes: the named axes that are mapped over devices, with their replica groups.
-      host_callbacks: Python functions that the program calls, in the order of their numbers.
-      keep_alive: objects that must live as long as the compiled program.
-      functions: what has been lowered as a function: jaxpr -> symbol.
-      constants: the arrays that contexts remember by identity.
+        vocabulary: types and attributes.
+        rules: primitive -> lowering rule, of the platform it is for.
+        platform: "cpu", "cuda".
+        axes: the named axes that are mapped over devices, with their replica groups.
+        host_callbacks: Python functions that the program calls, in the order of their numbers.
+        keep_alive: objects that must live as long as the compiled program.
+        functions: what has been lowered as a function: jaxpr -> symbol.
+        constants: the arrays that contexts remember by identity.
     """
 
     def __init__(self, name: str, platform: str = "cpu", axes: AxisEnvironment = no_axes) -> None:
@@ -108,12 +105,12 @@ class FunctionContext:
     """What a lowering rule works with: one function, or one region, that is being filled.
 
     Attributes:
-      module: the module.
-      vocabulary, types: types and attributes; `types[aval]` is the MLIR type of an aval.
-      eqn: the equation at hand.
-      tokens: ordered effect -> the token that the next operation with it must wait for.
-      ip, location: where the next operation goes, and what it is ascribed to.
-      prefix: what stands before the names of locations, such as "jit(f)/".
+        module: the module.
+        vocabulary, types: types and attributes; `types[aval]` is the MLIR type of an aval.
+        eqn: the equation at hand.
+        tokens: ordered effect -> the token that the next operation with it must wait for.
+        ip, location: where the next operation goes, and what it is ascribed to.
+        prefix: what stands before the names of locations, such as "jit(f)/".
     """
 
     __slots__ = ("_constants", "_rules", "eqn", "ip", "location", "module", "prefix", "tokens", "types", "vocabulary")

@@ -11,8 +11,11 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from jaxlib.mlir import ir as _ir
-from jaxlib.mlir._mlir_libs import _chlo, _jax_mlir_ext, _mlir, _stablehlo
+from tangrad.backends.xla import jaxlib_version
+
+with jaxlib_version.explained:
+    from jaxlib.mlir import ir as _ir
+    from jaxlib.mlir._mlir_libs import _chlo, _jax_mlir_ext, _mlir, _stablehlo
 
 __all__ = ["bytecode", "copied_to_new_context", "ir", "new_context", "stablehlo", "without_dialect_modules"]
 

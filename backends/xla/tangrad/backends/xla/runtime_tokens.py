@@ -17,7 +17,7 @@ from typing import Any
 
 from tangrad.backends.xla import failures, jaxlib_api
 from tangrad.backends.xla.array import XlaArray
-from tangrad.core.effects import NamedAxisEffect
+from tangrad.core import NamedAxisEffect
 
 # How many executions with unordered effects may be under way before the oldest is waited for.
 PENDING_LIMIT = 64
@@ -29,9 +29,9 @@ class _Started(threading.local):
     """The executions that a thread has not waited for.
 
     Attributes:
-      ordered: effect -> the token of the last execution with it.
-      pending: the tokens of the others.
-      failed: errors that came up while waiting for something else.
+        ordered: effect -> the token of the last execution with it.
+        pending: the tokens of the others.
+        failed: errors that came up while waiting for something else.
     """
 
     def __init__(self) -> None:

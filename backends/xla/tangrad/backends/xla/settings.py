@@ -1,10 +1,10 @@
-"""The settings of the XLA backend, beside the kernel's `num_cpu_devices` and `compilation_cache_dir`."""
+"""The settings that the XLA backend reads, beside the kernel's `num_cpu_devices`."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core.config import define
+from tangrad.core import check_optional_positive, check_optional_text, define_setting, optional_text
 
 PLATFORMS = ("cpu", "cuda")
 
@@ -33,17 +33,31 @@ def _check_seconds(value: Any) -> float:
     return float(value)
 
 
-xla_platforms = define(
+xla_platforms = define_setting(
     "xla_platforms",
     None,
     "The platforms that the XLA backend starts, the default one first, such as 'cuda,cpu'; None: what is there.",
     parse=_parse_platforms,
     check=_check_platforms,
 )
-xla_cache_min_compile_seconds = define(
+xla_cache_min_compile_seconds = define_setting(
     "xla_cache_min_compile_seconds",
     0.1,
     "Programs that compile faster than this are not written to the persistent compilation cache.",
     parse=lambda text: _check_seconds(float(text)),
     check=_check_seconds,
+)
+compilation_cache_dir = define_setting(
+    "compilation_cache_dir",
+    None,
+    "The folder of the persistent compilation cache; None: no persistent cache.",
+    parse=optional_text,
+    check=check_optional_text,
+)
+compilation_cache_max_size = define_setting(
+    "compilation_cache_max_size",
+    1 << 30,
+    "The most bytes the persistent compilation cache may hold.",
+    parse=int,
+    check=check_optional_positive,
 )

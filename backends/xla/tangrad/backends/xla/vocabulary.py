@@ -14,8 +14,7 @@ import numpy as np
 from tangrad.backends.xla.array import physical_aval
 from tangrad.backends.xla.locations import Locations
 from tangrad.backends.xla.mlir import ir, new_context, stablehlo, without_dialect_modules
-from tangrad.core import dtypes
-from tangrad.core.aval import AbstractToken
+from tangrad.core import AbstractToken, dtypes
 
 # A context is replaced after this many modules or bytes of constants.
 MODULE_LIMIT = 2000
@@ -58,12 +57,12 @@ class Vocabulary:
     """An MLIR context with the types and attributes that have been made in it.
 
     Attributes:
-      context: the MLIR context.
-      ir: the bindings, for what is not made here.
-      unknown: the location that says nothing.
-      types: aval -> type, a dictionary that fills itself.
-      i64, i32, i1: integer types.
-      locations: the locations of equations.
+        context: the MLIR context.
+        ir: the bindings, for what is not made here.
+        unknown: the location that says nothing.
+        types: aval -> type, a dictionary that fills itself.
+        i64, i32, i1: integer types.
+        locations: the locations of equations.
     """
 
     ir = ir

@@ -7,7 +7,7 @@ from typing import Any
 from tangrad.autodiff import primitives as p
 from tangrad.backends.xla.helpers import broadcast, elementwise, full, reduce_by
 from tangrad.core import RuleSet
-from tangrad.core.dtypes import float0
+from tangrad.dtypes import float0
 
 lower = RuleSet("lower.xla", api=1)
 

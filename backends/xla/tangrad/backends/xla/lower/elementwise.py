@@ -19,7 +19,7 @@ from tangrad.backends.xla.helpers import (
     select,
 )
 from tangrad.core import RuleSet, dtypes
-from tangrad.core.dtypes import ExtendedDType
+from tangrad.dtypes import ExtendedDType
 from tangrad.lax.elementwise import primitives as p
 
 lower = RuleSet("lower.xla", api=1)

@@ -1,4 +1,4 @@
-"""Reductions over windows on NVIDIA GPUs, where XLA does not reduce pairs: these are packed in words."""
+"""Reductions over windows on NVIDIA GPUs, where XLA before 0.12 does not reduce pairs: these are packed in words."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tangrad.backends.xla import jaxlib_api
 from tangrad.backends.xla.helpers import compare, full, same_type, scalar, select
 from tangrad.backends.xla.windows import reduce_window
 from tangrad.core import RuleSet, ShapedArray, dtypes
@@ -16,7 +17,6 @@ from tangrad.lax.windows import primitives as p
 lower = RuleSet("lower.xla.cuda", api=1)
 
 
-@lower.rule(p.select_and_gather_add_p)
 def _select_and_gather_add(ctx: Any, tangents: Any, operand: Any, *, select_prim: Any, **params: Any) -> Any:
     """An element in the upper half of a word, its tangent in the lower; a double keeps half of its bits."""
     out, (aval, _) = ctx.out_aval, ctx.in_avals
@@ -87,3 +87,7 @@ class _Pairs:
             distance = full(ctx, self.shift, aval.update(dtype=self.word))
             lower_half = same_type(ctx, "stablehlo.shift_left", word, distance)
         return ctx.op("stablehlo.bitcast_convert", ctx.types[aval], (lower_half,))
+
+
+if not jaxlib_api.GPUS_REDUCE_PAIRS:  # else the rule for all platforms serves, which loses no bits
+    lower.add(p.select_and_gather_add_p, _select_and_gather_add)
