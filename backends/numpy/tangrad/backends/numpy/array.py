@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core.array import Array, ArrayOperators
-from tangrad.core.aval import ShapedArray
+from tangrad.core import Array, ArrayOperators, ShapedArray, dtypes
 
 new_array = object.__new__
 # Counting references finds every view of a buffer, where the interpreter counts them exactly.
 _COUNTS_REFERENCES = sys.implementation.name == "cpython" and getattr(sys, "_is_gil_enabled", lambda: True)()
+# Before 2.1 NumPy knew the first version of DLPack alone: consumers of later ones take what it hands out.
+_DLPACK_OPTIONS = tuple([int(part) for part in np.__version__.split(".")[:2]]) >= (2, 1)
 
 
 class NumpyArray(Array):
@@ -23,7 +24,7 @@ class NumpyArray(Array):
     other devices.
 
     Attributes:
-      ndarray: the contents. It may share memory with other arrays, and is never written to.
+        ndarray: the contents. It may share memory with other arrays, and is never written to.
     """
 
     __slots__ = ("ndarray",)
@@ -115,12 +116,17 @@ class NumpyArray(Array):
     # --- exchange --------------------------------------------------------------------------------------------------
 
     def __dlpack__(self, **options: Any) -> Any:
+        contents, copy = self.to_numpy(), options.pop("copy", None)
+        if _DLPACK_OPTIONS:
+            options["copy"] = copy
+        else:
+            options = {name: value for name, value in options.items() if name == "stream"}
         try:
-            return self.to_numpy().__dlpack__(**options)
+            return (contents if _DLPACK_OPTIONS or not copy else contents.copy()).__dlpack__(**options)
         except BufferError:  # the consumer's DLPack cannot say that memory must not be written to
-            if options.get("copy") is False:
+            if copy is False:
                 raise
-            return self.to_numpy().copy().__dlpack__(**{**options, "copy": None})
+            return contents.copy().__dlpack__(**(options | {"copy": None} if _DLPACK_OPTIONS else options))
 
     def __dlpack_device__(self) -> Any:
         return self.buffer().__dlpack_device__()
@@ -172,6 +178,19 @@ def wrap(aval: ShapedArray, contents: np.ndarray[Any, Any]) -> NumpyArray:
     array.aval = aval
     array.ndarray = contents
     return array
+
+
+def placed(aval: Any, contents: Any, device: Any, committed: bool) -> NumpyArray:
+    """A result on `device`. On the first one, uncommitted, it is a plain array."""
+    if (device.id == 0 and not committed) or len(device.backend.devices()) == 1:
+        return wrap(aval, contents)
+    return PlacedArray(aval, contents, device, committed)
+
+
+def physical(aval: Any) -> Any:
+    """The type of the array that holds values of an aval: another than its own for typed keys."""
+    dtype = aval.dtype
+    return dtype.physical_aval(aval) if isinstance(dtype, dtypes.ExtendedDType) else aval  # type: ignore[attr-defined]
 
 
 def deleted_message(array: Array) -> str:

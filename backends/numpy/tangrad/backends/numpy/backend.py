@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from typing import Any
 
 import numpy as np
 
-from tangrad.backends.numpy import dispatch
-from tangrad.backends.numpy.array import NumpyArray, wrap
-from tangrad.backends.numpy.executable import Lowered, NumpyExecutable, array_function, array_function_into
-from tangrad.backends.numpy.lowering import Lowering, physical
-from tangrad.core.aval import ShapedArray
-from tangrad.core.backend import Backend, CompileOptions, Device
-from tangrad.core.config import thread
-from tangrad.core.jaxpr import ClosedJaxpr
-from tangrad.core.staging import JaxprCache
-
-KEEP_FREE_MEMORY = 31 << 20  # bytes
+from tangrad.backends.numpy.array import NumpyArray, physical, placed, wrap
+from tangrad.core import Backend, ClosedJaxpr, CompileOptions, Device, JaxprCache, ShapedArray, thread
 
 
 class NumpyDevice(Device):
@@ -31,16 +23,18 @@ class NumpyDevice(Device):
 
 
 class NumpyBackend(Backend):
-    """NumPy: pure Python, runs wherever NumPy does."""
+    """NumPy: pure Python, runs wherever NumPy does.
+
+    Dispatch and compiler are imported at the first computation, not with the backend: whoever only asks which backends
+    there are needs neither.
+    """
 
     name = "numpy"
     platform = "cpu"
     lowering_kind = "lower.numpy"
     array_type = NumpyArray
+    priority = 10
     api = 1
-
-    # The eager path is a plain function: a method would cost one call more.
-    apply = staticmethod(dispatch.apply)  # type: ignore[assignment]
 
     def __init__(self) -> None:
         self._devices: tuple[NumpyDevice, ...] = ()
@@ -97,10 +91,10 @@ class NumpyBackend(Backend):
         if device is None and thread.default_device is None:
             return wrap(aval, contents)
         if device is None or device is thread.default_device:
-            return dispatch.placed(aval, contents, self.default_device(), False)
+            return placed(aval, contents, self.default_device(), False)
         if type(device) is not NumpyDevice:
             raise ValueError(f"expected a device of the NumPy backend, such as {self.devices()[0]!r}, got {device!r}")
-        return dispatch.placed(aval, contents, device, True)
+        return placed(aval, contents, device, True)
 
     def get(self, array: Any) -> np.ndarray[Any, Any]:
         """The contents of an array, not to be written to."""
@@ -127,21 +121,29 @@ class NumpyBackend(Backend):
 
     # --- computing -------------------------------------------------------------------------------------------------
 
-    def lower(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Lowered:
-        """The program as Python text."""
-        return Lowered(closed_jaxpr, options)
+    def apply(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Apply a primitive to arrays and literals now."""
+        # From now on the eager path is the plain function: a method would cost one call more.
+        NumpyBackend.apply = staticmethod(_dispatch().apply)  # type: ignore[method-assign]
+        return self.apply(primitive, args, params)
 
-    def compile(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> NumpyExecutable:
+    def lower(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Any:
+        """The program as Python text."""
+        return _compiler().Lowered(closed_jaxpr, options)
+
+    def compile(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Any:
         """Make a function of a program; it runs where its arguments are, or on the device that the options say."""
-        return NumpyExecutable(closed_jaxpr, options)
+        return _compiler().NumpyExecutable(closed_jaxpr, options)
 
     def array_function(self, closed_jaxpr: ClosedJaxpr) -> Any:
         """A program as a function of ndarrays, for kernels that run programs; kept as long as the jaxpr lives."""
-        return self._functions.get(closed_jaxpr, None, lambda: array_function(closed_jaxpr))
+        return self._functions.get(closed_jaxpr, None, lambda: _compiler().array_function(closed_jaxpr))
 
     def array_function_into(self, closed_jaxpr: ClosedJaxpr, positions: tuple[int, ...]) -> Any:
         """As `array_function`, writing some outputs into arguments; see `executable.array_function_into`."""
-        return self._functions.get(closed_jaxpr, positions, lambda: array_function_into(closed_jaxpr, positions))
+        return self._functions.get(
+            closed_jaxpr, positions, lambda: _compiler().array_function_into(closed_jaxpr, positions)
+        )
 
     def block_until_ready(self, array: Any) -> None:
         """Check that the array was not deleted: it is computed."""
@@ -149,22 +151,22 @@ class NumpyBackend(Backend):
 
     def clear_caches(self) -> None:
         """Forget the functions of primitives."""
-        dispatch.clear_caches()
         self._functions.clear()
+        if "tangrad.backends.numpy.dispatch" in sys.modules:
+            _dispatch().clear_caches()
 
 
-def _keep_free_memory() -> None:
-    """Have the C library keep memory that is freed, instead of giving it back and asking for it anew at every call.
+def _compiler() -> Any:
+    from tangrad.backends.numpy import executable
 
-    glibc maps large arrays one by one and unmaps them when they are freed, so that every temporary is paid for in page
-    faults: six additions of 65,536 floats took 620 µs, and 51 after this. It learns better when it sees a large array
-    freed: from then on memory up to that size comes from the heap, of which it keeps twice as much. The array is never
-    touched, so it takes no memory; other C libraries are not impressed.
-    """
-    np.empty(KEEP_FREE_MEMORY, np.uint8)
+    return executable
 
 
-_keep_free_memory()
+def _dispatch() -> Any:
+    from tangrad.backends.numpy import dispatch
+
+    return dispatch
+
+
 backend = NumpyBackend()
 NumpyArray.backend = backend
-Lowering.backend = backend

@@ -27,8 +27,8 @@ class BlockLoop(Function):
     All arrays are seen as (rows, columns): the first `split` dimensions together, and the others.
 
     Attributes:
-      steps: what is done in each block.
-      shape: the shape of all results; split, rows, columns: how it is seen.
+        steps: what is done in each block.
+        shape: the shape of all results; split, rows, columns: how it is seen.
     """
 
     __slots__ = ("columns", "rows", "shape", "split", "steps")

@@ -20,10 +20,10 @@ class Memory:
     """One block of memory.
 
     Attributes:
-      base: the array that was there first; it fills the block.
-      until: the position of the last step that needs an array in it.
-      ours: whether the program may write to it when it is dead.
-      donated: whether it is that of an argument that the caller gave away: ours only if `owned` says so at run time.
+        base: the array that was there first; it fills the block.
+        until: the position of the last step that needs an array in it.
+        ours: whether the program may write to it when it is dead.
+        donated: whether it is that of an argument that the caller gave away: ours only if `owned` says so at run time.
     """
 
     __slots__ = ("base", "donated", "ours", "until")
@@ -39,9 +39,9 @@ class Plan:
     """Which results are written into which dead arrays.
 
     Attributes:
-      into: result -> the dead array that it is written into.
-      memories: array -> the memories in which it lies.
-      exact: the arrays that show each element of one memory once: writing to them spoils nothing else.
+        into: result -> the dead array that it is written into.
+        memories: array -> the memories in which it lies.
+        exact: the arrays that show each element of one memory once: writing to them spoils nothing else.
     """
 
     __slots__ = ("_pool", "exact", "into", "memories", "needed_until", "program", "steps")

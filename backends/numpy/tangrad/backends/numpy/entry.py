@@ -25,10 +25,11 @@ def entry_function(
     """The function from a sequence of arrays to the list of results.
 
     Args:
-      program: the function of ndarrays.
-      slowly: what to call for arguments that are out of the ordinary.
-      donated: the positions of the arguments that are deleted.
-      owned: the positions of those that the program takes once more, to write over: None where others see their memory.
+        program: the function of ndarrays.
+        slowly: what to call for arguments that are out of the ordinary.
+        donated: the positions of the arguments that are deleted.
+        owned: the positions of those that the program takes once more, to write over: None where others see their
+            memory.
     """
     namespace = {
         "__builtins__": {"AttributeError": AttributeError, "RuntimeError": RuntimeError, "ValueError": ValueError},

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tangrad.backends.numpy.array import NumpyArray, is_sole_owner
+from tangrad.backends.numpy.array import NumpyArray, is_sole_owner, physical, placed
 from tangrad.backends.numpy.blocks import find_blocks
-from tangrad.backends.numpy.dispatch import common_device, placed
+from tangrad.backends.numpy.dispatch import common_device
 from tangrad.backends.numpy.entry import entry_function
 from tangrad.backends.numpy.functions import ELEMENTWISE, FRESH
-from tangrad.backends.numpy.lowering import lower_jaxpr, physical
+from tangrad.backends.numpy.lowering import lower_jaxpr
 from tangrad.backends.numpy.program import Program
 from tangrad.backends.numpy.quiet import run_quietly
 from tangrad.backends.numpy.simplify import simplify
 from tangrad.backends.numpy.source import Source, function_from
-from tangrad.core.backend import CompileOptions, Executable
-from tangrad.core.jaxpr import ClosedJaxpr
-from tangrad.core.trace import checked_operands
+from tangrad.core import ClosedJaxpr, CompileOptions, Executable, checked_operands
 
 FOLD_LIMIT = 1 << 20  # bytes: results that depend on constants alone are kept up to this size
 

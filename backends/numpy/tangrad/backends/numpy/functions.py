@@ -34,10 +34,10 @@ class Function:
     """One callable that steps use.
 
     Attributes:
-      nature: see the module.
-      key: equal keys mean interchangeable functions; None: this one is like no other.
-      writes_into: whether `text_into` is possible.
-      is_matrix_product: whether it is the product of two matrices if its result has two dimensions.
+        nature: see the module.
+        key: equal keys mean interchangeable functions; None: this one is like no other.
+        writes_into: whether `text_into` is possible.
+        is_matrix_product: whether it is the product of two matrices if its result has two dimensions.
     """
 
     __slots__ = ()

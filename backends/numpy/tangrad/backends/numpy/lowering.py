@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tangrad.backends.numpy.array import NumpyArray, physical
 from tangrad.backends.numpy.functions import (
     ELEMENTWISE,
     UNKNOWN,
@@ -26,9 +27,7 @@ from tangrad.backends.numpy.kernels import Kernel
 from tangrad.backends.numpy.program import Program, Shape, Stored, Value, broadcast_shapes, ufunc_result_dtype
 from tangrad.backends.numpy.select import selection
 from tangrad.backends.numpy.totals import reduction
-from tangrad.core import ClosedJaxpr, Literal, dtypes, rule_table
-from tangrad.core.effects import keeps_alive
-from tangrad.core.keys import params_key
+from tangrad.core import ClosedJaxpr, Literal, dtypes, keeps_alive, params_key, rule_table
 
 KIND = "lower.numpy"
 _rules = rule_table(KIND)
@@ -39,13 +38,11 @@ class Lowering:
     """What a rule gets: the types of one equation, and the means to append steps. Each ufunc of NumPy is a method.
 
     Attributes:
-      primitive: the primitive that is lowered.
-      in_avals, out_avals: the types of its operands and results; `out_aval`: of the only one.
-      backend: the backend.
+        primitive: the primitive that is lowered.
+        in_avals, out_avals: the types of its operands and results; `out_aval`: of the only one.
     """
 
     __slots__ = ("effectful", "in_avals", "out_avals", "primitive", "program")
-    backend: Any = None  # set by backend.py, which makes the one backend object
 
     def __init__(
         self, program: Program, primitive: Any, in_avals: Sequence[Any], out_avals: Sequence[Any], effectful: bool
@@ -243,9 +240,9 @@ class Lowering:
         """Any callable of arrays.
 
         Args:
-          nature: what its results share with the operands; see `functions.py`.
-          like: the aval or value (or for several results the tuple of them) whose shape and dtype the result has; by
-            default the results of the primitive.
+            nature: what its results share with the operands; see `functions.py`.
+            like: the aval or value (or for several results the tuple of them) whose shape and dtype the result has; by
+                default the results of the primitive.
         """
         known = function_of(function, nature)
         values = self._values(operands)
@@ -271,7 +268,7 @@ class Lowering:
 
     def compile(self, closed: ClosedJaxpr) -> Callable[..., tuple[Any, ...]]:
         """A closed jaxpr as a function of arrays that returns a tuple: the body of a loop, say."""
-        return self.backend.array_function(closed)  # type: ignore[no-any-return]
+        return NumpyArray.backend.array_function(closed)  # type: ignore[no-any-return]
 
     def compile_into(
         self, closed: ClosedJaxpr, positions: Sequence[int]
@@ -280,13 +277,7 @@ class Lowering:
 
         Returns the function, and the outputs that it takes a further argument for in place of returning them.
         """
-        return self.backend.array_function_into(closed, tuple(positions))  # type: ignore[no-any-return]
-
-
-def physical(aval: Any) -> Any:
-    """The type of the array that holds values of an aval: another than its own for typed keys."""
-    dtype = aval.dtype
-    return dtype.physical_aval(aval) if isinstance(dtype, dtypes.ExtendedDType) else aval  # type: ignore[attr-defined]
+        return NumpyArray.backend.array_function_into(closed, tuple(positions))  # type: ignore[no-any-return]
 
 
 def _padded(x: Value) -> Shape:

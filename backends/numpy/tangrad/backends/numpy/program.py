@@ -24,8 +24,8 @@ class Stored:
     """A NumPy array of the program: the result of a step, an argument or a constant.
 
     Attributes:
-      shape, dtype: those of the array.
-      constant: the array itself, where it is known while compiling.
+        shape, dtype: those of the array.
+        constant: the array itself, where it is known while compiling.
     """
 
     __slots__ = ("constant", "dtype", "shape")
@@ -80,9 +80,9 @@ class Step:
     """One call: `outputs = function(inputs)`.
 
     Attributes:
-      several: whether the function returns a tuple (of `outputs`), or the one output itself.
-      effectful: whether it must run though nobody uses its results.
-      primitive: the primitive that it comes from, for the comments of the text.
+        several: whether the function returns a tuple (of `outputs`), or the one output itself.
+        effectful: whether it must run though nobody uses its results.
+        primitive: the primitive that it comes from, for the comments of the text.
     """
 
     __slots__ = ("effectful", "function", "inputs", "outputs", "primitive", "several")
@@ -111,12 +111,12 @@ class Program:
     """Steps under construction. Constants are folded, and equal steps merged, as they are appended.
 
     Attributes:
-      arguments, steps, outputs: of the program; `donated`: the arguments that it may overwrite.
-      destinations: results that are to be written into arguments: result -> argument.
-      fold_limit: the most bytes that a folded constant may take.
-      primitive: the one that is being lowered.
-      lowered: for equations that were lowered, what they gave: equal ones are lowered once.
-      producers: for each result of a pure step, that step.
+        arguments, steps, outputs: of the program; `donated`: the arguments that it may overwrite.
+        destinations: results that are to be written into arguments: result -> argument.
+        fold_limit: the most bytes that a folded constant may take.
+        primitive: the one that is being lowered.
+        lowered: for equations that were lowered, what they gave: equal ones are lowered once.
+        producers: for each result of a pure step, that step.
     """
 
     __slots__ = (

@@ -19,7 +19,7 @@ from tangrad.backends.numpy.blocks import BlockLoop
 from tangrad.backends.numpy.buffers import Plan
 from tangrad.backends.numpy.functions import VIEW
 from tangrad.backends.numpy.program import Program, Step, Stored
-from tangrad.core.caches import register_cache
+from tangrad.core import register_cache
 
 LARGE = 1 << 14  # bytes: arrays from here on are let go as soon as nobody needs them
 CODE_CACHE_LIMIT = 1024

@@ -9,7 +9,7 @@ import numpy as np
 from tangrad.autodiff.primitives import add_any_p, append_dims_p, sum_trailing_p, zeros_p
 from tangrad.backends.numpy.kernels import composed
 from tangrad.core import RuleSet
-from tangrad.core.dtypes import float0
+from tangrad.dtypes import float0
 
 lower = RuleSet("lower.numpy", api=1)
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from tangrad.backends.numpy.array import physical
 from tangrad.backends.numpy.kernels import composed
-from tangrad.backends.numpy.lowering import physical
 from tangrad.backends.numpy.source import text_function
 from tangrad.control_flow.counting import counted_condition, counters, sums
 from tangrad.control_flow.primitives import cond_p, scan_p, split_list, while_p
@@ -94,9 +94,9 @@ class _While:
     """The text of one loop.
 
     Attributes:
-      lines: of its function.
-      body, rest: the programs that it calls: `body` and, for what cannot be decided by counting, `rest`.
-      dtype: of the counter, where there is one.
+        lines: of its function.
+        body, rest: the programs that it calls: `body` and, for what cannot be decided by counting, `rest`.
+        dtype: of the counter, where there is one.
     """
 
     def __init__(

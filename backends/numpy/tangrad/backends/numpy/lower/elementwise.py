@@ -13,121 +13,55 @@ import numpy as np
 
 from tangrad.backends.numpy.kernels import composed, ufunc
 from tangrad.core import RuleSet, dtypes
-from tangrad.lax.elementwise.primitives import (
-    RoundingMethod,
-    abs_p,
-    acos_p,
-    acosh_p,
-    add_p,
-    and_p,
-    asin_p,
-    asinh_p,
-    atan2_p,
-    atan_p,
-    atanh_p,
-    bitcast_convert_type_p,
-    cbrt_p,
-    ceil_p,
-    clz_p,
-    complex_p,
-    conj_p,
-    convert_element_type_p,
-    cos_p,
-    cosh_p,
-    div_p,
-    eq_to_p,
-    exp2_p,
-    exp_p,
-    expm1_p,
-    floor_p,
-    ge_p,
-    gt_p,
-    imag_p,
-    integer_pow_p,
-    is_finite_p,
-    le_p,
-    le_to_p,
-    log1p_p,
-    log_p,
-    logistic_p,
-    lt_p,
-    lt_to_p,
-    max_p,
-    min_p,
-    mul_p,
-    mulhi_p,
-    neg_p,
-    nextafter_p,
-    not_p,
-    or_p,
-    population_count_p,
-    pow_p,
-    real_p,
-    reduce_precision_p,
-    rem_p,
-    round_p,
-    rsqrt_p,
-    shift_left_p,
-    shift_right_arithmetic_p,
-    shift_right_logical_p,
-    sign_p,
-    sin_p,
-    sinh_p,
-    sqrt_p,
-    square_p,
-    sub_p,
-    tan_p,
-    tanh_p,
-    xor_p,
-)
+from tangrad.lax.elementwise import primitives as p
 
 lower = RuleSet("lower.numpy", api=1)
 
 lower.table(
     {
         # signs and rounding
-        neg_p: ufunc(np.negative),
-        abs_p: ufunc(np.absolute),
-        floor_p: ufunc(np.floor),
-        ceil_p: ufunc(np.ceil),
-        is_finite_p: ufunc(np.isfinite),
+        p.neg_p: ufunc(np.negative),
+        p.abs_p: ufunc(np.absolute),
+        p.floor_p: ufunc(np.floor),
+        p.ceil_p: ufunc(np.ceil),
+        p.is_finite_p: ufunc(np.isfinite),
         # functions of one variable
-        exp_p: ufunc(np.exp),
-        log_p: ufunc(np.log),
-        expm1_p: ufunc(np.expm1),
-        sqrt_p: ufunc(np.sqrt),
-        cbrt_p: ufunc(np.cbrt),
-        square_p: ufunc(np.square),
-        sin_p: ufunc(np.sin),
-        cos_p: ufunc(np.cos),
-        tan_p: ufunc(np.tan),
-        asin_p: ufunc(np.arcsin),
-        acos_p: ufunc(np.arccos),
-        atan_p: ufunc(np.arctan),
-        sinh_p: ufunc(np.sinh),
-        cosh_p: ufunc(np.cosh),
-        tanh_p: ufunc(np.tanh),
-        asinh_p: ufunc(np.arcsinh),
-        acosh_p: ufunc(np.arccosh),
-        atanh_p: ufunc(np.arctanh),
+        p.exp_p: ufunc(np.exp),
+        p.log_p: ufunc(np.log),
+        p.expm1_p: ufunc(np.expm1),
+        p.sqrt_p: ufunc(np.sqrt),
+        p.cbrt_p: ufunc(np.cbrt),
+        p.square_p: ufunc(np.square),
+        p.sin_p: ufunc(np.sin),
+        p.cos_p: ufunc(np.cos),
+        p.tan_p: ufunc(np.tan),
+        p.asin_p: ufunc(np.arcsin),
+        p.acos_p: ufunc(np.arccos),
+        p.atan_p: ufunc(np.arctan),
+        p.sinh_p: ufunc(np.sinh),
+        p.cosh_p: ufunc(np.cosh),
+        p.tanh_p: ufunc(np.tanh),
+        p.asinh_p: ufunc(np.arcsinh),
+        p.acosh_p: ufunc(np.arccosh),
+        p.atanh_p: ufunc(np.arctanh),
         # arithmetic
-        add_p: ufunc(np.add),
-        sub_p: ufunc(np.subtract),
-        mul_p: ufunc(np.multiply),
-        max_p: ufunc(np.maximum),
-        min_p: ufunc(np.minimum),
-        nextafter_p: ufunc(np.nextafter),
+        p.add_p: ufunc(np.add),
+        p.sub_p: ufunc(np.subtract),
+        p.mul_p: ufunc(np.multiply),
+        p.max_p: ufunc(np.maximum),
+        p.min_p: ufunc(np.minimum),
+        p.nextafter_p: ufunc(np.nextafter),
         # bits; NumPy's shifts know amounts beyond the width
-        not_p: ufunc(np.invert),
-        and_p: ufunc(np.bitwise_and),
-        or_p: ufunc(np.bitwise_or),
-        xor_p: ufunc(np.bitwise_xor),
-        shift_left_p: ufunc(np.left_shift),
+        p.not_p: ufunc(np.invert),
+        p.and_p: ufunc(np.bitwise_and),
+        p.or_p: ufunc(np.bitwise_or),
+        p.xor_p: ufunc(np.bitwise_xor),
+        p.shift_left_p: ufunc(np.left_shift),
         # comparisons
-        lt_p: ufunc(np.less),
-        le_p: ufunc(np.less_equal),
-        gt_p: ufunc(np.greater),
-        ge_p: ufunc(np.greater_equal),
+        p.lt_p: ufunc(np.less),
+        p.le_p: ufunc(np.less_equal),
+        p.gt_p: ufunc(np.greater),
+        p.ge_p: ufunc(np.greater_equal),
     }
 )
 
@@ -147,15 +81,18 @@ def _unsigned(dtype: Any) -> Any:
 # --- signs and rounding --------------------------------------------------------------------------------------------
 
 
-@composed(lower, sign_p)
+@composed(lower, p.sign_p)
 def _(ctx: Any, x: Any) -> Any:
+    if _is(x.dtype, np.complexfloating) and not hasattr(np, "bitwise_count"):  # NumPy 1: the sign of the real part
+        size, zero = ctx.absolute(x), ctx.full((), 0, x.dtype)
+        return ctx.where(ctx.equal(size, 0), zero, ctx.divide(x, ctx.cast(size, x.dtype)))
     result = ctx.sign(x)
     return ctx.copysign(result, x) if _is(x.dtype, np.floating) else result  # NumPy's sign of -0.0 is 0.0
 
 
-@composed(lower, round_p)
-def _(ctx: Any, x: Any, *, rounding_method: RoundingMethod) -> Any:
-    if rounding_method is RoundingMethod.TO_NEAREST_EVEN:
+@composed(lower, p.round_p)
+def _(ctx: Any, x: Any, *, rounding_method: p.RoundingMethod) -> Any:
+    if rounding_method is p.RoundingMethod.TO_NEAREST_EVEN:
         return ctx.rint(x)
     magnitude = ctx.absolute(x)
     whole = ctx.floor(magnitude)
@@ -167,12 +104,12 @@ def _(ctx: Any, x: Any, *, rounding_method: RoundingMethod) -> Any:
 # --- functions of one variable -------------------------------------------------------------------------------------
 
 
-@composed(lower, exp2_p)
+@composed(lower, p.exp2_p)
 def _(ctx: Any, x: Any) -> Any:
     return ctx.exp(ctx.multiply(x, math.log(2))) if _is(x.dtype, np.complexfloating) else ctx.exp2(x)
 
 
-@composed(lower, log1p_p)
+@composed(lower, p.log1p_p)
 def _(ctx: Any, x: Any) -> Any:
     if not _is(x.dtype, np.complexfloating):
         return ctx.log1p(x)
@@ -184,17 +121,17 @@ def _(ctx: Any, x: Any) -> Any:
     return _complex(ctx, ctx.where(small, near, far), ctx.arctan2(b, ctx.add(a, 1)))
 
 
-@composed(lower, logistic_p)
+@composed(lower, p.logistic_p)
 def _(ctx: Any, x: Any) -> Any:
     return ctx.divide(1, ctx.add(ctx.exp(ctx.negative(x)), 1))
 
 
-@composed(lower, rsqrt_p)
+@composed(lower, p.rsqrt_p)
 def _(ctx: Any, x: Any) -> Any:
     return ctx.divide(1, ctx.sqrt(x))
 
 
-@composed(lower, integer_pow_p)
+@composed(lower, p.integer_pow_p)
 def _(ctx: Any, x: Any, *, y: int) -> Any:
     exponent, power, result = abs(y), x, None
     while exponent:
@@ -211,24 +148,24 @@ def _(ctx: Any, x: Any, *, y: int) -> Any:
 # --- complex parts -------------------------------------------------------------------------------------------------
 
 
-@composed(lower, real_p)
+@composed(lower, p.real_p)
 def _(ctx: Any, x: Any) -> Any:
     return ctx.real(x)
 
 
-@composed(lower, imag_p)
+@composed(lower, p.imag_p)
 def _(ctx: Any, x: Any) -> Any:
     return ctx.imag(x)
 
 
-@composed(lower, conj_p)
+@composed(lower, p.conj_p)
 def _(ctx: Any, x: Any) -> Any:
     if _is(x.dtype, np.complexfloating):
         return ctx.conjugate(x)
     return _complex(ctx, x, ctx.full(x.shape, 0, x.dtype))
 
 
-@composed(lower, complex_p)
+@composed(lower, p.complex_p)
 def _(ctx: Any, x: Any, y: Any) -> Any:
     return _complex(ctx, x, y)
 
@@ -248,7 +185,7 @@ def _joined(x: Any, y: Any) -> Any:
 # --- arithmetic ----------------------------------------------------------------------------------------------------
 
 
-@composed(lower, div_p)
+@composed(lower, p.div_p)
 def _(ctx: Any, x: Any, y: Any) -> Any:
     if not _is(x.dtype, np.integer):
         return ctx.divide(x, y)
@@ -261,7 +198,7 @@ def _(ctx: Any, x: Any, y: Any) -> Any:
     return ctx.where(by_zero, -1, quotient)
 
 
-@composed(lower, rem_p)
+@composed(lower, p.rem_p)
 def _(ctx: Any, x: Any, y: Any) -> Any:
     if not _is(x.dtype, np.integer):
         return ctx.fmod(x, y)
@@ -275,7 +212,7 @@ def _remainder(ctx: Any, x: Any, y: Any) -> Any:
     return ctx.fmod(x, ctx.where(ctx.equal(y, -1), 1, y))
 
 
-@composed(lower, atan2_p)
+@composed(lower, p.atan2_p)
 def _(ctx: Any, x: Any, y: Any) -> Any:
     if not _is(x.dtype, np.complexfloating):
         return ctx.arctan2(x, y)
@@ -283,12 +220,12 @@ def _(ctx: Any, x: Any, y: Any) -> Any:
     return ctx.multiply(-1j, ctx.log(ctx.divide(ctx.add(y, ctx.multiply(x, 1j)), radius)))
 
 
-@composed(lower, pow_p)
+@composed(lower, p.pow_p)
 def _(ctx: Any, x: Any, y: Any) -> Any:
     return ctx.power(x, _converted(ctx, y, x.dtype))
 
 
-@composed(lower, mulhi_p)
+@composed(lower, p.mulhi_p)
 def _(ctx: Any, x: Any, y: Any) -> Any:
     width = dtypes.bit_width(x.dtype)
     if width == 64:
@@ -318,12 +255,12 @@ def _high_half(ctx: Any, x: Any, y: Any) -> Any:
 # --- bits ----------------------------------------------------------------------------------------------------------
 
 
-@composed(lower, shift_right_arithmetic_p)
+@composed(lower, p.shift_right_arithmetic_p)
 def _(ctx: Any, x: Any, y: Any) -> Any:
     return _shifted_as(ctx, _signed(x.dtype), x, y)
 
 
-@composed(lower, shift_right_logical_p)
+@composed(lower, p.shift_right_logical_p)
 def _(ctx: Any, x: Any, y: Any) -> Any:
     return _shifted_as(ctx, _unsigned(x.dtype), x, y)
 
@@ -333,16 +270,25 @@ def _shifted_as(ctx: Any, dtype: Any, x: Any, y: Any) -> Any:
     return ctx.bitcast(ctx.right_shift(ctx.bitcast(x, dtype), ctx.bitcast(y, dtype)), x.dtype)
 
 
-@composed(lower, population_count_p)
+@composed(lower, p.population_count_p)
 def _(ctx: Any, x: Any) -> Any:
     return _count_bits(ctx, ctx.bitcast(x, _unsigned(x.dtype)), x.dtype)
 
 
 def _count_bits(ctx: Any, x: Any, dtype: Any) -> Any:
-    return ctx.cast(ctx.bitwise_count(x), dtype)
+    if hasattr(np, "bitwise_count"):
+        return ctx.cast(ctx.bitwise_count(x), dtype)
+    # NumPy 1: the counts of neighbours are added up, pairs of 1 bit first, then of 2, of 4, …
+    width, half = dtypes.bit_width(x.dtype), 1
+    while half < width:
+        mask = ((1 << width) - 1) // ((1 << half) + 1)
+        upper = ctx.bitwise_and(ctx.right_shift(x, half), mask)
+        x = ctx.add(ctx.bitwise_and(x, mask), upper)
+        half *= 2
+    return ctx.cast(x, dtype)
 
 
-@composed(lower, clz_p)
+@composed(lower, p.clz_p)
 def _(ctx: Any, x: Any) -> Any:
     width = dtypes.bit_width(x.dtype)
     bits = ctx.bitcast(x, _unsigned(x.dtype))
@@ -372,15 +318,15 @@ def _order_key(ctx: Any, x: Any) -> Any:
     return ctx.where(ctx.less(bits, 0), turned, bits)
 
 
-composed(lower, eq_to_p)(_total_order(np.equal))
-composed(lower, lt_to_p)(_total_order(np.less))
-composed(lower, le_to_p)(_total_order(np.less_equal))
+composed(lower, p.eq_to_p)(_total_order(np.equal))
+composed(lower, p.lt_to_p)(_total_order(np.less))
+composed(lower, p.le_to_p)(_total_order(np.less_equal))
 
 
 # --- conversions ---------------------------------------------------------------------------------------------------
 
 
-@composed(lower, convert_element_type_p)
+@composed(lower, p.convert_element_type_p)
 def _(ctx: Any, x: Any, *, new_dtype: Any, weak_type: bool) -> Any:
     return x if x.dtype == new_dtype or isinstance(new_dtype, dtypes.ExtendedDType) else _converted(ctx, x, new_dtype)
 
@@ -410,7 +356,7 @@ def _saturated(ctx: Any, x: Any, dtype: Any) -> Any:
     return ctx.where(beyond, ctx.full((), high, dtype), inside)
 
 
-@composed(lower, bitcast_convert_type_p)
+@composed(lower, p.bitcast_convert_type_p)
 def _(ctx: Any, x: Any, *, new_dtype: Any) -> Any:
     if x.dtype == new_dtype or isinstance(new_dtype, dtypes.ExtendedDType):
         return x
@@ -443,7 +389,7 @@ def _repacked(new_dtype: Any, old: int, new: int) -> Any:
     return convert
 
 
-@composed(lower, reduce_precision_p)
+@composed(lower, p.reduce_precision_p)
 def _(ctx: Any, x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
     info = dtypes.finfo(x.dtype)
     width, own_mantissa = dtypes.bit_width(x.dtype), int(info.nmant)

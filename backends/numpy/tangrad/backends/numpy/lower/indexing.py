@@ -2,8 +2,7 @@
 arrays.
 
 Indices and windows are brought to one form first: indices as an array (number of windows, components), windows as an
-array
-(number of windows, sizes of the window). Elements of extended dtypes are windows over the dimensions inside them.
+array (number of windows, sizes of the window). Elements of extended dtypes are windows over the dimensions inside them.
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from tangrad.backends.numpy.array import physical
 from tangrad.backends.numpy.functions import FRESH
 from tangrad.backends.numpy.kernels import kernel
-from tangrad.backends.numpy.lowering import physical
 from tangrad.core import RuleSet
 from tangrad.lax.indexing import primitives as p
 from tangrad.lax.indexing.dimension_numbers import GatherScatterMode, window_sizes
@@ -29,8 +28,8 @@ class Windows:
     """Where the windows of a gather or scatter lie in the operand, for one signature.
 
     Attributes:
-      sizes: of the window, along each dimension of the operand.
-      kept: the dimensions of the operand that the window has in the updates or the output.
+        sizes: of the window, along each dimension of the operand.
+        kept: the dimensions of the operand that the window has in the updates or the output.
     """
 
     def __init__(self, operand: Any, indices: Any, numbers: Any, sizes: Sequence[int]) -> None:

@@ -73,9 +73,7 @@ def _position(name: str) -> Kernel:
     def emit(ctx: Any, x: Any, *, axes: tuple[int, ...], index_dtype: Any) -> Any:
         (axis,) = axes
         method, asarray = getattr(np.ndarray, name), np.asarray
-        return ctx.call(
-            lambda x: asarray(method(x, axis), index_dtype), ctx.cast(x, wide_dtype(x.dtype)), nature=FRESH
-        )
+        return ctx.call(lambda x: asarray(method(x, axis), index_dtype), ctx.cast(x, wide_dtype(x.dtype)), nature=FRESH)
 
     return Kernel(emit)
 
@@ -93,9 +91,7 @@ def _running(ufunc: Any) -> Callable[..., Any]:
         backward = (*[slice(None)] * axis, slice(None, None, -1))
         wide = ctx.cast(ctx.index(x, backward) if reverse else x, dtype)
         # The dtype is stated: NumPy would add up small integers in a wider one.
-        totals = ctx.call(
-            lambda x: accumulate(x, axis, dtype), wide, nature=FRESH, like=out.update(dtype=dtype)
-        )
+        totals = ctx.call(lambda x: accumulate(x, axis, dtype), wide, nature=FRESH, like=out.update(dtype=dtype))
         totals = ctx.cast(totals, x.dtype)
         return ctx.index(totals, backward) if reverse else totals
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from tangrad.backends.numpy.array import physical
 from tangrad.backends.numpy.kernels import composed
-from tangrad.backends.numpy.lowering import physical
 from tangrad.core import RuleSet
 from tangrad.lax.elementwise import primitives as p
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from tangrad.backends.numpy.array import physical
 from tangrad.backends.numpy.functions import FRESH, VIEW, Function
 from tangrad.backends.numpy.kernels import composed
-from tangrad.backends.numpy.lowering import physical
 from tangrad.core import RuleSet
 from tangrad.lax.structure import primitives as p
 
@@ -232,4 +232,6 @@ def _stop_gradient(ctx: Any, x: Any) -> Any:
 
 @composed(lower, p.optimization_barrier_p)
 def _optimization_barrier(ctx: Any, *xs: Any) -> Any:
-    return xs
+    # One step for all: its results are other values than its operands, so that no later step is merged with an earlier
+    # one, and each of them needs all operands.
+    return ctx.call(lambda *arrays: arrays, *xs, nature=VIEW) if xs else ()

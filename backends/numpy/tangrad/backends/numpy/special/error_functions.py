@@ -8,8 +8,8 @@ import numpy as np
 
 from tangrad.backends.numpy.special.pieces import constant, piecewise, polynomial
 
-# The rational approximations of the freely distributable C library of Sun Microsystems (s_erf.c, 1993), whose errors
-# are below one unit in the last place. Highest power first.
+# The rational approximations of FDLIBM, the freely distributable C library of Sun Microsystems (s_erf.c, 1993; see
+# NOTICE), whose errors are below one unit in the last place. Highest power first.
 _ERF_P = (
     -2.37630166566501626084e-05, -5.77027029648944159157e-03, -2.84817495755985104766e-02, -3.25042107247001499370e-01,
     1.28379167095512558561e-01,
@@ -109,7 +109,7 @@ def _tail(x: Any) -> Any:
 
 # --- the inverse ---------------------------------------------------------------------------------------------------
 
-# M. Giles, "Approximating the erfinv function", 2010; single precision.
+# M. Giles, "Approximating the erfinv function", GPU Computing Gems, Jade edition, 2011, chapter 10; single precision.
 _GILES_CENTRAL = (
     2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503, -0.00417768164,
     0.246640727, 1.50140941,

@@ -14,9 +14,9 @@ def piecewise(arguments: Sequence[Any], *pieces: Piece) -> Any:
     """Each element by the function whose mask holds for it.
 
     Args:
-      arguments: arrays of one dimension and size.
-      pieces: `(mask, function)`; the function gets the arguments' elements where its mask holds. The masks cover all
-        elements; where they overlap the last wins. What follows the function is for other backends.
+        arguments: arrays of one dimension and size.
+        pieces: `(mask, function)`; the function gets the arguments' elements where its mask holds. The masks cover all
+            elements; where they overlap the last wins. What follows the function is for other backends.
     """
     out = np.empty_like(arguments[0])
     if not out.size:  # of no elements every mask holds for all, and methods that call each other would never end
@@ -56,12 +56,12 @@ def converge(step: Callable[..., tuple[tuple[Any, ...], Any]], state: tuple[Any,
     """Iterate on many elements at once, each until it has converged.
 
     Args:
-      step: `(n, *state) -> (state, finished)` for n = 1, 2, …; elements that are finished may go through more steps.
-      state: arrays of one dimension and size.
-      limit: the most steps.
+        step: `(n, *state) -> (state, finished)` for n = 1, 2, …; elements that are finished may go through more steps.
+        state: arrays of one dimension and size.
+        limit: the most steps.
 
     Returns:
-      the state of each element when it was finished, or at the limit.
+        the state of each element when it was finished, or at the limit.
     """
     finals = tuple([array.copy() for array in state])
     places = np.arange(state[0].size)

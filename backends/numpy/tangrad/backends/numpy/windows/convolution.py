@@ -35,8 +35,8 @@ class Convolution:
     input and the result, and (output feature, input feature, *spatial) of the kernel.
 
     Attributes:
-      dtype: in which it is computed.
-      patches: those of the input.
+        dtype: in which it is computed.
+        patches: those of the input.
     """
 
     def __init__(self, lhs: Sequence[int], rhs: Sequence[int], out: Sequence[int], dtype: Any, **params: Any) -> None:

@@ -29,8 +29,8 @@ class Axis:
     """One spatial dimension of an array that windows move over.
 
     Attributes:
-      size: of the array; `dilation`: how far apart its elements are; `low`: the padding before them.
-      rows, channels: how many positions each has; row_step, channel_step: how far apart they are.
+        size: of the array; `dilation`: how far apart its elements are; `low`: the padding before them.
+        rows, channels: how many positions each has; row_step, channel_step: how far apart they are.
     """
 
     __slots__ = ("channel_step", "channels", "dilation", "low", "row_step", "rows", "size")
@@ -78,10 +78,10 @@ class Patches:
     """The patches of an array, for one signature.
 
     Attributes:
-      row_dimension, channel_dimension: of the array; spatial: the dimensions of `axes`.
-      groups: into how many groups channels (or rows, with `row_groups`) are divided; they come first in the result.
-      channels_last: whether the result is (groups, rows, channels), with channels varying fastest within positions,
-        or (groups, channels, rows), with positions varying fastest: whatever can be copied in longer runs.
+        row_dimension, channel_dimension: of the array; spatial: the dimensions of `axes`.
+        groups: into how many groups channels (or rows, with `row_groups`) are divided; they come first in the result.
+        channels_last: whether the result is (groups, rows, channels), with channels varying fastest within positions,
+            or (groups, channels, rows), with positions varying fastest: whatever can be copied in longer runs.
     """
 
     def __init__(

@@ -17,9 +17,9 @@ class Window:
     """The windows of a reduction, for one signature.
 
     Attributes:
-      shape, out: of the operand and the result.
-      sizes, strides, dilations: of the windows, in each dimension.
-      axes: how the operand is padded.
+        shape, out: of the operand and the result.
+        sizes, strides, dilations: of the windows, in each dimension.
+        axes: how the operand is padded.
     """
 
     def __init__(
