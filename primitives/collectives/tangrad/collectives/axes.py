@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.core import NamedAxisEffect
-from tangrad.core.config import thread
+from tangrad.core import NamedAxisEffect, thread
 
 Axes = tuple[Any, ...]
 

@@ -15,18 +15,8 @@ import numpy as np
 
 from tangrad.batching import AxisInfo, batch_flat, place_axis
 from tangrad.collectives import mapped, several
+from tangrad.collectives import primitives as p
 from tangrad.collectives.axes import names_among, positions_among
-from tangrad.collectives.primitives import (
-    all_gather_p,
-    all_to_all_p,
-    axis_index_p,
-    pbroadcast_p,
-    pmax_p,
-    pmin_p,
-    ppermute_p,
-    psum_p,
-    reduce_scatter_p,
-)
 from tangrad.core import Primitive, RuleSet
 from tangrad.lax.structure.functions import iota
 from tangrad.lax.structure.primitives import concatenate_p
@@ -99,7 +89,7 @@ def _reduction(primitive: Primitive) -> Rule:
         if dim is None:
             others = tuple([axis for axis in axes if axis != axis_info.name or isinstance(axis, int)])
             out = _reduced(primitive, x, others)
-            return (mapped.times(out, axis_info.size) if primitive is psum_p else out), None
+            return (mapped.times(out, axis_info.size) if primitive is p.psum_p else out), None
         fused = tuple(
             [
                 axis + (axis >= dim) if isinstance(axis, int) else dim if axis == axis_info.name else axis
@@ -118,7 +108,7 @@ def _reduced(primitive: Primitive, x: Any, axes: Any) -> Any:
     return mapped.REDUCERS[primitive].bind(x, axes=tuple(sorted(axes))) if axes else x
 
 
-batch.table({primitive: _reduction(primitive) for primitive in (psum_p, pmax_p, pmin_p)})
+batch.table({primitive: _reduction(primitive) for primitive in (p.psum_p, p.pmax_p, p.pmin_p)})
 
 
 # --- the others: `over` one mapped axis, or `past` another one --------------------------------------------------------
@@ -160,14 +150,14 @@ def _past_anything(dim: int, **_: Any) -> tuple[dict[str, Any], int]:
     return {}, dim
 
 
-_exchange(all_gather_p, mapped.all_gather, several.all_gather, _past_all_gather)
-_exchange(reduce_scatter_p, mapped.reduce_scatter, several.reduce_scatter, _past_reduce_scatter)
-_exchange(all_to_all_p, mapped.all_to_all, several.all_to_all, _past_all_to_all)
-_exchange(ppermute_p, mapped.ppermute, several.ppermute, _past_anything)
-_exchange(pbroadcast_p, mapped.pbroadcast, several.pbroadcast, _past_anything)
+_exchange(p.all_gather_p, mapped.all_gather, several.all_gather, _past_all_gather)
+_exchange(p.reduce_scatter_p, mapped.reduce_scatter, several.reduce_scatter, _past_reduce_scatter)
+_exchange(p.all_to_all_p, mapped.all_to_all, several.all_to_all, _past_all_to_all)
+_exchange(p.ppermute_p, mapped.ppermute, several.ppermute, _past_anything)
+_exchange(p.pbroadcast_p, mapped.pbroadcast, several.pbroadcast, _past_anything)
 
 
-@batch.rule(axis_index_p)
+@batch.rule(p.axis_index_p)
 def _axis_index(args: Any, dims: Any, *, axis_info: AxisInfo, axis_name: Any) -> Mapped:
     if isinstance(axis_name, tuple) and len(axis_name) > 1:
         return _in_steps(lambda: several.axis_index(axis_name=axis_name), args, dims, axis_info)

@@ -20,20 +20,20 @@ def all_gather(
     """The values of all examples along mapped axes, in one array that every example has.
 
     Args:
-      x: a tree of arrays.
-      axis_name: the name of a mapped axis; or several in a tuple or list, the first one varying slowest.
-      axis_index_groups: lists of one length of indices along the axis, each index in exactly one: the members of the
-        example's own group are gathered, in the order of the list. None: all examples are one group.
-      axis: where the new dimension goes; tiled, the dimension along which the values are joined.
-      tiled: whether the values are joined along a dimension that they have, in place of a new one.
-      to: "varying"; other conversions go with sharded maps.
+        x: a tree of arrays.
+        axis_name: the name of a mapped axis; or several in a tuple or list, the first one varying slowest.
+        axis_index_groups: lists of one length of indices along the axis, each index in exactly one: the members of the
+            example's own group are gathered, in the order of the list. None: all examples are one group.
+        axis: where the new dimension goes; tiled, the dimension along which the values are joined.
+        tiled: whether the values are joined along a dimension that they have, in place of a new one.
+        to: "varying"; other conversions go with sharded maps.
 
     Returns:
-      a tree of arrays with a dimension more, or, tiled, with a longer one.
+        a tree of arrays with a dimension more, or, tiled, with a longer one.
 
     Raises:
-      NameError: for a name that no mapped axis in scope has; the message lists those in scope.
-      ValueError: for an axis named twice, a dimension that is not there, groups that do not fit.
+        NameError: for a name that no mapped axis in scope has; the message lists those in scope.
+        ValueError: for an axis named twice, a dimension that is not there, groups that do not fit.
 
     >>> import tangrad
     >>> from tangrad import lax
@@ -71,19 +71,19 @@ def psum_scatter(
     """The sum of `x` over all examples along mapped axes, of which each example keeps its own part.
 
     Args:
-      x: a tree of arrays.
-      axis_name: the name of a mapped axis; or several in a tuple or list, the first one varying slowest.
-      scatter_dimension: the dimension whose elements, or slices, go to one example each.
-      axis_index_groups: lists of one length of indices along the axis, each index in exactly one, which sum and
-        scatter for themselves. None: all examples are one group.
-      tiled: whether the dimension stays, as one slice of several, in place of one element.
+        x: a tree of arrays.
+        axis_name: the name of a mapped axis; or several in a tuple or list, the first one varying slowest.
+        scatter_dimension: the dimension whose elements, or slices, go to one example each.
+        axis_index_groups: lists of one length of indices along the axis, each index in exactly one, which sum and
+            scatter for themselves. None: all examples are one group.
+        tiled: whether the dimension stays, as one slice of several, in place of one element.
 
     Returns:
-      a tree of arrays without that dimension, or, tiled, with one that is shorter.
+        a tree of arrays without that dimension, or, tiled, with one that is shorter.
 
     Raises:
-      NameError: for a name that no mapped axis in scope has; the message lists those in scope.
-      ValueError: for an axis named twice, a dimension that is not there or does not fit the axes, groups that do not.
+        NameError: for a name that no mapped axis in scope has; the message lists those in scope.
+        ValueError: for an axis named twice, a dimension that is not there or does not fit the axes, groups that do not.
 
     >>> import tangrad
     >>> from tangrad import lax
@@ -121,21 +121,21 @@ def all_to_all(
     `concat_axis`.
 
     Args:
-      x: a tree of arrays.
-      axis_name: the name of a mapped axis; or several in a tuple or list, the first one varying slowest.
-      split_axis: the dimension that is cut; its size is that of the axes, or, tiled, a multiple.
-      concat_axis: where the new dimension goes once the other one is gone; tiled, the dimension along which slices are
-        joined.
-      axis_index_groups: lists of one length of indices along the axis, each index in exactly one, which exchange among
-        themselves. None: all examples are one group.
-      tiled: whether dimensions stay: one is cut into slices, one is joined of slices.
+        x: a tree of arrays.
+        axis_name: the name of a mapped axis; or several in a tuple or list, the first one varying slowest.
+        split_axis: the dimension that is cut; its size is that of the axes, or, tiled, a multiple.
+        concat_axis: where the new dimension goes once the other one is gone; tiled, the dimension along which slices
+            are joined.
+        axis_index_groups: lists of one length of indices along the axis, each index in exactly one, which exchange
+            among themselves. None: all examples are one group.
+        tiled: whether dimensions stay: one is cut into slices, one is joined of slices.
 
     Returns:
-      a tree of arrays.
+        a tree of arrays.
 
     Raises:
-      NameError: for a name that no mapped axis in scope has; the message lists those in scope.
-      ValueError: for an axis named twice, a dimension that is not there or does not fit the axes, groups that do not.
+        NameError: for a name that no mapped axis in scope has; the message lists those in scope.
+        ValueError: for an axis named twice, a dimension that is not there or does not fit the axes, groups that do not.
 
     >>> import tangrad
     >>> from tangrad import lax
@@ -194,16 +194,16 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     """Values sent along a mapped axis, from one example to another.
 
     Args:
-      x: a tree of arrays.
-      axis_name: the name of a mapped axis; or several in a tuple or list, the first one varying slowest.
-      perm: pairs of indices, a source and a destination; no two have the same source, or the same destination.
+        x: a tree of arrays.
+        axis_name: the name of a mapped axis; or several in a tuple or list, the first one varying slowest.
+        perm: pairs of indices, a source and a destination; no two have the same source, or the same destination.
 
     Returns:
-      a tree of arrays of the types of `x`: at each destination the value of its source, elsewhere zeros.
+        a tree of arrays of the types of `x`: at each destination the value of its source, elsewhere zeros.
 
     Raises:
-      NameError: for a name that no mapped axis in scope has; the message lists those in scope.
-      ValueError: for sources or destinations that repeat, or that the axis does not have.
+        NameError: for a name that no mapped axis in scope has; the message lists those in scope.
+        ValueError: for sources or destinations that repeat, or that the axis does not have.
 
     >>> import tangrad
     >>> from tangrad import lax
@@ -240,8 +240,8 @@ def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
     """Values in another order along a mapped axis: the example with index i gets that of index `perm[i]`.
 
     Args:
-      x, axis_name: as for `ppermute`.
-      perm: each index along the axis, once.
+        x, axis_name: as for `ppermute`.
+        perm: each index along the axis, once.
 
     Raises NameError for a name that no mapped axis in scope has, ValueError if `perm` is no permutation of the axis.
 
@@ -265,9 +265,9 @@ def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
     """The value of one example, for all examples along mapped axes.
 
     Args:
-      x: a tree of arrays.
-      axis_name: the name of a mapped axis; or several in a tuple or list, the first one varying slowest.
-      source: the index of the example whose value all get.
+        x: a tree of arrays.
+        axis_name: the name of a mapped axis; or several in a tuple or list, the first one varying slowest.
+        source: the index of the example whose value all get.
 
     Raises NameError for a name that no mapped axis in scope has, ValueError for an index that the axis does not have.
 

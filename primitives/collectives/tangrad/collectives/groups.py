@@ -14,8 +14,8 @@ def checked_groups(function: str, groups: Any, size: Any, equal: bool = False) -
     """Groups as a tuple of tuples of integers.
 
     Args:
-      size: of the axis (of all axes together): the groups must cover its indices exactly once.
-      equal: whether all groups must have one size.
+        size: of the axis (of all axes together): the groups must cover its indices exactly once.
+        equal: whether all groups must have one size.
 
     Raises TypeError for what is not a list of lists of integers, ValueError for groups that do not fit.
     """

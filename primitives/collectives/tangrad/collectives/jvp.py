@@ -5,26 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad.autodiff import Zero, linear_jvp, symbolic_zeros
+from tangrad.collectives import primitives as p
 from tangrad.collectives.axes import positions_among
-from tangrad.collectives.primitives import (
-    all_gather_p,
-    all_to_all_p,
-    axis_index_p,
-    pbroadcast_p,
-    pmax_p,
-    pmin_p,
-    ppermute_p,
-    psum_p,
-    reduce_scatter_p,
-)
 from tangrad.core import RuleSet
 from tangrad.lax.elementwise.functions import convert_element_type
 from tangrad.lax.elementwise.primitives import div_p, eq_p, mul_p
 from tangrad.lax.structure.primitives import broadcast_in_dim_p
 
 jvp = RuleSet("jvp", api=1)
-linear_jvp(jvp, psum_p, all_gather_p, reduce_scatter_p, all_to_all_p, ppermute_p, pbroadcast_p)
-jvp.not_applicable("it has no operands", axis_index_p)
+linear_jvp(jvp, p.psum_p, p.all_gather_p, p.reduce_scatter_p, p.all_to_all_p, p.ppermute_p, p.pbroadcast_p)
+jvp.not_applicable("it has no operands", p.axis_index_p)
 
 
 def _extreme(primitive: Any) -> Any:
@@ -36,8 +26,8 @@ def _extreme(primitive: Any) -> Any:
         if type(tangent) is Zero:
             return answer, Zero.of(answer)
         chosen = convert_element_type(eq_p.bind(x, _spread(answer, x, params["axes"])), x.aval.dtype)
-        count = psum_p.bind(chosen, **params)
-        return answer, div_p.bind(psum_p.bind(mul_p.bind(tangent, chosen), **params), count)
+        count = p.psum_p.bind(chosen, **params)
+        return answer, div_p.bind(p.psum_p.bind(mul_p.bind(tangent, chosen), **params), count)
 
     return symbolic_zeros(rule)
 
@@ -51,4 +41,4 @@ def _spread(answer: Any, x: Any, axes: Any) -> Any:
     return broadcast_in_dim_p.bind(answer, shape=x.aval.shape, broadcast_dimensions=kept)
 
 
-jvp.table({primitive: _extreme(primitive) for primitive in (pmax_p, pmin_p)})
+jvp.table({primitive: _extreme(primitive) for primitive in (p.pmax_p, p.pmin_p)})

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tangrad.core import Primitive, as_array, as_operand
-from tangrad.core.leaves import array_leaves
+from tangrad.core import Primitive, array_leaves, as_array, as_operand
 
 
 def checked_leaves(function: str, x: Any) -> tuple[list[Any], Any]:

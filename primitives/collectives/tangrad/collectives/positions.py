@@ -19,10 +19,10 @@ def axis_index(axis_name: Any) -> Any:
     """The index of the example along a mapped axis.
 
     Args:
-      axis_name: the name of a mapped axis; or several in a tuple or list, the first one varying slowest.
+        axis_name: the name of a mapped axis; or several in a tuple or list, the first one varying slowest.
 
     Returns:
-      an int32 scalar.
+        an int32 scalar.
 
     Raises NameError for a name that no mapped axis in scope has; the message lists those in scope.
 
@@ -52,10 +52,10 @@ def axis_size(axis_name: Any) -> int:
     """The size of a mapped axis.
 
     Args:
-      axis_name: the name of a mapped axis; or several in a tuple or list: the product of their sizes.
+        axis_name: the name of a mapped axis; or several in a tuple or list: the product of their sizes.
 
     Returns:
-      a Python integer.
+        a Python integer.
 
     Raises NameError for a name that no mapped axis in scope has; the message lists those in scope.
 
@@ -86,9 +86,9 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
     """`x`, converted to differ along mapped axes: what `pvary` does, by its later name.
 
     Args:
-      x: a tree of arrays.
-      axis_name: the name of a mapped axis, or several in a tuple.
-      to: "varying"; other conversions go with sharded maps.
+        x: a tree of arrays.
+        axis_name: the name of a mapped axis, or several in a tuple.
+        to: "varying"; other conversions go with sharded maps.
 
     Raises ValueError for another `to`, NameError for a name that no mapped axis in scope has.
 

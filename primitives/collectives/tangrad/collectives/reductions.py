@@ -24,20 +24,20 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The sum of `x` over all examples along mapped axes.
 
     Args:
-      x: a tree of arrays; booleans count as int32.
-      axis_name: the name of a mapped axis, or several in a tuple or list. Integers among them are dimensions of the
-        arrays, which are summed as well.
-      axis_index_groups: lists of indices along the axis, each index in exactly one: the sum is that of the example's
-        own group. None: all examples are one group.
+        x: a tree of arrays; booleans count as int32.
+        axis_name: the name of a mapped axis, or several in a tuple or list. Integers among them are dimensions of the
+            arrays, which are summed as well.
+        axis_index_groups: lists of indices along the axis, each index in exactly one: the sum is that of the example's
+            own group. None: all examples are one group.
 
     Returns:
-      a tree of arrays of the types of `x`, less the dimensions that were summed. Of values that are no tracers, and so
-      the same for all examples, it is a product: `psum(1, "i")` is the size of the axis, a Python integer.
+        a tree of arrays of the types of `x`, less the dimensions that were summed. Of values that are no tracers, and
+        so the same for all examples, it is a product: `psum(1, "i")` is the size of the axis, a Python integer.
 
     Raises:
-      NameError: for a name that no mapped axis in scope has; the message lists those in scope.
-      ValueError: for an axis named twice, a dimension that is not there, groups that do not cover the axis, or groups
-        beside dimensions. TypeError: for leaves that are no arrays.
+        NameError: for a name that no mapped axis in scope has; the message lists those in scope.
+        ValueError: for an axis named twice, a dimension that is not there, groups that do not cover the axis, or groups
+            beside dimensions. TypeError: for leaves that are no arrays.
 
     >>> import tangrad
     >>> from tangrad import lax

@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.collectives.primitives import (
-    all_gather_p,
-    all_to_all_p,
-    axis_index_p,
-    pbroadcast_p,
-    pmax_p,
-    pmin_p,
-    ppermute_p,
-    psum_p,
-    reduce_scatter_p,
-)
+from tangrad.collectives import primitives as p
 from tangrad.conformance import Sample, draw
 
 ONE: Any = {"i": 4}
@@ -31,7 +21,7 @@ def samples() -> list[Sample]:
 
 def _reductions() -> list[Sample]:
     found = []
-    for primitive in (psum_p, pmax_p, pmin_p):
+    for primitive in (p.psum_p, p.pmax_p, p.pmin_p):
         for axes, shape, around, groups in (
             ((0, 2), (2, 3, 2), {}, None),
             (("i", 0), (4, 3, 2), ONE, None),
@@ -46,8 +36,8 @@ def _reductions() -> list[Sample]:
             params = {"axes": ("i",), "axis_index_groups": None}
             found.append(Sample(primitive, (draw(4, 3, dtype=kind),), params, axes=ONE))
     params = {"axes": ("i",), "axis_index_groups": None}
-    found.append(Sample(psum_p, (draw(4, 2, dtype="complex64"),), params, axes=ONE))
-    found += [Sample(p, (draw(4, 3, dtype="bool"),), params, axes=ONE) for p in (pmax_p, pmin_p)]
+    found.append(Sample(p.psum_p, (draw(4, 2, dtype="complex64"),), params, axes=ONE))
+    found += [Sample(each, (draw(4, 3, dtype="bool"),), params, axes=ONE) for each in (p.pmax_p, p.pmin_p)]
     return found
 
 
@@ -57,7 +47,9 @@ def _params(names: Any, size: int, groups: Any = None, **more: Any) -> dict[str,
 
 def _gathers() -> list[Sample]:
     return [
-        Sample(all_gather_p, (draw(*shape),), params | {"all_gather_dimension": dimension, "tiled": tiled}, axes=around)
+        Sample(
+            p.all_gather_p, (draw(*shape),), params | {"all_gather_dimension": dimension, "tiled": tiled}, axes=around
+        )
         for around, shape, params in (
             (ONE, (4, 3, 2), _params(("i",), 4)),
             (TWO, (2, 3, 3, 2), _params(("j",), 3)),
@@ -83,7 +75,7 @@ def _scatters() -> list[Sample]:
             shape = [2, 2]
             shape[dimension] = size * 2 if tiled else size
             more = {"scatter_dimension": dimension, "tiled": tiled}
-            found.append(Sample(reduce_scatter_p, (draw(*lead, *shape),), {**params, **more}, axes=around))
+            found.append(Sample(p.reduce_scatter_p, (draw(*lead, *shape),), {**params, **more}, axes=around))
     return found
 
 
@@ -100,7 +92,7 @@ def _exchanges() -> list[Sample]:
             shape = [2, 2]
             shape[split] = 2 * params["axis_size"]
             more = {"split_axis": split, "concat_axis": concat}
-            found.append(Sample(all_to_all_p, (draw(*lead, *shape),), {**params, **more}, axes=around))
+            found.append(Sample(p.all_to_all_p, (draw(*lead, *shape),), {**params, **more}, axes=around))
     return found
 
 
@@ -114,19 +106,19 @@ def _senders() -> list[Sample]:
         (("i", "j"), TWO, (2, 3), ((0, 4), (1, 2), (5, 0))),
         (("j", "i"), TWO, (2, 3), ((0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0))),
     ):
-        found.append(Sample(ppermute_p, (draw(*lead, 2),), {"axis_name": names, "perm": perm}, axes=around))
+        found.append(Sample(p.ppermute_p, (draw(*lead, 2),), {"axis_name": names, "perm": perm}, axes=around))
     for names, around, lead, source in (
         (("i",), ONE, (4,), 2),
         (("j",), TWO, (2, 3), 1),
         (("i", "j"), TWO, (2, 3), 4),
         (("j", "i"), TWO, (2, 3), 3),
     ):
-        found.append(Sample(pbroadcast_p, (draw(*lead, 2),), {"axis_name": names, "source": source}, axes=around))
+        found.append(Sample(p.pbroadcast_p, (draw(*lead, 2),), {"axis_name": names, "source": source}, axes=around))
     return found
 
 
 def _indices() -> list[Sample]:
     return [
-        Sample(axis_index_p, (), {"axis_name": names}, axes=around)
+        Sample(p.axis_index_p, (), {"axis_name": names}, axes=around)
         for names, around in (("i", ONE), ("j", TWO), (("i", "j"), TWO), (("j", "i"), TWO))
     ]

@@ -10,19 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from tangrad.collectives import primitives as p
 from tangrad.collectives.axes import Axes, size_of_axes, size_of_axis
 from tangrad.collectives.groups import Groups, member_mask, member_table, ranks
 from tangrad.collectives.mapped import REDUCERS, merged, reshaped
 from tangrad.collectives.positions import joint_index
-from tangrad.collectives.primitives import (
-    all_gather_p,
-    all_to_all_p,
-    pbroadcast_p,
-    pmax_p,
-    pmin_p,
-    psum_p,
-    reduce_scatter_p,
-)
 from tangrad.core import Primitive
 from tangrad.lax.elementwise.primitives import select_n_p
 from tangrad.lax.indexing.functions import index_take
@@ -30,7 +22,7 @@ from tangrad.lax.reductions.primitives import greatest, least, reduce_sum_p
 from tangrad.lax.structure.functions import dynamic_index_in_dim, dynamic_slice_in_dim, full_like
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, transpose_p
 
-_NEUTRAL = {psum_p: lambda dtype: 0, pmax_p: least, pmin_p: greatest}
+_NEUTRAL = {p.psum_p: lambda dtype: 0, p.pmax_p: least, p.pmin_p: greatest}
 
 
 def gather_all(x: Any, names: Axes) -> Any:
@@ -78,7 +70,7 @@ def all_gather(
     shape = x.aval.shape
     for name in reversed(axis_name):
         size = size_of_axis("all_gather", name)
-        x = all_gather_p.bind(
+        x = p.all_gather_p.bind(
             x,
             axis_name=(name,),
             all_gather_dimension=dimension,
@@ -102,7 +94,7 @@ def reduce_scatter(
     if not tiled:
         x = reshaped(x, (*shape[:dimension], *sizes, *shape[dimension + 1 :]))
     for name, size in zip(axis_name, sizes):
-        x = reduce_scatter_p.bind(
+        x = p.reduce_scatter_p.bind(
             x,
             axis_name=(name,),
             scatter_dimension=dimension,
@@ -127,7 +119,7 @@ def all_to_all(
     x = reshaped(x, (*shape[:split_axis], *sizes, shape[split_axis] // axis_size, *shape[split_axis + 1 :]))
     for place, (name, size) in enumerate(zip(axis_name, sizes)):
         dimension = split_axis + place
-        x = all_to_all_p.bind(
+        x = p.all_to_all_p.bind(
             x,
             axis_name=(name,),
             split_axis=dimension,
@@ -157,7 +149,7 @@ def pbroadcast(x: Any, *, axis_name: Axes, source: int) -> Any:
     """From the source's index along each axis."""
     for name in reversed(axis_name):
         size = size_of_axis("pbroadcast", name)
-        x = pbroadcast_p.bind(x, axis_name=(name,), source=source % size)
+        x = p.pbroadcast_p.bind(x, axis_name=(name,), source=source % size)
         source //= size
     return x
 

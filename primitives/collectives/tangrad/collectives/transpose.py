@@ -7,18 +7,8 @@ from typing import Any
 import numpy as np
 
 from tangrad.autodiff import linear_transpose_rule
+from tangrad.collectives import primitives as p
 from tangrad.collectives.axes import Axes, names_among, positions_among
-from tangrad.collectives.primitives import (
-    all_gather_p,
-    all_to_all_p,
-    axis_index_p,
-    pbroadcast_p,
-    pmax_p,
-    pmin_p,
-    ppermute_p,
-    psum_p,
-    reduce_scatter_p,
-)
 from tangrad.core import RuleSet, literal
 from tangrad.lax.elementwise.primitives import eq_p, select_n_p
 from tangrad.lax.structure.functions import full_like
@@ -33,37 +23,37 @@ def _psum(ct: Any, operand: Any, *, axes: Axes, axis_index_groups: Any) -> Any:
     if positions:
         kept = tuple([axis for axis in range(operand.ndim) if axis not in positions])
         ct = broadcast_in_dim_p.bind(ct, shape=operand.shape, broadcast_dimensions=kept)
-    return psum_p.bind(ct, axes=names, axis_index_groups=axis_index_groups) if names else ct
+    return p.psum_p.bind(ct, axes=names, axis_index_groups=axis_index_groups) if names else ct
 
 
 def _all_gather(ct: Any, operand: Any, *, all_gather_dimension: int, **params: Any) -> Any:
-    return reduce_scatter_p.bind(ct, scatter_dimension=all_gather_dimension, **params)
+    return p.reduce_scatter_p.bind(ct, scatter_dimension=all_gather_dimension, **params)
 
 
 def _reduce_scatter(ct: Any, operand: Any, *, scatter_dimension: int, **params: Any) -> Any:
-    return all_gather_p.bind(ct, all_gather_dimension=scatter_dimension, **params)
+    return p.all_gather_p.bind(ct, all_gather_dimension=scatter_dimension, **params)
 
 
 def _all_to_all(ct: Any, operand: Any, *, split_axis: int, concat_axis: int, **params: Any) -> Any:
-    return all_to_all_p.bind(ct, split_axis=concat_axis, concat_axis=split_axis, **params)
+    return p.all_to_all_p.bind(ct, split_axis=concat_axis, concat_axis=split_axis, **params)
 
 
 def _ppermute(ct: Any, operand: Any, *, axis_name: Axes, perm: tuple[tuple[int, int], ...]) -> Any:
-    return ppermute_p.bind(ct, axis_name=axis_name, perm=tuple([(to, source) for source, to in perm]))
+    return p.ppermute_p.bind(ct, axis_name=axis_name, perm=tuple([(to, source) for source, to in perm]))
 
 
 def _pbroadcast(ct: Any, operand: Any, *, axis_name: Axes, source: int) -> Any:
     """The source gets the sum of all cotangents, the others, whose values nobody has, nothing."""
-    total = psum_p.bind(ct, axes=axis_name, axis_index_groups=None)
-    here = eq_p.bind(axis_index_p.bind(axis_name=axis_name), literal(source, np.dtype(np.int32), False))
+    total = p.psum_p.bind(ct, axes=axis_name, axis_index_groups=None)
+    here = eq_p.bind(p.axis_index_p.bind(axis_name=axis_name), literal(source, np.dtype(np.int32), False))
     return select_n_p.bind(here, full_like(total, 0), total)
 
 
-linear_transpose_rule(transpose, psum_p, _psum)
-linear_transpose_rule(transpose, all_gather_p, _all_gather)
-linear_transpose_rule(transpose, reduce_scatter_p, _reduce_scatter)
-linear_transpose_rule(transpose, all_to_all_p, _all_to_all)
-linear_transpose_rule(transpose, ppermute_p, _ppermute)
-linear_transpose_rule(transpose, pbroadcast_p, _pbroadcast)
-transpose.not_applicable("it is not linear", pmax_p, pmin_p)
-transpose.not_applicable("it has no operands", axis_index_p)
+linear_transpose_rule(transpose, p.psum_p, _psum)
+linear_transpose_rule(transpose, p.all_gather_p, _all_gather)
+linear_transpose_rule(transpose, p.reduce_scatter_p, _reduce_scatter)
+linear_transpose_rule(transpose, p.all_to_all_p, _all_to_all)
+linear_transpose_rule(transpose, p.ppermute_p, _ppermute)
+linear_transpose_rule(transpose, p.pbroadcast_p, _pbroadcast)
+transpose.not_applicable("it is not linear", p.pmax_p, p.pmin_p)
+transpose.not_applicable("it has no operands", p.axis_index_p)

@@ -7,8 +7,7 @@ from typing import Any
 
 from tangrad import tree
 from tangrad.control_flow.bodies import flat_operands
-from tangrad.core import literal
-from tangrad.core.tracebacks import api_boundary
+from tangrad.core import api_boundary, literal
 from tangrad.lax.elementwise.primitives import add_p, or_p
 from tangrad.lax.structure.functions import concatenate, pad, rev, slice_in_dim
 

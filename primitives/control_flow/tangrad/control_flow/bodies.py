@@ -17,13 +17,15 @@ from tangrad.core import (
     JaxprCache,
     Tracer,
     Var,
+    array_leaves,
     as_operand,
+    cache_context,
+    closed_over_as_arguments,
     register_cache,
+    returned_leaves,
+    thread,
     trace_to_jaxpr,
 )
-from tangrad.core.config import cache_context, thread
-from tangrad.core.jaxpr import closed_over_as_arguments
-from tangrad.core.leaves import array_leaves, returned_leaves
 
 SIGNATURE_LIMIT = 64  # programs kept for one function
 
@@ -32,9 +34,9 @@ class Body:
     """A function as a program.
 
     Attributes:
-      jaxpr: closed jaxpr `(*consts, *arguments) -> results`, without constants of its own.
-      consts: the values that the function closed over.
-      out_tree: the structure of its result.
+        jaxpr: closed jaxpr `(*consts, *arguments) -> results`, without constants of its own.
+        consts: the values that the function closed over.
+        out_tree: the structure of its result.
     """
 
     __slots__ = ("__weakref__", "consts", "jaxpr", "out_tree")
@@ -65,8 +67,8 @@ def trace_body(
     """The program of `function`, called with the arguments that `in_tree` makes of values of types `in_avals`.
 
     Args:
-      what: the name of the public function, for messages.
-      original: the user's function, where `function` is a wrapper made for this call; `tag` says which wrapper.
+        what: the name of the public function, for messages.
+        original: the user's function, where `function` is a wrapper made for this call; `tag` says which wrapper.
     """
     remembered = function if original is None else original
     key = (tag, in_tree, tuple(in_avals), cache_context(), thread.axis_environment)

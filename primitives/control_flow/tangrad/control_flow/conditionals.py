@@ -10,11 +10,7 @@ import numpy as np
 from tangrad.control_flow.bodies import Body, flat_operands, function_name, trace_body, with_common_consts
 from tangrad.control_flow.mismatches import check_trees, check_types
 from tangrad.control_flow.primitives import cond_p
-from tangrad.core import as_operand, dtypes, literal
-from tangrad.core.aval import is_array_value
-from tangrad.core.config import thread
-from tangrad.core.trace import is_concrete
-from tangrad.core.tracebacks import api_boundary
+from tangrad.core import api_boundary, as_operand, dtypes, is_array_value, is_concrete, literal, thread
 from tangrad.lax.elementwise.primitives import clamp_p, convert_element_type_p, ne_p
 
 _INT32 = dtypes.as_dtype("int32")

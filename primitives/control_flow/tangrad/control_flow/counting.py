@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import ClosedJaxpr, Jaxpr, Literal, dtypes
-from tangrad.core.effects import keeps_alive
+from tangrad.core import ClosedJaxpr, Jaxpr, Literal, dtypes, keeps_alive
 from tangrad.lax.elementwise.primitives import add_p, and_p, gt_p, lt_p, sub_p
 
 
@@ -66,9 +65,9 @@ class Condition:
     """A condition that a counter is below (or above) a bound, and maybe something else.
 
     Attributes:
-      counter: the input that counts; step: 1 for "below", -1 for "above".
-      bound: the position of an input, or a literal.
-      rest: the further condition as a program of the same inputs, or None.
+        counter: the input that counts; step: 1 for "below", -1 for "above".
+        bound: the position of an input, or a literal.
+        rest: the further condition as a program of the same inputs, or None.
     """
 
     __slots__ = ("bound", "counter", "rest", "step")
@@ -84,9 +83,9 @@ def counted_condition(closed: ClosedJaxpr, steps: dict[int, int], fixed: set[int
     """A condition as a comparison of a counter with a bound; None where it is something else.
 
     Args:
-      closed: the condition.
-      steps: the inputs that count, with their steps.
-      fixed: the inputs that do not change.
+        closed: the condition.
+        steps: the inputs that count, with their steps.
+        fixed: the inputs that do not change.
     """
     jaxpr = closed.jaxpr
     producers = _producers(jaxpr)

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tangrad.control_flow.primitives import cond_p, scan_p, split_list, while_p
-from tangrad.core import ClosedJaxpr, JaxprCache, RuleSet, dce_jaxpr, register_cache
-from tangrad.core.effects import keeps_alive
+from tangrad.core import ClosedJaxpr, JaxprCache, RuleSet, dce_jaxpr, keeps_alive, register_cache
 
 dce = RuleSet("dce", api=1)
 _thinned = JaxprCache()

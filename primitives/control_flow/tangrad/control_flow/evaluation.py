@@ -8,27 +8,22 @@ are written where they are called are traced anew at each call, and compiling th
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from tangrad.core import (
     ClosedJaxpr,
-    CompileOptions,
-    Jaxpr,
     JaxprCache,
-    JaxprEqn,
     Literal,
-    Var,
-    dce_jaxpr,
     eval_jaxpr,
+    find_backend,
     find_primitive,
     is_checking_values,
+    one_equation,
+    program_for,
     register_cache,
+    weak_key,
 )
-from tangrad.core.jaxpr import equation_effects
-from tangrad.core.keys import params_key
-from tangrad.core.trace import find_backend
 from tangrad.lax.elementwise.primitives import convert_element_type_p
 from tangrad.lax.structure.functions import full, index_in_dim, stack
 
@@ -36,8 +31,8 @@ Values = Sequence[Any]
 
 STEPS = 300  # operations that are done one by one rather than compiled: a compilation takes as long as thousands
 
-_programs = JaxprCache()
-register_cache(_programs.clear)
+_seen = JaxprCache()
+register_cache(_seen.clear)
 
 
 # --- conditionals ---------------------------------------------------------------------------------------------------
@@ -77,8 +72,8 @@ def run(closed: ClosedJaxpr, args: Values) -> tuple[Any, ...]:
 
     The first time operation by operation, from the second time on as one compiled program.
     """
-    if not closed.eqns or is_checking_values() or _programs.find(closed, "seen") is None:
-        _programs.get(closed, "seen", lambda: True)
+    if not closed.eqns or is_checking_values() or _seen.find(closed, "seen") is None:
+        _seen.get(closed, "seen", lambda: True)
         return _arrays(eval_jaxpr(closed.jaxpr, closed.consts, *args), args)
     # A copy: what is kept for a program must not keep the program itself.
     return _execute(closed, "run", lambda: ClosedJaxpr(closed.jaxpr, closed.consts), args, "branch")
@@ -99,9 +94,9 @@ def evaluate_while(args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, 
     """Run the body as long as the condition holds: the first turns of a loop that was never seen step by step."""
     condition, body = params["cond_jaxpr"], params["body_jaxpr"]
     checking = is_checking_values()
-    if not checking and _programs.find(body, "seen") is not None:
+    if not checking and _seen.find(body, "seen") is not None:
         return _as_one_program("while", body, args, params)
-    _programs.get(body, "seen", lambda: True)
+    _seen.get(body, "seen", lambda: True)
     first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     cond_consts, body_consts, carry = args[:first], args[first:second], list(args[second:])
     turns = 0
@@ -120,9 +115,9 @@ def evaluate_scan(args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, .
     consts, init, xs = args[:count], args[count : count + carry_count], args[count + carry_count :]
     if not is_checking_values():
         short = not xs and len(jaxpr.out_avals) == carry_count and params["length"] * (len(jaxpr.eqns) + 1) <= STEPS
-        if not short or _programs.find(jaxpr, "seen") is not None:
+        if not short or _seen.find(jaxpr, "seen") is not None:
             return _as_one_program("scan", jaxpr, args, params)
-        _programs.get(jaxpr, "seen", lambda: True)
+        _seen.get(jaxpr, "seen", lambda: True)
 
     def step(carry: Values, slices: Values) -> tuple[Values, Values]:
         outs = eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *consts, *carry, *slices)
@@ -161,21 +156,17 @@ def _as_one_program(name: str, body: ClosedJaxpr, args: Values, params: dict[str
     """Apply a loop as a compiled program of one equation; `body` is the program that it is remembered with."""
     avals = tuple([arg.aval for arg in args])
     others = {key: value for key, value in params.items() if value is not body}
-    key = (name, avals, params_key({k: weakref.ref(v) if isinstance(v, ClosedJaxpr) else v for k, v in others.items()}))
-    return _execute(body, key, lambda: _one_equation(find_primitive(f"control_flow.{name}"), avals, params), args, name)
+    key = (name, avals, weak_key(others))
+    return _execute(body, key, lambda: _loop_alone(find_primitive(f"control_flow.{name}"), avals, params), args, name)
 
 
-def _one_equation(primitive: Any, avals: Values, params: dict[str, Any]) -> ClosedJaxpr:
-    """A program that applies a primitive. The programs in its parameters are copies, so the cache can drop them."""
+def _loop_alone(primitive: Any, avals: Values, params: dict[str, Any]) -> ClosedJaxpr:
+    """The program of a loop and nothing else. The programs in its parameters are copies, so the cache can drop them."""
     copied = {
         name: ClosedJaxpr(value.jaxpr, value.consts) if isinstance(value, ClosedJaxpr) else value
         for name, value in params.items()
     }
-    outs = primitive.infer(tuple(avals), copied)
-    invars, outvars = [Var(aval) for aval in avals], [Var(aval) for aval in outs]
-    equation = JaxprEqn(primitive, invars, outvars, copied, equation_effects(primitive, tuple(avals), copied))
-    jaxpr, _ = dce_jaxpr(Jaxpr([], invars, outvars, [equation]), [True] * len(outvars), instantiate=True)
-    return ClosedJaxpr(jaxpr)
+    return one_equation(primitive, avals, copied)
 
 
 def _execute(closed: ClosedJaxpr, key: Any, make: Callable[[], ClosedJaxpr], args: Values, name: str) -> Any:
@@ -190,9 +181,5 @@ def _execute(closed: ClosedJaxpr, key: Any, make: Callable[[], ClosedJaxpr], arg
             f"move one of them: tangrad.device_put(x, tangrad.devices({backend.name!r})[0])"
         )
     place = backend.placement(arrays) if backend.has_placements else None
-    execute = _programs.get(
-        closed,
-        (key, backend.name, place),
-        lambda: backend.compile(make(), CompileOptions(name=name, device=place)).execute,
-    )
-    return tuple(execute(arrays))
+    program = program_for(closed, backend, name, place, key, make, keep_unused=True)
+    return tuple(program.execute(arrays))

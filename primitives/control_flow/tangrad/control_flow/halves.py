@@ -7,10 +7,7 @@ from typing import Any
 
 from tangrad.autodiff.primitives import zeros_p
 from tangrad.control_flow.evaluation import run
-from tangrad.core import ClosedJaxpr, JaxprEqn, Var, dtypes, eval_jaxpr, literal
-from tangrad.core.config import thread
-from tangrad.core.jaxpr import equation_effects
-from tangrad.core.trace import EVAL_TRACE
+from tangrad.core import EVAL_TRACE, ClosedJaxpr, JaxprEqn, Var, dtypes, equation_effects, eval_jaxpr, literal, thread
 
 
 def equation(primitive: Any, invars: Sequence[Any], params: dict[str, Any]) -> JaxprEqn:

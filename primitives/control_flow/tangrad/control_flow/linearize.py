@@ -49,9 +49,9 @@ class _CondHalves:
     """Branches linearised together.
 
     Attributes:
-      primal: the branches, which give residuals too.
-      linear: closed jaxpr `(index, slots, operands, active tangents) -> tangents`.
-      nonzero: for each output, whether it has a tangent.
+        primal: the branches, which give residuals too.
+        linear: closed jaxpr `(index, slots, operands, active tangents) -> tangents`.
+        nonzero: for each output, whether it has a tangent.
     """
 
     __slots__ = ("linear", "nonzero", "primal")
@@ -129,10 +129,10 @@ class _ScanHalves:
     """A scan linearised.
 
     Attributes:
-      residuals: the body with residuals, and where they are.
-      primal_params: of the scan over it.
-      linear: closed jaxpr `(fixed residuals, rows of residuals, active tangents) -> tangents`.
-      nonzero: for each output, whether it has a tangent.
+        residuals: the body with residuals, and where they are.
+        primal_params: of the scan over it.
+        linear: closed jaxpr `(fixed residuals, rows of residuals, active tangents) -> tangents`.
+        nonzero: for each output, whether it has a tangent.
     """
 
     __slots__ = ("linear", "nonzero", "primal_params", "residuals")

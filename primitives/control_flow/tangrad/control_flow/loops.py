@@ -11,10 +11,18 @@ from tangrad import tree
 from tangrad.control_flow.bodies import Body, flat_operands, function_name, trace_body
 from tangrad.control_flow.primitives import while_p
 from tangrad.control_flow.scans import check_carry, promote_weak_types, run_scan
-from tangrad.core import ClosedJaxpr, JaxprCache, as_array, as_operand, dtypes, literal, register_cache
-from tangrad.core.config import thread
-from tangrad.core.trace import is_concrete
-from tangrad.core.tracebacks import api_boundary
+from tangrad.core import (
+    ClosedJaxpr,
+    JaxprCache,
+    api_boundary,
+    as_array,
+    as_operand,
+    dtypes,
+    is_concrete,
+    literal,
+    register_cache,
+    thread,
+)
 from tangrad.lax.elementwise.primitives import add_p, convert_element_type_p, lt_p
 
 

@@ -7,9 +7,8 @@ from typing import Any
 
 from tangrad import tree
 from tangrad.control_flow.scans import run_scan
-from tangrad.core import as_operand, composition
-from tangrad.core.errors import MissingDistributionError
-from tangrad.core.tracebacks import api_boundary
+from tangrad.core import api_boundary, as_operand, composition
+from tangrad.errors import MissingDistributionError
 from tangrad.lax.structure.functions import concatenate, reshape, slice_in_dim
 
 

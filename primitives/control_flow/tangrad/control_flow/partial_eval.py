@@ -152,9 +152,9 @@ class _ScanHalves:
     """A scan taken apart; `residuals` is None where there is nothing to take out.
 
     Attributes:
-      carry, ys: which of them are known.
-      residuals: the body of the known part, and where residuals are.
-      known_params, unknown_params: of the two scans.
+        carry, ys: which of them are known.
+        residuals: the body of the known part, and where residuals are.
+        known_params, unknown_params: of the two scans.
     """
 
     __slots__ = ("carry", "known_params", "residuals", "unknown_params", "ys")

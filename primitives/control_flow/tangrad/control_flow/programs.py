@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tangrad.core import ClosedJaxpr, Jaxpr, JaxprCache, Literal, Var, dce_jaxpr, register_cache
-from tangrad.core.effects import keeps_alive
-from tangrad.core.jaxpr import DropVar
+from tangrad.core import ClosedJaxpr, DropVar, Jaxpr, JaxprCache, Literal, Var, dce_jaxpr, keeps_alive, register_cache
 
 _rearranged = JaxprCache()
 register_cache(_rearranged.clear)

@@ -13,8 +13,7 @@ from typing import Any
 
 from tangrad.control_flow.halves import zeros_atom
 from tangrad.control_flow.programs import invariant_vars
-from tangrad.core import ClosedJaxpr, Literal, Var, dce_jaxpr, eval_jaxpr
-from tangrad.core.jaxpr import DropVar
+from tangrad.core import ClosedJaxpr, DropVar, Literal, Var, dce_jaxpr, eval_jaxpr
 
 # Where a residual is found: a kind, and a position (or for VALUE the value itself).
 VALUE, CONST, INIT, HOISTED = "value", "const", "init", "hoisted"
@@ -26,9 +25,9 @@ class LoopResiduals:
     """A body that also gives residuals, and where each of them is.
 
     Attributes:
-      hoisted: closed jaxpr `(consts, first carry) -> values`, to be computed before the loop.
-      body: closed jaxpr `(hoisted values, consts, carry, slices) -> (carry, results, rows for residuals)`.
-      places: for each residual, its kind and position.
+        hoisted: closed jaxpr `(consts, first carry) -> values`, to be computed before the loop.
+        body: closed jaxpr `(hoisted values, consts, carry, slices) -> (carry, results, rows for residuals)`.
+        places: for each residual, its kind and position.
     """
 
     __slots__ = ("body", "hoisted", "places")
@@ -112,10 +111,10 @@ class BranchResiduals:
     """Branches that all give the same residuals: each its own, in slots that they share by type, and zeros elsewhere.
 
     Attributes:
-      slots: the types of the residuals that the branches give.
-      branches: closed jaxprs `operands -> (outputs, slots)`.
-      places: for each branch and each of its residuals, an operand `("const", position)` or a slot
-        `("stacked", position)`.
+        slots: the types of the residuals that the branches give.
+        branches: closed jaxprs `operands -> (outputs, slots)`.
+        places: for each branch and each of its residuals, an operand `("const", position)` or a slot
+            `("stacked", position)`.
     """
 
     __slots__ = ("branches", "places", "slots")

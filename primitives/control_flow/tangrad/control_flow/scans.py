@@ -10,11 +10,8 @@ from tangrad import tree
 from tangrad.control_flow.bodies import Body, flat_operands, function_name, trace_body
 from tangrad.control_flow.mismatches import check_trees, check_types
 from tangrad.control_flow.primitives import same_type, scan_p
-from tangrad.core import ShapedArray, as_array, dtypes
-from tangrad.core.config import thread
-from tangrad.core.errors import ConcretizationTypeError
-from tangrad.core.trace import is_concrete
-from tangrad.core.tracebacks import api_boundary
+from tangrad.core import ShapedArray, api_boundary, as_array, dtypes, is_concrete, thread
+from tangrad.errors import ConcretizationTypeError
 from tangrad.lax.elementwise.primitives import convert_element_type_p
 from tangrad.lax.structure.functions import index_in_dim, stack
 from tangrad.tree_util import keystr

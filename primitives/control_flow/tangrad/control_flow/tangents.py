@@ -19,8 +19,8 @@ class WhileTangents:
     """A while loop with tangents.
 
     Attributes:
-      consts, carry: which of the body's constants, and which carries, have one.
-      params: of the loop over `(cond_consts, body_consts, their tangents, carry, its tangents)`.
+        consts, carry: which of the body's constants, and which carries, have one.
+        params: of the loop over `(cond_consts, body_consts, their tangents, carry, its tangents)`.
     """
 
     __slots__ = ("carry", "consts", "params")
@@ -49,9 +49,9 @@ class ScanTangents:
     """A scan with tangents.
 
     Attributes:
-      consts, carry, xs, ys: which of them have one.
-      params: of the scan over `(consts, their tangents, carry, its tangents, xs, their tangents)`, which gives
-        `(carry, its tangents, results, their tangents)`.
+        consts, carry, xs, ys: which of them have one.
+        params: of the scan over `(consts, their tangents, carry, its tangents, xs, their tangents)`, which gives
+            `(carry, its tangents, results, their tangents)`.
     """
 
     __slots__ = ("carry", "consts", "params", "xs", "ys")

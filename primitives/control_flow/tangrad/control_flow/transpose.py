@@ -110,9 +110,9 @@ class _BackwardScan:
     """The transpose of a scan.
 
     Attributes:
-      consts, carry, xs: which linear constants, which carries and which linear slices get cotangents.
-      sums: the types of the constants' cotangents, which are added up.
-      params: of the scan over `(known constants, sums, cotangents of the carry, known xs, cotangents of results)`.
+        consts, carry, xs: which linear constants, which carries and which linear slices get cotangents.
+        sums: the types of the constants' cotangents, which are added up.
+        params: of the scan over `(known constants, sums, cotangents of the carry, known xs, cotangents of results)`.
     """
 
     __slots__ = ("carry", "consts", "params", "sums", "xs")

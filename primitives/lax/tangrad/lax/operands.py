@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import dtypes, literal
-from tangrad.core.backend import as_operand
+from tangrad.core import as_operand, dtypes, literal
 from tangrad.lax.structure.primitives import broadcast_in_dim_p
 
 # Python type -> the scalar classes whose dtypes a number of that type can take without losing what kind it is.

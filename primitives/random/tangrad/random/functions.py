@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import as_array, canonicalize_shape, dtypes, literal
-from tangrad.core.backend import as_operand
-from tangrad.core.config import thread
+from tangrad.core import as_array, as_operand, canonicalize_shape, dtypes, literal, thread
 from tangrad.random.distributions.arguments import no_sharding
 from tangrad.random.keys import KeyType, is_key, key_type
 from tangrad.random.primitives import (
@@ -21,14 +19,15 @@ from tangrad.random.primitives import (
     random_unwrap_p,
     random_wrap_p,
 )
+from tangrad.random.settings import threefry_partitionable
 
 
 def key(seed: Any, *, impl: str | None = None) -> Any:
     """A random key, of dtype `key<fry>`, from an integer.
 
     Args:
-      seed: an integer, or an integer array without dimensions.
-      impl: the generator; "threefry2x32" is the default, and the one there is.
+        seed: an integer, or an integer array without dimensions.
+        impl: the generator; "threefry2x32" is the default, and the one there is.
 
     Raises TypeError for a seed that is not an integer, ValueError for one with dimensions.
 
@@ -95,8 +94,8 @@ def split(key: Any, num: int | Sequence[int] = 2) -> Any:
     """New keys, independent of each other and of `key`, which must not be used again.
 
     Args:
-      key: a key.
-      num: how many, or the shape of the array of new keys.
+        key: a key.
+        num: how many, or the shape of the array of new keys.
 
     >>> import tangrad
     >>> first, second = tangrad.random.split(tangrad.random.key(0))
@@ -108,7 +107,7 @@ def split(key: Any, num: int | Sequence[int] = 2) -> Any:
         shape: Any = (operator.index(num),)  # type: ignore[arg-type]
     except TypeError:
         shape = num
-    out = random_split_p.bind(found, shape=canonicalize_shape(shape), partitionable=thread.threefry_partitionable)
+    out = random_split_p.bind(found, shape=canonicalize_shape(shape), partitionable=threefry_partitionable.value)
     return random_unwrap_p.bind(out) if words else out
 
 
@@ -191,9 +190,9 @@ def bits(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding
     """Uniformly distributed unsigned integers.
 
     Args:
-      key: a key.
-      shape: of the result.
-      dtype: uint8, uint16, uint32 or uint64; None: uint32, or uint64 with `enable_x64`.
+        key: a key.
+        shape: of the result.
+        dtype: uint8, uint16, uint32 or uint64; None: uint32, or uint64 with `enable_x64`.
 
     >>> import tangrad
     >>> tangrad.random.bits(tangrad.random.key(0), (2,)).dtype
@@ -212,5 +211,5 @@ def draw_bits(name: str, key: Any, shape: Sequence[int], bit_width: int) -> Any:
         one_key(name, key),
         bit_width=bit_width,
         shape=canonicalize_shape(shape),
-        partitionable=thread.threefry_partitionable,
+        partitionable=threefry_partitionable.value,
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from tangrad.autodiff import elementwise_jvp, zero_jvp
 from tangrad.core import RuleSet
-from tangrad.core.dtypes import finfo
+from tangrad.dtypes import finfo
 from tangrad.lax.elementwise.functions import convert_element_type, div, eq, exp, gt, mul, select, sub
 from tangrad.lax.special.functions import random_gamma_grad
 from tangrad.lax.structure.functions import full_like

@@ -15,8 +15,8 @@ class KeyType(dtypes.ExtendedDType):
     """The dtype `key<tag>` of keys of one generator.
 
     Attributes:
-      implementation: the generator's name, such as "threefry2x32".
-      key_shape: the shape of the words of one key.
+        implementation: the generator's name, such as "threefry2x32".
+        key_shape: the shape of the words of one key.
     """
 
     __slots__ = ("implementation", "key_shape", "tag")

@@ -11,15 +11,7 @@ from typing import Any
 import numpy as np
 
 from tangrad.core import literal
-from tangrad.lax.elementwise.primitives import (
-    add_p,
-    and_p,
-    convert_element_type_p,
-    or_p,
-    shift_left_p,
-    shift_right_logical_p,
-    xor_p,
-)
+from tangrad.lax.elementwise import primitives as p
 from tangrad.lax.structure.primitives import (
     broadcast_in_dim_p,
     concatenate_p,
@@ -40,7 +32,7 @@ def _number(value: int, dtype: Any = UINT32) -> Any:
 
 
 def convert(x: Any, dtype: Any) -> Any:
-    return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
+    return p.convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
 
 
 def _words(keys: Any) -> tuple[Any, Any]:
@@ -82,7 +74,7 @@ def _counts(lead: tuple[int, ...], shape: tuple[int, ...]) -> tuple[Any, Any]:
         numbers = iota_p.bind(dtype=UINT64, shape=(size,), dimension=0)
         numbers = reshape_p.bind(numbers, new_sizes=shape, dimensions=None)
         low = convert(numbers, UINT32)
-        high = convert(shift_right_logical_p.bind(numbers, _number(32, UINT64)), UINT32)
+        high = convert(p.shift_right_logical_p.bind(numbers, _number(32, UINT64)), UINT32)
     if lead and shape:
         positions = tuple(range(len(lead), len(lead) + len(shape)))
         high = broadcast_in_dim_p.bind(high, shape=(*lead, *shape), broadcast_dimensions=positions)
@@ -96,7 +88,7 @@ def _halves(keys: Any, count: int) -> Any:
     lead = key1.aval.shape
     half = (count + 1) // 2
     first = iota_p.bind(dtype=UINT32, shape=(half,), dimension=0)
-    second = add_p.bind(first, _number(half))
+    second = p.add_p.bind(first, _number(half))
     if count % 2:  # the range is filled up with a zero at its end
         kept = slice_p.bind(second, start_indices=(0,), limit_indices=(half - 1,), strides=None)
         zero = broadcast_in_dim_p.bind(_number(0), shape=(1,), broadcast_dimensions=())
@@ -121,8 +113,8 @@ def seed(seeds: Any, *, impl: Any) -> Any:
 def _seed_words(seeds: Any) -> Any:
     width = seeds.aval.dtype.itemsize * 8
     if width > 32:
-        high = convert(shift_right_logical_p.bind(seeds, _number(32, seeds.aval.dtype)), UINT32)
-        low = and_p.bind(seeds, _number(0xFFFFFFFF, seeds.aval.dtype))
+        high = convert(p.shift_right_logical_p.bind(seeds, _number(32, seeds.aval.dtype)), UINT32)
+        low = p.and_p.bind(seeds, _number(0xFFFFFFFF, seeds.aval.dtype))
         return _stack(high, convert(low, UINT32))
     low = convert(seeds, UINT32)
     shape = seeds.aval.shape
@@ -164,14 +156,14 @@ def _bits_by_number(keys: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
     first, second = threefry2x32_p.bind(_spread(key1, shape), _spread(key2, shape), high, low)
     if bit_width == 64:
         return _join(first, second)
-    both = xor_p.bind(first, second)
+    both = p.xor_p.bind(first, second)
     return both if bit_width == 32 else convert(both, BIT_WIDTHS[bit_width])
 
 
 def _join(high: Any, low: Any) -> Any:
     """Two words as one of 64 bits."""
-    shifted = shift_left_p.bind(convert(high, UINT64), _number(32, UINT64))
-    return or_p.bind(shifted, convert(low, UINT64))
+    shifted = p.shift_left_p.bind(convert(high, UINT64), _number(32, UINT64))
+    return p.or_p.bind(shifted, convert(low, UINT64))
 
 
 def _bits_of_range(keys: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
@@ -195,9 +187,9 @@ def _bits_of_range(keys: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
         per_word = 32 // bit_width
         wide = (*lead, count, per_word)
         shifts = iota_p.bind(dtype=UINT32, shape=wide, dimension=axis + 1)
-        shifts = shift_left_p.bind(shifts, _number(bit_width.bit_length() - 1))
+        shifts = p.shift_left_p.bind(shifts, _number(bit_width.bit_length() - 1))
         spread = broadcast_in_dim_p.bind(words, shape=wide, broadcast_dimensions=tuple(range(axis + 1)))
-        parts_ = and_p.bind(shift_right_logical_p.bind(spread, shifts), _number((1 << bit_width) - 1))
+        parts_ = p.and_p.bind(p.shift_right_logical_p.bind(spread, shifts), _number((1 << bit_width) - 1))
         drawn = reshape_p.bind(parts_, new_sizes=(*lead, count * per_word), dimensions=None)
         drawn = convert(drawn, BIT_WIDTHS[bit_width])
         drawn = slice_p.bind(drawn, start_indices=(0,) * (axis + 1), limit_indices=(*lead, size), strides=None)

@@ -67,5 +67,3 @@ def batched(
 def _around(dim: int, axes: Sequence[int]) -> tuple[int, ...]:
     """Axes counted without a mapped one, counted with it."""
     return tuple([axis + (axis >= dim) for axis in axes])
-
-

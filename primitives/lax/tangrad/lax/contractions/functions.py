@@ -9,9 +9,7 @@ from tangrad.lax.contractions.precision import canonicalize_precision
 from tangrad.lax.contractions.primitives import DotDimensionNumbers, dot_general_p
 from tangrad.lax.operands import operand
 
-_SIMPLE = {
-    (left, right): DotDimensionNumbers((((left - 1,), (0,)), ((), ()))) for left in (1, 2) for right in (1, 2)
-}
+_SIMPLE = {(left, right): DotDimensionNumbers((((left - 1,), (0,)), ((), ()))) for left in (1, 2) for right in (1, 2)}
 
 
 def dot_general(

@@ -5,9 +5,8 @@ from __future__ import annotations
 import enum
 from typing import Any, NamedTuple
 
-from tangrad.core import dtypes
-from tangrad.core.config import thread
-from tangrad.core.keys import exact_equality
+from tangrad.core import dtypes, exact_equality
+from tangrad.lax.settings import default_matmul_precision
 
 
 @exact_equality
@@ -117,7 +116,7 @@ def canonicalize_precision(precision: Any) -> Any:
     Raises ValueError for anything else.
     """
     if precision is None:
-        default = thread.default_matmul_precision
+        default = default_matmul_precision.value
         return None if default is None else canonicalize_precision(default)
     if isinstance(precision, Precision):
         return precision, precision

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import PrimitiveSet, ShapedArray, dtypes
-from tangrad.core.keys import exact_equality
+from tangrad.core import PrimitiveSet, ShapedArray, dtypes, exact_equality
 from tangrad.lax.checks import ANY, check_dtype, check_int
 from tangrad.lax.contractions.precision import is_algorithm
 

@@ -6,9 +6,10 @@ Operands have one dtype, and one shape or rank 0: the primitives neither promote
 from __future__ import annotations
 
 import enum
+import math
 from typing import Any
 
-from tangrad.core import PrimitiveSet, ShapedArray, dtypes
+from tangrad.core import PrimitiveSet, ShapedArray, dtypes, literal
 from tangrad.lax.checks import (
     ANY,
     BITS,
@@ -52,6 +53,15 @@ def _bool(_: Any) -> Any:
     return BOOL
 
 
+def _number(value: float, x: Any) -> Any:
+    """A literal of the dtype and weak type of `x`."""
+    return literal(value, x.aval.dtype, x.aval.weak_type)
+
+
+def _is_complex(x: Any) -> bool:
+    return is_kind(x.aval.dtype, (COMPLEX,))
+
+
 # --- signs and rounding --------------------------------------------------------------------------------------------
 
 neg_p = unary(elementwise, "neg", NUMERIC, "-x; unsigned integers wrap.")
@@ -72,20 +82,67 @@ def round_p(x: Any, *, rounding_method: RoundingMethod) -> Any:
 
 
 # --- functions of one variable -------------------------------------------------------------------------------------
+# Those that consist of others say so: whatever has no rule for them takes the others' rules.
+
+
+def _exp2(x: Any) -> Any:
+    if _is_complex(x):
+        return exp_p.bind(mul_p.bind(x, _number(math.log(2), x)))
+    return pow_p.bind(_number(2, x), x)  # in narrow dtypes the rounding of x log 2 would show
+
+
+def _logistic(x: Any) -> Any:
+    one = _number(1, x)
+    if _is_complex(x):
+        return div_p.bind(one, add_p.bind(one, exp_p.bind(neg_p.bind(x))))
+    # exp(min(x, 0)) / (exp(min(x, 0)) + exp(-max(x, 0))): nothing overflows, in the derivative neither.
+    zero = _number(0, x)
+    rise, fall = exp_p.bind(min_p.bind(x, zero)), exp_p.bind(neg_p.bind(max_p.bind(x, zero)))
+    return div_p.bind(rise, add_p.bind(rise, fall))
+
+
+def _rsqrt(x: Any) -> Any:
+    return div_p.bind(_number(1, x), sqrt_p.bind(x))
+
+
+def _square(x: Any) -> Any:
+    return mul_p.bind(x, x)
+
+
+def _tan(x: Any) -> Any:
+    if not _is_complex(x):
+        return div_p.bind(sin_p.bind(x), cos_p.bind(x))
+    # -i tanh(i x), for sine and cosine overflow; products with i would make NaN of infinities.
+    turned = tanh_p.bind(complex_p.bind(neg_p.bind(imag_p.bind(x)), real_p.bind(x)))
+    return complex_p.bind(imag_p.bind(turned), neg_p.bind(real_p.bind(turned)))
+
+
+def _integer_pow(x: Any, *, y: int) -> Any:
+    """By squaring: a multiplication for each binary digit of `y`, and one more for each that is 1."""
+    one = _number(1, x)
+    if y == 0:
+        return select_n_p.bind(eq_p.bind(x, x), one, one)
+    power = x
+    for digit in f"{abs(y):b}"[1:]:
+        power = mul_p.bind(power, power)
+        if digit == "1":
+            power = mul_p.bind(power, x)
+    return power if y > 0 else div_p.bind(one, power)
+
 
 exp_p = unary(elementwise, "exp", INEXACT, "e to the power x.")
-exp2_p = unary(elementwise, "exp2", INEXACT, "2 to the power x.")
+exp2_p = unary(elementwise, "exp2", INEXACT, "2 to the power x.", decompose=_exp2)
 log_p = unary(elementwise, "log", INEXACT, "The natural logarithm; NaN below zero; the principal branch for complex x.")
 expm1_p = unary(elementwise, "expm1", INEXACT, "exp(x) - 1, accurate near 0.")
 log1p_p = unary(elementwise, "log1p", INEXACT, "log(1 + x), accurate near 0.")
-logistic_p = unary(elementwise, "logistic", INEXACT, "1 / (1 + exp(-x)).")
+logistic_p = unary(elementwise, "logistic", INEXACT, "1 / (1 + exp(-x)).", decompose=_logistic)
 sqrt_p = unary(elementwise, "sqrt", INEXACT, "The square root; NaN below zero; the principal branch for complex x.")
-rsqrt_p = unary(elementwise, "rsqrt", INEXACT, "1 / sqrt(x).")
+rsqrt_p = unary(elementwise, "rsqrt", INEXACT, "1 / sqrt(x).", decompose=_rsqrt)
 cbrt_p = unary(elementwise, "cbrt", (FLOATING,), "The real cube root.")
-square_p = unary(elementwise, "square", NUMERIC, "x * x.")
+square_p = unary(elementwise, "square", NUMERIC, "x * x.", decompose=_square)
 sin_p = unary(elementwise, "sin", INEXACT, "Sine, of x in radians.")
 cos_p = unary(elementwise, "cos", INEXACT, "Cosine, of x in radians.")
-tan_p = unary(elementwise, "tan", INEXACT, "Tangent, of x in radians.")
+tan_p = unary(elementwise, "tan", INEXACT, "Tangent, of x in radians.", decompose=_tan)
 asin_p = unary(elementwise, "asin", INEXACT, "Inverse sine, in radians.")
 acos_p = unary(elementwise, "acos", INEXACT, "Inverse cosine, in radians.")
 atan_p = unary(elementwise, "atan", INEXACT, "Inverse tangent, in radians.")
@@ -97,7 +154,7 @@ acosh_p = unary(elementwise, "acosh", INEXACT, "Inverse hyperbolic cosine.")
 atanh_p = unary(elementwise, "atanh", INEXACT, "Inverse hyperbolic tangent.")
 
 
-@elementwise.primitive(name="integer_pow")
+@elementwise.primitive(name="integer_pow", decompose=_integer_pow)
 def integer_pow_p(x: Any, *, y: int) -> Any:
     """x to the power of the integer `y`, by repeated multiplication; negative `y` for floating and complex x only."""
     check_dtype("integer_pow", x, NUMERIC, "x")
@@ -112,7 +169,13 @@ real_p = unary(elementwise, "real", (COMPLEX,), "The real part.", result=_real)
 imag_p = unary(elementwise, "imag", (COMPLEX,), "The imaginary part.", result=_real)
 
 
-@elementwise.primitive(name="conj")
+def _conj(x: Any) -> Any:
+    if _is_complex(x):
+        return complex_p.bind(real_p.bind(x), neg_p.bind(imag_p.bind(x)))
+    return complex_p.bind(x, _number(0, x))
+
+
+@elementwise.primitive(name="conj", decompose=_conj)
 def conj_p(x: Any) -> Any:
     """The complex conjugate; a real x becomes complex."""
     if x.dtype.name not in ("float32", "float64") and not is_kind(x.dtype, (COMPLEX,)):
@@ -217,7 +280,7 @@ def select_n_p(which: Any, *cases: Any) -> Any:
     return ShapedArray(shape or which.shape, cases[0].dtype, all(case.weak_type for case in cases))
 
 
-@elementwise.primitive(name="clamp")
+@elementwise.primitive(name="clamp", decompose=lambda min, x, max: min_p.bind(max_p.bind(x, min), max))
 def clamp_p(min: Any, x: Any, max: Any) -> Any:
     """x, or the bound that it passes. `min` and `max` have x's shape or rank 0; where min > max the result is max."""
     for aval, argument in ((min, "min"), (x, "x"), (max, "max")):

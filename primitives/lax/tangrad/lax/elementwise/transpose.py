@@ -7,21 +7,7 @@ from typing import Any
 from tangrad.autodiff import is_linear, linear_transpose_rule, unbroadcast
 from tangrad.core import RuleSet, literal
 from tangrad.lax.checks import COMPLEX, is_kind
-from tangrad.lax.elementwise.primitives import (
-    add_p,
-    complex_p,
-    conj_p,
-    convert_element_type_p,
-    div_p,
-    elementwise,
-    imag_p,
-    mul_p,
-    neg_p,
-    real_p,
-    reduce_precision_p,
-    select_n_p,
-    sub_p,
-)
+from tangrad.lax.elementwise import primitives as p
 
 transpose = RuleSet("transpose", api=1)
 
@@ -32,63 +18,63 @@ def _zero(like: Any) -> Any:
 
 # --- one operand ---------------------------------------------------------------------------------------------------
 
-linear_transpose_rule(transpose, neg_p, lambda ct, x: neg_p.bind(ct))
-linear_transpose_rule(transpose, real_p, lambda ct, x: complex_p.bind(ct, _zero(ct)))
-linear_transpose_rule(transpose, imag_p, lambda ct, x: complex_p.bind(_zero(ct), neg_p.bind(ct)))
+linear_transpose_rule(transpose, p.neg_p, lambda ct, x: p.neg_p.bind(ct))
+linear_transpose_rule(transpose, p.real_p, lambda ct, x: p.complex_p.bind(ct, _zero(ct)))
+linear_transpose_rule(transpose, p.imag_p, lambda ct, x: p.complex_p.bind(_zero(ct), p.neg_p.bind(ct)))
 linear_transpose_rule(
-    transpose, conj_p, lambda ct, x: conj_p.bind(ct) if is_kind(x.dtype, (COMPLEX,)) else real_p.bind(ct)
+    transpose, p.conj_p, lambda ct, x: p.conj_p.bind(ct) if is_kind(x.dtype, (COMPLEX,)) else p.real_p.bind(ct)
 )
 linear_transpose_rule(
     transpose,
-    convert_element_type_p,
-    lambda ct, x, **_: convert_element_type_p.bind(ct, new_dtype=x.dtype, weak_type=x.weak_type),
+    p.convert_element_type_p,
+    lambda ct, x, **_: p.convert_element_type_p.bind(ct, new_dtype=x.dtype, weak_type=x.weak_type),
 )
-linear_transpose_rule(transpose, reduce_precision_p, lambda ct, x, **params: reduce_precision_p.bind(ct, **params))
+linear_transpose_rule(transpose, p.reduce_precision_p, lambda ct, x, **params: p.reduce_precision_p.bind(ct, **params))
 
 # --- two operands --------------------------------------------------------------------------------------------------
 
 
-@transpose.rule(add_p)
+@transpose.rule(p.add_p)
 def _add(ct: Any, x: Any, y: Any) -> Any:
     return unbroadcast(ct, x.aval) if is_linear(x) else None, unbroadcast(ct, y.aval) if is_linear(y) else None
 
 
-@transpose.rule(sub_p)
+@transpose.rule(p.sub_p)
 def _sub(ct: Any, x: Any, y: Any) -> Any:
     return (
         unbroadcast(ct, x.aval) if is_linear(x) else None,
-        neg_p.bind(unbroadcast(ct, y.aval)) if is_linear(y) else None,
+        p.neg_p.bind(unbroadcast(ct, y.aval)) if is_linear(y) else None,
     )
 
 
-@transpose.rule(mul_p)
+@transpose.rule(p.mul_p)
 def _mul(ct: Any, x: Any, y: Any) -> Any:
     if is_linear(x):
         if is_linear(y):
             raise TypeError("mul: a product of two arguments is not linear in both, so it cannot be transposed")
-        return unbroadcast(mul_p.bind(ct, y), x.aval), None
-    return None, unbroadcast(mul_p.bind(x, ct), y.aval)
+        return unbroadcast(p.mul_p.bind(ct, y), x.aval), None
+    return None, unbroadcast(p.mul_p.bind(x, ct), y.aval)
 
 
-@transpose.rule(div_p)
+@transpose.rule(p.div_p)
 def _div(ct: Any, x: Any, y: Any) -> Any:
     if is_linear(y):
         raise TypeError("div: a quotient is not linear in its denominator, so it cannot be transposed by it")
-    return unbroadcast(div_p.bind(ct, y), x.aval), None
+    return unbroadcast(p.div_p.bind(ct, y), x.aval), None
 
 
-@transpose.rule(complex_p)
+@transpose.rule(p.complex_p)
 def _complex(ct: Any, x: Any, y: Any) -> Any:
     return (
-        unbroadcast(real_p.bind(ct), x.aval) if is_linear(x) else None,
-        unbroadcast(neg_p.bind(imag_p.bind(ct)), y.aval) if is_linear(y) else None,
+        unbroadcast(p.real_p.bind(ct), x.aval) if is_linear(x) else None,
+        unbroadcast(p.neg_p.bind(p.imag_p.bind(ct)), y.aval) if is_linear(y) else None,
     )
 
 
 # --- selection -----------------------------------------------------------------------------------------------------
 
 
-@transpose.rule(select_n_p)
+@transpose.rule(p.select_n_p)
 def _select_n(ct: Any, which: Any, *cases: Any) -> Any:
     zero = _zero(ct)
 
@@ -98,9 +84,11 @@ def _select_n(ct: Any, which: Any, *cases: Any) -> Any:
         chosen = [ct if i == position else zero for i in range(len(cases))]
         if len(cases) == 1:
             return unbroadcast(ct, case.aval)
-        return unbroadcast(select_n_p.bind(which, *chosen), case.aval)
+        return unbroadcast(p.select_n_p.bind(which, *chosen), case.aval)
 
     return (None, *[part(position, case) for position, case in enumerate(cases)])
 
 
-transpose.not_applicable("it is not linear", *[p for p in elementwise.primitives.values() if p not in transpose.rules])
+transpose.not_applicable(
+    "it is not linear", *[each for each in p.elementwise.primitives.values() if each not in transpose.rules]
+)

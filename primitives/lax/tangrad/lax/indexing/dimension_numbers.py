@@ -6,7 +6,7 @@ import enum
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.core.keys import exact_equality
+from tangrad.core import exact_equality
 
 
 @exact_equality
@@ -14,8 +14,7 @@ class GatherScatterMode(enum.Enum):
     """What happens to indices out of bounds.
 
     CLIP: they are clamped, so that every slice lies within. FILL_OR_DROP: a gathered slice is filled, a scattered
-    update
-    dropped, where any part of it is outside. PROMISE_IN_BOUNDS: the caller vouches for them.
+    update dropped, where any part of it is outside. PROMISE_IN_BOUNDS: the caller vouches for them.
     """
 
     CLIP = 0
@@ -75,11 +74,11 @@ class GatherDimensionNumbers(_Numbers):
     """The dimensions of `gather`.
 
     Attributes:
-      offset_dims: dimensions of the output that run along the slices.
-      collapsed_slice_dims: dimensions of the operand, of slice size 1, that the output lacks.
-      start_index_map: for each component of an index, the dimension of the operand that it is along.
-      operand_batching_dims: dimensions of the operand that run in parallel with …
-      start_indices_batching_dims: … these dimensions of the indices.
+        offset_dims: dimensions of the output that run along the slices.
+        collapsed_slice_dims: dimensions of the operand, of slice size 1, that the output lacks.
+        start_index_map: for each component of an index, the dimension of the operand that it is along.
+        operand_batching_dims: dimensions of the operand that run in parallel with …
+        start_indices_batching_dims: … these dimensions of the indices.
     """
 
     fields = (
@@ -109,11 +108,11 @@ class ScatterDimensionNumbers(_Numbers):
     """The dimensions of the scatter primitives.
 
     Attributes:
-      update_window_dims: dimensions of the updates that run along the windows.
-      inserted_window_dims: dimensions of the operand, of window size 1, that the updates lack.
-      scatter_dims_to_operand_dims: for each component of an index, the dimension of the operand that it is along.
-      operand_batching_dims: dimensions of the operand that run in parallel with …
-      scatter_indices_batching_dims: … these dimensions of the indices.
+        update_window_dims: dimensions of the updates that run along the windows.
+        inserted_window_dims: dimensions of the operand, of window size 1, that the updates lack.
+        scatter_dims_to_operand_dims: for each component of an index, the dimension of the operand that it is along.
+        operand_batching_dims: dimensions of the operand that run in parallel with …
+        scatter_indices_batching_dims: … these dimensions of the indices.
     """
 
     fields = (

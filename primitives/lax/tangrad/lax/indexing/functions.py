@@ -8,23 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import Primitive, canonicalize_shape, dtypes, literal
-from tangrad.core.backend import as_operand
+from tangrad.core import Primitive, as_operand, canonicalize_shape, dtypes, literal
+from tangrad.lax.indexing import primitives as p
 from tangrad.lax.indexing.dimension_numbers import (
     GatherDimensionNumbers,
     GatherScatterMode,
     ScatterDimensionNumbers,
     gather_of,
     window_sizes,
-)
-from tangrad.lax.indexing.primitives import (
-    gather_p,
-    scatter_add_p,
-    scatter_max_p,
-    scatter_min_p,
-    scatter_mul_p,
-    scatter_p,
-    scatter_sub_p,
 )
 from tangrad.lax.operands import operand as as_named_operand
 from tangrad.lax.structure.primitives import concatenate_p, reshape_p
@@ -44,14 +35,14 @@ def gather(
     """Slices of `operand` that begin at the given indices, in one array.
 
     Args:
-      operand: the array to read.
-      start_indices: integers; the last dimension holds the components of each index.
-      dimension_numbers: what the dimensions mean.
-      slice_sizes: the size of the slices along each dimension of the operand.
-      unique_indices, indices_are_sorted: what the caller promises, to make it faster.
-      mode: for indices out of bounds: "fill", "clip" or "promise_in_bounds" (the default).
-      fill_value: what slices out of bounds are filled with; default: NaN, the least integer, the greatest unsigned
-      one, True.
+        operand: the array to read.
+        start_indices: integers; the last dimension holds the components of each index.
+        dimension_numbers: what the dimensions mean.
+        slice_sizes: the size of the slices along each dimension of the operand.
+        unique_indices, indices_are_sorted: what the caller promises, to make it faster.
+        mode: for indices out of bounds: "fill", "clip" or "promise_in_bounds" (the default).
+        fill_value: what slices out of bounds are filled with; default: NaN, the least integer, the greatest unsigned
+            one, True.
 
     Raises ValueError for shapes and numbers that do not fit, TypeError for indices that are not integers.
 
@@ -69,7 +60,7 @@ def gather(
         fill_value = None
     else:
         fill_value = default_fill(operand.aval.dtype) if fill_value is None else _scalar(fill_value, operand.aval.dtype)
-    return gather_p.bind(
+    return p.gather_p.bind(
         operand,
         as_operand(start_indices),
         dimension_numbers=dimension_numbers,
@@ -127,12 +118,12 @@ def _scatter_function(primitive: Primitive, does: str, example: str) -> Callable
     scatter_like.__doc__ = f"""{does}
 
     Args:
-      operand: the array to start from; it is not changed.
-      scatter_indices: integers; the last dimension holds the components of each index.
-      updates: the windows, of the operand's dtype.
-      dimension_numbers: what the dimensions mean.
-      indices_are_sorted, unique_indices: what the caller promises, to make it faster.
-      mode: for windows out of bounds: "drop" (the default), "clip" or "promise_in_bounds".
+        operand: the array to start from; it is not changed.
+        scatter_indices: integers; the last dimension holds the components of each index.
+        updates: the windows, of the operand's dtype.
+        dimension_numbers: what the dimensions mean.
+        indices_are_sorted, unique_indices: what the caller promises, to make it faster.
+        mode: for windows out of bounds: "drop" (the default), "clip" or "promise_in_bounds".
 
     Raises ValueError for shapes and numbers that do not fit, TypeError for dtypes.
 
@@ -147,20 +138,20 @@ def _scatter_function(primitive: Primitive, does: str, example: str) -> Callable
 
 _ARRAY = "Array([{}], dtype=float32)"
 scatter = _scatter_function(
-    scatter_p, "A copy of `operand` with windows replaced by `updates`.", _ARRAY.format("7., 2., 5.")
+    p.scatter_p, "A copy of `operand` with windows replaced by `updates`.", _ARRAY.format("7., 2., 5.")
 )
-scatter_add = _scatter_function(scatter_add_p, "A copy with `updates` added to windows.", _ARRAY.format("8., 2., 8."))
+scatter_add = _scatter_function(p.scatter_add_p, "A copy with `updates` added to windows.", _ARRAY.format("8., 2., 8."))
 scatter_sub = _scatter_function(
-    scatter_sub_p, "A copy with `updates` subtracted from windows.", _ARRAY.format("-6.,  2., -2.")
+    p.scatter_sub_p, "A copy with `updates` subtracted from windows.", _ARRAY.format("-6.,  2., -2.")
 )
 scatter_mul = _scatter_function(
-    scatter_mul_p, "A copy with windows multiplied by `updates`.", _ARRAY.format(" 7.,  2., 15.")
+    p.scatter_mul_p, "A copy with windows multiplied by `updates`.", _ARRAY.format(" 7.,  2., 15.")
 )
 scatter_min = _scatter_function(
-    scatter_min_p, "A copy with the lesser of windows and `updates`.", _ARRAY.format("1., 2., 3.")
+    p.scatter_min_p, "A copy with the lesser of windows and `updates`.", _ARRAY.format("1., 2., 3.")
 )
 scatter_max = _scatter_function(
-    scatter_max_p, "A copy with the greater of windows and `updates`.", _ARRAY.format("7., 2., 5.")
+    p.scatter_max_p, "A copy with the greater of windows and `updates`.", _ARRAY.format("7., 2., 5.")
 )
 
 

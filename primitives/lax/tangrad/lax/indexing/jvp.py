@@ -8,30 +8,22 @@ import numpy as np
 
 from tangrad.autodiff import Zero, add_tangents, instantiate, symbolic_zeros
 from tangrad.core import Primitive, RuleSet, ShapedArray, literal
-from tangrad.lax.elementwise.primitives import add_p, convert_element_type_p, div_p, eq_p, max_p, mul_p, select_n_p
+from tangrad.lax.elementwise import primitives as e
+from tangrad.lax.indexing import primitives as p
 from tangrad.lax.indexing.inverse import gathered, zeros
-from tangrad.lax.indexing.primitives import (
-    gather_p,
-    scatter_add_p,
-    scatter_max_p,
-    scatter_min_p,
-    scatter_mul_p,
-    scatter_p,
-    scatter_sub_p,
-)
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, iota_p, reshape_p
 
 jvp = RuleSet("jvp", api=1)
 
 
-@jvp.rule(gather_p)
+@jvp.rule(p.gather_p)
 @symbolic_zeros
 def _(primals: Any, tangents: Any, *, fill_value: Any, **params: Any) -> Any:
     operand, indices = primals
-    answer = gather_p.bind(operand, indices, fill_value=fill_value, **params)
+    answer = p.gather_p.bind(operand, indices, fill_value=fill_value, **params)
     if type(tangents[0]) is Zero:
         return answer, Zero.of(answer)
-    return answer, gather_p.bind(tangents[0], indices, fill_value=0, **params)
+    return answer, p.gather_p.bind(tangents[0], indices, fill_value=0, **params)
 
 
 def _linear(primitive: Primitive) -> None:
@@ -47,55 +39,55 @@ def _linear(primitive: Primitive) -> None:
         return answer, primitive.bind(instantiate(tangents[0]), indices, instantiate(tangents[2]), **params)
 
 
-_linear(scatter_add_p)
-_linear(scatter_sub_p)
+_linear(p.scatter_add_p)
+_linear(p.scatter_sub_p)
 
 
-@jvp.rule(scatter_mul_p)
+@jvp.rule(p.scatter_mul_p)
 @symbolic_zeros
 def _(primals: Any, tangents: Any, **params: Any) -> Any:
     operand, indices, updates = primals
     tangent_operand, _, tangent_updates = tangents
-    answer = scatter_mul_p.bind(operand, indices, updates, **params)
+    answer = p.scatter_mul_p.bind(operand, indices, updates, **params)
     total: Any = Zero.of(answer)
     if type(tangent_operand) is not Zero:
-        total = scatter_mul_p.bind(tangent_operand, indices, updates, **params)
+        total = p.scatter_mul_p.bind(tangent_operand, indices, updates, **params)
     if type(tangent_updates) is not Zero:
         if not params["unique_indices"]:
             raise NotImplementedError(
                 "scatter_mul is differentiable by its updates only where each index occurs once: pass "
                 "unique_indices=True"
             )
-        spread = scatter_add_p.bind(zeros(operand.aval), indices, tangent_updates, **params)
-        term = mul_p.bind(operand, spread)
+        spread = p.scatter_add_p.bind(zeros(operand.aval), indices, tangent_updates, **params)
+        term = e.mul_p.bind(operand, spread)
         total = add_tangents(total, term)
     return answer, total
 
 
-@jvp.rule(scatter_p)
+@jvp.rule(p.scatter_p)
 @symbolic_zeros
 def _(primals: Any, tangents: Any, **params: Any) -> Any:
     operand, indices, updates = primals
     tangent_operand, _, tangent_updates = tangents
-    answer = scatter_p.bind(operand, indices, updates, **params)
+    answer = p.scatter_p.bind(operand, indices, updates, **params)
     if type(tangent_operand) is Zero and type(tangent_updates) is Zero:
         return answer, Zero.of(answer)
     tangent_operand, tangent_updates = instantiate(tangent_operand), instantiate(tangent_updates)
     if params["unique_indices"]:
-        return answer, scatter_p.bind(tangent_operand, indices, tangent_updates, **params)
+        return answer, p.scatter_p.bind(tangent_operand, indices, tangent_updates, **params)
     # Where indices repeat, only one update is kept, and which one is the backend's choice. So find out: scatter the
     # updates' numbers, and keep the tangents of those that came through.
     count = int(np.prod(updates.aval.shape))
     wide = np.dtype(np.uint32)
     numbers = iota_p.bind(dtype=wide, shape=(count,), dimension=0)
     numbers = reshape_p.bind(add_one(numbers), new_sizes=updates.aval.shape, dimensions=None)
-    winners = scatter_p.bind(zeros(ShapedArray(operand.aval.shape, wide)), indices, numbers, **params)
-    untouched = eq_p.bind(winners, literal(0, wide))
-    came_through = eq_p.bind(gathered(winners, indices, updates, params), numbers)
+    winners = p.scatter_p.bind(zeros(ShapedArray(operand.aval.shape, wide)), indices, numbers, **params)
+    untouched = e.eq_p.bind(winners, literal(0, wide))
+    came_through = e.eq_p.bind(gathered(winners, indices, updates, params), numbers)
     zero = literal(0, operand.aval.dtype)
-    masked_operand = select_n_p.bind(untouched, full_like(zero, tangent_operand), tangent_operand)
-    masked_updates = select_n_p.bind(came_through, full_like(zero, tangent_updates), tangent_updates)
-    return answer, scatter_add_p.bind(masked_operand, indices, masked_updates, **params)
+    masked_operand = e.select_n_p.bind(untouched, full_like(zero, tangent_operand), tangent_operand)
+    masked_updates = e.select_n_p.bind(came_through, full_like(zero, tangent_updates), tangent_updates)
+    return answer, p.scatter_add_p.bind(masked_operand, indices, masked_updates, **params)
 
 
 def full_like(scalar: Any, value: Any) -> Any:
@@ -105,7 +97,7 @@ def full_like(scalar: Any, value: Any) -> Any:
 
 
 def add_one(numbers: Any) -> Any:
-    return add_p.bind(numbers, literal(1, numbers.aval.dtype))
+    return e.add_p.bind(numbers, literal(1, numbers.aval.dtype))
 
 
 def _extremum(primitive: Primitive) -> None:
@@ -119,22 +111,22 @@ def _extremum(primitive: Primitive) -> None:
         if type(tangents[0]) is Zero and type(tangents[2]) is Zero:
             return answer, Zero.of(answer)
         dtype = operand.aval.dtype
-        kept = convert(eq_p.bind(operand, answer), dtype)
-        won = convert(eq_p.bind(updates, gathered(answer, indices, updates, params)), dtype)
-        shares = scatter_add_p.bind(kept, indices, won, **params)
-        from_operand = mul_p.bind(instantiate(tangents[0]), div_p.bind(kept, at_least_one(shares)))
+        kept = convert(e.eq_p.bind(operand, answer), dtype)
+        won = convert(e.eq_p.bind(updates, gathered(answer, indices, updates, params)), dtype)
+        shares = p.scatter_add_p.bind(kept, indices, won, **params)
+        from_operand = e.mul_p.bind(instantiate(tangents[0]), e.div_p.bind(kept, at_least_one(shares)))
         own_share = at_least_one(gathered(shares, indices, updates, params))
-        from_updates = mul_p.bind(instantiate(tangents[2]), div_p.bind(won, own_share))
-        return answer, scatter_add_p.bind(from_operand, indices, from_updates, **params)
+        from_updates = e.mul_p.bind(instantiate(tangents[2]), e.div_p.bind(won, own_share))
+        return answer, p.scatter_add_p.bind(from_operand, indices, from_updates, **params)
 
 
 def convert(value: Any, dtype: Any) -> Any:
-    return convert_element_type_p.bind(value, new_dtype=dtype, weak_type=False)
+    return e.convert_element_type_p.bind(value, new_dtype=dtype, weak_type=False)
 
 
 def at_least_one(count: Any) -> Any:
-    return max_p.bind(count, literal(1, count.aval.dtype))
+    return e.max_p.bind(count, literal(1, count.aval.dtype))
 
 
-_extremum(scatter_min_p)
-_extremum(scatter_max_p)
+_extremum(p.scatter_min_p)
+_extremum(p.scatter_max_p)

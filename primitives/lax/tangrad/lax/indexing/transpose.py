@@ -7,26 +7,18 @@ from typing import Any
 from tangrad.autodiff import is_linear
 from tangrad.core import Primitive, RuleSet
 from tangrad.lax.elementwise.primitives import mul_p, neg_p
+from tangrad.lax.indexing import primitives as p
 from tangrad.lax.indexing.dimension_numbers import scatter_of
 from tangrad.lax.indexing.inverse import gathered, zeros
-from tangrad.lax.indexing.primitives import (
-    gather_p,
-    scatter_add_p,
-    scatter_max_p,
-    scatter_min_p,
-    scatter_mul_p,
-    scatter_p,
-    scatter_sub_p,
-)
 
 transpose = RuleSet("transpose", api=1)
 
 
-@transpose.rule(gather_p)
+@transpose.rule(p.gather_p)
 def _(cotangent: Any, operand: Any, indices: Any, *, dimension_numbers: Any, **params: Any) -> Any:
     options = {name: params[name] for name in ("indices_are_sorted", "unique_indices", "mode")}
     numbers = scatter_of(dimension_numbers)
-    return scatter_add_p.bind(zeros(operand.aval), indices, cotangent, dimension_numbers=numbers, **options), None
+    return p.scatter_add_p.bind(zeros(operand.aval), indices, cotangent, dimension_numbers=numbers, **options), None
 
 
 def _additive(primitive: Primitive, negative: bool) -> None:
@@ -39,22 +31,22 @@ def _additive(primitive: Primitive, negative: bool) -> None:
         return cotangent if is_linear(operand) else None, None, from_updates
 
 
-_additive(scatter_add_p, False)
-_additive(scatter_sub_p, True)
+_additive(p.scatter_add_p, False)
+_additive(p.scatter_sub_p, True)
 
 
-@transpose.rule(scatter_p)
+@transpose.rule(p.scatter_p)
 def _(cotangent: Any, operand: Any, indices: Any, updates: Any, **params: Any) -> Any:
     # Linear where each index occurs once; the jvp rule makes no other.
-    from_operand = scatter_p.bind(cotangent, indices, zeros(updates.aval), **params) if is_linear(operand) else None
+    from_operand = p.scatter_p.bind(cotangent, indices, zeros(updates.aval), **params) if is_linear(operand) else None
     return from_operand, None, gathered(cotangent, indices, updates, params) if is_linear(updates) else None
 
 
-@transpose.rule(scatter_mul_p)
+@transpose.rule(p.scatter_mul_p)
 def _(cotangent: Any, operand: Any, indices: Any, updates: Any, **params: Any) -> Any:
     if is_linear(operand):
-        return scatter_mul_p.bind(cotangent, indices, updates, **params), None, None
+        return p.scatter_mul_p.bind(cotangent, indices, updates, **params), None, None
     return None, None, gathered(mul_p.bind(cotangent, operand), indices, updates, params)
 
 
-transpose.not_applicable("extrema are not linear", scatter_min_p, scatter_max_p)
+transpose.not_applicable("extrema are not linear", p.scatter_min_p, p.scatter_max_p)

@@ -8,7 +8,7 @@ from tangrad.core import ShapedArray, dtypes, literal
 from tangrad.lax.checks import COMPLEX, is_kind
 from tangrad.lax.contractions.precision import Precision
 from tangrad.lax.contractions.primitives import DotDimensionNumbers, dot_general_p
-from tangrad.lax.elementwise.primitives import add_p, conj_p, convert_element_type_p, div_p, eq_p, ge_p, select_n_p
+from tangrad.lax.elementwise import primitives as p
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, iota_p, transpose_p
 
 INDEX = dtypes.as_dtype("int32")
@@ -30,12 +30,12 @@ def conjugated(matrix: Any) -> Any:
     """The complex conjugate; a real matrix as it is."""
     if not is_kind(matrix.aval.dtype, (COMPLEX,)):
         return matrix
-    return conj_p.bind(matrix)
+    return p.conj_p.bind(matrix)
 
 
 def symmetrized(matrix: Any) -> Any:
     """(x + xᴴ) / 2."""
-    return div_p.bind(add_p.bind(matrix, adjoint(matrix)), literal(2, matrix.aval.dtype, True))
+    return p.div_p.bind(p.add_p.bind(matrix, adjoint(matrix)), literal(2, matrix.aval.dtype, True))
 
 
 def product(x: Any, y: Any) -> Any:
@@ -48,25 +48,25 @@ def product(x: Any, y: Any) -> Any:
 
 def lower_triangle(matrix: Any, k: int = 0) -> Any:
     """The matrix with 0 above diagonal k, which counts from the main one upwards."""
-    return select_n_p.bind(_from_diagonal(matrix.aval, k), _zeros(matrix.aval), matrix)
+    return p.select_n_p.bind(_from_diagonal(matrix.aval, k), _zeros(matrix.aval), matrix)
 
 
 def upper_triangle(matrix: Any, k: int = 0) -> Any:
     """The matrix with 0 below diagonal k, which counts from the main one upwards."""
-    return select_n_p.bind(_from_diagonal(matrix.aval, k - 1), matrix, _zeros(matrix.aval))
+    return p.select_n_p.bind(_from_diagonal(matrix.aval, k - 1), matrix, _zeros(matrix.aval))
 
 
 def halved_diagonal(matrix: Any) -> Any:
     """The matrix with half of its diagonal."""
     aval = matrix.aval
-    diagonal = convert_element_type_p.bind(eq_p.bind(*_indices(aval)), new_dtype=aval.dtype, weak_type=False)
-    return div_p.bind(matrix, _for_each_matrix(add_p.bind(literal(1, aval.dtype), diagonal), aval))
+    diagonal = p.convert_element_type_p.bind(p.eq_p.bind(*_indices(aval)), new_dtype=aval.dtype, weak_type=False)
+    return p.div_p.bind(matrix, _for_each_matrix(p.add_p.bind(literal(1, aval.dtype), diagonal), aval))
 
 
 def _from_diagonal(aval: ShapedArray, k: int) -> Any:
     """Whether an element is on diagonal k or below it."""
     rows, columns = _indices(aval)
-    return _for_each_matrix(ge_p.bind(add_p.bind(rows, literal(k, INDEX)), columns), aval)
+    return _for_each_matrix(p.ge_p.bind(p.add_p.bind(rows, literal(k, INDEX)), columns), aval)
 
 
 def _indices(aval: ShapedArray) -> tuple[Any, Any]:

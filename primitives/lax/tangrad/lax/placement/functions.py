@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad import tree
-from tangrad.core import Array, Device, Tracer, as_array, as_operand
-from tangrad.core.aval import is_array_value
-from tangrad.core.errors import UnexpectedTracerError
+from tangrad.core import Array, Device, Tracer, as_array, as_operand, is_array_value
+from tangrad.errors import UnexpectedTracerError
 from tangrad.lax.placement.primitives import Target, device_put_p
 from tangrad.tree_util import flatten_axes
 
@@ -18,8 +17,8 @@ def device_put(
     """The arrays of a tree on a device, and committed to it: what is computed from them stays there.
 
     Args:
-      x: a tree of arrays, NumPy arrays and numbers.
-      device: a device, None (as arrays are made, not committed), or a tree of these that is a prefix of `x`.
+        x: a tree of arrays, NumPy arrays and numbers.
+        device: a device, None (as arrays are made, not committed), or a tree of these that is a prefix of `x`.
 
     Raises TypeError for what is not an array, ValueError for what is not a device.
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core import Array, PrimitiveSet, as_array
-from tangrad.core.keys import exact_equality
+from tangrad.core import Array, PrimitiveSet, as_array, exact_equality
 
 placement = PrimitiveSet("placement", api=1)
 

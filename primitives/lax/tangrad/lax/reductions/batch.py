@@ -7,28 +7,12 @@ from typing import Any
 
 from tangrad.batching import batch_flat, place_axis, reduction_batch
 from tangrad.core import RuleSet
-from tangrad.lax.reductions.primitives import (
-    argmax_p,
-    argmin_p,
-    cumlogsumexp_p,
-    cummax_p,
-    cummin_p,
-    cumprod_p,
-    cumsum_p,
-    reduce_and_p,
-    reduce_max_p,
-    reduce_min_p,
-    reduce_or_p,
-    reduce_p,
-    reduce_prod_p,
-    reduce_sum_p,
-    reduce_xor_p,
-)
+from tangrad.lax.reductions import primitives as p
 
 batch = RuleSet("batch", api=1)
 
-reduction_batch(batch, reduce_sum_p, reduce_prod_p, reduce_max_p, reduce_min_p)
-reduction_batch(batch, reduce_and_p, reduce_or_p, reduce_xor_p, argmax_p, argmin_p)
+reduction_batch(batch, p.reduce_sum_p, p.reduce_prod_p, p.reduce_max_p, p.reduce_min_p)
+reduction_batch(batch, p.reduce_and_p, p.reduce_or_p, p.reduce_xor_p, p.argmax_p, p.argmin_p)
 
 
 def _running(primitive: Any) -> Callable[..., Any]:
@@ -39,19 +23,19 @@ def _running(primitive: Any) -> Callable[..., Any]:
     return rule
 
 
-batch.table({p: _running(p) for p in (cumsum_p, cumprod_p, cummax_p, cummin_p, cumlogsumexp_p)})
+batch.table({each: _running(each) for each in (p.cumsum_p, p.cumprod_p, p.cummax_p, p.cummin_p, p.cumlogsumexp_p)})
 
 
-@batch.rule(reduce_p)
+@batch.rule(p.reduce_p)
 def _reduce(args: Any, dims: Any, *, axis_info: Any, jaxpr: Any, dimensions: tuple[int, ...]) -> Any:
     count = len(args) // 2
     if any([dim is not None for dim in dims[count:]]):
         # One initial value for each example: no single reduction has that, but the tree has.
         def tree(*values: Any) -> Any:
-            return reduce_p.decompose(*values, jaxpr=jaxpr, dimensions=dimensions)  # type: ignore[misc]
+            return p.reduce_p.decompose(*values, jaxpr=jaxpr, dimensions=dimensions)  # type: ignore[misc]
 
         outs, out_dims = batch_flat(tree, args, dims, axis_info)
         return tuple(outs), tuple(out_dims)
     operands = [place_axis(arg, dim, 0, axis_info.size) for arg, dim in zip(args[:count], dims)]
-    outs = reduce_p.bind(*operands, *args[count:], jaxpr=jaxpr, dimensions=tuple([d + 1 for d in dimensions]))
+    outs = p.reduce_p.bind(*operands, *args[count:], jaxpr=jaxpr, dimensions=tuple([d + 1 for d in dimensions]))
     return outs, (0,) * count

@@ -11,23 +11,8 @@ from typing import Any
 from tangrad.core import dtypes
 from tangrad.lax.checks import check_int
 from tangrad.lax.operands import operand as _as_operand
+from tangrad.lax.reductions import primitives as p
 from tangrad.lax.reductions.generic import reduce as reduce
-from tangrad.lax.reductions.primitives import (
-    argmax_p,
-    argmin_p,
-    cumlogsumexp_p,
-    cummax_p,
-    cummin_p,
-    cumprod_p,
-    cumsum_p,
-    reduce_and_p,
-    reduce_max_p,
-    reduce_min_p,
-    reduce_or_p,
-    reduce_prod_p,
-    reduce_sum_p,
-    reduce_xor_p,
-)
 
 
 def _operand(name: str, value: Any) -> Any:
@@ -66,7 +51,7 @@ def reduce_sum(operand: Any, axes: Sequence[int]) -> Any:
     >>> tangrad.lax.reduce_sum(np.array([[1.0, 2.0], [3.0, 4.0]]), (0,))
     Array([4., 6.], dtype=float32)
     """
-    return reduce_sum_p.bind(
+    return p.reduce_sum_p.bind(
         operand if hasattr(operand, "aval") else _operand("reduce_sum", operand), axes=_axes("reduce_sum", axes)
     )
 
@@ -90,7 +75,7 @@ def reduce_prod(operand: Any, axes: Sequence[int]) -> Any:
     >>> tangrad.lax.reduce_prod(np.array([[1.0, 2.0], [3.0, 4.0]]), (0,))
     Array([3., 8.], dtype=float32)
     """
-    return reduce_prod_p.bind(
+    return p.reduce_prod_p.bind(
         operand if hasattr(operand, "aval") else _operand("reduce_prod", operand), axes=_axes("reduce_prod", axes)
     )
 
@@ -115,7 +100,7 @@ def reduce_max(operand: Any, axes: Sequence[int]) -> Any:
     >>> tangrad.lax.reduce_max(np.array([[1.0, 2.0], [3.0, 4.0]]), (1,))
     Array([2., 4.], dtype=float32)
     """
-    return reduce_max_p.bind(
+    return p.reduce_max_p.bind(
         operand if hasattr(operand, "aval") else _operand("reduce_max", operand), axes=_axes("reduce_max", axes)
     )
 
@@ -140,7 +125,7 @@ def reduce_min(operand: Any, axes: Sequence[int]) -> Any:
     >>> tangrad.lax.reduce_min(np.array([[1.0, 2.0], [3.0, 4.0]]), (1,))
     Array([1., 3.], dtype=float32)
     """
-    return reduce_min_p.bind(
+    return p.reduce_min_p.bind(
         operand if hasattr(operand, "aval") else _operand("reduce_min", operand), axes=_axes("reduce_min", axes)
     )
 
@@ -164,7 +149,7 @@ def reduce_and(operand: Any, axes: Sequence[int]) -> Any:
     >>> tangrad.lax.reduce_and(np.array([[True, False], [True, True]]), (0,))
     Array([ True, False], dtype=bool)
     """
-    return reduce_and_p.bind(
+    return p.reduce_and_p.bind(
         operand if hasattr(operand, "aval") else _operand("reduce_and", operand), axes=_axes("reduce_and", axes)
     )
 
@@ -188,7 +173,7 @@ def reduce_or(operand: Any, axes: Sequence[int]) -> Any:
     >>> tangrad.lax.reduce_or(np.array([[True, False], [False, False]]), (0,))
     Array([ True, False], dtype=bool)
     """
-    return reduce_or_p.bind(
+    return p.reduce_or_p.bind(
         operand if hasattr(operand, "aval") else _operand("reduce_or", operand), axes=_axes("reduce_or", axes)
     )
 
@@ -212,7 +197,7 @@ def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
     >>> tangrad.lax.reduce_xor(np.array([1, 3, 6]), (0,))
     Array(4, dtype=int32)
     """
-    return reduce_xor_p.bind(
+    return p.reduce_xor_p.bind(
         operand if hasattr(operand, "aval") else _operand("reduce_xor", operand), axes=_axes("reduce_xor", axes)
     )
 
@@ -237,7 +222,7 @@ def argmax(operand: Any, axis: int, index_dtype: Any) -> Any:
     >>> tangrad.lax.argmax(np.array([1.0, 3.0, 0.0]), 0, "int32")
     Array(1, dtype=int32)
     """
-    return argmax_p.bind(
+    return p.argmax_p.bind(
         operand if hasattr(operand, "aval") else _operand("argmax", operand),
         axes=(axis if type(axis) is int else check_int("argmax", axis, "axis"),),
         index_dtype=dtypes.check_user_dtype_supported(index_dtype, "argmax"),
@@ -264,7 +249,7 @@ def argmin(operand: Any, axis: int, index_dtype: Any) -> Any:
     >>> tangrad.lax.argmin(np.array([1.0, 3.0, 0.0]), 0, "int32")
     Array(2, dtype=int32)
     """
-    return argmin_p.bind(
+    return p.argmin_p.bind(
         operand if hasattr(operand, "aval") else _operand("argmin", operand),
         axes=(axis if type(axis) is int else check_int("argmin", axis, "axis"),),
         index_dtype=dtypes.check_user_dtype_supported(index_dtype, "argmin"),
@@ -291,7 +276,7 @@ def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     >>> tangrad.lax.cumsum(np.array([1.0, 2.0, 3.0]))
     Array([1., 3., 6.], dtype=float32)
     """
-    return cumsum_p.bind(
+    return p.cumsum_p.bind(
         operand if hasattr(operand, "aval") else _operand("cumsum", operand),
         axis=axis if type(axis) is int else check_int("cumsum", axis, "axis"),
         reverse=bool(reverse),
@@ -318,7 +303,7 @@ def cumprod(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     >>> tangrad.lax.cumprod(np.array([1.0, 2.0, 3.0]))
     Array([1., 2., 6.], dtype=float32)
     """
-    return cumprod_p.bind(
+    return p.cumprod_p.bind(
         operand if hasattr(operand, "aval") else _operand("cumprod", operand),
         axis=axis if type(axis) is int else check_int("cumprod", axis, "axis"),
         reverse=bool(reverse),
@@ -345,7 +330,7 @@ def cummax(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     >>> tangrad.lax.cummax(np.array([1.0, 2.0, 3.0]))
     Array([1., 2., 3.], dtype=float32)
     """
-    return cummax_p.bind(
+    return p.cummax_p.bind(
         operand if hasattr(operand, "aval") else _operand("cummax", operand),
         axis=axis if type(axis) is int else check_int("cummax", axis, "axis"),
         reverse=bool(reverse),
@@ -372,7 +357,7 @@ def cummin(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     >>> tangrad.lax.cummin(np.array([1.0, 2.0, 3.0]))
     Array([1., 1., 1.], dtype=float32)
     """
-    return cummin_p.bind(
+    return p.cummin_p.bind(
         operand if hasattr(operand, "aval") else _operand("cummin", operand),
         axis=axis if type(axis) is int else check_int("cummin", axis, "axis"),
         reverse=bool(reverse),
@@ -399,7 +384,7 @@ def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     >>> tangrad.lax.cumlogsumexp(np.array([1.0, 2.0, 3.0]))
     Array([1.       , 2.3132617, 3.4076061], dtype=float32)
     """
-    return cumlogsumexp_p.bind(
+    return p.cumlogsumexp_p.bind(
         operand if hasattr(operand, "aval") else _operand("cumlogsumexp", operand),
         axis=axis if type(axis) is int else check_int("cumlogsumexp", axis, "axis"),
         reverse=bool(reverse),

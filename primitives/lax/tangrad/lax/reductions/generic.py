@@ -13,17 +13,7 @@ from tangrad.lax.elementwise import functions as elementwise
 from tangrad.lax.elementwise.primitives import convert_element_type_p
 from tangrad.lax.operands import operand as as_lax_operand
 from tangrad.lax.operands import scalar_like
-from tangrad.lax.reductions.primitives import (
-    identities,
-    reduce_and_p,
-    reduce_max_p,
-    reduce_min_p,
-    reduce_or_p,
-    reduce_p,
-    reduce_prod_p,
-    reduce_sum_p,
-    reduce_xor_p,
-)
+from tangrad.lax.reductions import primitives as p
 from tangrad.lax.reductions.tree import reduce_by_tree
 
 _programs = JaxprCache()
@@ -86,9 +76,9 @@ def _initial(value: Any, operand: Any, position: int) -> Any:
 def _reduce(closed: ClosedJaxpr, arrays: Sequence[Any], initial: Sequence[Any], axes: tuple[int, ...]) -> Any:
     # A program that closed over values of an outer trace must not become a parameter: it is applied here and now.
     if any([isinstance(const, Tracer) for const in closed.consts]):
-        reduce_p.infer(tuple([x.aval for x in (*arrays, *initial)]), {"jaxpr": closed, "dimensions": axes})
+        p.reduce_p.infer(tuple([x.aval for x in (*arrays, *initial)]), {"jaxpr": closed, "dimensions": axes})
         return reduce_by_tree(*arrays, *initial, jaxpr=closed, dimensions=axes)
-    return reduce_p.bind(*arrays, *initial, jaxpr=closed, dimensions=axes)
+    return p.reduce_p.bind(*arrays, *initial, jaxpr=closed, dimensions=axes)
 
 
 # --- the operation as a program ------------------------------------------------------------------------------------
@@ -141,16 +131,16 @@ def _trace(
 
 # The functions of which reductions are primitives.
 _SIMPLE: dict[Any, Any] = {
-    elementwise.add: reduce_sum_p,
-    elementwise.mul: reduce_prod_p,
-    elementwise.max: reduce_max_p,
-    elementwise.min: reduce_min_p,
-    elementwise.bitwise_and: reduce_and_p,
-    elementwise.bitwise_or: reduce_or_p,
-    elementwise.bitwise_xor: reduce_xor_p,
+    elementwise.add: p.reduce_sum_p,
+    elementwise.mul: p.reduce_prod_p,
+    elementwise.max: p.reduce_max_p,
+    elementwise.min: p.reduce_min_p,
+    elementwise.bitwise_and: p.reduce_and_p,
+    elementwise.bitwise_or: p.reduce_or_p,
+    elementwise.bitwise_xor: p.reduce_xor_p,
 }
-_OF_NUMBERS = (reduce_sum_p, reduce_prod_p)
-_OF_BITS = (reduce_and_p, reduce_or_p, reduce_xor_p)
+_OF_NUMBERS = (p.reduce_sum_p, p.reduce_prod_p)
+_OF_BITS = (p.reduce_and_p, p.reduce_or_p, p.reduce_xor_p)
 
 
 def _simple_reduction(computation: Any, initial: Sequence[Any]) -> Any:
@@ -168,4 +158,4 @@ def _simple_reduction(computation: Any, initial: Sequence[Any]) -> Any:
     accepted = NUMERIC if primitive in _OF_NUMBERS else BITS if primitive in _OF_BITS else ANY
     if not is_kind(dtype, accepted):
         return None
-    return primitive if bool(start.to_numpy() == identities[primitive](dtype)) else None
+    return primitive if bool(start.to_numpy() == p.identities[primitive](dtype)) else None

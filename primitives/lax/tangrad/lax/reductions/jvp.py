@@ -12,43 +12,16 @@ from typing import Any
 from tangrad.autodiff import linear_jvp, zero_jvp
 from tangrad.core import RuleSet, literal
 from tangrad.lax.checks import COMPLEX, is_kind
-from tangrad.lax.elementwise.primitives import (
-    add_p,
-    convert_element_type_p,
-    div_p,
-    eq_p,
-    exp_p,
-    max_p,
-    min_p,
-    mul_p,
-    real_p,
-    select_n_p,
-    sub_p,
-)
-from tangrad.lax.reductions.primitives import (
-    argmax_p,
-    argmin_p,
-    cumlogsumexp_p,
-    cummax_p,
-    cummin_p,
-    cumprod_p,
-    cumsum_p,
-    reduce_and_p,
-    reduce_max_p,
-    reduce_min_p,
-    reduce_or_p,
-    reduce_prod_p,
-    reduce_sum_p,
-    reduce_xor_p,
-)
+from tangrad.lax.elementwise import primitives as e
+from tangrad.lax.reductions import primitives as p
 from tangrad.lax.reductions.running import Arrays, Combine, associative_scan, log_add_exp
 from tangrad.lax.reductions.tree import fold_axes, rows
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, pad_p, reshape_p
 
 jvp = RuleSet("jvp", api=1)
 
-linear_jvp(jvp, reduce_sum_p, cumsum_p)
-zero_jvp(jvp, argmax_p, argmin_p, reduce_and_p, reduce_or_p, reduce_xor_p)
+linear_jvp(jvp, p.reduce_sum_p, p.cumsum_p)
+zero_jvp(jvp, p.argmax_p, p.argmin_p, p.reduce_and_p, p.reduce_or_p, p.reduce_xor_p)
 
 
 # --- reductions ----------------------------------------------------------------------------------------------------
@@ -67,19 +40,19 @@ def _extremum(primitive: Any) -> Callable[..., Any]:
         shape = operand.aval.shape
         kept = tuple([axis for axis in range(len(shape)) if axis not in axes])
         spread = broadcast_in_dim_p.bind(answer, shape=shape, broadcast_dimensions=kept)
-        chosen = convert_element_type_p.bind(
-            eq_p.bind(operand, spread), new_dtype=tangent.aval.dtype, weak_type=tangent.aval.weak_type
+        chosen = e.convert_element_type_p.bind(
+            e.eq_p.bind(operand, spread), new_dtype=tangent.aval.dtype, weak_type=tangent.aval.weak_type
         )
-        count = reduce_sum_p.bind(chosen, axes=axes)
-        return answer, div_p.bind(reduce_sum_p.bind(mul_p.bind(tangent, chosen), axes=axes), count)
+        count = p.reduce_sum_p.bind(chosen, axes=axes)
+        return answer, e.div_p.bind(p.reduce_sum_p.bind(e.mul_p.bind(tangent, chosen), axes=axes), count)
 
     return rule
 
 
-jvp.table({reduce_max_p: _extremum(reduce_max_p), reduce_min_p: _extremum(reduce_min_p)})
+jvp.table({p.reduce_max_p: _extremum(p.reduce_max_p), p.reduce_min_p: _extremum(p.reduce_min_p)})
 
 
-@jvp.rule(reduce_prod_p)
+@jvp.rule(p.reduce_prod_p)
 def _reduce_prod(primals: Any, tangents: Any, *, axes: tuple[int, ...]) -> Any:
     """The product rule along a tree of products, which is right where factors are 0."""
     (operand,), (tangent,) = primals, tangents
@@ -88,7 +61,7 @@ def _reduce_prod(primals: Any, tangents: Any, *, axes: tuple[int, ...]) -> Any:
     pair = fold_axes(operand, axes), fold_axes(tangent, axes)
     size = pair[0].aval.shape[0]
     if size == 0:
-        return reduce_prod_p.bind(operand, axes=axes), reduce_sum_p.bind(tangent, axes=axes)
+        return p.reduce_prod_p.bind(operand, axes=axes), p.reduce_sum_p.bind(tangent, axes=axes)
     while size > 1:
         # Halves, not neighbours: the order does not matter, and rows side by side are faster.
         half = (size + 1) // 2
@@ -114,39 +87,39 @@ def _padded(x: Any, fill: int, count: int) -> Any:
 
 def _products(xs: Arrays, ys: Arrays) -> Arrays:
     (x, tx), (y, ty) = xs, ys
-    return mul_p.bind(x, y), add_p.bind(mul_p.bind(tx, y), mul_p.bind(x, ty))
+    return e.mul_p.bind(x, y), e.add_p.bind(e.mul_p.bind(tx, y), e.mul_p.bind(x, ty))
 
 
 def _extremes(operation: Any) -> Combine:
     def combine(xs: Arrays, ys: Arrays) -> Arrays:
         (x, tx), (y, ty) = xs, ys
         out = operation.bind(x, y)
-        shares = mul_p.bind(tx, _share(x, out, y)), mul_p.bind(ty, _share(y, out, x))
-        return out, add_p.bind(*shares)
+        shares = e.mul_p.bind(tx, _share(x, out, y)), e.mul_p.bind(ty, _share(y, out, x))
+        return out, e.add_p.bind(*shares)
 
     return combine
 
 
 def _share(x: Any, extreme: Any, other: Any) -> Any:
     """How much of an extreme is owed to x: 1, or 0, or a half where both are equal."""
-    tied = select_n_p.bind(eq_p.bind(other, extreme), _number(1, x), _number(0.5, x))
-    return select_n_p.bind(eq_p.bind(x, extreme), _number(0, x), tied)
+    tied = e.select_n_p.bind(e.eq_p.bind(other, extreme), _number(1, x), _number(0.5, x))
+    return e.select_n_p.bind(e.eq_p.bind(x, extreme), _number(0, x), tied)
 
 
 def _log_sums(xs: Arrays, ys: Arrays) -> Arrays:
     (x, tx), (y, ty) = xs, ys
     out = log_add_exp(x, y)
-    return out, add_p.bind(mul_p.bind(tx, _weight(x, out)), mul_p.bind(ty, _weight(y, out)))
+    return out, e.add_p.bind(e.mul_p.bind(tx, _weight(x, out)), e.mul_p.bind(ty, _weight(y, out)))
 
 
 def _weight(x: Any, total: Any) -> Any:
     """exp(x - total): the part of the total that is owed to x. Infinity counts as 0, lest the difference be NaN."""
-    return exp_p.bind(sub_p.bind(_without_infinity(x), _without_infinity(total)))
+    return e.exp_p.bind(e.sub_p.bind(_without_infinity(x), _without_infinity(total)))
 
 
 def _without_infinity(x: Any) -> Any:
-    real = real_p.bind(x) if is_kind(x.aval.dtype, (COMPLEX,)) else x
-    return select_n_p.bind(eq_p.bind(real, _number(math.inf, real)), x, _number(0, x))
+    real = e.real_p.bind(x) if is_kind(x.aval.dtype, (COMPLEX,)) else x
+    return e.select_n_p.bind(e.eq_p.bind(real, _number(math.inf, real)), x, _number(0, x))
 
 
 def _scan_of_pairs(combine: Combine) -> Callable[..., Any]:
@@ -158,9 +131,9 @@ def _scan_of_pairs(combine: Combine) -> Callable[..., Any]:
 
 jvp.table(
     {
-        cumprod_p: _scan_of_pairs(_products),
-        cummax_p: _scan_of_pairs(_extremes(max_p)),
-        cummin_p: _scan_of_pairs(_extremes(min_p)),
-        cumlogsumexp_p: _scan_of_pairs(_log_sums),
+        p.cumprod_p: _scan_of_pairs(_products),
+        p.cummax_p: _scan_of_pairs(_extremes(e.max_p)),
+        p.cummin_p: _scan_of_pairs(_extremes(e.min_p)),
+        p.cumlogsumexp_p: _scan_of_pairs(_log_sums),
     }
 )

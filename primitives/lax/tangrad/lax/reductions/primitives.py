@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import ClosedJaxpr, Primitive, PrimitiveSet, ShapedArray, dtypes
-from tangrad.core.aval import is_symbolic
+from tangrad.core import ClosedJaxpr, Primitive, PrimitiveSet, ShapedArray, dtypes, is_symbolic
 from tangrad.lax.checks import ANY, BITS, INEXACT, NUMERIC, ORDERED, check_axes, check_dtype
 from tangrad.lax.reductions.running import running_log_sum_exp, running_max, running_min, running_prod, running_sum
 from tangrad.lax.reductions.tree import reduce_by_tree
@@ -144,9 +143,7 @@ def reduce_p(*args: Any, jaxpr: ClosedJaxpr, dimensions: tuple[int, ...]) -> Any
             raise TypeError(f"reduce: init_values[{position}] must have the operand's dtype {expected}, got {found}")
     _check_computation("reduce", jaxpr, initial)
     kept = without_axes(shape, dimensions)
-    return tuple(
-        [ShapedArray(kept, x.dtype, x.weak_type and start.weak_type) for x, start in zip(operands, initial)]
-    )
+    return tuple([ShapedArray(kept, x.dtype, x.weak_type and start.weak_type) for x, start in zip(operands, initial)])
 
 
 def _check_computation(name: str, jaxpr: ClosedJaxpr, initial: Sequence[Any]) -> None:

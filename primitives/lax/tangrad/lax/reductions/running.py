@@ -11,23 +11,7 @@ from typing import Any
 
 from tangrad.core import literal
 from tangrad.lax.checks import COMPLEX, is_kind
-from tangrad.lax.elementwise.primitives import (
-    abs_p,
-    add_p,
-    complex_p,
-    exp_p,
-    imag_p,
-    log1p_p,
-    max_p,
-    min_p,
-    mul_p,
-    ne_p,
-    neg_p,
-    real_p,
-    rem_p,
-    select_n_p,
-    sub_p,
-)
+from tangrad.lax.elementwise import primitives as p
 from tangrad.lax.structure.primitives import concatenate_p, pad_p, rev_p, slice_p
 
 PI = 3.141592653589793
@@ -84,7 +68,7 @@ def _interleave(even: Any, odd: Any, axis: int) -> Any:
     uneven = shape[axis] - odd.aval.shape[axis]
     around_even, around_odd = [(0, 0, 0)] * len(shape), [(0, 0, 0)] * len(shape)
     around_even[axis], around_odd[axis] = (0, 1 - uneven, 1), (1, uneven, 1)
-    return add_p.bind(
+    return p.add_p.bind(
         pad_p.bind(even, zero, padding_config=tuple(around_even)),
         pad_p.bind(odd, zero, padding_config=tuple(around_odd)),
     )
@@ -102,35 +86,33 @@ def _running(operation: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 
 def log_add_exp(x: Any, y: Any) -> Any:
     """log(exp x + exp y) without overflow, element by element."""
-    greater = max_p.bind(x, y)
+    greater = p.max_p.bind(x, y)
     if is_kind(x.aval.dtype, (COMPLEX,)):
         return _complex_log_add_exp(x, y, greater)
-    difference = sub_p.bind(x, y)
-    total = add_p.bind(greater, log1p_p.bind(exp_p.bind(neg_p.bind(abs_p.bind(difference)))))
+    difference = p.sub_p.bind(x, y)
+    total = p.add_p.bind(greater, p.log1p_p.bind(p.exp_p.bind(p.neg_p.bind(p.abs_p.bind(difference)))))
     # The difference of infinities of one sign is NaN, and so is the total; their sum is right.
-    return select_n_p.bind(ne_p.bind(difference, difference), total, add_p.bind(x, y))
+    return p.select_n_p.bind(p.ne_p.bind(difference, difference), total, p.add_p.bind(x, y))
 
 
 def _complex_log_add_exp(x: Any, y: Any, greater: Any) -> Any:
     """The imaginary part is brought into [-π, π]."""
-    less = sub_p.bind(add_p.bind(x, y), greater)
-    total = add_p.bind(greater, log1p_p.bind(exp_p.bind(sub_p.bind(less, greater))))
-    angle = imag_p.bind(total)
+    less = p.sub_p.bind(p.add_p.bind(x, y), greater)
+    total = p.add_p.bind(greater, p.log1p_p.bind(p.exp_p.bind(p.sub_p.bind(less, greater))))
+    angle = p.imag_p.bind(total)
     pi, turn = literal(PI, angle.aval.dtype, True), literal(2 * PI, angle.aval.dtype, True)
-    wrapped = rem_p.bind(add_p.bind(angle, pi), turn)
-    return complex_p.bind(real_p.bind(total), sub_p.bind(_positive_remainder(wrapped, turn), pi))
+    wrapped = p.rem_p.bind(p.add_p.bind(angle, pi), turn)
+    return p.complex_p.bind(p.real_p.bind(total), p.sub_p.bind(_positive_remainder(wrapped, turn), pi))
 
 
 def _positive_remainder(remainder: Any, divisor: Any) -> Any:
     """A remainder with the sign of the dividend, moved into [0, divisor)."""
-    shifted = add_p.bind(remainder, divisor)
-    return rem_p.bind(shifted, divisor)
+    shifted = p.add_p.bind(remainder, divisor)
+    return p.rem_p.bind(shifted, divisor)
 
 
-running_sum = _running(add_p.bind)
-running_prod = _running(mul_p.bind)
-running_max = _running(max_p.bind)
-running_min = _running(min_p.bind)
+running_sum = _running(p.add_p.bind)
+running_prod = _running(p.mul_p.bind)
+running_max = _running(p.max_p.bind)
+running_min = _running(p.min_p.bind)
 running_log_sum_exp = _running(log_add_exp)
-
-

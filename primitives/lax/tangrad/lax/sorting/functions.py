@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core.aval import is_symbolic
+from tangrad.core import is_symbolic
 from tangrad.lax.checks import canonical_axis, check_int
 from tangrad.lax.operands import operand as as_lax_operand
 from tangrad.lax.sorting.primitives import sort_p, top_k_p

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from tangrad.autodiff import Zero, symbolic_zeros
-from tangrad.core import RuleSet, dtypes
-from tangrad.core.aval import is_symbolic
+from tangrad.core import RuleSet, dtypes, is_symbolic
 from tangrad.lax.indexing.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from tangrad.lax.indexing.primitives import gather_p
 from tangrad.lax.sorting.primitives import sort_p, top_k_p

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import PrimitiveSet, dtypes
-from tangrad.core.aval import is_symbolic
+from tangrad.core import PrimitiveSet, dtypes, is_symbolic
 from tangrad.lax.checks import ANY, EXTENDED, ORDERED, check_axes, check_dtype, check_int
 
 sorting = PrimitiveSet("sorting", api=1)

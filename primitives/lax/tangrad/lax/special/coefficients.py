@@ -1,4 +1,8 @@
-"""Coefficients that the lowerings of special functions share. Polynomials have the highest power first."""
+"""Coefficients that the lowerings of special functions share. Polynomials have the highest power first.
+
+They are computed from what the comments define, not taken from a library: the series are those of the Digital Library
+of Mathematical Functions, https://dlmf.nist.gov (5.7 and 5.11 for Γ and ψ, 25.11 for ζ, 24.2 for Bernoulli's numbers).
+"""
 
 from __future__ import annotations
 
@@ -72,7 +76,8 @@ BESSEL_I1_FAR = (
     7.51729631084210481e-18, -9.31417886732688338e-19, -1.24219327519489096e-18,
 )  # fmt: skip
 
-# Taylor coefficients of the first functions of η in Temme's expansion of the incomplete gamma functions; 60 digits.
+# Taylor coefficients of the first functions of η in Temme's expansion of the incomplete gamma functions: computed to 60
+# digits from the recurrence in N. M. Temme, SIAM J. Math. Anal. 10 (1979), or DLMF 8.12.
 TEMME_0 = (
     -1.39238872241816207e-13, 3.37176326240098538e-13, 1.10043920319561348e-13, -5.02766928011417559e-12,
     2.43619480206674162e-11, -5.83077213255042507e-11, -2.55141939949462498e-11, 9.14769958223679023e-10,

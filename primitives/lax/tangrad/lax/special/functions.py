@@ -5,22 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad.lax.operands import align, operand, pair
-from tangrad.lax.special.primitives import (
-    bessel_i0e_p,
-    bessel_i1e_p,
-    digamma_p,
-    erf_inv_p,
-    erf_p,
-    erfc_p,
-    igamma_grad_a_p,
-    igamma_p,
-    igammac_p,
-    lgamma_p,
-    polygamma_p,
-    random_gamma_grad_p,
-    regularized_incomplete_beta_p,
-    zeta_p,
-)
+from tangrad.lax.special import primitives as p
 
 
 def erf(x: Any) -> Any:
@@ -39,7 +24,7 @@ def erf(x: Any) -> Any:
     >>> f"{float(tangrad.lax.erf(0.0)):.4f}"
     '0.0000'
     """
-    return erf_p.bind(x if hasattr(x, "aval") else operand("erf", x))
+    return p.erf_p.bind(x if hasattr(x, "aval") else operand("erf", x))
 
 
 def erfc(x: Any) -> Any:
@@ -58,7 +43,7 @@ def erfc(x: Any) -> Any:
     >>> f"{float(tangrad.lax.erfc(0.0)):.4f}"
     '1.0000'
     """
-    return erfc_p.bind(x if hasattr(x, "aval") else operand("erfc", x))
+    return p.erfc_p.bind(x if hasattr(x, "aval") else operand("erfc", x))
 
 
 def erf_inv(x: Any) -> Any:
@@ -77,7 +62,7 @@ def erf_inv(x: Any) -> Any:
     >>> f"{float(tangrad.lax.erf_inv(0.0)):.4f}"
     '0.0000'
     """
-    return erf_inv_p.bind(x if hasattr(x, "aval") else operand("erf_inv", x))
+    return p.erf_inv_p.bind(x if hasattr(x, "aval") else operand("erf_inv", x))
 
 
 def lgamma(x: Any) -> Any:
@@ -96,7 +81,7 @@ def lgamma(x: Any) -> Any:
     >>> f"{float(tangrad.lax.lgamma(1.0)):.4f}"
     '0.0000'
     """
-    return lgamma_p.bind(x if hasattr(x, "aval") else operand("lgamma", x))
+    return p.lgamma_p.bind(x if hasattr(x, "aval") else operand("lgamma", x))
 
 
 def digamma(x: Any) -> Any:
@@ -115,7 +100,7 @@ def digamma(x: Any) -> Any:
     >>> f"{float(tangrad.lax.digamma(1.0)):.4f}"
     '-0.5772'
     """
-    return digamma_p.bind(x if hasattr(x, "aval") else operand("digamma", x))
+    return p.digamma_p.bind(x if hasattr(x, "aval") else operand("digamma", x))
 
 
 def bessel_i0e(x: Any) -> Any:
@@ -134,7 +119,7 @@ def bessel_i0e(x: Any) -> Any:
     >>> f"{float(tangrad.lax.bessel_i0e(0.0)):.4f}"
     '1.0000'
     """
-    return bessel_i0e_p.bind(x if hasattr(x, "aval") else operand("bessel_i0e", x))
+    return p.bessel_i0e_p.bind(x if hasattr(x, "aval") else operand("bessel_i0e", x))
 
 
 def bessel_i1e(x: Any) -> Any:
@@ -153,7 +138,7 @@ def bessel_i1e(x: Any) -> Any:
     >>> f"{float(tangrad.lax.bessel_i1e(0.0)):.4f}"
     '0.0000'
     """
-    return bessel_i1e_p.bind(x if hasattr(x, "aval") else operand("bessel_i1e", x))
+    return p.bessel_i1e_p.bind(x if hasattr(x, "aval") else operand("bessel_i1e", x))
 
 
 def polygamma(m: Any, x: Any) -> Any:
@@ -175,7 +160,7 @@ def polygamma(m: Any, x: Any) -> Any:
     """
     if getattr(m, "aval", 0) is not getattr(x, "aval", 1):
         m, x = pair("polygamma", m, x)
-    return polygamma_p.bind(m, x)
+    return p.polygamma_p.bind(m, x)
 
 
 def zeta(x: Any, q: Any) -> Any:
@@ -197,7 +182,7 @@ def zeta(x: Any, q: Any) -> Any:
     """
     if getattr(x, "aval", 0) is not getattr(q, "aval", 1):
         x, q = pair("zeta", x, q)
-    return zeta_p.bind(x, q)
+    return p.zeta_p.bind(x, q)
 
 
 def igamma(a: Any, x: Any) -> Any:
@@ -219,7 +204,7 @@ def igamma(a: Any, x: Any) -> Any:
     """
     if getattr(a, "aval", 0) is not getattr(x, "aval", 1):
         a, x = pair("igamma", a, x)
-    return igamma_p.bind(a, x)
+    return p.igamma_p.bind(a, x)
 
 
 def igammac(a: Any, x: Any) -> Any:
@@ -241,7 +226,7 @@ def igammac(a: Any, x: Any) -> Any:
     """
     if getattr(a, "aval", 0) is not getattr(x, "aval", 1):
         a, x = pair("igammac", a, x)
-    return igammac_p.bind(a, x)
+    return p.igammac_p.bind(a, x)
 
 
 def igamma_grad_a(a: Any, x: Any) -> Any:
@@ -263,7 +248,7 @@ def igamma_grad_a(a: Any, x: Any) -> Any:
     """
     if getattr(a, "aval", 0) is not getattr(x, "aval", 1):
         a, x = pair("igamma_grad_a", a, x)
-    return igamma_grad_a_p.bind(a, x)
+    return p.igamma_grad_a_p.bind(a, x)
 
 
 def random_gamma_grad(a: Any, x: Any) -> Any:
@@ -285,7 +270,7 @@ def random_gamma_grad(a: Any, x: Any) -> Any:
     """
     if getattr(a, "aval", 0) is not getattr(x, "aval", 1):
         a, x = pair("random_gamma_grad", a, x)
-    return random_gamma_grad_p.bind(a, x)
+    return p.random_gamma_grad_p.bind(a, x)
 
 
 def betainc(a: Any, b: Any, x: Any) -> Any:
@@ -305,4 +290,4 @@ def betainc(a: Any, b: Any, x: Any) -> Any:
     >>> f"{float(tangrad.lax.betainc(1.0, 2.0, 0.5)):.4f}"
     '0.7500'
     """
-    return regularized_incomplete_beta_p.bind(*align("betainc", a, b, x))
+    return p.regularized_incomplete_beta_p.bind(*align("betainc", a, b, x))

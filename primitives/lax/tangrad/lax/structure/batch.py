@@ -15,33 +15,17 @@ from tangrad.lax.indexing.dimension_numbers import (
     one_of,
 )
 from tangrad.lax.indexing.primitives import gather_p, scatter_p
-from tangrad.lax.structure.primitives import (
-    broadcast_in_dim_p,
-    concatenate_p,
-    copy_p,
-    dynamic_slice_p,
-    dynamic_update_slice_p,
-    iota_p,
-    optimization_barrier_p,
-    pad_p,
-    reshape_p,
-    rev_p,
-    slice_p,
-    split_p,
-    squeeze_p,
-    stop_gradient_p,
-    transpose_p,
-)
+from tangrad.lax.structure import primitives as p
 
 batch = RuleSet("batch", api=1)
 
-elementwise_batch(batch, copy_p, stop_gradient_p)
-batch.not_applicable("it has no operands", iota_p)
+elementwise_batch(batch, p.copy_p, p.stop_gradient_p)
+batch.not_applicable("it has no operands", p.iota_p)
 
 
-@batch.rule(optimization_barrier_p)
+@batch.rule(p.optimization_barrier_p)
 def _optimization_barrier(args: Any, dims: Any, *, axis_info: Any) -> Any:
-    return optimization_barrier_p.bind(*args), dims
+    return p.optimization_barrier_p.bind(*args), dims
 
 
 # --- shape ---------------------------------------------------------------------------------------------------------
@@ -55,36 +39,36 @@ def _around(dim: int, axes: Any) -> tuple[int, ...]:
 def _broadcast_in_dim(operand: Any, *, shape: Any, broadcast_dimensions: Any) -> Any:
     size = operand.aval.shape[0]
     dimensions = (0, *[d + 1 for d in broadcast_dimensions])
-    return broadcast_in_dim_p.bind(operand, shape=(size, *shape), broadcast_dimensions=dimensions)
+    return p.broadcast_in_dim_p.bind(operand, shape=(size, *shape), broadcast_dimensions=dimensions)
 
 
 def _reshape(operand: Any, *, new_sizes: Any, dimensions: Any) -> Any:
     if dimensions is not None:
         dimensions = (0, *[d + 1 for d in dimensions])
-    return reshape_p.bind(operand, new_sizes=(operand.aval.shape[0], *new_sizes), dimensions=dimensions)
+    return p.reshape_p.bind(operand, new_sizes=(operand.aval.shape[0], *new_sizes), dimensions=dimensions)
 
 
-front_batch(batch, broadcast_in_dim_p, _broadcast_in_dim)
-front_batch(batch, reshape_p, _reshape)
+front_batch(batch, p.broadcast_in_dim_p, _broadcast_in_dim)
+front_batch(batch, p.reshape_p, _reshape)
 
 
-@batch.rule(transpose_p)
+@batch.rule(p.transpose_p)
 def _transpose(args: Any, dims: Any, *, axis_info: Any, permutation: Any) -> Any:
     (operand,), (dim,) = args, dims
-    return transpose_p.bind(operand, permutation=(dim, *_around(dim, permutation))), 0
+    return p.transpose_p.bind(operand, permutation=(dim, *_around(dim, permutation))), 0
 
 
-@batch.rule(squeeze_p)
+@batch.rule(p.squeeze_p)
 def _squeeze(args: Any, dims: Any, *, axis_info: Any, dimensions: Any) -> Any:
     (operand,), (dim,) = args, dims
     gone = _around(dim, dimensions)
-    return squeeze_p.bind(operand, dimensions=gone), dim - sum([d < dim for d in gone])
+    return p.squeeze_p.bind(operand, dimensions=gone), dim - sum([d < dim for d in gone])
 
 
-@batch.rule(rev_p)
+@batch.rule(p.rev_p)
 def _rev(args: Any, dims: Any, *, axis_info: Any, dimensions: Any) -> Any:
     (operand,), (dim,) = args, dims
-    return rev_p.bind(operand, dimensions=_around(dim, dimensions)), dim
+    return p.rev_p.bind(operand, dimensions=_around(dim, dimensions)), dim
 
 
 # --- parts ---------------------------------------------------------------------------------------------------------
@@ -94,10 +78,10 @@ def _insert(values: Any, position: int, value: Any) -> tuple[Any, ...]:
     return (*values[:position], value, *values[position:])
 
 
-@batch.rule(slice_p)
+@batch.rule(p.slice_p)
 def _slice(args: Any, dims: Any, *, axis_info: Any, start_indices: Any, limit_indices: Any, strides: Any) -> Any:
     (operand,), (dim,) = args, dims
-    out = slice_p.bind(
+    out = p.slice_p.bind(
         operand,
         start_indices=_insert(start_indices, dim, 0),
         limit_indices=_insert(limit_indices, dim, axis_info.size),
@@ -106,14 +90,14 @@ def _slice(args: Any, dims: Any, *, axis_info: Any, start_indices: Any, limit_in
     return out, dim
 
 
-@batch.rule(split_p)
+@batch.rule(p.split_p)
 def _split(args: Any, dims: Any, *, axis_info: Any, sizes: Any, axis: int) -> Any:
     (operand,), (dim,) = args, dims
     (position,) = _around(dim, (axis,))
-    return split_p.bind(operand, sizes=sizes, axis=position), (dim,) * len(sizes)
+    return p.split_p.bind(operand, sizes=sizes, axis=position), (dim,) * len(sizes)
 
 
-@batch.rule(dynamic_slice_p)
+@batch.rule(p.dynamic_slice_p)
 def _dynamic_slice(args: Any, dims: Any, *, axis_info: Any, slice_sizes: Any) -> Any:
     operand, *starts = args
     dim, *start_dims = dims
@@ -122,7 +106,7 @@ def _dynamic_slice(args: Any, dims: Any, *, axis_info: Any, slice_sizes: Any) ->
     if all(d is None for d in start_dims):
         first = literal(0, starts[0].aval.dtype)
         sizes = _insert(slice_sizes, dim, axis_info.size)
-        return dynamic_slice_p.bind(operand, *_insert(tuple(starts), dim, first), slice_sizes=sizes), dim
+        return p.dynamic_slice_p.bind(operand, *_insert(tuple(starts), dim, first), slice_sizes=sizes), dim
     # Each slice from another place: a gather.
     operand, inside = to_front(operand, dim), (0,) if dim is not None else ()
     window = tuple(range(1, len(slice_sizes) + 1))
@@ -151,11 +135,11 @@ def _stacked(starts: Any, dims: Any, size: Any) -> Any:
     columns = []
     for start, dim in zip(starts, dims, strict=True):
         places = () if dim is None else (0,)
-        columns.append(broadcast_in_dim_p.bind(start, shape=(size, 1), broadcast_dimensions=places))
-    return concatenate_p.bind(*columns, dimension=1)
+        columns.append(p.broadcast_in_dim_p.bind(start, shape=(size, 1), broadcast_dimensions=places))
+    return p.concatenate_p.bind(*columns, dimension=1)
 
 
-@batch.rule(dynamic_update_slice_p)
+@batch.rule(p.dynamic_update_slice_p)
 def _dynamic_update_slice(args: Any, dims: Any, *, axis_info: Any) -> Any:
     operand, update, *starts = args
     dim, update_dim, *start_dims = dims
@@ -168,7 +152,7 @@ def _dynamic_update_slice(args: Any, dims: Any, *, axis_info: Any) -> Any:
         operand = place_axis(operand, dims[0], dim, axis_info.size)
         update = place_axis(update, update_dim, dim, axis_info.size)
         first = literal(0, starts[0].aval.dtype)
-        return dynamic_update_slice_p.bind(operand, update, *_insert(tuple(starts), dim, first)), dim
+        return p.dynamic_update_slice_p.bind(operand, update, *_insert(tuple(starts), dim, first)), dim
     # Each update at another place: a scatter.
     operand, update = place_axis(operand, dim, 0, axis_info.size), place_axis(update, update_dim, 0, axis_info.size)
     window = tuple(range(1, operand.aval.ndim))
@@ -194,28 +178,28 @@ def _dynamic_update_slice(args: Any, dims: Any, *, axis_info: Any) -> Any:
 # --- joining -------------------------------------------------------------------------------------------------------
 
 
-@batch.rule(concatenate_p)
+@batch.rule(p.concatenate_p)
 def _concatenate(args: Any, dims: Any, *, axis_info: Any, dimension: int) -> Any:
     dim = next(d for d in dims if d is not None)
     operands = [place_axis(arg, d, dim, axis_info.size) for arg, d in zip(args, dims, strict=True)]
-    return concatenate_p.bind(*operands, dimension=dimension + (dimension >= dim)), dim
+    return p.concatenate_p.bind(*operands, dimension=dimension + (dimension >= dim)), dim
 
 
-@batch.rule(pad_p)
+@batch.rule(p.pad_p)
 def _pad(args: Any, dims: Any, *, axis_info: Any, padding_config: Any) -> Any:
     (operand, value), (dim, value_dim) = args, dims
     if value_dim is None:
-        return pad_p.bind(operand, value, padding_config=_insert(padding_config, dim, (0, 0, 0))), dim
+        return p.pad_p.bind(operand, value, padding_config=_insert(padding_config, dim, (0, 0, 0))), dim
     return _pad_with_many(place_axis(operand, dim, 0, axis_info.size), value, padding_config), 0
 
 
 def _pad_with_many(operand: Any, values: Any, config: Any) -> Any:
     """Each operand padded with its own value: padded with zeros, which the values then replace."""
     shape = operand.aval.shape
-    padded = pad_p.bind(operand, literal(0, operand.aval.dtype, True), padding_config=((0, 0, 0), *config))
+    padded = p.pad_p.bind(operand, literal(0, operand.aval.dtype, True), padding_config=((0, 0, 0), *config))
     out_shape = padded.aval.shape
-    inside = broadcast_in_dim_p.bind(literal(True, BOOL), shape=shape[1:], broadcast_dimensions=())
-    inside = pad_p.bind(inside, literal(False, BOOL), padding_config=config)
-    inside = broadcast_in_dim_p.bind(inside, shape=out_shape, broadcast_dimensions=tuple(range(1, len(out_shape))))
-    values = broadcast_in_dim_p.bind(values, shape=out_shape, broadcast_dimensions=(0,))
+    inside = p.broadcast_in_dim_p.bind(literal(True, BOOL), shape=shape[1:], broadcast_dimensions=())
+    inside = p.pad_p.bind(inside, literal(False, BOOL), padding_config=config)
+    inside = p.broadcast_in_dim_p.bind(inside, shape=out_shape, broadcast_dimensions=tuple(range(1, len(out_shape))))
+    values = p.broadcast_in_dim_p.bind(values, shape=out_shape, broadcast_dimensions=(0,))
     return select_n_p.bind(inside, values, padded)

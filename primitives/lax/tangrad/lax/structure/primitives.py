@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from tangrad.core import PrimitiveSet, ShapedArray, canonicalize_shape
-from tangrad.core.aval import is_symbolic
+from tangrad.core import PrimitiveSet, ShapedArray, canonicalize_shape, is_symbolic
 from tangrad.lax.checks import (
     COMPLEX,
     FLOATING,
@@ -78,7 +77,12 @@ def transpose_p(operand: Any, *, permutation: tuple[int, ...]) -> Any:
     return _result(operand, [operand.shape[i] for i in permutation])
 
 
-@structure.primitive(name="squeeze")
+def _squeeze(array: Any, *, dimensions: tuple[int, ...]) -> Any:
+    sizes = tuple([size for d, size in enumerate(array.aval.shape) if d not in dimensions])
+    return reshape_p.bind(array, new_sizes=sizes, dimensions=None)
+
+
+@structure.primitive(name="squeeze", decompose=_squeeze)
 def squeeze_p(array: Any, *, dimensions: tuple[int, ...]) -> Any:
     """The array without the given dimensions, which must have size 1."""
     check_axes("squeeze", dimensions, array.ndim, "dimensions")
@@ -122,7 +126,18 @@ def strided_size(extent: Any, stride: int) -> Any:
     return extent if stride == 1 else (extent + stride - 1) // stride
 
 
-@structure.primitive(name="split", multiple_results=True)
+def _split(operand: Any, *, sizes: tuple[Any, ...], axis: int) -> tuple[Any, ...]:
+    """One slice after the other."""
+    starts, limits = [0] * len(operand.aval.shape), list(operand.aval.shape)
+    parts = []
+    for size in sizes:
+        limits[axis] = starts[axis] + size
+        parts.append(slice_p.bind(operand, start_indices=tuple(starts), limit_indices=tuple(limits), strides=None))
+        starts[axis] = limits[axis]
+    return tuple(parts)
+
+
+@structure.primitive(name="split", multiple_results=True, decompose=_split)
 def split_p(operand: Any, *, sizes: tuple[Any, ...], axis: int) -> Any:
     """Consecutive parts of the operand along `axis`, with the given sizes."""
     check_axes("split", (axis,), operand.ndim, "axis")

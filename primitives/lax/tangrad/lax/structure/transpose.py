@@ -9,24 +9,7 @@ from tangrad.autodiff import Zero, is_linear, linear_transpose_rule, symbolic_ze
 from tangrad.core import RuleSet, literal
 from tangrad.lax.elementwise.primitives import sub_p
 from tangrad.lax.reductions.primitives import reduce_sum_p
-from tangrad.lax.structure.primitives import (
-    broadcast_in_dim_p,
-    concatenate_p,
-    copy_p,
-    dilated_size,
-    dynamic_slice_p,
-    dynamic_update_slice_p,
-    iota_p,
-    optimization_barrier_p,
-    pad_p,
-    reshape_p,
-    rev_p,
-    slice_p,
-    split_p,
-    squeeze_p,
-    stop_gradient_p,
-    transpose_p,
-)
+from tangrad.lax.structure import primitives as p
 
 transpose = RuleSet("transpose", api=1)
 
@@ -50,14 +33,14 @@ def _broadcast_in_dim(ct: Any, operand: Any, *, shape: Any, broadcast_dimensions
     if not stretched:
         return ct
     back = tuple([i for i, d in enumerate(broadcast_dimensions) if d not in stretched])
-    return broadcast_in_dim_p.bind(ct, shape=operand.shape, broadcast_dimensions=back)
+    return p.broadcast_in_dim_p.bind(ct, shape=operand.shape, broadcast_dimensions=back)
 
 
 def _reshape(ct: Any, operand: Any, *, new_sizes: Any, dimensions: Any) -> Any:
     if dimensions is None:
-        return reshape_p.bind(ct, new_sizes=operand.shape, dimensions=None)
-    ordered = reshape_p.bind(ct, new_sizes=tuple([operand.shape[d] for d in dimensions]), dimensions=None)
-    return transpose_p.bind(ordered, permutation=inverse(dimensions))
+        return p.reshape_p.bind(ct, new_sizes=operand.shape, dimensions=None)
+    ordered = p.reshape_p.bind(ct, new_sizes=tuple([operand.shape[d] for d in dimensions]), dimensions=None)
+    return p.transpose_p.bind(ordered, permutation=inverse(dimensions))
 
 
 def inverse(permutation: Sequence[int]) -> tuple[int, ...]:
@@ -65,16 +48,16 @@ def inverse(permutation: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted(range(len(permutation)), key=permutation.__getitem__))
 
 
-linear_transpose_rule(transpose, broadcast_in_dim_p, _broadcast_in_dim)
-linear_transpose_rule(transpose, reshape_p, _reshape)
+linear_transpose_rule(transpose, p.broadcast_in_dim_p, _broadcast_in_dim)
+linear_transpose_rule(transpose, p.reshape_p, _reshape)
 linear_transpose_rule(
-    transpose, transpose_p, lambda ct, x, *, permutation: transpose_p.bind(ct, permutation=inverse(permutation))
+    transpose, p.transpose_p, lambda ct, x, *, permutation: p.transpose_p.bind(ct, permutation=inverse(permutation))
 )
 linear_transpose_rule(
-    transpose, squeeze_p, lambda ct, x, *, dimensions: reshape_p.bind(ct, new_sizes=x.shape, dimensions=None)
+    transpose, p.squeeze_p, lambda ct, x, *, dimensions: p.reshape_p.bind(ct, new_sizes=x.shape, dimensions=None)
 )
-linear_transpose_rule(transpose, rev_p, lambda ct, x, *, dimensions: rev_p.bind(ct, dimensions=dimensions))
-linear_transpose_rule(transpose, copy_p, lambda ct, x: ct)
+linear_transpose_rule(transpose, p.rev_p, lambda ct, x, *, dimensions: p.rev_p.bind(ct, dimensions=dimensions))
+linear_transpose_rule(transpose, p.copy_p, lambda ct, x: ct)
 
 # --- parts ---------------------------------------------------------------------------------------------------------
 
@@ -83,46 +66,46 @@ def _slice(ct: Any, operand: Any, *, start_indices: Any, limit_indices: Any, str
     steps = strides or (1,) * len(start_indices)
     config = []
     for start, step, taken, size in zip(start_indices, steps, ct.aval.shape, operand.shape):
-        config.append((start, size - start - dilated_size(taken, step - 1), step - 1))
-    return pad_p.bind(ct, _zero(ct), padding_config=tuple(config))
+        config.append((start, size - start - p.dilated_size(taken, step - 1), step - 1))
+    return p.pad_p.bind(ct, _zero(ct), padding_config=tuple(config))
 
 
-linear_transpose_rule(transpose, slice_p, _slice)
+linear_transpose_rule(transpose, p.slice_p, _slice)
 
 
-@transpose.rule(split_p)
+@transpose.rule(p.split_p)
 def _split(cotangents: Any, operand: Any, *, sizes: Any, axis: int) -> Any:
-    return (concatenate_p.bind(*cotangents, dimension=axis) if len(cotangents) > 1 else cotangents[0],)
+    return (p.concatenate_p.bind(*cotangents, dimension=axis) if len(cotangents) > 1 else cotangents[0],)
 
 
-@transpose.rule(dynamic_slice_p)
+@transpose.rule(p.dynamic_slice_p)
 def _dynamic_slice(ct: Any, operand: Any, *starts: Any, slice_sizes: Any) -> Any:
-    return (dynamic_update_slice_p.bind(zeros(operand.aval), ct, *starts), *[None] * len(starts))
+    return (p.dynamic_update_slice_p.bind(zeros(operand.aval), ct, *starts), *[None] * len(starts))
 
 
-@transpose.rule(dynamic_update_slice_p)
+@transpose.rule(p.dynamic_update_slice_p)
 def _dynamic_update_slice(ct: Any, operand: Any, update: Any, *starts: Any) -> Any:
     rest = update_ct = None
     if is_linear(operand):
-        rest = dynamic_update_slice_p.bind(ct, zeros(update.aval), *starts)
+        rest = p.dynamic_update_slice_p.bind(ct, zeros(update.aval), *starts)
     if is_linear(update):
-        update_ct = dynamic_slice_p.bind(ct, *starts, slice_sizes=update.aval.shape)
+        update_ct = p.dynamic_slice_p.bind(ct, *starts, slice_sizes=update.aval.shape)
     return (rest, update_ct, *[None] * len(starts))
 
 
 # --- joining -------------------------------------------------------------------------------------------------------
 
 
-@transpose.rule(concatenate_p)
+@transpose.rule(p.concatenate_p)
 def _concatenate(ct: Any, *operands: Any, dimension: int) -> Any:
     sizes = tuple([operand.aval.shape[dimension] for operand in operands])
     if len(operands) == 1:
         return (ct,)
-    parts = split_p.bind(ct, sizes=sizes, axis=dimension)
+    parts = p.split_p.bind(ct, sizes=sizes, axis=dimension)
     return tuple([part if is_linear(operand) else None for part, operand in zip(parts, operands)])
 
 
-@transpose.rule(pad_p)
+@transpose.rule(p.pad_p)
 def _pad(ct: Any, operand: Any, padding_value: Any, *, padding_config: Any) -> Any:
     operand_ct = _unpad(ct, operand.aval.shape, padding_config)
     if not is_linear(padding_value):
@@ -135,25 +118,25 @@ def _pad(ct: Any, operand: Any, padding_value: Any, *, padding_config: Any) -> A
 def _unpad(ct: Any, shape: Any, config: Any) -> Any:
     """The operand's own part of a padded array; zeros where it was cut off."""
     if any(size == 0 for size in shape):
-        return broadcast_in_dim_p.bind(_zero(ct), shape=shape, broadcast_dimensions=())
+        return p.broadcast_in_dim_p.bind(_zero(ct), shape=shape, broadcast_dimensions=())
     undone = tuple([(-low, -high, 0) for low, high, _ in config])
-    whole = pad_p.bind(ct, _zero(ct), padding_config=undone)
+    whole = p.pad_p.bind(ct, _zero(ct), padding_config=undone)
     steps = tuple([interior + 1 for _, _, interior in config])
     if all(step == 1 for step in steps):
         return whole
-    return slice_p.bind(whole, start_indices=(0,) * len(config), limit_indices=whole.aval.shape, strides=steps)
+    return p.slice_p.bind(whole, start_indices=(0,) * len(config), limit_indices=whole.aval.shape, strides=steps)
 
 
 # --- identities ----------------------------------------------------------------------------------------------------
 
 
-@transpose.rule(optimization_barrier_p)
+@transpose.rule(p.optimization_barrier_p)
 @symbolic_zeros
 def _optimization_barrier(cotangents: Any, *operands: Any) -> Any:
     given = [ct for ct in cotangents if type(ct) is not Zero]
-    moved = iter(optimization_barrier_p.bind(*given) if given else ())
+    moved = iter(p.optimization_barrier_p.bind(*given) if given else ())
     return tuple([None if type(ct) is Zero else next(moved) for ct in cotangents])
 
 
-transpose.not_applicable("it has no operands", iota_p)
-transpose.not_applicable("tangents do not pass through it", stop_gradient_p)
+transpose.not_applicable("it has no operands", p.iota_p)
+transpose.not_applicable("tangents do not pass through it", p.stop_gradient_p)

@@ -11,16 +11,8 @@ from typing import Any
 from tangrad.batching import batch_flat, place_axis
 from tangrad.core import Primitive, RuleSet, ShapedArray, literal
 from tangrad.lax.structure.primitives import broadcast_in_dim_p
+from tangrad.lax.windows import primitives as p
 from tangrad.lax.windows.axes import join_axis, split_axis
-from tangrad.lax.windows.primitives import (
-    conv_general_dilated_p,
-    reduce_window_max_p,
-    reduce_window_min_p,
-    reduce_window_p,
-    reduce_window_sum_p,
-    select_and_gather_add_p,
-    select_and_scatter_add_p,
-)
 
 batch = RuleSet("batch", api=1)
 
@@ -30,7 +22,7 @@ _NEUTRAL: dict[str, Any] = {"padding": (0, 0)}  # of a dimension that is not red
 # --- convolution ---------------------------------------------------------------------------------------------------
 
 
-@batch.rule(conv_general_dilated_p)
+@batch.rule(p.conv_general_dilated_p)
 def _conv_general_dilated(args: Any, dims: Any, *, axis_info: Any, **params: Any) -> Any:
     (lhs, rhs), (lhs_dim, rhs_dim) = args, dims
     if axis_info.size == 0:
@@ -40,7 +32,7 @@ def _conv_general_dilated(args: Any, dims: Any, *, axis_info: Any, **params: Any
         out = _pairwise(lhs, rhs, lhs_dim, rhs_dim, axis_info.size, params)
         return split_axis(out, out_spec[1], axis_info.size), out_spec[1]
     if lhs_dim is not None:
-        out = conv_general_dilated_p.bind(_into_batch(lhs, lhs_dim, params), rhs, **params)
+        out = p.conv_general_dilated_p.bind(_into_batch(lhs, lhs_dim, params), rhs, **params)
         return split_axis(out, out_spec[0], axis_info.size), out_spec[0]
     return _kernels(lhs, rhs, rhs_dim, axis_info.size, params)
 
@@ -52,14 +44,14 @@ def _without_examples(args: Any, dims: Any, params: dict[str, Any]) -> Any:
         for arg, dim in zip(args, dims)
     ]
     avals = tuple([ShapedArray(shape, arg.aval.dtype) for shape, arg in zip(shapes, args)])
-    out = conv_general_dilated_p.infer(avals, params)
+    out = p.conv_general_dilated_p.infer(avals, params)
     return broadcast_in_dim_p.bind(literal(0, out.dtype), shape=(0, *out.shape), broadcast_dimensions=())
 
 
 def _pairwise(lhs: Any, rhs: Any, lhs_dim: int, rhs_dim: int, size: Any, params: dict[str, Any]) -> Any:
     lhs_spec, rhs_spec, _ = params["dimension_numbers"]
     name, target = ("batch_group_count", 0) if params["batch_group_count"] > 1 else ("feature_group_count", 1)
-    return conv_general_dilated_p.bind(
+    return p.conv_general_dilated_p.bind(
         join_axis(lhs, lhs_dim, lhs_spec[target]),
         join_axis(rhs, rhs_dim, rhs_spec[0]),
         **{**params, name: params[name] * size},
@@ -84,9 +76,9 @@ def _kernels(lhs: Any, rhs: Any, dim: int, size: Any, params: dict[str, Any]) ->
     groups = max(params["feature_group_count"], params["batch_group_count"])
     position = out_spec[1]
     if groups == 1:
-        out = conv_general_dilated_p.bind(lhs, join_axis(rhs, dim, rhs_spec[0]), **params)
+        out = p.conv_general_dilated_p.bind(lhs, join_axis(rhs, dim, rhs_spec[0]), **params)
         return split_axis(out, position, size), position
-    out = conv_general_dilated_p.bind(lhs, _behind_groups(rhs, dim, rhs_spec[0], groups), **params)
+    out = p.conv_general_dilated_p.bind(lhs, _behind_groups(rhs, dim, rhs_spec[0], groups), **params)
     # The output features are (groups, mapped axis, features of a group).
     out = split_axis(split_axis(out, position, groups), position + 1, size)
     return join_axis(out, position, position + 1), position
@@ -110,7 +102,7 @@ def _reduction(primitive: Primitive) -> Any:
     return rule
 
 
-batch.table({p: _reduction(p) for p in (reduce_window_sum_p, reduce_window_max_p, reduce_window_min_p)})
+batch.table({each: _reduction(each) for each in (p.reduce_window_sum_p, p.reduce_window_max_p, p.reduce_window_min_p)})
 
 
 def _selection(primitive: Primitive) -> Any:
@@ -121,18 +113,18 @@ def _selection(primitive: Primitive) -> Any:
     return rule
 
 
-batch.table({p: _selection(p) for p in (select_and_gather_add_p, select_and_scatter_add_p)})
+batch.table({each: _selection(each) for each in (p.select_and_gather_add_p, p.select_and_scatter_add_p)})
 
 
-@batch.rule(reduce_window_p)
+@batch.rule(p.reduce_window_p)
 def _reduce_window(args: Any, dims: Any, *, axis_info: Any, **params: Any) -> Any:
     count = len(args) // 2
     if any([dim is not None for dim in dims[count:]]):
         # One initial value for each example: no single reduction has that, but its decomposition does.
         def decomposed(*values: Any) -> Any:
-            return reduce_window_p.decompose(*values, **params)  # type: ignore[misc]
+            return p.reduce_window_p.decompose(*values, **params)  # type: ignore[misc]
 
         outs, out_dims = batch_flat(decomposed, args, dims, axis_info)
         return tuple(outs), tuple(out_dims)
     operands = [place_axis(arg, dim, 0, axis_info.size) for arg, dim in zip(args[:count], dims)]
-    return reduce_window_p.bind(*operands, *args[count:], **_with_dimension(params, 0)), (0,) * count
+    return p.reduce_window_p.bind(*operands, *args[count:], **_with_dimension(params, 0)), (0,) * count

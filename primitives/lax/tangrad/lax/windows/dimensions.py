@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from tangrad.core.keys import exact_equality
+from tangrad.core import exact_equality
 from tangrad.lax.checks import check_int
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.core import ClosedJaxpr, Primitive, PrimitiveSet, ShapedArray, dtypes
-from tangrad.core.aval import is_symbolic
+from tangrad.core import ClosedJaxpr, Primitive, PrimitiveSet, ShapedArray, dtypes, is_symbolic
 from tangrad.lax.checks import (
     ANY,
     COMPLEX,

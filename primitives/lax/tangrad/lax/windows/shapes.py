@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.core.aval import is_symbolic
+from tangrad.core import is_symbolic
 from tangrad.lax.windows.dimensions import conv_general_permutations
 
 Pads = list[tuple[Any, Any]]

@@ -1,20 +1,19 @@
-"""Numbers of events: `poisson`, `binomial`, `multinomial`. Loops draw for all elements until each has been accepted."""
+"""Numbers of events: `poisson`, `binomial`, `multinomial`. Few are counted, many drawn by transformed rejection."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 import tangrad.numpy as tnp
-from tangrad.control_flow.loops import while_loop
 from tangrad.control_flow.scans import scan
 from tangrad.core import as_operand, canonicalize_shape, dtypes
 from tangrad.lax.elementwise import functions as lax
-from tangrad.lax.reductions.functions import cumsum, reduce_or
+from tangrad.lax.reductions.functions import cumsum
 from tangrad.lax.special.functions import lgamma
-from tangrad.lax.structure.functions import full, full_like
+from tangrad.lax.structure.functions import full_like
 from tangrad.random.distributions.arguments import (
     check_fits,
     converted,
@@ -24,83 +23,55 @@ from tangrad.random.distributions.arguments import (
     no_sharding,
     sample_shape,
 )
-from tangrad.random.distributions.stream import Stream, draw, random_uniform_p, sampler
+from tangrad.random.distributions.stream import Stream, draw, sampler
+from tangrad.random.distributions.trials import Arrivals, Hat, count_arrivals, transformed_rejection
 from tangrad.random.functions import one_key
 from tangrad.random.functions import split as split_key
 
-STEPS = 2**31 - 1  # of a loop that something keeps from ending: a NaN, say
+FEW = 10  # up to so many expected events counting them is cheaper, and the curves of the rejection do not hold
 
 
-def _repeat(stream: Stream, states: tuple[Any, ...], goes_on: Callable[..., Any], step: Callable[..., Any]) -> Any:
-    """Run `states = step(stream, *states) -> (stream, states)` while `goes_on(*states)` holds for some element."""
+def _whole(x: Any, shape: tuple[int, ...]) -> Any:
+    """An operand of rank 0 or of `shape` as one of `shape`."""
+    return x if x.aval.shape == shape else full_like(x, x, shape=shape)
 
-    def is_waiting(carry: Any) -> Any:
-        count, _, *rest = carry
-        mask = goes_on(*rest)
-        some = reduce_or(mask, tuple(range(len(mask.aval.shape))))
-        return lax.bitwise_and(some, lax.lt(count, STEPS))
 
-    def body(carry: Any) -> Any:
-        count, keys, *rest = carry
-        after, results = step(Stream(keys, stream.partitionable), *rest)
-        return (lax.add(count, 1), after.keys, *results)
-
-    start = (as_operand(np.int32(0)), stream.keys, *states)
-    return while_loop(is_waiting, body, start)[2:]
+def _where(mask: Any, x: Any, y: Any) -> Any:
+    """`lax.select` of an array and a number, or a number and an array."""
+    return lax.select(mask, x, full_like(x, y)) if hasattr(x, "aval") else lax.select(mask, full_like(y, x), y)
 
 
 # --- poisson -------------------------------------------------------------------------------------------------------
 
 
 def _poisson(stream: Stream, rate: Any, *, shape: Any, dtype: Any) -> Any:
-    rate = rate if rate.aval.shape == shape else full_like(rate, rate, shape=shape)
-    is_small = lax.bitwise_or(lax.ne(rate, rate), lax.lt(rate, 10))
-    small = lax.select(is_small, rate, full_like(rate, 0))
-    large = lax.select(is_small, full_like(rate, 1e5), rate)
-    drawn = lax.select(is_small, _poisson_by_product(stream, small, dtype), _poisson_by_rejection(stream, large, dtype))
-    return lax.select(lax.eq(rate, 0), full_like(drawn, 0), drawn)
+    """Both ways for all elements, each with a harmless rate where the other one counts."""
+    rate = _whole(rate, shape)
+    is_high = rate >= FEW  # of NaN it is not: counting ends at once
+    counted = count_arrivals(stream, _poisson_arrivals(_where(~is_high, rate, 0)), rate, dtype)
+    rejected = transformed_rejection(stream, _poisson_hat(_where(is_high, rate, 1e5)))
+    drawn = lax.select(is_high, lax.convert_element_type(rejected, dtype), counted)
+    return _where(rate != 0, drawn, 0)
 
 
-def _poisson_by_product(stream: Stream, rate: Any, dtype: Any) -> Any:
-    """D. E. Knuth: how many uniform numbers can be multiplied before the product is below exp(-rate)."""
-    shape, least = rate.aval.shape, lax.neg(rate)
-
-    def step(stream: Stream, count: Any, log_product: Any) -> Any:
-        after, drawn = stream.split()
-        count = lax.select(lax.gt(log_product, least), lax.add(count, 1), count)
-        unit = drawn.draw(random_uniform_p, shape=shape, dtype=rate.aval.dtype)
-        return after, (count, lax.add(log_product, lax.log(unit)))
-
-    start = (full(shape, 0, dtype), full_like(rate, 0))
-    count, _ = _repeat(stream, start, lambda count, log_product: lax.gt(log_product, least), step)
-    return lax.sub(count, 1)
+def _poisson_arrivals(rate: Any) -> Arrivals:
+    """Exponential times pass between events, `rate` of which are expected in a time of `rate`."""
+    return Arrivals(lambda time, uniform: time - lax.log(uniform), lambda time: time < rate, drawing_half=1)
 
 
-def _poisson_by_rejection(stream: Stream, rate: Any, dtype: Any) -> Any:
-    """W. Hörmann, The transformed rejection method for generating Poisson random variables, 1993."""
-    shape = rate.aval.shape
-    log_rate = lax.log(rate)
+def _poisson_hat(rate: Any) -> Hat:
+    """Algorithm PTRS of Hörmann's article."""
     b = 0.931 + 2.53 * lax.sqrt(rate)
-    a = -0.059 + 0.02483 * b
-    inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
-    limit = 0.9277 - 3.6224 / (b - 2)
-
-    def step(stream: Stream, result: Any, accepted: Any) -> Any:
-        after, for_u, for_v = stream.split(3)
-        u = for_u.draw(random_uniform_p, shape=shape, dtype=rate.aval.dtype) - 0.5
-        v = for_v.draw(random_uniform_p, shape=shape, dtype=rate.aval.dtype)
-        shifted = 0.5 - lax.abs(u)
-        k = lax.floor((2 * a / shifted + b) * u + rate + 0.43)
-        left = lax.log(v * inverse_alpha / (a / (shifted * shifted) + b))
-        right = -rate + k * log_rate - lgamma(k + 1)
-        at_once = (shifted >= 0.07) & (v <= limit)
-        rejected = (k < 0) | ((shifted < 0.013) & (v > shifted))
-        accept = at_once | (~rejected & (left <= right))
-        return after, (lax.select(accept, k, result), accepted | accept)
-
-    start = (full_like(rate, -1), full(shape, False, np.bool_))
-    result, _ = _repeat(stream, start, lambda result, accepted: lax.bitwise_not(accepted), step)
-    return lax.convert_element_type(result, dtype)
+    log_rate = lax.log(rate)
+    return Hat(
+        a=-0.059 + 0.02483 * b,
+        b=b,
+        center=(rate, 0.43),
+        height=1.1239 + 1.1328 / (b - 3.4),
+        sure=0.9277 - 3.6224 / (b - 2),
+        weigh=lambda k: -rate + k * log_rate - lgamma(k + 1),
+        is_out=lambda k, distance, height: (k < 0) | ((distance < 0.013) & (height > distance)),
+    )
 
 
 random_poisson_p = sampler("random_poisson", _poisson, "Numbers k with probability λ^k exp(-λ) / k!.")
@@ -112,17 +83,17 @@ def poisson(
     """Numbers of Poisson's distribution: k with probability λ^k exp(-λ) / k!.
 
     Args:
-      key: a key.
-      lam: λ, not negative: a number, or an array.
-      shape: of the result, to which `lam` broadcasts; None: that of `lam`.
-      dtype: an integer dtype; None: int32, or int64 with `enable_x64`.
-      out_sharding: None.
+        key: a key.
+        lam: λ, not negative: a number, or an array.
+        shape: of the result, to which `lam` broadcasts; None: that of `lam`.
+        dtype: an integer dtype; None: int32, or int64 with `enable_x64`.
+        out_sharding: None.
 
     Returns:
-      An array of `shape` and `dtype`.
+        An array of `shape` and `dtype`.
 
     Raises:
-      ValueError: for another dtype, or a shape that `lam` does not fit.
+        ValueError: for another dtype, or a shape that `lam` does not fit.
 
     >>> import tangrad
     >>> tangrad.random.poisson(tangrad.random.key(0), 3.0, (3,)).shape
@@ -139,97 +110,82 @@ def poisson(
 
 
 def _binomial(stream: Stream, count: Any, p: Any, *, shape: Any, dtype: Any) -> Any:
-    count, p = [x if x.aval.shape == shape else full_like(x, x, shape=shape) for x in (count, p)]
-    is_low = p < 0.5
-    q = lax.select(is_low, p, 1.0 - p)
-    no_count = (count != count) | (count < 0.0)
-    endless = lax.eq(lax.abs(count), np.array(np.inf, count.aval.dtype)[()])
-    no_probability = (q != q) | (q < 0.0)
-    q_was_nan = q != q
-    q = lax.select(no_probability, full_like(q, 0.01), q)
-    few = no_count | (count * q <= 10.0)
-    count = lax.floor(count)
-    drawn = lax.select(
-        few,
-        _binomial_by_inversion(stream, lax.select(few, count, full_like(count, 0)), q, dtype),
-        _binomial_by_rejection(
-            stream, lax.select(few, full_like(count, 1e4), count), lax.select(few, full_like(q, 0.5), q), dtype
-        ),
+    """The rarer of success and failure, both ways for all elements, with harmless parameters where not needed."""
+    count, p = _whole(count, shape), _whole(p, shape)
+    is_rare = p < 0.5
+    rare = lax.select(is_rare, p, 1.0 - p)
+    is_valid = (count >= 0) & (rare >= 0)  # not where one is NaN
+    is_finite = count < np.inf
+    rare = _where(rare >= 0, rare, 0.01)
+    is_many = count * rare > FEW  # infinitely many that all fail are not: none of them would be accepted
+    trials = lax.floor(count)
+    few = _where(is_many, 0, _where(is_finite, trials, 0))
+    counted = count_arrivals(stream, _binomial_arrivals(few, rare), rare, rare.aval.dtype)
+    rejected = transformed_rejection(stream, _binomial_hat(_where(is_many, trials, 1e4), _where(is_many, rare, 0.5)))
+    drawn = lax.convert_element_type(lax.select(is_many, rejected, counted), dtype)
+    drawn = lax.select(is_rare, drawn, lax.convert_element_type(trials, dtype) - drawn)
+    return _where(is_valid, _where(is_finite, drawn, np.inf), np.nan)
+
+
+def _binomial_arrivals(count: Any, p: Any) -> Arrivals:
+    """A success comes after a geometric number of trials, `count` of which there are.
+
+    Source: L. Devroye, Non-uniform random variate generation, 1986, chapter X.4 (the first waiting time algorithm).
+    """
+    log_failure = lax.log1p(-p)
+    return Arrivals(
+        lambda trial, uniform: trial + lax.ceil(lax.log(uniform) / log_failure),
+        lambda trial: trial <= count,
+        drawing_half=0,
     )
-    invalid = no_probability | no_count
-    drawn = lax.select(invalid, full_like(drawn, np.nan), drawn)
-    drawn = lax.select(endless & ~invalid, full_like(drawn, np.inf), drawn)
-    return lax.select(is_low | no_count | q_was_nan | endless, drawn, lax.convert_element_type(count, dtype) - drawn)
 
 
-def _binomial_by_inversion(stream: Stream, count: Any, p: Any, dtype: Any) -> Any:
-    """How many geometric numbers can be added before the sum exceeds the count."""
-    shape, log_failure = count.aval.shape, lax.log1p(-p)
-
-    def step(stream: Stream, number: Any, total: Any) -> Any:
-        drawn, after = stream.split()
-        number = lax.select(total <= count, number + 1, number)
-        unit = drawn.draw(random_uniform_p, shape=shape, dtype=p.aval.dtype)
-        return after, (number, total + lax.ceil(lax.log(unit) / log_failure))
-
-    start = (full_like(p, 0), full_like(p, 0))
-    number, _ = _repeat(stream, start, lambda number, total: total <= count, step)
-    return lax.convert_element_type(number - 1, dtype)
-
-
-def _binomial_by_rejection(stream: Stream, count: Any, p: Any, dtype: Any) -> Any:
-    """W. Hörmann, The generation of binomial random variates, 1993 (algorithm BTRS)."""
-    shape = count.aval.shape
+def _binomial_hat(count: Any, p: Any) -> Hat:
+    """Algorithm BTRS of W. Hörmann, The generation of binomial random variates, J. Stat. Comput. Simul. 46, 1993."""
     deviation = lax.sqrt(count * p * (1 - p))
     b = 1.15 + 2.53 * deviation
-    a = -0.0873 + 0.0248 * b + 0.01 * p
-    center = count * p + 0.5
-    limit = 0.92 - 4.2 / b
-    odds = p / (1 - p)
-    alpha = (2.83 + 5.1 / b) * deviation
-    mode = lax.floor((count + 1) * p)
+    odds, mode = p / (1 - p), lax.floor((count + 1) * p)
 
-    def step(stream: Stream, result: Any, accepted: Any) -> Any:
-        after, for_u, for_v = stream.split(3)
-        u = for_u.draw(random_uniform_p, shape=shape, dtype=p.aval.dtype)
-        v = for_v.draw(random_uniform_p, shape=shape, dtype=p.aval.dtype)
-        u = u - 0.5
-        shifted = 0.5 - lax.abs(u)
-        at_once = (shifted >= 0.07) & (v <= limit)
-        k = lax.floor((2 * a / shifted + b) * u + center)
-        rejected = (k < 0) | (k > count)
-        left = lax.log(v * alpha / (a / (shifted * shifted) + b))
-        right = (
-            (mode + 0.5) * lax.log((mode + 1) / (odds * (count - mode + 1)))
-            + (count + 1) * lax.log((count - mode + 1) / (count - k + 1))
-            + (k + 0.5) * lax.log(odds * (count - k + 1) / (k + 1))
-            + _stirling_tail(mode)
-            + _stirling_tail(count - mode)
-            - _stirling_tail(k)
-            - _stirling_tail(count - k)
-        )
-        accept = at_once | (~rejected & (left <= right))
-        return after, (lax.select(accept, k, result), accepted | accept)
+    def weigh(k: Any) -> Any:
+        """log(f(k) / f(mode)) for f(k) = (count over k) p^k (1 - p)^(count - k), by Stirling's formula."""
+        # With the repeated terms named XLA would round otherwise: it makes a reciprocal of one of the denominators.
+        ratio = (mode + 0.5) * lax.log((mode + 1) / (odds * (count - mode + 1)))
+        ratio = ratio + (count + 1) * lax.log((count - mode + 1) / (count - k + 1))
+        ratio = ratio + (k + 0.5) * lax.log(odds * (count - k + 1) / (k + 1))
+        ratio = ratio + _correction(mode) + _correction(count - mode) - _correction(k) - _correction(count - k)
+        return ratio
 
-    start = (full_like(p, -1), full(shape, False, np.bool_))
-    result, _ = _repeat(stream, start, lambda result, accepted: lax.bitwise_not(accepted), step)
-    return lax.convert_element_type(result, dtype)
+    return Hat(
+        a=-0.0873 + 0.0248 * b + 0.01 * p,
+        b=b,
+        center=(count * p + 0.5,),
+        height=(2.83 + 5.1 / b) * deviation,
+        sure=0.92 - 4.2 / b,
+        weigh=weigh,
+        is_out=lambda k, distance, height: (k < 0) | (k > count),
+    )
 
 
-# log k! less Stirling's formula, for k from 0 to 9.
-_TAILS = (
-    0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067210376509, 0.0166446911898211,
-    0.0138761288230707, 0.0118967099458917, 0.0104112652619720, 0.00925546218271273, 0.00833056343336287,
+# What Stirling's formula (k + 1/2) log(k + 1) - (k + 1) + log(2 π) / 2 lacks of log k!, for k from 0 to 9.
+CORRECTIONS = (
+    0.08106146679532726, 0.0413406959554093, 0.02767792568499834, 0.020790672103765093, 0.016644691189821193,
+    0.013876128823070748, 0.01189670994589177, 0.010411265261972096, 0.009255462182712733, 0.00833056343336287,
 )  # fmt: skip
 
 
-def _stirling_tail(k: Any) -> Any:
-    known = k <= 9
-    k = lax.clamp(full_like(k, 0), k, full_like(k, 9))
-    square = (k + 1) * (k + 1)
-    series = (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / square) / square) / (k + 1)
-    table = tnp.asarray(_TAILS, k.aval.dtype)
-    return lax.select(known, table[lax.convert_element_type(lax.floor(k), np.int32)], series)
+def _correction(k: Any) -> Any:
+    """What Stirling's formula lacks of log k!, for whole k; from 10 on always what the series gives for 9.
+
+    The last of it is not in the article, where the series goes on falling. It makes the logarithm of a ratio of
+    probabilities wrong by less than 0.017, and samples depend on it: the streams are part of the specification.
+    """
+    kind = k.aval.dtype.type
+    after = kind(10)
+    series = kind(1 / 1260)
+    for coefficient in (-1 / 360, 1 / 12):  # B_2j / (2j (2j - 1)), the highest power first
+        series = kind(coefficient) + series / (after * after)
+    values = tnp.asarray((*CORRECTIONS, series / after), k.aval.dtype)
+    return values[lax.convert_element_type(lax.clamp(0.0, k, float(len(CORRECTIONS))), np.int32)]
 
 
 random_binomial_p = sampler("random_binomial", _binomial, "How many of n trials succeed.")
@@ -239,17 +195,17 @@ def binomial(key: Any, n: Any, p: Any, shape: Sequence[int] | None = None, dtype
     """Numbers of the binomial distribution: how many of `n` trials succeed.
 
     Args:
-      key: a key.
-      n: the number of trials: a number, or an array. NaN or negative gives NaN.
-      p: the probability of success: a number, or an array.
-      shape: of the result, to which both broadcast; None: that of both together.
-      dtype: a float dtype; None: float32, or float64 with `enable_x64`.
+        key: a key.
+        n: the number of trials: a number, or an array. NaN or negative gives NaN.
+        p: the probability of success: a number, or an array.
+        shape: of the result, to which both broadcast; None: that of both together.
+        dtype: a float dtype; None: float32, or float64 with `enable_x64`.
 
     Returns:
-      An array of `shape` and `dtype`: whole numbers.
+        An array of `shape` and `dtype`: whole numbers.
 
     Raises:
-      ValueError: for another dtype, or a shape that the parameters do not fit.
+        ValueError: for another dtype, or a shape that the parameters do not fit.
 
     >>> import tangrad
     >>> tangrad.random.binomial(tangrad.random.key(0), 10, 0.25, (3,)).shape
@@ -270,19 +226,19 @@ def multinomial(
     """Numbers of the multinomial distribution: how often each outcome comes up in `n` trials.
 
     Args:
-      key: a key.
-      n: the number of trials: a number, or an array that broadcasts to the shape of the result without its last
-        dimension.
-      p: the probabilities of the outcomes, along the last dimension.
-      shape: of the result, to which `p` broadcasts; None: that of `p`.
-      dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-      unroll: as of `tangrad.lax.scan`, which goes through the outcomes.
+        key: a key.
+        n: the number of trials: a number, or an array that broadcasts to the shape of the result without its last
+            dimension.
+        p: the probabilities of the outcomes, along the last dimension.
+        shape: of the result, to which `p` broadcasts; None: that of `p`.
+        dtype: a float dtype; None: float32, or float64 with `enable_x64`.
+        unroll: as of `tangrad.lax.scan`, which goes through the outcomes.
 
     Returns:
-      An array of `shape` and `dtype`: whole numbers.
+        An array of `shape` and `dtype`: whole numbers.
 
     Raises:
-      ValueError: for another dtype, or a shape that the parameters do not fit.
+        ValueError: for another dtype, or a shape that the parameters do not fit.
 
     >>> import tangrad
     >>> tangrad.random.multinomial(tangrad.random.key(0), 10, tangrad.numpy.array([0.5, 0.5])).sum()

@@ -123,17 +123,17 @@ def gamma(key: Any, a: Any, shape: Sequence[int] | None = None, dtype: Any = Non
     """Numbers of the gamma distribution, of density ∝ x^(a - 1) exp(-x) for x ≥ 0.
 
     Args:
-      key: a key.
-      a: positive: a number, or an array. Differentiable.
-      shape: of the result, to which `a` broadcasts; None: that of `a`.
-      dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-      out_sharding: None.
+        key: a key.
+        a: positive: a number, or an array. Differentiable.
+        shape: of the result, to which `a` broadcasts; None: that of `a`.
+        dtype: a float dtype; None: float32, or float64 with `enable_x64`.
+        out_sharding: None.
 
     Returns:
-      An array of `shape` and `dtype`.
+        An array of `shape` and `dtype`.
 
     Raises:
-      ValueError: for another dtype, or a shape that `a` does not fit.
+        ValueError: for another dtype, or a shape that `a` does not fit.
 
     >>> import tangrad
     >>> tangrad.random.gamma(tangrad.random.key(0), 2.0, (3,)).shape
@@ -148,17 +148,17 @@ def loggamma(
     """The logarithms of the numbers that `gamma` draws: they do not underflow where `a` is small.
 
     Args:
-      key: a key.
-      a: positive: a number, or an array. Differentiable.
-      shape: of the result, to which `a` broadcasts; None: that of `a`.
-      dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-      out_sharding: None.
+        key: a key.
+        a: positive: a number, or an array. Differentiable.
+        shape: of the result, to which `a` broadcasts; None: that of `a`.
+        dtype: a float dtype; None: float32, or float64 with `enable_x64`.
+        out_sharding: None.
 
     Returns:
-      An array of `shape` and `dtype`.
+        An array of `shape` and `dtype`.
 
     Raises:
-      ValueError: for another dtype, or a shape that `a` does not fit.
+        ValueError: for another dtype, or a shape that `a` does not fit.
 
     >>> import tangrad
     >>> tangrad.random.loggamma(tangrad.random.key(0), 1e-3, (3,)).shape
@@ -204,14 +204,14 @@ def beta(
     """Numbers of the beta distribution, of density ∝ x^(a - 1) (1 - x)^(b - 1) between 0 and 1.
 
     Args:
-      key: a key.
-      a, b: positive: numbers, or arrays that broadcast together. Differentiable.
-      shape: of the result, to which they broadcast; None: that of both together.
-      dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-      out_sharding: None.
+        key: a key.
+        a, b: positive: numbers, or arrays that broadcast together. Differentiable.
+        shape: of the result, to which they broadcast; None: that of both together.
+        dtype: a float dtype; None: float32, or float64 with `enable_x64`.
+        out_sharding: None.
 
     Returns:
-      An array of `shape` and `dtype`.
+        An array of `shape` and `dtype`.
 
     >>> import tangrad
     >>> tangrad.random.beta(tangrad.random.key(0), 2.0, 3.0, (3,)).shape
@@ -237,17 +237,17 @@ def dirichlet(
     """Vectors of Dirichlet's distribution: positive numbers whose sum is 1, of density ∝ ∏ xᵢ^(αᵢ - 1).
 
     Args:
-      key: a key.
-      alpha: positive: an array of vectors. Differentiable.
-      shape: of the array of vectors, to which the shape of `alpha` without its last dimension broadcasts; None: that.
-      dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-      out_sharding: None.
+        key: a key.
+        alpha: positive: an array of vectors. Differentiable.
+        shape: of the array of vectors, to which the shape of `alpha` without its last dimension broadcasts; None: that.
+        dtype: a float dtype; None: float32, or float64 with `enable_x64`.
+        out_sharding: None.
 
     Returns:
-      An array of `dtype`, and of `shape` + the length of the vectors.
+        An array of `dtype`, and of `shape` + the length of the vectors.
 
     Raises:
-      ValueError: `alpha` has no dimension, or does not fit `shape`.
+        ValueError: `alpha` has no dimension, or does not fit `shape`.
 
     >>> import tangrad
     >>> tangrad.random.dirichlet(tangrad.random.key(0), tangrad.numpy.ones(4), (3,)).shape
@@ -278,14 +278,14 @@ def chisquare(
     """Numbers of the χ² distribution: sums of the squares of `df` normal numbers.
 
     Args:
-      key: a key.
-      df: the degrees of freedom: a positive number, or an array. Differentiable.
-      shape: of the result, to which `df` broadcasts; None: that of `df`.
-      dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-      out_sharding: None.
+        key: a key.
+        df: the degrees of freedom: a positive number, or an array. Differentiable.
+        shape: of the result, to which `df` broadcasts; None: that of `df`.
+        dtype: a float dtype; None: float32, or float64 with `enable_x64`.
+        out_sharding: None.
 
     Returns:
-      An array of `shape` and `dtype`.
+        An array of `shape` and `dtype`.
 
     >>> import tangrad
     >>> tangrad.random.chisquare(tangrad.random.key(0), 3.0, (3,)).shape
@@ -315,14 +315,14 @@ def f(
     """Numbers of the F distribution: ratios of two χ² numbers, each divided by its degrees of freedom.
 
     Args:
-      key: a key.
-      dfnum, dfden: the degrees of freedom: numbers, or arrays that broadcast together. Differentiable.
-      shape: of the result, to which they broadcast; None: that of both together.
-      dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-      out_sharding: None.
+        key: a key.
+        dfnum, dfden: the degrees of freedom: numbers, or arrays that broadcast together. Differentiable.
+        shape: of the result, to which they broadcast; None: that of both together.
+        dtype: a float dtype; None: float32, or float64 with `enable_x64`.
+        out_sharding: None.
 
     Returns:
-      An array of `shape` and `dtype`.
+        An array of `shape` and `dtype`.
 
     >>> import tangrad
     >>> tangrad.random.f(tangrad.random.key(0), 3.0, 5.0, (3,)).shape
@@ -345,14 +345,14 @@ def t(key: Any, df: Any, shape: Sequence[int] | None = None, dtype: Any = None, 
     """Numbers of Student's t distribution.
 
     Args:
-      key: a key.
-      df: the degrees of freedom: a positive number, or an array. Differentiable.
-      shape: of the result, to which `df` broadcasts; None: that of `df`.
-      dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-      out_sharding: None.
+        key: a key.
+        df: the degrees of freedom: a positive number, or an array. Differentiable.
+        shape: of the result, to which `df` broadcasts; None: that of `df`.
+        dtype: a float dtype; None: float32, or float64 with `enable_x64`.
+        out_sharding: None.
 
     Returns:
-      An array of `shape` and `dtype`.
+        An array of `shape` and `dtype`.
 
     >>> import tangrad
     >>> tangrad.random.t(tangrad.random.key(0), 3.0, (3,)).shape
@@ -394,14 +394,14 @@ def generalized_normal(
     """Numbers of density ∝ exp(-|x|^p).
 
     Args:
-      key: a key.
-      p: a positive number. Differentiable.
-      shape: of the result.
-      dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-      out_sharding: None.
+        key: a key.
+        p: a positive number. Differentiable.
+        shape: of the result.
+        dtype: a float dtype; None: float32, or float64 with `enable_x64`.
+        out_sharding: None.
 
     Returns:
-      An array of `shape` and `dtype`.
+        An array of `shape` and `dtype`.
 
     >>> import tangrad
     >>> tangrad.random.generalized_normal(tangrad.random.key(0), 1.5, (3,)).shape
@@ -428,15 +428,15 @@ def ball(
     """Points uniformly distributed in a ball of radius 1: vectors whose p-norm is at most 1.
 
     Args:
-      key: a key.
-      d: the length of the vectors.
-      p: which norm: a positive number. Differentiable.
-      shape: of the array of vectors.
-      dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-      out_sharding: None.
+        key: a key.
+        d: the length of the vectors.
+        p: which norm: a positive number. Differentiable.
+        shape: of the array of vectors.
+        dtype: a float dtype; None: float32, or float64 with `enable_x64`.
+        out_sharding: None.
 
     Returns:
-      An array of `dtype`, and of `shape` + (d,).
+        An array of `dtype`, and of `shape` + (d,).
 
     Source: Barthe et al., A probabilistic approach to the geometry of the lₚⁿ-ball, 2005.
 

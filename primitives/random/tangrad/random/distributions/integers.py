@@ -61,19 +61,19 @@ def randint(
     """Integers in [minval, maxval), equally likely as far as 64 bits allow.
 
     Args:
-      key: a key.
-      shape: of the result.
-      minval, maxval: the bounds: integers, or arrays of integers that broadcast to `shape`. Where `maxval` is not
-        greater the result is `minval`.
-      dtype: of the result; None: int32, or int64 with `enable_x64`.
-      out_sharding: None.
+        key: a key.
+        shape: of the result.
+        minval, maxval: the bounds: integers, or arrays of integers that broadcast to `shape`. Where `maxval` is not
+            greater the result is `minval`.
+        dtype: of the result; None: int32, or int64 with `enable_x64`.
+        out_sharding: None.
 
     Returns:
-      An array of `shape` and `dtype`.
+        An array of `shape` and `dtype`.
 
     Raises:
-      TypeError: for a dtype that is no integer's.
-      ValueError: for bounds that do not fit.
+        TypeError: for a dtype that is no integer's.
+        ValueError: for bounds that do not fit.
 
     >>> import tangrad
     >>> tangrad.random.randint(tangrad.random.key(0), (3,), 0, 10)

@@ -41,16 +41,16 @@ def exponential(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_s
     """Exponentially distributed numbers, of density exp(-x) for x ≥ 0.
 
     Args:
-      key: a key.
-      shape: of the result.
-      dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-      out_sharding: None.
+        key: a key.
+        shape: of the result.
+        dtype: a float dtype; None: float32, or float64 with `enable_x64`.
+        out_sharding: None.
 
     Returns:
-      An array of `shape` and `dtype`.
+        An array of `shape` and `dtype`.
 
     Raises:
-      ValueError: for another dtype.
+        ValueError: for another dtype.
 
     >>> import tangrad
     >>> tangrad.random.exponential(tangrad.random.key(0))
@@ -124,18 +124,18 @@ def gumbel(
     """Numbers of Gumbel's distribution, of density exp(-(x + exp(-x))).
 
     Args:
-      key: a key.
-      shape: of the result.
-      dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-      mode: "low" (the default: in float32 no sample is beyond 16), "high" (beyond 32), or "highest"; both take twice
-        the bits.
-      out_sharding: None.
+        key: a key.
+        shape: of the result.
+        dtype: a float dtype; None: float32, or float64 with `enable_x64`.
+        mode: "low" (the default: in float32 no sample is beyond 16), "high" (beyond 32), or "highest"; both take twice
+            the bits.
+        out_sharding: None.
 
     Returns:
-      An array of `shape` and `dtype`.
+        An array of `shape` and `dtype`.
 
     Raises:
-      ValueError: for another dtype or mode.
+        ValueError: for another dtype or mode.
 
     >>> import tangrad
     >>> tangrad.random.gumbel(tangrad.random.key(0))
@@ -169,13 +169,13 @@ def laplace(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_shard
     """Numbers of Laplace's distribution, of density exp(-|x|) / 2.
 
     Args:
-      key: a key.
-      shape: of the result.
-      dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-      out_sharding: None.
+        key: a key.
+        shape: of the result.
+        dtype: a float dtype; None: float32, or float64 with `enable_x64`.
+        out_sharding: None.
 
     Returns:
-      An array of `shape` and `dtype`.
+        An array of `shape` and `dtype`.
 
     >>> import tangrad
     >>> tangrad.random.laplace(tangrad.random.key(0))
@@ -196,13 +196,13 @@ def logistic(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_shar
     """Numbers of the logistic distribution, of density exp(-x) / (1 + exp(-x))².
 
     Args:
-      key: a key.
-      shape: of the result.
-      dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-      out_sharding: None.
+        key: a key.
+        shape: of the result.
+        dtype: a float dtype; None: float32, or float64 with `enable_x64`.
+        out_sharding: None.
 
     Returns:
-      An array of `shape` and `dtype`.
+        An array of `shape` and `dtype`.
 
     >>> import tangrad
     >>> tangrad.random.logistic(tangrad.random.key(0))
@@ -223,13 +223,13 @@ def cauchy(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_shardi
     """Numbers of Cauchy's distribution, of density 1 / (π (1 + x²)).
 
     Args:
-      key: a key.
-      shape: of the result.
-      dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-      out_sharding: None.
+        key: a key.
+        shape: of the result.
+        dtype: a float dtype; None: float32, or float64 with `enable_x64`.
+        out_sharding: None.
 
     Returns:
-      An array of `shape` and `dtype`.
+        An array of `shape` and `dtype`.
 
     >>> import tangrad
     >>> tangrad.random.cauchy(tangrad.random.key(0))

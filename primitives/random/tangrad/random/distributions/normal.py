@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from tangrad.core import as_operand, canonicalize_shape, dtypes, literal
-from tangrad.core.config import thread
 from tangrad.lax.contractions.functions import dot_general
 from tangrad.lax.elementwise import functions as lax
 from tangrad.lax.linalg.functions import cholesky
@@ -27,6 +26,7 @@ from tangrad.random.distributions.arguments import (
 from tangrad.random.distributions.stream import Stream, draw, sampler
 from tangrad.random.distributions.uniform import between, random_bernoulli_p
 from tangrad.random.functions import one_key
+from tangrad.random.settings import threefry_partitionable
 
 # --- normal --------------------------------------------------------------------------------------------------------
 
@@ -56,16 +56,16 @@ def normal(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_shardi
     """Standard normal numbers, of mean 0 and variance 1.
 
     Args:
-      key: a key.
-      shape: of the result.
-      dtype: a float or complex dtype; None: float32, or float64 with `enable_x64`.
-      out_sharding: None.
+        key: a key.
+        shape: of the result.
+        dtype: a float or complex dtype; None: float32, or float64 with `enable_x64`.
+        out_sharding: None.
 
     Returns:
-      An array of `shape` and `dtype`.
+        An array of `shape` and `dtype`.
 
     Raises:
-      ValueError: for another dtype.
+        ValueError: for another dtype.
 
     >>> import tangrad
     >>> tangrad.random.normal(tangrad.random.key(0), (2,))
@@ -77,7 +77,7 @@ def normal(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_shardi
         one_key("random.normal", key),
         shape=canonicalize_shape(shape),
         dtype=float_dtype("random.normal", dtype, np.inexact),
-        partitionable=thread.threefry_partitionable,
+        partitionable=threefry_partitionable.value,
     )
 
 
@@ -111,17 +111,17 @@ def truncated_normal(
     """Standard normal numbers, given that they are in the open interval (lower, upper).
 
     Args:
-      key: a key.
-      lower, upper: numbers, or arrays that broadcast together. Differentiable.
-      shape: of the result, to which they broadcast; None: that of both together.
-      dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-      out_sharding: None.
+        key: a key.
+        lower, upper: numbers, or arrays that broadcast together. Differentiable.
+        shape: of the result, to which they broadcast; None: that of both together.
+        dtype: a float dtype; None: float32, or float64 with `enable_x64`.
+        out_sharding: None.
 
     Returns:
-      An array of `shape` and `dtype`.
+        An array of `shape` and `dtype`.
 
     Raises:
-      ValueError: for another dtype, or bounds that do not fit.
+        ValueError: for another dtype, or bounds that do not fit.
 
     >>> import tangrad
     >>> tangrad.random.truncated_normal(tangrad.random.key(0), -2.0, 2.0, (2,))
@@ -151,14 +151,14 @@ def lognormal(
     """Numbers whose logarithm is normal, with mean 0 and standard deviation `sigma`.
 
     Args:
-      key: a key.
-      sigma: a number, or an array of them. Differentiable.
-      shape: of the result, to which `sigma` broadcasts; None: that of `sigma`.
-      dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-      out_sharding: None.
+        key: a key.
+        sigma: a number, or an array of them. Differentiable.
+        shape: of the result, to which `sigma` broadcasts; None: that of `sigma`.
+        dtype: a float dtype; None: float32, or float64 with `enable_x64`.
+        out_sharding: None.
 
     Returns:
-      An array of `shape` and `dtype`.
+        An array of `shape` and `dtype`.
 
     >>> import tangrad
     >>> tangrad.random.lognormal(tangrad.random.key(0), 0.5)
@@ -184,13 +184,13 @@ def maxwell(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_shard
     """Numbers of the Maxwell distribution: lengths of vectors of three standard normal numbers.
 
     Args:
-      key: a key.
-      shape: of the result.
-      dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-      out_sharding: None.
+        key: a key.
+        shape: of the result.
+        dtype: a float dtype; None: float32, or float64 with `enable_x64`.
+        out_sharding: None.
 
     Returns:
-      An array of `shape` and `dtype`.
+        An array of `shape` and `dtype`.
 
     >>> import tangrad
     >>> tangrad.random.maxwell(tangrad.random.key(0))
@@ -219,13 +219,14 @@ def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Sequence[int] = 
     """Numbers of the Maxwell distribution with random signs, times `scale`, plus `loc`.
 
     Args:
-      key: a key.
-      loc, scale: numbers, or arrays that broadcast together. Differentiable.
-      shape: dimensions before theirs; () is theirs once.
-      dtype: a float dtype; None: float32, or float64 with `enable_x64`.
+        key: a key.
+        loc, scale: numbers, or arrays that broadcast together. Differentiable.
+        shape: dimensions before theirs; () is theirs once.
+        dtype: a float dtype; None: float32, or float64 with `enable_x64`.
 
     Returns:
-      An array of `dtype`, and of shape `shape` + that of `loc` and `scale` together, for an empty `shape` theirs twice.
+        An array of `dtype`, and of shape `shape` + that of `loc` and `scale` together, for an empty `shape` theirs
+        twice.
 
     >>> import tangrad
     >>> tangrad.random.double_sided_maxwell(tangrad.random.key(0), 1.0, 2.0)
@@ -264,20 +265,20 @@ def multivariate_normal(
     """Normal vectors with a mean and a covariance.
 
     Args:
-      key: a key.
-      mean: an array of vectors. Differentiable.
-      cov: an array of positive definite matrices. Differentiable.
-      shape: of the array of vectors, to which those of `mean` and `cov` broadcast; None: that of both together.
-      dtype: of the normal numbers; None: that of `mean` and `cov`.
-      method: how the matrices are taken apart: "cholesky".
-      out_sharding: None.
+        key: a key.
+        mean: an array of vectors. Differentiable.
+        cov: an array of positive definite matrices. Differentiable.
+        shape: of the array of vectors, to which those of `mean` and `cov` broadcast; None: that of both together.
+        dtype: of the normal numbers; None: that of `mean` and `cov`.
+        method: how the matrices are taken apart: "cholesky".
+        out_sharding: None.
 
     Returns:
-      An array of `shape` + the length of the vectors.
+        An array of `shape` + the length of the vectors.
 
     Raises:
-      ValueError: for shapes that do not fit each other, or another dtype or method.
-      NotImplementedError: for the methods "svd" and "eigh".
+        ValueError: for shapes that do not fit each other, or another dtype or method.
+        NotImplementedError: for the methods "svd" and "eigh".
 
     >>> import tangrad
     >>> mean, cov = tangrad.numpy.zeros(2), tangrad.numpy.eye(2)

@@ -53,18 +53,18 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *, o
     """The elements of an array, or the integers below `x`, in random order.
 
     Args:
-      key: a key.
-      x: an array, or an integer.
-      axis: along which axis.
-      independent: whether each row along the axis has an order of its own; else slices are moved as a whole.
-      out_sharding: None.
+        key: a key.
+        x: an array, or an integer.
+        axis: along which axis.
+        independent: whether each row along the axis has an order of its own; else slices are moved as a whole.
+        out_sharding: None.
 
     Returns:
-      An array of the shape and dtype of `x`, for an integer one of `x` integers.
+        An array of the shape and dtype of `x`, for an integer one of `x` integers.
 
     Raises:
-      TypeError: `x` is neither an array nor an integer.
-      ValueError: there is no such axis.
+        TypeError: `x` is neither an array nor an integer.
+        ValueError: there is no such axis.
 
     >>> import tangrad
     >>> tangrad.random.permutation(tangrad.random.key(0), 5)
@@ -129,20 +129,20 @@ def choice(
     """Elements chosen from an array, or from the integers below `a`.
 
     Args:
-      key: a key.
-      a: an array, or an integer.
-      shape: how many, as a shape.
-      replace: whether an element can be chosen more than once.
-      p: the probability of each element along `axis`, a vector; None: all are equally likely.
-      axis: along which axis slices are chosen.
-      mode: "low" or "high", as of `gumbel`, which draws without replacement with `p`.
+        key: a key.
+        a: an array, or an integer.
+        shape: how many, as a shape.
+        replace: whether an element can be chosen more than once.
+        p: the probability of each element along `axis`, a vector; None: all are equally likely.
+        axis: along which axis slices are chosen.
+        mode: "low" or "high", as of `gumbel`, which draws without replacement with `p`.
 
     Returns:
-      An array of the dtype of `a`, with `shape` in place of the axis.
+        An array of the dtype of `a`, with `shape` in place of the axis.
 
     Raises:
-      TypeError: `shape` is no sequence.
-      ValueError: there is nothing to choose from, not enough of it, or `p` has another length.
+        TypeError: `shape` is no sequence.
+        ValueError: there is nothing to choose from, not enough of it, or `p` has another length.
 
     >>> import tangrad
     >>> tangrad.random.choice(tangrad.random.key(0), 5, (3,), replace=False)
@@ -223,19 +223,19 @@ def categorical(
     """Indices drawn with the probabilities softmax(logits, axis).
 
     Args:
-      key: a key.
-      logits: logarithms of probabilities, up to a constant: an array.
-      axis: along which axis they belong together.
-      shape: of the result; the shape of `logits` without the axis broadcasts to it. None: that shape.
-      replace: whether, among the leading dimensions that `shape` has more, an index can come twice.
-      mode: "low" or "high", as of `gumbel`.
-      out_sharding: None.
+        key: a key.
+        logits: logarithms of probabilities, up to a constant: an array.
+        axis: along which axis they belong together.
+        shape: of the result; the shape of `logits` without the axis broadcasts to it. None: that shape.
+        replace: whether, among the leading dimensions that `shape` has more, an index can come twice.
+        mode: "low" or "high", as of `gumbel`.
+        out_sharding: None.
 
     Returns:
-      An array of integers.
+        An array of integers.
 
     Raises:
-      ValueError: for a shape that does not fit, or more draws without replacement than there are indices.
+        ValueError: for a shape that does not fit, or more draws without replacement than there are indices.
 
     >>> import tangrad
     >>> tangrad.random.categorical(tangrad.random.key(0), tangrad.numpy.array([0.0, 1.0, 2.0]), shape=(4,))

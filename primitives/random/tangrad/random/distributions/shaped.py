@@ -34,14 +34,14 @@ def pareto(key: Any, b: Any, shape: Sequence[int] | None = None, dtype: Any = No
     """Numbers of Pareto's distribution, of density b / x^(b + 1) for x ≥ 1.
 
     Args:
-      key: a key.
-      b: positive: a number, or an array. Differentiable.
-      shape: of the result, to which `b` broadcasts; None: that of `b`.
-      dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-      out_sharding: None.
+        key: a key.
+        b: positive: a number, or an array. Differentiable.
+        shape: of the result, to which `b` broadcasts; None: that of `b`.
+        dtype: a float dtype; None: float32, or float64 with `enable_x64`.
+        out_sharding: None.
 
     Returns:
-      An array of `shape` and `dtype`.
+        An array of `shape` and `dtype`.
 
     >>> import tangrad
     >>> tangrad.random.pareto(tangrad.random.key(0), 2.0)
@@ -64,14 +64,14 @@ def rayleigh(
     """Numbers of Rayleigh's distribution, of density x / σ² exp(-x² / 2σ²) for x ≥ 0.
 
     Args:
-      key: a key.
-      scale: σ: a number, or an array. Differentiable.
-      shape: of the result, to which `scale` broadcasts; None: that of `scale`.
-      dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-      out_sharding: None.
+        key: a key.
+        scale: σ: a number, or an array. Differentiable.
+        shape: of the result, to which `scale` broadcasts; None: that of `scale`.
+        dtype: a float dtype; None: float32, or float64 with `enable_x64`.
+        out_sharding: None.
 
     Returns:
-      An array of `shape` and `dtype`.
+        An array of `shape` and `dtype`.
 
     >>> import tangrad
     >>> tangrad.random.rayleigh(tangrad.random.key(0), 1.0)
@@ -84,14 +84,14 @@ def weibull_min(key: Any, scale: Any, concentration: Any, shape: Sequence[int] =
     """Numbers of Weibull's distribution, of density ∝ x^(c - 1) exp(-(x / σ)^c) for x ≥ 0.
 
     Args:
-      key: a key.
-      scale: σ: a number, or an array. Differentiable.
-      concentration: c: a number, or an array. Differentiable.
-      shape: of what is drawn; with it the parameters broadcast to the shape of the result.
-      dtype: a float dtype; None: float32, or float64 with `enable_x64`.
+        key: a key.
+        scale: σ: a number, or an array. Differentiable.
+        concentration: c: a number, or an array. Differentiable.
+        shape: of what is drawn; with it the parameters broadcast to the shape of the result.
+        dtype: a float dtype; None: float32, or float64 with `enable_x64`.
 
     Returns:
-      An array of `dtype`.
+        An array of `dtype`.
 
     >>> import tangrad
     >>> tangrad.random.weibull_min(tangrad.random.key(0), 1.0, 2.0)
@@ -134,14 +134,14 @@ def wald(
     """Numbers of Wald's distribution (the inverse Gaussian), of density (2π x³)^(-1/2) exp(-(x - μ)² / (2 μ² x)).
 
     Args:
-      key: a key.
-      mean: μ: a number, or an array. Differentiable.
-      shape: of the result, to which `mean` broadcasts; None: that of `mean`.
-      dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-      out_sharding: None.
+        key: a key.
+        mean: μ: a number, or an array. Differentiable.
+        shape: of the result, to which `mean` broadcasts; None: that of `mean`.
+        dtype: a float dtype; None: float32, or float64 with `enable_x64`.
+        out_sharding: None.
 
     Returns:
-      An array of `shape` and `dtype`.
+        An array of `shape` and `dtype`.
 
     >>> import tangrad
     >>> tangrad.random.wald(tangrad.random.key(0), 1.0)
@@ -166,17 +166,17 @@ def geometric(
     """Numbers of trials until the first success: k with probability p (1 - p)^(k - 1).
 
     Args:
-      key: a key.
-      p: the probability of success: a number, or an array.
-      shape: of the result, to which `p` broadcasts; None: that of `p`.
-      dtype: an integer dtype; None: int32, or int64 with `enable_x64`.
-      out_sharding: None.
+        key: a key.
+        p: the probability of success: a number, or an array.
+        shape: of the result, to which `p` broadcasts; None: that of `p`.
+        dtype: an integer dtype; None: int32, or int64 with `enable_x64`.
+        out_sharding: None.
 
     Returns:
-      An array of `shape` and `dtype`.
+        An array of `shape` and `dtype`.
 
     Raises:
-      ValueError: for another dtype.
+        ValueError: for another dtype.
 
     >>> import tangrad
     >>> tangrad.random.geometric(tangrad.random.key(0), 0.25)
@@ -219,14 +219,14 @@ def triangular(
     """Numbers whose density rises in a line from `left` to `mode`, and falls in a line to `right`.
 
     Args:
-      key: a key.
-      left, mode, right: numbers, or arrays that broadcast together, with left ≤ mode ≤ right. Differentiable.
-      shape: of the result, to which they broadcast; None: that of all together.
-      dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-      out_sharding: None.
+        key: a key.
+        left, mode, right: numbers, or arrays that broadcast together, with left ≤ mode ≤ right. Differentiable.
+        shape: of the result, to which they broadcast; None: that of all together.
+        dtype: a float dtype; None: float32, or float64 with `enable_x64`.
+        out_sharding: None.
 
     Returns:
-      An array of `shape` and `dtype`.
+        An array of `shape` and `dtype`.
 
     >>> import tangrad
     >>> tangrad.random.triangular(tangrad.random.key(0), 0.0, 1.0, 2.0)

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from tangrad.core import Primitive, ShapedArray, dtypes, literal
-from tangrad.core.config import thread
 from tangrad.lax.elementwise.primitives import bitcast_convert_type_p, or_p, shift_right_logical_p, sub_p
 from tangrad.lax.structure.primitives import slice_p, squeeze_p
 from tangrad.random.cipher import check_keys, random
@@ -26,6 +25,7 @@ from tangrad.random.distributions.arguments import (
 )
 from tangrad.random.functions import one_key
 from tangrad.random.primitives import random_bits_p, random_split_p
+from tangrad.random.settings import threefry_partitionable
 from tangrad.random.threefry import BIT_WIDTHS, convert
 
 Program = Callable[..., Any]
@@ -87,7 +87,7 @@ def sampler(name: str, program: Program, documentation: str) -> Primitive:
 def draw(name: str, primitive: Primitive, key: Any, *operands: Any, **params: Any) -> Any:
     """A sample for the public function `name`."""
     keys = one_key(name, key)
-    return primitive.bind(keys, *operands, partitionable=thread.threefry_partitionable, **params)
+    return primitive.bind(keys, *operands, partitionable=threefry_partitionable.value, **params)
 
 
 # --- [0, 1) --------------------------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from tangrad.core import as_operand, canonicalize_shape, dtypes
-from tangrad.core.config import thread
 from tangrad.lax.checks import FLOATING, nary
 from tangrad.lax.elementwise import functions as lax
 from tangrad.lax.structure.functions import index_in_dim
@@ -21,6 +20,7 @@ from tangrad.random.distributions.arguments import (
 )
 from tangrad.random.distributions.stream import Stream, random_uniform_p, sampler
 from tangrad.random.functions import one_key
+from tangrad.random.settings import threefry_partitionable
 
 # --- between two bounds --------------------------------------------------------------------------------------------
 
@@ -59,17 +59,17 @@ def uniform(
     """Floats uniformly distributed in [minval, maxval).
 
     Args:
-      key: a key.
-      shape: of the result.
-      dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-      minval, maxval: the bounds: numbers, or arrays that broadcast to `shape`. Differentiable.
-      out_sharding: None.
+        key: a key.
+        shape: of the result.
+        dtype: a float dtype; None: float32, or float64 with `enable_x64`.
+        minval, maxval: the bounds: numbers, or arrays that broadcast to `shape`. Differentiable.
+        out_sharding: None.
 
     Returns:
-      An array of `shape` and `dtype`.
+        An array of `shape` and `dtype`.
 
     Raises:
-      ValueError: for another dtype, or bounds that do not fit.
+        ValueError: for another dtype, or bounds that do not fit.
 
     >>> import tangrad
     >>> tangrad.random.uniform(tangrad.random.key(0), (2,), minval=-1.0)
@@ -80,7 +80,7 @@ def uniform(
         no_sharding("random.uniform", out_sharding)
     sizes = canonicalize_shape(shape)
     unit = random_uniform_p.bind(
-        one_key("random.uniform", key), shape=sizes, dtype=kind, partitionable=thread.threefry_partitionable
+        one_key("random.uniform", key), shape=sizes, dtype=kind, partitionable=threefry_partitionable.value
     )
     if _is_number(minval, 0) and _is_number(maxval, 1):
         return unit
@@ -119,18 +119,18 @@ def bernoulli(
     """Truth values that are true with probability `p`.
 
     Args:
-      key: a key.
-      p: the probability: a float, or an array of floats.
-      shape: of the result, to which `p` broadcasts; None: that of `p`.
-      mode: "low", or "high" for right answers where `p` is below 1e-7, at twice the cost.
-      out_sharding: None.
+        key: a key.
+        p: the probability: a float, or an array of floats.
+        shape: of the result, to which `p` broadcasts; None: that of `p`.
+        mode: "low", or "high" for right answers where `p` is below 1e-7, at twice the cost.
+        out_sharding: None.
 
     Returns:
-      A boolean array.
+        A boolean array.
 
     Raises:
-      TypeError: `p` is no float.
-      ValueError: for another mode, or a shape that `p` does not fit.
+        TypeError: `p` is no float.
+        ValueError: for another mode, or a shape that `p` does not fit.
 
     >>> import tangrad
     >>> tangrad.random.bernoulli(tangrad.random.key(0), 0.25, (4,))
@@ -149,7 +149,7 @@ def bernoulli(
         fitted("random.bernoulli", operand, sizes),
         shape=sizes,
         dtype=_BOOL,
-        partitionable=thread.threefry_partitionable,
+        partitionable=threefry_partitionable.value,
     )
 
 
@@ -157,13 +157,13 @@ def rademacher(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sh
     """-1 or 1, equally likely.
 
     Args:
-      key: a key.
-      shape: of the result.
-      dtype: of the result; None: int32, or int64 with `enable_x64`.
-      out_sharding: None.
+        key: a key.
+        shape: of the result.
+        dtype: of the result; None: int32, or int64 with `enable_x64`.
+        out_sharding: None.
 
     Returns:
-      An array of `shape` and `dtype`.
+        An array of `shape` and `dtype`.
 
     >>> import tangrad
     >>> tangrad.random.rademacher(tangrad.random.key(0), (4,))

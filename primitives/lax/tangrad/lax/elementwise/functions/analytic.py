@@ -4,30 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.lax.elementwise.primitives import (
-    acos_p,
-    acosh_p,
-    asin_p,
-    asinh_p,
-    atan2_p,
-    atan_p,
-    atanh_p,
-    cbrt_p,
-    cos_p,
-    cosh_p,
-    exp2_p,
-    exp_p,
-    expm1_p,
-    log1p_p,
-    log_p,
-    logistic_p,
-    rsqrt_p,
-    sin_p,
-    sinh_p,
-    sqrt_p,
-    tan_p,
-    tanh_p,
-)
+from tangrad.lax.elementwise import primitives as p
 from tangrad.lax.operands import operand, pair
 
 
@@ -47,7 +24,7 @@ def exp(x: Any) -> Any:
     >>> tangrad.lax.exp(0.0)
     Array(1., dtype=float32, weak_type=True)
     """
-    return exp_p.bind(x if hasattr(x, "aval") else operand("exp", x))
+    return p.exp_p.bind(x if hasattr(x, "aval") else operand("exp", x))
 
 
 def exp2(x: Any) -> Any:
@@ -66,7 +43,7 @@ def exp2(x: Any) -> Any:
     >>> tangrad.lax.exp2(3.0)
     Array(8., dtype=float32, weak_type=True)
     """
-    return exp2_p.bind(x if hasattr(x, "aval") else operand("exp2", x))
+    return p.exp2_p.bind(x if hasattr(x, "aval") else operand("exp2", x))
 
 
 def log(x: Any) -> Any:
@@ -85,7 +62,7 @@ def log(x: Any) -> Any:
     >>> tangrad.lax.log(1.0)
     Array(0., dtype=float32, weak_type=True)
     """
-    return log_p.bind(x if hasattr(x, "aval") else operand("log", x))
+    return p.log_p.bind(x if hasattr(x, "aval") else operand("log", x))
 
 
 def expm1(x: Any) -> Any:
@@ -104,7 +81,7 @@ def expm1(x: Any) -> Any:
     >>> tangrad.lax.expm1(0.0)
     Array(0., dtype=float32, weak_type=True)
     """
-    return expm1_p.bind(x if hasattr(x, "aval") else operand("expm1", x))
+    return p.expm1_p.bind(x if hasattr(x, "aval") else operand("expm1", x))
 
 
 def log1p(x: Any) -> Any:
@@ -123,7 +100,7 @@ def log1p(x: Any) -> Any:
     >>> tangrad.lax.log1p(0.0)
     Array(0., dtype=float32, weak_type=True)
     """
-    return log1p_p.bind(x if hasattr(x, "aval") else operand("log1p", x))
+    return p.log1p_p.bind(x if hasattr(x, "aval") else operand("log1p", x))
 
 
 def logistic(x: Any) -> Any:
@@ -142,7 +119,7 @@ def logistic(x: Any) -> Any:
     >>> tangrad.lax.logistic(0.0)
     Array(0.5, dtype=float32, weak_type=True)
     """
-    return logistic_p.bind(x if hasattr(x, "aval") else operand("logistic", x))
+    return p.logistic_p.bind(x if hasattr(x, "aval") else operand("logistic", x))
 
 
 def sqrt(x: Any) -> Any:
@@ -161,7 +138,7 @@ def sqrt(x: Any) -> Any:
     >>> tangrad.lax.sqrt(4.0)
     Array(2., dtype=float32, weak_type=True)
     """
-    return sqrt_p.bind(x if hasattr(x, "aval") else operand("sqrt", x))
+    return p.sqrt_p.bind(x if hasattr(x, "aval") else operand("sqrt", x))
 
 
 def rsqrt(x: Any) -> Any:
@@ -180,7 +157,7 @@ def rsqrt(x: Any) -> Any:
     >>> tangrad.lax.rsqrt(4.0)
     Array(0.5, dtype=float32, weak_type=True)
     """
-    return rsqrt_p.bind(x if hasattr(x, "aval") else operand("rsqrt", x))
+    return p.rsqrt_p.bind(x if hasattr(x, "aval") else operand("rsqrt", x))
 
 
 def cbrt(x: Any) -> Any:
@@ -199,7 +176,7 @@ def cbrt(x: Any) -> Any:
     >>> tangrad.lax.cbrt(-8.0)
     Array(-2., dtype=float32, weak_type=True)
     """
-    return cbrt_p.bind(x if hasattr(x, "aval") else operand("cbrt", x))
+    return p.cbrt_p.bind(x if hasattr(x, "aval") else operand("cbrt", x))
 
 
 def sin(x: Any) -> Any:
@@ -218,7 +195,7 @@ def sin(x: Any) -> Any:
     >>> tangrad.lax.sin(0.0)
     Array(0., dtype=float32, weak_type=True)
     """
-    return sin_p.bind(x if hasattr(x, "aval") else operand("sin", x))
+    return p.sin_p.bind(x if hasattr(x, "aval") else operand("sin", x))
 
 
 def cos(x: Any) -> Any:
@@ -237,7 +214,7 @@ def cos(x: Any) -> Any:
     >>> tangrad.lax.cos(0.0)
     Array(1., dtype=float32, weak_type=True)
     """
-    return cos_p.bind(x if hasattr(x, "aval") else operand("cos", x))
+    return p.cos_p.bind(x if hasattr(x, "aval") else operand("cos", x))
 
 
 def tan(x: Any) -> Any:
@@ -256,7 +233,7 @@ def tan(x: Any) -> Any:
     >>> tangrad.lax.tan(0.0)
     Array(0., dtype=float32, weak_type=True)
     """
-    return tan_p.bind(x if hasattr(x, "aval") else operand("tan", x))
+    return p.tan_p.bind(x if hasattr(x, "aval") else operand("tan", x))
 
 
 def asin(x: Any) -> Any:
@@ -275,7 +252,7 @@ def asin(x: Any) -> Any:
     >>> tangrad.lax.asin(0.0)
     Array(0., dtype=float32, weak_type=True)
     """
-    return asin_p.bind(x if hasattr(x, "aval") else operand("asin", x))
+    return p.asin_p.bind(x if hasattr(x, "aval") else operand("asin", x))
 
 
 def acos(x: Any) -> Any:
@@ -294,7 +271,7 @@ def acos(x: Any) -> Any:
     >>> tangrad.lax.acos(1.0)
     Array(0., dtype=float32, weak_type=True)
     """
-    return acos_p.bind(x if hasattr(x, "aval") else operand("acos", x))
+    return p.acos_p.bind(x if hasattr(x, "aval") else operand("acos", x))
 
 
 def atan(x: Any) -> Any:
@@ -313,7 +290,7 @@ def atan(x: Any) -> Any:
     >>> tangrad.lax.atan(0.0)
     Array(0., dtype=float32, weak_type=True)
     """
-    return atan_p.bind(x if hasattr(x, "aval") else operand("atan", x))
+    return p.atan_p.bind(x if hasattr(x, "aval") else operand("atan", x))
 
 
 def atan2(x: Any, y: Any) -> Any:
@@ -336,7 +313,7 @@ def atan2(x: Any, y: Any) -> Any:
     """
     if getattr(x, "aval", 0) is not getattr(y, "aval", 1):
         x, y = pair("atan2", x, y)
-    return atan2_p.bind(x, y)
+    return p.atan2_p.bind(x, y)
 
 
 def sinh(x: Any) -> Any:
@@ -355,7 +332,7 @@ def sinh(x: Any) -> Any:
     >>> tangrad.lax.sinh(0.0)
     Array(0., dtype=float32, weak_type=True)
     """
-    return sinh_p.bind(x if hasattr(x, "aval") else operand("sinh", x))
+    return p.sinh_p.bind(x if hasattr(x, "aval") else operand("sinh", x))
 
 
 def cosh(x: Any) -> Any:
@@ -374,7 +351,7 @@ def cosh(x: Any) -> Any:
     >>> tangrad.lax.cosh(0.0)
     Array(1., dtype=float32, weak_type=True)
     """
-    return cosh_p.bind(x if hasattr(x, "aval") else operand("cosh", x))
+    return p.cosh_p.bind(x if hasattr(x, "aval") else operand("cosh", x))
 
 
 def tanh(x: Any) -> Any:
@@ -393,7 +370,7 @@ def tanh(x: Any) -> Any:
     >>> tangrad.lax.tanh(0.0)
     Array(0., dtype=float32, weak_type=True)
     """
-    return tanh_p.bind(x if hasattr(x, "aval") else operand("tanh", x))
+    return p.tanh_p.bind(x if hasattr(x, "aval") else operand("tanh", x))
 
 
 def asinh(x: Any) -> Any:
@@ -412,7 +389,7 @@ def asinh(x: Any) -> Any:
     >>> tangrad.lax.asinh(0.0)
     Array(0., dtype=float32, weak_type=True)
     """
-    return asinh_p.bind(x if hasattr(x, "aval") else operand("asinh", x))
+    return p.asinh_p.bind(x if hasattr(x, "aval") else operand("asinh", x))
 
 
 def acosh(x: Any) -> Any:
@@ -431,7 +408,7 @@ def acosh(x: Any) -> Any:
     >>> tangrad.lax.acosh(1.0)
     Array(0., dtype=float32, weak_type=True)
     """
-    return acosh_p.bind(x if hasattr(x, "aval") else operand("acosh", x))
+    return p.acosh_p.bind(x if hasattr(x, "aval") else operand("acosh", x))
 
 
 def atanh(x: Any) -> Any:
@@ -450,4 +427,4 @@ def atanh(x: Any) -> Any:
     >>> tangrad.lax.atanh(0.0)
     Array(0., dtype=float32, weak_type=True)
     """
-    return atanh_p.bind(x if hasattr(x, "aval") else operand("atanh", x))
+    return p.atanh_p.bind(x if hasattr(x, "aval") else operand("atanh", x))

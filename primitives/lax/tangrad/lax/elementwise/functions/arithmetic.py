@@ -5,22 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad.lax.checks import check_int
-from tangrad.lax.elementwise.primitives import (
-    abs_p,
-    add_p,
-    div_p,
-    integer_pow_p,
-    max_p,
-    min_p,
-    mul_p,
-    mulhi_p,
-    neg_p,
-    pow_p,
-    rem_p,
-    sign_p,
-    square_p,
-    sub_p,
-)
+from tangrad.lax.elementwise import primitives as p
 from tangrad.lax.operands import operand, pair
 
 
@@ -40,7 +25,7 @@ def neg(x: Any) -> Any:
     >>> tangrad.lax.neg(1.5)
     Array(-1.5, dtype=float32, weak_type=True)
     """
-    return neg_p.bind(x if hasattr(x, "aval") else operand("neg", x))
+    return p.neg_p.bind(x if hasattr(x, "aval") else operand("neg", x))
 
 
 def sign(x: Any) -> Any:
@@ -59,7 +44,7 @@ def sign(x: Any) -> Any:
     >>> tangrad.lax.sign(-2.5)
     Array(-1., dtype=float32, weak_type=True)
     """
-    return sign_p.bind(x if hasattr(x, "aval") else operand("sign", x))
+    return p.sign_p.bind(x if hasattr(x, "aval") else operand("sign", x))
 
 
 def abs(x: Any) -> Any:
@@ -78,7 +63,7 @@ def abs(x: Any) -> Any:
     >>> tangrad.lax.abs(-2.5)
     Array(2.5, dtype=float32, weak_type=True)
     """
-    return abs_p.bind(x if hasattr(x, "aval") else operand("abs", x))
+    return p.abs_p.bind(x if hasattr(x, "aval") else operand("abs", x))
 
 
 def square(x: Any) -> Any:
@@ -97,7 +82,7 @@ def square(x: Any) -> Any:
     >>> tangrad.lax.square(3.0)
     Array(9., dtype=float32, weak_type=True)
     """
-    return square_p.bind(x if hasattr(x, "aval") else operand("square", x))
+    return p.square_p.bind(x if hasattr(x, "aval") else operand("square", x))
 
 
 def add(x: Any, y: Any) -> Any:
@@ -120,7 +105,7 @@ def add(x: Any, y: Any) -> Any:
     """
     if getattr(x, "aval", 0) is not getattr(y, "aval", 1):
         x, y = pair("add", x, y)
-    return add_p.bind(x, y)
+    return p.add_p.bind(x, y)
 
 
 def sub(x: Any, y: Any) -> Any:
@@ -143,7 +128,7 @@ def sub(x: Any, y: Any) -> Any:
     """
     if getattr(x, "aval", 0) is not getattr(y, "aval", 1):
         x, y = pair("sub", x, y)
-    return sub_p.bind(x, y)
+    return p.sub_p.bind(x, y)
 
 
 def mul(x: Any, y: Any) -> Any:
@@ -166,7 +151,7 @@ def mul(x: Any, y: Any) -> Any:
     """
     if getattr(x, "aval", 0) is not getattr(y, "aval", 1):
         x, y = pair("mul", x, y)
-    return mul_p.bind(x, y)
+    return p.mul_p.bind(x, y)
 
 
 def div(x: Any, y: Any) -> Any:
@@ -189,7 +174,7 @@ def div(x: Any, y: Any) -> Any:
     """
     if getattr(x, "aval", 0) is not getattr(y, "aval", 1):
         x, y = pair("div", x, y)
-    return div_p.bind(x, y)
+    return p.div_p.bind(x, y)
 
 
 def rem(x: Any, y: Any) -> Any:
@@ -212,7 +197,7 @@ def rem(x: Any, y: Any) -> Any:
     """
     if getattr(x, "aval", 0) is not getattr(y, "aval", 1):
         x, y = pair("rem", x, y)
-    return rem_p.bind(x, y)
+    return p.rem_p.bind(x, y)
 
 
 def max(x: Any, y: Any) -> Any:
@@ -235,7 +220,7 @@ def max(x: Any, y: Any) -> Any:
     """
     if getattr(x, "aval", 0) is not getattr(y, "aval", 1):
         x, y = pair("max", x, y)
-    return max_p.bind(x, y)
+    return p.max_p.bind(x, y)
 
 
 def min(x: Any, y: Any) -> Any:
@@ -258,7 +243,7 @@ def min(x: Any, y: Any) -> Any:
     """
     if getattr(x, "aval", 0) is not getattr(y, "aval", 1):
         x, y = pair("min", x, y)
-    return min_p.bind(x, y)
+    return p.min_p.bind(x, y)
 
 
 def mulhi(x: Any, y: Any) -> Any:
@@ -280,7 +265,7 @@ def mulhi(x: Any, y: Any) -> Any:
     """
     if getattr(x, "aval", 0) is not getattr(y, "aval", 1):
         x, y = pair("mulhi", x, y)
-    return mulhi_p.bind(x, y)
+    return p.mulhi_p.bind(x, y)
 
 
 def pow(x: Any, y: Any) -> Any:
@@ -304,7 +289,7 @@ def pow(x: Any, y: Any) -> Any:
     if getattr(x, "aval", 0) is not getattr(y, "aval", 1):
         # An integer exponent stays one: the power is then exact for any sign of x.
         x, y = pair("pow", x, operand("pow", y, "y") if type(y) is int else y)
-    return pow_p.bind(x, y)
+    return p.pow_p.bind(x, y)
 
 
 def integer_pow(x: Any, y: int) -> Any:
@@ -325,7 +310,7 @@ def integer_pow(x: Any, y: int) -> Any:
     Array(9., dtype=float32, weak_type=True)
     """
     exponent = check_int("integer_pow", y, "y")
-    return integer_pow_p.bind(x if hasattr(x, "aval") else operand("integer_pow", x), y=exponent)
+    return p.integer_pow_p.bind(x if hasattr(x, "aval") else operand("integer_pow", x), y=exponent)
 
 
 def reciprocal(x: Any) -> Any:
@@ -344,4 +329,4 @@ def reciprocal(x: Any) -> Any:
     >>> tangrad.lax.reciprocal(4.0)
     Array(0.25, dtype=float32, weak_type=True)
     """
-    return integer_pow_p.bind(x if hasattr(x, "aval") else operand("reciprocal", x), y=-1)
+    return p.integer_pow_p.bind(x if hasattr(x, "aval") else operand("reciprocal", x), y=-1)

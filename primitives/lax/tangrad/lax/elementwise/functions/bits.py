@@ -4,23 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.lax.elementwise.primitives import (
-    and_p,
-    clz_p,
-    eq_p,
-    ge_p,
-    gt_p,
-    le_p,
-    lt_p,
-    ne_p,
-    not_p,
-    or_p,
-    population_count_p,
-    shift_left_p,
-    shift_right_arithmetic_p,
-    shift_right_logical_p,
-    xor_p,
-)
+from tangrad.lax.elementwise import primitives as p
 from tangrad.lax.operands import operand, pair
 
 
@@ -40,7 +24,7 @@ def bitwise_not(x: Any) -> Any:
     >>> tangrad.lax.bitwise_not(5)
     Array(-6, dtype=int32, weak_type=True)
     """
-    return not_p.bind(x if hasattr(x, "aval") else operand("bitwise_not", x))
+    return p.not_p.bind(x if hasattr(x, "aval") else operand("bitwise_not", x))
 
 
 def bitwise_and(x: Any, y: Any) -> Any:
@@ -63,7 +47,7 @@ def bitwise_and(x: Any, y: Any) -> Any:
     """
     if getattr(x, "aval", 0) is not getattr(y, "aval", 1):
         x, y = pair("bitwise_and", x, y)
-    return and_p.bind(x, y)
+    return p.and_p.bind(x, y)
 
 
 def bitwise_or(x: Any, y: Any) -> Any:
@@ -86,7 +70,7 @@ def bitwise_or(x: Any, y: Any) -> Any:
     """
     if getattr(x, "aval", 0) is not getattr(y, "aval", 1):
         x, y = pair("bitwise_or", x, y)
-    return or_p.bind(x, y)
+    return p.or_p.bind(x, y)
 
 
 def bitwise_xor(x: Any, y: Any) -> Any:
@@ -109,7 +93,7 @@ def bitwise_xor(x: Any, y: Any) -> Any:
     """
     if getattr(x, "aval", 0) is not getattr(y, "aval", 1):
         x, y = pair("bitwise_xor", x, y)
-    return xor_p.bind(x, y)
+    return p.xor_p.bind(x, y)
 
 
 def population_count(x: Any) -> Any:
@@ -128,7 +112,7 @@ def population_count(x: Any) -> Any:
     >>> tangrad.lax.population_count(5)
     Array(2, dtype=int32, weak_type=True)
     """
-    return population_count_p.bind(x if hasattr(x, "aval") else operand("population_count", x))
+    return p.population_count_p.bind(x if hasattr(x, "aval") else operand("population_count", x))
 
 
 def clz(x: Any) -> Any:
@@ -147,7 +131,7 @@ def clz(x: Any) -> Any:
     >>> tangrad.lax.clz(1)
     Array(31, dtype=int32, weak_type=True)
     """
-    return clz_p.bind(x if hasattr(x, "aval") else operand("clz", x))
+    return p.clz_p.bind(x if hasattr(x, "aval") else operand("clz", x))
 
 
 def shift_left(x: Any, y: Any) -> Any:
@@ -169,7 +153,7 @@ def shift_left(x: Any, y: Any) -> Any:
     """
     if getattr(x, "aval", 0) is not getattr(y, "aval", 1):
         x, y = pair("shift_left", x, y)
-    return shift_left_p.bind(x, y)
+    return p.shift_left_p.bind(x, y)
 
 
 def shift_right_logical(x: Any, y: Any) -> Any:
@@ -191,7 +175,7 @@ def shift_right_logical(x: Any, y: Any) -> Any:
     """
     if getattr(x, "aval", 0) is not getattr(y, "aval", 1):
         x, y = pair("shift_right_logical", x, y)
-    return shift_right_logical_p.bind(x, y)
+    return p.shift_right_logical_p.bind(x, y)
 
 
 def shift_right_arithmetic(x: Any, y: Any) -> Any:
@@ -213,7 +197,7 @@ def shift_right_arithmetic(x: Any, y: Any) -> Any:
     """
     if getattr(x, "aval", 0) is not getattr(y, "aval", 1):
         x, y = pair("shift_right_arithmetic", x, y)
-    return shift_right_arithmetic_p.bind(x, y)
+    return p.shift_right_arithmetic_p.bind(x, y)
 
 
 def eq(x: Any, y: Any) -> Any:
@@ -236,7 +220,7 @@ def eq(x: Any, y: Any) -> Any:
     """
     if getattr(x, "aval", 0) is not getattr(y, "aval", 1):
         x, y = pair("eq", x, y)
-    return eq_p.bind(x, y)
+    return p.eq_p.bind(x, y)
 
 
 def ne(x: Any, y: Any) -> Any:
@@ -259,7 +243,7 @@ def ne(x: Any, y: Any) -> Any:
     """
     if getattr(x, "aval", 0) is not getattr(y, "aval", 1):
         x, y = pair("ne", x, y)
-    return ne_p.bind(x, y)
+    return p.ne_p.bind(x, y)
 
 
 def lt(x: Any, y: Any) -> Any:
@@ -282,7 +266,7 @@ def lt(x: Any, y: Any) -> Any:
     """
     if getattr(x, "aval", 0) is not getattr(y, "aval", 1):
         x, y = pair("lt", x, y)
-    return lt_p.bind(x, y)
+    return p.lt_p.bind(x, y)
 
 
 def le(x: Any, y: Any) -> Any:
@@ -305,7 +289,7 @@ def le(x: Any, y: Any) -> Any:
     """
     if getattr(x, "aval", 0) is not getattr(y, "aval", 1):
         x, y = pair("le", x, y)
-    return le_p.bind(x, y)
+    return p.le_p.bind(x, y)
 
 
 def gt(x: Any, y: Any) -> Any:
@@ -328,7 +312,7 @@ def gt(x: Any, y: Any) -> Any:
     """
     if getattr(x, "aval", 0) is not getattr(y, "aval", 1):
         x, y = pair("gt", x, y)
-    return gt_p.bind(x, y)
+    return p.gt_p.bind(x, y)
 
 
 def ge(x: Any, y: Any) -> Any:
@@ -351,4 +335,4 @@ def ge(x: Any, y: Any) -> Any:
     """
     if getattr(x, "aval", 0) is not getattr(y, "aval", 1):
         x, y = pair("ge", x, y)
-    return ge_p.bind(x, y)
+    return p.ge_p.bind(x, y)

@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.lax.elementwise.primitives import (
-    RoundingMethod,
-    ceil_p,
-    complex_p,
-    conj_p,
-    floor_p,
-    imag_p,
-    is_finite_p,
-    nextafter_p,
-    real_p,
-    round_p,
-)
+from tangrad.lax.elementwise import primitives as p
 from tangrad.lax.operands import operand, pair
 
 
@@ -35,7 +24,7 @@ def floor(x: Any) -> Any:
     >>> tangrad.lax.floor(-1.5)
     Array(-2., dtype=float32, weak_type=True)
     """
-    return floor_p.bind(x if hasattr(x, "aval") else operand("floor", x))
+    return p.floor_p.bind(x if hasattr(x, "aval") else operand("floor", x))
 
 
 def ceil(x: Any) -> Any:
@@ -54,7 +43,7 @@ def ceil(x: Any) -> Any:
     >>> tangrad.lax.ceil(-1.5)
     Array(-1., dtype=float32, weak_type=True)
     """
-    return ceil_p.bind(x if hasattr(x, "aval") else operand("ceil", x))
+    return p.ceil_p.bind(x if hasattr(x, "aval") else operand("ceil", x))
 
 
 def is_finite(x: Any) -> Any:
@@ -73,7 +62,7 @@ def is_finite(x: Any) -> Any:
     >>> tangrad.lax.is_finite(float("inf"))
     Array(False, dtype=bool, weak_type=True)
     """
-    return is_finite_p.bind(x if hasattr(x, "aval") else operand("is_finite", x))
+    return p.is_finite_p.bind(x if hasattr(x, "aval") else operand("is_finite", x))
 
 
 def real(x: Any) -> Any:
@@ -92,7 +81,7 @@ def real(x: Any) -> Any:
     >>> tangrad.lax.real(1 + 2j)
     Array(1., dtype=float32, weak_type=True)
     """
-    return real_p.bind(x if hasattr(x, "aval") else operand("real", x))
+    return p.real_p.bind(x if hasattr(x, "aval") else operand("real", x))
 
 
 def imag(x: Any) -> Any:
@@ -111,7 +100,7 @@ def imag(x: Any) -> Any:
     >>> tangrad.lax.imag(1 + 2j)
     Array(2., dtype=float32, weak_type=True)
     """
-    return imag_p.bind(x if hasattr(x, "aval") else operand("imag", x))
+    return p.imag_p.bind(x if hasattr(x, "aval") else operand("imag", x))
 
 
 def conj(x: Any) -> Any:
@@ -130,7 +119,7 @@ def conj(x: Any) -> Any:
     >>> tangrad.lax.conj(1 + 2j)
     Array(1.-2.j, dtype=complex64, weak_type=True)
     """
-    return conj_p.bind(x if hasattr(x, "aval") else operand("conj", x))
+    return p.conj_p.bind(x if hasattr(x, "aval") else operand("conj", x))
 
 
 def complex(x: Any, y: Any) -> Any:
@@ -153,7 +142,7 @@ def complex(x: Any, y: Any) -> Any:
     """
     if getattr(x, "aval", 0) is not getattr(y, "aval", 1):
         x, y = pair("complex", x, y)
-    return complex_p.bind(x, y)
+    return p.complex_p.bind(x, y)
 
 
 def nextafter(x: Any, y: Any) -> Any:
@@ -175,10 +164,10 @@ def nextafter(x: Any, y: Any) -> Any:
     """
     if getattr(x, "aval", 0) is not getattr(y, "aval", 1):
         x, y = pair("nextafter", x, y)
-    return nextafter_p.bind(x, y)
+    return p.nextafter_p.bind(x, y)
 
 
-def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Any:
+def round(x: Any, rounding_method: p.RoundingMethod = p.RoundingMethod.AWAY_FROM_ZERO) -> Any:
     """Each element rounded to the nearest integer.
 
     Args:
@@ -198,5 +187,5 @@ def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZER
     >>> tangrad.lax.round(2.5, tangrad.lax.RoundingMethod.TO_NEAREST_EVEN)
     Array(2., dtype=float32, weak_type=True)
     """
-    method = rounding_method if type(rounding_method) is RoundingMethod else RoundingMethod(rounding_method)
-    return round_p.bind(x if hasattr(x, "aval") else operand("round", x), rounding_method=method)
+    method = rounding_method if type(rounding_method) is p.RoundingMethod else p.RoundingMethod(rounding_method)
+    return p.round_p.bind(x if hasattr(x, "aval") else operand("round", x), rounding_method=method)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.core import Array
-from tangrad.core.aval import is_symbolic
+from tangrad.core import Array, is_symbolic
 from tangrad.lax.checks import canonical_axis, check_int
 from tangrad.lax.operands import operand as as_operand
 from tangrad.lax.operands import scalar_like

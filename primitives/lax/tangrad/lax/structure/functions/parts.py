@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import dtypes, literal
-from tangrad.core.aval import is_symbolic
+from tangrad.core import dtypes, is_symbolic, literal
 from tangrad.lax.checks import canonical_axis, check_int
 from tangrad.lax.elementwise.primitives import add_p, convert_element_type_p, lt_p, select_n_p
 from tangrad.lax.operands import operand as as_operand

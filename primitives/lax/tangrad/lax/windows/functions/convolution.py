@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.core import dtypes
-from tangrad.core.aval import is_symbolic
+from tangrad.core import dtypes, is_symbolic
 from tangrad.lax.checks import check_int
 from tangrad.lax.contractions.precision import canonicalize_precision
 from tangrad.lax.operands import operand
