@@ -36,24 +36,24 @@ def dot_product_attention(
     """softmax(scale · Q Kᵀ + bias) V for each head; the softmax is computed in float32.
 
     Args:
-      query: an array of shape (B, T, N, H) or (T, N, H).
-      key: an array of shape (B, S, K, H) or (S, K, H), where N is a multiple of K: each head serves N / K queries'.
-      value: an array of the shape of `key`.
-      bias: what is added to the products: an array that broadcasts to (B, N, T, S).
-      mask: a boolean array that broadcasts likewise: which products take part.
-      scale: None: 1 / √H.
-      is_causal: whether position t sees positions up to t only.
-      query_seq_lengths: how much of each query counts, int32 of shape (B,); results beyond are 0.
-      key_value_seq_lengths: how much of each key and value counts, int32 of shape (B,).
-      local_window_size: how far to the left and right of itself a position sees; one number for both.
-      implementation: None or "xla": there is one.
-      return_residual: whether to return the logarithm of the softmax's denominator too.
+        query: an array of shape (B, T, N, H) or (T, N, H).
+        key: an array of shape (B, S, K, H) or (S, K, H), where N is a multiple of K: each head serves N / K queries'.
+        value: an array of the shape of `key`.
+        bias: what is added to the products: an array that broadcasts to (B, N, T, S).
+        mask: a boolean array that broadcasts likewise: which products take part.
+        scale: None: 1 / √H.
+        is_causal: whether position t sees positions up to t only.
+        query_seq_lengths: how much of each query counts, int32 of shape (B,); results beyond are 0.
+        key_value_seq_lengths: how much of each key and value counts, int32 of shape (B,).
+        local_window_size: how far to the left and right of itself a position sees; one number for both.
+        implementation: None or "xla": there is one.
+        return_residual: whether to return the logarithm of the softmax's denominator too.
 
     Returns:
-      An array of the shape of `query`; with `return_residual` another one, of shape (B, T, N) or (T, N).
+        An array of the shape of `query`; with `return_residual` another one, of shape (B, T, N) or (T, N).
 
     Raises:
-      ValueError: for shapes or dtypes that do not fit each other, or another implementation.
+        ValueError: for shapes or dtypes that do not fit each other, or another implementation.
 
     Source: Vaswani et al., Attention is all you need, 2017; Ainslie et al., GQA, 2023.
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 import tangrad.numpy as tnp
-from tangrad.core import dtypes
-from tangrad.core.aval import is_symbolic
+from tangrad.core import dtypes, is_symbolic
 from tangrad.lax.elementwise import functions as lax
 from tangrad.lax.structure.functions import broadcasted_iota, expand_dims
 
@@ -19,17 +18,17 @@ def one_hot(x: Any, num_classes: Any, *, dtype: Any = None, axis: int = -1) -> A
     """Vectors that are 1 at the positions that `x` names, and 0 elsewhere; all 0 where there is no such position.
 
     Args:
-      x: integers: an array or number.
-      num_classes: the length of the vectors.
-      dtype: of the result; None: the default float.
-      axis: where in the result the vectors lie.
+        x: integers: an array or number.
+        num_classes: the length of the vectors.
+        dtype: of the result; None: the default float.
+        axis: where in the result the vectors lie.
 
     Returns:
-      An array with one dimension more than `x`.
+        An array with one dimension more than `x`.
 
     Raises:
-      TypeError: `num_classes` is not known.
-      ValueError: there is no such axis.
+        TypeError: `num_classes` is not known.
+        ValueError: there is no such axis.
 
     >>> import tangrad
     >>> tangrad.nn.one_hot(tangrad.numpy.array([0, 2]), 3)

@@ -10,7 +10,7 @@ from tangrad.core import RuleSet
 from tangrad.lax.elementwise.functions import bitwise_and, div, eq, exp, expm1, gt, lt, mul, select, sub
 from tangrad.lax.reductions.functions import reduce_sum
 from tangrad.lax.structure.functions import full_like
-from tangrad.nn.primitives import log1mexp_p, number_like, relu6_p, relu_p, repeated, softmax_p, softplus_p
+from tangrad.nn import primitives as p
 
 jvp = RuleSet("jvp", api=1)
 
@@ -21,22 +21,22 @@ def _where(mask: Any, tangent: Any) -> Any:
 
 def _softmax(tangent: Any, answer: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
     mean = reduce_sum(mul(answer, tangent), axes)
-    return mul(answer, sub(tangent, repeated(mean, axes, x.aval.shape)))
+    return mul(answer, sub(tangent, p.repeated(mean, axes, x.aval.shape)))
 
 
-elementwise_jvp(jvp, relu_p, lambda t, answer, x: _where(gt(x, number_like(x, 0)), t))
+elementwise_jvp(jvp, p.relu_p, lambda t, answer, x: _where(gt(x, p.number_like(x, 0)), t))
 elementwise_jvp(
     jvp,
-    relu6_p,
-    lambda t, answer, x: _where(bitwise_and(gt(x, number_like(x, 0)), lt(x, number_like(x, 6))), t),
+    p.relu6_p,
+    lambda t, answer, x: _where(bitwise_and(gt(x, p.number_like(x, 0)), lt(x, p.number_like(x, 6))), t),
 )
 
 
 def _finite(x: Any) -> Any:
     """`x` with 0 in place of infinity: the difference of two infinities counts as 0."""
-    return select(eq(x, number_like(x, math.inf)), full_like(x, 0), x)
+    return select(eq(x, p.number_like(x, math.inf)), full_like(x, 0), x)
 
 
-elementwise_jvp(jvp, softplus_p, lambda t, answer, x: mul(t, exp(sub(_finite(x), _finite(answer)))))
-elementwise_jvp(jvp, log1mexp_p, lambda t, answer, x: div(t, expm1(x)))
-elementwise_jvp(jvp, softmax_p, _softmax)
+elementwise_jvp(jvp, p.softplus_p, lambda t, answer, x: mul(t, exp(sub(_finite(x), _finite(answer)))))
+elementwise_jvp(jvp, p.log1mexp_p, lambda t, answer, x: div(t, expm1(x)))
+elementwise_jvp(jvp, p.softmax_p, _softmax)

@@ -22,15 +22,15 @@ def softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
     """exp(x) / sum(exp(x)): numbers between 0 and 1 whose sum along the axis is 1.
 
     Args:
-      x: an array; integers become floats.
-      axis: the axis, several of them, or None for all.
-      where: a boolean array: which elements count. The others become 0.
+        x: an array; integers become floats.
+        axis: the axis, several of them, or None for all.
+        where: a boolean array: which elements count. The others become 0.
 
     Returns:
-      An array of the shape of `x`.
+        An array of the shape of `x`.
 
     Raises:
-      ValueError: there is no such axis.
+        ValueError: there is no such axis.
 
     >>> import tangrad
     >>> tangrad.nn.softmax(tangrad.numpy.array([0.0, 0.0]))
@@ -62,15 +62,15 @@ def log_softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
     """log(softmax(x)), without the zeros that softmax rounds to.
 
     Args:
-      x: an array; integers become floats.
-      axis: the axis, several of them, or None for all.
-      where: a boolean array: which elements count. The others become -inf.
+        x: an array; integers become floats.
+        axis: the axis, several of them, or None for all.
+        where: a boolean array: which elements count. The others become -inf.
 
     Returns:
-      An array of the shape of `x`.
+        An array of the shape of `x`.
 
     Raises:
-      ValueError: there is no such axis.
+        ValueError: there is no such axis.
 
     >>> import tangrad
     >>> tangrad.nn.log_softmax(tangrad.numpy.array([0.0, 0.0]))
@@ -99,16 +99,16 @@ def logsumexp(
     """log(sum(b · exp(a))), without overflow.
 
     Args:
-      a: an array or number; integers become floats.
-      axis: along which axes the sum goes; None: all.
-      b: factors, which broadcast to `a`; None: 1.
-      keepdims: whether the axes stay, with size 1.
-      return_sign: whether to return the logarithm of the sum's absolute value, and its sign. Without it the logarithm
-        of a negative sum is NaN.
-      where: a boolean array: which elements count.
+        a: an array or number; integers become floats.
+        axis: along which axes the sum goes; None: all.
+        b: factors, which broadcast to `a`; None: 1.
+        keepdims: whether the axes stay, with size 1.
+        return_sign: whether to return the logarithm of the sum's absolute value, and its sign. Without it the logarithm
+            of a negative sum is NaN.
+        where: a boolean array: which elements count.
 
     Returns:
-      An array, or two with `return_sign`.
+        An array, or two with `return_sign`.
 
     >>> import tangrad
     >>> tangrad.nn.logsumexp(tangrad.numpy.array([1000.0, 1000.0]))
@@ -144,13 +144,13 @@ def logmeanexp(x: Any, axis: Axis = None, where: Any = None, keepdims: bool = Fa
     """log(mean(exp(x))), without overflow.
 
     Args:
-      x: an array or number; integers become floats.
-      axis: along which axes the mean goes; None: all.
-      where: a boolean array: which elements count.
-      keepdims: whether the axes stay, with size 1.
+        x: an array or number; integers become floats.
+        axis: along which axes the mean goes; None: all.
+        where: a boolean array: which elements count.
+        keepdims: whether the axes stay, with size 1.
 
     Returns:
-      An array.
+        An array.
 
     >>> import tangrad
     >>> tangrad.nn.logmeanexp(tangrad.numpy.array([1000.0, 1000.0]))
@@ -184,18 +184,18 @@ def standardize(
     """(x - mean) / √(variance + epsilon).
 
     Args:
-      x: an array.
-      axis: along which axes mean and variance are taken; None: all.
-      mean, variance: arrays that broadcast to `x`; None: those of `x`.
-      epsilon: keeps the root from 0.
-      where: a boolean array: which elements count for mean and variance.
-      algorithm: of the variance: "fast", mean(x²) - mean², or "stable", mean((x - mean)²).
+        x: an array.
+        axis: along which axes mean and variance are taken; None: all.
+        mean, variance: arrays that broadcast to `x`; None: those of `x`.
+        epsilon: keeps the root from 0.
+        where: a boolean array: which elements count for mean and variance.
+        algorithm: of the variance: "fast", mean(x²) - mean², or "stable", mean((x - mean)²).
 
     Returns:
-      An array of the shape of `x`.
+        An array of the shape of `x`.
 
     Raises:
-      ValueError: for another algorithm.
+        ValueError: for another algorithm.
 
     >>> import tangrad
     >>> tangrad.nn.standardize(tangrad.numpy.array([1.0, 3.0]), epsilon=0.0)

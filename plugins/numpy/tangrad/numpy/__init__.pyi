@@ -155,7 +155,6 @@ from tangrad.numpy.matrices import triu as triu
 from tangrad.numpy.matrices import triu_indices as triu_indices
 from tangrad.numpy.matrices import triu_indices_from as triu_indices_from
 from tangrad.numpy.matrices import vander as vander
-from tangrad.numpy.methods import array_methods as array_methods
 from tangrad.numpy.nan_reductions import nanargmax as nanargmax
 from tangrad.numpy.nan_reductions import nanargmin as nanargmin
 from tangrad.numpy.nan_reductions import nanmax as nanmax
@@ -446,7 +445,6 @@ __all__ = [
     "array",
     "array_equal",
     "array_equiv",
-    "array_methods",
     "array_repr",
     "array_split",
     "array_str",

@@ -146,6 +146,13 @@ positive = unary(
     _SAME,
     "tangrad.numpy.positive(3)\nArray(3, dtype=int32, weak_type=True)",
 )
+
+
+def negative_operator(x: Any) -> Any:
+    """`-x`."""
+    return neg_p.bind(x)
+
+
 absolute = unary(
     "absolute",
     _absolute,

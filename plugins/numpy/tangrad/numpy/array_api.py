@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core import dtypes
-from tangrad.core.backend import get_backend
-from tangrad.core.config import thread
+from tangrad.core import dtypes, get_backend, thread
 
 _NAMES: dict[str, tuple[str, ...]] = {
     "bool": ("bool",),

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import Array, dtypes, literal
-from tangrad.core.backend import as_array
+from tangrad.core import Array, as_array, dtypes, literal
 from tangrad.lax.elementwise.primitives import (
     add_p,
     and_p,
@@ -188,8 +187,11 @@ class IndexUpdate:
 
 
 def at(x: Any) -> IndexUpdates:
-    """The property `x.at`."""
+    """`x.at[index]`: a changed copy of the array, made by `.set(values)`, `.add(values)` and the like."""
     return IndexUpdates(x if isinstance(x, Array) else as_array(x))
+
+
+at_property = property(at)  # of arrays: the kernel binds it
 
 
 # --- updates -------------------------------------------------------------------------------------------------------

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import Array, Literal, ShapedArray, Tracer, dtypes
-from tangrad.core.backend import as_array, get_backend, put
+from tangrad.core import Array, Literal, ShapedArray, Tracer, as_array, dtypes, get_backend, put
 from tangrad.lax.elementwise.primitives import convert_element_type_p
 from tangrad.lax.structure.primitives import concatenate_p, copy_p
 from tangrad.numpy.operands import broadcast_to_shape, cast, convert, operand, user_dtype

@@ -6,10 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import ShapedArray, Tracer, dtypes, literal
-from tangrad.core.backend import put
-from tangrad.core.config import thread
-from tangrad.core.trace import EVAL_TRACE
+from tangrad.core import EVAL_TRACE, ShapedArray, Tracer, dtypes, literal, put, thread
 from tangrad.lax.elementwise.primitives import add_p, convert_element_type_p, eq_p, ge_p
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, iota_p
 from tangrad.numpy.conversion import asarray, placed

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import Array, dtypes
-from tangrad.core.array import Literal
+from tangrad.core import Array, Literal, dtypes
 from tangrad.numpy.operands import is_array_like, shape_of
 
 dtype = np.dtype

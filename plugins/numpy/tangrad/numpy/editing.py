@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core.trace import concrete_or_error, is_concrete
+from tangrad.core import concrete_or_error, is_concrete
 from tangrad.lax.structure.primitives import iota_p
 from tangrad.numpy.at import at
 from tangrad.numpy.conversion import asarray

@@ -13,10 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import Primitive, register_cache, trace_to_closed_jaxpr
-from tangrad.core.backend import as_operand
-from tangrad.core.config import thread
-from tangrad.core.trace import EVAL_TRACE
+from tangrad.core import EVAL_TRACE, Primitive, as_operand, register_cache, thread, trace_to_closed_jaxpr
 
 Pair = Callable[[Any, Any], Any]
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import Array, dtypes
-from tangrad.core.trace import concrete_or_error
+from tangrad.core import Array, concrete_or_error, dtypes
 from tangrad.lax.structure.primitives import iota_p
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.joining import concatenate, stack
@@ -29,7 +28,7 @@ s_ = np.s_
 index_exp = np.index_exp
 
 
-def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any]:
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Any, ...]:
     """Make the coordinates of a grid from those along each axis.
 
     Args:
@@ -39,7 +38,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
         indexing: "ij": axes in the order of the arguments; "xy": the first two exchanged.
 
     Returns:
-        A list of arrays, one for each argument.
+        A tuple of arrays, one for each argument.
 
     Raises:
         TypeError: for what is no array.
@@ -66,7 +65,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
         sizes = [1] * len(arrays)
         sizes[axis] = x.aval.size
         placed.append(reshaped(x, tuple(sizes)))
-    return placed if sparse else broadcast_arrays(*placed)
+    return tuple(placed) if sparse else broadcast_arrays(*placed)
 
 
 def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) -> Any:
@@ -163,7 +162,7 @@ class _Grid:
             return _axis_of(key, self.name)
         axes = promote(self.name, *[_axis_of(item, self.name) for item in key])
         grids = meshgrid(*axes, indexing="ij", sparse=self.sparse)
-        return grids if self.sparse else stack(grids)
+        return list(grids) if self.sparse else stack(grids)
 
 
 mgrid = _Grid("mgrid", False, "The coordinates of a grid, written with slices: `mgrid[0:2, 0:1:3j]`, in one array.")

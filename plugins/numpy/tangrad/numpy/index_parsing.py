@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import Array, Literal, Tracer, dtypes, errors
-from tangrad.core.aval import is_symbolic
-from tangrad.core.trace import concrete_or_error
+from tangrad import errors
+from tangrad.core import Array, Literal, Tracer, concrete_or_error, dtypes, is_symbolic
 from tangrad.numpy.conversion import asarray
 
 NEW, SLICE, INT, SCALAR, ARRAY = "new", "slice", "int", "scalar", "array"

@@ -9,10 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import Array, ShapedArray, Tracer, dtypes, literal
-from tangrad.core.aval import is_symbolic
-from tangrad.core.backend import as_array, as_operand, put
-from tangrad.core.keys import exact_equality
+from tangrad.core import (
+    Array,
+    ShapedArray,
+    Tracer,
+    as_array,
+    as_operand,
+    dtypes,
+    exact_equality,
+    is_symbolic,
+    literal,
+    put,
+)
 from tangrad.lax.elementwise.primitives import add_p, convert_element_type_p, lt_p, rem_p, select_n_p
 from tangrad.lax.indexing.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from tangrad.lax.indexing.primitives import gather_p

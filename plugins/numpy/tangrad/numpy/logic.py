@@ -205,6 +205,11 @@ bitwise_not = unary(
 invert = bitwise_invert = bitwise_not
 
 
+def invert_operator(x: Any) -> Any:
+    """`~x`."""
+    return not_p.bind(x)
+
+
 @fused("left_shift")
 def _left_shift(x: Any, y: Any) -> Any:
     return shift_left_p.bind(*align_numeric("left_shift", x, y))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tangrad.core.config import thread
+from tangrad.core import thread
 from tangrad.numpy.fusing import Fused, fused_pair
 from tangrad.numpy.operands import (
     ARRAY_LIKE,

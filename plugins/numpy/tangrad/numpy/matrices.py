@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import ShapedArray, dtypes
-from tangrad.core.backend import put
+from tangrad.core import ShapedArray, dtypes, put
 from tangrad.lax.elementwise.primitives import eq_p, ge_p
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, pad_p, slice_p
 from tangrad.numpy.at import at

@@ -1,56 +1,19 @@
-"""The operators, methods and properties of arrays: what core asks for under the name "numpy.array_methods".
+"""The methods and properties of arrays that are not the public function of the same name.
 
-Most methods are the public function of the same name, with the array as its first argument. They are found when they
-are first called, through the names of `tangrad.numpy`: importing this module, as the first operator does, costs little.
+The entries of the group `tangrad.array` name all methods, properties and operators; most of them name the public
+function itself, which then gets the array as its first argument.
 """
 
 from __future__ import annotations
 
-from types import MethodType
 from typing import Any
 
 import numpy as np
 
 import tangrad.numpy as public
 from tangrad.core import dtypes
-from tangrad.lax.elementwise.primitives import bitcast_convert_type_p, complex_p, neg_p, not_p
-from tangrad.numpy import arithmetic, logic
-from tangrad.numpy.at import at
-from tangrad.numpy.indexing import getitem
+from tangrad.lax.elementwise.primitives import bitcast_convert_type_p, complex_p
 from tangrad.numpy.operands import user_dtype
-from tangrad.numpy.products import matmul_operator
-
-METHODS: dict[str, Any] = {}
-
-
-class _Deferred:
-    """A method that is found at its first use, and then takes its place in the table."""
-
-    __slots__ = ("name", "path")
-
-    def __init__(self, name: str, path: str) -> None:
-        self.name = name
-        self.path = path
-
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        function = getattr(public, self.path)
-        METHODS[self.name] = function
-        return MethodType(function, instance)
-
-
-# Methods that are public functions.
-# fmt: off
-_SAME = (
-    "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "choose", "conj",
-    "conjugate", "copy", "cumprod", "cumsum", "diagonal", "dot", "max", "mean", "min", "nonzero", "prod",
-    "ptp", "ravel", "repeat", "round", "searchsorted", "sort", "squeeze", "std", "sum", "swapaxes", "take",
-    "trace", "var",
-)
-# fmt: on
-METHODS.update({name: _Deferred(name, name) for name in _SAME})
-
-
-# --- methods of their own ------------------------------------------------------------------------------------------
 
 
 def _sizes(given: tuple[Any, ...]) -> Any:
@@ -156,93 +119,42 @@ def tobytes(self: Any, order: str = "C") -> bytes:
     return bytes(self.to_numpy().tobytes(order))
 
 
-METHODS.update(
-    tobytes=tobytes,
-    reshape=reshape,
-    transpose=transpose,
-    flatten=flatten,
-    clip=clip,
-    compress=compress,
-    view=view,
-    to_device=to_device,
-)
-
 # --- properties ----------------------------------------------------------------------------------------------------
 
 
-def _transposed(self: Any) -> Any:
+@property  # type: ignore[misc]  # a property of arrays: the kernel binds it
+def transposed(self: Any) -> Any:
+    """`x.T`: the dimensions in reverse order."""
     return public.transpose(self)
 
 
-def _matrix_transposed(self: Any) -> Any:
+@property  # type: ignore[misc]
+def matrix_transposed(self: Any) -> Any:
+    """`x.mT`: the last two dimensions exchanged."""
     return public.matrix_transpose(self)
 
 
-def _real(self: Any) -> Any:
+@property  # type: ignore[misc]
+def real(self: Any) -> Any:
+    """The real part."""
     return public.real(self)
 
 
-def _imag(self: Any) -> Any:
+@property  # type: ignore[misc]
+def imag(self: Any) -> Any:
+    """The imaginary part."""
     return public.imag(self)
 
-
-PROPERTIES = {"T": _transposed, "mT": _matrix_transposed, "real": _real, "imag": _imag, "at": at}
 
 # --- operators -----------------------------------------------------------------------------------------------------
 
 
-def _negative(x: Any) -> Any:
-    return neg_p.bind(x)
+def iterate(x: Any) -> Any:
+    """`iter(x)`: the slices along the first dimension."""
+    return iter(public.unstack(x))
 
 
-def _invert(x: Any) -> Any:
-    return not_p.bind(x)
-
-
-def _unstack(x: Any) -> Any:
-    return public.unstack(x)
-
-
-def _round(x: Any, digits: int | None = None) -> Any:
-    """round(x) is an integer, as in Python; round(x, digits) keeps the dtype."""
+def round_operator(x: Any, digits: int | None = None) -> Any:
+    """`round(x)` is an integer, as in Python; `round(x, digits)` keeps the dtype."""
     rounded = public.round(x, 0 if digits is None else digits)
     return public.astype(rounded, int) if digits is None else rounded
-
-
-OPERATORS = {
-    "add": arithmetic.add_operator,
-    "sub": arithmetic.subtract_operator,
-    "mul": arithmetic.multiply_operator,
-    "truediv": arithmetic.divide_operator,
-    "floordiv": arithmetic.floor_divide_operator,
-    "mod": arithmetic.remainder_operator,
-    "divmod": arithmetic.divmod_operator,
-    "pow": arithmetic.power_operator,
-    "and": logic.and_operator,
-    "or": logic.or_operator,
-    "xor": logic.xor_operator,
-    "lshift": logic.left_shift_operator,
-    "rshift": logic.right_shift_operator,
-    "eq": logic.equal_operator,
-    "ne": logic.not_equal_operator,
-    "lt": logic.less_operator,
-    "le": logic.less_equal_operator,
-    "gt": logic.greater_operator,
-    "ge": logic.greater_equal_operator,
-    "neg": _negative,
-    "pos": arithmetic.positive,
-    "abs": arithmetic.absolute,
-    "invert": _invert,
-    "unstack": _unstack,
-    "getitem": getitem,
-    "matmul": matmul_operator,
-    "round": _round,
-    "array_namespace": array_namespace,
-}
-
-
-array_methods = {
-    **OPERATORS,
-    "methods": METHODS,
-    "properties": PROPERTIES,
-}

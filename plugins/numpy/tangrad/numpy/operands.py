@@ -13,10 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import Array, Literal, Tracer, dtypes, literal, register_cache
-from tangrad.core.aval import is_symbolic
-from tangrad.core.backend import as_array, as_operand
-from tangrad.core.config import thread
+from tangrad.core import (
+    Array,
+    Literal,
+    Tracer,
+    as_array,
+    as_operand,
+    dtypes,
+    is_symbolic,
+    literal,
+    register_cache,
+    thread,
+)
 from tangrad.lax.elementwise.primitives import convert_element_type_p, select_n_p
 from tangrad.lax.structure.primitives import broadcast_in_dim_p
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import dtypes, literal
-from tangrad.core.trace import concrete_or_error
+from tangrad.core import concrete_or_error, dtypes, literal
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.indexing import wrapped
 from tangrad.numpy.operands import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.core.config import thread
+from tangrad.core import thread
 from tangrad.lax.contractions.precision import canonicalize_precision
 from tangrad.lax.contractions.primitives import DotDimensionNumbers, dot_general_p
 from tangrad.lax.elementwise.primitives import mul_p, sub_p
@@ -460,7 +460,7 @@ def _pairs(first: Sequence[Any], second: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
-    """Take the cross products of vectors of two or three components.
+    """Take the cross products of vectors of three components.
 
     Args:
         a, b: arrays whose vectors lie along `axisa` and `axisb`; other dimensions are broadcast.
@@ -468,7 +468,7 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
         axis: all three at once.
 
     Returns:
-        An array of vectors; of vectors with two components the third components, without that axis.
+        An array of vectors.
 
     Raises:
         TypeError: for what is no array.
@@ -482,15 +482,14 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
         axisa = axisb = axisc = axis
     lhs, rhs = [array_operand("cross", x) for x in promote("cross", a, b)]
     lhs, rhs = moveaxis(lhs, axisa, -1), moveaxis(rhs, axisb, -1)
-    if lhs.shape[-1] not in (2, 3) or rhs.shape[-1] not in (2, 3):
-        raise ValueError(f"cross: vectors must have two or three components, got shapes {lhs.shape} and {rhs.shape}")
+    if lhs.shape[-1] != 3 or rhs.shape[-1] != 3:
+        raise ValueError(
+            f"cross: vectors must have three components, got shapes {lhs.shape} and {rhs.shape}; "
+            "of two components x and y it is x[..., 0] * y[..., 1] - x[..., 1] * y[..., 0]"
+        )
     shape = broadcast_shape("cross", [lhs.shape[:-1], rhs.shape[:-1]])
     first, second = [[broadcast_to_shape(x[..., i], shape) for i in range(x.shape[-1])] for x in (lhs, rhs)]
-    third = _minor(first, second, 0, 1)
-    if len(first) == len(second) == 2:
-        return third
-    first, second = [[*parts, *([parts[0] * 0] if len(parts) == 2 else [])] for parts in (first, second)]
-    parts = [_minor(first, second, 1, 2), _minor(first, second, 2, 0), third]
+    parts = [_minor(first, second, i, j) for i, j in ((1, 2), (2, 0), (0, 1))]
     last = len(shape)
     joined = concatenate_p.bind(*[expand_dims(part, last) for part in parts], dimension=last)
     return moveaxis(joined, -1, canonical_axis("cross", axisc, last + 1, "axisc"))

@@ -6,11 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import ShapedArray, Tracer, dtypes, literal
-from tangrad.core.aval import is_symbolic
-from tangrad.core.backend import put
-from tangrad.core.config import thread
-from tangrad.core.trace import EVAL_TRACE, concrete_or_error
+from tangrad.core import EVAL_TRACE, ShapedArray, Tracer, concrete_or_error, dtypes, is_symbolic, literal, put, thread
 from tangrad.lax.elementwise.primitives import add_p, mul_p
 from tangrad.lax.structure.primitives import iota_p
 from tangrad.numpy.conversion import placed

@@ -11,9 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import Array, dtypes, register_cache
-from tangrad.core.aval import is_symbolic
-from tangrad.core.config import thread
+from tangrad.core import Array, dtypes, is_symbolic, register_cache, thread
 from tangrad.lax.elementwise.primitives import add_p, and_p, max_p, min_p, mul_p, or_p
 from tangrad.lax.reductions.primitives import (
     argmax_p,

@@ -70,9 +70,9 @@ class _Layout:
     """Where the exponent of a floating dtype is.
 
     Attributes:
-      bits: the integer dtype of the same width.
-      mantissa, exponent: how many bits each has.
-      bias: what is added to an exponent to make its field.
+        bits: the integer dtype of the same width.
+        mantissa, exponent: how many bits each has.
+        bias: what is added to an exponent to make its field.
     """
 
     __slots__ = ("bias", "bits", "exponent", "mantissa", "reach", "tiny")

@@ -6,8 +6,7 @@ import math
 from functools import cache
 from typing import Any
 
-from tangrad.core import dtypes
-from tangrad.core.backend import as_array
+from tangrad.core import as_array, dtypes
 from tangrad.lax.elementwise.primitives import (
     RoundingMethod,
     atan2_p,

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import dtypes, literal
-from tangrad.core.trace import concrete_or_error
+from tangrad.core import concrete_or_error, dtypes, literal
 from tangrad.lax.elementwise.primitives import add_p, and_p, lt_p, ne_p, not_p, or_p, select_n_p, shift_right_logical_p
 from tangrad.lax.structure.primitives import broadcast_in_dim_p
 from tangrad.numpy.at import at

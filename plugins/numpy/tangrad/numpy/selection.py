@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import ShapedArray, dtypes, literal
-from tangrad.core.backend import put
-from tangrad.core.trace import concrete_or_error, is_concrete
+from tangrad.core import ShapedArray, concrete_or_error, dtypes, is_concrete, literal, put
 from tangrad.lax.elementwise.primitives import div_p, ge_p, rem_p, select_n_p, sub_p
 from tangrad.lax.indexing.dimension_numbers import GatherScatterMode, ScatterDimensionNumbers
 from tangrad.lax.indexing.primitives import scatter_p

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import dtypes
-from tangrad.core.trace import concrete_or_error
+from tangrad.core import concrete_or_error, dtypes
 from tangrad.lax.elementwise.primitives import and_p, eq_p, ne_p, not_p, or_p
 from tangrad.lax.sorting.primitives import sort_p
 from tangrad.lax.structure.primitives import iota_p

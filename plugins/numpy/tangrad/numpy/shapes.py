@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import Array
-from tangrad.core.aval import is_symbolic
+from tangrad.core import Array, is_symbolic
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, copy_p, reshape_p, squeeze_p
 from tangrad.numpy.axes import transpose
 from tangrad.numpy.conversion import asarray
@@ -197,7 +196,7 @@ def squeeze(a: Any, axis: Any = None) -> Any:
 
 def _at_least(name: str, rank: int, values: tuple[Any, ...]) -> Any:
     check_array_like(name, *values)
-    results = [_padded_rank(_array(name, value), rank) for value in values]
+    results = tuple([_padded_rank(_array(name, value), rank) for value in values])
     return results[0] if len(results) == 1 else results
 
 
@@ -219,7 +218,7 @@ def atleast_1d(*arys: Any) -> Any:
         arys: arrays or numbers.
 
     Returns:
-        The array, or a list of arrays if there are several.
+        The array, or a tuple of arrays if there are several.
 
     Raises:
         TypeError: for what is no array.
@@ -238,7 +237,7 @@ def atleast_2d(*arys: Any) -> Any:
         arys: arrays or numbers.
 
     Returns:
-        The array, or a list of arrays if there are several.
+        The array, or a tuple of arrays if there are several.
 
     Raises:
         TypeError: for what is no array.
@@ -257,7 +256,7 @@ def atleast_3d(*arys: Any) -> Any:
         arys: arrays or numbers.
 
     Returns:
-        The array, or a list of arrays if there are several.
+        The array, or a tuple of arrays if there are several.
 
     Raises:
         TypeError: for what is no array.
@@ -299,14 +298,14 @@ def broadcast_to(array: Any, shape: Any, *, out_sharding: None = None) -> Any:
     return broadcast_to_shape(x, sizes)
 
 
-def broadcast_arrays(*args: Any) -> list[Any]:
+def broadcast_arrays(*args: Any) -> tuple[Any, ...]:
     """Broadcast arrays against each other.
 
     Args:
         args: arrays or numbers.
 
     Returns:
-        A list of arrays of one shape, each with its own dtype.
+        A tuple of arrays of one shape, each with its own dtype.
 
     Raises:
         TypeError: for what is no array.
@@ -319,7 +318,7 @@ def broadcast_arrays(*args: Any) -> list[Any]:
     check_array_like("broadcast_arrays", *args)
     arrays = [_array("broadcast_arrays", value) for value in args]
     shape = broadcast_shape("broadcast_arrays", [x.aval.shape for x in arrays])
-    return [broadcast_to_shape(x, shape) for x in arrays]
+    return tuple([broadcast_to_shape(x, shape) for x in arrays])
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[Any, ...]:

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import dtypes
-from tangrad.core.backend import as_array
+from tangrad.core import as_array, dtypes
 from tangrad.lax.elementwise.primitives import conj_p, div_p, mul_p, real_p, sqrt_p, square_p, sub_p
 from tangrad.numpy.accumulation import computation_dtype
 from tangrad.numpy.fusing import Fused

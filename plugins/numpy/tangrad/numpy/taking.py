@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import dtypes
-from tangrad.core.trace import concrete_or_error, is_concrete
+from tangrad.core import concrete_or_error, dtypes, is_concrete
 from tangrad.lax.indexing.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from tangrad.lax.indexing.primitives import gather_p
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, iota_p

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import dtypes
-from tangrad.core.trace import concrete_or_error, is_concrete
+from tangrad.core import concrete_or_error, dtypes, is_concrete
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, concatenate_p, dynamic_slice_p, rev_p, slice_p
 from tangrad.numpy.axes import swapaxes
 from tangrad.numpy.indexing import getitem
