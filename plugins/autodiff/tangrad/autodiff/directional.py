@@ -9,11 +9,20 @@ import numpy as np
 
 from tangrad import tree
 from tangrad.autodiff.forward import jvp_flat
+from tangrad.autodiff.reverse import refuse_reduce_axes
 from tangrad.autodiff.tape import linearize_flat, record_linear
 from tangrad.autodiff.zeros import Zero, has_tangent, instantiate, tangent_aval, with_weak_type_of
-from tangrad.core import Array, ClosedJaxpr, ShapedArray, as_array, dtypes, eval_jaxpr, get_aval
-from tangrad.core.aval import is_array_value
-from tangrad.core.leaves import returned_leaves
+from tangrad.core import (
+    Array,
+    ClosedJaxpr,
+    ShapedArray,
+    as_array,
+    dtypes,
+    eval_jaxpr,
+    get_aval,
+    is_array_value,
+    returned_leaves,
+)
 from tangrad.tree_util import Partial
 
 
@@ -21,17 +30,17 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     """The value of `fun` at `primals`, and its derivative in the direction `tangents`.
 
     Args:
-      fun: a function of positional arguments that are trees of arrays.
-      primals: a tuple or list of the arguments.
-      tangents: a tuple or list of the same structure, shapes and dtypes (float0 for integers).
-      has_aux: whether `fun` returns `(output, auxiliary)`.
+        fun: a function of positional arguments that are trees of arrays.
+        primals: a tuple or list of the arguments.
+        tangents: a tuple or list of the same structure, shapes and dtypes (float0 for integers).
+        has_aux: whether `fun` returns `(output, auxiliary)`.
 
     Returns:
-      `(output, output tangent)`, or `(output, output tangent, auxiliary)` with `has_aux`.
+        `(output, output tangent)`, or `(output, output tangent, auxiliary)` with `has_aux`.
 
     Raises:
-      TypeError: for arguments that are not tuples or lists, or whose structures or dtypes differ; ValueError for
-      shapes.
+        TypeError: for arguments that are not tuples or lists, or whose structures or dtypes differ; ValueError for
+            shapes.
 
     >>> import tangrad
     >>> value, tangent = tangrad.jvp(lambda x: x**2, (3.0,), (1.0,))
@@ -65,9 +74,8 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     The function is evaluated once, however often the linear function is called.
 
     Returns:
-      `(output, linear function)`, or `(output, linear function, auxiliary)` with `has_aux`. The linear function takes
-      tangents
-      as `fun` takes arguments; it is a pytree, so it passes through `jit` and control flow.
+        `(output, linear function)`, or `(output, linear function, auxiliary)` with `has_aux`. The linear function takes
+        tangents as `fun` takes arguments; it is a pytree, so it passes through `jit` and control flow.
 
     >>> import tangrad
     >>> value, derivative = tangrad.linearize(lambda x: x**2, 3.0)
@@ -97,10 +105,20 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: Sequence[Any] = ()) -> Any:
     """The value of `fun` at `primals`, and the function that maps cotangents of its output to those of its arguments.
 
+    Args:
+        fun: a function of arrays, in trees.
+        primals: its arguments.
+        has_aux: whether `fun` returns `(output, auxiliary)`.
+        reduce_axes: must be empty: a sum over mapped axes is written out, with `lax.psum` of the cotangents.
+
     Returns:
-      `(output, vjp function)`, or `(output, vjp function, auxiliary)` with `has_aux`. The vjp function takes a
-      cotangent of the
-      structure, shapes and dtypes of the output and returns a tuple with a cotangent per argument; it is a pytree.
+        `(output, vjp function)`, or `(output, vjp function, auxiliary)` with `has_aux`. The vjp function takes a
+        cotangent of the structure, shapes and dtypes of the output and returns a tuple with a cotangent per argument;
+        it is a pytree.
+
+    Raises:
+        TypeError: for what is not callable, and for arguments that are no arrays.
+        NotImplementedError: for `reduce_axes` that are not empty.
 
     >>> import tangrad
     >>> value, pullback = tangrad.vjp(lambda x, y: x * y, 2.0, 3.0)
@@ -108,8 +126,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_ax
     [3.0, 2.0]
     """
     _check_callable(fun, "vjp")
-    if reduce_axes:
-        raise NotImplementedError("reduce_axes: sum the cotangents over mapped axes with lax.psum instead")
+    refuse_reduce_axes(reduce_axes, "vjp", "cotangents")
     leaves, treedef = tree.flatten(primals)
     values = [_array(leaf, "vjp", "primal") for leaf in leaves]
     active = [has_tangent(value.aval.dtype) for value in values]
@@ -131,15 +148,17 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequen
     """The transpose of a linear function.
 
     Args:
-      fun: linear in all its arguments jointly.
-      primals: arguments, of which only shapes and dtypes count: arrays or anything with `shape` and `dtype`.
+        fun: linear in all its arguments jointly.
+        primals: arguments, of which only shapes and dtypes count: arrays or anything with `shape` and `dtype`.
+        reduce_axes: must be empty: a sum over mapped axes is written out, with `lax.psum` of the cotangents.
 
     Returns:
-      a function from a cotangent of the output's structure to a tuple with a cotangent per argument; it is a pytree.
+        a function from a cotangent of the output's structure to a tuple with a cotangent per argument; it is a pytree.
 
     Raises:
-      TypeError: for dtypes that are neither all floating-point (or complex) nor all integers, and for functions that
-      are not linear.
+        TypeError: for dtypes that are neither all floating-point (or complex) nor all integers, and for functions that
+            are not linear.
+        NotImplementedError: for `reduce_axes` that are not empty.
 
     >>> import tangrad
     >>> import tangrad.numpy as np
@@ -148,8 +167,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequen
     (Array([3., 6.], dtype=float32),)
     """
     _check_callable(fun, "linear_transpose")
-    if reduce_axes:
-        raise NotImplementedError("reduce_axes: sum the cotangents over mapped axes with lax.psum instead")
+    refuse_reduce_axes(reduce_axes, "linear_transpose", "cotangents")
     leaves, treedef = tree.flatten(primals)
     in_avals = [_shape_and_dtype(leaf) for leaf in leaves]
     kinds = {has_tangent(aval.dtype) for aval in in_avals}

@@ -10,20 +10,20 @@ import numpy as np
 
 from tangrad.autodiff.zeros import Zero, instantiate
 from tangrad.core import (
+    ClosedJaxpr,
     JaxprCache,
     Trace,
     Tracer,
     as_operand,
+    check_no_leak,
+    current_source,
     dtypes,
     eval_jaxpr,
     register_cache,
     rule_table,
+    thread,
     trace_to_closed_jaxpr,
 )
-from tangrad.core.config import thread
-from tangrad.core.jaxpr import ClosedJaxpr
-from tangrad.core.source_info import current_source
-from tangrad.core.trace import check_no_leak
 
 JVP = rule_table("jvp")
 
@@ -199,11 +199,12 @@ def jvp_jaxpr(
     """The jaxpr that computes primals and tangents of `closed`.
 
     Args:
-      nonzero: for each input, whether it has a tangent.
-      instantiate_outputs: outputs whose tangent is wanted even where it is zero.
+        nonzero: for each input, whether it has a tangent.
+        instantiate_outputs: outputs whose tangent is wanted even where it is zero.
 
     Returns:
-      the jaxpr, `(primals, nonzero tangents) -> (primals out, nonzero tangents out)`, and which outputs have a tangent.
+        the jaxpr, `(primals, nonzero tangents) -> (primals out, nonzero tangents out)`, and which outputs have a
+        tangent.
     """
     wanted = (
         (instantiate_outputs,) * len(closed.out_avals)

@@ -2,8 +2,7 @@
 
 Where a gradient is taken of concrete values, nobody looks at the linear program itself. So the tape holds for each
 operation its residuals and a compiled pullback (`pullbacks.py`). Operations that carry programs (calls, loops) are
-linearised by
-their rules, as everywhere, and leave a linear program (`tape.py`) as their entry.
+linearised by their rules, as everywhere, and leave a linear program (`tape.py`) as their entry.
 """
 
 from __future__ import annotations
@@ -16,10 +15,8 @@ from tangrad.autodiff.primitives import add_any_p
 from tangrad.autodiff.pullbacks import pullback_for
 from tangrad.autodiff.tape import linearize_flat
 from tangrad.autodiff.zeros import Zero
-from tangrad.core import Literal, Trace, Tracer
-from tangrad.core.config import shared, thread
-from tangrad.core.errors import UnexpectedTracerError
-from tangrad.core.trace import EVAL_TRACE, check_no_leak, find_backend
+from tangrad.core import EVAL_TRACE, Literal, Trace, Tracer, check_no_leak, find_backend, shared, thread
+from tangrad.errors import UnexpectedTracerError
 
 _new = object.__new__
 
@@ -41,8 +38,8 @@ class GradientTrace(Trace):
     """Computes on concrete values, and remembers how to pull cotangents back.
 
     Attributes:
-      entries: `(backward, residuals, inputs, outputs)`: `backward(residuals, cotangents of outputs)` gives those of
-      inputs.
+        entries: `(backward, residuals, inputs, outputs)`: `backward(residuals, cotangents of outputs)` gives those of
+            inputs.
     """
 
     __slots__ = ("entries",)

@@ -20,9 +20,8 @@ def symbolic_zeros(rule: Rule) -> Rule:
 def elementwise_jvp(jvp: RuleSet, primitive: Primitive, *derivatives: Rule | None) -> None:
     """Register a rule made of one derivative per argument.
 
-    Each derivative is `(tangent, answer, *primals, **params) -> contribution`, linear in `tangent`; None means that
-    the result
-    does not depend smoothly on that argument. Contributions are added; those of scalars beside arrays take the
+    Each derivative is `(tangent, answer, *primals, **params) -> contribution`, linear in `tangent`; None means that the
+    result does not depend smoothly on that argument. Contributions are added; those of scalars beside arrays take the
     answer's shape.
     """
     if len(derivatives) == 1 and derivatives[0] is not None:

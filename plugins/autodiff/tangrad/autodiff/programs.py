@@ -43,10 +43,10 @@ class LinearizedJaxpr:
     """A closed jaxpr, linearised with respect to some of its inputs.
 
     Attributes:
-      primal: closed jaxpr, `inputs -> (outputs, own residuals)`.
-      linear: closed jaxpr, `(residuals, active tangents) -> tangents of the outputs that have one`.
-      nonzero: for each output, whether it has a tangent.
-      residual_sources: for each residual, the position of the input that it is, or None for one of `primal`'s own.
+        primal: closed jaxpr, `inputs -> (outputs, own residuals)`.
+        linear: closed jaxpr, `(residuals, active tangents) -> tangents of the outputs that have one`.
+        nonzero: for each output, whether it has a tangent.
+        residual_sources: for each residual, the position of the input that it is, or None for one of `primal`'s own.
     """
 
     __slots__ = ("linear", "nonzero", "primal", "residual_sources")
@@ -94,10 +94,10 @@ class PartialEvalJaxpr:
     """A closed jaxpr in two: what can be computed of the known inputs, and the rest.
 
     Attributes:
-      known: closed jaxpr, `known inputs -> (known outputs, own residuals)`.
-      unknown: closed jaxpr, `(residuals, unknown inputs) -> unknown outputs`.
-      out_known: for each output, whether it is known.
-      residual_sources: for each residual, the position among the known inputs, or None for one of `known`'s own.
+        known: closed jaxpr, `known inputs -> (known outputs, own residuals)`.
+        unknown: closed jaxpr, `(residuals, unknown inputs) -> unknown outputs`.
+        out_known: for each output, whether it is known.
+        residual_sources: for each residual, the position among the known inputs, or None for one of `known`'s own.
     """
 
     __slots__ = ("known", "out_known", "residual_sources", "unknown")
@@ -117,8 +117,8 @@ def partial_eval_jaxpr(
     """Take a jaxpr apart into what can be computed of its known inputs and the rest.
 
     Args:
-      known: for each input, whether it is known.
-      unknown_outputs: outputs to be treated as unknown even where they are not.
+        known: for each input, whether it is known.
+        unknown_outputs: outputs to be treated as unknown even where they are not.
     """
     wanted = (unknown_outputs,) * len(closed.out_avals) if isinstance(unknown_outputs, bool) else tuple(unknown_outputs)
     key = ("partial_eval", tuple(known), wanted)
@@ -182,12 +182,12 @@ def transpose_jaxpr(
     """Transpose a jaxpr with respect to its linear inputs.
 
     Args:
-      linear: for each input, whether the jaxpr is linear in it (in all of them jointly).
-      has_cotangent: for each output, whether a cotangent is given.
+        linear: for each input, whether the jaxpr is linear in it (in all of them jointly).
+        has_cotangent: for each output, whether a cotangent is given.
 
     Returns:
-      closed jaxpr, `(other inputs, cotangents given) -> cotangents of linear inputs that are not zero`, and which are
-      not.
+        closed jaxpr, `(other inputs, cotangents given) -> cotangents of linear inputs that are not zero`, and which are
+        not.
     """
     key = ("transpose", tuple(linear), tuple(has_cotangent))
     return _linear_programs.get(closed, key, lambda: _transpose_jaxpr(closed, *key[1:]))  # type: ignore[no-any-return]

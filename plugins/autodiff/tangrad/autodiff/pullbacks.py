@@ -1,11 +1,9 @@
 """What one primitive is to an eager gradient: a program that computes it and keeps residuals, and one that pulls back.
 
-Both are made once for each signature (primitive, parameters, types, which operands have a tangent), from the same
-`jvp` and
-`transpose` rules as everything else: the primitive is staged as a program of one equation, linearised and transposed,
-and the backend compiles the two halves. An eager gradient then makes two calls for an operation, however many
-operations
-its derivative is made of; before, the recorded arithmetic of the derivatives was most of the time.
+Both are made once for each signature (primitive, parameters, types, which operands have a tangent), from the same `jvp`
+and `transpose` rules as everything else: the primitive is staged as a program of one equation, linearised and
+transposed, and the backend compiles the two halves. An eager gradient then makes two calls for an operation, however
+many operations its derivative is made of; before, the recorded arithmetic of the derivatives was most of the time.
 """
 
 from __future__ import annotations
@@ -15,18 +13,18 @@ from typing import Any
 
 from tangrad.autodiff.programs import linearize_jaxpr, transpose_jaxpr
 from tangrad.core import (
+    EVAL_TRACE,
     ClosedJaxpr,
-    CompileOptions,
     Jaxpr,
-    JaxprEqn,
     Literal,
-    Var,
+    compile_program,
+    hooks,
+    one_equation,
+    params_key,
     register_cache,
+    report_hit,
     set_current_trace,
 )
-from tangrad.core.effects import NO_EFFECTS
-from tangrad.core.keys import params_key
-from tangrad.core.trace import EVAL_TRACE
 
 PULLBACK_LIMIT = 4096
 LITERAL_LIMIT = 1024
@@ -38,10 +36,10 @@ class Pullback:
     """The two halves of one signature.
 
     Attributes:
-      forward: operands -> results, then the residuals that are neither operands nor results.
-      out_count: the number of results.
-      nonzero: for each result, whether it has a tangent.
-      sources: for each residual, its position among `(*operands, *outputs of forward)`.
+        forward: operands -> results, then the residuals that are neither operands nor results.
+        out_count: the number of results.
+        nonzero: for each result, whether it has a tangent.
+        sources: for each residual, its position among `(*operands, *outputs of forward)`.
     """
 
     __slots__ = ("_backend", "_linear", "_name", "backwards", "forward", "nonzero", "out_count", "sources")
@@ -49,7 +47,7 @@ class Pullback:
     def __init__(self, backend: Any, primitive: Any, avals: Sequence[Any], params: dict[str, Any], active: Any) -> None:
         self._backend = backend
         self._name = primitive.name
-        closed = _one_equation(primitive, avals, params)
+        closed = one_equation(primitive, avals, params)
         linearized = linearize_jaxpr(closed, active)
         self._linear = linearized.linear
         self.out_count = len(linearized.nonzero)
@@ -76,14 +74,6 @@ class Pullback:
         return found
 
 
-def _one_equation(primitive: Any, avals: Sequence[Any], params: dict[str, Any]) -> ClosedJaxpr:
-    """A program that applies a primitive."""
-    out = primitive.infer(tuple(avals), params)
-    inputs = [Var(aval) for aval in avals]
-    outputs = [Var(aval) for aval in (out if primitive.multiple_results else (out,))]
-    return ClosedJaxpr(Jaxpr([], inputs, outputs, [JaxprEqn(primitive, inputs, outputs, params, NO_EFFECTS)]))
-
-
 def _without_repeated_outputs(closed: ClosedJaxpr, count: int) -> tuple[ClosedJaxpr, list[int]]:
     """The program without the residuals that are results too; and where each residual stands among its outputs."""
     outs = closed.jaxpr.outvars
@@ -105,7 +95,7 @@ def runner(backend: Any, closed: ClosedJaxpr, name: str) -> Run:
     jaxpr = closed.jaxpr
     if not closed.consts and len(jaxpr.eqns) <= 1:
         return _one_step(jaxpr) if jaxpr.eqns else _chosen(jaxpr)
-    executable = backend.compile(closed, CompileOptions(name=name))
+    execute = compile_program(closed, backend, name, thin=False, reason="no gradient of it was needed yet").execute
     kind = backend.array_type
 
     def run(operands: Sequence[Any]) -> Sequence[Any]:
@@ -113,7 +103,7 @@ def runner(backend: Any, closed: ClosedJaxpr, name: str) -> Run:
             if type(operand) is not kind:
                 operands = [array_of(backend, operand) for operand in operands]
                 break
-        return executable.execute(operands)  # type: ignore[no-any-return]
+        return execute(operands)
 
     return run
 
@@ -213,4 +203,6 @@ def pullback_for(
         if len(_pullbacks) >= PULLBACK_LIMIT:
             _pullbacks.clear()
         _pullbacks[key] = found
+    elif hooks.cache_hit_observers is not None:
+        report_hit(primitive.name, backend)
     return found

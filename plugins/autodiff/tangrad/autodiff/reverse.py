@@ -17,12 +17,18 @@ from tangrad.autodiff.gradient_tape import eager_gradient
 from tangrad.autodiff.pullbacks import array_of
 from tangrad.autodiff.tape import linearize_flat
 from tangrad.autodiff.zeros import Zero, has_tangent, instantiate, ones_scalars, with_weak_type_of, zeros
-from tangrad.core import Array, as_array, dtypes, get_aval
-from tangrad.core.aval import is_array_value
-from tangrad.core.config import thread
-from tangrad.core.errors import UnexpectedTracerError
-from tangrad.core.nan_checks import is_checking
-from tangrad.core.trace import EVAL_TRACE, Tracer
+from tangrad.core import (
+    EVAL_TRACE,
+    Array,
+    Tracer,
+    as_array,
+    dtypes,
+    get_aval,
+    is_array_value,
+    is_checking_values,
+    thread,
+)
+from tangrad.errors import UnexpectedTracerError
 
 
 def grad(
@@ -36,18 +42,20 @@ def grad(
     """The gradient of `fun`, as a function of the same arguments.
 
     Args:
-      fun: returns a scalar (shape `()`), or a pair of a scalar and auxiliary data with `has_aux`.
-      argnums: which positional arguments to differentiate by; an integer, or a sequence for a tuple of gradients.
-      has_aux: whether `fun` returns `(value, auxiliary)`; then the result is `(gradient, auxiliary)`.
-      holomorphic: whether `fun` is complex-differentiable; arguments and result must then be complex.
-      allow_int: whether arguments may be integers or booleans; their gradients have dtype float0.
-      reduce_axes: names of mapped axes over which the gradient is summed.
+        fun: returns a scalar (shape `()`), or a pair of a scalar and auxiliary data with `has_aux`.
+        argnums: which positional arguments to differentiate by; an integer, or a sequence for a tuple of gradients.
+        has_aux: whether `fun` returns `(value, auxiliary)`; then the result is `(gradient, auxiliary)`.
+        holomorphic: whether `fun` is complex-differentiable; arguments and result must then be complex.
+        allow_int: whether arguments may be integers or booleans; their gradients have dtype float0.
+        reduce_axes: must be empty: a sum over mapped axes is written out, with `lax.psum` of the gradient.
 
     Returns:
-      a function whose result has the tree, shapes and dtypes of the arguments differentiated by.
+        a function whose result has the tree, shapes and dtypes of the arguments differentiated by.
+
+    Raises NotImplementedError for `reduce_axes` that are not empty.
 
     Raises (the function returned):
-      TypeError: for a result that is not a real scalar, or an argument that is not floating-point.
+        TypeError: for a result that is not a real scalar, or an argument that is not floating-point.
 
     >>> import tangrad
     >>> tangrad.grad(lambda x: x**3)(2.0)
@@ -76,7 +84,7 @@ def value_and_grad(
     Arguments and errors are those of `grad`.
 
     Returns:
-      a function that returns `(value, gradient)`, or `((value, auxiliary), gradient)` with `has_aux`.
+        a function that returns `(value, gradient)`, or `((value, auxiliary), gradient)` with `has_aux`.
 
     >>> import tangrad
     >>> value, gradient = tangrad.value_and_grad(lambda x: x**2)(3.0)
@@ -85,8 +93,7 @@ def value_and_grad(
     """
     if not callable(fun):
         raise TypeError(f"{_name} expects a function as its first argument, got {fun!r} of type {type(fun).__name__}")
-    if reduce_axes:
-        raise NotImplementedError("reduce_axes: sum the gradient over mapped axes with lax.psum instead")
+    refuse_reduce_axes(reduce_axes, _name, "gradient")
     positions = _check_argnums(argnums, _name)
     single = positions[0] if isinstance(argnums, (int, np.integer)) else None
 
@@ -125,7 +132,7 @@ def value_and_grad(
             ]
 
         active = [has_tangent(primal.aval.dtype) for primal in primals] if allow_int else None
-        if thread.trace is EVAL_TRACE and primals and not is_checking():
+        if thread.trace is EVAL_TRACE and primals and not is_checking_values():
             outs, pull = eager_gradient(flat_fun, primals, active)
             value = outs[0] if isinstance(outs[0], Array) else as_array(outs[0])
             if isinstance(value, Tracer):  # an argument that was returned, and that has leaked from elsewhere
@@ -275,3 +282,12 @@ def _restore_aux(structure: list[Any], primals: Sequence[Any]) -> Any:
     values = iter(primals)
     restored = [as_array(next(values)) if is_array else leaf for leaf, is_array in zip(leaves, arrays, strict=True)]
     return aux_tree.unflatten(restored)
+
+
+def refuse_reduce_axes(reduce_axes: Sequence[Any], name: str, result: str) -> None:
+    """Raise NotImplementedError for axes to sum over, which would be numbers without their sum if they were ignored."""
+    if reduce_axes:
+        raise NotImplementedError(
+            f"{name}: reduce_axes must be empty, got {reduce_axes!r}; "
+            f"sum the {result} over mapped axes with tangrad.lax.psum instead"
+        )

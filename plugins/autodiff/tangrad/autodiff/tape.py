@@ -1,13 +1,11 @@
 """Linearisation: evaluate the primal now, and record what is linear in the tangents on a tape.
 
-`LinearizeTrace` runs jvp rules. While a rule runs, the current trace is the `TapeTrace`: an operation on primals
-alone goes to
-the parent at once, one on a tangent is recorded with its other arguments (the residuals). Walking the tape forward maps
-tangents; walking it backward, by the transpose rules, maps cotangents. Neither stages a jaxpr.
+`LinearizeTrace` runs jvp rules. While a rule runs, the current trace is the `TapeTrace`: an operation on primals alone
+goes to the parent at once, one on a tangent is recorded with its other arguments (the residuals). Walking the tape
+forward maps tangents; walking it backward, by the transpose rules, maps cotangents. Neither stages a jaxpr.
 
 What profiling taught: the cost of an eager gradient is the number of Python calls per operation, hence tuples for
-recorded
-equations, `object.__new__` for tracers, and no dictionary lookups but those of the rule tables.
+recorded equations, `object.__new__` for tracers, and no dictionary lookups but those of the rule tables.
 """
 
 from __future__ import annotations
@@ -19,12 +17,24 @@ from typing import Any
 from tangrad.autodiff.forward import JVP
 from tangrad.autodiff.primitives import add_any_p
 from tangrad.autodiff.zeros import Zero, add_tangents, check_cotangent, instantiate, linear_placeholders
-from tangrad.core import Jaxpr, JaxprEqn, Literal, ShapedArray, Trace, Tracer, Var, eval_jaxpr, rule_table
-from tangrad.core.config import thread
-from tangrad.core.effects import NO_EFFECTS, keeps_alive
-from tangrad.core.jaxpr import equation_effects
-from tangrad.core.source_info import current_source
-from tangrad.core.trace import EVAL_TRACE, check_no_leak
+from tangrad.core import (
+    EVAL_TRACE,
+    NO_EFFECTS,
+    Jaxpr,
+    JaxprEqn,
+    Literal,
+    ShapedArray,
+    Trace,
+    Tracer,
+    Var,
+    check_no_leak,
+    current_source,
+    equation_effects,
+    eval_jaxpr,
+    keeps_alive,
+    rule_table,
+    thread,
+)
 
 TRANSPOSE = rule_table("transpose")
 LINEARIZE = rule_table("linearize")
@@ -199,10 +209,7 @@ class LinearizeTrace(Trace):
             tracer.primal = primal
             tracer.tangent = tangent
             return tracer
-        if type(tangent) is Zero:
-            return primal
-        # A tangent that depends on no unknown: zeros that a rule has materialised.
-        return primal
+        return primal  # the tangent is Zero, or depends on no unknown: zeros that a rule has materialised
 
     def _linearize_call(self, primitive: Any, primals: list[Any], tangents: list[Any], params: dict[str, Any]) -> Any:
         active = tuple([tangent is not None for tangent in tangents])
@@ -224,10 +231,10 @@ class Linearized:
     """What a `linearize` rule returns.
 
     Attributes:
-      primals_out: the results of the primitive.
-      residuals: what the linear part needs of the primals.
-      linear_jaxpr: closed jaxpr `(*residuals, *active tangents) -> tangents of the outputs that have one`.
-      nonzero: for each output, whether it has a tangent; None: all have.
+        primals_out: the results of the primitive.
+        residuals: what the linear part needs of the primals.
+        linear_jaxpr: closed jaxpr `(*residuals, *active tangents) -> tangents of the outputs that have one`.
+        nonzero: for each output, whether it has a tangent; None: all have.
     """
 
     __slots__ = ("linear_jaxpr", "nonzero", "primals_out", "residuals")
@@ -243,11 +250,11 @@ class PartialEval:
     """What a `partial_eval` rule returns; None in its place says that every output depends on the unknowns.
 
     Attributes:
-      known_outs: for each output, its value, or None where it is unknown.
-      residuals: what the unknown part needs of the known one.
-      unknown_equation: an equation (primitive and params count) that takes `(*residuals, *unknown args)` and returns
-        the unknown outputs in order, or all outputs; None where all outputs are known.
-      operands: the operands of that equation, where their order is another one.
+        known_outs: for each output, its value, or None where it is unknown.
+        residuals: what the unknown part needs of the known one.
+        unknown_equation: an equation (primitive and params count) that takes `(*residuals, *unknown args)` and returns
+            the unknown outputs in order, or all outputs; None where all outputs are known.
+        operands: the operands of that equation, where their order is another one.
     """
 
     __slots__ = ("known_outs", "operands", "residuals", "unknown_equation")

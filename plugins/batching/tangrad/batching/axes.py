@@ -12,9 +12,9 @@ class AxisInfo:
     """The axis that a `vmap` maps over.
 
     Attributes:
-      name: its name for collectives, or None.
-      size: its size.
-      spmd_name: the mesh axis (or axes) that it is sharded over, or None.
+        name: its name for collectives, or None.
+        size: its size.
+        spmd_name: the mesh axis (or axes) that it is sharded over, or None.
     """
 
     __slots__ = ("name", "size", "spmd_name")

@@ -7,21 +7,23 @@ from typing import Any
 
 from tangrad.batching.axes import AxisInfo, place_axis
 from tangrad.core import (
+    ClosedJaxpr,
     JaxprCache,
+    NamedAxisEffect,
     Trace,
     Tracer,
     as_operand,
+    check_no_leak,
+    close_trace,
+    current_source,
+    equation_effects,
     eval_jaxpr,
     register_cache,
     rule_table,
+    thread,
     trace_to_closed_jaxpr,
 )
-from tangrad.core.config import thread
-from tangrad.core.effects import NamedAxisEffect
-from tangrad.core.errors import UnexpectedTracerError
-from tangrad.core.jaxpr import ClosedJaxpr, equation_effects
-from tangrad.core.source_info import current_source
-from tangrad.core.trace import check_no_leak, close_trace
+from tangrad.errors import UnexpectedTracerError
 
 BATCH = rule_table("batch")
 
@@ -214,11 +216,11 @@ def batch_jaxpr(
     """The jaxpr over mapped inputs, with mapped axes in front.
 
     Args:
-      mapped: for each input, whether it is mapped.
-      instantiate: outputs that must be mapped even where they do not depend on mapped inputs.
+        mapped: for each input, whether it is mapped.
+        instantiate: outputs that must be mapped even where they do not depend on mapped inputs.
 
     Returns:
-      the jaxpr, and for each output whether it is mapped.
+        the jaxpr, and for each output whether it is mapped.
     """
     wanted = (instantiate,) * len(closed.out_avals) if isinstance(instantiate, bool) else tuple(instantiate)
     key = (tuple(mapped), wanted, axis)

@@ -11,11 +11,16 @@ import numpy as np
 from tangrad import tree
 from tangrad.batching.axes import AxisInfo, place_axis
 from tangrad.batching.trace import batch_flat
-from tangrad.core import Array, as_array, as_operand, dtypes
-from tangrad.core.aval import is_array_value
-from tangrad.core.leaves import returned_leaves
-from tangrad.core.source_info import copy_identity
-from tangrad.core.tracebacks import api_boundary
+from tangrad.core import (
+    Array,
+    api_boundary,
+    as_array,
+    as_operand,
+    copy_identity,
+    dtypes,
+    is_array_value,
+    returned_leaves,
+)
 from tangrad.tree_util import flatten_axes, keystr
 
 
@@ -30,25 +35,22 @@ def vmap(
     """Map `fun` over axes of its arguments, as one computation on whole batches.
 
     Args:
-      fun: a function of trees of arrays.
-      in_axes: for each positional argument, the axis to map over, an integer, negative ones counting from the end;
-      None:
-        the argument is the same for all; or a tree of these that is a prefix of the argument. One integer stands for
-        all.
-        Keyword arguments are mapped over axis 0.
-      out_axes: where the mapped axis of each result goes, likewise; None: the result must not depend on mapped
-      arguments.
-      axis_name: a name for the axis, for collectives.
-      axis_size: its size, where no argument tells.
-      spmd_axis_name: the mesh axis (or a tuple of them) that the axis is sharded over.
+        fun: a function of trees of arrays.
+        in_axes: for each positional argument, the axis to map over, an integer, negative ones counting from the end;
+            None: the argument is the same for all; or a tree of these that is a prefix of the argument. One integer
+            stands for all. Keyword arguments are mapped over axis 0.
+        out_axes: where the mapped axis of each result goes, likewise; None: the result must not depend on mapped
+            arguments.
+        axis_name: a name for the axis, for collectives.
+        axis_size: its size, where no argument tells.
+        spmd_axis_name: the mesh axis (or a tuple of them) that the axis is sharded over.
 
     Returns:
-      a function of the batched arguments.
+        a function of the batched arguments.
 
     Raises:
-      TypeError: for axes that are not integers, None, or trees of them; ValueError: for sizes that disagree (each
-      argument is
-      listed), axes out of range, or specs that do not fit the arguments.
+        TypeError: for axes that are not integers, None, or trees of them; ValueError: for sizes that disagree (each
+            argument is listed), axes out of range, or specs that do not fit the arguments.
 
     >>> import tangrad
     >>> import tangrad.numpy as np

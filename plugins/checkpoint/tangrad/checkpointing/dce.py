@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad.checkpointing.primitives import barrier_of, remat_p
-from tangrad.core import ClosedJaxpr, JaxprCache, RuleSet, dce_jaxpr, register_cache
-from tangrad.core.effects import keeps_alive
+from tangrad.core import ClosedJaxpr, JaxprCache, RuleSet, dce_jaxpr, keeps_alive, register_cache
 
 dce = RuleSet("dce", api=1)
 _thinned = JaxprCache()

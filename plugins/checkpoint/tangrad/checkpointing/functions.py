@@ -9,12 +9,21 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tangrad.checkpointing.primitives import remat_p
-from tangrad.core import ClosedJaxpr, Tracer, as_array, as_operand, register_cache, trace_to_jaxpr
-from tangrad.core.config import cache_context, thread
-from tangrad.core.jaxpr import closed_over_as_arguments
-from tangrad.core.keys import typed_key
-from tangrad.core.leaves import array_leaves, returned_leaves
-from tangrad.core.source_info import copy_identity
+from tangrad.core import (
+    ClosedJaxpr,
+    Tracer,
+    array_leaves,
+    as_array,
+    as_operand,
+    cache_context,
+    closed_over_as_arguments,
+    copy_identity,
+    register_cache,
+    returned_leaves,
+    thread,
+    trace_to_jaxpr,
+    typed_key,
+)
 from tangrad.tree_util import broadcast_prefix
 
 SIGNATURE_LIMIT = 64  # programs kept for one function
@@ -40,8 +49,8 @@ def trace(fun: Callable[..., Any], static: Sequence[tuple[int, Any]], treedef: A
     """The program of a function; remembered as long as the function lives, unless it closed over tracers.
 
     Args:
-      static: pairs of a position and the argument there; the others are made of leaves by `treedef`, as
-        `(positional arguments, keyword arguments)`.
+        static: pairs of a position and the argument there; the others are made of leaves by `treedef`, as
+            `(positional arguments, keyword arguments)`.
     """
     try:
         statics = tuple([(position, typed_key(value)) for position, value in static])
@@ -96,12 +105,12 @@ def checkpoint(
     """A function that computes the same, but whose gradient keeps its arguments and computes the rest again.
 
     Args:
-      fun: a function of trees of arrays; without it a decorator is returned. It may close over tracers.
-      prevent_cse: whether compilers are kept from merging the second computation with the first. Inside `scan` they
-        could not, and False is cheaper. A tuple says it for each argument, or for the parts of its tree.
-      policy: which values to keep; see `checkpoint_policies`. None: none but the arguments.
-      static_argnums: positions of arguments that are no arrays, or that decide on branches.
-      concrete: must be False; what needs concrete values is made static.
+        fun: a function of trees of arrays; without it a decorator is returned. It may close over tracers.
+        prevent_cse: whether compilers are kept from merging the second computation with the first. Inside `scan` they
+            could not, and False is cheaper. A tuple says it for each argument, or for the parts of its tree.
+        policy: which values to keep; see `checkpoint_policies`. None: none but the arguments.
+        static_argnums: positions of arguments that are no arrays, or that decide on branches.
+        concrete: must be False; what needs concrete values is made static.
 
     Raises TypeError for what is not callable, and for results that are no arrays; NotImplementedError for
     `concrete=True`.

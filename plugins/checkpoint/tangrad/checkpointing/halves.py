@@ -7,19 +7,28 @@ from typing import Any
 
 from tangrad.checkpointing.effects import check_effects, is_kept, shown_again
 from tangrad.checkpointing.primitives import Barrier, barrier_of
-from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, dce_jaxpr, eval_jaxpr, trace_to_closed_jaxpr
-from tangrad.core.config import thread
+from tangrad.core import (
+    ClosedJaxpr,
+    Jaxpr,
+    JaxprEqn,
+    Literal,
+    Var,
+    dce_jaxpr,
+    eval_jaxpr,
+    thread,
+    trace_to_closed_jaxpr,
+)
 
 
 class Halves:
     """The halves of a program, under a policy.
 
     Attributes:
-      first: closed jaxpr `inputs -> (outputs, kept values)`.
-      second: closed jaxpr `(some inputs, kept values, its own inputs) -> its outputs`.
-      inputs: positions of the inputs that `second` takes.
-      kept: how many values are kept.
-      barrier: the parameter `prevent_cse` for a call of `second`.
+        first: closed jaxpr `inputs -> (outputs, kept values)`.
+        second: closed jaxpr `(some inputs, kept values, its own inputs) -> its outputs`.
+        inputs: positions of the inputs that `second` takes.
+        kept: how many values are kept.
+        barrier: the parameter `prevent_cse` for a call of `second`.
     """
 
     __slots__ = ("barrier", "first", "inputs", "kept", "second")

@@ -13,8 +13,8 @@ def checkpoint_name(x: Any, name: str) -> Any:
     """The values of a tree, under a name that `checkpoint_policies` such as `save_only_these_names` go by.
 
     Args:
-      x: a tree of arrays.
-      name: the name, a string.
+        x: a tree of arrays.
+        name: the name, a string.
 
     Raises TypeError if the name is no string.
 

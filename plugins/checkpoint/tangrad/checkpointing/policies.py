@@ -35,7 +35,7 @@ class Offloadable(NamedTuple):
     Kept in the memory that it is in: there is one memory only.
 
     Attributes:
-      src, dst: names of memories.
+        src, dst: names of memories.
 
     >>> from tangrad.ad_checkpoint import Offloadable
     >>> Offloadable("device", "pinned_host")

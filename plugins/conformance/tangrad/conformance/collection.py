@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from packaging.utils import canonicalize_name
+
+from tangrad import enable_x64, use_backend
 from tangrad.conformance.samples import Sample, reference_backend
 from tangrad.conformance.strategies import expanded
 from tangrad.core import Primitive, composition
-from tangrad.core.config import backend, enable_x64
-from tangrad.core.record import normalise
 
 PRIMITIVES_GROUP = "tangrad.primitives"
 SAMPLES_GROUP = "tangrad.samples"
@@ -23,13 +24,11 @@ def primitives_of(*distributions: str) -> list[Primitive]:
     >>> [primitive.name for primitive in primitives_of("tangrad-jit")]
     ['jit']
     """
-    wanted = {normalise(name) for name in distributions if "*" not in distributions}
+    wanted = {canonicalize_name(name) for name in distributions if "*" not in distributions}
     plugins = [
-        plugin
-        for plugin in composition().entries(PRIMITIVES_GROUP)
-        if not wanted or normalise(plugin.distribution) in wanted
+        plugin for plugin in composition().entries(PRIMITIVES_GROUP) if not wanted or plugin.distribution in wanted
     ]
-    absent = wanted - {normalise(plugin.distribution) for plugin in plugins}
+    absent = wanted - {plugin.distribution for plugin in plugins}
     if absent:
         raise LookupError(f"no primitives are registered by: {', '.join(sorted(absent))}")
     return [primitive for plugin in plugins for primitive in plugin.load().primitives.values()]
@@ -51,7 +50,7 @@ def find_samples(families: Iterable[str] | None = None) -> dict[Primitive, list[
     for plugin in composition().entries(SAMPLES_GROUP):
         if wanted is not None and plugin.name.partition(".")[0] not in wanted:
             continue
-        with enable_x64(True), backend(reference_backend()):
+        with enable_x64(True), use_backend(reference_backend()):
             samples = expanded(plugin.load()())
         for sample in samples:
             found.setdefault(sample.primitive, []).append(sample)

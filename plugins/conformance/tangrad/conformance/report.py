@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tangrad.core.report import model as page
-from tangrad.core.report.model import BAD, GOOD, QUIET
-from tangrad.core.report.page import to_html
+from tangrad.console.report import model as page
+from tangrad.console.report.model import BAD, GOOD, QUIET
+from tangrad.console.report.page import to_html
 
 SHOWN = 5  # failures that a square of the page tells of
 
@@ -16,13 +16,13 @@ class Cell:
     """One thing that was checked.
 
     Attributes:
-      primitive: its identity, `family.name`.
-      check: the name of the check.
-      subject: which case of it, such as the backend or the mapped axes.
-      sample: what it was tried with.
-      number: the sample's position among those of the primitive; None where a strategy drew it.
-      size: how many elements the sample has.
-      problem: None, or what is wrong.
+        primitive: its identity, `family.name`.
+        check: the name of the check.
+        subject: which case of it, such as the backend or the mapped axes.
+        sample: what it was tried with.
+        number: the sample's position among those of the primitive; None where a strategy drew it.
+        size: how many elements the sample has.
+        problem: None, or what is wrong.
     """
 
     primitive: str

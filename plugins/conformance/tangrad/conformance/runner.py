@@ -7,13 +7,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from tangrad import enable_x64
 from tangrad.conformance.checks import CHECKS, Check
 from tangrad.conformance.collection import find_samples
 from tangrad.conformance.report import Cell, Report
 from tangrad.conformance.samples import Sample, reference_backend
 from tangrad.conformance.strategies import EXAMPLES, expanded, smallest_failing
-from tangrad.core import Primitive
-from tangrad.core.config import check_jaxprs, enable_x64
+from tangrad.core import SETTINGS, Primitive
 
 NO_SAMPLES = "the primitive has no samples: an entry point of group tangrad.samples must provide some"
 
@@ -34,21 +34,21 @@ def check(
     """Check a primitive with samples.
 
     Args:
-      primitive: the primitive.
-      samples: a sequence of `Sample`, a Hypothesis strategy for them, or a sequence of both.
-      checks: names of checks, or checks of your own by name: functions of a sample that yield cells, a subject and a
-        function that raises if something is wrong. None: all of the kit's.
-      number: of the only sample to take; None: all.
-      examples: how many samples a strategy is asked for.
-      everywhere: how many samples are tried on all backends, the others on one: compilers take time; None: all.
-      backends: names of the backends to try; None: all that are installed.
+        primitive: the primitive.
+        samples: a sequence of `Sample`, a Hypothesis strategy for them, or a sequence of both.
+        checks: names of checks, or checks of your own by name: functions of a sample that yield cells, a subject and a
+            function that raises if something is wrong. None: all of the kit's.
+        number: of the only sample to take; None: all.
+        examples: how many samples a strategy is asked for.
+        everywhere: how many samples are tried on all backends, the others on one: compilers take time; None: all.
+        backends: names of the backends to try; None: all that are installed.
 
     Returns:
-      A report. Without samples it holds one failure. Where an example of a strategy fails, it also holds the simplest
-      one that does.
+        A report. Without samples it holds one failure. Where an example of a strategy fails, it also holds the simplest
+        one that does.
 
     Raises:
-      LookupError: for a check that does not exist.
+        LookupError: for a check that does not exist.
 
     >>> import tangrad
     >>> from tangrad.conformance import Sample, check, draw
@@ -61,7 +61,7 @@ def check(
     found = expanded(samples, examples)
     if not found:
         report.cells.append(Cell(primitive.identity, "samples", "", "", 0, 0, NO_SAMPLES))
-    with enable_x64(True), check_jaxprs(True):
+    with enable_x64(True), SETTINGS["check_jaxprs"](True):
         for position, sample in enumerate(found):
             if number is None or number == position:
                 few = everywhere is not None and position >= everywhere

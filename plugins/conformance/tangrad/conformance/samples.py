@@ -27,20 +27,20 @@ class Sample:
     """One way to apply a primitive.
 
     Attributes:
-      primitive: the primitive.
-      args: NumPy arrays.
-      params: the primitive's parameters.
-      derivatives: how many times it is differentiated at this point: 0, 1 or 2.
-      tolerance: relative and absolute, between backends and between ways to run; None: by dtype.
-      without: names of checks that do not apply, each with the reason.
-      enter: `(*args) -> operands`, for operands that NumPy has no arrays for; it may be traced.
-      leave: `result -> arrays`, likewise.
-      backends: names of the backends that it is tried on; None: all that are installed.
-      strategy: the Hypothesis strategy that drew it, or None.
-      observe: for a primitive with effects that take place when a program runs: `() -> what has taken place`, a list of
-        arrays, or of tuples of arrays, in the order in which it did, since it was last called.
-      axes: names and sizes of mapped axes that the primitive is applied under, the outermost first; the arguments have
-        them in front, and so have the results.
+        primitive: the primitive.
+        args: NumPy arrays.
+        params: the primitive's parameters.
+        derivatives: how many times it is differentiated at this point: 0, 1 or 2.
+        tolerance: relative and absolute, between backends and between ways to run; None: by dtype.
+        without: names of checks that do not apply, each with the reason.
+        enter: `(*args) -> operands`, for operands that NumPy has no arrays for; it may be traced.
+        leave: `result -> arrays`, likewise.
+        backends: names of the backends that it is tried on; None: all that are installed.
+        strategy: the Hypothesis strategy that drew it, or None.
+        observe: for a primitive with effects that take place when a program runs: `() -> what has taken place`, a list
+            of arrays, or of tuples of arrays, in the order in which it did, since it was last called.
+        axes: names and sizes of mapped axes that the primitive is applied under, the outermost first; the arguments
+            have them in front, and so have the results.
 
     >>> import tangrad
     >>> from tangrad.conformance import Sample, draw

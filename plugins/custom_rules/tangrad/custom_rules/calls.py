@@ -9,13 +9,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tangrad import tree
-from tangrad.core import ClosedJaxpr, Tracer, as_operand, trace_to_jaxpr
-from tangrad.core.aval import is_array_value
-from tangrad.core.config import thread
-from tangrad.core.errors import UnexpectedTracerError
-from tangrad.core.jaxpr import closed_over_as_arguments
-from tangrad.core.leaves import returned_leaves
+from tangrad.core import (
+    ClosedJaxpr,
+    Tracer,
+    as_operand,
+    closed_over_as_arguments,
+    is_array_value,
+    returned_leaves,
+    thread,
+    trace_to_jaxpr,
+)
 from tangrad.custom_rules.structures import lines_of
+from tangrad.errors import UnexpectedTracerError
 from tangrad.tree_util import keystr
 
 
@@ -47,8 +52,8 @@ class Arguments:
     """How a function is called, known once for the function.
 
     Attributes:
-      nondiff: positions of the arguments that rules get as they are.
-      kind: the name of the decorator, for messages.
+        nondiff: positions of the arguments that rules get as they are.
+        kind: the name of the decorator, for messages.
     """
 
     __slots__ = ("_signature", "fun", "kind", "name", "nondiff")
@@ -96,11 +101,11 @@ class FlatCall:
     """The function of one call as a function of flat values.
 
     Attributes:
-      treedef: the structure of the tuple of differentiated arguments.
-      nondiff: pairs of a position and the argument there, for those that are not differentiated.
-      out_tree: the structure of the result, once the function or a rule has run.
-      axes: pairs of a name and a size: the mapped axes in scope, which the function and its rules may use.
-      trace: the trace of the call, as a weak reference: of its values the function and its rules may close over some.
+        treedef: the structure of the tuple of differentiated arguments.
+        nondiff: pairs of a position and the argument there, for those that are not differentiated.
+        out_tree: the structure of the result, once the function or a rule has run.
+        axes: pairs of a name and a size: the mapped axes in scope, which the function and its rules may use.
+        trace: the trace of the call, as a weak reference: of its values the function and its rules may close over some.
     """
 
     __slots__ = ("__weakref__", "arguments", "axes", "leaves", "nondiff", "out_tree", "trace", "treedef")

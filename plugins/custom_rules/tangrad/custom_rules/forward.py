@@ -9,15 +9,12 @@ from typing import Any
 from tangrad import tree
 from tangrad.autodiff import Zero, add_tangents, tangent_aval
 from tangrad.autodiff.tape import TapeTrace
-from tangrad.core import Tracer, as_array, dtypes
-from tangrad.core.compile_time import computes_at_once
-from tangrad.core.config import thread
-from tangrad.core.errors import UnexpectedTracerError
-from tangrad.core.source_info import copy_identity
+from tangrad.core import Tracer, as_array, computes_at_once, copy_identity, dtypes, thread
 from tangrad.custom_rules.calls import Arguments, FlatCall, Stackable, UserRule, call, function_name, rule_closed_over
 from tangrad.custom_rules.primitives import custom_jvp_call_p
 from tangrad.custom_rules.structures import lines_of, place
 from tangrad.custom_rules.zeros import SymbolicZero, shown, taken
+from tangrad.errors import UnexpectedTracerError
 from tangrad.lax.structure.primitives import stop_gradient_p
 
 
@@ -25,10 +22,10 @@ class custom_jvp(Stackable):  # noqa: N801 - a decorator, named as the field kno
     """A function with a jvp rule of its own, which serves forward and reverse mode.
 
     Args:
-      fun: a function of positional arguments that are trees of arrays.
-      nondiff_argnums: positions of arguments that the rule gets as they are, in front of the others. Nothing is
-        differentiated with respect to them: where they are traced, derivatives are zero.
-      nondiff_argnames: names of such arguments.
+        fun: a function of positional arguments that are trees of arrays.
+        nondiff_argnums: positions of arguments that the rule gets as they are, in front of the others. Nothing is
+            differentiated with respect to them: where they are traced, derivatives are zero.
+        nondiff_argnames: names of such arguments.
 
     The rule is given by `defjvp(rule)`, `rule(*nondiff, primals, tangents) -> (output, output tangent)`, linear in the
     tangents, or by `defjvps(rule, ...)`, one `rule(tangent, output, *primals)` for each argument.
@@ -149,7 +146,7 @@ class JVPRule(UserRule):
     """The rule of one call: `(primals, tangents) -> (outs, tangents out)` of flat values; tangents may be `Zero`.
 
     Attributes:
-      avals: the types of the function's results, where they are known.
+        avals: the types of the function's results, where they are known.
     """
 
     __slots__ = ("_avals", "_symbolic_zeros")

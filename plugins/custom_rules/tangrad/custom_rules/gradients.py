@@ -8,10 +8,18 @@ from typing import Any
 import numpy as np
 
 from tangrad import tree
-from tangrad.core import ClosedJaxpr, Tracer, as_array, as_operand, dtypes, eval_jaxpr, trace_to_jaxpr
-from tangrad.core.aval import is_array_value
-from tangrad.core.jaxpr import closed_over_as_arguments
-from tangrad.core.source_info import copy_identity
+from tangrad.core import (
+    ClosedJaxpr,
+    Tracer,
+    as_array,
+    as_operand,
+    closed_over_as_arguments,
+    copy_identity,
+    dtypes,
+    eval_jaxpr,
+    is_array_value,
+    trace_to_jaxpr,
+)
 from tangrad.custom_rules.calls import function_name
 from tangrad.custom_rules.reverse import custom_vjp
 from tangrad.tree_util import Partial
@@ -46,11 +54,11 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
     """A function that returns its vjp function beside its value.
 
     Args:
-      fun: returns `(output, vjp function)`; the vjp function takes a cotangent of the output and returns that of the
-        argument, or a tuple with one for each argument.
+        fun: returns `(output, vjp function)`; the vjp function takes a cotangent of the output and returns that of the
+            argument, or a tuple with one for each argument.
 
     Returns:
-      a function that returns `output` alone, differentiated in reverse mode by the vjp function.
+        a function that returns `output` alone, differentiated in reverse mode by the vjp function.
 
     Raises TypeError if `fun` does not return a pair.
 
@@ -97,13 +105,13 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
     """A function without its closure, and the values that it closed over: for functions with rules of their own.
 
     Args:
-      fun: a function of trees of arrays.
-      example_args: arguments, of which only structure, shapes and dtypes count.
+        fun: a function of trees of arrays.
+        example_args: arguments, of which only structure, shapes and dtypes count.
 
     Returns:
-      `(converted, values)`: `converted(*args, *values)` is `fun(*args)`; the values are those that could be
-      differentiated, tracers of floating-point or complex dtype. `converted` works for arguments of the types of
-      `example_args` only.
+        `(converted, values)`: `converted(*args, *values)` is `fun(*args)`; the values are those that could be
+        differentiated, tracers of floating-point or complex dtype. `converted` works for arguments of the types of
+        `example_args` only.
 
     >>> import tangrad
     >>> converted, values = tangrad.closure_convert(lambda x: 2.0 * x, 1.0)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad.autodiff import Linearized, Zero, symbolic_zeros, tangent_aval
-from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, RuleSet, Var, dtypes
-from tangrad.core.jaxpr import equation_effects
+from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, RuleSet, Var, dtypes, equation_effects
 from tangrad.custom_rules.calls import closed_over
 from tangrad.custom_rules.primitives import custom_jvp_call_p, custom_lin_p, custom_vjp_call_p
 

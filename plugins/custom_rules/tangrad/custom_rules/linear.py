@@ -7,9 +7,16 @@ from collections.abc import Callable
 from typing import Any
 
 from tangrad import tree
-from tangrad.core import ClosedJaxpr, PrimitiveSet, Var, as_array, as_operand, trace_to_jaxpr
-from tangrad.core.leaves import array_leaves
-from tangrad.core.source_info import copy_identity
+from tangrad.core import (
+    ClosedJaxpr,
+    PrimitiveSet,
+    Var,
+    array_leaves,
+    as_array,
+    as_operand,
+    copy_identity,
+    trace_to_jaxpr,
+)
 from tangrad.custom_rules.calls import Stackable, function_name
 from tangrad.custom_rules.primitives import evaluate, inline
 from tangrad.custom_rules.structures import lines_of, place
@@ -59,13 +66,13 @@ def linear_call(
     """Call a linear function with a transpose of its own.
 
     Args:
-      fun: `(residuals, linear) -> output`, linear in its second argument.
-      fun_transpose: `(residuals, cotangent of the output) -> cotangent of linear`.
-      residual_args: a tree of arrays.
-      linear_args: a tree of arrays.
+        fun: `(residuals, linear) -> output`, linear in its second argument.
+        fun_transpose: `(residuals, cotangent of the output) -> cotangent of linear`.
+        residual_args: a tree of arrays.
+        linear_args: a tree of arrays.
 
     Returns:
-      `fun(residual_args, linear_args)`; transposed (by `grad`, `vjp`, `linear_transpose`) by `fun_transpose`.
+        `fun(residual_args, linear_args)`; transposed (by `grad`, `vjp`, `linear_transpose`) by `fun_transpose`.
 
     Raises TypeError if the transpose does not return values of the structure and types of `linear_args`.
 
@@ -160,7 +167,7 @@ class custom_transpose(Stackable):  # noqa: N801 - a decorator, named as the fie
     """A function that is linear in its last argument, with a transpose of its own.
 
     Args:
-      fun: `(residuals, linear) -> output`.
+        fun: `(residuals, linear) -> output`.
 
     The transpose is given by `def_transpose(transpose)`, `transpose(types, residuals, cotangent)`, which returns the
     cotangent of `linear`; `types` is the tree of types of `linear`. The function is called with the types of its result

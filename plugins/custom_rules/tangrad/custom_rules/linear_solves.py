@@ -7,7 +7,7 @@ from typing import Any
 
 from tangrad import tree
 from tangrad.autodiff.directional import linear_transpose
-from tangrad.core.tracebacks import api_boundary
+from tangrad.core import api_boundary
 from tangrad.custom_rules.solve_programs import Program, Role, Vectors, check_callable, trace, vectors_of
 from tangrad.custom_rules.solves import call, custom_linear_solve_p
 
@@ -29,21 +29,21 @@ def custom_linear_solve(
     are right as far as the solution is.
 
     Args:
-      matvec: a linear function of trees of arrays like `b`; what it closes over may be differentiated.
-      b: a tree of arrays.
-      solve: `(matvec, b) -> x`, of the structure, shapes and dtypes of `b`.
-      transpose_solve: `(vecmat, b) -> x`, the same for the transposed equation; `vecmat` is the transpose of `matvec`.
-        Reverse-mode derivatives need it.
-      symmetric: whether `matvec` is its own transpose; then `solve` serves as `transpose_solve` where there is none.
-      has_aux: whether `solve` and `transpose_solve` return `(x, auxiliary)`; auxiliary values have no derivatives.
+        matvec: a linear function of trees of arrays like `b`; what it closes over may be differentiated.
+        b: a tree of arrays.
+        solve: `(matvec, b) -> x`, of the structure, shapes and dtypes of `b`.
+        transpose_solve: `(vecmat, b) -> x`, the same for the transposed equation; `vecmat` is the transpose of
+            `matvec`. Reverse-mode derivatives need it.
+        symmetric: whether `matvec` is its own transpose; then `solve` serves as `transpose_solve` where there is none.
+        has_aux: whether `solve` and `transpose_solve` return `(x, auxiliary)`; auxiliary values have no derivatives.
 
     Returns:
-      `x`, or `(x, auxiliary)`.
+        `x`, or `(x, auxiliary)`.
 
     Raises:
-      TypeError: for what is no function, and for results that differ from `b` in structure or dtypes; and, when a
-        reverse-mode derivative is taken, where `transpose_solve` is missing.
-      ValueError: for results that differ in shapes, and for a missing auxiliary value.
+        TypeError: for what is no function, and for results that differ from `b` in structure or dtypes; and, when a
+            reverse-mode derivative is taken, where `transpose_solve` is missing.
+        ValueError: for results that differ in shapes, and for a missing auxiliary value.
 
     >>> import tangrad
     >>> import tangrad.numpy as np

@@ -6,9 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tangrad import tree
-from tangrad.core import ClosedJaxpr, PrimitiveSet, as_array, as_operand, trace_to_jaxpr
-from tangrad.core.jaxpr import closed_over_as_arguments
-from tangrad.core.source_info import copy_identity
+from tangrad.core import (
+    ClosedJaxpr,
+    PrimitiveSet,
+    as_array,
+    as_operand,
+    closed_over_as_arguments,
+    copy_identity,
+    trace_to_jaxpr,
+)
 from tangrad.custom_rules.calls import Arguments, FlatCall, Stackable, function_name
 from tangrad.custom_rules.primitives import evaluate, inline
 from tangrad.custom_rules.structures import lines_of, paths_of, place
@@ -28,7 +34,7 @@ class custom_vmap(Stackable):  # noqa: N801 - a decorator, named as the field kn
     """A function with a batch rule of its own.
 
     Args:
-      fun: a function of positional arguments that are trees of arrays.
+        fun: a function of positional arguments that are trees of arrays.
 
     The rule is given by `def_vmap(rule)`, `rule(axis_size, in_batched, *args) -> (output, out_batched)`: `in_batched`
     is a list with a tree of booleans for each argument; mapped axes are in front; `out_batched` is a tree of booleans

@@ -8,15 +8,12 @@ from typing import Any
 
 from tangrad import tree
 from tangrad.autodiff import Zero, tangent_aval
-from tangrad.core import Tracer, as_array, as_operand, dtypes
-from tangrad.core.compile_time import computes_at_once
-from tangrad.core.errors import UnexpectedTracerError
-from tangrad.core.leaves import returned_leaves
-from tangrad.core.source_info import copy_identity
+from tangrad.core import Tracer, as_array, as_operand, computes_at_once, copy_identity, dtypes, returned_leaves
 from tangrad.custom_rules.calls import Arguments, FlatCall, Stackable, UserRule, call, function_name, rule_closed_over
 from tangrad.custom_rules.forward import check_outputs
 from tangrad.custom_rules.primitives import custom_vjp_call_p
 from tangrad.custom_rules.zeros import shown, taken
+from tangrad.errors import UnexpectedTracerError
 from tangrad.tree_util import keystr
 
 
@@ -24,7 +21,7 @@ class CustomVJPPrimal:
     """An argument of a forward rule with `symbolic_zeros`.
 
     Attributes:
-      value: the argument; perturbed: whether it is differentiated.
+        value: the argument; perturbed: whether it is differentiated.
     """
 
     __slots__ = ("perturbed", "value")
@@ -55,10 +52,10 @@ class custom_vjp(Stackable):  # noqa: N801 - a decorator, named as the field kno
     """A function with a vjp rule of its own, for reverse mode.
 
     Args:
-      fun: a function of positional arguments that are trees of arrays.
-      nondiff_argnums: positions of arguments that are not differentiated and are no tracers, such as functions: `bwd`
-        gets them in front.
-      nondiff_argnames: names of such arguments.
+        fun: a function of positional arguments that are trees of arrays.
+        nondiff_argnums: positions of arguments that are not differentiated and are no tracers, such as functions: `bwd`
+            gets them in front.
+        nondiff_argnames: names of such arguments.
 
     The rule is given by `defvjp(fwd, bwd)`: `fwd` takes the arguments and returns `(output, residuals)`;
     `bwd(*nondiff, residuals, cotangent)` returns a tuple with a cotangent for each differentiated argument, None for

@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 
 from tangrad.autodiff.directional import linearize
-from tangrad.core import Tracer, dtypes, register_cache
-from tangrad.core.config import cache_context, thread
-from tangrad.core.tracebacks import api_boundary
+from tangrad.core import Tracer, api_boundary, cache_context, dtypes, register_cache, thread
 from tangrad.custom_rules.linear_solves import custom_linear_solve
 from tangrad.custom_rules.solve_programs import Program, Role, Vectors, check_callable, trace, vectors_of
 from tangrad.custom_rules.solves import custom_root_p
@@ -39,20 +37,20 @@ def custom_root(
     the result.
 
     Args:
-      f: a function of one argument, a tree of floating-point or complex arrays, that returns a tree like it.
-      initial_guess: the tree that `solve` starts from.
-      solve: `(f, initial_guess) -> x`, a zero of `f`, of the structure, shapes and dtypes of the guess.
-      tangent_solve: `(g, y) -> x` with `g(x) = y`, where `g` is linear: the derivative of `f` at its zero. For scalars
-        `lambda g, y: y / g(1.0)`. For reverse-mode derivatives it must be linear in `y` in the eyes of the framework:
-        by `custom_linear_solve`, say.
-      has_aux: whether `solve` returns `(x, auxiliary)`; auxiliary values have no derivatives.
+        f: a function of one argument, a tree of floating-point or complex arrays, that returns a tree like it.
+        initial_guess: the tree that `solve` starts from.
+        solve: `(f, initial_guess) -> x`, a zero of `f`, of the structure, shapes and dtypes of the guess.
+        tangent_solve: `(g, y) -> x` with `g(x) = y`, where `g` is linear: the derivative of `f` at its zero. For
+            scalars `lambda g, y: y / g(1.0)`. For reverse-mode derivatives it must be linear in `y` in the eyes of the
+            framework: by `custom_linear_solve`, say.
+        has_aux: whether `solve` returns `(x, auxiliary)`; auxiliary values have no derivatives.
 
     Returns:
-      `x`, or `(x, auxiliary)`.
+        `x`, or `(x, auxiliary)`.
 
     Raises:
-      TypeError: for what is no function, for results that differ from the guess in structure, shapes or dtypes, and for
-        a guess of integers; ValueError for a missing auxiliary value.
+        TypeError: for what is no function, for results that differ from the guess in structure, shapes or dtypes, and
+            for a guess of integers; ValueError for a missing auxiliary value.
 
     >>> import tangrad
     >>> def square_root(a):
@@ -136,24 +134,24 @@ def custom_implicit_solve(
       derivatives are solved by `custom_linear_solve`, those of reverse mode with the transposed derivative.
 
     Args:
-      residual: `(operands, x) -> a tree like x`, which is zero at the solution.
-      operands: a tree of arrays, that derivatives are taken with respect to. Integers may be among them. What
-        `residual` closes over counts as well.
-      initial_guess: a tree of floating-point or complex arrays, that `solve` starts from.
-      solve: `(residual, operands, initial_guess) -> x`, of the structure, shapes and dtypes of the guess.
-      tangent_solve: `(linear, b) -> x` with `linear(x) = b`, for the derivative of the residual by `x`.
-      transpose_solve: `(linear, b) -> x` with `linear(x) = b`, for the transpose of that derivative; by default
-        `tangent_solve`, which then must be able to solve with any linear function that it is given.
-      symmetric: whether the derivative of the residual by `x` is symmetric; then the transpose is not formed.
-      has_aux: whether `solve` returns `(x, auxiliary)`; auxiliary values have no derivatives.
+        residual: `(operands, x) -> a tree like x`, which is zero at the solution.
+        operands: a tree of arrays, that derivatives are taken with respect to. Integers may be among them. What
+            `residual` closes over counts as well.
+        initial_guess: a tree of floating-point or complex arrays, that `solve` starts from.
+        solve: `(residual, operands, initial_guess) -> x`, of the structure, shapes and dtypes of the guess.
+        tangent_solve: `(linear, b) -> x` with `linear(x) = b`, for the derivative of the residual by `x`.
+        transpose_solve: `(linear, b) -> x` with `linear(x) = b`, for the transpose of that derivative; by default
+            `tangent_solve`, which then must be able to solve with any linear function that it is given.
+        symmetric: whether the derivative of the residual by `x` is symmetric; then the transpose is not formed.
+        has_aux: whether `solve` returns `(x, auxiliary)`; auxiliary values have no derivatives.
 
     Returns:
-      `x`, or `(x, auxiliary)`.
+        `x`, or `(x, auxiliary)`.
 
     Raises:
-      TypeError: for what is no function, for results that differ from the guess in structure, shapes or dtypes, and for
-        a guess of integers; ValueError for results of `tangent_solve` that differ in shapes, and for a missing
-        auxiliary value.
+        TypeError: for what is no function, for results that differ from the guess in structure, shapes or dtypes, and
+            for a guess of integers; ValueError for results of `tangent_solve` that differ in shapes, and for a missing
+            auxiliary value.
 
     >>> import tangrad
     >>> def newton(residual, a, x):

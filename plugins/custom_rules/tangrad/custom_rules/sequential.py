@@ -7,19 +7,19 @@ from typing import Any
 
 from tangrad import tree
 from tangrad.core import composition
-from tangrad.core.errors import MissingDistributionError
 from tangrad.custom_rules.mapped import custom_vmap
+from tangrad.errors import MissingDistributionError
 
 
 def sequential_vmap(f: Callable[..., Any]) -> Callable[..., Any]:
     """`f`, which `vmap` runs on one row after the other, by `lax.map`: in less memory, or where rows must not meet.
 
     Args:
-      f: a function of positional arguments that are trees of arrays.
+        f: a function of positional arguments that are trees of arrays.
 
     Returns:
-      a `custom_vmap` of `f`; when it is mapped, so are all of its results. Raises MissingDistributionError at that time
-      where `tangrad-control-flow` is not installed.
+        a `custom_vmap` of `f`; when it is mapped, so are all of its results. Raises MissingDistributionError at that
+        time where `tangrad-control-flow` is not installed.
 
     >>> import tangrad
     >>> import tangrad.numpy as np

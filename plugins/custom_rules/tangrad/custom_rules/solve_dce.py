@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.core import ClosedJaxpr, JaxprCache, RuleSet, dce_jaxpr, register_cache
-from tangrad.core.effects import keeps_alive
+from tangrad.core import ClosedJaxpr, JaxprCache, RuleSet, dce_jaxpr, keeps_alive, register_cache
 from tangrad.custom_rules.solves import custom_linear_solve_p, custom_root_p
 
 dce = RuleSet("dce", api=1)

@@ -7,9 +7,15 @@ from typing import Any
 
 from tangrad import tree
 from tangrad.autodiff.primitives import set_weak_type_p
-from tangrad.core import ClosedJaxpr, as_array, as_operand, trace_to_jaxpr
-from tangrad.core.jaxpr import closed_over_as_arguments
-from tangrad.core.leaves import array_leaves, returned_leaves
+from tangrad.core import (
+    ClosedJaxpr,
+    array_leaves,
+    as_array,
+    as_operand,
+    closed_over_as_arguments,
+    returned_leaves,
+    trace_to_jaxpr,
+)
 from tangrad.custom_rules.calls import function_name
 from tangrad.custom_rules.structures import check_structure, type_differences
 
@@ -18,8 +24,8 @@ class Vectors:
     """Trees of arrays of one structure and one list of types: what a solve takes and gives.
 
     Attributes:
-      name: of the argument that has them, for messages.
-      treedef: the structure; avals: the types.
+        name: of the argument that has them, for messages.
+        treedef: the structure; avals: the types.
     """
 
     __slots__ = ("avals", "name", "treedef")
@@ -62,9 +68,9 @@ class Program:
     """A user's function as a program.
 
     Attributes:
-      closed: closed jaxpr `(*consts, *arguments) -> (a vector, auxiliary values)`.
-      consts: what the function closed over.
-      aux_tree: the structure of the auxiliary values.
+        closed: closed jaxpr `(*consts, *arguments) -> (a vector, auxiliary values)`.
+        consts: what the function closed over.
+        aux_tree: the structure of the auxiliary values.
     """
 
     __slots__ = ("__weakref__", "aux_tree", "closed", "consts")
@@ -79,8 +85,8 @@ class Role:
     """Which of a solve's functions is meant, for messages: `custom_root: solve 'newton'`.
 
     Attributes:
-      what: the name of the public function; name: of its argument; function: the user's.
-      shape_error: what is raised for wrong shapes.
+        what: the name of the public function; name: of its argument; function: the user's.
+        shape_error: what is raised for wrong shapes.
     """
 
     __slots__ = ("function", "name", "shape_error", "what")
@@ -106,7 +112,7 @@ def trace(
     """The program of `run`, a function of trees of `arguments`, which must return a tree of `result`, or that and aux.
 
     Args:
-      weakly_as_result: whether the program's results are weakly typed just where those of `result` are.
+        weakly_as_result: whether the program's results are weakly typed just where those of `result` are.
     """
     counts = [len(vectors.avals) for vectors in arguments]
     aux_trees: list[Any] = []

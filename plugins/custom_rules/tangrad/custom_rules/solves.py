@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.core import PrimitiveSet, as_array, eval_jaxpr
-from tangrad.core.effects import NamedAxisEffect
+from tangrad.core import NamedAxisEffect, PrimitiveSet, as_array, eval_jaxpr
 
 solves = PrimitiveSet("solves", api=1)
 

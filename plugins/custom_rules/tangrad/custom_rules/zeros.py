@@ -8,15 +8,14 @@ import numpy as np
 
 from tangrad import tree
 from tangrad.autodiff import Zero, instantiate
-from tangrad.core import ShapedArray, as_array, as_operand, dtypes
-from tangrad.core.aval import is_array_value
+from tangrad.core import ShapedArray, as_array, as_operand, dtypes, is_array_value
 
 
 class SymbolicZero:
     """A tangent or cotangent that is known to be zero, as rules with `symbolic_zeros=True` see it.
 
     Attributes:
-      aval: its type; `shape`, `dtype`, `ndim` and `size` are those of the type.
+        aval: its type; `shape`, `dtype`, `ndim` and `size` are those of the type.
     """
 
     __slots__ = ("aval",)

@@ -1,5 +1,5 @@
 """Looking into programs while they run. The names resolve through the entry points of `tangrad.api`."""
 
-from tangrad.core.api import public_package
+from tangrad.core import public_package
 
 __getattr__, __dir__ = public_package(__name__)

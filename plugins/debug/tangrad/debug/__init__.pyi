@@ -1,11 +1,11 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.core.errors import CallbackError as CallbackError
 from tangrad.debugging.effects import DebugEffect as DebugEffect
 from tangrad.debugging.effects import OrderedDebugEffect as OrderedDebugEffect
 from tangrad.debugging.functions import debug_callback as callback
 from tangrad.debugging.printing import debug_log as log
 from tangrad.debugging.printing import debug_print as print
+from tangrad.diagnostics.errors import CallbackError as CallbackError
 
 __all__ = [
     "CallbackError",

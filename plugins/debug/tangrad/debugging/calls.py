@@ -13,12 +13,9 @@ from typing import Any
 import numpy as np
 
 from tangrad import tree
-from tangrad.core import Array, dtypes
-from tangrad.core.config import thread
-from tangrad.core.errors import CallbackError
-from tangrad.core.source_info import SourceInfo
-from tangrad.core.tracebacks import without_internal_frames
+from tangrad.core import Array, SourceInfo, dtypes, thread, without_internal_frames
 from tangrad.debugging.host import HostState, Overrides
+from tangrad.errors import CallbackError
 from tangrad.tree_util import keystr
 
 ToArray = Callable[[Any, Any], Array]
@@ -34,14 +31,14 @@ class HostCall:
     static arguments, and those for their effects, are equal to themselves alone.
 
     Attributes:
-      kind: the name of the public function that made it, for messages.
-      function: the user's.
-      in_tree: the structure of `(args, kwargs)`, static arguments included.
-      static: position among the leaves -> an argument that is no array.
-      out_tree: the structure of the declared results; None: whatever the function returns is ignored.
-      overrides: the settings that it runs under.
-      place: where it was written.
-      maps: the mapped axes, the innermost first.
+        kind: the name of the public function that made it, for messages.
+        function: the user's.
+        in_tree: the structure of `(args, kwargs)`, static arguments included.
+        static: position among the leaves -> an argument that is no array.
+        out_tree: the structure of the declared results; None: whatever the function returns is ignored.
+        overrides: the settings that it runs under.
+        place: where it was written.
+        maps: the mapped axes, the innermost first.
     """
 
     __slots__ = (
@@ -202,7 +199,7 @@ class HostProgram:
     """A call inside of a program: from the contents of the operands to those of the results.
 
     Attributes:
-      call: the call.
+        call: the call.
     """
 
     __slots__ = ("_avals", "_places", "_results", "_sizes", "_to_array", "_wrapped", "call")

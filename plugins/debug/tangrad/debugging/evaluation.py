@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.core import Array, Backend
-from tangrad.core.backend import loaded_backends
-from tangrad.core.trace import find_backend
+from tangrad.core import Array, Backend, find_backend, loaded_backends
 from tangrad.debugging.calls import HostCall, HostProgram
 from tangrad.debugging.effects import debug_effects, io_effects
 

@@ -6,10 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tangrad import tree
-from tangrad.core import ShapedArray, as_operand, dtypes
-from tangrad.core.aval import is_array_value
-from tangrad.core.source_info import current_source
-from tangrad.core.tracebacks import api_boundary
+from tangrad.core import ShapedArray, api_boundary, as_operand, current_source, dtypes, is_array_value
 from tangrad.debugging.calls import HostCall, function_name
 from tangrad.debugging.host import current_overrides
 from tangrad.debugging.primitives import debug_callback_p, io_callback_p, pure_callback_p
@@ -33,23 +30,23 @@ def pure_callback(
     one to a function around it with `custom_jvp` or `custom_vjp`.
 
     Args:
-      callback: a function of trees of arrays, which returns arrays of NumPy or of ours, or numbers.
-      result_shape_dtypes: what it returns: a tree of objects with `shape` and `dtype`, such as `ShapeDtypeStruct`.
-      args, kwargs: trees of arrays, handed to the function as arrays that lie on the host.
-      sharding: from which device it is called; None, or a sharding of one device.
-      vmap_method: how it is mapped by `vmap`: "sequential" and "sequential_unrolled" call it for each row;
-        "expand_dims" and "broadcast_all" call it once, with the batch's axis in front of all arguments, for what is not
-        mapped of size 1 or of the batch's size; "legacy_vectorized" leaves what is not mapped as it is. None: mapping
-        is an error.
+        callback: a function of trees of arrays, which returns arrays of NumPy or of ours, or numbers.
+        result_shape_dtypes: what it returns: a tree of objects with `shape` and `dtype`, such as `ShapeDtypeStruct`.
+        args, kwargs: trees of arrays, handed to the function as arrays that lie on the host.
+        sharding: from which device it is called; None, or a sharding of one device.
+        vmap_method: how it is mapped by `vmap`: "sequential" and "sequential_unrolled" call it for each row;
+            "expand_dims" and "broadcast_all" call it once, with the batch's axis in front of all arguments, for what is
+            not mapped of size 1 or of the batch's size; "legacy_vectorized" leaves what is not mapped as it is. None:
+            mapping is an error.
 
     Returns:
-      the declared tree, of arrays.
+        the declared tree, of arrays.
 
     Raises:
-      TypeError: for arguments that are no arrays and declarations without shape or dtype; ValueError: for an unknown
-      `vmap_method`, for 64-bit results where 64-bit types are off, and under differentiation; NotImplementedError:
-      mapped without a `vmap_method`; CallbackError: when the function raises, or returns what was not declared. On an
-      asynchronous backend, compiled, that comes up where results are waited for.
+        TypeError: for arguments that are no arrays and declarations without shape or dtype; ValueError: for an unknown
+            `vmap_method`, for 64-bit results where 64-bit types are off, and under differentiation;
+            NotImplementedError: mapped without a `vmap_method`; CallbackError: when the function raises, or returns
+            what was not declared. On an asynchronous backend, compiled, that comes up where results are waited for.
 
     >>> import numpy
     >>> import tangrad
@@ -76,18 +73,18 @@ def io_callback(
     """Call a Python function with side effects from within a program: once each time the program comes by.
 
     Args:
-      callback: a function of trees of arrays, which returns arrays of NumPy or of ours, numbers, or None.
-      result_shape_dtypes: what it returns: a tree of objects with `shape` and `dtype`; None for nothing.
-      args, kwargs: trees of arrays, handed to the function as arrays that lie on the host.
-      sharding: from which device it is called; None, or a sharding of one device.
-      ordered: whether it is called after the ordered callbacks before it in the program, and in earlier programs. Those
-        without order may be called in any; under `vmap` only they are possible, for each row.
+        callback: a function of trees of arrays, which returns arrays of NumPy or of ours, numbers, or None.
+        result_shape_dtypes: what it returns: a tree of objects with `shape` and `dtype`; None for nothing.
+        args, kwargs: trees of arrays, handed to the function as arrays that lie on the host.
+        sharding: from which device it is called; None, or a sharding of one device.
+        ordered: whether it is called after the ordered callbacks before it in the program, and in earlier programs.
+            Those without order may be called in any; under `vmap` only they are possible, for each row.
 
     Returns:
-      the declared tree, of arrays.
+        the declared tree, of arrays.
 
     Raises:
-      as `pure_callback`, and ValueError where an ordered call is mapped.
+        as `pure_callback`, and ValueError where an ordered call is mapped.
 
     >>> import tangrad
     >>> seen = []
@@ -115,15 +112,15 @@ def debug_callback(
     A transformation may make the call happen more than once: `checkpoint` shows what it computes again.
 
     Args:
-      callback: a function; what it returns is ignored. Left out: `debug.callback(ordered=True)(function, *args)`, for
-        functions with keyword arguments of these names.
-      args, kwargs: handed to the function: trees of arrays, as arrays that lie on the host, and any other objects.
-      ordered: whether it is called after the ordered callbacks before it in the program, and in earlier programs.
-      partitioned: whether a function that runs on several devices is shown the part of each.
+        callback: a function; what it returns is ignored. Left out: `debug.callback(ordered=True)(function, *args)`, for
+            functions with keyword arguments of these names.
+        args, kwargs: handed to the function: trees of arrays, as arrays that lie on the host, and any other objects.
+        ordered: whether it is called after the ordered callbacks before it in the program, and in earlier programs.
+        partitioned: whether a function that runs on several devices is shown the part of each.
 
     Raises:
-      TypeError: for what cannot be called. What the function itself raises comes out where nothing is compiled; from
-      compiled programs CallbackError, on an asynchronous backend where results or effects are waited for.
+        TypeError: for what cannot be called. What the function itself raises comes out where nothing is compiled; from
+            compiled programs CallbackError, on an asynchronous backend where results or effects are waited for.
 
     >>> import tangrad
     >>> tangrad.debug.callback(lambda x, note: print(note, x), 2.0, note="x is")

@@ -8,9 +8,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import Any
 
-from tangrad.core.config import SETTINGS, thread
-from tangrad.core.source_info import NO_NAMES
-from tangrad.core.trace import EVAL_TRACE
+from tangrad.core import EVAL_TRACE, NO_NAMES, SETTINGS, thread
 
 Overrides = tuple[tuple[str, Any], ...]
 

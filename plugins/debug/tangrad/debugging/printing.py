@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core.source_info import SourceInfo, current_source
-from tangrad.core.tracebacks import api_boundary
+from tangrad.core import SourceInfo, api_boundary, current_source
 from tangrad.debugging.functions import debug_call
 from tangrad.debugging.primitives import debug_print_p
 
@@ -45,7 +44,7 @@ class Line:
     """What prints one format, when the values are there. It takes the options of NumPy's printing along.
 
     Attributes:
-      place: for a message of the log, where it was written; None: the line goes to `sys.stdout`.
+        place: for a message of the log, where it was written; None: the line goes to `sys.stdout`.
     """
 
     __slots__ = ("_format", "_has_fields", "_options", "place")
@@ -89,15 +88,16 @@ def debug_print(
     printed for each row, under differentiation the primals; see `debug.callback`.
 
     Args:
-      fmt: the format, as for `str.format`. Left out: `debug.print(ordered=True)("{x}", x=x)`, for formats with fields
-        of these names.
-      args, kwargs: what goes into it: trees of arrays, and any other objects.
-      ordered: whether it is printed after the ordered lines before it in the program, and in earlier programs.
-      partitioned: whether values that lie on several devices are shown in parts.
-      skip_format_check: print values that the format has no place for after it, in place of an error.
+        fmt: the format, as for `str.format`. Left out: `debug.print(ordered=True)("{x}", x=x)`, for formats with fields
+            of these names.
+        args, kwargs: what goes into it: trees of arrays, and any other objects.
+        ordered: whether it is printed after the ordered lines before it in the program, and in earlier programs.
+        partitioned: whether values that lie on several devices are shown in parts.
+        skip_format_check: print values that the format has no place for after it, in place of an error.
 
     Raises:
-      ValueError: for arguments that the format has no place for; IndexError, KeyError: for places without an argument.
+        ValueError: for arguments that the format has no place for; IndexError, KeyError: for places without an
+            argument.
 
     >>> import tangrad
     >>> @tangrad.jit

@@ -10,11 +10,7 @@ import numpy as np
 from tangrad import tree
 from tangrad.autodiff.directional import jvp, vjp
 from tangrad.batching.vmap_api import vmap
-from tangrad.core import as_array, dtypes, get_aval
-from tangrad.core.aval import is_array_value
-from tangrad.core.backend import put
-from tangrad.core.source_info import copy_identity
-from tangrad.core.tracebacks import api_boundary
+from tangrad.core import api_boundary, as_array, copy_identity, dtypes, get_aval, is_array_value, put
 from tangrad.jacobians.reshape import unravel_first, unravel_last
 
 
@@ -24,15 +20,14 @@ def jacfwd(
     """The Jacobian of `fun`, column by column, in forward mode: best where there are fewer inputs than outputs.
 
     Args:
-      fun: a function of trees of arrays.
-      argnums: which positional arguments to differentiate by.
-      has_aux: whether `fun` returns `(output, auxiliary)`; then the result is `(jacobian, auxiliary)`.
-      holomorphic: whether `fun` is complex-differentiable; its arguments must then be complex.
+        fun: a function of trees of arrays.
+        argnums: which positional arguments to differentiate by.
+        has_aux: whether `fun` returns `(output, auxiliary)`; then the result is `(jacobian, auxiliary)`.
+        holomorphic: whether `fun` is complex-differentiable; its arguments must then be complex.
 
     Returns:
-      a function whose result is the tree of the output with, at each leaf, the tree of the argument; the leaves have
-      the
-      shape of the output followed by that of the input.
+        a function whose result is the tree of the output with, at each leaf, the tree of the argument; the leaves have
+        the shape of the output followed by that of the input.
 
     Raises (the function returned): TypeError for arguments that are not real (complex with `holomorphic`).
 

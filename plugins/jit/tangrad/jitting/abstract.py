@@ -6,10 +6,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tangrad.core import AbstractValue, ClosedJaxpr, ShapedArray, dtypes
-from tangrad.core.config import thread
-from tangrad.core.source_info import copy_identity
-from tangrad.core.tracebacks import api_boundary
+from tangrad.core import AbstractValue, ClosedJaxpr, ShapedArray, api_boundary, copy_identity, dtypes, thread
 from tangrad.jitting.call import Call, Options, trace_call
 from tangrad.jitting.signature import check_positions, positions, signature_of
 
@@ -18,11 +15,11 @@ class ShapeDtypeStruct:
     """A shape and a dtype: stands for an array wherever only its type counts.
 
     Args:
-      shape: a tuple of integers.
-      dtype: a dtype, or its name.
-      named_shape: sizes of named axes, or None.
-      sharding: where such an array would be, or None.
-      weak_type: whether it would be weakly typed.
+        shape: a tuple of integers.
+        dtype: a dtype, or its name.
+        named_shape: sizes of named axes, or None.
+        sharding: where such an array would be, or None.
+        weak_type: whether it would be weakly typed.
 
     >>> import tangrad
     >>> tangrad.ShapeDtypeStruct((2, 3), "float32").size
@@ -110,10 +107,10 @@ def make_jaxpr(
     """A function that returns the jaxpr of `fun` for its arguments.
 
     Args:
-      fun: the function to trace.
-      static_argnums: positions of arguments that are used as they are.
-      axis_env: pairs (name, size) of mapped axes that the function may use.
-      return_shape: whether to return the shapes of the result as well: `(jaxpr, tree of ShapeDtypeStruct)`.
+        fun: the function to trace.
+        static_argnums: positions of arguments that are used as they are.
+        axis_env: pairs (name, size) of mapped axes that the function may use.
+        return_shape: whether to return the shapes of the result as well: `(jaxpr, tree of ShapeDtypeStruct)`.
 
     Raises TypeError if `fun` is not callable.
 
@@ -152,10 +149,10 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Shapes and dtypes of `fun(*args, **kwargs)`, without computing anything.
 
     Args:
-      args, kwargs: trees of arrays, or of anything that has a shape and a dtype.
+        args, kwargs: trees of arrays, or of anything that has a shape and a dtype.
 
     Returns:
-      the tree of the result, with a `ShapeDtypeStruct` for each array.
+        the tree of the result, with a `ShapeDtypeStruct` for each array.
 
     >>> import tangrad
     >>> tangrad.eval_shape(lambda x: x + 1, tangrad.ShapeDtypeStruct((3,), "float32"))

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tangrad import tree
-from tangrad.core import Array, ClosedJaxpr, ShapedArray, as_array, dtypes, get_aval, trace_to_jaxpr
-from tangrad.core.aval import is_array_value
-from tangrad.core.jaxpr import closed_over_as_arguments
-from tangrad.core.keys import typed_key
-from tangrad.core.leaves import returned_leaves
-from tangrad.core.trace import Tracer
+from tangrad.core import (
+    Array,
+    ClosedJaxpr,
+    ShapedArray,
+    Tracer,
+    as_array,
+    closed_over_as_arguments,
+    dtypes,
+    get_aval,
+    is_array_value,
+    returned_leaves,
+    trace_to_jaxpr,
+    typed_key,
+)
 from tangrad.jitting.signature import check_hashable
 from tangrad.tree_util import keystr
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """The options of one `jit`."""
 
     static_argnums: tuple[int, ...] = ()
@@ -35,9 +41,9 @@ class Traced:
     """A function traced for one signature.
 
     Attributes:
-      jaxpr: closed jaxpr; values of outer traces that the function closed over are its first arguments.
-      outer: those values.
-      out_tree: the structure of the result.
+        jaxpr: closed jaxpr; values of outer traces that the function closed over are its first arguments.
+        outer: those values.
+        out_tree: the structure of the result.
     """
 
     __slots__ = ("jaxpr", "out_tree", "outer")
@@ -93,10 +99,10 @@ class Call:
     """The arguments of one call.
 
     Attributes:
-      leaves: the traced leaves, as arrays and tracers (or, for `lower`, whatever has shape and dtype).
-      treedef: the structure of `(dynamic positional arguments, dynamic keyword arguments)`.
-      static: the static arguments, by position or name.
-      has_keywords: whether there are keyword arguments.
+        leaves: the traced leaves, as arrays and tracers (or, for `lower`, whatever has shape and dtype).
+        treedef: the structure of `(dynamic positional arguments, dynamic keyword arguments)`.
+        static: the static arguments, by position or name.
+        has_keywords: whether there are keyword arguments.
     """
 
     __slots__ = (
@@ -223,3 +229,13 @@ def trace_call(fun: Callable[..., Any], call: Call, name: str) -> Traced:
         lifted = closed_over_as_arguments(jaxpr.replace(constvars=outer_vars)).replace(constvars=inner_vars)
         return Traced(ClosedJaxpr(lifted, inner), outer, out_tree[0])
     return Traced(ClosedJaxpr(jaxpr, consts), [], out_tree[0])
+
+
+def why_new(key: tuple[Any, ...], known: Sequence[tuple[Any, ...]]) -> str:
+    """Why a function has no program for a call with this key, given the keys that it was traced for."""
+    calls = [other[0] for other in known]
+    for part, reason in ((0, "structure of the arguments"), (1, "types of the arguments"), (3, "static values")):
+        calls = [call for call in calls if call[part] == key[part]]
+        if not calls:
+            return f"new {reason}" if known else "new function"
+    return "other settings, or another backend or device"

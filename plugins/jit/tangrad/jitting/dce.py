@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core import ClosedJaxpr, JaxprCache, RuleSet, dce_jaxpr, register_cache
-from tangrad.core.effects import keeps_alive
+from tangrad.core import ClosedJaxpr, JaxprCache, RuleSet, dce_jaxpr, keeps_alive, register_cache
 from tangrad.jitting.primitives import jit_p
 
 dce = RuleSet("dce", api=1)

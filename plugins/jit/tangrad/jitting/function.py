@@ -8,7 +8,6 @@ several devices are each taken care of off that path.
 from __future__ import annotations
 
 import inspect
-import logging
 import threading
 import time
 import weakref
@@ -16,22 +15,34 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tangrad import tree
-from tangrad.core import ClosedJaxpr, as_array, eval_jaxpr, get_backend, register_cache
-from tangrad.core.config import cache_context, shared, thread
-from tangrad.core.hooks import HookContext, hooks
-from tangrad.core.nan_checks import is_checking
-from tangrad.core.source_info import copy_identity
-from tangrad.core.trace import EVAL_TRACE, Tracer
-from tangrad.core.tracebacks import filter_traceback
+from tangrad.core import (
+    EVAL_TRACE,
+    ClosedJaxpr,
+    Logger,
+    Tracer,
+    as_array,
+    backend_of,
+    cache_context,
+    compile_program,
+    copy_identity,
+    eval_jaxpr,
+    filter_traceback,
+    get_backend,
+    hooks,
+    one_at_a_time,
+    register_cache,
+    report_hit,
+    shared,
+    thread,
+)
 from tangrad.jitting.abstract import struct_tree
-from tangrad.jitting.call import Call, Options, Traced, arrays_for, split_static, trace_call
+from tangrad.jitting.call import Call, Options, Traced, arrays_for, split_static, trace_call, why_new
 from tangrad.jitting.primitives import jit_p
-from tangrad.jitting.programs import Checked, Compilation, backend_of, compile_program
 from tangrad.jitting.signature import infer_other, signature_of
 from tangrad.jitting.stages import Lowered, TracedFunction
-from tangrad.tree_util import treedef_is_leaf
 
-logger = logging.getLogger("tangrad")
+logger = Logger("tangrad")
+_LEAF = tree.structure(0)
 SIGNATURE_LIMIT = 4096  # compiled signatures kept per function; the oldest go first
 
 
@@ -92,21 +103,22 @@ def jit(
     then on.
 
     Args:
-      fun: a function of arrays and trees of arrays; without it a decorator is returned.
-      static_argnums: positions of arguments that are part of the program; their values must be hashable.
-      static_argnames: names of such arguments. Given one of the two, the other is inferred from the signature.
-      donate_argnums, donate_argnames: arguments whose buffers the program may overwrite; they are deleted by the call.
-      keep_unused: whether to hand the program arguments that it does not read.
-      device: where to run. At most one of `device` and `backend`.
-      backend: the name of the backend to run on.
-      inline: whether a call inside another traced function disappears into it.
+        fun: a function of arrays and trees of arrays; without it a decorator is returned.
+        static_argnums: positions of arguments that are part of the program; their values must be hashable.
+        static_argnames: names of such arguments. Given one of the two, the other is inferred from the signature.
+        donate_argnums, donate_argnames: arguments whose buffers the program may overwrite; they are deleted by the
+            call.
+        keep_unused: whether to hand the program arguments that it does not read.
+        device: where to run. At most one of `device` and `backend`.
+        backend: the name of the backend to run on.
+        inline: whether a call inside another traced function disappears into it.
 
     Returns:
-      a function of the same arguments, with `lower(...)`, `eval_shape(...)` and `clear_cache()`.
+        a function of the same arguments, with `lower(...)`, `eval_shape(...)` and `clear_cache()`.
 
     Raises:
-      TypeError: for what is not callable (generators and static methods included); ValueError: for arguments that the
-      signature does not have, and, at a call, for static values that are not hashable.
+        TypeError: for what is not callable (generators and static methods included); ValueError: for arguments that the
+            signature does not have, and, at a call, for static values that are not hashable.
 
     >>> import tangrad
     >>> double = tangrad.jit(lambda x: x + x)
@@ -182,7 +194,7 @@ class JitFunction:
                     pass
                 else:
                     if hooks.cache_hit_observers is not None:
-                        hooks.cache_hit(HookContext(self._name), "memory")
+                        report_hit(self._name)
                     return run(array)
             elif self._plain:
                 leaves: Sequence[Any] = args
@@ -196,7 +208,7 @@ class JitFunction:
                     pass
                 else:
                     if hooks.cache_hit_observers is not None:
-                        hooks.cache_hit(HookContext(self._name), "memory")
+                        report_hit(self._name)
                     execute, out_tree = entry
                     outs = execute(leaves)
                     return outs[0] if out_tree is None else out_tree.unflatten(outs)
@@ -231,7 +243,7 @@ class JitFunction:
         if found is not None and found[2] is not None:
             _, arrays, (execute, out_tree) = found
             if hooks.cache_hit_observers is not None:
-                hooks.cache_hit(HookContext(self._name), "memory")
+                report_hit(self._name)
             outs = execute(arrays)
             return outs[0] if out_tree is None else out_tree.unflatten(outs)
         call = Call(self._options, args, kwargs)
@@ -290,34 +302,26 @@ class JitFunction:
         return outs[0] if out_tree is None else out_tree.unflatten(outs)
 
     def _compile_entry(self, call: Call, backend: Any, key: Any) -> Any:
+        reason = why_new(call.key(), list(self._tables.traced)) if hooks.observes("tangrad_cache_miss") else ""
         traced = self._trace(call)
         device = self._options.device
-        with Compilation((id(self._tables), key)):
+        with one_at_a_time((id(self._tables), key)):
             entry = self._programs.get(key)
             if entry is not None:
                 return entry
-            # A program that may have to be run again, to find where a NaN comes from, must not overwrite its arguments.
-            donated = () if is_checking() else call.donated()
+            donated = (*[False] * len(traced.outer), *call.donated())
+            options = {
+                "donated": donated,
+                "keep_unused": self._options.keep_unused,
+                "reason": reason,
+            }
             execute_one = None
             if device is None and backend.has_placements:
-                execute: Any = _Placed(traced.jaxpr, backend, self._name, donated, self._options.keep_unused)
+                execute: Any = _Placed(traced.jaxpr, backend, self._name, options)
             else:
-                program = compile_program(
-                    traced.jaxpr,
-                    backend,
-                    self._name,
-                    device=device,
-                    donated=donated,
-                    keep_unused=self._options.keep_unused,
-                )
-                # Without a choice of arguments the executable itself is what a call runs.
-                if program.kept is None:
-                    execute, execute_one = program.executable.execute, program.executable.execute_one
-                else:
-                    execute = program.execute
-            if is_checking():
-                execute, execute_one = Checked(execute, traced.jaxpr, self._name), None
-            single = treedef_is_leaf(traced.out_tree) and traced.out_tree.num_leaves == 1
+                program = compile_program(traced.jaxpr, backend, self._name, device=device, **options)
+                execute, execute_one = program.execute, program.execute_one
+            single = traced.out_tree == _LEAF
             entry = (execute, None if single else traced.out_tree)
             _remember(self._programs, key, entry)
             self._remember_fast(call, backend.array_type, entry, execute_one if single else None)
@@ -347,7 +351,6 @@ class JitFunction:
         traced = trace_call(self._fun, call, self._name)
         self._tables.traces += 1
         seconds = time.perf_counter() - start
-        hooks.traced(HookContext(self._name), traced.jaxpr, seconds)
         if thread.log_compiles:
             logger.warning("Traced %s for %s in %.3f s", self._name, [leaf.aval for leaf in call.leaves], seconds)
         if not traced.outer:
@@ -414,30 +417,24 @@ def _one_to_any(execute: Callable[[Sequence[Any]], list[Any]], out_tree: Any) ->
 class _Placed:
     """Runs a program where its arguments are: one compilation for each place."""
 
-    __slots__ = ("_backend", "_donated", "_jaxpr", "_keep_unused", "_name", "_programs")
+    __slots__ = ("_backend", "_jaxpr", "_name", "_options", "_programs")
 
-    def __init__(self, jaxpr: ClosedJaxpr, backend: Any, name: str, donated: Sequence[bool], keep_unused: bool) -> None:
+    def __init__(self, jaxpr: ClosedJaxpr, backend: Any, name: str, options: dict[str, Any]) -> None:
         self._jaxpr = jaxpr
         self._backend = backend
         self._name = name
-        self._donated = donated
-        self._keep_unused = keep_unused
+        self._options = options
         self._programs: dict[Any, Any] = {}
 
     def __call__(self, arrays: Sequence[Any]) -> list[Any]:
         place = self._backend.placement(arrays)
         program = self._programs.get(place)
         if program is None:
-            with Compilation((id(self), place)):
+            with one_at_a_time((id(self), place)):
                 program = self._programs.get(place)
                 if program is None:
                     program = self._programs[place] = compile_program(
-                        self._jaxpr,
-                        self._backend,
-                        self._name,
-                        device=place,
-                        donated=self._donated,
-                        keep_unused=self._keep_unused,
+                        self._jaxpr, self._backend, self._name, device=place, **self._options
                     )
         return program.execute(arrays)  # type: ignore[no-any-return]
 

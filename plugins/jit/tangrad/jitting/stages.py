@@ -5,13 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad import tree
-from tangrad.core import Array, CompileOptions, as_array, get_backend
-from tangrad.core.aval import is_array_value
-from tangrad.core.hooks import HookContext
-from tangrad.core.trace import Tracer
+from tangrad.core import (
+    Array,
+    LoweredProgram,
+    Program,
+    Tracer,
+    as_array,
+    backend_of,
+    get_backend,
+    is_array_value,
+    lower_program,
+    to_arrays,
+)
 from tangrad.jitting.abstract import struct_tree
 from tangrad.jitting.call import Call, Options, Traced
-from tangrad.jitting.programs import backend_of, prepared, to_arrays
 
 
 class _Stage:
@@ -97,37 +104,41 @@ class TracedFunction(_Stage):
 class Lowered(_Stage):
     """A program in the language that the backend compiles (StableHLO on XLA, Python on NumPy)."""
 
-    __slots__ = ("_backend", "_kept", "_lowered")
+    __slots__ = ("_backend", "_program")
     _backend: Any
-    _kept: tuple[int, ...] | None
-    _lowered: Any
+    _program: LoweredProgram
 
     @classmethod
     def of(cls, traced: Traced, call: Call, backend: Any, name: str, options: Options) -> Lowered:
         stage = cls(traced, call, name, options.donate_argnums)
-        context = HookContext(name, backend.name, backend.platform)
-        program, stage._kept = prepared(traced.jaxpr, context, options.keep_unused)
-        donated = call.donated()
-        flags = donated if stage._kept is None else tuple([donated[position] for position in stage._kept])
         stage._backend = backend
-        stage._lowered = backend.lower(program, CompileOptions(name=name, device=options.device, donated=flags))
+        stage._program = lower_program(
+            traced.jaxpr,
+            backend,
+            name,
+            device=options.device,
+            donated=(*[False] * len(traced.outer), *call.donated()),
+            keep_unused=options.keep_unused,
+            reason="compiled ahead of time",
+        )
         return stage
 
     def as_text(self, dialect: str | None = None) -> str:
         """The program as text. `dialect`: what the backend knows ("stablehlo", "hlo"), default the first."""
-        return self._lowered.as_text() if dialect is None else self._lowered.as_text(dialect)  # type: ignore[no-any-return]
+        lowered = self._program.lowered
+        return lowered.as_text() if dialect is None else lowered.as_text(dialect)  # type: ignore[no-any-return]
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
         """The backend's own object for the program."""
-        return self._lowered.compiler_ir(dialect)
+        return self._program.lowered.compiler_ir(dialect)
 
     def cost_analysis(self) -> Any:
         """Estimates such as `flops`, as far as the backend knows them before compilation."""
-        return self._lowered.cost_analysis()
+        return self._program.lowered.cost_analysis()
 
     def compile(self) -> Compiled:
         """Compile the program."""
-        return Compiled.of(self, self._lowered.compile())
+        return Compiled.of(self, self._program.compile())
 
     def __repr__(self) -> str:
         return f"<lowered {self._name} for {self._backend.name}>"
@@ -136,15 +147,14 @@ class Lowered(_Stage):
 class Compiled(_Stage):
     """A compiled program, for arguments of exactly the types it was lowered for."""
 
-    __slots__ = ("_backend", "_executable", "_kept")
+    __slots__ = ("_backend", "_program")
     _backend: Any
-    _executable: Any
-    _kept: tuple[int, ...] | None
+    _program: Program
 
     @classmethod
-    def of(cls, lowered: Lowered, executable: Any) -> Compiled:
+    def of(cls, lowered: Lowered, program: Program) -> Compiled:
         stage = cls(lowered._traced, lowered._call, lowered._name, lowered.donate_argnums)
-        stage._backend, stage._kept, stage._executable = lowered._backend, lowered._kept, executable
+        stage._backend, stage._program = lowered._backend, program
         return stage
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -179,25 +189,23 @@ class Compiled(_Stage):
         arrays = to_arrays(self._backend, [leaf if isinstance(leaf, Array) else as_array(leaf) for leaf in leaves])
         if self._traced.outer:
             arrays = [*to_arrays(self._backend, self._traced.outer), *arrays]
-        if self._kept is not None:
-            arrays = [arrays[position] for position in self._kept]
-        return self._traced.out_tree.unflatten(self._executable.execute(arrays))
+        return self._traced.out_tree.unflatten(self._program.execute(arrays))
 
     def as_text(self) -> str:
         """The compiled program as text (optimised HLO on XLA, Python source on NumPy)."""
-        return self._executable.as_text()  # type: ignore[no-any-return]
+        return self._program.executable.as_text()  # type: ignore[no-any-return]
 
     def cost_analysis(self) -> Any:
         """Estimates such as `flops` and `bytes accessed`."""
-        return self._executable.cost_analysis()
+        return self._program.executable.cost_analysis()
 
     def memory_analysis(self) -> Any:
         """Sizes of arguments, outputs and temporaries in bytes, as far as the backend knows them."""
-        return self._executable.memory_analysis()
+        return self._program.executable.memory_analysis()
 
     def runtime_executable(self) -> Any:
         """The backend's own executable."""
-        return self._executable
+        return self._program.executable
 
     def __repr__(self) -> str:
         return f"<compiled {self._name} for {self._backend.name}>"

@@ -16,12 +16,12 @@ def subst_under_binder(jaxpr: Any, subst: Any, bound: Sequence[Any]) -> tuple[An
     would be taken for a bound one, the bound one gets a name that nobody uses.
 
     Args:
-      jaxpr: the program.
-      subst: what the rule was given.
-      bound: the names that the equation binds.
+        jaxpr: the program.
+        subst: what the rule was given.
+        bound: the names that the equation binds.
 
     Returns:
-      the program, and the names that the equation must bind now.
+        the program, and the names that the equation must bind now.
     """
     outer = as_substitution(subst)
     used = used_axis_names(jaxpr)

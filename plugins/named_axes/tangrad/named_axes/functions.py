@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tangrad.core import as_operand, eval_jaxpr, trace_to_jaxpr
-from tangrad.core.config import thread
+from tangrad.core import as_operand, eval_jaxpr, thread, trace_to_jaxpr
 from tangrad.named_axes.names import as_substitution
 from tangrad.named_axes.substitution import subst_axis_names
 
@@ -15,8 +14,8 @@ class RenamedFunction:
     """Runs functions written with the old names of axes where the new ones are in scope.
 
     Args:
-      subst: what the rule was given.
-      axes: pairs of a name and a size: the axes that were in scope where the functions were written.
+        subst: what the rule was given.
+        axes: pairs of a name and a size: the axes that were in scope where the functions were written.
     """
 
     __slots__ = ("_axes", "_subst")

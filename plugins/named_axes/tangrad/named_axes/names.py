@@ -6,9 +6,7 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from tangrad.core import ClosedJaxpr, Jaxpr
-from tangrad.core.config import thread
-from tangrad.core.effects import named_axes
+from tangrad.core import ClosedJaxpr, Jaxpr, axes_of_effects, thread
 
 Names = tuple[Any, ...]
 
@@ -20,9 +18,9 @@ class Substitution:
     gone.
 
     Args:
-      names: a mapping from names to a name or a tuple of names, where others stay as they are; or a function
-        `name -> tuple of names`.
-      sizes: the sizes of new axes, where types must tell and no axis of that name is in scope.
+        names: a mapping from names to a name or a tuple of names, where others stay as they are; or a function
+            `name -> tuple of names`.
+        sizes: the sizes of new axes, where types must tell and no axis of that name is in scope.
     """
 
     __slots__ = ("_done", "_names", "sizes")
@@ -128,4 +126,4 @@ def used_axis_names(jaxpr: Jaxpr | ClosedJaxpr) -> frozenset[Any]:
     jaxpr = jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr
     typed = [atom for eqn in jaxpr.eqns for atom in (*eqn.invars, *eqn.outvars)]
     typed += [*jaxpr.constvars, *jaxpr.invars, *jaxpr.outvars]
-    return named_axes(jaxpr.effects) | {name for atom in typed for name, _ in atom.aval.named_shape}
+    return axes_of_effects(jaxpr.effects) | {name for atom in typed for name, _ in atom.aval.named_shape}

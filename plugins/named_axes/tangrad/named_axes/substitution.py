@@ -5,11 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, NamedAxisEffect, Var, check_jaxpr, rule_table
-from tangrad.core.config import thread
-from tangrad.core.effects import named_axes
-from tangrad.core.errors import MissingRuleError
-from tangrad.core.jaxpr import equation_effects
+from tangrad.core import (
+    ClosedJaxpr,
+    Jaxpr,
+    JaxprEqn,
+    Literal,
+    NamedAxisEffect,
+    Var,
+    axes_of_effects,
+    check_jaxpr,
+    equation_effects,
+    rule_table,
+    thread,
+)
+from tangrad.errors import MissingRuleError
 from tangrad.named_axes.names import Substitution, as_substitution, renamed_aval
 
 AXIS_SUBST = rule_table("axis_subst")
@@ -19,18 +28,18 @@ def subst_axis_names(jaxpr: Any, subst: Any, sizes: Mapping[Any, int] | None = N
     """The program with other names for the mapped axes that it uses and does not bind itself.
 
     Args:
-      jaxpr: a jaxpr, closed or not; one that nothing changes in is returned as it is.
-      subst: a mapping from names to a name, or to a tuple of names, the slowest varying first, for an axis that is
-        split (an empty one: the axis is gone); names that it does not have stay. Or a function, `name -> tuple`.
-      sizes: the sizes of new axes, where types name the axes that are split and no such axis is in scope.
+        jaxpr: a jaxpr, closed or not; one that nothing changes in is returned as it is.
+        subst: a mapping from names to a name, or to a tuple of names, the slowest varying first, for an axis that is
+            split (an empty one: the axis is gone); names that it does not have stay. Or a function, `name -> tuple`.
+        sizes: the sizes of new axes, where types name the axes that are split and no such axis is in scope.
 
     Returns:
-      a jaxpr of the same kind.
+        a jaxpr of the same kind.
 
     Raises:
-      ValueError: where two axes of one value or one equation would get the same name.
-      NameError: where the size of a new axis is needed and not known.
-      MissingRuleError: for a primitive that uses a named axis and has no rule for giving it another name.
+        ValueError: where two axes of one value or one equation would get the same name.
+        NameError: where the size of a new axis is needed and not known.
+        MissingRuleError: for a primitive that uses a named axis and has no rule for giving it another name.
 
     >>> import tangrad
     >>> from tangrad.named_axes import subst_axis_names
@@ -81,7 +90,7 @@ def _equation(eqn: JaxprEqn, subst: Substitution, variables: dict[Var, Var]) -> 
     params = AXIS_SUBST[eqn.primitive](eqn.params, subst)
     same = all([new is old for new, old in zip((*invars, *outvars), (*eqn.invars, *eqn.outvars))])
     same = same and (params is eqn.params or _same_params(params, eqn.params))
-    if same and not subst.changes(named_axes(eqn.effects)):
+    if same and not subst.changes(axes_of_effects(eqn.effects)):
         return eqn
     kept = [effect for effect in eqn.effects if not isinstance(effect, NamedAxisEffect)]
     effects = equation_effects(eqn.primitive, tuple([atom.aval for atom in invars]), params) | frozenset(kept)
@@ -102,8 +111,8 @@ def _is_plain(value: Any) -> bool:
 
 def _check_renamed(eqn: JaxprEqn, effects: frozenset[Any], subst: Substitution) -> None:
     """An equation must not go on using an axis by its old name."""
-    expected = {new for name in named_axes(eqn.effects) for new in subst(name)}
-    left = named_axes(effects) - expected
+    expected = {new for name in axes_of_effects(eqn.effects) for new in subst(name)}
+    left = axes_of_effects(effects) - expected
     if left:
         raise MissingRuleError(
             f"primitive {eqn.primitive.identity!r} uses the mapped axis {next(iter(left))!r}, and its rule of kind "

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 import tangrad
+from tangrad import use_backend
 from tangrad.conformance.checks.parameters import carries_program
 from tangrad.conformance.comparison import Mismatch, as_numpy, check_near
 from tangrad.conformance.samples import Sample, reference_backend
 from tangrad.core import rule_table
-from tangrad.core.config import backend
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
 
@@ -35,7 +35,7 @@ class _Point:
         rng = np.random.default_rng(7)
         self.primals = tuple([self.args[position] for position in self.active])
         self.tangents = tuple([_normal(rng, primal) for primal in self.primals])
-        with backend(reference_backend()):
+        with use_backend(reference_backend()):
             results = as_numpy(sample.apply(*self.args))
         self.kept = [position for position, result in enumerate(results) if result.dtype.kind in "fc"]
         self.cotangents = tuple([_normal(rng, results[position]) for position in self.kept])
@@ -132,7 +132,7 @@ def check_jvp(sample: Sample) -> Cells:
 
 
 def _check_jvp(point: _Point) -> None:
-    with backend(reference_backend()):
+    with use_backend(reference_backend()):
         found = as_numpy(point.slope(*point.primals))
         expected = point.differences()
     for x, y in zip(found, expected):
@@ -161,7 +161,7 @@ def _linear_positions(point: _Point) -> list[tuple[int, ...]]:
 def _is_linear(point: _Point, positions: tuple[int, ...]) -> bool:
     function, xs = _restricted(point, positions), [point.primals[position] for position in positions]
     ys = [point.tangents[position] for position in positions]
-    with backend(reference_backend()):
+    with use_backend(reference_backend()):
         first, second = as_numpy(function(*xs)), as_numpy(function(*ys))
         if not _depends_on_each(function, xs, ys, first):
             return False  # linear in them all because some are not used: the rule need not know
@@ -200,7 +200,7 @@ def _check_linear_transpose(point: _Point, positions: tuple[int, ...]) -> None:
 
         return tangrad.linear_transpose(linear, *[primals[position] for position in positions])(tuple(cotangents))
 
-    with backend(reference_backend()):
+    with use_backend(reference_backend()):
         backward = as_numpy(point.each(transposed, point.primals, point.cotangents))
         forward = as_numpy(function(*tangents))
     left, right = _product(forward, point.cotangents), _product(backward, tangents)
@@ -211,7 +211,7 @@ def _check_linear_transpose(point: _Point, positions: tuple[int, ...]) -> None:
 def _check_transpose(point: _Point) -> None:
     # Where there is no forward derivative, differences take its place.
     differences = "jvp" in point.sample.without
-    with backend(reference_backend()):
+    with use_backend(reference_backend()):
         backward = as_numpy(point.each(_pulled, point.primals, point.cotangents))
         forward = point.differences() if differences else as_numpy(point.slope(*point.primals))
     for found, primal in zip(backward, point.primals):
@@ -237,7 +237,7 @@ def check_second(sample: Sample) -> Cells:
 
 
 def _check_second(point: _Point) -> None:
-    with backend(reference_backend()):
+    with use_backend(reference_backend()):
         found = point.each(_second, point.primals, point.tangents)
         ahead, behind = [as_numpy(point.slope(*point.moved(step))) for step in (WIDE_STEP, -WIDE_STEP)]
     for x, y, z in zip(as_numpy(found), ahead, behind):
@@ -245,7 +245,7 @@ def _check_second(point: _Point) -> None:
 
 
 def _check_second_backward(point: _Point) -> None:
-    with backend(reference_backend()):
+    with use_backend(reference_backend()):
         forward = point.each(_second, point.primals, point.tangents)
         backward = as_numpy(point.each(_pulled_slope, point.primals, point.tangents, point.cotangents))
     left, right = _product(as_numpy(forward), point.cotangents), _product(backward, point.tangents)

@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 
 import tangrad
+from tangrad import use_backend
 from tangrad.conformance.checks.execution import operands_of, staged
 from tangrad.conformance.checks.mapping import variants
 from tangrad.conformance.comparison import Mismatch
 from tangrad.conformance.samples import Sample, reference_backend
-from tangrad.core import Effect, get_aval
-from tangrad.core.config import backend
-from tangrad.core.effects import keeps_alive
+from tangrad.core import Effect, get_aval, keeps_alive
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
 Function = Callable[..., Any]
@@ -80,7 +79,7 @@ def _observed(sample: Sample) -> list[Any]:
 
 def _once(sample: Sample, *args: Any) -> list[Any]:
     """What takes place when the primitive is applied to arguments: what everything is held against."""
-    with backend(reference_backend()):
+    with use_backend(reference_backend()):
         return _seen(sample, sample.apply, *args)
 
 
@@ -122,13 +121,13 @@ def _check_applied(sample: Sample, name: str) -> None:
     expected = _once(sample, *sample.args)
     if not expected:
         raise Mismatch("applied directly, nothing takes place")
-    with backend(name):
+    with use_backend(name):
         _compare(sample, _seen(sample, sample.apply, *sample.args), expected, "applied directly")
 
 
 def _check_compiled(sample: Sample, name: str) -> None:
     expected, compiled = _once(sample, *sample.args), tangrad.jit(sample.apply)
-    with backend(name):
+    with use_backend(name):
         _compare(sample, _seen(sample, compiled, *sample.args), expected, "in the first run of a program")
         _compare(sample, _seen(sample, compiled, *sample.args), expected, "in the second run of a program")
 
@@ -138,7 +137,7 @@ def _check_unused(sample: Sample, name: str) -> None:
         sample.apply(*args)
 
     expected, inner = _once(sample, *sample.args), tangrad.jit(unused)
-    with backend(name):
+    with use_backend(name):
         _compare(sample, _seen(sample, tangrad.jit(inner), *sample.args), expected, "where nobody uses the results")
 
 
@@ -151,7 +150,7 @@ def _check_order(sample: Sample, name: str) -> None:
             (inner if position % 2 else sample.apply)(*args)
 
     expected = [event for args in calls for event in _once(sample, *args)]
-    with backend(name):
+    with use_backend(name):
         _compare(sample, _seen(sample, tangrad.jit(several), *calls), expected, "applied several times in a program")
         apart = _seen(sample, lambda: [inner(*args) for args in calls])
         _compare(sample, apart, expected, "in several programs")
@@ -163,7 +162,7 @@ def _check_mapped(sample: Sample) -> None:
     calls, named = _calls(sample), len(sample.axes)
     mapped = [np.stack(rows, named) for rows in zip(*calls)]
     expected = [event for args in calls for event in _once(sample, *args)]
-    with backend(reference_backend()):
+    with use_backend(reference_backend()):
         _check_or_refused(sample, sample.around(tangrad.vmap(sample.apply_one)), mapped, expected, "for each row")
 
 
@@ -174,7 +173,7 @@ def _check_differentiated(sample: Sample) -> None:
     expected = _once(sample, *sample.args)
     forward = lambda *args: tangrad.jvp(sample.apply, args, tuple(tangents))
     backward = lambda *args: tangrad.vjp(lambda *x: (sample.apply(*x), x), *args)[0]
-    with backend(reference_backend()):
+    with use_backend(reference_backend()):
         _check_or_refused(sample, forward, sample.args, expected, "under jvp")
         _check_or_refused(sample, backward, sample.args, expected, "under vjp")
 

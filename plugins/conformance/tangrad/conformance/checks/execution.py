@@ -8,17 +8,17 @@ from itertools import combinations
 from typing import Any
 
 import tangrad
+from tangrad import use_backend
 from tangrad.conformance.comparison import Mismatch, as_numpy, check_same
 from tangrad.conformance.samples import Sample
 from tangrad.core import as_array, dtypes, get_aval, trace_to_closed_jaxpr
-from tangrad.core.config import backend
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
 
 
 def run(sample: Sample, name: str) -> list[Any]:
     """The sample's results on a backend, as NumPy arrays."""
-    with backend(name):
+    with use_backend(name):
         return as_numpy(sample.apply(*sample.args))
 
 
@@ -41,7 +41,7 @@ def _inferred(sample: Sample, operands: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _check_abstract(sample: Sample, name: str) -> None:
-    with backend(name):
+    with use_backend(name):
         expected = _inferred(sample, operands_of(sample))
         results, mapped = _executed(sample), tuple(sample.axes.values())
         avals = [get_aval(one) for one in results]
@@ -84,6 +84,7 @@ def _check_avals(found: list[Any], expected: tuple[Any, ...], how: str) -> None:
 
 def staged(sample: Sample, operands: tuple[Any, ...]) -> Any:
     """A program that applies the sample's primitive."""
+
     def applied(*args: Any) -> Any:
         result = sample.primitive.bind(*args, **sample.params)
         return tuple(result) if sample.primitive.multiple_results else (result,)
@@ -101,7 +102,7 @@ def check_jit(sample: Sample) -> Cells:
 
 
 def _check_jit(sample: Sample, name: str, jitted: Callable[..., Any]) -> None:
-    with backend(name):
+    with use_backend(name):
         check_same(jitted(*sample.args), sample.apply(*sample.args), sample.tolerance, "jitted, eager")
 
 
@@ -123,6 +124,6 @@ def check_decomposition(sample: Sample) -> Cells:
 
 
 def _check_decomposition(sample: Sample, decompose: Callable[..., Any], name: str) -> None:
-    with backend(name):
+    with use_backend(name):
         found = sample.results(tangrad.jit(lambda *args: decompose(*args, **sample.params))(*operands_of(sample)))
         check_same(found, sample.apply(*sample.args), sample.tolerance, "decomposed, lowered")

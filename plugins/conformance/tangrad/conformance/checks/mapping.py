@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 import tangrad
+from tangrad import use_backend
 from tangrad.conformance.comparison import as_numpy, check_same
 from tangrad.conformance.samples import Sample, reference_backend
-from tangrad.core.config import backend
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
 Axes = tuple[int | None, ...]
@@ -53,7 +53,7 @@ def variants(arg: Any) -> list[Any]:
 def _check_batch(sample: Sample, axes: Axes) -> None:
     rows, named = [variants(arg) for arg in sample.args], len(sample.axes)
     mapped = [arg if axis is None else np.stack(row, named + axis) for arg, row, axis in zip(sample.args, rows, axes)]
-    with backend(reference_backend()):
+    with use_backend(reference_backend()):
         found = sample.around(tangrad.vmap(sample.apply_one, in_axes=axes))(*mapped)
         loop = [
             as_numpy(sample.apply(*[arg if a is None else row[i] for arg, row, a in zip(sample.args, rows, axes)]))
@@ -69,7 +69,7 @@ def _check_nested(sample: Sample) -> None:
     alone = 1 if len(rows) > 1 else 0
     twice = [*rows[:alone], *[np.stack([row, row[::-1]], -1) for row in rows[alone:]]]
     outer: Axes = (*[None] * alone, *[-1] * (len(rows) - alone))
-    with backend(reference_backend()):
+    with use_backend(reference_backend()):
         found = sample.around(tangrad.vmap(tangrad.vmap(sample.apply_one), in_axes=outer))(*twice)
         once = sample.around(tangrad.vmap(sample.apply_one))
         loop = [
@@ -85,6 +85,6 @@ def _check_unmapped(sample: Sample, position: int) -> None:
     for place, (name, size) in reversed(list(enumerate(sample.axes.items()))):
         in_axes = None if place == position else 0
         function = tangrad.vmap(function, in_axes=(in_axes,) * len(one), axis_name=name, axis_size=size)
-    with backend(reference_backend()):
+    with use_backend(reference_backend()):
         repeated = [np.stack([arg] * list(sample.axes.values())[position], position) for arg in one]
         check_same(function(*one), sample.apply(*repeated), sample.tolerance, "not mapped, repeated")

@@ -9,13 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from tangrad import use_backend
 from tangrad.conformance.checks.parameters import check_axis_subst as check_unchanged
 from tangrad.conformance.comparison import as_numpy, check_same
 from tangrad.conformance.samples import Sample, reference_backend
-from tangrad.core import eval_jaxpr, find_primitive, rule_table, trace_to_closed_jaxpr
-from tangrad.core.aval import get_aval
-from tangrad.core.config import backend
-from tangrad.core.rules import rule_kinds
+from tangrad.core import eval_jaxpr, find_primitive, get_aval, rule_kinds, rule_table, trace_to_closed_jaxpr
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
 Axes = dict[Any, int]
@@ -74,7 +72,7 @@ def _compare(sample: Sample, renamed: Sample, function: Callable[..., Any]) -> N
     """The results of `function` along the new axes against those of the sample along its own."""
     old, new = tuple(sample.axes.values()), tuple(renamed.axes.values())
     args = [np.reshape(arg, (*new, *np.shape(arg)[len(old) :])) for arg in sample.args]
-    with backend(reference_backend()):
+    with use_backend(reference_backend()):
         found = as_numpy(renamed.around(function)(*args))
         expected = sample.apply(*sample.args)
     again = [np.reshape(one, (*old, *one.shape[len(new) :])) for one in found]

@@ -10,9 +10,7 @@ from typing import Any
 
 from tangrad.conformance.comparison import Mismatch
 from tangrad.conformance.samples import Sample
-from tangrad.core import as_array, find_primitive, get_aval, rule_table
-from tangrad.core.keys import params_key, value_key
-from tangrad.core.rules import rule_kinds
+from tangrad.core import as_array, find_primitive, get_aval, params_key, rule_kinds, rule_table, value_key
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
 
