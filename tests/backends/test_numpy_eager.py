@@ -15,7 +15,7 @@ from tangrad.backends.numpy.backend import NumpyDevice
 from tangrad.backends.numpy.kernels import kernel
 from tangrad.backends.numpy.quiet import outside
 from tangrad.core import PrimitiveSet, RuleSet, ShapedArray, eval_jaxpr, literal, register, trace_to_jaxpr
-from tangrad.core.errors import MissingRuleError, UnexpectedTracerError
+from tangrad.errors import MissingRuleError, UnexpectedTracerError
 
 from .numpy_support import F32, NUMPY, compiled, put, same
 

@@ -326,7 +326,8 @@ def test_arguments_are_checked_off_the_fast_path() -> None:
     x.delete()
     with pytest.raises(RuntimeError, match="deleted"):
         program.execute([x])
-    assert program.execute([literal(1.0, F32)])[0].tolist() is not None
+    of_a_number = compiled(lambda x: (p.neg_p.bind(x),), put(1))
+    same(of_a_number.execute([literal(1.5, F32)])[0], F32.type(-1.5))  # literals are arguments, too
 
 
 def test_programs_run_where_their_arguments_are(monkeypatch: pytest.MonkeyPatch) -> None:

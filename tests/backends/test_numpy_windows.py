@@ -5,10 +5,10 @@ import pytest
 
 import tangrad
 from tangrad import lax
+from tangrad import use_backend as backend_setting
 from tangrad.backends.numpy.windows import convolution, pooling
 from tangrad.backends.numpy.windows.convolution import Convolution
 from tangrad.backends.numpy.windows.fractional import FractionalConvolution
-from tangrad.core.config import backend as backend_setting
 
 LAYOUTS = {"last": ("NHWC", "HWIO", "NHWC"), "first": ("NCHW", "OIHW", "NCHW")}
 

@@ -65,12 +65,27 @@ def check(name: str, arrays: list, params: dict | None = None, jax_params: dict 
     operands = [put(array) for array in arrays]
     result = primitive.bind(*operands, **params)
     assert result.dtype == expected.dtype
-    assert_same(result.to_numpy(), np.asarray(expected))
+    if name == "abs" and arrays[0].dtype.kind == "c":  # composed by JAX since 0.12, and so rounded more than once
+        np.testing.assert_array_max_ulp(result.to_numpy(), np.asarray(expected), 1)
+    else:
+        assert_same(result.to_numpy(), np.asarray(expected))
 
 
-WITH_ACCURACY = (
-    ["exp", "exp2", "log", "expm1", "log1p", "logistic", "sqrt", "rsqrt", "cbrt", "sin", "cos", "tan", "tanh"]
-)  # jax's primitives take an accuracy
+WITH_ACCURACY = [
+    "exp",
+    "exp2",
+    "log",
+    "expm1",
+    "log1p",
+    "logistic",
+    "sqrt",
+    "rsqrt",
+    "cbrt",
+    "sin",
+    "cos",
+    "tan",
+    "tanh",
+]  # jax's primitives take an accuracy
 
 UNARY = {
     "neg": NUMERIC,

@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("jaxlib")
 p = pytest.importorskip("tangrad.lax.elementwise.primitives")
 
+from tangrad import named_scope
 from tangrad.backends.xla import helpers, vocabulary
 from tangrad.backends.xla.axes import AxisEnvironment
 from tangrad.backends.xla.lowering import lower_to_module
@@ -27,7 +28,6 @@ from tangrad.core import (
     register,
     trace_to_closed_jaxpr,
 )
-from tangrad.core.source_info import named_scope
 
 XLA = get_backend("xla")
 F32 = np.dtype("float32")
@@ -235,7 +235,7 @@ def test_locations_tell_line_scope_and_program() -> None:
 
 
 def test_a_missing_lowering_says_how_to_add_one() -> None:
-    from tangrad.core.errors import MissingRuleError
+    from tangrad.errors import MissingRuleError
 
     with pytest.raises(MissingRuleError, match=r"xla_lowering_tests\.unlowered.*lower\.xla"):
         unlowered.bind(put(np.ones(3, F32)))
@@ -258,7 +258,7 @@ def test_programs_for_another_platform_use_its_rules() -> None:
     closed = trace_to_closed_jaxpr(lambda x: (unlowered.bind(x),), [AVAL])
     with register(special):
         assert "stablehlo.abs" in str(lower_to_module(closed, "program", "cuda").module)
-        from tangrad.core.errors import MissingRuleError
+        from tangrad.errors import MissingRuleError
 
         with pytest.raises(MissingRuleError):
             lower_to_module(closed, "program", "cpu")

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import tangrad
-from tangrad import lax
-from tangrad.core.config import backend as backend_setting
-from tangrad.core.config import enable_x64
+from tangrad import enable_x64, lax
+from tangrad import use_backend as backend_setting
 from tests.benchmarks.hlo import first_difference, normalised
 
 jax = pytest.importorskip("jax")
@@ -104,7 +103,7 @@ def test_factorisations_on_gpus_are_those_of_cusolver():
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-def test_selected_tangents_on_gpus_are_packed_in_words(dtype):
+def test_selected_tangents_on_gpus_are_found_as_in_jax(dtype):
     with enable_x64(True):
         x = images(3, 8, 8).astype(dtype)
 
@@ -116,7 +115,8 @@ def test_selected_tangents_on_gpus_are_packed_in_words(dtype):
 
         ours, _ = operations(slope(tangrad), x)
         with jax.enable_x64(True):
-            if dtype == "float64":  # which says that half of the bits are lost
+            packs = jax.__version_info__ < (0, 12)
+            if dtype == "float64" and packs:  # which says that half of the bits are lost
                 with pytest.warns(UserWarning, match="reduced precision"):
                     theirs = jax.jit(slope(jax)).trace(x).lower(lowering_platforms=("cuda",)).as_text()
             else:

@@ -108,8 +108,12 @@ class ProcessBench:
 
 
 def side_environment(side: Side, folder: Path) -> dict[str, str]:
-    """The caller's environment without settings of either framework, then the side's own."""
+    """The caller's environment without settings of either framework, then the side's own.
+
+    Bytecode is written and read, as it is for users: without, the time to compile thousands of lines is measured.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("TANGRAD_", "JAX_"))}
+    kept.pop("PYTHONDONTWRITEBYTECODE", None)
     caches = {"TANGRAD_CACHE_DIR": str(folder / "cache")}
     return {**kept, **caches, **dict(side.environment)}
 

@@ -64,6 +64,7 @@ def process_rows() -> list[Row]:
         Row("import", N, "import", import_limits, kind="process"),
         Row("import to first array", N, "first array", import_limits, kind="process"),
         Row("import to first jitted grad", X, "first jitted grad", (Peer(JAX.name, 0.6),), kind="process"),
+        Row("import to first jitted grad", N, "first jitted grad", (Peer(JAX.name, 0.35),), kind="process"),
         Row("import with 1,000 plugins", N, "plugins", (Peer(N, 5e-3, "import"),), kind="process", judge="difference"),
         Row("memory after import", N, "import", (Peer(JAX.name, 40e6),), kind="process", unit="bytes", judge="value"),
     ]

@@ -4,7 +4,7 @@ A failing program is a function of an `api` alone (the module `jax` or `tangrad`
 `words` are parts of Tangrad's message: what was passed, what was expected, and where.
 
 `jax` says what JAX does where that is an accident of its code rather than a judgement of the program: the kind of error
-that it runs into, or None where it takes no notice and returns something.
+that it runs into (several, where its releases differ), or None where it takes no notice and returns something.
 """
 
 import importlib
@@ -30,13 +30,13 @@ class Failure:
     name: str
     function: Callable[[Any], Any]
     words: tuple[str, ...]
-    jax: str | None
+    jax: str | tuple[str, ...] | None
 
 
 FAILURES: dict[str, Failure] = {}
 
 
-def failing(*words: str, jax: str | None = "same") -> Callable[..., Any]:
+def failing(*words: str, jax: str | tuple[str, ...] | None = "same") -> Callable[..., Any]:
     """Declare the decorated function a failing program."""
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:

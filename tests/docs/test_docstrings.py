@@ -6,6 +6,7 @@ The public names are the entry points of `tangrad.api`; the list is not kept her
 import doctest
 import importlib
 import inspect
+import re
 import warnings
 
 import pytest
@@ -39,6 +40,47 @@ def test_public_name_is_documented(name):
         text = inspect.getdoc(found) or ""
         assert text.strip(), f"tangrad.{name} ({API[name]}) has no docstring"
         assert len(text.split("\n")[0]) <= 120, f"tangrad.{name}: the docstring's first line is a summary"
+
+
+SECTION = re.compile(r"(Args|Arguments|Attributes|Members|Raises|Returns|Yields)( \([^)]*\))?:")
+
+
+def misplaced(text: str) -> list[str]:
+    """Return the lines of sections that are not where the tree has them: items at 4 spaces, what goes on at 4 or 8.
+
+    `text` is a docstring without the indentation of its function. A header without a line below it counts too.
+    """
+    found, allowed = [], None
+    for line in [*text.split("\n"), ""]:
+        indentation = len(line) - len(line.lstrip())
+        if allowed and indentation not in allowed:
+            found.append(line)
+        if SECTION.fullmatch(line):
+            allowed = (4,)
+        elif allowed:
+            allowed = (0, 4, 8) if indentation else None
+    return found
+
+
+def documented_parts(found: object) -> list[object]:
+    """Return the object and, for a class of ours, the public methods and properties that it defines."""
+    members = vars(found).items() if inspect.isclass(found) and found.__module__.startswith("tangrad") else ()
+    return [found, *(member for name, member in members if not name.startswith("_") and inspect.getdoc(member))]
+
+
+def test_misplaced_lines_are_found():
+    assert misplaced("Do.\n\nArgs:\n    x: an array,\n        any.\n    y: another.\n\nReturns:\n    all.") == []
+    assert misplaced("Do.\n\nArgs:\n  x: an array.") == ["  x: an array."]
+    assert misplaced("Do.\n\nArgs:\n    x: an array,\n      any.") == ["      any."]
+    assert misplaced("Do.\n\nRaises:\n\nMore.") == [""]
+
+
+@pytest.mark.parametrize("name", sorted(API))
+def test_sections_of_public_name_are_indented_alike(name):
+    found = public_object(API[name])
+    if documented_itself(found):
+        lines = [line for part in documented_parts(found) for line in misplaced(inspect.getdoc(part) or "")]
+        assert not lines, f"tangrad.{name} ({API[name]}): 4 spaces before items, 8 before what goes on: {lines}"
 
 
 MODULES = sorted(

@@ -1,14 +1,19 @@
 """The import contracts, on an install from wheels; and that the checker finds each kind of breach."""
 
+import ast
 import textwrap
 from pathlib import Path
 
 import pytest
 
+import tangrad.core as kernel
+from tangrad.scaffold import KINDS, names_for, render
 from tests.install.environments import unpack
 from tools import contracts
 from tools.import_graph import cycles, read_imports
 from tools.workspace import ROOT, distributions, owners
+
+PACKAGES = Path(__file__).parent / "packages"
 
 
 @pytest.fixture(scope="module")
@@ -47,12 +52,24 @@ def test_every_public_package_says_that_it_is_typed():
         assert (shallowest.parent / "py.typed").exists(), f"{part.name}: no py.typed beside {shallowest}"
 
 
+def test_notices_are_in_the_root_too():
+    """What the licences of numbers from elsewhere want said is said of the whole, and of the wheel with the numbers."""
+    notice = (ROOT / "NOTICE").read_text()
+    owners = [part for part in distributions().values() if (part.folder / "NOTICE").exists()]
+    assert [part.name for part in owners] == ["tangrad-backend-numpy"]
+    for part in owners:
+        own = (part.folder / "NOTICE").read_text()
+        assert own.split("\n\n", 1)[1] in notice, f"{part.name}: its NOTICE is not part of that in the root"
+
+
 def test_every_distribution_has_the_same_skeleton():
     license_text = (ROOT / "LICENSE").read_text()
     for part in distributions().values():
         assert (part.folder / "LICENSE").read_text() == license_text, part.name
         assert (part.folder / "README.md").read_text().startswith(f"# {part.name}\n"), part.name
         assert part.project["license"] == "Apache-2.0", part.name
+        has_notice = (part.folder / "NOTICE").exists()
+        assert part.project["license-files"] == ["LICENSE", *["NOTICE"] * has_notice], part.name
         assert part.project["version"], part.name
         assert not (part.folder / "tangrad" / "__init__.py").exists() or part.name == contracts.CORE
         for requirement in part.project["dependencies"]:
@@ -76,17 +93,23 @@ def project(name: str, requires: str = "", groups: dict[str, str] | None = None)
     return "\n".join(lines) + "\n"
 
 
-COMPOSED = "from tangrad.core.api import public_package\n__getattr__, __dir__ = public_package(__name__)\n"
+COMPOSED = "from tangrad.core import public_package\n__getattr__, __dir__ = public_package(__name__)\n"
 
 
 @pytest.fixture
 def small(tmp_path, monkeypatch) -> Path:
     """A sound house: core, a transformation with one rule kind, primitives with a rule of that kind, a library."""
-    monkeypatch.setattr(contracts, "LAZY", {"tangrad.core.api": "resolves public names"})
+    monkeypatch.setattr(contracts, "LAZY", {"tangrad.composition.api": "resolves public names"})
     write(tmp_path, "core/pyproject.toml", project("tangrad-core", "numpy"))
-    for module in ("core/__init__", "core/api", "core/plugins"):
+    for module in ("core/__init__", "composition/__init__", "composition/api", "composition/registry"):
         write(tmp_path, f"core/tangrad/{module}.py")
-    write(tmp_path, "core/tangrad/__init__.py", COMPOSED)
+    write(tmp_path, "core/tangrad/__init__.py", COMPOSED.replace("core", "composition.api"))
+    write(
+        tmp_path,
+        "core/tangrad/core/__init__.py",
+        "from tangrad.composition.api import public_package as public_package\nfrom tangrad.core.types import x as x",
+    )
+    write(tmp_path, "core/tangrad/core/array.py", "import numpy")
     write(tmp_path, "core/tangrad/core/types.py", "import numpy")
     write(
         tmp_path,
@@ -102,7 +125,7 @@ def small(tmp_path, monkeypatch) -> Path:
         ),
     )
     write(tmp_path, "plugins/autodiff/tangrad/autodiff/__init__.py")
-    write(tmp_path, "plugins/autodiff/tangrad/autodiff/api.py", "from tangrad.core.types import x")
+    write(tmp_path, "plugins/autodiff/tangrad/autodiff/api.py", "from tangrad.core import x")
     write(
         tmp_path,
         "primitives/lax/pyproject.toml",
@@ -117,13 +140,14 @@ def small(tmp_path, monkeypatch) -> Path:
         ),
     )
     write(tmp_path, "primitives/lax/tangrad/lax/__init__.py", COMPOSED)
-    write(tmp_path, "primitives/lax/tangrad/lax/elementwise.py", "from tangrad.core import types")
+    write(tmp_path, "primitives/lax/tangrad/lax/elementwise.py", "from tangrad.core import x")
     write(
         tmp_path, "primitives/lax/tangrad/lax/jvp.py", "import tangrad.autodiff\nfrom tangrad.lax import helpers, sin"
     )
     write(tmp_path, "primitives/lax/tangrad/lax/helpers.py", "from tangrad.autodiff import api")
     write(tmp_path, "plugins/nn/pyproject.toml", project("tangrad-nn", "tangrad-core tangrad-lax"))
-    write(tmp_path, "plugins/nn/tangrad/nn/__init__.py", "from tangrad import lax\nf = lambda x: lax.sin(x)")
+    write(tmp_path, "plugins/nn/tangrad/nn/layers.py", "from tangrad import lax\nf = lambda x: lax.sin(x)")
+    write(tmp_path, "plugins/nn/tangrad/nn/__init__.py")
     return tmp_path
 
 
@@ -140,19 +164,23 @@ def test_a_sound_house_passes(small):
     ("file", "text", "expected"),
     [
         ("core/tangrad/core/types.py", "from tangrad import lax", "tangrad-core does not require tangrad-lax"),
-        ("core/tangrad/core/types.py", "from tangrad.core import types2", None),
+        ("core/tangrad/core/types.py", "from tangrad.composition import types2", None),
         ("core/tangrad/core/types.py", "import scipy", "imports scipy, which tangrad-core does not require"),
-        ("core/tangrad/core/types.py", "def f():\n    from tangrad.core import api", "inside a function"),
+        ("core/tangrad/core/types.py", "def f():\n    from tangrad.composition import api", "inside a function"),
         (
             "core/tangrad/core/types.py",
             "def f(n):\n    return import_module(n)",
             "import_module(...) inside a function",
         ),
-        ("core/tangrad/core/types.py", "from tangrad.core import api", None),
+        ("core/tangrad/core/types.py", "from tangrad.composition import api", None),
         ("core/tangrad/core/types.py", "def f():\n    import json", None),
         ("core/tangrad/core/types.py", "def f():\n    return import_module('ml_dtypes')", None),
-        ("core/tangrad/core/types.py", "def f():\n    return import_module('tangrad.core.api')", "inside a function"),
-        ("core/tangrad/core/api.py", "def f():\n    from tangrad.core import types", None),
+        (
+            "core/tangrad/core/types.py",
+            "def f():\n    return import_module('tangrad.composition.api')",
+            "inside a function",
+        ),
+        ("core/tangrad/composition/api.py", "def f():\n    from tangrad.core import types", None),
         ("core/tangrad/core/types.py", "x = 1\n" * 501, "has 501 lines"),
         ("plugins/autodiff/tangrad/autodiff/api.py", "import tangrad.lax", "does not require tangrad-lax"),
         (
@@ -166,6 +194,31 @@ def test_a_sound_house_passes(small):
         ("primitives/lax/tangrad/lax/elementwise.py", "from tangrad.lax import helpers", "tangrad-autodiff"),
         ("plugins/nn/tangrad/nn/__init__.py", "import jaxlib", "only tangrad.backends.xla.jaxlib_api"),
         ("plugins/nn/tangrad/nn/__init__.py", "import tangrad.nn.extra", None),
+        ("plugins/nn/tangrad/nn/__init__.py", "from tangrad.core import x, public_package", None),
+        ("plugins/nn/tangrad/nn/__init__.py", "import tangrad\nf = lambda: tangrad.core.x", None),
+        ("plugins/nn/tangrad/nn/__init__.py", "from tangrad.core.types import x", "a room of the kernel"),
+        ("plugins/nn/tangrad/nn/__init__.py", "from tangrad.core import types", "tangrad.core.types, which is a room"),
+        ("plugins/nn/tangrad/nn/__init__.py", "import tangrad.composition.registry", "a room of the kernel"),
+        (
+            "plugins/nn/tangrad/nn/__init__.py",
+            "from tangrad.core import y",
+            "takes y from tangrad.core",
+        ),
+        (
+            "plugins/nn/tangrad/nn/__init__.py",
+            "from tangrad import core\nf = lambda: core.y",
+            "takes y from tangrad.core",
+        ),
+        (
+            "plugins/nn/tangrad/nn/__init__.py",
+            "import tangrad\nf = lambda: tangrad.core.y",
+            "takes y from tangrad.core",
+        ),
+        (
+            "plugins/nn/tangrad/nn/__init__.py",
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from tangrad.core.types import x",
+            "a room of the kernel",
+        ),
     ],
 )
 def test_breaches_are_found(small, file, text, expected):
@@ -178,21 +231,59 @@ def test_breaches_are_found(small, file, text, expected):
 
 
 def test_cycles_are_found_through_composed_names(small):
-    write(small, "core/tangrad/core/api.py", "from tangrad.core import plugins")
-    write(small, "core/tangrad/core/plugins.py", "from tangrad.core.types import x")
-    write(small, "core/tangrad/core/types.py", "import tangrad.core.api")
-    expected = "tangrad.core.api -> tangrad.core.plugins -> tangrad.core.types -> tangrad.core.api"
-    assert f"import cycle: {expected}" in problems(small)
+    write(small, "core/tangrad/composition/api.py", "from tangrad.composition import registry")
+    write(small, "core/tangrad/composition/registry.py", "from tangrad.core.types import x")
+    write(small, "core/tangrad/core/types.py", "import tangrad.composition.api")
+    expected = ("composition.api", "composition.registry", "core.types", "composition.api")
+    assert f"import cycle: {' -> '.join(f'tangrad.{name}' for name in expected)}" in problems(small)
 
 
-def test_imports_for_type_checkers_make_no_cycle(small):
+def test_imports_for_type_checkers_make_cycles_too(small):
     write(
         small,
-        "core/tangrad/core/api.py",
+        "core/tangrad/composition/api.py",
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import tangrad.core.types",
     )
-    write(small, "core/tangrad/core/types.py", "import tangrad.core.api")
     assert problems(small) == []
+    write(small, "core/tangrad/core/types.py", "import tangrad.composition.api")
+    cycle = " -> ".join(f"tangrad.{name}" for name in ("composition.api", "core.types", "composition.api"))
+    assert problems(small) == [f"import cycle: {cycle}"]
+
+
+def test_a_privilege_has_to_be_needed(small, monkeypatch):
+    monkeypatch.setattr(contracts, "PRIVILEGED", {("tangrad.nn", "tangrad.core.types"): "for this test"})
+    assert problems(small) == ["PRIVILEGED lists tangrad.nn with tangrad.core.types, which it does not need"]
+    write(small, "plugins/nn/tangrad/nn/__init__.py", "from tangrad.core.types import x")
+    assert problems(small) == []
+
+
+def test_sample_packages_and_templates_take_what_the_kernel_exports(house, tmp_path):
+    """Third parties are promised that `tangrad.core` is enough: our own samples and scaffolds keep to it."""
+    files = [*PACKAGES.rglob("*.py"), *(ROOT / "docs").rglob("*.py")]
+    assert any(path.parent == ROOT / "docs/examples" for path in files)
+    for kind in KINDS:
+        for path, text in render(kind, names_for("example")).items():
+            if path.endswith(".py"):
+                write(tmp_path, f"{kind}/{path}", text)
+    files += tmp_path.rglob("*.py")
+    assert len(files) > 35
+    found = [f"{path}:{line} {problem}" for path in files for _, line, problem in house.exports.breaches(path)]
+    assert not found, "\n".join(found)
+
+
+def test_names_that_are_loaded_later_are_declared():
+    """What `tangrad.core` resolves at the first use is what it tells type checkers, from the same modules."""
+    tree = ast.parse((ROOT / "core/tangrad/core/__init__.py").read_text())
+    (block,) = [statement for statement in tree.body if isinstance(statement, ast.If)]
+    declared = {}
+    for statement in block.body:
+        for alias in statement.names:
+            whole = f"{statement.module}.{alias.name}"
+            declared[alias.name] = whole if whole in owners() else statement.module
+    assert declared == kernel._LATER
+    assert all(getattr(kernel, name) is not None for name in declared) and set(declared) <= set(dir(kernel))
+    with pytest.raises(ImportError, match="cannot import name 'nothing_of_the_kind'"):
+        from tangrad.core import nothing_of_the_kind  # noqa: F401
 
 
 def test_a_backend_may_require_nothing_but_core(small):
@@ -200,6 +291,15 @@ def test_a_backend_may_require_nothing_but_core(small):
     write(small, "backends/toy/pyproject.toml", project("tangrad-backend-toy", "tangrad-core tangrad-lax", groups))
     write(small, "backends/toy/tangrad/backends/toy.py")
     assert "tangrad-backend-toy (backend) requires tangrad-lax (primitives)" in problems(small)
+
+
+def test_a_requirement_that_nothing_imports_is_found(small):
+    write(small, "plugins/nn/pyproject.toml", project("tangrad-nn", "tangrad-core tangrad-lax numpy typing-extensions"))
+    write(small, "plugins/nn/tangrad/nn/layers.py", "import numpy")
+    assert problems(small) == [
+        f"tangrad-nn requires {name}, and none of its modules imports it"
+        for name in ("tangrad-lax", "typing-extensions")
+    ]
 
 
 def test_missing_and_foreign_modules_are_found(small, tmp_path):

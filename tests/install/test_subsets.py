@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from tests.install.environments import CommandError
 from tools.workspace import distributions, umbrella
 
 MEGABYTE = 1_000_000
@@ -56,6 +57,7 @@ SUBSETS = (
             "lax": "tangrad-lax",
             "nn": "tangrad-nn",
             "random": "tangrad-random",
+            "console": "tangrad-console",
         },
     ),
     Subset(
@@ -334,6 +336,13 @@ else:
 
 
 @pytest.mark.slow
+def test_without_the_console_the_command_names_it(make_environment):
+    environment = make_environment("tangrad-core")
+    with pytest.raises(CommandError, match="pip install tangrad-console"):
+        environment.command("python", "-m", "tangrad", "doctor")
+
+
+@pytest.mark.slow
 def test_the_subset_of_numpy_is_small(make_environment):
     environment = make_environment("tangrad")
     size = environment.size_beside("numpy")
@@ -348,10 +357,10 @@ def test_every_distribution_can_be_asked_for_alone(make_environment):
 
 @pytest.mark.slow
 def test_the_order_of_installation_changes_nothing(environment, make_environment):
-    parts = ["tangrad-numpy", "tangrad-autodiff", "tangrad-jit", "tangrad-batching", BACKEND]
+    parts = ["tangrad-console", "tangrad-numpy", "tangrad-autodiff", "tangrad-jit", "tangrad-batching", BACKEND]
     for name in parts:
         environment.install(name)
-    program = "from tangrad.core.cli import main\nmain(['plugins', '--json'])"
+    program = "from tangrad.console.cli import main\nmain(['plugins', '--json'])"
     assert environment.run(program) == make_environment(*reversed(parts)).run(program)
 
 

@@ -59,6 +59,58 @@ def test_a_primitive(make_environment, sample, backend):
     run(environment, PRIMITIVE_PROGRAM, TANGRAD_BACKEND=backend)
 
 
+INTERVALS_PROGRAM = """
+    import numpy
+    import tangrad
+    import tangrad.numpy as np
+    low, high = tangrad.interval_bounds(lambda x: np.tanh(x) * 2.0 - x)((0.0,), (1.0,))
+    assert float(low) <= 0.0 and float(high) >= float(np.tanh(1.0)) * 2 - 1
+"""
+LOGBOOK_PROGRAM = """
+    import numpy
+    import tangrad
+    import tangrad.numpy as np
+    with tangrad.use_backend("logbook"):
+        assert numpy.allclose(tangrad.jit(np.sin)(np.array([0.5])), numpy.sin(0.5))
+"""
+# A kernel whose extension API has gone up by one, as far as its plugins can tell.
+NEXT_KERNEL = """
+import warnings
+import tangrad
+from tangrad.core import versioning
+versioning.EXTENSION_API += 1
+caught = warnings.catch_warnings(record=True)
+said = caught.__enter__()
+warnings.simplefilter("always")
+"""
+WHAT_WAS_SAID = """
+for warning in said:
+    print(warning.category.__name__, warning.message)
+"""
+
+
+@pytest.mark.parametrize(
+    ("packages", "program"),
+    [
+        (("horner",), PRIMITIVE_PROGRAM),
+        (("intervals",), INTERVALS_PROGRAM),
+        (("logbook",), LOGBOOK_PROGRAM),
+    ],
+    ids=["primitive", "transformation", "backend"],
+)
+def test_packages_of_the_previous_api_number_run_unchanged(make_environment, sample, packages, program):
+    """The samples state number 1; a kernel of number 2 runs them, and names each distribution once."""
+    environment = make_environment(*BOTH, *[sample(name) for name in packages])
+    run(environment, program)  # without a word: warnings are errors
+    printed = environment.run(NEXT_KERNEL + textwrap.dedent(program) + WHAT_WAS_SAID)
+    for name in packages:
+        said = [line for line in printed.splitlines() if f"sample-{name} 1.0.0 was written for extension API" in line]
+        assert len(said) == 1 and said[0].startswith("PluginWarning"), printed
+    assert all(
+        line.startswith("PluginWarning") and " was written for extension API" in line for line in printed.splitlines()
+    )
+
+
 def test_importing_tangrad_does_not_import_a_plugin(make_environment, sample):
     environment = make_environment(*BOTH, sample("horner"))
     run(
@@ -195,6 +247,82 @@ def test_a_transformation(make_environment, sample, backend):
         """,
         TANGRAD_BACKEND=backend,
     )
+
+
+NAMES = """
+    from tangrad.core import plugin_manager
+    names = {name for name, plugin in plugin_manager().list_name_plugin() if plugin is not None}
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_rules_that_are_computed_for_any_family(make_environment, sample, backend):
+    environment = make_environment(*BOTH, sample("horner"), sample("ledger"), sample("warden"))
+    program = """
+        import tangrad
+        import tangrad.numpy as np
+
+        x = np.arange(6.0).reshape(2, 3)
+        assert tangrad.cost_of(lambda x: np.sin(x) * x)(x) == 12
+        assert tangrad.cost_of(lambda x: tangrad.lax.horner(np.ones(3), x))(x) >= 6  # neither knows of the other
+        cell = tangrad.core.rule_table("cost").cell(tangrad.core.find_primitive("horner.horner"))
+        assert cell.status == "rule" and cell.plugin.distribution == "sample-ledger"
+    """
+    checks = """
+    assert {"sample-ledger", "sample-horner", "sample-warden", "tangrad-lax", "tangrad-numpy"} <= names, names
+    assert not {"tangrad-random", "tangrad-control-flow", "tangrad-jit", "tangrad-batching"} & names, names
+    """
+    run(environment, textwrap.dedent(program) + textwrap.dedent(NAMES + checks), TANGRAD_BACKEND=backend)
+
+
+def test_a_wrapper_that_watches_and_withholds(make_environment, sample):
+    environment = make_environment("tangrad", sample("horner"), sample("horner_batch"), sample("warden"))
+    program = """
+        import tangrad
+        import tangrad.numpy as np
+
+        mapped = tangrad.vmap(tangrad.lax.horner, (None, 0))
+        try:
+            assert mapped(np.ones(3), np.ones((4, 2))).shape == (4, 2)
+        except tangrad.errors.DeniedPluginError as error:
+            print(error)
+        import sys
+        seen = sys.modules["sample_warden"].warden.seen
+        assert ("batch", "horner", ["sample-horner-batch"]) in seen, seen
+        assert float(tangrad.grad(lambda x: tangrad.lax.horner(np.ones(3), x))(0.0)) == 1.0  # what is not concerned
+    """
+    assert run(environment, program) == ""
+    printed = run(environment, program, SAMPLE_WARDEN_UNWANTED="sample-horner-batch")
+    identity = "sample-warden:tangrad.hooks:warden"
+    assert f"withheld by the hook wrapper of {identity}" in printed and f"TANGRAD_DENY='{identity}'" in printed
+    traced = environment.folder / "traced.py"
+    traced.write_text(textwrap.dedent(program))
+    report = environment.command("tangrad", "plugins", "--trace", str(traced))
+    assert "batch horner" in report and "sample-horner-batch" in report
+
+
+def test_a_blocked_distribution_that_something_needs(make_environment, sample):
+    environment = make_environment("tangrad", sample("horner"), sample("horner_batch"))
+    program = """
+        import sys
+        import tangrad
+        import tangrad.numpy as np
+        from tangrad.core import plugin_manager
+
+        assert plugin_manager().is_blocked("sample-horner")
+        try:
+            tangrad.lax.horner
+        except tangrad.errors.DeniedPluginError as error:
+            assert "sample-horner:tangrad.api:lax.horner is needed but denied by TANGRAD_DENY" in str(error), error
+            assert "What denies it can be changed" in str(error), error
+        else:
+            raise AssertionError("the blocked name was found")
+        assert float(tangrad.vmap(tangrad.grad(np.sin))(np.zeros(2))[0]) == 1.0
+        assert "sample_horner" not in sys.modules
+    """
+    checks = "assert 'sample-horner' not in names and 'tangrad-batching' in names, names"
+    program = textwrap.dedent(program) + textwrap.dedent(NAMES) + checks
+    run(environment, program, TANGRAD_DENY="sample-horner")
 
 
 def guide_files(target: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.install.test_contracts import COMPOSED, project, write
 from tools import generate_api
 from tools.build_wheels import tree_state
-from tools.workspace import ROOT, distributions, owners, umbrella
+from tools.workspace import ROOT, distributions, owners, requirement_name, supported_pythons, umbrella
 
 
 def test_generated_files_are_current():
@@ -100,7 +100,7 @@ def test_stubs_name_every_public_object(small):
 
 def test_the_catalogue_names_the_owner_of_everything(small):
     names: dict = {}
-    exec(generated(small)["core/tangrad/core/catalogue_data.py"], names)
+    exec(generated(small)["core/tangrad/composition/catalogue_data.py"], names)
     assert names["PUBLIC_NAMES"] == {"tangrad-core": "typeof", "tangrad-lax": "lax.CLIP lax.asin lax.sin"}
     assert names["MODULES"] == {"tangrad-lax": "tangrad.lax"}
     assert names["FAMILIES"] == {"tangrad-lax": "elementwise"}
@@ -127,3 +127,20 @@ def test_two_owners_of_one_module_are_refused(small):
     write(small, "plugins/nn/tangrad/lax/api.py")
     with pytest.raises(ValueError, match=r"tangrad\.lax\.api is shipped by both tangrad-nn and tangrad-lax"):
         owners(small)
+
+
+def test_every_distribution_names_the_same_versions_of_python():
+    parts = [*distributions().values(), umbrella()]
+    named = {part.name: [line for line in part.project["classifiers"] if ":: Python :: 3" in line] for part in parts}
+    assert len({tuple(lines) for lines in named.values()}) == 1, named
+    assert {part.project["requires-python"] for part in parts} == {f">={supported_pythons()[0]}"}
+
+
+def test_a_library_is_bounded_above_and_in_one_way():
+    bounds: dict[str, set[str]] = {}
+    for part in distributions().values():
+        for requirement in part.foreign_requirements:
+            assert ">=" in requirement and "<" in requirement, f"{part.name}: {requirement}"
+            bounds.setdefault(requirement_name(requirement), set()).add(requirement)
+    assert bounds.keys() >= {"numpy", "pluggy", "jaxlib", "ml_dtypes", "scipy"}
+    assert {name: lines for name, lines in bounds.items() if len(lines) > 1} == {}

@@ -13,7 +13,7 @@ from tools.workspace import distributions
 NAMES = {
     name: value
     for name, (owner, value) in public_api(distributions().values()).items()
-    if owner == "tangrad-numpy" and name.startswith("numpy.") and name != "numpy.array_methods"
+    if owner == "tangrad-numpy" and name.startswith("numpy.")
 }
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
 

@@ -79,7 +79,7 @@ def test_reading_on_xla(index):
 
 def check_reading(backend, index):
     import tangrad
-    from tangrad.core.config import backend as use_backend
+    from tangrad import use_backend as use_backend
 
     x = contents()
     expected = x[index]
@@ -94,7 +94,7 @@ def check_reading(backend, index):
 @given(basic_indices() | mixed_indices() | masks(), st.booleans())
 def test_setting_one_value_and_adding(index, jitted):
     import tangrad
-    from tangrad.core.config import backend as use_backend
+    from tangrad import use_backend as use_backend
 
     x = contents()
     replaced, added = x.copy(), x.copy()
@@ -111,7 +111,7 @@ def test_setting_one_value_and_adding(index, jitted):
 @given(basic_indices())
 def test_setting_several_values(index):
     import tangrad
-    from tangrad.core.config import backend as use_backend
+    from tangrad import use_backend as use_backend
 
     x = contents()
     values = -1.0 - numpy.arange(x[index].size, dtype="float32").reshape(x[index].shape)
@@ -127,7 +127,7 @@ def test_setting_several_values(index):
 def test_the_gradient_of_reading_counts(index):
     """Each element's derivative is how often it was read."""
     import tangrad
-    from tangrad.core.config import backend as use_backend
+    from tangrad import use_backend as use_backend
 
     x = contents()
     expected = numpy.zeros_like(x)

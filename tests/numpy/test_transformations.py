@@ -8,35 +8,54 @@ import pytest
 from . import expressions_arrays, expressions_numbers
 from .support import assert_equal
 
-# Under jit these have Python values of known shapes, or need known contents.
-_NOT_TRACED = tuple(
-    [f"np.{name}" for name in (
-        "unique", "nonzero", "argwhere", "flatnonzero", "extract", "compress", "trim_zeros", "bincount(n", "isin",
-        "union1d", "intersect1d", "setdiff1d", "setxor1d", "repeat(g", "choose", "arange", "array_str",
-        "ravel_multi_index",
-    )]
-    + ["bool(", "float(", "int(", "complex("]
-)  # fmt: skip
+EXPRESSIONS = [*expressions_arrays.EXPRESSIONS, *expressions_numbers.OTHERS]
+
+# How many elements these have, or which Python value they are, depends on contents, which a traced array does not have.
+NEED_CONTENTS = {
+    "np.arange(W)", "np.arange(g[2])", "np.repeat(g, k)", "np.trim_zeros(v)", "np.trim_zeros(n, 'b')",
+    "np.mask_indices(3, np.triu)", "np.ravel_multi_index((k, k), (3, 4))", "f[b]", "f[:, B]", "t.at[1, B].set(5)",
+    "f.item(0)", "f.tolist()", "np.array_str(k)", "bool(w)", "float(g[0])", "int(k[1])", "complex(w)", "range(5)[k[1]]",
+    "np.bincount(n)", "np.bincount(n, minlength=7)", "np.bincount(n, v)", "np.unique(n)", "np.unique(v)",
+    "np.unique(n, return_index=True, return_inverse=True, return_counts=True)", "np.unique(y)",
+    "np.unique(y, equal_nan=False)", "np.unique(i % 2, axis=0)", "np.unique(i % 2, axis=1, return_inverse=True)",
+    "np.unique(f > 0)", "np.unique_all(n)", "np.unique_counts(n)", "np.unique_inverse(i % 3)", "np.unique_values(n)",
+    "np.union1d(n, k)", "np.intersect1d(n, k)", "np.intersect1d(n, k, return_indices=True)", "np.setdiff1d(n, k)",
+    "np.setxor1d(n, k)",
+}  # fmt: skip
 
 
-def _traceable(expression, side):
+def traced(expression, side):
+    """The value of an expression of traced arrays: what jit returns, or the Python value known while tracing."""
+    arrays = {name: value for name, value in side.names.items() if hasattr(value, "aval")}
+    others = {name: value for name, value in side.names.items() if name not in arrays}
+    python_values = []
+
+    def function(given):
+        value = eval(expression, {**others, **given})
+        if has_arrays(value):
+            return value
+        python_values.append(value)
+        return None
+
     with side.chosen():
-        value = side.evaluate(expression)
-    return hasattr(value, "aval") and not expression.startswith(_NOT_TRACED)
+        got = side.api.jit(function)(arrays)
+    return python_values[0] if python_values else got
 
 
-@pytest.mark.parametrize("expression", [*expressions_arrays.EXPRESSIONS, *expressions_numbers.OTHERS][::3])
+def has_arrays(value):
+    return hasattr(value, "aval") or (isinstance(value, list | tuple) and any(has_arrays(item) for item in value))
+
+
+@pytest.mark.parametrize("expression", [each for each in EXPRESSIONS[::3] if each not in NEED_CONTENTS])
 def test_jit_gives_the_same(expression, numpy_side):
-    if not _traceable(expression, numpy_side):
-        pytest.skip("not a function of traced arrays")
-    arrays = {name: value for name, value in numpy_side.names.items() if hasattr(value, "aval")}
-    others = {name: value for name, value in numpy_side.names.items() if name not in arrays}
-    with numpy_side.chosen():
-        try:
-            got = numpy_side.api.jit(lambda given: eval(expression, {**others, **given}))(arrays)
-        except (numpy_side.api.errors.TracerError, IndexError) as error:
-            pytest.skip(f"needs known contents: {type(error).__name__}")
-    assert_equal(expression, got, numpy_side.evaluate(expression))
+    assert_equal(expression, traced(expression, numpy_side), numpy_side.evaluate(expression))
+
+
+@pytest.mark.parametrize("expression", sorted(NEED_CONTENTS))
+def test_jit_says_that_contents_are_needed(expression, numpy_side):
+    assert expression in EXPRESSIONS
+    with pytest.raises(numpy_side.api.errors.TracerError):
+        traced(expression, numpy_side)
 
 
 def derivative(side, function, at, order=1):

@@ -5,11 +5,19 @@ import itertools
 import numpy as np
 
 import tangrad
-from tangrad.core.config import backend as backend_setting
-from tangrad.core.config import check_jaxprs, enable_x64
+from tangrad import enable_x64
+from tangrad import use_backend as backend_setting
+from tangrad.core import SETTINGS
 
 BACKENDS = ("numpy", "xla")
-TOLERANCES = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 2e-5, "complex64": 2e-5, "float64": 1e-10}
+TOLERANCES = {
+    "float16": 2e-3,
+    "bfloat16": 2e-2,
+    "float32": 2e-5,
+    "complex64": 2e-5,
+    "float64": 1e-10,
+    "complex128": 1e-10,
+}
 
 
 def narrow(name):
@@ -50,14 +58,14 @@ def assert_same(found, expected, tolerance=None, what=""):
 def agree_everywhere(function, expected, *args, tolerance=None):
     """`function(*args)` is as expected on both backends, eager and jitted."""
     for backend in BACKENDS:
-        with backend_setting(backend), check_jaxprs(True):
+        with backend_setting(backend), SETTINGS["check_jaxprs"](True):
             assert_same(function(*args), expected, tolerance, f"{backend}, eager")
             assert_same(tangrad.jit(function)(*args), expected, tolerance, f"{backend}, jitted")
 
 
 def check_derivative(function, *args, step=1e-6, tolerance=1e-5):
     """jvp against finite differences in float64; vjp against jvp; the second derivative, a jvp of a jvp, likewise."""
-    with enable_x64(True), backend_setting("numpy"), check_jaxprs(True):
+    with enable_x64(True), backend_setting("numpy"), SETTINGS["check_jaxprs"](True):
         args = tuple([np.asarray(arg, np.float64) for arg in args])
         rng = np.random.default_rng(1)
         tangents = tuple([rng.normal(size=arg.shape) for arg in args])

@@ -9,9 +9,8 @@ import pytest
 
 import tangrad
 import tangrad.numpy as tnp
-from tangrad import lax
+from tangrad import enable_x64, lax, use_backend
 from tangrad.core import ShapedArray, check_jaxpr
-from tangrad.core.config import backend, enable_x64
 from tests.primitives.support import BACKENDS, assert_same, check_derivative
 
 PAIRS = [[0, 3], [2, 1]]
@@ -45,7 +44,7 @@ def agrees(function, expected, x, axes="i"):
     wanted = np.stack(expected(rows))
     wanted = wanted.reshape(*x.shape[:count], *wanted.shape[1:])
     for name in BACKENDS:
-        with backend(name):
+        with use_backend(name):
             for how, run in ways(function, axes) if name == "numpy" else list(ways(function, axes))[2:]:
                 assert_same(run(x), wanted, 2e-5, f"{name}, {how}")
 
@@ -197,7 +196,7 @@ def test_pbroadcast():
 def test_positions_outside_of_any_map():
     x = draw(2, 3)
     for name in BACKENDS:
-        with backend(name):
+        with use_backend(name):
             assert_same(lax.psum(x, 1), x.sum(1))
             assert_same(
                 tangrad.jit(lambda v: (lax.psum(v, (0, 1)), lax.pmax(v, -1), lax.pmean(v, 0)))(x),

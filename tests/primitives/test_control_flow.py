@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import tangrad
-from tangrad.core.config import backend as backend_setting
-from tangrad.core.config import check_jaxprs, disable_jit
+from tangrad import disable_jit
+from tangrad import use_backend as backend_setting
+from tangrad.core import SETTINGS
 from tests.primitives.control_flow_programs import PROGRAMS
 
 jax = pytest.importorskip("jax")
@@ -77,9 +78,9 @@ def test_as_in_jax(name):
     expected = jax.jit(everything(jax, name))(args, many)
     run = everything(tangrad, name)
     for backend in BACKENDS:
-        with backend_setting(backend), check_jaxprs(True):
+        with backend_setting(backend), SETTINGS["check_jaxprs"](True):
             same(tangrad.jit(run)(args, many), expected, f"{backend}, jitted")
-    with backend_setting("numpy"), check_jaxprs(True):
+    with backend_setting("numpy"), SETTINGS["check_jaxprs"](True):
         same(run(args, many), expected, "numpy, eager")
     with backend_setting("numpy"), disable_jit(True):
         same({"value": PROGRAMS[name][0](tangrad)(*args)}, {"value": expected["value"]}, "without jit")

@@ -9,12 +9,11 @@ import pytest
 
 import tangrad
 import tangrad.numpy as tnp
-from tangrad import lax
+from tangrad import check_tracer_leaks, lax
+from tangrad import use_backend as backend_setting
 from tangrad.autodiff import partial_eval_jaxpr, transpose_flat
 from tangrad.control_flow.counting import counters, sums
-from tangrad.core import ClosedJaxpr, as_array, check_jaxpr, dce_jaxpr, typeof
-from tangrad.core.config import backend as backend_setting
-from tangrad.core.config import check_jaxprs, check_tracer_leaks
+from tangrad.core import SETTINGS, ClosedJaxpr, as_array, check_jaxpr, dce_jaxpr, typeof
 
 BACKENDS = ("numpy", "xla")
 X = np.linspace(0.1, 0.9, 5, dtype=np.float32)
@@ -235,7 +234,7 @@ def test_no_tracers_leak():
         y = lax.cond(y > 0, lambda: y * 2, lambda: y)
         return lax.fori_loop(0, 3, lambda i, v: v * x, y)
 
-    with check_tracer_leaks(True), check_jaxprs(True):
+    with check_tracer_leaks(True), SETTINGS["check_jaxprs"](True):
         tangrad.jit(tangrad.grad(f))(0.5)
         tangrad.grad(f)(0.5)
         tangrad.vmap(tangrad.grad(f))(X)
@@ -372,7 +371,7 @@ def test_loops_agree(name):
     run = LOOPS[name]
     found = {}
     for backend in BACKENDS:
-        with backend_setting(backend), check_jaxprs(True):
+        with backend_setting(backend), SETTINGS["check_jaxprs"](True):
             found[backend] = tangrad.tree.leaves(tangrad.jit(run)(X, 4))
             eager = tangrad.tree.leaves(run(X, 4))
         for one, other in zip(found[backend], eager):

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import tangrad
-from tangrad import lax
-from tangrad.core.config import backend as backend_setting
-from tangrad.core.config import enable_x64
+from tangrad import enable_x64, lax
+from tangrad import use_backend as backend_setting
 from tests.primitives import reference
 from tests.primitives.support import BACKENDS, agree_everywhere, assert_same, check_batching, check_derivative, draw
 

@@ -5,7 +5,7 @@ import pytest
 
 import tangrad
 from tangrad import lax
-from tangrad.core.config import backend as backend_setting
+from tangrad import use_backend as backend_setting
 from tests.primitives.support import BACKENDS, agree_everywhere, assert_same, check_batching, check_derivative, draw
 
 jax = pytest.importorskip("jax")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import tangrad
 from tangrad import lax
-from tangrad.core.config import backend as backend_setting
+from tangrad import use_backend as backend_setting
 from tests.primitives import reference
 from tests.primitives.support import agree_everywhere, assert_same, check_batching, check_derivative, draw
 

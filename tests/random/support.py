@@ -9,7 +9,7 @@ import pytest
 import tangrad
 from tangrad import random
 
-settings = importlib.import_module("tangrad.core.config")
+settings = importlib.import_module("tangrad.settings.config")
 
 BACKENDS = ("numpy", "xla")
 
@@ -25,7 +25,7 @@ def using(backend, x64=False, partitionable=True):
     with contextlib.ExitStack() as stack:
         stack.enter_context(settings.backend(backend))
         stack.enter_context(settings.enable_x64(x64))
-        stack.enter_context(settings.threefry_partitionable(partitionable))
+        stack.enter_context(tangrad.threefry_partitionable(partitionable))
         stack.enter_context(settings.check_jaxprs(True))
         if importlib.util.find_spec("jax") is not None:
             import jax

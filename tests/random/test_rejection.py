@@ -1,10 +1,14 @@
 """Samples that loops draw until they are accepted, and what is made of them: JAX's on XLA, close on NumPy."""
 
+import decimal
+import math
+
 import numpy as np
 import pytest
 
 import tangrad
 from tangrad import random
+from tangrad.random.distributions.counts import CORRECTIONS
 from tests.random.support import reference, same, settings, slow_but, using
 
 SHAPES = np.array([0.3, 1.0, 3.0, 40.0], "float32")
@@ -126,6 +130,22 @@ def test_moments():
         np.testing.assert_allclose((radius**3).mean(), 0.5, atol=0.02)
         normal = np.asarray(random.multivariate_normal(key, np.ones(2, "float32"), COVARIANCE, (20_000,)))
         np.testing.assert_allclose(np.cov(normal.T), COVARIANCE, atol=0.06)
+
+
+def test_infinitely_many_trials_that_cannot_vary():
+    """No proposal would ever be accepted for these: they must not be waited for."""
+    for backend in ("numpy", "xla"):
+        with using(backend):
+            found = random.binomial(random.key(0), np.float32(np.inf), np.array([0, 0.3, 1], "float32"))
+            np.testing.assert_array_equal(found, np.full(3, np.inf, "float32"))
+
+
+def test_corrections_of_stirlings_formula():
+    with decimal.localcontext(decimal.Context(prec=40)):
+        log_circle = (2 * decimal.Decimal("3.14159265358979323846264338327950288")).ln()
+        for k, correction in enumerate(CORRECTIONS):
+            stirling = (k + decimal.Decimal("0.5")) * decimal.Decimal(k + 1).ln() - (k + 1) + log_circle / 2
+            assert correction == float(decimal.Decimal(math.factorial(k)).ln() - stirling)
 
 
 def test_older_stream():

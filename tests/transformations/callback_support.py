@@ -16,9 +16,9 @@ class Program:
     """A program, its arguments, and how it is run.
 
     Attributes:
-      modes: "eager", "jit", or both.
-      ordered: whether what is recorded and printed has an order; else it is compared as a set.
-      calls: how many times it is called.
+        modes: "eager", "jit", or both.
+        ordered: whether what is recorded and printed has an order; else it is compared as a set.
+        calls: how many times it is called.
     """
 
     def __init__(self, make, args, modes=("eager", "jit"), ordered=True, calls=1):

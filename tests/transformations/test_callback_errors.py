@@ -10,10 +10,9 @@ import pytest
 import tangrad
 from tangrad import debug, experimental, lax
 from tangrad import numpy as tnp
-from tangrad.core.config import backend as backend_setting
-from tangrad.core.config import thread
-from tangrad.core.errors import CallbackError
-from tangrad.core.trace import EVAL_TRACE
+from tangrad import use_backend as backend_setting
+from tangrad.core import EVAL_TRACE, thread
+from tangrad.errors import CallbackError
 
 BACKENDS = ("numpy", "xla")
 THREE = np.arange(3, dtype=np.float32)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import tangrad
-from tangrad.core.config import backend as backend_setting
-from tangrad.core.config import check_jaxprs
+from tangrad import use_backend as backend_setting
+from tangrad.core import SETTINGS
 from tests.transformations.callback_support import FAILING, PROGRAMS
 
 jax = pytest.importorskip("jax")
@@ -66,7 +66,7 @@ def test_as_in_jax(name, mode):
     program = PROGRAMS[name]
     expected = Run(jax, program, mode)
     for backend in BACKENDS:
-        with backend_setting(backend), check_jaxprs(True):
+        with backend_setting(backend), SETTINGS["check_jaxprs"](True):
             found = Run(tangrad, program, mode)
         assert_same(found.result, expected.result)
         assert found.seen(program.ordered) == expected.seen(program.ordered), backend
@@ -88,7 +88,7 @@ def test_fails_as_in_jax(name, mode):
     with contextlib.suppress(Exception):
         jax.effects_barrier()
     for backend in BACKENDS:
-        with backend_setting(backend), check_jaxprs(True):
+        with backend_setting(backend), SETTINGS["check_jaxprs"](True):
             with pytest.raises(kind_of(theirs.value)):
                 Run(tangrad, program, mode)
             with contextlib.suppress(RuntimeError):

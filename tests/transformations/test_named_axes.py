@@ -5,7 +5,7 @@ import pytest
 
 import tangrad
 import tangrad.numpy as tnp
-from tangrad import lax
+from tangrad import lax, use_backend
 from tangrad.core import (
     ClosedJaxpr,
     Jaxpr,
@@ -13,14 +13,14 @@ from tangrad.core import (
     PrimitiveSet,
     RuleSet,
     ShapedArray,
+    axes_of_effects,
     check_jaxpr,
     eval_jaxpr,
     register,
     rule_table,
+    thread,
 )
-from tangrad.core.config import backend, thread
-from tangrad.core.effects import named_axes
-from tangrad.core.errors import MissingRuleError
+from tangrad.errors import MissingRuleError
 from tangrad.named_axes import renamed_axes, subst_axis_names, subst_under_binder, used_axis_names
 
 SIZE = 6
@@ -309,7 +309,7 @@ def test_an_axis_that_is_gone():
         axes=[("i", 1)],
     )
     for name in ("numpy", "xla"):
-        with backend(name):
+        with use_backend(name):
             gone = subst_axis_names(kept, {"i": ()})
             found = tangrad.jit(lambda v, gone=gone: eval_jaxpr(gone.jaxpr, gone.consts, v))(X[0])
             expected = [X[:1], X[0], X[0], X[0], X[0][:, None], X[0], 0 * X[0], X[0]]
@@ -413,10 +413,10 @@ def test_a_new_name_is_not_caught_by_a_bound_one(binder):
     """`j` outside becomes `i`; inside `i` is bound: it has to give way."""
     function = lambda v: [lax.psum(v, "j") - 2 * lax.psum(v, "i")]
     jaxpr = bound(binder, function, "i", [("j", 2)])
-    assert named_axes(jaxpr.effects) == {"j"}
+    assert axes_of_effects(jaxpr.effects) == {"j"}
     renamed = subst_axis_names(jaxpr, {"j": "i"})
     check_jaxpr(renamed)
-    assert named_axes(renamed.effects) == {"i"} and renamed.eqns[0].params["axis_name"] == "i_1"
+    assert axes_of_effects(renamed.effects) == {"i"} and renamed.eqns[0].params["axis_name"] == "i_1"
     x = np.stack([X, 3 * X + 1])
     same(run(renamed, x, ("i",)), run(jaxpr, x, ("j",)))
     # A name that nobody takes comes through as it is, and so do two at once.

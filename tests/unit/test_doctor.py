@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tangrad.core.report.requirements import is_met, parse_requirement, version_key
-from tangrad.core.report.surroundings import cache_problems, caches, variable_problems, variables
+from tangrad.console.report.requirements import is_met, parse_requirement
+from tangrad.console.report.surroundings import cache_problems, caches, variable_problems, variables
 from tests.unit.plugin_site import Site
 
 
@@ -18,7 +18,7 @@ def site(tmp_path: Path) -> Site:
 
 def examine(site: Site, **environment: str) -> tuple[dict, dict[str, str]]:
     """The report's data, and its problems: what is wrong -> cure."""
-    result = site.run("", "-m", "tangrad.core.cli", "doctor", "--json", **environment)
+    result = site.run("", "-m", "tangrad", "doctor", "--json", **environment)
     assert result.stderr == ""
     data = json.loads(result.stdout)
     assert result.returncode == (1 if data["problems"] else 0)
@@ -45,9 +45,9 @@ def test_plugins_conflicts_and_metadata(site: Site) -> None:
     assert "pip install --force-reinstall unreadable" in only(problems, "is not UTF-8")
     assert "of one extension API (this core: 1)" in only(problems, "ApiVersionError", "extension API 0")
     assert data["versions"]["good-plugin"] == "1.5" and "numpy" in data["versions"]
-    page = site.run("", "-m", "tangrad.core.cli", "doctor", "--html").stdout
+    page = site.run("", "-m", "tangrad", "doctor", "--html").stdout
     assert "ValueError: &lt;b&gt;no&lt;/b&gt;" in page and "<b>no" not in page
-    text = site.run("", "-m", "tangrad.core.cli", "doctor").stdout
+    text = site.run("", "-m", "tangrad", "doctor").stdout
     assert f"{len(problems)} problems found." in text and "  cure: " in text
 
 
@@ -218,7 +218,7 @@ def test_variables_close_to_ours_are_found() -> None:
         ("~=1.4", "1.9", True),
         ("~=1.4.2", "1.5", False),
         ("~=1.4.2", "1.4.10", True),
-        (">1.0", "1.0.post1", True),
+        (">1.0", "1.0.post1", False),
         ("===odd", "odd", True),
         ("===odd", "1.0", False),
         (">=1.0", "no version", True),
@@ -227,13 +227,6 @@ def test_variables_close_to_ours_are_found() -> None:
 )
 def test_versions(versions: str, installed: str, expected: bool) -> None:
     assert is_met(versions, installed) is expected
-
-
-def test_versions_agree_with_packaging() -> None:
-    packaging = pytest.importorskip("packaging.version")
-    texts = "0.1 0.1.0 0.1.dev2 0.1a1 0.1b3 0.1rc2 0.1.post3 0.2 0.10 1.0 1.0.1 1!0.1 2.4.6 10".replace("1!0.1", "")
-    ordered = sorted(texts.split(), key=version_key)
-    assert [packaging.Version(text) for text in ordered] == sorted(packaging.Version(text) for text in texts.split())
 
 
 @pytest.mark.parametrize(
@@ -246,7 +239,7 @@ def test_versions_agree_with_packaging() -> None:
         ("a>=1; python_version >= '3.11' and os_name != 'nowhere'", ("a", ">=1")),
         ("a>=1; python_version < '3'", None),
         ("a>=1; extra == 'x'", None),
-        ("a>=1; python_version >= '3' or extra == 'x'", None),
+        ("a>=1; python_version >= '3' or extra == 'x'", ("a", ">=1")),
         ("!", None),
     ],
 )

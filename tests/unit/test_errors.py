@@ -7,8 +7,9 @@ import weakref
 
 import pytest
 
-from tangrad.core import ShapedArray, errors
-from tangrad.core.source_info import current_source
+from tangrad.core import ShapedArray
+from tangrad.diagnostics import errors
+from tangrad.diagnostics.source_info import current_source
 
 TRACER_ERRORS = [
     errors.ConcretizationTypeError,

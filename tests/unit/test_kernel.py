@@ -3,7 +3,9 @@
 import copy
 import gc
 import pickle
+import re
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -24,7 +26,6 @@ from tangrad.core import (
     configure_plugins,
     current_trace,
     dce_jaxpr,
-    errors,
     literal,
     register,
     rule_table,
@@ -33,6 +34,7 @@ from tangrad.core import (
 )
 from tangrad.core import aval as aval_module
 from tangrad.core.keys import params_key, typed_key
+from tangrad.diagnostics import errors
 
 F3 = ShapedArray((3,), "float32")
 
@@ -250,6 +252,25 @@ def test_the_checker_finds(how):
     check_jaxpr(closed)
     with pytest.raises(errors.JaxprTypeError):
         check_jaxpr(break_it(closed, how))
+
+
+TEXTS = {
+    "type": r"results have types .*, the primitive infers .*, in the equation\n    b:f32\[4\] = double a",
+    "output": r"a variable is read before .*, in the jaxpr\n\{ lambda ; a:f32\[3\]\. let .* in \(\w,\) \}",
+}
+
+
+@pytest.mark.parametrize("how", TEXTS)
+def test_the_error_of_the_checker_is_a_text_and_holds_no_jaxpr(how):
+    jaxpr = break_it(staged(lambda x: [double.bind(x)], F3), how)
+    watched = weakref.ref(jaxpr)
+    with pytest.raises(errors.JaxprTypeError) as caught:
+        check_jaxpr(jaxpr)
+    error = caught.value.with_traceback(None)  # its frames hold the jaxpr, as those of any error do
+    assert re.fullmatch(TEXTS[how], str(error)) and error.args == (str(error),)
+    del jaxpr, caught
+    gc.collect()
+    assert watched() is None
 
 
 def test_dead_code_goes_and_effects_stay():

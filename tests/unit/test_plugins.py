@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import tangrad.core
-from tangrad.core.errors import BrokenPluginError, PluginConflictError, PluginWarning
-from tangrad.core.plugin import Plugin, split_value
-from tangrad.core.plugins import Composition, composition
+from tangrad.composition.plugin import Plugin, split_value
+from tangrad.composition.registry import Composition, composition
+from tangrad.diagnostics.errors import BrokenPluginError, PluginConflictError, PluginWarning
 from tests.unit.plugin_site import Site
 
 API = "tangrad.api"
@@ -64,8 +64,8 @@ def test_a_plugin_is_loaded_when_asked_and_once(site: Site) -> None:
 
 
 def test_a_module_alone_is_an_object_too(site: Site) -> None:
-    site.add("plugin-a", {"tangrad.hooks": {"name": "a_module [extra]"}}, modules={"a_module.py": ""})
-    assert find(site.composition(), "name", "tangrad.hooks").load() is sys.modules["a_module"]
+    site.add("plugin-a", {API: {"name": "a_module [extra]"}}, modules={"a_module.py": ""})
+    assert find(site.composition(), "name").load() is sys.modules["a_module"]
 
 
 def test_order_of_installation_does_not_matter(tmp_path: Path) -> None:
@@ -399,3 +399,12 @@ def test_many_threads_load_one_plugin_once(site: Site) -> None:
 
 def test_there_is_one_composition() -> None:
     assert composition() is composition()
+
+
+def test_samples_are_dormant_where_nothing_reads_them(site):
+    site.add("sampled", {"tangrad.samples": {"elementwise": "sampled:samples"}})
+    (alone,) = site.composition().entries("tangrad.samples")
+    assert alone.status == "dormant"
+    site.add("kit", {"tangrad.commands": {"conformance": "kit:main"}})
+    (read,) = site.composition().entries("tangrad.samples")
+    assert read.status == "available"

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
+from tangrad.composition.registry import composition
+from tangrad.console.cli import main
+from tangrad.console.report.model import BAD, Entry, Report, Table
+from tangrad.console.report.page import to_html
+from tangrad.console.report.render import to_json, to_text
 from tangrad.core import PrimitiveSet, RuleKind, RuleSet, register
-from tangrad.core.cli import main
-from tangrad.core.report.model import BAD, Entry, Report, Table
-from tangrad.core.report.page import to_html
-from tangrad.core.report.render import to_json, to_text
 from tests.unit.plugin_site import Site
 
 VOID = {"meta", "input", "wbr"}
@@ -175,7 +176,7 @@ def site(tmp_path: Path) -> Site:
 
 
 def run(site: Site, *arguments: str, **environment: str) -> tuple[int, str]:
-    result = site.run("", "-m", "tangrad.core.cli", *arguments, **environment)
+    result = site.run("", "-m", "tangrad", *arguments, **environment)
     assert result.stderr == ""
     return result.returncode, result.stdout
 
@@ -213,15 +214,15 @@ def test_help_lists_the_commands_of_plugins_too(site: Site) -> None:
     lines = {line.split()[0]: line for line in text.splitlines() if line.startswith("    ")}
     assert "Say it." in lines["greet"] and "More" not in text and "cannot be used" in lines["oops"]
     assert run(site, "greet", "a", "--b") == (5, "['a', '--b']\n")
-    result = site.run("", "-m", "tangrad.core.cli", "oops")
+    result = site.run("", "-m", "tangrad", "oops")
     assert result.returncode == 2 and "ValueError: <b>no</b>" in result.stderr and "Traceback" not in result.stderr
 
 
 def test_a_command_that_is_not_installed_names_its_distribution(site: Site) -> None:
-    result = site.run("", "-m", "tangrad.core.cli", "new", "primitive", TANGRAD_DENY="tangrad-scaffold")
+    result = site.run("", "-m", "tangrad", "new", "primitive", TANGRAD_DENY="tangrad-scaffold")
     assert result.returncode == 2 and "TANGRAD_DENY" in result.stderr
     program = """
-        import sys, tangrad.core.cli as cli
+        import sys, tangrad.console.cli as cli
         cli.composition().find = lambda group, name: None
         sys.exit(cli.main(["new", "primitive"]))
     """
@@ -231,8 +232,56 @@ def test_a_command_that_is_not_installed_names_its_distribution(site: Site) -> N
 
 def test_a_command_must_be_a_function(site: Site) -> None:
     site.add("command-plugin", {"tangrad.commands": {"number": "cli_good:x"}})
-    result = site.run("", "-m", "tangrad.core.cli", "number")
+    result = site.run("", "-m", "tangrad", "number")
     assert result.returncode == 2 and "expected a function of the arguments, got 1" in result.stderr
+
+
+# --- tracing --------------------------------------------------------------------------------------------------------
+
+
+def test_a_program_is_traced(site: Site, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text("import sys, tangrad\nprint(sys.argv[1:])\ntangrad.grad\nprint(__name__)\n")
+    result = site.run("", "-m", "tangrad", "plugins", "--json", "--trace", str(program), "--epochs", "3")
+    data = json.loads(result.stdout)  # what the program prints goes elsewhere
+    assert "['--epochs', '3']\n__main__" in result.stderr and result.returncode == 0
+    (question,) = [one for one in data["questions"] if one["about"] == "grad"]
+    assert question["hook"] == "tangrad_api" and question["answers"] == ["tangrad-autodiff:tangrad.api:grad"]
+    assert "tangrad-autodiff" in question["asked"] and 0 < question["seconds"] < 60
+    assert {"tangrad-autodiff", "tangrad-console"} <= {*data["plugins"]} and "good-plugin" not in data["plugins"]
+    text = site.run("", "-m", "tangrad", "plugins", "--trace", str(program)).stdout
+    assert re.search(r"tangrad_api +grad +.*tangrad-autodiff +[0-9.]+\n", text)
+    assert re.search(r"[0-9]+ questions to [0-9]+ plugins, answered in [0-9.]+ ms", text)
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("import tangrad; tangrad.grad; 1 / 0", "ended with ZeroDivisionError: division by zero."),
+        ("import sys, tangrad; tangrad.grad; sys.exit(3)", "ended with exit status 3."),
+        ("import sys, tangrad; tangrad.grad; sys.exit(0)", ""),
+    ],
+)
+def test_a_program_that_ends_early_is_traced_until_then(site: Site, tmp_path: Path, source: str, words: str) -> None:
+    (tmp_path / "program.py").write_text(source)
+    result = site.run("", "-m", "tangrad", "plugins", "--trace", str(tmp_path / "program.py"))
+    assert words in result.stdout and "tangrad_api  grad" in result.stdout, result.stderr
+    assert ("ended with" in result.stdout) is bool(words)
+
+
+def test_without_a_program_all_rules_are_looked_up(capsys: pytest.CaptureFixture[str]) -> None:
+    composition().refresh()
+    data = json.loads(output(capsys, "plugins", "--json", "--trace"))
+    abouts = {question["about"] for question in data["questions"]}
+    assert {"jvp elementwise", "elementwise"} <= abouts and data["failure"] is None
+
+
+def test_what_is_denied_and_what_fails_shows(site: Site) -> None:
+    source = "import tangrad\ntry: tangrad.cli_good\nexcept tangrad.errors.PluginError: pass"
+    (site.folder / "program.py").write_text(source)
+    program = str(site.folder / "program.py")
+    result = site.run("", "-m", "tangrad", "plugins", "--trace", program, TANGRAD_DENY="good-plugin")
+    assert re.search(r"tangrad_api +cli_good +.* nothing ", result.stdout), result.stdout
 
 
 # --- rendering ------------------------------------------------------------------------------------------------------

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tangrad.core import HookContext, ShapedArray, hookimpl, register, trace_to_closed_jaxpr
-from tangrad.core.errors import BrokenPluginError, PluginWarning
-from tangrad.core.hooks import hooks
+from tangrad.composition.hooks import hooks
+from tangrad.core import ClosedJaxpr, HookContext, Jaxpr, ShapedArray, Var, hookimpl, register
+from tangrad.diagnostics.errors import BrokenPluginError, PluginWarning
 from tests.unit.plugin_site import Site
 
 CONTEXT = HookContext("f", "numpy", "cpu", {"donated": (0,)})
@@ -29,7 +29,8 @@ def program(size: int = 3) -> Any:
 
 
 def identity_jaxpr(aval: ShapedArray) -> Any:
-    return trace_to_closed_jaxpr(lambda x: [x], [aval])
+    x = Var(aval)  # made by hand: tracing it would be observed
+    return ClosedJaxpr(Jaxpr([], [x], [x], []))
 
 
 def by_hand(name: str, **functions: Any) -> Any:
@@ -44,10 +45,10 @@ def test_without_hooks_everything_is_none() -> None:
     hooks.traced(CONTEXT, closed_jaxpr, 0.1)
 
 
-def test_without_hooks_pluggy_is_not_imported(tmp_path: Any) -> None:
+def test_pluggy_comes_with_the_first_look_up_and_guards_with_the_first_hook_object(tmp_path: Any) -> None:
     code = (
-        "import sys, tangrad.core\nfrom tangrad.core.hooks import hooks\nhooks.load()\n"
-        "assert hooks.active is None and 'pluggy' not in sys.modules"
+        "import sys, tangrad, tangrad.core\nassert 'pluggy' not in sys.modules\n"
+        "tangrad.grad\nassert 'pluggy' in sys.modules and 'tangrad.composition.guards' not in sys.modules"
     )
     result = Site(tmp_path / "site").run(code, TANGRAD_DENY="*:hooks:*")
     assert result.returncode == 0, result.stderr
@@ -192,7 +193,7 @@ def test_what_a_hook_traces_calls_no_hooks() -> None:
     [
         ({"tangrad_unheard_of": hookimpl(lambda: None)}, "unknown hook 'tangrad_unheard_of'"),
         ({"tangrad_traced": hookimpl(lambda nonsense: None)}, "nonsense"),
-        ({"tangrad_traced": lambda: None}, "implements no hook; expected functions named tangrad_jaxpr_pass"),
+        ({"tangrad_traced": lambda: None}, "implements no hook; expected functions named tangrad_rules"),
     ],
 )
 def test_objects_that_are_no_valid_hooks_are_set_aside(functions: dict[str, Any], words: str) -> None:
@@ -216,7 +217,7 @@ def test_wrappers_are_refused() -> None:
 def test_a_broken_hook_plugin_of_a_distribution_leaves_the_others(tmp_path: Any) -> None:
     site = Site(tmp_path / "site")
     source = (
-        "from tangrad.core import hookimpl, HookContext\nfrom tangrad.core.hooks import hooks\n"
+        "from tangrad.core import hookimpl, HookContext\nfrom tangrad.composition.hooks import hooks\n"
         "hooks.traced(HookContext('during import'), None, 0.0)\n"
         "@hookimpl\ndef tangrad_traced(context):\n    print('traced', context.function_name)\n"
     )
@@ -224,7 +225,7 @@ def test_a_broken_hook_plugin_of_a_distribution_leaves_the_others(tmp_path: Any)
     site.add("bad", {GROUP: {"bad": "bad_hooks:x"}}, modules={"bad_hooks.py": "1 / 0"})
     code = (
         "import warnings; warnings.simplefilter('always')\n"
-        "from tangrad.core import HookContext\nfrom tangrad.core.hooks import hooks\n"
+        "from tangrad.core import HookContext\nfrom tangrad.composition.hooks import hooks\n"
         "hooks.traced(HookContext('f'), None, 0.0); hooks.traced(HookContext('g'), None, 0.0)"
     )
     result = site.run(code)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tangrad.core.errors import DeniedPluginError, PluginConflictError
-from tangrad.core.policy import Policy
+from tangrad.composition.policy import Policy
+from tangrad.diagnostics.errors import DeniedPluginError, PluginConflictError
 from tests.unit.plugin_site import Site
 
 API = "tangrad.api"

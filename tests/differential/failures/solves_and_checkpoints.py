@@ -26,7 +26,7 @@ def tangent_solver_of_a_root_with_wrong_structure(api):
     return root(api, lambda x: x, tangent_solve=lambda g, y: [y])
 
 
-@failing("f, function", "f32[]", "f32[3]")
+@failing("f, function", "f32[]", "f32[3]", jax=("TypeError", "ValueError"))
 def function_of_a_root_with_wrong_shape(api):
     return api.grad(lambda a: root(api, lambda x: api.numpy.ones(3) * x * a))(1.0)
 
@@ -102,7 +102,7 @@ def matvec_that_is_no_function(api):
     return linear(api, 3)
 
 
-@failing("static_argnums")
+@failing("static_argnums", jax=("NotImplementedError", "TypeError"))  # 0.12 has no such argument
 def checkpoint_with_concrete(api):
     return api.checkpoint(lambda x: x, concrete=True)
 

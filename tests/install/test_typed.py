@@ -1,0 +1,106 @@
+"""What type checkers say of authors' packages: rules of the wrong form are found, and nothing else is."""
+
+import inspect
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import tangrad.autodiff
+import tangrad.batching
+from tangrad import core
+from tangrad.composition import hookspecs
+from tangrad.core import composition, protocols, rule_kinds
+from tests.install.environments import run
+from tools.workspace import ROOT, distributions
+
+SAMPLE = Path(__file__).parent / "typed" / "rules.py"
+
+
+@pytest.mark.slow
+def test_rules_of_the_wrong_form_are_reported(tmp_path):
+    folders = os.pathsep.join(str(part.folder) for part in distributions().values())
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--explicit-package-bases"]
+    command += ["--follow-imports=silent", "--ignore-missing-imports", f"--cache-dir={tmp_path}", str(SAMPLE)]
+    text = ""
+    try:
+        run(command, env={**os.environ, "MYPYPATH": folders}, cwd=ROOT)
+    except AssertionError as error:
+        text = str(error)
+    reported = {int(line) for line in re.findall(r"rules\.py:(\d+): error", text)}
+    lines = SAMPLE.read_text().splitlines()
+    wanted = {number for number, line in enumerate(lines, 1) if line.endswith("  # wrong")}
+    assert len(wanted) > 15
+    assert reported == wanted, text
+
+
+def positional(function) -> list[str]:
+    """The names of the parameters that are given by position."""
+    found = list(inspect.signature(function).parameters.values())
+    return [one.name for one in found if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)][1:]
+
+
+@pytest.mark.parametrize("kind", rule_kinds())
+def test_every_kind_of_rule_has_a_protocol(kind):
+    """As many positional arguments as its owner says that its rules take."""
+    protocol = protocols.RULES[kind.partition(".")[0]]
+    signature = composition().find("tangrad.rule_kinds", kind).load().signature
+    stated = [name.strip() for name in signature[1 : signature.index(")")].split(",")]
+    count = len([name for name in stated if not name.startswith("*")])
+    if "*" in stated:  # what follows is given by keyword
+        count = stated.index("*")
+    assert len(positional(protocol.__call__)) == count, signature
+
+
+HOOKS = {name: value for name, value in vars(hookspecs).items() if name.startswith("tangrad_")}
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_every_hook_has_a_protocol(hook):
+    (method,) = [vars(one)[hook] for one in vars(protocols).values() if hook in getattr(one, "__dict__", {})]
+    assert positional(method) == list(inspect.signature(HOOKS[hook]).parameters)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "implementation"),
+    [
+        (protocols.Backend, core.Backend),
+        (protocols.Executable, core.Executable),
+        (protocols.Primitive, core.Primitive),
+        (protocols.Trace, core.Trace),
+        (protocols.Tracer, core.Tracer),
+        (protocols.AxisInfo, tangrad.batching.AxisInfo),
+        (protocols.Linearized, tangrad.autodiff.Linearized),
+        (protocols.PartialEval, tangrad.autodiff.PartialEval),
+    ],
+    ids=lambda one: one.__name__,
+)
+def test_the_kernels_classes_have_what_the_protocols_say(protocol, implementation):
+    for name in protocols.members(protocol):
+        declared = {
+            name for one in implementation.__mro__ for name in (*vars(one), *vars(one).get("__annotations__", ()))
+        }
+        assert name in declared, f"{implementation.__name__} has no {name}"
+        method = vars(protocol).get(name)
+        if inspect.isfunction(method):
+            assert positional(method) == positional(getattr(implementation, name)), name
+
+
+def test_a_backend_has_all_that_the_kernel_calls():
+    """A method that is added to the class is part of what authors implement: the protocol must have it, too."""
+    public = {name for name in {*vars(core.Backend), *core.Backend.__annotations__} if not name.startswith("_")}
+    assert public == protocols.members(protocols.Backend)
+
+
+def test_what_an_object_lacks_can_be_asked():
+    class Half:
+        name = "half"
+
+        @property
+        def platform(self):
+            raise RuntimeError("isinstance must not run properties")
+
+    assert not isinstance(Half(), protocols.Backend)
+    assert isinstance(composition().find("tangrad.backends", "numpy").load(), protocols.Backend)
