@@ -1,17 +1,32 @@
 # Every command of the workspace. On a fresh machine python3 (3.11 or later), git and make are enough.
-# `make` alone lists the targets.
+# `make` alone lists the targets. Another Python: make test PYTHON=python3.13, or a path.
 
 PYTHON ?= python3
 BACKEND ?= numpy
 # Passed on: make test PYTEST_ARGS="tests/unit -x", make bench BENCH_ARGS="--only import", make demo DEMO_ARGS="--epochs 2".
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
+MATRIX_ARGS ?=
 DEMO_ARGS ?=
+
+# Where the environment forbids to write bytecode, every process would compile jax and Tangrad again.
+unexport PYTHONDONTWRITEBYTECODE
 
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 UV := $(BIN)/python -m uv pip install --python $(BIN)/python
+
+# .venv is made where there is none, and made anew where a PYTHON is asked for (not the default) that it was not made
+# with. Marking the first files phony makes all that follows from them, stamps included.
+IDENTITY := -c 'import os, sys; print(os.path.realpath(sys.base_prefix), *sys.version_info[:3])'
+OTHER = { interpreter=$$(tools/find_python.sh "$(PYTHON)") && \
+	[ "$$("$$interpreter" $(IDENTITY))" = "$$($(BIN)/python $(IDENTITY))" ]; } 2>/dev/null || echo yes
+ASKED := $(filter command environment,$(firstword $(origin PYTHON)))
+NEW := $(if $(wildcard $(BIN)/python),$(if $(ASKED),$(if $(filter-out help clean,$(MAKECMDGOALS)),$(shell $(OTHER)))),yes)
+ifneq ($(NEW),)
+.PHONY: $(BIN)/python $(VENV)/.uv
+endif
 
 # A folder with a pyproject.toml is a distribution: the list is read from the tree.
 PROJECTS := $(wildcard core/pyproject.toml plugins/*/pyproject.toml primitives/*/pyproject.toml backends/*/pyproject.toml)
@@ -19,9 +34,9 @@ PROJECTS += $(wildcard contrib/*/pyproject.toml)
 editable = $(foreach project,$(1),-e $(patsubst %/pyproject.toml,%,$(project)))
 # The demo on NumPy leaves jaxlib out: that is its point, and most of the time that an installation takes.
 DEMO_PROJECTS := $(if $(filter numpy,$(BACKEND)),$(filter-out backends/xla/%,$(PROJECTS)),$(PROJECTS))
-SOURCES := core plugins primitives backends tools tests demo
+SOURCES := core plugins primitives backends tools tests docs
 
-.PHONY: help install dev-refresh test test-all lint typecheck contracts docs bench demo wheels clean
+.PHONY: help install dev-refresh test test-all test-matrix lint typecheck contracts docs bench demo wheels clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -29,8 +44,9 @@ help: ## list the targets
 install: $(INSTALLED) ## everything, editable, with the tools, into .venv
 
 $(BIN)/python:
-	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Tangrad needs Python 3.11 or later; this is " + sys.version)'
-	$(PYTHON) -m venv $(VENV)
+	@interpreter=$$(tools/find_python.sh "$(PYTHON)") && \
+	"$$interpreter" -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Tangrad needs Python 3.11 or later; this is " + sys.version)' && \
+	rm -rf $(VENV) && echo "$$interpreter -m venv $(VENV)" && "$$interpreter" -m venv $(VENV)
 
 # uv resolves and links in seconds what pip takes a minute for; an existing one is kept.
 $(VENV)/.uv: | $(BIN)/python
@@ -51,8 +67,12 @@ test: install ## the tests, without those marked slow
 test-all: install ## the slow tests too: installations, the matrix of subsets, stress
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
 
+test-matrix: install ## each Python with the oldest and the newest libraries; MATRIX_ARGS="3.12-* --list"
+	$(BIN)/python -m tools.matrix $(MATRIX_ARGS)
+
 lint: install ## ruff, and the generated files against the entry points
 	$(BIN)/python -m ruff check $(wildcard $(SOURCES))
+	$(BIN)/python -m ruff format --check $(wildcard $(SOURCES))
 	$(BIN)/python -m tools.generate_api --check
 
 typecheck: install ## mypy: strict in the kernel
@@ -75,7 +95,7 @@ $(VENV)/.demo-$(BACKEND): pyproject.toml $(PROJECTS) $(VENV)/.uv
 	@touch $@
 
 demo: $(VENV)/.demo-$(BACKEND) ## train a convolutional network on digits; BACKEND=numpy or xla
-	TANGRAD_BACKEND=$(BACKEND) $(BIN)/python demo/train_digits.py $(DEMO_ARGS)
+	TANGRAD_BACKEND=$(BACKEND) $(BIN)/python docs/examples/train_digits.py $(DEMO_ARGS)
 
 wheels: install ## all wheels, into dist/
 	$(BIN)/python -m tools.build_wheels dist

@@ -7,10 +7,13 @@ Checked, each against what the tree declares, so that no list is kept twice:
 - every module of every distribution is in the graph, and none that nobody ships;
 - a module imports only its own distribution, those that its `pyproject.toml` requires, and the standard library; a name
   taken from a composed package (`lax.scan`) counts as an import of the distribution that ships the name;
+- a distribution imports everything that it requires, but for what `UNSEEN` lists with a reason;
 - kinds of distributions require only the kinds that the architecture allows (`MAY_REQUIRE`);
 - a rule file may also import the owners of the rule kind and of the family that it serves; nobody imports a rule file;
-- no cycle between modules; nothing of ours is imported inside a function, except in the files listed in `LAZY` (what is
-  not ours may be: that saves time at import, and can make no cycle);
+- who is not the kernel takes from it only what its public modules export (`tools/kernel_names.py` lists them), but for
+  the files in `PRIVILEGED`;
+- no cycle between modules, imports for type checkers included; nothing of ours is imported inside a function, except in
+  the files listed in `LAZY` (what is not ours may be: that saves time at import, and can make no cycle);
 - `jaxlib` is touched by the files in `ONLY_IN` alone; no file has more lines than `LONGEST`.
 
 It reads source text and imports nothing. import-linter was rejected: in editable installs it sees only one part of the
@@ -25,6 +28,7 @@ from pathlib import Path
 
 from tools.generate_api import composes, public_api
 from tools.import_graph import Imports, cycles, read_imports
+from tools.kernel_names import Exports
 from tools.workspace import ROOT, Distribution, distributions, module_name
 
 CORE = "tangrad-core"
@@ -43,12 +47,25 @@ MAY_REQUIRE = {
 
 # Files that import inside functions, and why: everything else states its imports at its top.
 LAZY = {
-    "tangrad.core.api": "resolves public names at their first use",
-    "tangrad.core.plugin": "loads what an entry point names",
-    "tangrad.core.hooks": "loads pluggy and the hook specifications only where a hook is installed",
-    "tangrad.core.cli": "each command loads what it needs",
+    "tangrad.composition.api": "resolves public names at their first use",
+    "tangrad.core": "resolves rarely needed names at their first use",
+    "tangrad.core.versioning": "resolves deprecated names",
+    "tangrad.composition.plugin": "loads what an entry point names",
+    "tangrad.composition.discovery": "asks other finders than those of folders only where there are some",
+    "tangrad.composition.registry": "loads pluggy at the first look-up",
+    "tangrad.composition.manager": "examines hook objects only where there are some",
     "tangrad.backends.xla.backend": "loads the compiler at the first computation: moving data needs none",
+    "tangrad.backends.xla.executable": "loads the persistent cache of programs where one is asked for",
+    "tangrad.backends.xla.jaxlib_version": "describes an installation only where it is found wanting",
+    "tangrad.backends.numpy.backend": "as XLA's: whoever asks which backends there are does not load the compiler",
     "tangrad.backends.xla.cuda": "loads the PJRT plugin that is installed",
+}
+
+# Files outside the kernel that look into its rooms, what they look into, and why there is no public way yet. An entry
+# that is not needed any more is a breach, too.
+PRIVILEGED = {
+    ("tangrad.console.report.installation", "tangrad.composition.finders"): "names the finders that discovery asks",
+    ("tangrad.console.report.trace", "tangrad.composition.plugin"): "prints answers as the composition shortens them",
 }
 
 # Third-party packages that only these modules may touch.
@@ -56,6 +73,17 @@ ONLY_IN = {"jaxlib": {"tangrad.backends.xla.jaxlib_api", "tangrad.backends.xla.m
 
 # Packages used where they are installed, and required by nobody.
 OPTIONAL = {"ml_dtypes"}
+
+# What is required and needed without an import that could be seen, and what for.
+UNSEEN = {
+    (
+        "tangrad-conformance",
+        "ml_dtypes",
+    ): "samples have its dtypes, by name; the kernel imports it where it is installed",
+    ("tangrad-backend-xla", "scipy"): "jaxlib takes the addresses of LAPACK's functions from it",
+    ("tangrad-jacobians", "tangrad-numpy"): "the operators of arrays",
+    ("tangrad-scaffold", "tangrad-console"): "`tangrad new` is a command of its `tangrad`",
+}
 
 
 def kind_of(part: Distribution) -> str:
@@ -89,6 +117,11 @@ class House:
         self.imports: dict[str, Imports] = {
             name: read_imports(name, path, set(self.files), self.composed) for name, path in self.files.items()
         }
+
+    @cached_property
+    def exports(self) -> Exports:
+        """What the kernel's public modules export."""
+        return Exports({name: path for name, path in self.files.items() if self.owner.get(name) == CORE})
 
     @cached_property
     def rule_files(self) -> dict[str, set[str]]:
@@ -183,6 +216,22 @@ def check_arrows(house: House) -> list[str]:
     return problems
 
 
+def check_used(house: House) -> list[str]:
+    """A distribution imports what it requires: a requirement that nothing imports costs everybody an installation."""
+    problems = []
+    for part in house.parts.values():
+        imports = [house.imports[name] for name in part.modules if name in house.imports]
+        packages = {package for found in imports for package, _ in found.external}
+        owners = {
+            house.owner.get(target) for found in imports for target, _ in found.all_first_party(house.value_module)
+        }
+        for required in sorted(set(part.requirements) - {CORE}):  # whose `tangrad` every import begins with
+            used = required in owners if required in house.parts else required.lower().replace("-", "_") in packages
+            if not used and (part.name, required) not in UNSEEN:
+                problems.append(f"{part.name} requires {required}, and none of its modules imports it")
+    return problems
+
+
 def check_rule_files(house: House) -> list[str]:
     """Rule files are loaded by their kind's owner, never imported."""
     return [
@@ -193,9 +242,25 @@ def check_rule_files(house: House) -> list[str]:
     ]
 
 
+def check_kernel_names(house: House) -> list[str]:
+    """Plugins, ours included, take from the kernel only what it exports."""
+    problems = []
+    unused = {(name, room) for name, room in PRIVILEGED if name in house.files}
+    for name, path in house.files.items():
+        if house.owner.get(name) == CORE:
+            continue
+        for room, line, problem in house.exports.breaches(path):
+            unused.discard((name, room))
+            if (name, room) not in PRIVILEGED:
+                problems.append(f"{name}:{line} {problem}")
+    return problems + [f"PRIVILEGED lists {name} with {room}, which it does not need" for name, room in sorted(unused)]
+
+
 def check_cycles(house: House) -> list[str]:
-    """No module imports itself, however indirectly."""
-    graph = {name: set(imports.with_composed(house.value_module)) for name, imports in house.imports.items()}
+    """No module imports itself, however indirectly; nor do the types of its annotations need it."""
+    graph = {
+        name: {*imports.with_composed(house.value_module), *imports.checked} for name, imports in house.imports.items()
+    }
     return ["import cycle: " + " -> ".join(cycle) for cycle in cycles(graph)]
 
 
@@ -214,7 +279,17 @@ def check_lengths(house: House) -> list[str]:
     return [f"{name} has {lines} lines, more than {LONGEST}" for name, lines in lengths.items() if lines > LONGEST]
 
 
-CHECKS = (check_graph, check_requirements, check_arrows, check_rule_files, check_cycles, check_lazy, check_lengths)
+CHECKS = (
+    check_graph,
+    check_requirements,
+    check_arrows,
+    check_rule_files,
+    check_kernel_names,
+    check_used,
+    check_cycles,
+    check_lazy,
+    check_lengths,
+)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -16,8 +16,9 @@ from pathlib import Path
 
 from tools.workspace import ROOT, Distribution, distributions, owners
 
-CATALOGUE = "core/tangrad/core/catalogue_data.py"
+CATALOGUE = "core/tangrad/composition/catalogue_data.py"
 COMPOSED = "public_package("  # a module whose names come from the entry points calls this
+MEANS = "tangrad.composition.api"  # and this one defines it
 CATALOGUE_HEAD = '"""Data of `catalogue.py`. Written by `python -m tools.generate_api`: do not edit."""\n'
 STUB_HEAD = "# Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.\n"
 
@@ -76,6 +77,9 @@ def catalogue(parts: list[Distribution], modules: dict[str, str]) -> str:
         ("MODULES", "distribution: the tops of its tree", tops(modules)),
         ("FAMILIES", "distribution: families of primitives", names_by_distribution(parts, "tangrad.primitives")),
         ("RULE_KINDS", "distribution: rule kinds", names_by_distribution(parts, "tangrad.rule_kinds")),
+        ("ARRAY_ATTRIBUTES", "distribution: attributes of arrays", names_by_distribution(parts, "tangrad.array")),
+        ("SETTINGS", "distribution: settings", names_by_distribution(parts, "tangrad.settings")),
+        ("BACKENDS", "distribution: backends", names_by_distribution(parts, "tangrad.backends")),
         ("COMMANDS", "distribution: commands of `tangrad`", names_by_distribution(parts, "tangrad.commands")),
     )
     return CATALOGUE_HEAD + "\n" + "\n\n".join(_table(*table) for table in tables) + "\n"
@@ -103,14 +107,14 @@ def stub(package: str, names: dict[str, str], submodules: Iterable[str]) -> str:
 
 
 def composes(module: str, path: Path) -> bool:
-    """Return whether `module` takes its names from the entry points (core's own files only provide the means)."""
-    return not module.startswith("tangrad.core.") and COMPOSED in path.read_text()
+    """Return whether `module` takes its names from the entry points (the module that defines the means does not)."""
+    return module != MEANS and COMPOSED in path.read_text()
 
 
 def _submodules(package: str, modules: Iterable[str], composed: set[str]) -> set[str]:
     """Return the public submodules: all direct parts of `tangrad`; elsewhere those that are composed themselves."""
     prefix = package + "."
-    direct = {module[len(prefix) :].split(".")[0] for module in modules if module.startswith(prefix)}
+    direct = {module[len(prefix) :].split(".")[0] for module in modules if module.startswith(prefix)} - {"__main__"}
     return direct if package == "tangrad" else {leaf for leaf in direct if prefix + leaf in composed}
 
 

@@ -14,14 +14,16 @@ class Imports:
     """The imports of one module, each with the line of its first occurrence.
 
     Attributes:
-      modules: first-party modules imported when the module is (not those under `if TYPE_CHECKING`).
-      names: names taken from composed packages by `from tangrad.lax import sin`, as `tangrad.lax.sin`.
-      attributes: names used as attributes of composed packages (`lax.sin`): resolved when the code runs.
-      external: top-level packages that are not ours.
-      nested: first-party imports inside functions, and imports by a computed name.
+        modules: first-party modules imported when the module is.
+        checked: those that only type checkers see, under `if TYPE_CHECKING`.
+        names: names taken from composed packages by `from tangrad.lax import sin`, as `tangrad.lax.sin`.
+        attributes: names used as attributes of composed packages (`lax.sin`): resolved when the code runs.
+        external: top-level packages that are not ours.
+        nested: first-party imports inside functions, and imports by a computed name.
     """
 
     modules: dict[str, int] = field(default_factory=dict)
+    checked: dict[str, int] = field(default_factory=dict)
     names: dict[str, int] = field(default_factory=dict)
     attributes: dict[str, int] = field(default_factory=dict)
     external: set[tuple[str, int]] = field(default_factory=set)
@@ -55,6 +57,7 @@ class _Reader(ast.NodeVisitor):
         self._package = name if is_package else name.rpartition(".")[0]
         self._name, self._modules, self._composed = name, modules, composed
         self._depth = 0
+        self._checked = False
         self._aliases: dict[str, str] = {}  # local name -> composed package
 
     def visit_FunctionDef(self, node: ast.AST) -> None:
@@ -65,10 +68,15 @@ class _Reader(ast.NodeVisitor):
     visit_AsyncFunctionDef = visit_Lambda = visit_FunctionDef  # noqa: N815  (names that `ast` gives)
 
     def visit_If(self, node: ast.If) -> None:
-        """Leave out what only type checkers see."""
+        """Keep apart what only type checkers see."""
         test = node.test
         only_checked = (test.id if isinstance(test, ast.Name) else getattr(test, "attr", None)) == "TYPE_CHECKING"
-        for child in node.orelse if only_checked else [test, *node.body, *node.orelse]:
+        self.visit(test)
+        outside, self._checked = self._checked, self._checked or only_checked
+        for child in node.body:
+            self.visit(child)
+        self._checked = outside
+        for child in node.orelse:
             self.visit(child)
 
     def visit_Import(self, node: ast.Import) -> None:
@@ -86,7 +94,7 @@ class _Reader(ast.NodeVisitor):
                 self._bind(alias.asname or alias.name, full)
                 continue
             self._add(base, node.lineno)
-            if base in self._composed:
+            if base in self._composed and not self._checked:
                 self.imports.names.setdefault(full, node.lineno)
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
@@ -132,7 +140,10 @@ class _Reader(ast.NodeVisitor):
         return ".".join([self._aliases[value.id], *reversed(parts)])
 
     def _add(self, target: str, line: int) -> None:
-        if target.partition(".")[0] != FIRST_PARTY:
+        if self._checked:
+            if target.partition(".")[0] == FIRST_PARTY and target != self._name:
+                self.imports.checked.setdefault(target, line)
+        elif target.partition(".")[0] != FIRST_PARTY:
             self.imports.external.add((target.partition(".")[0], line))
         elif self._depth:
             self.imports.nested.append((target, line))

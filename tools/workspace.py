@@ -32,8 +32,13 @@ class Distribution:
     @cached_property
     def requirements(self) -> tuple[str, ...]:
         """The names of the required distributions (extras left out), first-party ones and others."""
-        found = [re.match(r"[A-Za-z0-9._-]+", line) for line in self.project.get("dependencies", ())]
-        return tuple(name[0] for name in found if name)
+        return tuple(requirement_name(line) for line in self.project.get("dependencies", ()))
+
+    @property
+    def foreign_requirements(self) -> tuple[str, ...]:
+        """The lines that require other projects' distributions, with their versions and markers."""
+        lines = self.project.get("dependencies", ())
+        return tuple(line for line in lines if not FIRST_PARTY.fullmatch(requirement_name(line)))
 
     @property
     def first_party_requirements(self) -> tuple[str, ...]:
@@ -48,6 +53,18 @@ class Distribution:
     def modules(self) -> dict[str, Path]:
         """Dotted module name -> file, for every module that the distribution ships (packages by their `__init__`)."""
         return {module_name(path.relative_to(self.folder)): path for path in self.files()}
+
+
+def requirement_name(line: str) -> str:
+    """Return the name of the distribution that a requirement asks for.
+
+    >>> requirement_name("jaxlib>=0.10; python_version < '4'")
+    'jaxlib'
+    """
+    found = re.match(r"[A-Za-z0-9._-]+", line)
+    if found is None:
+        raise ValueError(f"no requirement: {line!r}; expected a name first, such as numpy>=2")
+    return found[0]
 
 
 def module_name(path: Path) -> str:
@@ -68,6 +85,15 @@ def _read(folder: Path) -> Distribution:
 def umbrella(root: Path = ROOT) -> Distribution:
     """Return the distribution `tangrad` itself, which ships no module."""
     return _read(root)
+
+
+def supported_pythons(root: Path = ROOT) -> tuple[str, ...]:
+    """Return the versions of Python that the classifiers of `tangrad` name, oldest first: ("3.11", …)."""
+    found = [
+        re.fullmatch(r"Programming Language :: Python :: (3\.\d+)", line)
+        for line in umbrella(root).project["classifiers"]
+    ]
+    return tuple(sorted((match[1] for match in found if match), key=lambda version: int(version[2:])))
 
 
 def distributions(root: Path = ROOT) -> dict[str, Distribution]:

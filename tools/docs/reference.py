@@ -12,14 +12,18 @@ import importlib
 import inspect
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import ModuleType
 from typing import Any
 
-from tangrad.core.catalogue_data import PUBLIC_NAMES
+import tangrad.numpy
+from tangrad.composition.catalogue_data import PUBLIC_NAMES
+from tangrad.core import Array, composition
+from tangrad.core.array import ATTRIBUTES_GROUP
 from tools.docs.docstrings import escape, summary, to_markdown
 from tools.generate_api import public_api
+from tools.kernel_names import declared_names
 from tools.workspace import ROOT, Distribution, distributions
 
 # Page -> the packages on it. What lies below a page's package and is not named here is put on that page, too.
@@ -35,7 +39,15 @@ PAGES = {
 }
 # Packages that are ordinary modules: nothing in the entry points tells that they are public. Single files directly in
 # `tangrad` are public as well: what implements something there is a package.
-PLAIN_PACKAGES = ("tangrad.tree", "tangrad.core", "tangrad.conformance", "tangrad.nn.initializers")
+PLAIN_PACKAGES = (
+    "tangrad.tree",
+    "tangrad.core",
+    "tangrad.core.protocols",
+    "tangrad.conformance",
+    "tangrad.nn.initializers",
+)
+# Public under another name than that of the module: an attribute of the package above.
+KNOWN_AS = {"tangrad.core.dtypes": "tangrad.dtypes.system"}
 ON_OTHER_PAGES = {"tangrad.tree_util": "tangrad.tree"}
 # What a module says of itself as a file, in its first paragraph.
 ASIDE = re.compile(r"\s*\b(This file only|The public names are|Each file holds)[^.]*\.(?:[^.\s][^.]*\.)*(?=\s|$)")
@@ -125,28 +137,23 @@ def packages() -> dict[str, Package]:
                 found.setdefault(package, []).append(Name(package, name, value, distribution, homes[public]))
     for part in parts.values():
         for module, path in part.modules.items():
-            single_file = module.count(".") == 1 and path.name != "__init__.py"
+            single_file = module.count(".") == 1 and not path.name.startswith("__")
             if module not in found and (single_file or module in PLAIN_PACKAGES):
                 found[module] = list(_handed_on(importlib.import_module(module), part.name))
+    for package, module in KNOWN_AS.items():
+        handed_on = _handed_on(importlib.import_module(module), "tangrad-core")
+        found[package] = [replace(name, package=package) for name in handed_on]
     return {name: _grouped(name, found[name], parts) for name in sorted(found)}
 
 
 def _handed_on(module: ModuleType, distribution: str) -> Iterator[Name]:
     """Yield the public names of an ordinary module: `__all__`, else what it defines or imports `as` itself."""
     listed = getattr(module, "__all__", None)
-    for name in listed or _own_names(ast.parse(inspect.getsource(module))):
+    for name in listed or declared_names(ast.parse(inspect.getsource(module)).body):
         value = getattr(module, name)
         if not (name.startswith("_") or isinstance(value, ModuleType)):
             home = getattr(value, "__module__", None) or type(value).__module__
             yield Name(module.__name__, name, value, distribution, home if isinstance(home, str) else "")
-
-
-def _own_names(tree: ast.Module) -> Iterator[str]:
-    for statement in tree.body:
-        if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
-            yield statement.name
-        elif isinstance(statement, ast.ImportFrom):
-            yield from [alias.name for alias in statement.names if alias.asname == alias.name]
 
 
 def _grouped(package: str, names: list[Name], parts: Mapping[str, Distribution]) -> Package:
@@ -160,7 +167,7 @@ def _grouped(package: str, names: list[Name], parts: Mapping[str, Distribution])
         groups.setdefault(about if len(names) >= FEW else "", []).extend(members)
     for members in groups.values():
         members.sort(key=lambda one: one.name.lower())
-    docstring = importlib.import_module(package).__doc__ or ""
+    docstring = importlib.import_module(KNOWN_AS.get(package, package)).__doc__ or ""
     return Package(package, COMPOSED.sub("", docstring), groups)
 
 
@@ -294,8 +301,6 @@ def _table(names: list[Name], first: Mapping[int, Name]) -> str:
 def _about(name: Name) -> str:
     if name.docstring:
         return summary(name.docstring)
-    if name.name == "array_methods":
-        return "The operators, methods and properties of arrays."
     if isinstance(name.value, Mapping):
         return "A dictionary with the keys " + ", ".join(f"`{key}`" for key in name.value) + "."
     return "" if len(repr(name.value)) > 60 else f"`{_without_address(name.value)}`"
@@ -314,8 +319,8 @@ def _entry(name: Name, level: int) -> str:
     lines += [to_markdown(name.docstring, parameters) if name.docstring else _about(name), ""]
     if isinstance(name.value, type):
         lines += [_members(name.value)]
-    if name.name == "array_methods":
-        lines += [_methods_of_arrays(name.value)]
+    if name.value is Array:
+        lines += [_methods_of_arrays()]
     lines += [f"From {name.distribution}", "{: .provenance }", ""]
     return "\n".join(lines)
 
@@ -409,12 +414,15 @@ def _members(owner: type) -> str:
     return "\n".join(["**Members**", "{: .section }", "", *lines, ""]) if lines else ""
 
 
-def _methods_of_arrays(table: Mapping[str, Any]) -> str:
-    """What arrays can do: the table that the kernel looks their methods up in."""
+def _methods_of_arrays() -> str:
+    """What arrays can do, as plugins provide it; operators are left out."""
     lines = ["**Methods and properties of arrays**", "{: .section }", ""]
-    for name, member in sorted({**table["methods"], **table["properties"]}.items(), key=lambda item: item[0].lower()):
-        text = inspect.getdoc(member) if callable(member) else None
-        public = f"numpy.{getattr(member, 'path', name)}"
-        same = f"as `tangrad.{public}`" if public in " ".join(PUBLIC_NAMES.values()).split() else ""
-        lines.append(f"- `x.{name}`: {summary(text) if text else same}".rstrip(": "))
+    public = set(" ".join(PUBLIC_NAMES.values()).split())
+    for plugin in sorted(composition().entries(ATTRIBUTES_GROUP), key=lambda plugin: plugin.name.lower()):
+        name, member = plugin.name, plugin.load()
+        if name.startswith("__"):
+            continue
+        same = f"numpy.{name}" in public and getattr(tangrad.numpy, name) is member
+        text = f"as `tangrad.numpy.{name}`" if same else summary(inspect.getdoc(member) or "")
+        lines.append(f"- `x.{name}`: {text}".rstrip(": "))
     return "\n".join([*lines, ""])

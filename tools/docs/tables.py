@@ -8,14 +8,13 @@ They stand in the page itself, between marks, so that they can be read where not
 
 from __future__ import annotations
 
-import importlib
 import re
 import sys
 
-from tangrad.core.catalogue_data import PUBLIC_NAMES
-from tangrad.core.config import SETTINGS
-from tangrad.core.report.surroundings import _OTHER_VARIABLES
-from tools.workspace import ROOT, distributions
+from tangrad.composition.catalogue_data import PUBLIC_NAMES
+from tangrad.console.report.surroundings import _OTHER_VARIABLES
+from tangrad.settings.table import usable_settings
+from tools.workspace import ROOT
 
 PAGE = ROOT / "docs" / "debugging.md"
 # Public context managers that bear another name than their setting.
@@ -24,13 +23,9 @@ ALSO = {"backend": "use_backend", "check_tracer_leaks": "checking_leaks"}
 
 def settings_table() -> str:
     """A row for each setting: its name, its default, its context manager if there is one, what it does."""
-    for part in distributions().values():  # those that backends define are known once their module is imported
-        for module in part.modules:
-            if module.endswith(".settings"):
-                importlib.import_module(module)
     public = set(" ".join(PUBLIC_NAMES.values()).split())
     rows = ["| setting | default | for a block | what it does |", "|---|---|---|---|"]
-    for name, setting in SETTINGS.items():
+    for name, setting in usable_settings().items():
         manager = ALSO.get(name, name)
         block = f"`tangrad.{manager}(...)`" if manager in public else ""
         rows.append(f"| `{name}` | `{setting.default!r}` | {block} | {setting.doc} |")
