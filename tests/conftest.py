@@ -22,8 +22,8 @@ hypothesis.settings.register_profile("house", deadline=None, derandomize=True, m
 hypothesis.settings.load_profile("house")
 
 
-# After so many tests a worker forgets the programs that it has compiled: each is some hundred kilobytes of machine code,
-# few serve a second test, and kept to the end those of both libraries are gigabytes.
+# After so many tests a worker forgets the programs that it has compiled: few serve a second test, each is some hundred
+# kilobytes of machine code, and kept to the end those of both libraries are gigabytes.
 FORGET_AFTER = 250
 _since_forgotten = 0
 
