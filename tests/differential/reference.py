@@ -17,6 +17,9 @@ from . import corpus, runner
 from .corpus import Program
 from .runner import Leaf, run
 
+# A program runs once, on a few numbers: to make it fast would take longer. Only the last bit of a result hangs on it.
+IN_HASTE = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+
 
 class Reference:
     """JAX's results. Jitted where the program allows it: an eager run compiles every operation by itself."""
@@ -36,7 +39,7 @@ class Reference:
     def run(self, program: Program, mode: str, jitted: bool) -> list[Leaf]:
         """Run the program now."""
         with self.api.enable_x64(program.x64):
-            return run(self.api, program, mode, jitted)
+            return run(self.api, program, mode, jitted, compiler_options=None if program.exact else IN_HASTE)
 
     def _kept(self, program: Program, mode: str) -> list[Leaf]:
         if self.folder is None:
