@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy
 
+from tests.in_haste import IN_HASTE
+
 from . import corpus, runner
 from .corpus import Program
 from .runner import Leaf, run
-
-# A program runs once, on a few numbers: to make it fast would take longer. Only the last bit of a result hangs on it.
-IN_HASTE = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 
 
 class Reference:
