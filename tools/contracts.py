@@ -49,7 +49,7 @@ MAY_REQUIRE = {
 LAZY = {
     "tangrad.composition.api": "resolves public names at their first use",
     "tangrad.core": "resolves rarely needed names at their first use",
-    "tangrad.core.versioning": "resolves deprecated names",
+    "tangrad.composition.versioning": "resolves deprecated names",
     "tangrad.composition.plugin": "loads what an entry point names",
     "tangrad.composition.discovery": "asks other finders than those of folders only where there are some",
     "tangrad.composition.registry": "loads pluggy at the first look-up",

@@ -46,7 +46,6 @@ from tangrad.checkpointing.policies import checkpoint_policies as checkpoint_pol
 from tangrad.core.array import Array as Array
 from tangrad.core.aval import typeof as typeof
 from tangrad.core.backend import Device as Device
-from tangrad.core.caches import clear_caches as clear_caches
 from tangrad.custom_rules.forward import custom_jvp as custom_jvp
 from tangrad.custom_rules.gradients import closure_convert as closure_convert
 from tangrad.custom_rules.gradients import custom_gradient as custom_gradient
@@ -70,6 +69,7 @@ from tangrad.lax.placement.functions import device_put as device_put
 from tangrad.lax.settings import default_matmul_precision as default_matmul_precision
 from tangrad.numpy.settings import numpy_rank_promotion as numpy_rank_promotion
 from tangrad.random.settings import threefry_partitionable as threefry_partitionable
+from tangrad.settings.caches import clear_caches as clear_caches
 from tangrad.settings.compile_time import ensure_compile_time_eval as ensure_compile_time_eval
 from tangrad.settings.config import backend as use_backend
 from tangrad.settings.config import check_tracer_leaks as check_tracer_leaks
