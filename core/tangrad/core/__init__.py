@@ -86,6 +86,7 @@ from tangrad.core.keys import exact_equality as exact_equality
 from tangrad.core.keys import params_key as params_key
 from tangrad.core.keys import typed_key as typed_key
 from tangrad.core.keys import value_key as value_key
+from tangrad.core.primitive import EVAL_TRACE as EVAL_TRACE
 from tangrad.core.primitive import Primitive as Primitive
 from tangrad.core.rules import Cell as Cell
 from tangrad.core.rules import RuleTable as RuleTable
@@ -99,7 +100,6 @@ from tangrad.core.staging import StagingTracer as StagingTracer
 from tangrad.core.staging import decomposition_jaxpr as decomposition_jaxpr
 from tangrad.core.staging import trace_to_closed_jaxpr as trace_to_closed_jaxpr
 from tangrad.core.staging import trace_to_jaxpr as trace_to_jaxpr
-from tangrad.core.trace import EVAL_TRACE as EVAL_TRACE
 from tangrad.core.trace import Trace as Trace
 from tangrad.core.trace import Tracer as Tracer
 from tangrad.core.trace import check_no_leak as check_no_leak

@@ -63,15 +63,17 @@ class RuleTable(dict[Primitive, Rule]):
         self.kind = kind
         self._families: dict[str, dict[Primitive, Cell]] = {}
         self._broken: dict[str, list[Plugin]] = {}
+        self._owner: tuple[RuleKind | None] | None = None  # what declares the kind, once that was asked
         self._lock = threading.RLock()
 
     def __missing__(self, primitive: Primitive) -> Rule:
         cell = self.cell(primitive)
         if cell.rule is None:
             raise cell.error()
-        kind = find_rule_kind(self.kind)
-        rule = cell.rule if kind is None or kind.adapt is None else kind.adapt(primitive, cell.rule)
-        self[primitive] = rule
+        if self._owner is None:
+            self._owner = (find_rule_kind(self.kind),)
+        (kind,) = self._owner
+        rule = self[primitive] = cell.rule if kind is None or kind.adapt is None else kind.adapt(primitive, cell.rule)
         return rule
 
     def get_rule(self, primitive: Primitive) -> Rule | None:
@@ -97,6 +99,7 @@ class RuleTable(dict[Primitive, Rule]):
             self.clear()
             self._families = {}
             self._broken = {}
+            self._owner = None
 
     def _settle(self, family: str) -> dict[Primitive, Cell]:
         families = self._families  # thawing puts another dictionary in its place: what was asked before is not kept
