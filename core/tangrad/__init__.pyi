@@ -57,6 +57,7 @@ from tangrad.debugging.functions import pure_callback as pure_callback
 from tangrad.diagnostics.source_info import named_call as named_call
 from tangrad.diagnostics.source_info import named_scope as named_scope
 from tangrad.dtypes import float0 as float0
+from tangrad.dtypes.promotion import numpy_dtype_promotion as numpy_dtype_promotion
 from tangrad.jacobians.functions import hessian as hessian
 from tangrad.jacobians.functions import jacfwd as jacfwd
 from tangrad.jacobians.functions import jacobian as jacobian
@@ -80,7 +81,6 @@ from tangrad.settings.config import default_device as default_device
 from tangrad.settings.config import disable_jit as disable_jit
 from tangrad.settings.config import enable_x64 as enable_x64
 from tangrad.settings.config import log_compiles as log_compiles
-from tangrad.settings.config import numpy_dtype_promotion as numpy_dtype_promotion
 from tangrad.settings.devices import block_until_ready as block_until_ready
 from tangrad.settings.devices import copy_to_host_async as copy_to_host_async
 from tangrad.settings.devices import default_backend as default_backend

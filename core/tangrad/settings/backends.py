@@ -8,9 +8,18 @@ from typing import Any, Generic, Protocol, TypeVar
 from tangrad.composition.api import backends_to_install
 from tangrad.composition.registry import composition
 from tangrad.diagnostics.errors import BackendError
-from tangrad.settings.config import thread
+from tangrad.settings.config import check_optional_positive, define_setting, parse_optional_integer, thread
 
 BACKENDS_GROUP = "tangrad.backends"
+
+# For every backend that has devices of this kind: of several readers none can be the one that declares it.
+num_cpu_devices = define_setting(
+    "num_cpu_devices",
+    None,
+    "How many CPU devices a backend makes; read when the backend is first used.",
+    parse=parse_optional_integer,
+    check=check_optional_positive,
+)
 
 
 class _Chosen(Protocol):
