@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy
 import pytest
 
 PAGE = Path(__file__).parents[2] / "docs" / "kernel.md"
@@ -14,7 +15,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "kernel.md"
 # Each call is made thrice before it is counted, by itself; only what transforms and compiles a new function is counted
 # at its first call. Settings that check what is computed are off: they have calls of their own.
 PROGRAM = """
-import json, os, sys
+import gc, json, os, sys
 import tangrad
 import tangrad.numpy as np
 from tangrad import grad, jit, lax, vmap
@@ -48,6 +49,7 @@ calls = {
 }
 for call in [*calls.values()] * 3:
     call()
+gc.disable()  # jaxlib's callback comes through one of our files
 found = {name: files(call) for name, call in calls.items()}
 found["jit(vmap(grad(lax.sin)))(v)"] = files(lambda: jit(vmap(grad(lax.sin)))(v))
 json.dump(found, sys.stdout)
@@ -73,7 +75,9 @@ def test_no_trip_is_longer_than_the_page_says(backend):
     found = json.loads(done.stdout)
     limits = stated()
     assert found.keys() == limits.keys()
-    longer = {call: trip for call, trip in found.items() if len(trip) > limits[call][backend]}
+    # Before NumPy 2.3 a ufunc cannot be asked for an array without dimensions: a function of ours makes one.
+    more = backend == "numpy" and tuple(map(int, numpy.__version__.split(".")[:2])) < (2, 3)
+    longer = {call: trip for call, trip in found.items() if len(trip) > limits[call][backend] + more}
     assert not longer, longer
     assert all(found.values())
 
