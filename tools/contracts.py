@@ -14,8 +14,8 @@ Checked, each against what the tree declares, so that no list is kept twice:
   the files in `PRIVILEGED`;
 - no cycle between modules, imports for type checkers included; nothing of ours is imported inside a function, except in
   the files listed in `LAZY` (what is not ours may be: that saves time at import, and can make no cycle);
-- `jaxlib` is touched by the files in `ONLY_IN` alone; no file has more lines than `LONGEST`, and the kernel no more lines
-  of code than `KERNEL_LINES`: what is no part of it goes to another room.
+- `jaxlib` is touched by the files in `ONLY_IN` alone;
+- no file has more lines than `LONGEST`, and the kernel no more lines of code than `KERNEL_LINES`.
 
 It reads source text and imports nothing. import-linter was rejected: in editable installs it sees only one part of the
 namespace and passes vacuously, and it has no word for rule files.
