@@ -1,9 +1,10 @@
 """Division and remainder of integers, where a divisor of zero must not end the process.
 
-Both are defined for every divisor: the quotient by 0 is -1 (all bits set), the remainder by 0 the dividend. XLA's machine
-code keeps to that. But MLIR's folder of constant operations divides at compile time without looking, and a divisor of 0
-is then a SIGFPE. What it may take for a constant cannot be known beforehand (it finds out that `x * 0` is one). So a
-divisor is replaced by 1 where it is 0, and the result put right, unless it is sure not to be folded into a zero.
+Both are defined for every divisor: the quotient by 0 is -1 (all bits set), the remainder by 0 the dividend. XLA's
+machine code keeps to that. But MLIR's folder of constant operations divides at compile time without looking, and a
+divisor of 0 is then a SIGFPE. What it may take for a constant cannot be known beforehand (it finds out that `x * 0` is
+one). So a divisor is replaced by 1 where it is 0, and the result put right, unless it is sure not to be folded into a
+zero.
 """
 
 from __future__ import annotations
