@@ -200,6 +200,49 @@ def get_backend(name: str | None = None) -> Backend:
     return backend if backend is not None else _load(name)
 
 
+def backend_named(name: str | Backend | None) -> Backend:
+    """A backend by its own name, or the first that runs on the platform of that name ("cpu", "gpu")."""
+    if isinstance(name, Backend):
+        return name
+    if name is None or name in backend_names():
+        return get_backend(name)
+    default = get_backend()
+    if default.platform == name:
+        return default
+    for other in backend_names():
+        try:
+            backend = get_backend(other)
+        except BackendError:
+            continue
+        if backend.platform == name:
+            return backend
+    return get_backend(name)  # raises, naming what is installed
+
+
+def chosen_device() -> Device | None:
+    """The device that new arrays are made on, if the setting `default_device` says one.
+
+    Raises BackendError where it is a text that names no device.
+    """
+    chosen = thread.default_device
+    return _device_named(chosen) if isinstance(chosen, str) else chosen
+
+
+def _device_named(text: str) -> Device:
+    """The device of a text such as "cpu", "xla" or "cpu:1"."""
+    name, _, number = text.partition(":")
+    devices = backend_named(name).devices()
+    if int(number or 0) >= len(devices):
+        raise BackendError(f"there is no device {text!r}; there are {', '.join(map(repr, devices))}")
+    return devices[int(number or 0)]
+
+
+def preferred_backend() -> Backend:
+    """The backend that new arrays are made on: that of the default device, or the default one."""
+    device = chosen_device()
+    return get_backend() if device is None else device.backend
+
+
 def loaded_backends() -> tuple[Backend, ...]:
     """The backends that are in use: programs can have been started on these alone."""
     return tuple(_loaded.values())
@@ -250,7 +293,7 @@ def put(value: Any, aval: ShapedArray | None = None, backend: str | None = None,
     if aval is None:
         aval = get_aval(value)
     if device is None:
-        device = thread.default_device
+        device = chosen_device()
     chosen = get_backend(backend) if device is None or backend is not None else device.backend
     if isinstance(value, Array):
         value = value.to_numpy()
