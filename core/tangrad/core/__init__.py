@@ -44,6 +44,7 @@ from tangrad.core.backend import Executable as Executable
 from tangrad.core.backend import as_array as as_array
 from tangrad.core.backend import as_operand as as_operand
 from tangrad.core.backend import backend_names as backend_names
+from tangrad.core.backend import chosen_device as chosen_device
 from tangrad.core.backend import get_backend as get_backend
 from tangrad.core.backend import loaded_backends as loaded_backends
 from tangrad.core.backend import put as put

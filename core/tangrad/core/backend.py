@@ -12,7 +12,6 @@ from tangrad.core.aval import ShapedArray, get_aval
 from tangrad.core.jaxpr import ClosedJaxpr
 from tangrad.dtypes import system as dtypes
 from tangrad.settings.backends import Backends
-from tangrad.settings.config import thread
 
 
 class Device:
@@ -176,6 +175,7 @@ class Backend:
 
 _backends: Backends[Backend] = Backends()
 backend_names, get_backend, loaded_backends = _backends.names, _backends.get, _backends.loaded
+backend_named, preferred_backend, chosen_device = _backends.named, _backends.preferred, _backends.chosen_device
 
 
 # --- values into arrays --------------------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ def put(value: Any, aval: ShapedArray | None = None, backend: str | None = None,
     if aval is None:
         aval = get_aval(value)
     if device is None:
-        device = thread.default_device
+        device = chosen_device()
     chosen = get_backend(backend) if device is None or backend is not None else device.backend
     if isinstance(value, Array):
         value = value.to_numpy()

@@ -7,6 +7,7 @@ rule set.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,16 @@ from tangrad.settings.config import ThreadState, thread
 MEMO_LIMIT = 4096  # inferred types kept per primitive
 
 WEAK_TYPE_POLICIES = ("all", "never", "own")
+_NAME = re.compile(r"\w[\w.-]*")
+
+
+def checked_name(what: str, name: Any) -> str:
+    """A name that can stand in jaxprs, policies and generated source: letters, digits, `_`, `.` and `-`."""
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a {what} must be a string, got {name!r} of type {type(name).__name__}")
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"the name of a {what} must be made of letters, digits, '_', '.' and '-', got {name!r}")
+    return name
 
 
 @exact_equality
@@ -71,8 +82,8 @@ class Primitive:
     ) -> None:
         if weak_type not in WEAK_TYPE_POLICIES:
             raise ValueError(f"primitive {name!r}: weak_type must be one of {WEAK_TYPE_POLICIES}, got {weak_type!r}")
-        self.name = name
-        self.family = family
+        self.name = checked_name("primitive", name)
+        self.family = checked_name("family", family)
         self.abstract_eval = abstract_eval
         self.multiple_results = multiple_results
         self.weak_type = weak_type

@@ -11,7 +11,7 @@ import weakref
 from typing import Any
 
 from tangrad.core.array import Array
-from tangrad.core.backend import as_operand, get_backend
+from tangrad.core.backend import as_operand, preferred_backend
 from tangrad.diagnostics import errors
 from tangrad.settings.config import thread
 
@@ -129,8 +129,7 @@ def find_backend(args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
         if backend is None and isinstance(arg, Array):
             backend = type(arg).backend  # type: ignore[attr-defined]
     if backend is None:
-        device = thread.default_device
-        backend = device.backend if device is not None and not isinstance(device, str) else get_backend()
+        backend = preferred_backend()
     return backend, tuple([as_operand(arg) for arg in args])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from tangrad.composition.api import backends_to_install
@@ -26,6 +27,11 @@ class _Chosen(Protocol):
     @property
     def priority(self) -> int: ...
 
+    @property
+    def platform(self) -> str: ...
+
+    def devices(self) -> Sequence[Any]: ...
+
 
 B = TypeVar("B", bound=_Chosen)
 
@@ -34,7 +40,7 @@ class Backends(Generic[B]):
     """The backends of a process, each loaded when it is first asked for.
 
     What a backend is says the kernel, which makes the one object of this class: all that is known here is that each has
-    a `priority`.
+    a `priority`, a platform and devices.
     """
 
     def __init__(self) -> None:
@@ -54,6 +60,45 @@ class Backends(Generic[B]):
             return self._default[0] if self._default else self._choose_default()
         backend = self._loaded.get(name)
         return backend if backend is not None else self._load(name)
+
+    def named(self, name: str | B | None) -> B:
+        """A backend by its own name, or the first that runs on the platform of that name ("cpu", "gpu")."""
+        if name is not None and not isinstance(name, str):
+            return name
+        if name is None or name in self.names():
+            return self.get(name)
+        default = self.get()
+        if default.platform == name:
+            return default
+        for other in self.names():
+            try:
+                backend = self.get(other)
+            except BackendError:
+                continue
+            if backend.platform == name:
+                return backend
+        return self.get(name)  # raises, naming what is installed
+
+    def chosen_device(self) -> Any:
+        """The device that new arrays are made on, if the setting `default_device` says one; else None.
+
+        Raises BackendError where it is a text that names no device.
+        """
+        chosen = thread.default_device
+        return self._device_named(chosen) if isinstance(chosen, str) else chosen
+
+    def preferred(self) -> B:
+        """The backend that new arrays are made on: that of the default device, or the default one."""
+        device = self.chosen_device()
+        return self.get() if device is None else device.backend
+
+    def _device_named(self, text: str) -> Any:
+        """The device of a text such as "cpu", "xla" or "cpu:1"."""
+        name, _, number = text.partition(":")
+        devices = self.named(name).devices()
+        if int(number or 0) >= len(devices):
+            raise BackendError(f"there is no device {text!r}; there are {', '.join(map(repr, devices))}")
+        return devices[int(number or 0)]
 
     def loaded(self) -> tuple[B, ...]:
         """The backends that are in use: programs can have been started on these alone."""
