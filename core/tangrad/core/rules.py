@@ -67,12 +67,15 @@ class RuleTable(dict[Primitive, Rule]):
         self._lock = threading.RLock()
 
     def __missing__(self, primitive: Primitive) -> Rule:
+        families = self._families  # see `_settle`
         cell = self.cell(primitive)
         if cell.rule is None:
             raise cell.error()
         kind = find_rule_kind(self.kind)
         rule = cell.rule if kind is None or kind.adapt is None else kind.adapt(primitive, cell.rule)
-        self[primitive] = rule
+        with self._lock:
+            if self._families is families:
+                self[primitive] = rule
         return rule
 
     def get_rule(self, primitive: Primitive) -> Rule | None:
