@@ -63,7 +63,9 @@ def plugins(stop: threading.Event, name: str, errors: list[BaseException]) -> No
     try:
         while not stop.is_set():
             family = PrimitiveSet(name, api=1)
-            doubled = family.primitive(lambda x: ShapedArray(x.shape, x.dtype), name="doubled", decompose=lambda x: x + x)
+            doubled = family.primitive(
+                lambda x: ShapedArray(x.shape, x.dtype), name="doubled", decompose=lambda x: x + x
+            )
             rules = RuleSet("jvp", api=1)
             rules.rule(doubled)(lambda primals, tangents: (doubled.bind(*primals), tangents[0] * 3.0))
             with register(family), register(rules):
