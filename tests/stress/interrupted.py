@@ -58,16 +58,18 @@ def check(number: int) -> None:
     numpy.testing.assert_allclose(work(number), expected(number), rtol=1e-5, atol=1e-6)
 
 
+def same_type(x):
+    return ShapedArray(x.shape, x.dtype)
+
+
 def plugins(stop: threading.Event, name: str, errors: list[BaseException]) -> None:
     """Register and take back a family with a rule, and use it in between."""
     try:
         while not stop.is_set():
             family = PrimitiveSet(name, api=1)
-            doubled = family.primitive(
-                lambda x: ShapedArray(x.shape, x.dtype), name="doubled", decompose=lambda x: x + x
-            )
+            doubled = family.primitive(same_type, name="doubled", decompose=lambda x: x + x)
             rules = RuleSet("jvp", api=1)
-            rules.rule(doubled)(lambda primals, tangents: (doubled.bind(*primals), tangents[0] * 3.0))
+            rules.rule(doubled)(lambda primals, tangents: (primals[0], tangents[0] * 3.0))
             with register(family), register(rules):
                 assert float(tangrad.jvp(doubled, (np.float32(2.0),), (np.float32(1.0),))[1]) == 3.0
             assert composition().find("tangrad.primitives", name) is None
