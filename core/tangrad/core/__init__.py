@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tangrad.composition.api import public_package as public_package
 from tangrad.composition.discovery import cache_folder as cache_folder
+from tangrad.composition.files import read_own_file as read_own_file
 from tangrad.composition.hooks import HookContext as HookContext
 from tangrad.composition.hooks import hookimpl as hookimpl
 from tangrad.composition.hooks import hooks as hooks
@@ -110,6 +111,7 @@ from tangrad.core.trace import concrete_or_error as concrete_or_error
 from tangrad.core.trace import current_trace as current_trace
 from tangrad.core.trace import find_backend as find_backend
 from tangrad.core.trace import is_concrete as is_concrete
+from tangrad.core.trace import mixed_backends as mixed_backends
 from tangrad.core.trace import set_current_trace as set_current_trace
 from tangrad.diagnostics.logs import Logger as Logger
 from tangrad.diagnostics.source_info import NO_NAMES as NO_NAMES

@@ -67,13 +67,17 @@ class RuleTable(dict[Primitive, Rule]):
         self._lock = threading.RLock()
 
     def __missing__(self, primitive: Primitive) -> Rule:
+        families = self._families  # see `_settle`
         cell = self.cell(primitive)
         if cell.rule is None:
             raise cell.error()
         if self._owner is None:
             self._owner = (find_rule_kind(self.kind),)
         (kind,) = self._owner
-        rule = self[primitive] = cell.rule if kind is None or kind.adapt is None else kind.adapt(primitive, cell.rule)
+        rule = cell.rule if kind is None or kind.adapt is None else kind.adapt(primitive, cell.rule)
+        with self._lock:
+            if self._families is families:
+                self[primitive] = rule
         return rule
 
     def get_rule(self, primitive: Primitive) -> Rule | None:
