@@ -11,7 +11,7 @@ from tangrad.diagnostics.errors import BrokenPluginError, DeniedPluginError, Plu
 
 HOOKS_GROUP, COMMANDS, RULES = "tangrad.hooks", "tangrad.commands", "tangrad.rules."
 # The hooks that watch and change programs while they are made; those of `hookspecs.py` beside them contribute.
-PASS = "tangrad_jaxpr_pass"
+PASS, NAMES = "tangrad_jaxpr_pass", "tangrad_names"
 OBSERVERS = ("tangrad_traced", "tangrad_lowered", "tangrad_compiled", "tangrad_cache_hit", "tangrad_cache_miss")
 PROGRAM_HOOKS = (PASS, *OBSERVERS)
 # Rules and commands have hooks of another form, all other groups share `tangrad_entry`.

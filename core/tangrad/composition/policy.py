@@ -9,7 +9,7 @@ A pattern is one of three forms (with the wildcards `*`, `?`, `[...]`):
 They come from the environment (`TANGRAD_ALLOW`, `TANGRAD_DENY`: comma separated) and from code (`configure_plugins`).
 What either denies is denied; with an allow list, what it does not name is denied as well. A preference
 (`TANGRAD_PREFER='kind:primitive=distribution'`, or `group:name=distribution` for other plugins, such as
-`api:numpy.einsum`) settles a conflict; code has the last word there.
+`api:numpy.einsum`; `kind:family.*` for all primitives of a family) settles a conflict; code has the last word there.
 """
 
 from __future__ import annotations
@@ -243,9 +243,9 @@ class Policy:
         """Return the distribution preferred for a cell (`kind`, `family.name`) or a plugin (group, name)."""
         if not self._prefer:
             return None
-        kind = kind.removeprefix(_PREFIX)
-        exact = self._prefer.get(f"{kind}:{name}")
-        return exact if exact is not None else self._prefer.get(f"{kind}:{name.rpartition('.')[2]}")
+        kind, found = kind.removeprefix(_PREFIX), self._prefer
+        family, _, bare = name.rpartition(".")
+        return found.get(f"{kind}:{name}") or found.get(f"{kind}:{bare}") or found.get(f"{kind}:{family}.*")
 
 
 def _split(text: str) -> list[str]:

@@ -105,8 +105,7 @@ class ArrayOperators:
 
     def __dir__(self) -> list[str]:
         """The class's own names and those of plugins: what an interactive prompt completes."""
-        more = [plugin.name for plugin in composition().entries(ATTRIBUTES_GROUP)]
-        return sorted({*super().__dir__(), *more})
+        return sorted({*super().__dir__(), *composition().names(ATTRIBUTES_GROUP)})
 
     def __eq__(self, other: Any) -> Any:
         return _attributes["__eq__"](self, other)

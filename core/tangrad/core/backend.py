@@ -188,7 +188,7 @@ _default: list[Backend] = []  # the one that is used where nobody chooses, once 
 
 def backend_names() -> tuple[str, ...]:
     """The names of the installed backends, sorted."""
-    return tuple(sorted({plugin.name for plugin in composition().entries(BACKENDS_GROUP)}))
+    return tuple(sorted(composition().names(BACKENDS_GROUP)))
 
 
 def get_backend(name: str | None = None) -> Backend:

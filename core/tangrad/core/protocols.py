@@ -16,7 +16,7 @@ The kernel itself imports nothing of this module while programs run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -355,6 +355,12 @@ class EntryProvider(Protocol):
     """Provides entries of groups that have no hook of their own."""
 
     def tangrad_entry(self, group: str, name: str) -> Any: ...
+
+
+class NameProvider(Protocol):
+    """Lists the names that a provider computes in a group."""
+
+    def tangrad_names(self, group: str) -> Iterable[str] | None: ...
 
 
 def members(protocol: type[Any]) -> frozenset[str]:

@@ -42,15 +42,17 @@ class Cell:
         rule: the rule, where there is one.
         plugin: the plugin it came from, or None.
         error: what using the cell raises, where there is no rule.
+        overridden: the plugins whose rules it takes the place of, by override or preference.
     """
 
-    __slots__ = ("error", "plugin", "rule", "status")
+    __slots__ = ("error", "overridden", "plugin", "rule", "status")
 
     def __init__(self, status: str, rule: Any = None, plugin: Plugin | None = None, error: Any = None) -> None:
         self.status = status
         self.rule = rule
         self.plugin = plugin
         self.error = error
+        self.overridden: tuple[Plugin, ...] = ()
 
     def __repr__(self) -> str:
         return f"<cell {self.status}{f' from {self.plugin.distribution}' if self.plugin else ''}>"
@@ -131,13 +133,15 @@ class RuleTable(dict[Primitive, Rule]):
             chosen = [claim for claim in claims if claim[1].override or claim[0].override]
         rivals = chosen or claims
         if len(rivals) > 1:
-            message = _conflict_message(self.kind, primitive, [plugin for plugin, _, _ in rivals])
-            return Cell("conflict", error=lambda: errors.PluginConflictError(message))
+            return Cell("conflict", error=lambda: _conflict(self.kind, primitive, rivals))
         plugin, _, rule = rivals[0]
         if isinstance(rule, NotApplicable):
             reason = rule.reason
-            return Cell("not applicable", plugin=plugin, error=lambda: self._missing(primitive, reason))
-        return Cell("rule", rule, plugin)
+            cell = Cell("not applicable", plugin=plugin, error=lambda: self._missing(primitive, reason))
+        else:
+            cell = Cell("rule", rule, plugin)
+        cell.overridden = tuple([other for other, _, _ in claims if other is not plugin])
+        return cell
 
     def _fallback(self, primitive: Primitive) -> Cell:
         parent = self.kind.rpartition(".")[0]
@@ -179,7 +183,7 @@ def find_rule_kind(name: str) -> RuleKind | None:
 
 def rule_kinds() -> tuple[str, ...]:
     """The names of all declared rule kinds."""
-    return tuple(sorted({plugin.name for plugin in composition().entries(RULE_KINDS_GROUP)}))
+    return tuple(sorted(composition().names(RULE_KINDS_GROUP)))
 
 
 def primitive_set(family: str) -> PrimitiveSet:
@@ -202,7 +206,7 @@ def _primitives_of(family: str) -> tuple[Primitive, ...]:
 
 def families() -> tuple[str, ...]:
     """The names of all installed families."""
-    return tuple(sorted({plugin.name for plugin in composition().entries(PRIMITIVES_GROUP)}))
+    return tuple(sorted(composition().names(PRIMITIVES_GROUP)))
 
 
 def find_primitive(identity: str) -> Primitive:
@@ -221,15 +225,14 @@ copyreg.pickle(Primitive, lambda primitive: (find_primitive, (primitive.identity
 # --- messages ------------------------------------------------------------------------------------------------------
 
 
-def _conflict_message(kind: str, primitive: Primitive, plugins: list[Plugin]) -> str:
-    rivals = " and ".join([f"{provider(plugin)} (entry point {plugin.name!r}: {plugin.value})" for plugin in plugins])
-    cell = f"{kind}:{primitive.identity}"
-    return (
-        f"two rules of kind {kind!r} for primitive {primitive.identity!r}: from {rivals}. Choose one: "
-        f"TANGRAD_PREFER='{cell}={plugins[0].distribution}' in the environment, or "
-        f"tangrad.core.configure_plugins(prefer={{{cell!r}: {plugins[0].distribution!r}}}); the author of a deliberate "
-        f"replacement declares it: RuleSet({kind!r}, api={EXTENSION_API}, override=True)"
-    )
+def _conflict(kind: str, primitive: Primitive, claims: list[tuple[Plugin, RuleSet, Any]]) -> errors.PluginConflictError:
+    rivals = " and ".join([f"{provider(one)} (entry point {one.name!r}: {one.value})" for one, _, _ in claims])
+    what = f"{'two' if len(claims) == 2 else len(claims)} rules of kind {kind!r} for primitive {primitive.identity!r}: from {rivals}"
+    more = f"; the author of a deliberate replacement declares it: RuleSet({kind!r}, api={EXTENSION_API}, override=True)"
+    if any(rule_set.override or one.override for one, rule_set, _ in claims):
+        what, more = f"{what}, each to override all others", ""  # declaring it once more decides nothing
+    distributions = [one.distribution for one, _, _ in claims]
+    return errors.PluginConflictError.between(what, f"{kind}:{primitive.identity}", distributions, more)
 
 
 def _missing_message(kind_name: str, primitive: Primitive, reason: str | None) -> str:
@@ -296,6 +299,13 @@ def _check_rule_set(plugin: Plugin, loaded: Any) -> None:
     kind = plugin.group.removeprefix(RULES_GROUP)
     if loaded.kind != kind:
         raise ValueError(f"a rule set of kind {loaded.kind!r} is registered in group {plugin.group!r}")
+    family = plugin.name.partition(".")[0]
+    if loaded.rules and all(primitive.family != family for primitive in loaded.rules):
+        others = " and ".join(map(repr, loaded.families()))
+        raise ValueError(
+            f"its rules are for primitives of family {others}, and the entry's name is that of family {family!r}: name "
+            f"the entry {loaded.families()[0]!r}"
+        )
 
 
 def _check_primitive_set(plugin: Plugin, loaded: Any) -> None:
