@@ -123,7 +123,11 @@ def _belongs(value: object, module_name: str) -> bool:
 
 def _names(prefix: str) -> set[str]:
     """Return the public names directly in the package that `prefix` names."""
-    return {name[len(prefix) :] for name in composition().names(GROUP) if name.startswith(prefix) and "." not in name[len(prefix) :]}
+    return {
+        name[len(prefix) :]
+        for name in composition().names(GROUP)
+        if name.startswith(prefix) and "." not in name[len(prefix) :]
+    }
 
 
 def _usable_names(prefix: str) -> set[str]:

@@ -94,7 +94,7 @@ def tangrad_array_attribute(name: str) -> Any:
 
 
 @hookspec
-def tangrad_commands() -> Mapping[str, Callable[[list[str]], int]] | None:
+def tangrad_commands() -> Mapping[str, Callable[[list[str]], int | None]] | None:
     """Return sub-commands of `tangrad`, as functions of the remaining arguments. Entry points: `tangrad.commands`."""
 
 

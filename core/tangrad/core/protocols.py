@@ -348,7 +348,7 @@ class ArrayAttributeProvider(Protocol):
 class CommandProvider(Protocol):
     """Provides sub-commands of `tangrad`: functions of the remaining arguments, by name."""
 
-    def tangrad_commands(self) -> Mapping[str, Callable[[list[str]], int]] | None: ...
+    def tangrad_commands(self) -> Mapping[str, Callable[[list[str]], int | None]] | None: ...
 
 
 class EntryProvider(Protocol):

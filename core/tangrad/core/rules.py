@@ -227,8 +227,11 @@ copyreg.pickle(Primitive, lambda primitive: (find_primitive, (primitive.identity
 
 def _conflict(kind: str, primitive: Primitive, claims: list[tuple[Plugin, RuleSet, Any]]) -> errors.PluginConflictError:
     rivals = " and ".join([f"{provider(one)} (entry point {one.name!r}: {one.value})" for one, _, _ in claims])
-    what = f"{'two' if len(claims) == 2 else len(claims)} rules of kind {kind!r} for primitive {primitive.identity!r}: from {rivals}"
-    more = f"; the author of a deliberate replacement declares it: RuleSet({kind!r}, api={EXTENSION_API}, override=True)"
+    number = "two" if len(claims) == 2 else len(claims)
+    what = f"{number} rules of kind {kind!r} for primitive {primitive.identity!r}: from {rivals}"
+    more = (
+        f"; the author of a deliberate replacement declares it: RuleSet({kind!r}, api={EXTENSION_API}, override=True)"
+    )
     if any(rule_set.override or one.override for one, rule_set, _ in claims):
         what, more = f"{what}, each to override all others", ""  # declaring it once more decides nothing
     distributions = [one.distribution for one, _, _ in claims]

@@ -261,7 +261,7 @@ class PluginConflictError(PluginError):
         """The error for a cell that several distributions claim, with the lines that settle it."""
         named = [name for name in dict.fromkeys(claimants) if name[0] != "("]
         if not named:
-            return cls(f"{what}. Take one of them back: its handle has undo(){more}", cell)
+            return cls(f"{what}. Take one of them back: what `register` returned has undo(){more}", cell)
         return cls(
             f"{what}. Choose one: TANGRAD_PREFER='{cell}={named[0]}' in the environment, or "
             f"tangrad.core.configure_plugins(prefer={{{cell!r}: {named[0]!r}}}){more}",
