@@ -181,7 +181,9 @@ def layer(folder: Path, base: Environment, names: Iterable[str]) -> Layer:
             continue
         wanted.add(name)
         pending += installed[name].requires or ()
-        for top in {file.parts[0] for file in installed[name].files or () if file.parts[0] not in ("..", "__pycache__")}:
+        for top in {
+            file.parts[0] for file in installed[name].files or () if file.parts[0] not in ("..", "__pycache__")
+        }:
             (folder / top).symlink_to(base.site / top)
     return Layer(folder, base)
 

@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,10 @@ SICK = {
     "claims-command": ({"tangrad.commands": {"cures": "claims_command:main"}}, "def main(arguments): pass"),
     "claims-command-too": ({"tangrad.commands": {"cures": "claims_command_too:main"}}, "def main(arguments): pass"),
     "claims-rule": ({"tangrad.rules.jvp": {"cures_other": "claims_rule:jvp"}}, "jvp = rules('cures_other.one')"),
-    "claims-rule-too": ({"tangrad.rules.jvp": {"cures_other": "claims_rule_too:jvp"}}, "jvp = rules('cures_other.one')"),
+    "claims-rule-too": (
+        {"tangrad.rules.jvp": {"cures_other": "claims_rule_too:jvp"}},
+        "jvp = rules('cures_other.one')",
+    ),
     "overrides": ({"tangrad.rules.jvp": {"cures_own": "overrides:jvp"}}, "jvp = rules(ALL, override=True)"),
     "overrides-too": ({"tangrad.rules.jvp": {"cures_own": "overrides_too:jvp"}}, "jvp = rules(ALL, override=True)"),
     "raises": ({"tangrad.api": {"cures_raises": "raises:x"}}, "raise OSError('no such device')"),
@@ -133,7 +137,7 @@ class Patient:
             "TANGRAD_UNHEARD_OF": "1",
         }
 
-    def examine(self, lines: list[str] = []) -> list[dict[str, str]]:
+    def examine(self, lines: Sequence[str] = ()) -> list[dict[str, str]]:
         """The problems that are left after these lines were pasted into a shell."""
         script = "\n".join(["set -e", *lines, f"exec {sys.executable} -m tangrad doctor --json"])
         command = ["bash", "-c", script]
@@ -188,7 +192,9 @@ def test_what_authors_have_to_write(tmp_path: Path) -> None:
         (name,) = [name for name in EDITED if name in problem["what"]]
         file = next(site.folder.glob(f"{name.replace('-', '_')}-*.dist-info")) / "entry_points.txt"
         text = file.read_text()
-        group = re.search(r'write \[project.entry-points."(.*?)"\] in place of \[project.entry-points."(.*?)"\]', problem["cure"])
+        group = re.search(
+            r'write \[project.entry-points."(.*?)"\] in place of \[project.entry-points."(.*?)"\]', problem["cure"]
+        )
         line = re.search(r'write (\S+) = "(\S+)" below \[project.entry-points."(.*?)"\]', problem["cure"])
         entry = re.search(r"write (\S+) in place of (\S+);", problem["cure"])
         if group:

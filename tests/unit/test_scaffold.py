@@ -179,7 +179,9 @@ def test_license_and_version(kind: str, options: dict[str, str]) -> None:
 
 
 def test_an_unknown_kind() -> None:
-    with pytest.raises(ValueError, match="no template for 'sandwich'; there are: primitive, backend, transformation, rules"):
+    with pytest.raises(
+        ValueError, match="no template for 'sandwich'; there are: primitive, backend, transformation, rules"
+    ):
         render("sandwich", names_for("x"))
 
 

@@ -21,6 +21,7 @@ from tangrad.core import (
     EVAL_TRACE,
     Array,
     Tracer,
+    api_boundary,
     as_array,
     dtypes,
     get_aval,
@@ -162,6 +163,7 @@ def value_and_grad(
 
 def _like(made: Callable[..., Any], fun: Callable[..., Any], what: str) -> Callable[..., Any]:
     """Give a made function the name, documentation and signature of the one it was made of."""
+    made = api_boundary(made)
     functools.update_wrapper(made, fun, updated=())
     name = getattr(fun, "__name__", type(fun).__name__)
     made.__doc__ = f"{what} of {name}.\n\n{getattr(fun, '__doc__', None) or ''}".rstrip()

@@ -28,6 +28,7 @@ def doctor_report(composition: Composition) -> Report:
         *_asked("rules", composed.rule_problems),
         *_asked("names of entries", lambda: entries.entry_problems(composition)),
         *_asked("allow and deny lists", lambda: surroundings.list_problems(composition)),
+        *_asked("stubs", lambda: surroundings.stub_problems(composition)),
         *_asked("Python's options", installation.isolated),
     ]
     # After the plugins, which may define settings of their own, are loaded.

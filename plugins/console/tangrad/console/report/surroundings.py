@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
+from tangrad.console import stubs
 from tangrad.console.report import cures
 from tangrad.console.report.model import BAD, GOOD, PLAIN, QUIET, WARNING, Entry, Problem, Table, counted
 from tangrad.console.report.plugins import all_plugins
@@ -188,6 +189,17 @@ def cache_problems(found: list[Cache]) -> Iterator[Problem]:
             what = f"the cache folder {folder} holds {_amount(cache.size)}, more than its bound of"
             cure = "delete what is not ours in it, or all of it: it is made anew"
             yield Problem(f"{what} {_amount(cache.bound)}", cure, cures.delete(folder))
+
+
+# --- stubs ----------------------------------------------------------------------------------------------------------
+
+
+def stub_problems(composition: Composition) -> Iterator[Problem]:
+    """Stubs that were written for another composition: type checkers know names that are gone, or miss some."""
+    folder = stubs.default_folder()
+    if (folder / stubs.NAME).is_dir() and stubs.differing(stubs.stub_files(composition), folder):
+        what = f"the stubs in {folder / stubs.NAME} are those of other installed distributions than there are"
+        yield Problem(what, "write them anew", "tangrad stubs")
 
 
 # --- allow and deny lists -------------------------------------------------------------------------------------------
