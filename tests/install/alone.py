@@ -2,7 +2,7 @@
 
 A script of its own: `python alone.py <distribution>` prints, as JSON, what became of each public name: `ran`,
 `constant` (no function), `needs more` (its example itself uses what is not installed; such names have a program below),
-or what went wrong. Examples are those of the docstrings; where tangrad-numpy is not installed, NumPy makes their arrays.
+or what went wrong. Examples are those of the docstrings; where tangrad-numpy is missing, NumPy makes their arrays.
 """
 
 import contextlib

@@ -45,6 +45,7 @@ def test_every_public_name_is_known(checked):
 def test_names_of_others_are_known_once_stubs_are_written(make_environment):
     """As its user sees it: mypy looks at the environment, in which a sample package adds `tangrad.lax.horner`."""
     environment = make_environment("tangrad", Path(__file__).parent / "packages" / "horner")
+    (environment.site / "sample_horner" / "py.typed").touch()
     source = environment.folder / "program.py"
     source.write_text("from tangrad import lax\nreveal_type(lax.horner)\nreveal_type(lax.sin)\nlax.nothing\n")
 
