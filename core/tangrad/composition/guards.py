@@ -15,7 +15,17 @@ import pluggy
 
 from tangrad.composition import hookspecs
 from tangrad.composition.hooks import Program, inside
-from tangrad.composition.plugin import CIRCUMSTANCES, NAMES, OBSERVERS, PASS, PROGRAM_HOOKS, Plugin, cell_of, flat
+from tangrad.composition.plugin import (
+    CIRCUMSTANCES,
+    FAULTS,
+    NAMES,
+    OBSERVERS,
+    PASS,
+    PROGRAM_HOOKS,
+    Plugin,
+    cell_of,
+    flat,
+)
 from tangrad.core.jaxpr import ClosedJaxpr
 from tangrad.core.jaxpr_check import check_jaxpr
 from tangrad.diagnostics.errors import BrokenPluginError, DeniedPluginError
@@ -71,7 +81,7 @@ def _provider(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any])
             answer = call(*arguments)
         except CIRCUMSTANCES:
             raise
-        except (Exception, SystemExit) as error:
+        except FAULTS as error:
             manager.withdraw(plugin, error, f"its hook {hook} raised")
             return None
         if answer is None:
@@ -94,7 +104,7 @@ def _lister(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) -
                 raise TypeError(f"expected names, got {answer!r}")
         except CIRCUMSTANCES:
             raise
-        except (Exception, SystemExit) as error:
+        except FAULTS as error:
             manager.withdraw(plugin, error, f"its hook {hook} raised, or returned no names")
             return None
         return answer
@@ -123,7 +133,7 @@ def _wrapper(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) 
             raise
         except DeniedPluginError as veto:
             generator, words = None, f": {veto}"
-        except (Exception, SystemExit) as error:
+        except FAULTS as error:
             generator = None
             manager.withdraw(plugin, _explained(error, "it did not yield"), f"its wrapper of {hook} raised")
         try:
@@ -163,7 +173,7 @@ def _resumed(
         raise
     except DeniedPluginError as veto:
         return [], f": {veto}"
-    except (Exception, SystemExit) as raised:
+    except FAULTS as raised:
         manager.withdraw(plugin, raised, f"its wrapper of {hook} raised")
     else:
         generator.close()
