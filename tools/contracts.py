@@ -69,6 +69,7 @@ LAZY = {
 # that is not needed any more is a breach, too.
 PRIVILEGED = {
     ("tangrad.console.report.installation", "tangrad.composition.finders"): "names the finders that discovery asks",
+    ("tangrad.console.report.entries", "tangrad.composition.plugin"): "tells misspelt groups from those that there are",
     ("tangrad.console.report.trace", "tangrad.composition.plugin"): "prints answers as the composition shortens them",
 }
 

@@ -137,7 +137,7 @@ MASKED = onp.ma.array([1.0, 2.0], mask=[False, True])
     ],
 )
 def test_no_mask_is_dropped(use):
-    with pytest.raises((ValueError, TypeError), match="masked arrays|index arrays must be integer"):
+    with pytest.raises((ValueError, TypeError), match=r"masked arrays|index arrays must be integer"):
         use()
 
 

@@ -11,7 +11,7 @@ from tangrad.diagnostics.errors import PluginConflictError, missing_rule_message
 
 
 def conflict(kind: str, primitive: Primitive, plugins: list[Plugin], overriding: bool) -> PluginConflictError:
-    """Who the rivals are, and how to choose one; `overriding`: whether each of them says that it replaces the others."""
+    """Who the rivals are, and how to choose one; `overriding`: whether each says that it replaces the others."""
     rivals = " and ".join([f"{provider(plugin)} (entry point {plugin.name!r}: {plugin.value})" for plugin in plugins])
     number = "two" if len(plugins) == 2 else len(plugins)
     what = f"{number} rules of kind {kind!r} for primitive {primitive.identity!r}: from {rivals}"

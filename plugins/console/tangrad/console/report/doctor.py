@@ -52,7 +52,7 @@ def doctor_report(composition: Composition) -> Report:
         "backends": found,
         "caches": [cache._asdict() for cache in caches],
         "environment": [variable._asdict() for variable in variables],
-        "lists": [{"from": source, "what": text} for source, text in composition.policy.described()],
+        "lists": [{"from": source, "what": text} for source, text in surroundings.decisions(composition.policy)],
         "problems": [problem._asdict() for problem in problems],
     }
     verdict = f"{counted(len(problems), 'problem')} found." if problems else "No problems found."

@@ -6,6 +6,7 @@ import os
 import shlex
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
+from itertools import chain
 from typing import Any, NamedTuple
 
 from tangrad.console import stubs
@@ -205,9 +206,19 @@ def stub_problems(composition: Composition) -> Iterator[Problem]:
 # --- allow and deny lists -------------------------------------------------------------------------------------------
 
 
+def decisions(policy: Any) -> list[tuple[str, str]]:
+    """Return everything that the user decided about plugins, as source and text."""
+    lists = [
+        (f"{patterns.source}: {verb}", pattern)
+        for verb, patterns in policy.lists()
+        for pattern in chain(*patterns.written())
+    ]
+    return lists + [("prefer", f"{cell}={distribution}") for cell, distribution in policy.preferences().items()]
+
+
 def lists_table(composition: Composition) -> Table:
     """What the user decided about plugins."""
-    rows = [[Entry(source), Entry(text)] for source, text in composition.policy.described()]
+    rows = [[Entry(source), Entry(text)] for source, text in decisions(composition.policy)]
     return Table("Allow and deny lists, preferences", ["from", "what"], rows)
 
 
@@ -215,14 +226,20 @@ def list_problems(composition: Composition) -> Iterator[Problem]:
     """Patterns that name nothing, and preferences for what is not installed: most likely typing errors."""
     plugins = all_plugins(composition)
     policy, cure = composition.policy, "correct it or leave it out; tangrad plugins lists all"
-    for source, pattern in policy.unmatched(plugins):
-        line = cures.leave_out(source, pattern)
-        yield Problem(f"{source}: {pattern!r} matches no installed plugin", cure, line)
-    if policy.has_rule_patterns():
-        rules = [(cell.kind, cell.primitive.identity) for cell in squares()[0]]
-        for source, pattern in policy.unmatched_rules(rules):
-            rules_cure = "correct it or leave it out; tangrad rules lists all"
-            yield Problem(f"{source}: {pattern!r} matches no rule", rules_cure, cures.leave_out(source, pattern))
+    nothing: Any = type(policy)()
+    written = [(patterns.source, *patterns.written()) for _, patterns in policy.lists()]
+    for source, pattern in [(source, pattern) for source, found, _ in written for pattern in found]:
+        only = nothing.extended(deny=[pattern])
+        if all(only.denial(plugin) is None for plugin in plugins):
+            what = f"{source}: {pattern!r} matches no installed plugin"
+            yield Problem(what, cure, cures.leave_out(source, pattern))
+    of_rules = [(source, pattern) for source, _, found in written for pattern in found]
+    rules = squares()[0] if of_rules else []  # to tell, all of them have to be loaded
+    for source, pattern in of_rules:
+        only = nothing.extended(deny=[pattern])
+        if all(only.rule_denial(cell.kind, cell.primitive.identity) is None for cell in rules):
+            what = f"{source}: {pattern!r} matches no rule"
+            yield Problem(what, "correct it or leave it out; tangrad rules lists all", cures.leave_out(source, pattern))
     shippers = {plugin.distribution for plugin in plugins}
     for cell, distribution in policy.preferences().items():
         if distribution not in shippers:
