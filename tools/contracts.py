@@ -68,7 +68,6 @@ LAZY = {
 # Files outside the kernel that look into its rooms, what they look into, and why there is no public way yet. An entry
 # that is not needed any more is a breach, too.
 PRIVILEGED = {
-    ("tangrad.console.report.installation", "tangrad.composition.finders"): "names the finders that discovery asks",
     ("tangrad.console.report.entries", "tangrad.composition.plugin"): "tells misspelt groups from those that there are",
     ("tangrad.console.report.trace", "tangrad.composition.plugin"): "prints answers as the composition shortens them",
 }

@@ -10,7 +10,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
-from tangrad.composition import finders
+from packaging.utils import canonicalize_name
+
 from tangrad.console.report import cures
 from tangrad.console.report.model import BAD, PLAIN, QUIET, WARNING, Entry, Problem, Table, counted
 from tangrad.console.report.plugins import TONES, all_plugins
@@ -158,7 +159,7 @@ def unseen_entries(composition: Composition) -> Iterator[Problem]:
         return
     groups = composition.index.groups()
     ours = {(group, name, value, owner) for group in groups for name, value, owner, _ in composition.index.rows(group)}
-    theirs = set(finders.entries())
+    theirs = set(_seen_by_python())
     folder = cache_folder(os.environ)
     cure = "delete the cache of the plugins found; if it stays so, report it"
     line = "" if folder is None else cures.delete(folder)
@@ -168,6 +169,18 @@ def unseen_entries(composition: Composition) -> Iterator[Problem]:
     ):
         for group, name, value, owner in sorted(entries):
             yield Problem(f"{found} finds {owner}:{group}:{name} ({value}), which {missed} does not find", cure, line)
+
+
+def _seen_by_python() -> Iterator[tuple[str, str, str, str]]:
+    """Yield `(group, entry name, value, distribution)` of each entry point of ours, as importlib.metadata sees them."""
+    seen = set()
+    for distribution in metadata.distributions():
+        name = canonicalize_name(distribution.metadata["Name"] or "")
+        if name not in seen:
+            seen.add(name)
+            for entry in distribution.entry_points:
+                if entry.group.startswith("tangrad."):
+                    yield entry.group, entry.name, entry.value, name
 
 
 def isolated() -> Iterator[Problem]:
