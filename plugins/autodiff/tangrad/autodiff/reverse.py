@@ -21,12 +21,13 @@ from tangrad.core import (
     EVAL_TRACE,
     Array,
     Tracer,
-    api_boundary,
     as_array,
     dtypes,
+    filter_traceback,
     get_aval,
     is_array_value,
     is_checking_values,
+    own_boundary,
     thread,
 )
 from tangrad.errors import UnexpectedTracerError
@@ -64,8 +65,13 @@ def grad(
     """
     both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes, _name="grad")
 
+    @own_boundary
     def grad_of(*args: Any, **kwargs: Any) -> Any:
-        value, gradient = both(*args, **kwargs)
+        try:
+            value, gradient = both(*args, **kwargs)
+        except Exception as error:
+            filter_traceback(error)
+            raise
         return (gradient, value[1]) if has_aux else gradient
 
     return _like(grad_of, fun, "grad")
@@ -98,7 +104,15 @@ def value_and_grad(
     positions = _check_argnums(argnums, _name)
     single = positions[0] if isinstance(argnums, (int, np.integer)) else None
 
+    @own_boundary
     def value_and_grad_of(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return evaluate(args, kwargs)
+        except Exception as error:
+            filter_traceback(error)
+            raise
+
+    def evaluate(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         chosen = (
             args[single]
             if single is not None and -len(args) <= single < len(args)
@@ -163,7 +177,6 @@ def value_and_grad(
 
 def _like(made: Callable[..., Any], fun: Callable[..., Any], what: str) -> Callable[..., Any]:
     """Give a made function the name, documentation and signature of the one it was made of."""
-    made = api_boundary(made)
     functools.update_wrapper(made, fun, updated=())
     name = getattr(fun, "__name__", type(fun).__name__)
     made.__doc__ = f"{what} of {name}.\n\n{getattr(fun, '__doc__', None) or ''}".rstrip()
