@@ -45,6 +45,12 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
         trim(0)
 
 
+def pytest_collection_finish() -> None:
+    """Have the collector of garbage leave the tests themselves alone: some tests call it often, and they are many."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Remove the cache of this run, after its last worker has ended."""
     if OWN_CACHE is not None:
