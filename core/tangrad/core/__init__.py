@@ -144,6 +144,7 @@ if TYPE_CHECKING:  # names whose modules are not needed before their first use: 
     from tangrad.diagnostics.leaves import returned_leaves as returned_leaves
     from tangrad.diagnostics.tracebacks import api_boundary as api_boundary
     from tangrad.diagnostics.tracebacks import filter_traceback as filter_traceback
+    from tangrad.diagnostics.tracebacks import own_boundary as own_boundary
     from tangrad.diagnostics.tracebacks import without_internal_frames as without_internal_frames
     from tangrad.settings.compile_time import computes_at_once as computes_at_once
 
@@ -157,6 +158,7 @@ _LATER = {
     "catalogue": "tangrad.composition.catalogue",
     "computes_at_once": "tangrad.settings.compile_time",
     "filter_traceback": "tangrad.diagnostics.tracebacks",
+    "own_boundary": "tangrad.diagnostics.tracebacks",
     "returned_leaves": "tangrad.diagnostics.leaves",
     "without_internal_frames": "tangrad.diagnostics.tracebacks",
 }

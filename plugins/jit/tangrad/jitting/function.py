@@ -28,6 +28,7 @@ from tangrad.core import (
     filter_traceback,
     hooks,
     one_at_a_time,
+    own_boundary,
     register_cache,
     report_hit,
     shared,
@@ -180,6 +181,7 @@ class JitFunction:
         self._programs, self._of_one_array = self._tables.programs, self._tables.of_one_array
         copy_identity(self, fun)  # type: ignore[arg-type]
 
+    @own_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         # The common paths: positional arrays or trees of them, no static arguments, not inside another trace.
         if thread.trace is EVAL_TRACE and args and not kwargs:
