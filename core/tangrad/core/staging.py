@@ -15,7 +15,7 @@ from tangrad.core.effects import NO_EFFECTS
 from tangrad.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, closed_over_as_arguments, equation_effects
 from tangrad.core.jaxpr_check import check_jaxpr
 from tangrad.core.trace import Trace, Tracer, check_no_leak, close_trace
-from tangrad.diagnostics.errors import UnexpectedTracerError
+from tangrad.diagnostics.errors import MissingRuleError, UnexpectedTracerError
 from tangrad.diagnostics.source_info import SourceInfo, current_source
 from tangrad.settings.config import cache_context, thread
 
@@ -262,6 +262,26 @@ def _without(jaxpr: Any, result: Any) -> Any:
         if places:
             return _Without(tuple([None if item is jaxpr else item for item in result]), places)
     return result
+
+
+class derived_rule:
+    """Around what is made of a primitive's decomposition: where that lacks a rule, the error names the primitive.
+
+    >>> from tangrad.core import derived_rule, find_primitive
+    >>> with derived_rule(find_primitive("elementwise.sin")):
+    ...     pass
+    """
+
+    __slots__ = ("primitive",)
+
+    def __init__(self, primitive: Any) -> None:
+        self.primitive = primitive
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        if isinstance(error, MissingRuleError) and error.kind is not None:
+            raise error.needed_by(self.primitive.identity) from None
 
 
 def decomposition_jaxpr(primitive: Any, in_avals: Sequence[Any], params: dict[str, Any]) -> ClosedJaxpr:

@@ -17,6 +17,7 @@ from tangrad.core import (
     as_operand,
     check_no_leak,
     current_source,
+    derived_rule,
     dtypes,
     eval_jaxpr,
     register_cache,
@@ -243,7 +244,8 @@ def jvp_by_decomposition(primitive: Any) -> Callable[..., Any]:
             out = primitive.decompose(*args, **params)
             return tuple(out) if primitive.multiple_results else (out,)
 
-        outs, tangents_out = jvp_flat(run, primals, tangents)
+        with derived_rule(primitive):
+            outs, tangents_out = jvp_flat(run, primals, tangents)
         if primitive.multiple_results:
             return tuple(outs), tuple(tangents_out)
         return outs[0], tangents_out[0]

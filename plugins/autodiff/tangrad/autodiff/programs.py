@@ -15,6 +15,7 @@ from tangrad.core import (
     JaxprCache,
     Literal,
     Var,
+    derived_rule,
     eval_jaxpr,
     register_cache,
     trace_to_closed_jaxpr,
@@ -225,7 +226,8 @@ def transpose_by_decomposition(primitive: Any) -> Any:
     """A transpose rule made of a primitive's decomposition, which must be linear in the linear arguments."""
 
     def rule(cotangents: Any, *args: Any, **params: Any) -> tuple[Any, ...]:
-        return _transposed_call(primitive, cotangents, args, params)
+        with derived_rule(primitive):
+            return _transposed_call(primitive, cotangents, args, params)
 
     return rule
 

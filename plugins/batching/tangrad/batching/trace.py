@@ -16,6 +16,7 @@ from tangrad.core import (
     check_no_leak,
     close_trace,
     current_source,
+    derived_rule,
     equation_effects,
     eval_jaxpr,
     register_cache,
@@ -254,7 +255,8 @@ def batch_by_decomposition(primitive: Any) -> Callable[..., Any]:
             out = primitive.decompose(*inputs, **params)
             return tuple(out) if primitive.multiple_results else (out,)
 
-        outs, out_dims = batch_flat(run, args, dims, axis_info)
+        with derived_rule(primitive):
+            outs, out_dims = batch_flat(run, args, dims, axis_info)
         if primitive.multiple_results:
             return tuple(outs), tuple(out_dims)
         return outs[0], out_dims[0]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
+from tangrad.conformance.checks.dead_code import check_dce
 from tangrad.conformance.checks.derivatives import check_jvp, check_second, check_transpose
 from tangrad.conformance.checks.dtypes import check_dtypes
 from tangrad.conformance.checks.effects import check_effects
@@ -16,6 +17,7 @@ from tangrad.conformance.checks.mapping import check_batch
 from tangrad.conformance.checks.named_axes import check_axis_subst
 from tangrad.conformance.checks.parameters import check_params, check_pickle
 from tangrad.conformance.checks.points import check_points
+from tangrad.conformance.checks.refusals import check_refusals
 from tangrad.conformance.checks.sizes import check_sizes
 from tangrad.conformance.checks.special import check_special
 from tangrad.conformance.checks.usage import check_usage
@@ -23,8 +25,10 @@ from tangrad.conformance.samples import Sample
 
 Check = Callable[[Sample], Iterator[tuple[str, Callable[[], None]]]]
 
+REFUSALS = "refusals"  # the only check of samples that must be refused, which no other one sees
 CHECKS: dict[str, Check] = {
     "abstract": check_abstract,
+    "refusals": check_refusals,
     "jvp": check_jvp,
     "transpose": check_transpose,
     "second": check_second,
@@ -38,6 +42,7 @@ CHECKS: dict[str, Check] = {
     "layouts": check_layouts,
     "sizes": check_sizes,
     "dtypes": check_dtypes,
+    "dce": check_dce,
     "params": check_params,
     "effects": check_effects,
     "pickle": check_pickle,

@@ -52,6 +52,8 @@ def check_transpose(sample: Sample) -> Cells:
         return
     yield "backward", partial(_check_transpose, point)
     yield "backward, results", partial(_check_results, point, False)
+    if "jvp" not in sample.without:
+        yield "forward, transposed", partial(_check_transposed, point)
     if len(point.primals) > 1:
         for position in range(len(point.primals)):
             yield f"argument {point.active[position]} alone", partial(_check_argument, point, position)
@@ -76,6 +78,18 @@ def _check_transpose(point: Point) -> None:
     scale = max(1.0, *[float(np.abs(x).sum()) for x in forward])
     if not np.isclose(left, right, rtol=TOLERANCE if differences else 1e-7, atol=1e-9 * scale):
         raise Mismatch(f"c · J t = {left}, but Jᵀ c · t = {right}")
+
+
+def _check_transposed(point: Point) -> None:
+    """The forward derivative as a linear function of the tangents: in a program known primals meet unknown tangents."""
+
+    def transposed(one: Any, primals: Any, cotangents: Any) -> Any:
+        linear = tangrad.linear_transpose(lambda *tangents: slope_of(one, primals, tangents), *primals)
+        return linear(tuple(cotangents))
+
+    with use_backend(reference_backend()):
+        found = as_numpy(point.each(transposed, point.primals, point.cotangents))
+    check_same(found, point.backward.derivatives, 1e-7, "the forward derivative transposed, backward")
 
 
 def _check_argument(point: Point, position: int) -> None:

@@ -70,7 +70,8 @@ def _limits(point: Point, sign: int) -> list[Any]:
     for x, y, z in zip(at, far, near):
         coarse, fine = (y - x) / (sign * NEAR), (z - x) / (sign * NEARER)
         limit = np.abs(coarse - fine) <= TOLERANCE * (1 + np.abs(fine))
-        found.append(np.where(limit & np.isfinite(fine), fine, np.nan))
+        unknown = complex(np.nan, np.nan) if fine.dtype.kind == "c" else np.nan
+        found.append(np.where(limit & np.isfinite(fine), fine, unknown))
     return found
 
 

@@ -74,7 +74,7 @@ def _poisson_hat(rate: Any) -> Hat:
     )
 
 
-random_poisson_p = sampler("random_poisson", _poisson, "Numbers k with probability λ^k exp(-λ) / k!.")
+random_poisson_p = sampler("random_poisson", _poisson, "Numbers k with probability λ^k exp(-λ) / k!.", any_float=True)
 
 
 def poisson(
@@ -188,7 +188,7 @@ def _correction(k: Any) -> Any:
     return values[lax.convert_element_type(lax.clamp(0.0, k, float(len(CORRECTIONS))), np.int32)]
 
 
-random_binomial_p = sampler("random_binomial", _binomial, "How many of n trials succeed.")
+random_binomial_p = sampler("random_binomial", _binomial, "How many of n trials succeed.", any_float=True)
 
 
 def binomial(key: Any, n: Any, p: Any, shape: Sequence[int] | None = None, dtype: Any = None) -> Any:
