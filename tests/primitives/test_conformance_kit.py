@@ -96,7 +96,7 @@ def softsign():
     def softsign_p(x, y, *, sharpness):
         """z / (1 + |z|) with z the sharpened difference; and the sum of z over the first axis."""
         if x.shape != y.shape or x.dtype != y.dtype or x.dtype.kind != "f":
-            raise TypeError(f"softsign takes two arrays of one floating-point type, got {x.str_short()} and {y.str_short()}")
+            raise TypeError(f"softsign takes two arrays of one real type, got {x.str_short()} and {y.str_short()}")
         return ShapedArray(x.shape, x.dtype), ShapedArray(x.shape[1:], x.dtype)
 
     def samples():

@@ -93,11 +93,11 @@ from tangrad.core.rules import find_primitive as find_primitive
 from tangrad.core.rules import primitive_set as primitive_set
 from tangrad.core.rules import rule_kinds as rule_kinds
 from tangrad.core.rules import rule_table as rule_table
+from tangrad.core.staging import DerivedRule as DerivedRule
 from tangrad.core.staging import JaxprCache as JaxprCache
 from tangrad.core.staging import StagingTrace as StagingTrace
 from tangrad.core.staging import StagingTracer as StagingTracer
 from tangrad.core.staging import decomposition_jaxpr as decomposition_jaxpr
-from tangrad.core.staging import derived_rule as derived_rule
 from tangrad.core.staging import trace_to_closed_jaxpr as trace_to_closed_jaxpr
 from tangrad.core.staging import trace_to_jaxpr as trace_to_jaxpr
 from tangrad.core.trace import EVAL_TRACE as EVAL_TRACE

@@ -264,11 +264,11 @@ def _without(jaxpr: Any, result: Any) -> Any:
     return result
 
 
-class derived_rule:
+class DerivedRule:
     """Around what is made of a primitive's decomposition: where that lacks a rule, the error names the primitive.
 
-    >>> from tangrad.core import derived_rule, find_primitive
-    >>> with derived_rule(find_primitive("elementwise.sin")):
+    >>> from tangrad.core import DerivedRule, find_primitive
+    >>> with DerivedRule(find_primitive("elementwise.sin")):
     ...     pass
     """
 

@@ -11,13 +11,13 @@ import numpy as np
 from tangrad.autodiff.zeros import Zero, instantiate
 from tangrad.core import (
     ClosedJaxpr,
+    DerivedRule,
     JaxprCache,
     Trace,
     Tracer,
     as_operand,
     check_no_leak,
     current_source,
-    derived_rule,
     dtypes,
     eval_jaxpr,
     register_cache,
@@ -244,7 +244,7 @@ def jvp_by_decomposition(primitive: Any) -> Callable[..., Any]:
             out = primitive.decompose(*args, **params)
             return tuple(out) if primitive.multiple_results else (out,)
 
-        with derived_rule(primitive):
+        with DerivedRule(primitive):
             outs, tangents_out = jvp_flat(run, primals, tangents)
         if primitive.multiple_results:
             return tuple(outs), tuple(tangents_out)

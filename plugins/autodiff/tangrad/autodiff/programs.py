@@ -11,11 +11,11 @@ from tangrad.autodiff.transpose_rules import is_linear
 from tangrad.autodiff.zeros import Zero, instantiate
 from tangrad.core import (
     ClosedJaxpr,
+    DerivedRule,
     Jaxpr,
     JaxprCache,
     Literal,
     Var,
-    derived_rule,
     eval_jaxpr,
     register_cache,
     trace_to_closed_jaxpr,
@@ -226,7 +226,7 @@ def transpose_by_decomposition(primitive: Any) -> Any:
     """A transpose rule made of a primitive's decomposition, which must be linear in the linear arguments."""
 
     def rule(cotangents: Any, *args: Any, **params: Any) -> tuple[Any, ...]:
-        with derived_rule(primitive):
+        with DerivedRule(primitive):
             return _transposed_call(primitive, cotangents, args, params)
 
     return rule

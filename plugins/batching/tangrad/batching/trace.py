@@ -8,6 +8,7 @@ from typing import Any
 from tangrad.batching.axes import AxisInfo, place_axis
 from tangrad.core import (
     ClosedJaxpr,
+    DerivedRule,
     JaxprCache,
     NamedAxisEffect,
     Trace,
@@ -16,7 +17,6 @@ from tangrad.core import (
     check_no_leak,
     close_trace,
     current_source,
-    derived_rule,
     equation_effects,
     eval_jaxpr,
     register_cache,
@@ -255,7 +255,7 @@ def batch_by_decomposition(primitive: Any) -> Callable[..., Any]:
             out = primitive.decompose(*inputs, **params)
             return tuple(out) if primitive.multiple_results else (out,)
 
-        with derived_rule(primitive):
+        with DerivedRule(primitive):
             outs, out_dims = batch_flat(run, args, dims, axis_info)
         if primitive.multiple_results:
             return tuple(outs), tuple(out_dims)

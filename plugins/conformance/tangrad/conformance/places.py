@@ -10,7 +10,7 @@ from typing import Any
 
 from tangrad.core import Primitive, rule_kinds, rule_table
 
-# What a failing check is about: rule kinds; "lower" stands for those of all backends.
+# What a failing check is about: rule kinds, "lower" for those of all backends. One that is not here: the kind of its name.
 ABOUT = {
     "abstract": ("abstract_eval",),
     "refusals": ("abstract_eval",),
@@ -43,12 +43,16 @@ def place_of(primitive: Primitive, check: str, error: BaseException) -> str:
         if frame.filename in files:
             return f"{_short(frame.filename)}:{frame.lineno}, in {frame.name}"
     about = [kind for kind in written if _concerns(check, kind)]
-    found = [f"{kind}: {_short(codes[-1].co_filename)}:{codes[-1].co_firstlineno}" for kind in about if (codes := written[kind])]
+    found = [
+        f"{kind}: {_short(codes[-1].co_filename)}:{codes[-1].co_firstlineno}"
+        for kind in about
+        if (codes := written[kind])
+    ]
     return "; ".join(found)
 
 
 def _concerns(check: str, kind: str) -> bool:
-    return any([kind == one or kind.startswith(one + ".") for one in ABOUT.get(check, ())])
+    return any([kind == one or kind.startswith(one + ".") for one in ABOUT.get(check, (check,))])
 
 
 def _rules(primitive: Primitive) -> Iterator[tuple[str, Any]]:

@@ -20,7 +20,7 @@ STEP = 1e-6
 
 
 class Derivative(NamedTuple):
-    """What a derivative gives: all results of the function, and the derivatives of the inexact ones, as NumPy arrays."""
+    """What a derivative gives, as NumPy arrays: the function's results, and the derivatives of the inexact ones."""
 
     results: list[Any]
     derivatives: list[Any]
@@ -53,7 +53,7 @@ class Point:
         return filled
 
     def each(self, function: Callable[..., Any], primals: Any, *more: Any, everything: bool = False) -> Any:
-        """`function(f, primals, *more)` for each example, `f` being the inexact results of the primals there, or all."""
+        """`function(f, primals, *more)` for each example; `f` gives the inexact results of the primals there, or all."""
         count, sizes = len(self.args), [len(values) for values in more]
 
         def example(*flat: Any) -> Any:

@@ -112,7 +112,11 @@ _LOOKS = {
 
 def matrix_of(report: Report) -> page.Report:
     """The report as the matrix of primitives and checks, a table for each family."""
-    checks = list(dict.fromkeys([*[cell.check for cell in [*report.cells, *report.absent]], *[check for _, check in report.left_out]]))
+    checks = list(
+        dict.fromkeys(
+            [*[cell.check for cell in [*report.cells, *report.absent]], *[check for _, check in report.left_out]]
+        )
+    )
     rows: dict[str, dict[str, list[Cell]]] = {}
     for cell in report.cells:
         rows.setdefault(cell.primitive, {}).setdefault(cell.check, []).append(cell)
@@ -123,7 +127,9 @@ def matrix_of(report: Report) -> page.Report:
     families: dict[str, list[list[page.Entry]]] = {}
     for identity, row in rows.items():
         family, _, name = identity.rpartition(".")
-        squares = [_square(report, identity, check, row.get(check, []), missing.get((identity, check), [])) for check in checks]
+        squares = [
+            _square(report, identity, check, row.get(check, []), missing.get((identity, check), [])) for check in checks
+        ]
         families.setdefault(family, []).append([page.Entry(name), *squares])
     signs = [entry.signs[0] for table in families.values() for row in table for entry in row[1:]]
     keys = [page.Key("Cells", [page.Sign(sign, *_LOOKS[sign], signs.count(sign)) for sign in _LOOKS])]

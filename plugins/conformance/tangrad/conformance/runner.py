@@ -47,8 +47,8 @@ def check(
 
     Returns:
         A report. Without samples it holds one failure. What a backend has no lowering for is not there: such cells are
-        counted apart, and fail only where no backend has one. Where an example of a strategy fails, it also holds the simplest
-        one that does.
+        counted apart, and fail only where no backend has one. Where an example of a strategy fails, it also holds the
+        simplest one that does.
 
     Raises:
         LookupError: for a check that does not exist.

@@ -45,9 +45,7 @@ def check_dtypes(sample: Sample) -> Cells:
 def _in_dtype(sample: Sample, positions: list[int], name: str) -> Sample | None:
     """The sample in another dtype, or None where its abstract evaluation refuses that."""
     kind = dtypes.as_dtype(name)
-    args = tuple(
-        [_converted(arg, kind) if i in positions else np.asarray(arg) for i, arg in enumerate(sample.args)]
-    )
+    args = tuple([_converted(arg, kind) if i in positions else np.asarray(arg) for i, arg in enumerate(sample.args)])
     other = replace(sample, args=args)
     try:
         sample.primitive.infer(tuple([get_aval(value) for value in other.operands(*args)]), dict(sample.params))

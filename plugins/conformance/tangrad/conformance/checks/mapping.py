@@ -66,13 +66,15 @@ def _check_batch(sample: Sample, axes: Axes) -> None:
 
 
 def _check_size(sample: Sample, size: int) -> None:
-    """All arguments mapped along their first axes, of another size: none, one, or many examples, which come by in turn."""
+    """All arguments mapped along their first axes: no example, one, or many, which come by in turn."""
     named = len(sample.axes)
     turns = [position % SIZE for position in range(size)]
     mapped = [np.take(np.stack(variants(arg), named), turns, named) for arg in sample.args]
     with use_backend(reference_backend()):
         found = sample.around(tangrad.vmap(sample.apply_one))(*mapped)
-        loop = [as_numpy(sample.apply(*row)) for row in list(zip(*[variants(arg) for arg in sample.args]))[: max(size, 1)]]
+        loop = [
+            as_numpy(sample.apply(*row)) for row in list(zip(*[variants(arg) for arg in sample.args]))[: max(size, 1)]
+        ]
     expected = [np.take(np.stack(parts, named), turns, named) for parts in zip(*loop)]
     check_same(found, expected, sample.tolerance, f"mapped along an axis of size {size}, loop")
 

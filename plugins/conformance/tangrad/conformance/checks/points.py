@@ -87,7 +87,9 @@ def _check_between(found: Any, behind: Any, ahead: Any, position: int) -> None:
     if wrong.any():
         place = tuple(np.argwhere(wrong)[0].tolist())
         sides = f"{behind[place]:.6g} from below, {ahead[place]:.6g} from above"
-        raise Mismatch(f"the derivative of result {position} is {found[place]:.6g} at {list(place)}: by differences {sides}")
+        raise Mismatch(
+            f"the derivative of result {position} is {found[place]:.6g} at {list(place)}: by differences {sides}"
+        )
 
 
 def _check_backward(point: Point) -> None:

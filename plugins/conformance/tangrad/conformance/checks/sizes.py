@@ -110,7 +110,11 @@ def _goes_along(sample: Sample, size: int) -> bool:
         half = _run(replace(sample, args=_cut(twice.args, 2 * size, start, start + size)))
         for x, y in zip(whole, half):
             (part,) = _cut((x,), 2 * size, start, start + size)
-            if part.shape != y.shape or part.shape == x.shape or not np.array_equal(part, y, equal_nan=x.dtype.kind in "fc"):
+            if (
+                part.shape != y.shape
+                or part.shape == x.shape
+                or not np.array_equal(part, y, equal_nan=x.dtype.kind in "fc")
+            ):
                 return False
     return True
 

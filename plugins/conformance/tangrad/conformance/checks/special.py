@@ -105,4 +105,4 @@ def _check_elsewhere(sample: Sample, values: list[Arguments], name: str) -> None
             found = as_numpy(sample.apply(*args))
         with use_backend(reference_backend()):
             expected = as_numpy(sample.apply(*args))
-        check_propagation(found, expected, sample.tolerance, f"{name}, {reference_backend()}")
+        check_propagation(found, expected, sample.tolerance, f"{name}, {reference_backend()}", flushed=True)

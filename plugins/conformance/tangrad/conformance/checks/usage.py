@@ -22,7 +22,14 @@ from tangrad.core import dtypes, find_primitive, get_aval
 Cells = Iterator[tuple[str, Callable[[], None]]]
 Function = Callable[..., Any]
 
-TOLERANCES = {"float16": 2e-2, "bfloat16": 1e-1, "float32": 1e-3, "complex64": 1e-3, "float64": 1e-8, "complex128": 1e-8}
+TOLERANCES = {
+    "float16": 2e-2,
+    "bfloat16": 1e-1,
+    "float32": 1e-3,
+    "complex64": 1e-3,
+    "float64": 1e-8,
+    "complex128": 1e-8,
+}
 
 
 def check_usage(sample: Sample) -> Cells:
