@@ -10,7 +10,7 @@ from typing import Any
 
 from tangrad.core import Primitive, rule_kinds, rule_table
 
-# What a failing check is about: rule kinds, "lower" for those of all backends. One that is not here: the kind of its name.
+# What a failing check is about: rule kinds, "lower" for those of all backends. Of others: the kind of that name.
 ABOUT = {
     "abstract": ("abstract_eval",),
     "refusals": ("abstract_eval",),
