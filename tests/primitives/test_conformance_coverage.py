@@ -1,4 +1,7 @@
-"""What the conformance kit is pointed at, and what it says: packages of rules, checks of one's own, lacking backends."""
+"""What the conformance kit is pointed at, and what it says: packages of rules, checks of one's own, lacking backends.
+
+Also the matrix of rules, which calls derived only what can be.
+"""
 
 import numpy as np
 import pytest
@@ -7,6 +10,7 @@ import tangrad
 from tangrad import lax, use_backend
 from tangrad.conformance import CHECKS, Sample, check, draw, own_checks, primitives_of, sweep
 from tangrad.conformance.comparison import Mismatch
+from tangrad.console.report.rules import squares
 from tangrad.core import (
     Array,
     Backend,
@@ -158,9 +162,11 @@ def test_a_primitive_that_runs_nowhere_is_a_failure():
 
 def test_the_error_names_the_primitive_that_was_applied(part):
     family, wave_p = one(lambda x: lax.mul(lax.cos(x), x))
-    with register(family), use_backend("part"), pytest.raises(
-        MissingRuleError, match=r"'lower.part' of 'wave.wave'.*'elementwise.cos'.*no rule"
-    ) as caught:
+    with (
+        register(family),
+        use_backend("part"),
+        pytest.raises(MissingRuleError, match=r"'lower.part' of 'wave.wave'.*'elementwise.cos'.*no rule") as caught,
+    ):
         wave_p(np.ones(3, np.float32))
     assert (caught.value.primitive, caught.value.kind) == ("elementwise.cos", "lower.part")
 
@@ -174,6 +180,18 @@ def test_so_it_does_under_transformations(kind, transformed):
     with register(inner), register(family):
         with pytest.raises(MissingRuleError, match=rf"'{kind}' of 'wave.wave'.*'inner.inner'"):
             transformed(wave_p)(x)
+
+
+@pytest.mark.parametrize(("part_of_it", "status"), [(lax.cos, "missing"), (lax.sin, "derived")])
+def test_the_matrix_shows_a_derived_cell_where_it_can_be_derived(part, part_of_it, status):
+    family, wave_p = one(lambda x: lax.mul(part_of_it(x), x))
+    outer = PrimitiveSet("outer", api=1)
+    outer.primitive(lambda x: x, name="outer", decompose=lambda x: wave_p.bind(x))
+    with register(family), register(outer):
+        for name in ("wave", "outer"):
+            ((square,), problems) = squares(name, "lower.part")
+            assert (square.status, problems) == (status, [])
+            assert ("elementwise.cos: that has no rule" in square.explanation) is (status == "missing")
 
 
 # --- what is checked --------------------------------------------------------------------------------------------------

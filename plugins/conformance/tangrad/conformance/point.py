@@ -53,7 +53,7 @@ class Point:
         return filled
 
     def each(self, function: Callable[..., Any], primals: Any, *more: Any, everything: bool = False) -> Any:
-        """`function(f, primals, *more)` for each example; `f` gives the inexact results of the primals there, or all."""
+        """`function(f, primals, *more)` for each example; `f` gives the inexact results there, or all."""
         count, sizes = len(self.args), [len(values) for values in more]
 
         def example(*flat: Any) -> Any:

@@ -49,7 +49,18 @@ SHIFTS = ("shift_left", "shift_right_logical", "shift_right_arithmetic")
 
 def samples() -> list[Sample]:
     """All of them."""
-    return [*_unary(), *_binary(), *_complex(), *_bits(), *_selection(), *_conversion()]
+    return [*_unary(), *_binary(), *_complex(), *_bits(), *_selection(), *_conversion(), *_refused()]
+
+
+def _refused() -> list[Sample]:
+    """Integers for functions of real numbers, dtypes and shapes that do not fit, numbers for operations on bits."""
+    inexact = [name for name in ANALYTIC if name not in ("neg", "square")]
+    integers, bits = draw(3, dtype="int32"), ("not", *BITWISE)
+    found = [Sample(_p(name), (integers,), raises=TypeError) for name in inexact]
+    found += [Sample(_p(name), (draw(3), integers), raises=TypeError) for name in (*ARITHMETIC, *REAL_PAIRS, "lt")]
+    found += [Sample(_p(name), (draw(3), draw(2)), raises=(TypeError, ValueError)) for name in (*ARITHMETIC, "lt")]
+    found += [Sample(_p(name), (draw(3),) * (1 if name == "not" else 2), raises=TypeError) for name in bits]
+    return found
 
 
 def _p(name: str) -> Primitive:

@@ -14,6 +14,7 @@ from tangrad.lax.structure.primitives import transpose_p
 
 P = linalg.primitives
 SINGULAR = {"points": "at 0, 1 and -1 the matrix is singular: there is nothing to differentiate"}
+NOT_FINITE = {"special": "whether what is zero hides NaN and infinities that it is multiplied by, solvers differ in"}
 
 
 def samples() -> list[Sample]:
@@ -36,6 +37,10 @@ def samples() -> list[Sample]:
         _solve(draw(3, 2, seed=1), unit_diagonal=True),
         _solve(draw(3, 2, dtype="complex64", seed=1), transpose_a=True, conjugate_a=True),
         _solve(draw(2, 3, dtype="complex64", seed=1), left_side=False),
+    ]
+    found += [
+        Sample(P["cholesky"], (draw(2, 3),), raises=ValueError),
+        Sample(P["cholesky"], (draw(2, 2, dtype="int32"),), raises=TypeError),
     ]
     return found
 
@@ -66,6 +71,6 @@ def _solve(b: Any, **changed: bool) -> Sample:
         **changed,
     }
     a = _triangle(3, b.dtype.name)
-    without = {} if params["unit_diagonal"] else SINGULAR
+    without = {**NOT_FINITE, **({} if params["unit_diagonal"] else SINGULAR)}
     matrix = a if params["lower"] else a.T.copy()
     return Sample(P["triangular_solve"], (matrix, b), params, tolerance=1e-4, without=without)

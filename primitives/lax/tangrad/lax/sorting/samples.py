@@ -27,4 +27,6 @@ def samples() -> list[Sample]:
         Sample(top_k_p, (draw(5, 3),), {"k": 3, "axis": 0}, without=TIES),
         Sample(top_k_p, (draw(6, dtype="int32"),), {"k": 4, "axis": 0}),
         Sample(top_k_p, (draw(4, dtype="bfloat16"),), {"k": 2, "axis": 0}),
+        Sample(sort_p, (draw(4, 3),), {**once, "dimension": 2}, raises=ValueError),
+        Sample(top_k_p, (draw(3, 5),), {"k": 6, "axis": 1}, raises=ValueError),
     ]
