@@ -114,6 +114,7 @@ from tangrad.core.trace import is_concrete as is_concrete
 from tangrad.core.trace import mixed_backends as mixed_backends
 from tangrad.core.trace import set_current_trace as set_current_trace
 from tangrad.diagnostics.logs import Logger as Logger
+from tangrad.diagnostics.rule_errors import DerivedRule as DerivedRule
 from tangrad.diagnostics.source_info import NO_NAMES as NO_NAMES
 from tangrad.diagnostics.source_info import SourceInfo as SourceInfo
 from tangrad.diagnostics.source_info import copy_identity as copy_identity

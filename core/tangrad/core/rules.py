@@ -168,7 +168,7 @@ class RuleTable(dict[Primitive, Rule]):
         return Cell("optional" if optional else "missing", error=lambda: self._missing(primitive, None))
 
     def _missing(self, primitive: Primitive, reason: str | None) -> Exception:
-        return errors.MissingRuleError(missing_message(self.kind, primitive, reason))
+        return errors.MissingRuleError(missing_message(self.kind, primitive, reason), primitive.identity, self.kind)
 
 
 _tables: dict[str, RuleTable] = {}
