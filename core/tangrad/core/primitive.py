@@ -8,7 +8,7 @@ rule set.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from tangrad.core.aval import AbstractToken, AbstractValue, ShapedArray
 from tangrad.core.backend import as_operand
@@ -18,20 +18,6 @@ from tangrad.settings.config import thread
 MEMO_LIMIT = 4096  # inferred types kept per primitive
 
 WEAK_TYPE_POLICIES = ("all", "never", "own")
-
-
-class ValueForm(NamedTuple):
-    """An application of a primitive in which numbers that were parameters are operands.
-
-    Attributes:
-        primitive: which computes the same from the operands, then `values`.
-        values: the numbers, as literals.
-        params: what is left of the parameters: what shapes and types depend on.
-    """
-
-    primitive: Primitive
-    values: tuple[Any, ...]
-    params: dict[str, Any]
 
 
 @exact_equality
@@ -49,9 +35,6 @@ class Primitive:
         decompose: None or `(*args, **params) -> results` in terms of other primitives.
         evaluate: None or `(args, params) -> results`: how the bottom trace applies a primitive that carries programs,
             in place of the backend's `apply`.
-        value_form: None or `(*avals, **params) -> ValueForm or None`: how a backend that compiles each operation applies
-            it outside of programs, so that parameters on whose values no shape depends, such as the start of a slice,
-            do not each make a program of their own.
         carries_programs: whether it was ever applied with a jaxpr or a function among its parameters.
         own_named_shape: whether the named axes of the results are as abstract_eval says; else they are the operands'.
     """
@@ -85,7 +68,7 @@ class Primitive:
         decompose: Callable[..., Any] | None = None,
         evaluate: Callable[[tuple[Any, ...], dict[str, Any]], Any] | None = None,
         own_named_shape: bool = False,
-        value_form: Callable[..., ValueForm | None] | None = None,
+        value_form: Callable[..., Callable[..., Any] | None] | None = None,
     ) -> None:
         if weak_type not in WEAK_TYPE_POLICIES:
             raise ValueError(f"primitive {name!r}: weak_type must be one of {WEAK_TYPE_POLICIES}, got {weak_type!r}")

@@ -40,7 +40,10 @@ from tangrad.numpy.index_parsing import (
     NEW,
     SCALAR,
     SLICE,
+    WINDOW,
     Entry,
+    Window,
+    is_full,
     parse,
     static_position,
     without_scalar_masks,
@@ -117,7 +120,9 @@ class IndexPlan(tuple[Any, ...]):
 
 
 def planned(x: Any, entries: Sequence[Entry]) -> tuple[IndexPlan, list[Any]]:
-    """The plan of an index, and its arrays as operands; where programs are not staged, its integers too."""
+    """The plan of an index, and its arrays as operands; where programs are not staged, its integers, and the starts of
+    its slices, too.
+    """
     shape, eager = x.aval.shape, is_eager(x)
     plan: list[Any] = []
     operands = []
@@ -130,6 +135,9 @@ def planned(x: Any, entries: Sequence[Entry]) -> tuple[IndexPlan, list[Any]]:
             plan.append((INSIDE if 0 <= value < size else SCALAR, axis, None))
             # What stayed negative was beyond the lower end: as it was written.
             operands.append(literal(value if value >= 0 else value - size, INT32))
+        elif kind == SLICE and eager and not is_full((kind, axis, value), shape) and shape[axis] <= _INT32_MAX:
+            plan.append((WINDOW, axis, (len(range(*value)), value[2])))
+            operands.append(literal(value[0], INT32))
         else:
             plan.append((kind, axis, value))
     return IndexPlan(plan), operands
@@ -138,7 +146,13 @@ def planned(x: Any, entries: Sequence[Entry]) -> tuple[IndexPlan, list[Any]]:
 def replanned(plan: IndexPlan, operands: Sequence[Any]) -> list[Entry]:
     """The entries of a plan, with the operands in their places."""
     rest = iter(operands)
-    return [(kind, axis, next(rest) if kind in _OPERANDS else value) for kind, axis, value in plan]
+    entries = []
+    for kind, axis, value in plan:
+        if kind == WINDOW:
+            entries.append((SLICE, axis, Window(next(rest), *value)))
+        else:
+            entries.append((kind, axis, next(rest) if kind in _OPERANDS else value))
+    return entries
 
 
 _OPERANDS = (ARRAY, SCALAR, INSIDE)
@@ -162,11 +176,60 @@ def take_index(
     entries = parse(x.aval.shape, index)
     if mode in (None, GatherScatterMode.CLIP):
         entries = [_within(entry, x.aval.shape) for entry in entries]
+    eager = is_eager(x)
+    if {kind for kind, _, _ in entries} <= {SLICE}:
+        return sliced(x, entries)
+    partial = [entry for entry in entries if entry[0] == SLICE and not is_full(entry, x.aval.shape)] if eager else ()
+    # Slices are operations of their own outside of programs, so that those need not be compiled for their limits.
+    if partial and _is_less(x.aval.shape, entries):
+        x = sliced(x, partial)
+        entries = _without_slices(x.aval.shape, entries)
+    elif partial:
+        whole = _without_slices(x.aval.shape, entries)
+        taken = _take_entries(x, whole, mode, fill_value, indices_are_sorted, unique_indices, wrap_negative)
+        return sliced(taken, _in_result(partial, entries))
+    return _take_entries(x, entries, mode, fill_value, indices_are_sorted, unique_indices, wrap_negative)
+
+
+def _without_slices(shape: Sequence[Any], entries: Sequence[Entry]) -> list[Entry]:
+    return [(kind, axis, (0, shape[axis], 1)) if kind == SLICE else (kind, axis, value) for kind, axis, value in entries]
+
+
+def _batch_of(entries: Sequence[Entry]) -> tuple[Any, ...]:
+    return _common_batch(tuple([tuple(value.shape) for kind, _, value in entries if kind == ARRAY]))
+
+
+def _is_less(shape: Sequence[Any], entries: Sequence[Entry]) -> bool:
+    """Whether there are fewer elements in the slices of the array than in what the index arrays select of all of it."""
+    arrays = [axis for kind, axis, _ in entries if kind == ARRAY]
+    if not arrays:
+        return False
+    sliced_first = math.prod([len(range(*value)) for kind, _, value in entries if kind == SLICE])
+    for kind, axis, _ in entries:
+        sliced_first *= shape[axis] if kind in (ARRAY, SCALAR, INT) else 1
+    taken_first = math.prod(_batch_of(entries)) * math.prod([shape[axis] for kind, axis, _ in entries if kind == SLICE])
+    return sliced_first <= taken_first
+
+
+def _in_result(partial: Sequence[Entry], entries: Sequence[Entry]) -> list[Entry]:
+    """Slices as they are of the result of all that an index does besides."""
+    kinds = {kind for kind, _, _ in entries}
+    layout = result_layout(entries, len(_batch_of(entries))) if kinds & set(_POSITIONS) else kept_dimensions(entries)
+    return [(SLICE, layout.index(axis), value) for _, axis, value in partial]
+
+
+def _take_entries(
+    x: Any,
+    entries: Sequence[Entry],
+    mode: Any,
+    fill_value: Any,
+    indices_are_sorted: bool,
+    unique_indices: bool,
+    wrap_negative: bool,
+) -> Any:
     plan, operands = planned(x, entries)
     if not operands:
-        kinds = {kind for kind, _, _ in entries}
-        simple = kinds <= {SLICE} or not is_eager(x)
-        return _static_part(x, x.aval.shape, entries) if simple else _taken(x, plan=plan, **_NO_OPTIONS)
+        return _taken(x, plan=plan, **_NO_OPTIONS) if is_eager(x) else _static_part(x, x.aval.shape, entries)
     return _taken(
         x,
         *operands,
@@ -361,14 +424,22 @@ def advanced_position(entries: Sequence[Entry]) -> int:
 
 def result_layout(entries: Sequence[Entry], batch_rank: int) -> list[Any]:
     """The dimensions of x[index], in order: NEW, "batch", or the axis of the array that runs there."""
-    kept: list[Any] = [NEW if kind == NEW else axis for kind, axis, _ in entries if kind in (NEW, SLICE)]
+    kept = kept_dimensions(entries)
     before = advanced_position(entries)
     return [*kept[:before], *["batch"] * batch_rank, *kept[before:]]
 
 
+def kept_dimensions(entries: Sequence[Entry]) -> list[Any]:
+    """What an index leaves besides the dimensions of index arrays: NEW, or the axis of the array that runs there."""
+    return [NEW if kind == NEW else axis for kind, axis, _ in entries if kind in (NEW, SLICE)]
+
+
 def batch_shape(components: Sequence[Any]) -> tuple[Any, ...]:
     """The common shape of index arrays. Raises IndexError where they do not broadcast together."""
-    shapes = tuple([component.aval.shape for component in components])
+    return _common_batch(tuple([component.aval.shape for component in components]))
+
+
+def _common_batch(shapes: tuple[tuple[Any, ...], ...]) -> tuple[Any, ...]:
     try:
         return common_shape(shapes)
     except ValueError:

@@ -163,9 +163,9 @@ class Dispatcher:
         `fast_key`: under what the short way will look next time.
         """
         if primitive.value_form is not None:
-            form = primitive.value_form(*[arg.aval for arg in checked_operands(self._backend, args)], **params)
-            if form is not None:
-                return self._backend.apply(form.primitive, (*args, *form.values), form.params)
+            by_values = primitive.value_form(*[arg.aval for arg in checked_operands(self._backend, args)], **params)
+            if by_values is not None:
+                return by_values(*args)
         program = carried_program(params) if params else None
         if program is not None:
             fast_key = None

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import enum
 import math
+from collections.abc import Callable
 from typing import Any
 
-from tangrad.core import Primitive, PrimitiveSet, ShapedArray, ValueForm, dtypes, literal
+from tangrad.core import Primitive, PrimitiveSet, ShapedArray, dtypes, literal
 from tangrad.lax.checks import (
     ANY,
     BITS,
@@ -177,12 +178,12 @@ _power_by_digits_p = Primitive(
 )
 
 
-def _power_by_operand(x: Any, *, y: int) -> ValueForm | None:
+def _power_by_operand(x: Any, *, y: int) -> Callable[[Any], Any] | None:
     """Exponents but the smallest, which are the commonest and quick, are numbers that one program serves."""
     if abs(y) <= 3 or abs(y) >= 1 << 31:
         return None
-    digits = 7 if abs(y) < 1 << 7 else 31
-    return ValueForm(_power_by_digits_p, (literal(abs(y), INT32),), {"digits": digits, "inverse": y < 0})
+    digits, exponent = 7 if abs(y) < 1 << 7 else 31, literal(abs(y), INT32)
+    return lambda x: _power_by_digits_p.bind(x, exponent, digits=digits, inverse=y < 0)
 
 
 @elementwise.primitive(name="integer_pow", decompose=_integer_pow, value_form=_power_by_operand)

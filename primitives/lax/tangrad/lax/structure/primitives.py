@@ -5,7 +5,7 @@ Dimensions may be symbolic: sizes are compared, added and multiplied, and never 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -15,7 +15,6 @@ from tangrad.core import (
     Primitive,
     PrimitiveSet,
     ShapedArray,
-    ValueForm,
     canonicalize_shape,
     dtypes,
     is_symbolic,
@@ -139,20 +138,21 @@ def _type_of_part(operand: Any, *starts: Any, axes: tuple[int, ...], sizes: tupl
 _part_from_p = Primitive("slice_from", _type_of_part, family="structure", weak_type="own", decompose=_part_from)
 
 
-def _slice_by_operands(operand: Any, *, start_indices: Any, limit_indices: Any, strides: Any) -> ValueForm | None:
+def _slice_by_operands(operand: Any, *, start_indices: Any, limit_indices: Any, strides: Any) -> Any:
     """Where a slice starts is a number that programs need not be compiled for."""
     return _slice_form(operand.shape, tuple(start_indices), tuple(limit_indices), strides)
 
 
 @lru_cache(1024)
-def _slice_form(shape: Any, starts: Any, limits: Any, strides: Any) -> ValueForm | None:
+def _slice_form(shape: Any, starts: Any, limits: Any, strides: Any) -> Callable[[Any], Any] | None:
     axes = tuple([axis for axis, size in enumerate(shape) if limits[axis] - starts[axis] != size])
     if not axes:
         return None
     dtype = _INT32 if all([shape[axis] <= _INT32_MAX for axis in axes]) else dtypes.as_dtype("int64")
     values = tuple([literal(starts[axis], dtype) for axis in axes])
     sizes = tuple([limits[axis] - starts[axis] for axis in axes])
-    return ValueForm(_part_from_p, values, _part_params(axes, sizes, strides))
+    params = _part_params(axes, sizes, strides)
+    return lambda operand: _part_from_p.bind_fixed(params, operand, *values)
 
 
 @lru_cache(1024)
@@ -196,7 +196,12 @@ def _split(operand: Any, *, sizes: tuple[Any, ...], axis: int) -> tuple[Any, ...
     return tuple(parts)
 
 
-@structure.primitive(name="split", multiple_results=True, decompose=_split)
+def _split_by_operands(_: Any, *, sizes: tuple[Any, ...], axis: int) -> Callable[[Any], Any]:
+    """Slice by slice: a program for each size, where one for all would be as long as there are parts."""
+    return lambda operand: _split(operand, sizes=sizes, axis=axis)
+
+
+@structure.primitive(name="split", multiple_results=True, decompose=_split, value_form=_split_by_operands)
 def split_p(operand: Any, *, sizes: tuple[Any, ...], axis: int) -> Any:
     """Consecutive parts of the operand along `axis`, with the given sizes."""
     check_axes("split", (axis,), operand.ndim, "axis")
@@ -274,13 +279,15 @@ def concatenate_p(*operands: Any, dimension: int) -> Any:
     return _result(first, (*first.shape[:dimension], total, *first.shape[dimension + 1 :]))
 
 
-def _laid_into(operand: Any, padding_value: Any, *lows: Any, shape: tuple[int, ...]) -> Any:
+def _laid_into(operand: Any, padding_value: Any, *lows: Any, shape: tuple[int, ...], interior: tuple[int, ...]) -> Any:
     """The operand laid into an array that is full of the padding value, at places that are operands."""
+    if any(interior):
+        operand = pad_p.bind(operand, padding_value, padding_config=tuple([(0, 0, count) for count in interior]))
     around = broadcast_in_dim_p.bind(padding_value, shape=shape, broadcast_dimensions=())
     return dynamic_update_slice_p.bind(around, operand, *lows)
 
 
-def _type_of_laid_into(operand: Any, padding_value: Any, *lows: Any, shape: tuple[int, ...]) -> Any:
+def _type_of_laid_into(operand: Any, padding_value: Any, *_: Any, shape: tuple[int, ...], interior: Any) -> Any:
     return ShapedArray(shape, operand.dtype, operand.weak_type and padding_value.weak_type)
 
 
@@ -288,14 +295,17 @@ def _type_of_laid_into(operand: Any, padding_value: Any, *lows: Any, shape: tupl
 _laid_into_p = Primitive("pad_from", _type_of_laid_into, family="structure", weak_type="own", decompose=_laid_into)
 
 
-def _pad_by_operands(operand: Any, padding_value: Any, *, padding_config: Any) -> ValueForm | None:
+def _pad_by_operands(operand: Any, padding_value: Any, *, padding_config: Any) -> Callable[..., Any] | None:
     """How a padding is shared out between both ends is a number that programs need not be compiled for."""
-    if not all([low >= 0 and high >= 0 and interior == 0 for low, high, interior in padding_config]):
+    if not all([low >= 0 and high >= 0 for low, high, _ in padding_config]):
         return None
-    shape = tuple([low + size + high for size, (low, high, _) in zip(operand.shape, padding_config)])
-    if shape == operand.shape or max(shape) > _INT32_MAX:
+    between = [dilated_size(size, interior) for size, (_, _, interior) in zip(operand.shape, padding_config)]
+    shape = tuple([low + size + high for size, (low, high, _) in zip(between, padding_config)])
+    if shape == tuple(between) or max(shape) > _INT32_MAX:
         return None
-    return ValueForm(_laid_into_p, tuple([literal(low, _INT32) for low, _, _ in padding_config]), {"shape": shape})
+    lows = [literal(low, _INT32) for low, _, _ in padding_config]
+    interior = tuple([item[2] for item in padding_config])
+    return lambda operand, value: _laid_into_p.bind(operand, value, *lows, shape=shape, interior=interior)
 
 
 @structure.primitive(name="pad", value_form=_pad_by_operands)
