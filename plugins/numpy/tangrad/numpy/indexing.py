@@ -17,6 +17,7 @@ from tangrad.core import (
     as_operand,
     dtypes,
     exact_equality,
+    is_concrete,
     is_symbolic,
     literal,
     put,
@@ -48,12 +49,13 @@ from tangrad.numpy.index_parsing import (
     static_position,
     without_scalar_masks,
 )
-from tangrad.numpy.operands import INT32, common_shape
+from tangrad.numpy.operands import BOOL, INT32, common_shape
 from tangrad.numpy.shapes import expand_dims, reshaped
 
 _INT32_MAX = (1 << 31) - 1
 _ZERO = literal(0, INT32)
 _POSITIONS = (ARRAY, SCALAR, INSIDE, INT)
+OPERAND = "operand"  # in the place of a fill value that is the last operand
 
 
 def getitem(x: Any, index: Any) -> Any:
@@ -230,12 +232,18 @@ def _take_entries(
     plan, operands = planned(x, entries)
     if not operands:
         return _taken(x, plan=plan, **_NO_OPTIONS) if is_eager(x) else _static_part(x, x.aval.shape, entries)
+    fill = filling(fill_value, x.aval.dtype) if mode is GatherScatterMode.FILL_OR_DROP else None
+    if fill_value is not None and fill is not None and is_eager(x):
+        fill = literal(np.asarray(fill).astype(x.aval.dtype)[()], x.aval.dtype)
+    if getattr(fill, "aval", None) is not None:
+        operands.append(fill)
+        fill = OPERAND
     return _taken(
         x,
         *operands,
         plan=plan,
         mode=mode,
-        fill_value=filling(fill_value, x.aval.dtype) if mode is GatherScatterMode.FILL_OR_DROP else None,
+        fill_value=fill,
         indices_are_sorted=indices_are_sorted,
         unique_indices=unique_indices,
         wrap_negative=wrap_negative,
@@ -267,6 +275,8 @@ def _take_planned(
     unique_indices: bool,
     wrap_negative: bool,
 ) -> Any:
+    if fill_value is OPERAND:
+        *operands, fill_value = operands  # type: ignore[assignment]
     entries = replanned(plan, operands)
     kinds = {kind for kind, _, _ in entries}
     shape = x.aval.shape
@@ -464,16 +474,26 @@ def _gather(x: Any, entries: list[Entry], mode: Any, fill_value: Any, flags: dic
         result = reshaped(x, tuple([next(rows if item == "batch" else windows) for item in without_new]))
         return with_new_axes(result, [position for position, item in enumerate(layout) if item == NEW])
     numbers = _gather_numbers(tuple([place for place, item in enumerate(without_new) if item != "batch"]), axes)
-    result = gather_p.bind(
-        x,
-        index_vectors(components, batch),
-        dimension_numbers=numbers,
-        slice_sizes=tuple([1 if axis in axes else size for axis, size in enumerate(shape)]),
-        mode=GatherScatterMode.PROMISE_IN_BOUNDS if mode is None else mode,
-        fill_value=fill_value,
+    vectors = index_vectors(components, batch)
+    params = {
+        "dimension_numbers": numbers,
+        "slice_sizes": tuple([1 if axis in axes else size for axis, size in enumerate(shape)]),
+        "mode": GatherScatterMode.PROMISE_IN_BOUNDS if mode is None else mode,
         **flags,
-    )
+    }
+    result = gathered(x, vectors, fill_value, params)
     return with_new_axes(result, [position for position, item in enumerate(layout) if item == NEW])
+
+
+def gathered(x: Any, vectors: Any, fill: Any, params: dict[str, Any]) -> Any:
+    """A gather whose fill value may be an operand: what lies within is asked by the same gather then."""
+    if getattr(fill, "aval", None) is None:
+        return gather_p.bind(x, vectors, fill_value=fill, **params)
+    everywhere = broadcast_in_dim_p.bind(literal(True, BOOL), shape=x.aval.shape, broadcast_dimensions=())
+    within = gather_p.bind(everywhere, vectors, fill_value=False, **params)
+    found = gather_p.bind(x, vectors, fill_value=0, **params)
+    filler = broadcast_in_dim_p.bind(fill, shape=found.aval.shape, broadcast_dimensions=())
+    return select_n_p.bind(within, filler, found)
 
 
 @lru_cache(256)
@@ -482,9 +502,11 @@ def _gather_numbers(offset_dims: tuple[int, ...], axes: tuple[int, ...]) -> Gath
 
 
 def filling(value: Any, dtype: Any) -> Any:
-    """A fill value as a parameter of the primitive: a Python number, or None where the primitive has its own."""
+    """A fill value: a Python number, a parameter of the primitive; of the array's dtype where it is traced."""
     if value is None:
         return defaultfilling(dtype)
+    if not is_concrete(value):
+        return convert_element_type_p.bind(value, new_dtype=dtype, weak_type=False)
     if type(value) in (int, float, complex, bool):
         return value
     return as_operand(value).__array__().item()

@@ -137,6 +137,13 @@ class XlaArray(Array):
         whole.flags.writeable = False
         return whole
 
+    def _is_unsent(self) -> bool:
+        try:
+            _read_value(self)
+        except AttributeError:
+            return True
+        return False
+
     def _check_not_deleted(self, cause: BaseException | None = None) -> None:
         if self.value.is_deleted():
             raise RuntimeError(deleted_message(self)) from cause
@@ -197,6 +204,8 @@ class XlaArray(Array):
 
     def block_until_ready(self) -> XlaArray:
         """Wait until it is computed, and return it. Raises the error of the computation, if it failed."""
+        if self._is_unsent():
+            return self
         self._check_not_deleted()
         try:
             self.value.block_until_ready()
