@@ -27,7 +27,8 @@ class Case:
 
     `call()` does it once. Where caches would hide the work, `fresh()` makes a new function (untimed) for each call and
     the work is `call(function)`. `finish()`, inside the timed section, waits for asynchronous results. `equations()` is
-    the number of jaxpr equations behind a call and `hlo()` the optimised HLO text, where they mean something.
+    the number of jaxpr equations behind a call and `hlo()` the optimised HLO text, where they mean something;
+    `compilations()` gives the function that tells how many programs the side has compiled.
     """
 
     call: Callable[..., Any]
@@ -35,6 +36,18 @@ class Case:
     finish: Callable[[Any], Any] | None = None
     equations: Callable[[], int] | None = None
     hlo: Callable[[], str] | None = None
+    compilations: Callable[[], Callable[[], int]] | None = None
+
+
+def compilations_of_a_call(case: Case) -> int:
+    """How many programs one call compiles, after another one; of a fresh case, on something fresh."""
+    if case.compilations is None:
+        raise ValueError("nobody counts what this case compiles")
+    compiled = case.compilations()
+    loop_seconds(case, 1)
+    before = compiled()
+    loop_seconds(case, 1)
+    return compiled() - before
 
 
 def loop_seconds(case: Case, count: int, clock: str = "wall") -> float:

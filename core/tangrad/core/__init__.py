@@ -45,6 +45,7 @@ from tangrad.core.backend import backend_names as backend_names
 from tangrad.core.backend import get_backend as get_backend
 from tangrad.core.backend import loaded_backends as loaded_backends
 from tangrad.core.backend import put as put
+from tangrad.core.caches import RecentlyUsed as RecentlyUsed
 from tangrad.core.caches import clear_caches as clear_caches
 from tangrad.core.caches import register_cache as register_cache
 from tangrad.core.compilation import LoweredProgram as LoweredProgram
