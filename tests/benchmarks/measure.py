@@ -17,6 +17,7 @@ from typing import Any
 CLOCKS = {"wall": perf_counter, "cpu": process_time}
 LOOP_SECONDS = 0.004
 LEAST_LOOPS = 3
+LONG = 5
 MOST_FRESH = 256
 MOST_CALLS = 1 << 20
 
@@ -79,6 +80,8 @@ def _fresh_loop_seconds(case: Case, count: int, now: Callable[[], float]) -> flo
 def calls_in_a_loop(case: Case, loop: float = LOOP_SECONDS) -> int:
     """How many calls fill a loop of about `loop` seconds; warms the case up while finding out."""
     loop_seconds(case, 1)
+    if loop_seconds(case, 1) > LONG * loop:  # it compiles in each call: once is enough, however it was interrupted
+        return 1
     count = 1
     most = MOST_FRESH if case.fresh is not None else MOST_CALLS
     while loop_seconds(case, count) < loop / 2 and count < most:

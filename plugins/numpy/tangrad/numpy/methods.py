@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import tangrad.numpy as public
-from tangrad.core import Tracer, dtypes, is_symbolic
+from tangrad.core import Tracer, dtypes, is_symbolic, thread
 from tangrad.lax.elementwise.primitives import bitcast_convert_type_p, complex_p
 from tangrad.numpy.indexing import getitem, is_eager
 from tangrad.numpy.operands import user_dtype
@@ -163,10 +163,10 @@ def iterate(x: Any) -> Iterator[Any]:
         raise TypeError(f"iteration over a dimension of symbolic size {size}: only a known number of slices can be made")
     if not size:
         return iter(())
-    rows = type(x).backend.rows(x) if not isinstance(x, Tracer) else None
-    if rows is not None:
-        return rows
-    return (getitem(x, place) for place in range(size)) if is_eager(x) else _staged_rows(x, size)
+    if thread.trace.stages or not is_eager(x):
+        return _staged_rows(x, size)
+    rows = None if isinstance(x, Tracer) else type(x).backend.rows(x)
+    return (getitem(x, place) for place in range(size)) if rows is None else rows
 
 
 def _staged_rows(x: Any, size: int) -> Iterator[Any]:
