@@ -8,7 +8,7 @@ import pytest
 import tangrad
 import tangrad.numpy as np
 from tangrad import lax, random
-from tangrad.core import Primitive, PrimitiveSet, RuleSet, RecentlyUsed, hookimpl, literal, register
+from tangrad.core import Primitive, PrimitiveSet, RecentlyUsed, hookimpl, literal, register
 from tangrad.dtypes import as_dtype
 
 pytest.importorskip("tangrad.backends.xla")
@@ -250,7 +250,9 @@ def test_powers_are_those_of_programs(exponent, dtype):
     onp.testing.assert_array_equal(lax.integer_pow(x, exponent), expected)
 
 
-@pytest.mark.parametrize("config", [((0, 3, 0),), ((2, 0, 0),), ((1, 2, 3),), ((-1, 2, 0),), ((0, 0, 2),), ((3, -2, 1),)])
+@pytest.mark.parametrize(
+    "config", [((0, 3, 0),), ((2, 0, 0),), ((1, 2, 3),), ((-1, 2, 0),), ((0, 0, 2),), ((3, -2, 1),)]
+)
 def test_paddings_are_those_of_programs(config):
     x = np.asarray(DATA)
     onp.testing.assert_array_equal(lax.pad(x, 1.5, config), tangrad.jit(lambda x: lax.pad(x, 1.5, config))(x))

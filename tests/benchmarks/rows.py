@@ -26,9 +26,9 @@ class Peer:
 class Row:
     """One line of the budgets.
 
-    `unit` is 'seconds' or 'bytes'; `per_equation` divides by each side's own equations; `count_compilations` tells beside the time how many programs a call
-    compiles; `judge` says what is held
-    against the limit: the 'ratio', the 'difference' (subject less peer), or the subject's own 'value'.
+    `unit` is 'seconds' or 'bytes'; `per_equation` divides by each side's own equations; `count_compilations` tells
+    beside the time how many programs a call compiles; `judge` says what is held against the limit: the 'ratio', the
+    'difference' (subject less peer), or the subject's own 'value'.
     """
 
     name: str

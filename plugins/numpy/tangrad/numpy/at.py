@@ -433,7 +433,9 @@ def _scatter(
     values = _fitted(values, entries, shape, block)
     if 0 in shape:  # there is no place for a value
         return x
-    layout = [item for item in (result_layout(entries, len(block)) if advanced else kept_dimensions(entries)) if item != NEW]
+    layout = [
+        item for item in (result_layout(entries, len(block)) if advanced else kept_dimensions(entries)) if item != NEW
+    ]
     axes_of_partial = [axis for _, axis, _ in partial]
     # The dimensions of the result that indices run along, in order: those of the index arrays, and of partial slices.
     along = [position for position, item in enumerate(layout) if item == "batch" or item in axes_of_partial]

@@ -9,8 +9,8 @@ import numpy as np
 from tangrad.core import dtypes
 from tangrad.lax.elementwise.primitives import abs_p, and_p, eq_p, le_p, mul_p, or_p, sub_p
 from tangrad.numpy.conversion import asarray
-from tangrad.numpy.logic import isfinite, isnan
 from tangrad.numpy.fusing import as_one
+from tangrad.numpy.logic import isfinite, isnan
 from tangrad.numpy.operands import (
     BOOL,
     align,

@@ -58,7 +58,7 @@ class Fused:
         primitive = self.primitives.get(settings)
         if primitive is None:
             primitive = self.primitives.setdefault(settings, self._primitive())
-        return primitive.bind_fixed(params, *operands)
+        return thread.trace.process_primitive(primitive, tuple(operands), params)
 
     def _primitive(self) -> Primitive:
         function, several = self.function, self.multiple_results

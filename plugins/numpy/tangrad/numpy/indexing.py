@@ -194,7 +194,9 @@ def take_index(
 
 
 def _without_slices(shape: Sequence[Any], entries: Sequence[Entry]) -> list[Entry]:
-    return [(kind, axis, (0, shape[axis], 1)) if kind == SLICE else (kind, axis, value) for kind, axis, value in entries]
+    return [
+        (kind, axis, (0, shape[axis], 1)) if kind == SLICE else (kind, axis, value) for kind, axis, value in entries
+    ]
 
 
 def _batch_of(entries: Sequence[Entry]) -> tuple[Any, ...]:

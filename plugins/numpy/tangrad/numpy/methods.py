@@ -160,7 +160,9 @@ def iterate(x: Any) -> Iterator[Any]:
     """
     size = x.aval.shape[0]
     if is_symbolic(size):
-        raise TypeError(f"iteration over a dimension of symbolic size {size}: only a known number of slices can be made")
+        raise TypeError(
+            f"iteration over a dimension of symbolic size {size}: only a known number of slices can be made"
+        )
     if not size:
         return iter(())
     if thread.trace.stages or not is_eager(x):

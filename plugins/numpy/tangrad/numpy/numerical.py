@@ -10,10 +10,10 @@ import numpy as np
 from tangrad.core import dtypes, literal
 from tangrad.lax.elementwise.primitives import sub_p
 from tangrad.numpy.conversion import asarray
+from tangrad.numpy.fusing import as_one
 from tangrad.numpy.indexing import getitem
 from tangrad.numpy.joining import concatenate
 from tangrad.numpy.logic import not_equal
-from tangrad.numpy.fusing import as_one
 from tangrad.numpy.operands import (
     array_operand,
     broadcast_to_shape,

@@ -9,9 +9,9 @@ import numpy as np
 from tangrad.lax.elementwise.primitives import add_p, mul_p, neg_p
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.creation import ones, zeros
+from tangrad.numpy.fusing import as_one
 from tangrad.numpy.joining import concatenate
 from tangrad.numpy.numerical import convolve
-from tangrad.numpy.fusing import as_one
 from tangrad.numpy.operands import (
     array_operand,
     broadcast,

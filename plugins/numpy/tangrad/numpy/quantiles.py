@@ -10,8 +10,8 @@ from tangrad.lax.sorting.primitives import sort_p
 from tangrad.numpy.axes import moveaxis
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.cumulative import cumsum
-from tangrad.numpy.logic import isnan
 from tangrad.numpy.fusing import as_one
+from tangrad.numpy.logic import isnan
 from tangrad.numpy.operands import (
     INT32,
     array_operand,

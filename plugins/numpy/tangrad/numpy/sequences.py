@@ -13,8 +13,8 @@ from tangrad.lax.structure.primitives import broadcast_in_dim_p, concatenate_p, 
 from tangrad.numpy.arithmetic import power
 from tangrad.numpy.axes import moveaxis
 from tangrad.numpy.conversion import placed
-from tangrad.numpy.logic import signbit
 from tangrad.numpy.fusing import as_one
+from tangrad.numpy.logic import signbit
 from tangrad.numpy.operands import (
     INT32,
     array_operand,

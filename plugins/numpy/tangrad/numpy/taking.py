@@ -13,8 +13,8 @@ from tangrad.numpy.at import at
 from tangrad.numpy.axes import moveaxis
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.creation import zeros
-from tangrad.numpy.indexing import filling, from_front, gathered, getitem, parsed_mode, take_index, wrapped
 from tangrad.numpy.fusing import as_one
+from tangrad.numpy.indexing import filling, from_front, gathered, getitem, parsed_mode, take_index, wrapped
 from tangrad.numpy.operands import (
     INT32,
     array_operand,

@@ -14,7 +14,10 @@ def add(name: str, work: Any) -> None:
 
 add("uniform(key(i))", lambda api, x, n: [api.random.uniform(api.random.key(i)) for i in TIMES])
 add("fold_in(key, i)", lambda api, x, n: [api.random.normal(api.random.fold_in(api.random.key(1), i)) for i in TIMES])
-add("for key in split(key, n)", lambda api, x, n: [api.random.uniform(k) for k in api.random.split(api.random.key(0), n)])
+add(
+    "for key in split(key, n)",
+    lambda api, x, n: [api.random.uniform(k) for k in api.random.split(api.random.key(0), n)],
+)
 add("a, b, c = split(key, 3)", lambda api, x, n: [api.random.bits(k) for k in api.random.split(api.random.key(0), 3)])
 add("randint up to i", lambda api, x, n: [api.random.randint(api.random.key(0), (n,), 0, i + 1) for i in TIMES])
 add("uniform up to i", lambda api, x, n: [api.random.uniform(api.random.key(0), (n,), maxval=i + 1.0) for i in TIMES])

@@ -262,7 +262,7 @@ class XlaArray(Array):
         return DLPACK_KINDS[device.platform], device.local_hardware_id or 0
 
 
-_read_value = XlaArray.value.__get__  # type: ignore[attr-defined]  # the slot, without what fills it
+_read_value = XlaArray.__dict__["value"].__get__  # the slot, without what fills it
 
 
 def deleted_message(array: Any) -> str:

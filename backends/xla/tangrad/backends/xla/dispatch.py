@@ -166,7 +166,9 @@ class Dispatcher:
         `fast_key`: under what the short way will look next time.
         """
         if primitive.value_form is not None:
-            by_values = primitive.value_form(*[arg.aval for arg in checked_operands(self._backend, args)], **params)
+            by_values = primitive.value_form(
+                *[arg.aval for arg in checked_operands(self._backend, tuple(args))], **params
+            )
             if by_values is not None:
                 return by_values(*args)
         program = carried_program(params) if params else None
