@@ -121,6 +121,7 @@ from tangrad.diagnostics.source_info import copy_identity as copy_identity
 from tangrad.diagnostics.source_info import current_source as current_source
 from tangrad.dtypes import system as _dtypes
 from tangrad.settings.caches import JaxprCache as JaxprCache
+from tangrad.settings.caches import RecentlyUsed as RecentlyUsed
 from tangrad.settings.caches import clear_caches as clear_caches
 from tangrad.settings.caches import register_cache as register_cache
 from tangrad.settings.config import SETTINGS as SETTINGS

@@ -42,7 +42,7 @@ from tangrad.jitting.stages import Lowered, TracedFunction
 
 logger = Logger("tangrad")
 _LEAF = tree.structure(0)
-SIGNATURE_LIMIT = 4096  # compiled signatures kept per function; the oldest go first
+SIGNATURE_LIMIT = 4096  # signatures kept per function, traced and compiled; the oldest go first
 
 
 class _Tables:
@@ -349,7 +349,10 @@ class JitFunction:
             logger.warning("Traced %s for %s in %.3f s", self._name, [leaf.aval for leaf in call.leaves], seconds)
         if not traced.outer:
             with self._tables.lock:
-                traced = self._tables.traced.setdefault(key, traced)
+                found = self._tables.traced.get(key)
+                if found is not None:
+                    return found
+                _remember(self._tables.traced, key, traced)
         return traced
 
     # --- what users may ask ----------------------------------------------------------------------------------------
