@@ -95,7 +95,8 @@ class custom_vjp(Stackable):  # noqa: N801 - a decorator, named as the field kno
     ) -> None:
         """Give the rule: `fwd(*args) -> (output, residuals)` and `bwd(*nondiff, residuals, cotangent) -> cotangents`.
 
-        With `symbolic_zeros`, `fwd` gets `CustomVJPPrimal` objects in place of arrays, and `bwd` gets `SymbolicZero`
+        With `symbolic_zeros`, `fwd` gets `CustomVJPPrimal` objects in place of arrays (their `value` is a Python number
+        where that was passed), and `bwd` gets `SymbolicZero`
         ones for cotangents that are known to be zero. `optimize_remat` is accepted and changes nothing.
         """
         for name, rule in (("fwd", fwd), ("bwd", bwd)):
@@ -144,7 +145,7 @@ class FwdRule(UserRule):
 
     def __call__(self, primals: Sequence[Any], active: Sequence[bool]) -> tuple[Any, Any, Any]:
         flat, fwd = self._flat, self._rule
-        values: Any = [as_array(primal) for primal in primals]
+        values: Any = flat.shown(primals, self._symbolic_zeros)
         if self._symbolic_zeros:
             values = [CustomVJPPrimal(value, bool(a)) for value, a in zip(values, active)]
         try:
