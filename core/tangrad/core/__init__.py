@@ -98,6 +98,7 @@ from tangrad.core.rules import rule_table as rule_table
 from tangrad.core.staging import JaxprCache as JaxprCache
 from tangrad.core.staging import StagingTrace as StagingTrace
 from tangrad.core.staging import StagingTracer as StagingTracer
+from tangrad.core.staging import decomposed as decomposed
 from tangrad.core.staging import decomposition_jaxpr as decomposition_jaxpr
 from tangrad.core.staging import trace_to_closed_jaxpr as trace_to_closed_jaxpr
 from tangrad.core.staging import trace_to_jaxpr as trace_to_jaxpr

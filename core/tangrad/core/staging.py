@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from tangrad.composition.hooks import HookContext, hooks
 from tangrad.core.array import Literal
-from tangrad.core.aval import is_array_value
+from tangrad.core.aval import get_aval, is_array_value
 from tangrad.core.backend import as_operand
 from tangrad.core.effects import NO_EFFECTS
 from tangrad.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, closed_over_as_arguments, equation_effects
@@ -265,10 +265,41 @@ def _without(jaxpr: Any, result: Any) -> Any:
 
 
 def decomposition_jaxpr(primitive: Any, in_avals: Sequence[Any], params: dict[str, Any]) -> ClosedJaxpr:
-    """The decomposition of a primitive as a jaxpr, for lowering and for rules that work on jaxprs."""
+    """The decomposition of a primitive as a jaxpr, for lowering and for rules that work on jaxprs.
+
+    Raises TypeError for one whose results are not of the types that the primitive's own inference says.
+    """
 
     def run(*args: Any) -> Sequence[Any]:
-        out = primitive.decompose(*args, **params)
+        out = decomposed(primitive, args, params)
         return tuple(out) if primitive.multiple_results else (out,)
 
     return trace_to_closed_jaxpr(run, in_avals, primitive.identity)
+
+
+def decomposed(primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    """What the decomposition of a primitive makes of operands.
+
+    Raises TypeError for one whose results are not of the types that the primitive's own inference says.
+    """
+    out = primitive.decompose(*args, **params)
+    in_avals = tuple([get_aval(arg) for arg in args])
+    inferred = primitive.infer(in_avals, params)
+    if primitive.multiple_results:
+        found, expected = [get_aval(value) for value in out], list(inferred)
+    else:
+        found, expected = [get_aval(out)], [inferred]
+    if [_kind(aval) for aval in found] != [_kind(aval) for aval in expected]:
+        raise TypeError(
+            f"the decomposition of primitive {primitive.identity!r} gives {_shown(found)} for operands "
+            f"{_shown(in_avals)}, but its abstract evaluation says {_shown(expected)}"
+        )
+    return out
+
+
+def _kind(aval: Any) -> tuple[Any, Any]:
+    return aval.shape, getattr(aval, "dtype", None)
+
+
+def _shown(avals: Sequence[Any]) -> str:
+    return f"({', '.join([aval.str_short() for aval in avals])})"

@@ -15,6 +15,7 @@ from tangrad.core import (
     JaxprCache,
     Literal,
     Var,
+    decomposed,
     eval_jaxpr,
     register_cache,
     trace_to_closed_jaxpr,
@@ -233,7 +234,7 @@ def transpose_by_decomposition(primitive: Any) -> Any:
 def _transposed_call(primitive: Any, cotangents: Any, args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
     def function(*unknowns: Any) -> Any:
         given = iter(unknowns)
-        out = primitive.decompose(*[next(given) if is_linear(arg) else arg for arg in args], **params)
+        out = decomposed(primitive, [next(given) if is_linear(arg) else arg for arg in args], params)
         return tuple(out) if primitive.multiple_results else (out,)
 
     program = record_linear(function, [arg.aval for arg in args if is_linear(arg)])

@@ -31,6 +31,8 @@ def filled(shape: tuple[Any, ...], number: Any, dtype: Any, weak_type: bool = Fa
     """An array of one number."""
     if isinstance(dtype, dtypes.ExtendedDType):
         raise TypeError(f"arrays of {dtypes.dtype_name(dtype)} cannot be made of numbers")
+    if dtype is dtypes.float0:  # which has no numbers, and so no literal that could be spread
+        return put(np.zeros(shape, dtype), ShapedArray(shape, dtype), device=device)
     if device is not None or (thread.trace is EVAL_TRACE and _fits_host(shape)):
         aval = ShapedArray(shape, dtype, weak_type)
         return put(np.full(aval.shape, number, aval.dtype), aval, device=device)

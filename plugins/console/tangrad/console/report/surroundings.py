@@ -74,6 +74,10 @@ def variable_problems(found: list[Variable]) -> Iterator[Problem]:
             (close,) = get_close_matches(name.upper(), known, 1, 0.75) or [""]
             cure = f"{close}={value} is probably meant" if close else f"known are: {', '.join(sorted(known))}"
             yield Problem(f"environment variable {name} is read by nothing", cure)
+    for setting in usable_settings().values():
+        if setting.rejected is not None:
+            what = f"environment variable {setting.rejected}; the default, {setting.default!r}, is used"
+            yield Problem(what, f"correct it, or unset {setting.environment_variable}")
 
 
 # --- caches ---------------------------------------------------------------------------------------------------------
@@ -205,6 +209,8 @@ def list_problems(composition: Composition) -> Iterator[Problem]:
     """Patterns that name nothing, and preferences for what is not installed: most likely typing errors."""
     plugins = [plugin for group in composition.groups() for plugin in composition.entries(group)]
     policy, cure = composition.policy, "correct it or leave it out; tangrad plugins lists all"
+    for rejected in policy.rejected:
+        yield Problem(f"{rejected}; it is ignored", "correct it or leave it out")
     for source, pattern in policy.unmatched(plugins):
         yield Problem(f"{source}: {pattern!r} matches no installed plugin", cure)
     if policy.has_rule_patterns():
