@@ -186,6 +186,7 @@ RULE_KINDS: dict[str, str] = {  # distribution: rule kinds
     "tangrad-backend-numpy": "lower.numpy",
     "tangrad-backend-xla": "lower.xla lower.xla.cpu lower.xla.cuda",
     "tangrad-batching": "batch",
+    "tangrad-checkpoint": "recompute",
     "tangrad-core": "dce",
     "tangrad-named-axes": "axis_subst",
 }

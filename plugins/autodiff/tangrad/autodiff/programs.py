@@ -15,6 +15,7 @@ from tangrad.core import (
     JaxprCache,
     Literal,
     Var,
+    dce_jaxpr,
     decomposed,
     eval_jaxpr,
     register_cache,
@@ -80,6 +81,10 @@ def _linearize_jaxpr(closed: ClosedJaxpr, active: tuple[bool, ...]) -> Linearize
     def run(*inputs: Any) -> list[Any]:
         outs, program = linearize_flat(lambda *a: eval_jaxpr(closed.jaxpr, closed.consts, *a), inputs, active)
         linear, residuals = program.to_jaxpr()
+        # A loop of which one result is not used may have residuals for that one alone.
+        keep = [False] * len(residuals) + [True] * sum(active)
+        linear, used = dce_jaxpr(linear, [True] * len(linear.outvars), keep)
+        residuals = [residual for residual, is_used in zip(residuals, used) if is_used]
         positions = {id(value): position for position, value in enumerate(inputs)}
         sources = tuple([positions.get(id(residual)) for residual in residuals])
         nonzero = tuple([type(out) is not Zero for out in program.outputs])
