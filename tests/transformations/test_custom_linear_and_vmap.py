@@ -166,17 +166,14 @@ def test_custom_transpose():
     f = lambda x: scale(kind, 2.0, x)["y"]
     with pytest.raises(AttributeError, match="has no transpose"):
         f(X)
-    seen = []
 
     @scale.def_transpose
-    def transpose(types, r, ct):
-        seen.append(types.shape)
+    def transpose(r, ct):
         return ct["y"] * r * 10.0
 
     assert numpy.allclose(f(X), 2 * X)
     assert numpy.allclose(tangrad.linear_transpose(f, X)(X)[0], 20 * X)
     assert numpy.allclose(tangrad.jit(tangrad.grad(lambda x: f(x).sum()))(X), 20.0)
-    assert set(seen) == {(3,)}
     with pytest.raises(TypeError, match=r"output 0 \(result\['y'\]\), f32\[2\], but out_types says shape \(3,\)"):
         f(X[:2])
     with pytest.raises(TypeError, match="returned the structure"):
