@@ -180,6 +180,15 @@ def test_custom_transpose():
         scale(kind["y"], 2.0, X)
 
 
+def test_custom_transpose_gives_zeros_where_the_rule_says_none():
+    scale = tangrad.custom_transpose(lambda r, x: r * x["a"])
+    scale.def_transpose(lambda r, ct: {"a": 10.0 * ct, "b": None})
+    kind = tangrad.ShapeDtypeStruct((3,), "float32")
+    found = tangrad.grad(lambda x: scale(kind, 2.0, x).sum())({"a": X, "b": (X, 1.0)})
+    assert numpy.allclose(found["a"], 10.0)
+    assert numpy.array_equal(found["b"][0], numpy.zeros(3)) and found["b"][1] == 0.0
+
+
 def test_mapped_linear_calls_whose_transposes_call_them():
     def grow(c, x):
         return tangrad.linear_call(lambda c, v: c * v, lambda c, ct: grow(c + 1.0, ct), c, x)

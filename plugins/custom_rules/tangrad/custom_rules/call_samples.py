@@ -1,4 +1,4 @@
-"""Samples of linear calls and of calls with batch rules, or rules for dead code, of their own, for the conformance kit."""
+"""Samples of linear calls, and of calls with rules of their own for batches and dead code, for the conformance kit."""
 
 from __future__ import annotations
 
