@@ -461,3 +461,25 @@ def test_concrete_values_are_not_there_inside_jit_and_vmap():
             call()
     plain = tangrad.checkpoint(tangrad.numpy.sin, concrete=True)
     assert numpy.allclose(tangrad.jit(tangrad.vmap(tangrad.grad(plain)))(X), numpy.cos(X))
+
+
+# --- functions whose forward rule is left out of the first pass -----------------------------------------------------
+
+
+@pytest.mark.parametrize("optimize", [True, False])
+def test_optimize_remat_runs_the_function_in_the_first_pass(optimize):
+    np = tangrad.numpy
+    f = tangrad.custom_vjp(lambda x: np.sin(x))
+    fwd = lambda x: (np.tanh(x), (np.cos(x), None))  # another function, so that it shows which one runs
+    f.defvjp(fwd, lambda residuals, ct: (ct * residuals[0],), optimize_remat=optimize)
+    value, gradient = tangrad.jit(tangrad.value_and_grad(tangrad.checkpoint(f)))(0.5)
+    assert numpy.allclose(value, numpy.sin(0.5) if optimize else numpy.tanh(0.5))
+    assert numpy.allclose(gradient, numpy.cos(0.5))
+    assert numpy.allclose(tangrad.jit(tangrad.vmap(tangrad.grad(tangrad.checkpoint(f))))(X), numpy.cos(X))
+    assert numpy.allclose(tangrad.grad(f)(0.5), numpy.cos(0.5))
+
+
+def test_optimize_remat_does_not_go_with_symbolic_zeros():
+    f = tangrad.custom_vjp(lambda x: x)
+    with pytest.raises(NotImplementedError, match="symbolic_zeros"):
+        f.defvjp(lambda x: (x, None), lambda _, ct: (ct,), symbolic_zeros=True, optimize_remat=True)

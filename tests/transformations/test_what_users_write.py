@@ -78,6 +78,14 @@ def test_a_rule_may_differentiate_a_mapped_conditional():
     close(tangrad.linear_transpose(along, X)(np.ones(3))[0], expected)
 
 
+def test_equal_constants_of_a_program_are_one():
+    table = numpy.arange(3.0, dtype="float32")
+    program = tangrad.make_jaxpr(lambda x: (x + table) * table - numpy.arange(3.0, dtype="float32"))(X)
+    assert len(program.consts) == 1
+    other = tangrad.make_jaxpr(lambda x: x * numpy.zeros(3, "float32") + numpy.array([0.0, -0.0, 0.0], "float32"))(X)
+    assert len(other.consts) == 2  # the sign of zero is part of a constant
+
+
 # --- rules of users -------------------------------------------------------------------------------------------------
 
 

@@ -77,7 +77,9 @@ def _divide(
     """The equations, those to be computed again for the values wanted, the variables kept, and what must be at hand."""
     needed = {atom for atom in wanted if type(atom) is not Literal}
     shown = shown_again(primal, policy)
-    eqns, again, kept = [], [], []
+    eqns: list[JaxprEqn] = []
+    again: list[JaxprEqn] = []
+    kept: list[Var] = []
     for eqn in reversed(primal.eqns):
         outs = [var for var in eqn.outvars if var in needed]
         if not outs and eqn not in shown:

@@ -161,12 +161,14 @@ def _call(
 
 
 def _used_results(what: str, structure: Any, found: Any, used: Sequence[bool], out_avals: Sequence[Any]) -> list[Any]:
-    leaves, treedef = tree.flatten(found, is_leaf=lambda value: value is None)
-    if treedef != structure:
+    try:
+        leaves = structure.flatten_up_to(found)
+    except ValueError:
+        treedef = tree.structure(found)
         raise TypeError(
             f"{what} must return the structure that the function returns, {structure}, got {treedef}"
             + lines_of(structure, treedef)
-        )
+        ) from None
     outs = []
     for position, (leaf, is_used, expected) in enumerate(zip(leaves, used, out_avals, strict=True)):
         if not is_used:
