@@ -18,7 +18,8 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     ),
     "tangrad-custom-rules": (
         "closure_convert custom_gradient custom_jvp custom_transpose custom_vjp custom_vmap "
-        "lax.custom_implicit_solve lax.custom_linear_solve lax.custom_root linear_call"
+        "experimental.custom_dce lax.custom_implicit_solve lax.custom_linear_solve lax.custom_root "
+        "linear_call"
     ),
     "tangrad-debug": (
         "debug.CallbackError debug.DebugEffect debug.OrderedDebugEffect debug.callback debug.log debug.print "
@@ -173,7 +174,7 @@ FAMILIES: dict[str, str] = {  # distribution: families of primitives
     "tangrad-checkpoint": "checkpointing",
     "tangrad-collectives": "collectives",
     "tangrad-control-flow": "control_flow",
-    "tangrad-custom-rules": "custom_rules linear_calls mapped_calls solves",
+    "tangrad-custom-rules": "custom_rules linear_calls mapped_calls partial_calls solves",
     "tangrad-debug": "callbacks",
     "tangrad-jit": "jit",
     "tangrad-lax": "contractions elementwise indexing linalg placement reductions sorting special structure windows",
@@ -186,6 +187,7 @@ RULE_KINDS: dict[str, str] = {  # distribution: rule kinds
     "tangrad-backend-numpy": "lower.numpy",
     "tangrad-backend-xla": "lower.xla lower.xla.cpu lower.xla.cuda",
     "tangrad-batching": "batch",
+    "tangrad-checkpoint": "recompute",
     "tangrad-core": "dce",
     "tangrad-named-axes": "axis_subst",
 }

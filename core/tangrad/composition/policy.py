@@ -14,6 +14,7 @@ What either denies is denied; with an allow list, what it does not name is denie
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 
 from tangrad.composition.plugin import Plugin
@@ -94,12 +95,13 @@ def _matches(text: str, pattern: str) -> bool:
 class Policy:
     """What the user decided about plugins; immutable: another decision is another policy."""
 
-    __slots__ = ("_allow", "_deny", "_prefer", "active", "blocked")
+    __slots__ = ("_allow", "_deny", "_prefer", "active", "blocked", "rejected")
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         self._allow: list[_PatternList] = []
         self._deny: list[_PatternList] = []
         self._prefer: dict[str, str] = {}
+        self.rejected: dict[str, str] = {}  # items of TANGRAD_PREFER that were not understood, and why
         self.blocked: frozenset[str] = frozenset()  # by `plugin_manager().set_blocked`
         if environment is not None:
             self._read_environment(environment)
@@ -111,10 +113,12 @@ class Policy:
             if text:
                 lists.append(_PatternList(_split(text), variable))
         for item in _split(environment.get("TANGRAD_PREFER", "")):
-            cell, equals, distribution = item.rpartition("=")
-            if not equals:
-                raise ValueError(f"TANGRAD_PREFER: {item!r} is not 'kind:primitive=distribution'")
-            self._add_preference(cell, distribution, "TANGRAD_PREFER")
+            cell, _, distribution = item.rpartition("=")
+            try:
+                self._add_preference(cell, distribution, "TANGRAD_PREFER")
+            except ValueError:  # a word in a variable must not stop every program
+                self.rejected[item] = f"TANGRAD_PREFER: {item!r} is not 'kind:primitive=distribution'"
+                warnings.warn(f"{self.rejected[item]}; it is ignored", UserWarning, stacklevel=4)
 
     def _add_preference(self, cell: str, distribution: str, source: str) -> None:
         if not isinstance(cell, str) or not isinstance(distribution, str):
@@ -136,6 +140,7 @@ class Policy:
         policy._allow = list(self._allow)
         policy._deny = list(self._deny)
         policy._prefer = dict(self._prefer)
+        policy.rejected = dict(self.rejected)
         for argument, patterns, lists in (("allow", allow, policy._allow), ("deny", deny, policy._deny)):
             if isinstance(patterns, str):
                 raise TypeError(

@@ -33,10 +33,12 @@ from tangrad.core.array import literal as literal
 from tangrad.core.aval import AbstractToken as AbstractToken
 from tangrad.core.aval import AbstractValue as AbstractValue
 from tangrad.core.aval import ShapedArray as ShapedArray
+from tangrad.core.aval import can_stand_for_array as can_stand_for_array
 from tangrad.core.aval import canonicalize_shape as canonicalize_shape
 from tangrad.core.aval import get_aval as get_aval
 from tangrad.core.aval import is_array_value as is_array_value
 from tangrad.core.aval import is_symbolic as is_symbolic
+from tangrad.core.aval import stands_for as stands_for
 from tangrad.core.aval import typeof as typeof
 from tangrad.core.backend import Backend as Backend
 from tangrad.core.backend import CompileOptions as CompileOptions
@@ -99,6 +101,7 @@ from tangrad.core.rules import rule_kinds as rule_kinds
 from tangrad.core.rules import rule_table as rule_table
 from tangrad.core.staging import StagingTrace as StagingTrace
 from tangrad.core.staging import StagingTracer as StagingTracer
+from tangrad.core.staging import decomposed as decomposed
 from tangrad.core.staging import decomposition_jaxpr as decomposition_jaxpr
 from tangrad.core.staging import trace_to_closed_jaxpr as trace_to_closed_jaxpr
 from tangrad.core.staging import trace_to_jaxpr as trace_to_jaxpr

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tangrad.core.array import Array, literal
-from tangrad.core.aval import ShapedArray, get_aval
+from tangrad.core.aval import ShapedArray, can_stand_for_array, get_aval, stands_for
 from tangrad.core.jaxpr import ClosedJaxpr
 from tangrad.dtypes import system as dtypes
 from tangrad.settings.backends import Backends
@@ -192,6 +192,8 @@ def put(value: Any, aval: ShapedArray | None = None, backend: str | None = None,
     if device is None:
         device = chosen_device()
     chosen = get_backend(backend) if device is None or backend is not None else device.backend
+    if can_stand_for_array(value):
+        value = stands_for(value)
     if isinstance(value, Array):
         value = value.to_numpy()
     if type(value) is int:
@@ -207,6 +209,8 @@ def as_operand(value: Any) -> Any:
     """`value` itself if traces know it (array, tracer, literal); a scalar as a literal, a NumPy array as an array."""
     if getattr(value, "aval", None) is not None:
         return value
+    if can_stand_for_array(value):
+        return as_operand(stands_for(value))
     aval = get_aval(value)
     # A float0 has a field by that name, and no number that could be hashed.
     if not aval.shape and not isinstance(aval.dtype, dtypes.ExtendedDType) and aval.dtype.names is None:
@@ -218,4 +222,6 @@ def as_array(value: Any) -> Any:
     """As `as_operand`, but scalars and literals become arrays: what users are handed."""
     if isinstance(value, Array):
         return value
+    if can_stand_for_array(value):
+        return as_array(stands_for(value))
     return put(value.ndarray if hasattr(value, "ndarray") else value, getattr(value, "aval", None))

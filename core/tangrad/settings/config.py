@@ -16,6 +16,7 @@ import os
 import re
 import sys
 import threading
+import warnings
 from collections.abc import Callable
 from contextlib import ContextDecorator
 from typing import TYPE_CHECKING, Any
@@ -140,7 +141,18 @@ class Setting:
     True
     """
 
-    __slots__ = ("_listeners", "changes_results", "check", "default", "defined_in", "doc", "initial", "name", "parse")
+    __slots__ = (
+        "_listeners",
+        "changes_results",
+        "check",
+        "default",
+        "defined_in",
+        "doc",
+        "initial",
+        "name",
+        "parse",
+        "rejected",
+    )
 
     def __init__(
         self,
@@ -160,6 +172,7 @@ class Setting:
         self.changes_results = changes_results
         self.initial: Any = None  # the value that the process began with
         self.defined_in = ""  # the module
+        self.rejected: str | None = None  # what is wrong with the environment variable, where that is not used
         self._listeners: list[Callable[[Any], None]] = []
 
     def __repr__(self) -> str:
@@ -204,13 +217,20 @@ class Setting:
         return [("tangrad.settings", self.name)]
 
     def from_environment(self) -> Any:
+        """The value that the environment says, or the default; that, with a warning, also for a value that is none."""
         text = os.environ.get(self.environment_variable)
         if text is None:
             return self.default
         try:
-            return self.parse(text)
+            return self.check(self.parse(text))
         except (TypeError, ValueError) as error:
-            raise ValueError(f"environment variable {self.environment_variable}={text!r}: {error}") from None
+            self.rejected = f"{self.environment_variable}={text!r}: {error}"
+            warnings.warn(
+                f"the environment variable {self.rejected}; the default, {self.default!r}, is used",
+                UserWarning,
+                stacklevel=3,
+            )
+            return self.default
 
 
 SETTINGS: dict[str, Setting] = {}

@@ -18,6 +18,7 @@ from tangrad.core import (
     as_operand,
     check_no_leak,
     current_source,
+    decomposed,
     dtypes,
     eval_jaxpr,
     register_cache,
@@ -241,7 +242,7 @@ def jvp_by_decomposition(primitive: Any) -> Callable[..., Any]:
 
     def rule(primals: Any, tangents: Any, **params: Any) -> Any:
         def run(*args: Any) -> Any:
-            out = primitive.decompose(*args, **params)
+            out = decomposed(primitive, args, params)
             return tuple(out) if primitive.multiple_results else (out,)
 
         with DerivedRule(primitive):

@@ -17,6 +17,7 @@ from tangrad.core import (
     check_no_leak,
     close_trace,
     current_source,
+    decomposed,
     equation_effects,
     eval_jaxpr,
     register_cache,
@@ -252,7 +253,7 @@ def batch_by_decomposition(primitive: Any) -> Callable[..., Any]:
 
     def rule(args: Any, dims: Any, *, axis_info: AxisInfo, **params: Any) -> Any:
         def run(*inputs: Any) -> Any:
-            out = primitive.decompose(*inputs, **params)
+            out = decomposed(primitive, inputs, params)
             return tuple(out) if primitive.multiple_results else (out,)
 
         with DerivedRule(primitive):

@@ -35,7 +35,17 @@ from tangrad.core import (
     thread,
 )
 from tangrad.jitting.abstract import struct_tree
-from tangrad.jitting.call import Call, Options, Traced, arrays_for, run_backend, split_static, trace_call, why_new
+from tangrad.jitting.call import (
+    Call,
+    Options,
+    Traced,
+    arrays_for,
+    run_backend,
+    split_static,
+    trace_call,
+    warn_of_useless_donations,
+    why_new,
+)
 from tangrad.jitting.primitives import jit_p
 from tangrad.jitting.signature import infer_other, signature_of
 from tangrad.jitting.stages import Lowered, TracedFunction
@@ -303,6 +313,7 @@ class JitFunction:
             entry = self._programs.get(key)
             if entry is not None:
                 return entry
+            warn_of_useless_donations(call, traced)
             donated = (*[False] * len(traced.outer), *call.donated())
             options = {
                 "donated": donated,

@@ -15,7 +15,7 @@ from tangrad.core import (
     to_arrays,
 )
 from tangrad.jitting.abstract import struct_tree
-from tangrad.jitting.call import Call, Options, Traced, arrays_for, run_backend
+from tangrad.jitting.call import Call, Options, Traced, arrays_for, run_backend, warn_of_useless_donations
 
 
 class _Stage:
@@ -104,6 +104,7 @@ class Lowered(_Stage):
 
     @classmethod
     def of(cls, traced: Traced, call: Call, backend: Any, name: str, options: Options) -> Lowered:
+        warn_of_useless_donations(call, traced)
         stage = cls(traced, call, name, options.donate_argnums)
         stage._backend, stage._options = backend, options
         stage._program = lower_program(

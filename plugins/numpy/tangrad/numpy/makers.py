@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tangrad.core import api_boundary, filter_traceback, own_boundary, thread
+from tangrad.core import api_boundary, can_stand_for_array, filter_traceback, own_boundary, thread
 from tangrad.numpy.fusing import Fused, fused_pair
 from tangrad.numpy.operands import (
     ARRAY_LIKE,
@@ -156,7 +156,7 @@ def acceptable(symbol: str, x: Any, y: Any) -> bool:
     An array beside a list would otherwise end in Python's own message, or in a comparison by identity.
     """
     for value in (x, y):
-        if not isinstance(value, ARRAY_LIKE):
+        if not isinstance(value, ARRAY_LIKE) and not can_stand_for_array(value):
             if type(value) in _SEQUENCES:
                 kinds = f"{type(x).__name__!r} and {type(y).__name__!r}"
                 raise TypeError(

@@ -62,9 +62,16 @@ def _whole(name: str, primitive: Any) -> Any:
     def general(x: Any) -> Any:
         if is_complex(x):
             raise TypeError(f"{name} does not accept complex numbers, got {x.aval.str_short()}")
-        return primitive(x) if is_inexact(x) else array_operand(name, x)
+        return primitive(x) if is_inexact(x) else _unchanged(name, x)
 
     return general
+
+
+def _unchanged(name: str, x: Any) -> Any:
+    """Integers and booleans. Raises TypeError for float0, the dtype of their derivatives, which are no numbers."""
+    if x.aval.dtype is dtypes.float0:
+        raise TypeError(f"{name} does not accept dtype float0, which has no numbers; zeros_like(x, dtype=float) has")
+    return array_operand(name, x)
 
 
 def _truncate(x: Any) -> Any:
@@ -138,7 +145,7 @@ def round(a: Any, decimals: int = 0, out: None = None) -> Any:
     if not is_inexact(x):
         if digits < 0:
             raise NotImplementedError(f"round: integers cannot be rounded to {digits} decimals; divide and multiply")
-        return array_operand("round", x)
+        return _unchanged("round", x)
     return _by_parts(lambda part: _round_real(part, digits), x)
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from tangrad.backends.xla import cuda, failures, jaxlib_api, runtime_tokens
 from tangrad.backends.xla.array import Placement, XlaArray, deleted_message, physical_aval
 from tangrad.backends.xla.calls import make_execute, make_execute_one
-from tangrad.backends.xla.lowering import Module, donation_aliases, lower_to_module
+from tangrad.backends.xla.lowering import Module, lower_to_module
 from tangrad.backends.xla.mlir import bytecode, copied_to_new_context
 from tangrad.backends.xla.turns import in_turns
 from tangrad.core import (
@@ -260,8 +259,6 @@ class Program(Executable):
     ) -> None:
         runner = self.runner = Runner(backend, closed, options)
         self.in_avals, self.out_avals = runner.in_avals, runner.out_avals
-        if any(options.donated):
-            _warn_of_useless_donations(closed, options.donated)
         placement: Placement | None = options.extra.get("placement")  # where a program of one equation is to run
         if placement is None:
             device: Any = options.device or device_for(backend)
@@ -348,16 +345,3 @@ def move(array: XlaArray, placement: Placement) -> XlaArray:
     if len(source.devices) == 1 and same_client:
         return XlaArray(array.aval, jaxlib_api.copy_to(array.value, aval, placement.sharding), placement)
     return XlaArray(array.aval, jaxlib_api.put(array._contents(), aval, placement.sharding), placement)
-
-
-def _warn_of_useless_donations(closed: ClosedJaxpr, donated: Sequence[bool]) -> None:
-    used = donation_aliases(closed.jaxpr, donated)
-    useless = [
-        aval.str_short() for position, aval in enumerate(closed.in_avals) if donated[position] and position not in used
-    ]
-    if useless:
-        warnings.warn(
-            f"some donated arguments are of no use, since no result has their type: {', '.join(useless)}",
-            UserWarning,
-            stacklevel=4,
-        )

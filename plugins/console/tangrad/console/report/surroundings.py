@@ -79,6 +79,10 @@ def variable_problems(found: list[Variable]) -> Iterator[Problem]:
             cure = f"{close}={value} is probably meant" if close else f"known are: {', '.join(sorted(known))}"
             line = f"{cures.assign(close, value)}; {cures.unset(name)}" if close else cures.unset(name)
             yield Problem(f"environment variable {name} is read by nothing", cure, line)
+    for setting in usable_settings().values():
+        if setting.rejected is not None:
+            what = f"environment variable {setting.rejected}; the default, {setting.default!r}, is used"
+            yield Problem(what, "correct it or leave it out", cures.unset(setting.environment_variable))
 
 
 # --- caches ---------------------------------------------------------------------------------------------------------
@@ -226,6 +230,8 @@ def list_problems(composition: Composition) -> Iterator[Problem]:
     """Patterns that name nothing, and preferences for what is not installed: most likely typing errors."""
     plugins = all_plugins(composition)
     policy, cure = composition.policy, "correct it or leave it out; tangrad plugins lists all"
+    for item, what in policy.rejected.items():
+        yield Problem(f"{what}; it is ignored", cure, cures.leave_out("TANGRAD_PREFER", item))
     nothing: Any = type(policy)()
     written = [(patterns.source, *patterns.written()) for _, patterns in policy.lists()]
     for source, pattern in [(source, pattern) for source, found, _ in written for pattern in found]:

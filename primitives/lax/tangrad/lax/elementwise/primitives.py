@@ -314,9 +314,12 @@ def select_n_p(which: Any, *cases: Any) -> Any:
 
 @elementwise.primitive(name="clamp", decompose=lambda min, x, max: min_p.bind(max_p.bind(x, min), max))
 def clamp_p(min: Any, x: Any, max: Any) -> Any:
-    """x, or the bound that it passes. `min` and `max` have x's shape or rank 0; where min > max the result is max."""
+    """x, or the bound that it passes. `min` and `max` have x's shape or rank 0; where min > max the result is max.
+
+    Complex numbers are in the order that `min` and `max` have: by their real parts, then by their imaginary ones.
+    """
     for aval, argument in ((min, "min"), (x, "x"), (max, "max")):
-        check_dtype("clamp", aval, ORDERED, argument)
+        check_dtype("clamp", aval, ANY, argument)
     check_same_dtype("clamp", (min, x, max))
     for aval, argument in ((min, "min"), (max, "max")):
         if aval.shape and aval.shape != x.shape:
