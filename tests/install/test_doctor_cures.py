@@ -25,7 +25,7 @@ PROBLEMS = {
 
 @pytest.fixture
 def sick(make_environment) -> Environment:
-    """Of one distribution the files are gone, of another the entry points are damaged, two more were never installed."""
+    """Of one distribution the files are gone, of another the entry points are damaged, two were never installed."""
     environment = make_environment("tangrad-console", "tangrad-numpy")
     for path in (*environment.site.glob("tangrad_lax-*"), environment.site / "tangrad" / "lax"):
         shutil.rmtree(path)
