@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Composition", "Plugin", "Registration", "composition", "configure_plugins", "plugin_manager", "register"]
 
 # Groups whose entries one command's distribution reads: without it nothing asks for them, and they may not load.
-_READERS = {"tangrad.samples": "conformance"}
+_READERS = {"tangrad.samples": "conformance", "tangrad.conformance_checks": "conformance"}
 
 
 class Registration:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tangrad.composition.api import public_package as public_package
 from tangrad.composition.discovery import cache_folder as cache_folder
+from tangrad.composition.files import read_own_file as read_own_file
 from tangrad.composition.hooks import HookContext as HookContext
 from tangrad.composition.hooks import hookimpl as hookimpl
 from tangrad.composition.hooks import hooks as hooks
@@ -110,14 +111,17 @@ from tangrad.core.trace import concrete_or_error as concrete_or_error
 from tangrad.core.trace import current_trace as current_trace
 from tangrad.core.trace import find_backend as find_backend
 from tangrad.core.trace import is_concrete as is_concrete
+from tangrad.core.trace import mixed_backends as mixed_backends
 from tangrad.core.trace import set_current_trace as set_current_trace
 from tangrad.diagnostics.logs import Logger as Logger
+from tangrad.diagnostics.rule_errors import DerivedRule as DerivedRule
 from tangrad.diagnostics.source_info import NO_NAMES as NO_NAMES
 from tangrad.diagnostics.source_info import SourceInfo as SourceInfo
 from tangrad.diagnostics.source_info import copy_identity as copy_identity
 from tangrad.diagnostics.source_info import current_source as current_source
 from tangrad.dtypes import system as _dtypes
 from tangrad.settings.caches import JaxprCache as JaxprCache
+from tangrad.settings.caches import RecentlyUsed as RecentlyUsed
 from tangrad.settings.caches import clear_caches as clear_caches
 from tangrad.settings.caches import register_cache as register_cache
 from tangrad.settings.config import SETTINGS as SETTINGS

@@ -101,6 +101,9 @@ class ArrayOperators:
             raise TypeError("iteration over an array without dimensions")
         return _attributes["__iter__"](self)
 
+    def __contains__(self, item: Any) -> bool:
+        return bool(_attributes["__contains__"](self, item))
+
     def __getattr__(self, name: str) -> Any:
         # Only names that the class lacks come here: plugins' methods and properties. `ndarray` is what the NumPy
         # backend looks for, to tell its own arrays and literals from all others.

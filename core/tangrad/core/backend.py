@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -133,6 +133,10 @@ class Backend:
     def get(self, array: Array) -> np.ndarray[Any, Any]:
         """The contents of one of its arrays, not to be written to."""
         raise NotImplementedError
+
+    def rows(self, array: Array) -> Iterator[Array] | None:
+        """The slices of one of its arrays along the first axis, which has a size above 0; None: by operations."""
+        return None
 
     def reduced(self, array: Array) -> tuple[Any, ...]:
         """How one of its arrays is pickled: as its contents, which become an array on the backend in use."""

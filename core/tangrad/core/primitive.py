@@ -65,6 +65,7 @@ class Primitive:
         "multiple_results",
         "name",
         "own_named_shape",
+        "value_form",
         "weak_type",
     )
 
@@ -80,6 +81,7 @@ class Primitive:
         decompose: Callable[..., Any] | None = None,
         evaluate: Callable[[tuple[Any, ...], dict[str, Any]], Any] | None = None,
         own_named_shape: bool = False,
+        value_form: Callable[..., Callable[..., Any] | None] | None = None,
     ) -> None:
         if weak_type not in WEAK_TYPE_POLICIES:
             raise ValueError(f"primitive {name!r}: weak_type must be one of {WEAK_TYPE_POLICIES}, got {weak_type!r}")
@@ -91,6 +93,7 @@ class Primitive:
         self.effects = effects
         self.decompose = decompose
         self.evaluate = evaluate
+        self.value_form = value_form
         self.documentation = abstract_eval.__doc__
         self.carries_programs = False
         self.own_named_shape = own_named_shape

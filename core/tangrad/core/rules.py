@@ -69,13 +69,17 @@ class RuleTable(dict[Primitive, Rule]):
         self._lock = threading.RLock()
 
     def __missing__(self, primitive: Primitive) -> Rule:
+        families = self._families  # see `_settle`
         cell = self.cell(primitive)
         if cell.rule is None:
             raise cell.error()
         if self._owner is None:
             self._owner = (find_rule_kind(self.kind),)
         (kind,) = self._owner
-        rule = self[primitive] = cell.rule if kind is None or kind.adapt is None else kind.adapt(primitive, cell.rule)
+        rule = cell.rule if kind is None or kind.adapt is None else kind.adapt(primitive, cell.rule)
+        with self._lock:
+            if self._families is families:
+                self[primitive] = rule
         return rule
 
     def get_rule(self, primitive: Primitive) -> Rule | None:
@@ -164,7 +168,7 @@ class RuleTable(dict[Primitive, Rule]):
         return Cell("optional" if optional else "missing", error=lambda: self._missing(primitive, None))
 
     def _missing(self, primitive: Primitive, reason: str | None) -> Exception:
-        return errors.MissingRuleError(missing_message(self.kind, primitive, reason))
+        return errors.MissingRuleError(missing_message(self.kind, primitive, reason), primitive.identity, self.kind)
 
 
 _tables: dict[str, RuleTable] = {}

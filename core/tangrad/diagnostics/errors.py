@@ -203,7 +203,24 @@ class MissingRuleError(TangradError, NotImplementedError, TypeError):
 
     NotImplementedError, because programs catch that to try another way; TypeError too, because the kinds of the two do
     not fit, which is what TypeError says everywhere else in this package.
+
+    Attributes:
+        primitive: the identity, 'family.name', of the primitive without a rule; None where not one alone is meant.
+        kind: the rule kind.
     """
+
+    def __init__(self, message: str, primitive: str | None = None, kind: str | None = None) -> None:
+        super().__init__(message)
+        self.primitive = primitive
+        self.kind = kind
+
+    def needed_by(self, primitive: str) -> MissingRuleError:
+        """The same error, for a primitive whose decomposition has met it: that one is what the user has applied."""
+        message = (
+            f"{self.kind!r} of {primitive!r}, which has no rule of its own, is made of its decomposition, and cannot "
+            f"be: {self}"
+        )
+        return MissingRuleError(message, self.primitive, self.kind)
 
 
 def missing_rule_message(

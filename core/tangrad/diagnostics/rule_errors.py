@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tangrad.composition.plugin import Plugin
 from tangrad.composition.registry import composition
 from tangrad.composition.versioning import EXTENSION_API, provider
 from tangrad.core.declarations import PRIMITIVES_GROUP, RULE_KINDS_GROUP, RULES_GROUP, RuleKind
 from tangrad.core.primitive import Primitive
-from tangrad.diagnostics.errors import PluginConflictError, missing_rule_message
+from tangrad.diagnostics.errors import MissingRuleError, PluginConflictError, missing_rule_message
 
 
 def conflict(kind: str, primitive: Primitive, plugins: list[Plugin], overriding: bool) -> PluginConflictError:
@@ -44,3 +46,23 @@ def missing_message(kind_name: str, primitive: Primitive, reason: str | None) ->
         providers=[plugin.distribution for plugin in composition().entries(RULES_GROUP + kind_name)],
     )
     return message + not_asked
+
+
+class DerivedRule:
+    """Around what is made of a primitive's decomposition: where that lacks a rule, the error names the primitive.
+
+    >>> from tangrad.core import DerivedRule, find_primitive
+    >>> with DerivedRule(find_primitive("elementwise.sin")):
+    ...     pass
+    """
+
+    __slots__ = ("primitive",)
+
+    def __init__(self, primitive: Any) -> None:
+        self.primitive = primitive
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        if isinstance(error, MissingRuleError) and error.kind is not None:
+            raise error.needed_by(self.primitive.identity) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from tangrad.console.report.decompositions import not_derivable
 from tangrad.console.report.model import (
     BAD,
     GOOD,
@@ -80,6 +81,8 @@ def _square(primitive: Primitive, kind: str) -> Square:
         error = None if silent else cell.error()
     except Exception as raised:  # a report must survive whatever plugins do
         return Square(primitive, kind, "broken", None, "", one_line(raised))
+    if cell.status == "derived" and (lacking := not_derivable(primitive, kind)):
+        return Square(primitive, kind, "missing", cell.plugin, "", lacking)
     source = _source(primitive.decompose if cell.status == "derived" else cell.rule, cell.plugin)
     explanation = "" if error is None else str(error)
     return Square(primitive, kind, cell.status, cell.plugin, source, explanation, cell.overridden)
