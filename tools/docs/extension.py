@@ -20,6 +20,7 @@ WITHOUT_HOOK = {
     "tangrad.hooks": "An object with functions marked by `hookimpl`; see the hooks below.",
     "tangrad.transformations": "A `Transformation`: its name, and the rule kinds that it owns.",
     "tangrad.samples": "A function without arguments that returns the `Sample`s of a family, for the conformance kit.",
+    "tangrad.conformance_checks": "Checks of rules of a kind of one's own, for the conformance kit.",
 }
 _ENTRIES = re.compile(r"\s*Entry points: `[^`]*`\.")
 

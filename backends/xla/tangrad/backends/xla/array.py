@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tangrad.backends.xla import failures, jaxlib_api
-from tangrad.core import Array, ShapedArray
+from tangrad.core import Array, ShapedArray, filter_traceback, own_boundary
 from tangrad.dtypes import ExtendedDType, float0
 
 DLPACK_KINDS = {"cpu": 1, "cuda": 2}  # the DLPack standard's numbers of devices
@@ -97,6 +97,7 @@ class XlaArray(Array):
         array.placement = placement
         return array
 
+    @own_boundary
     def __getattr__(self, name: str) -> Any:
         if name == "value":  # it is not there yet; another thread may be sending it too
             contents = self._unsent
@@ -104,7 +105,11 @@ class XlaArray(Array):
                 self.value = jaxlib_api.put(contents, physical_aval(self.aval), self.placement.sharding)
                 self._unsent = None
             return self.value
-        return Array.__getattr__(self, name)
+        try:
+            return Array.__getattr__(self, name)
+        except Exception as error:
+            filter_traceback(error)
+            raise
 
     def to_numpy(self) -> np.ndarray[Any, Any]:
         """The contents as a NumPy array, which must not be written to. Waits until they are computed."""
