@@ -97,7 +97,8 @@ class Environment:
             quiet = ["--quiet", "--disable-pip-version-check", "--no-warn-script-location"]
             run([sys.executable, "-m", "pip", "--python", str(self.python), "install", *quiet, *ours, *wanted])
             return
-        command = [*UV, "pip", "install", "-q", "--python", str(self.python), "--compile-bytecode"]
+        # Bytecode of all of SciPy would take a hundred times as long as its links; what is imported is compiled then.
+        command = [*UV, "pip", "install", "-q", "--python", str(self.python)]
         # A wheel of ours may have changed under the same version: never from the cache of an earlier one.
         command += ["--refresh-package", "tangrad", *_refresh(), *ours, *wanted]
         try:

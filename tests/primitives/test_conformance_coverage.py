@@ -31,7 +31,7 @@ from tangrad.errors import MissingRuleError
 
 cos_p, sin_p = find_primitive("elementwise.cos"), find_primitive("elementwise.sin")
 
-# --- a backend that lacks most of what there is ------------------------------------------------------------------------
+# --- a backend that lacks most of what there is -----------------------------------------------------------------------
 
 
 class PartArray(Array):

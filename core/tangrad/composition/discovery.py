@@ -125,8 +125,8 @@ def discover(paths: Iterable[str] | None = None, cache: str | None = None) -> In
     for entry in sys.path if paths is None else paths:
         if not isinstance(entry, str):
             continue
-        path = os.path.abspath(entry) if entry else os.getcwd()
-        if path not in visited:
+        path = _absolute(entry)
+        if path is not None and path not in visited:
             visited.add(path)
             record = _record_of(path, cache)
             if record is not None:
@@ -134,6 +134,14 @@ def discover(paths: Iterable[str] | None = None, cache: str | None = None) -> In
     if paths is None:
         found += [_finders().record_of_finder(finder, found) for finder in sys.meta_path if _has_distributions(finder)]
     return Index(found)
+
+
+def _absolute(entry: str) -> str | None:
+    """An entry of `sys.path` as an absolute path; None if it is relative to a working directory that is gone."""
+    try:
+        return os.path.abspath(entry)  # of "" too, which stands for the working directory
+    except OSError:
+        return None
 
 
 def _has_distributions(finder: object) -> bool:

@@ -15,7 +15,7 @@ import pluggy
 
 from tangrad.composition import hookspecs
 from tangrad.composition.hooks import Program, inside
-from tangrad.composition.plugin import CIRCUMSTANCES, OBSERVERS, PASS, PROGRAM_HOOKS, Plugin, cell_of, flat
+from tangrad.composition.plugin import CIRCUMSTANCES, FAULTS, OBSERVERS, PASS, PROGRAM_HOOKS, Plugin, cell_of, flat
 from tangrad.core.jaxpr import ClosedJaxpr
 from tangrad.core.jaxpr_check import check_jaxpr
 from tangrad.diagnostics.errors import BrokenPluginError, DeniedPluginError
@@ -71,7 +71,7 @@ def _provider(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any])
             answer = call(*arguments)
         except CIRCUMSTANCES:
             raise
-        except (Exception, SystemExit) as error:
+        except FAULTS as error:
             manager.withdraw(plugin, error, f"its hook {hook} raised")
             return None
         if answer is None:
@@ -107,7 +107,7 @@ def _wrapper(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) 
             raise
         except DeniedPluginError as veto:
             generator, words = None, f": {veto}"
-        except (Exception, SystemExit) as error:
+        except FAULTS as error:
             generator = None
             manager.withdraw(plugin, _explained(error, "it did not yield"), f"its wrapper of {hook} raised")
         try:
@@ -147,7 +147,7 @@ def _resumed(
         raise
     except DeniedPluginError as veto:
         return [], f": {veto}"
-    except (Exception, SystemExit) as raised:
+    except FAULTS as raised:
         manager.withdraw(plugin, raised, f"its wrapper of {hook} raised")
     else:
         generator.close()

@@ -138,7 +138,7 @@ class Plugin:
             self._owner.check(self, loaded)
         except CIRCUMSTANCES:
             raise
-        except (Exception, SystemExit) as error:
+        except FAULTS as error:
             self.set_aside(error)
             raise BrokenPluginError(self._why_broken()) from self._cause
         return self._owner.publish(self, loaded)
@@ -189,6 +189,8 @@ class _PartlyImported(ImportError):
 
 # Not faults of a plugin: the next attempt may succeed.
 CIRCUMSTANCES = (MemoryError, RecursionError, _PartlyImported)
+# What a plugin's code may raise of itself. Any other is from outside: Ctrl-C, or an exception that another thread sent.
+FAULTS = (Exception, SystemExit, GeneratorExit)
 
 
 def hook_of(group: str) -> str:
