@@ -43,6 +43,13 @@ def _check_rule_set(plugin: Plugin, loaded: Any) -> None:
     kind = plugin.group.removeprefix(RULES_GROUP)
     if loaded.kind != kind:
         raise ValueError(f"a rule set of kind {loaded.kind!r} is registered in group {plugin.group!r}")
+    family = plugin.name.partition(".")[0]
+    if loaded.rules and all(primitive.family != family for primitive in loaded.rules):
+        others = " and ".join(map(repr, loaded.families()))
+        raise ValueError(
+            f"its rules are for primitives of family {others}, and the entry's name is that of family {family!r}: name "
+            f"the entry {loaded.families()[0]!r}"
+        )
 
 
 def _check_primitive_set(plugin: Plugin, loaded: Any) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tangrad.composition.api import public_package as public_package
 from tangrad.composition.discovery import cache_folder as cache_folder
+from tangrad.composition.files import read_own_file as read_own_file
 from tangrad.composition.hooks import HookContext as HookContext
 from tangrad.composition.hooks import hookimpl as hookimpl
 from tangrad.composition.hooks import hooks as hooks
@@ -111,6 +112,7 @@ from tangrad.core.trace import concrete_or_error as concrete_or_error
 from tangrad.core.trace import current_trace as current_trace
 from tangrad.core.trace import find_backend as find_backend
 from tangrad.core.trace import is_concrete as is_concrete
+from tangrad.core.trace import mixed_backends as mixed_backends
 from tangrad.core.trace import set_current_trace as set_current_trace
 from tangrad.diagnostics.logs import Logger as Logger
 from tangrad.diagnostics.source_info import NO_NAMES as NO_NAMES
@@ -143,6 +145,7 @@ if TYPE_CHECKING:  # names whose modules are not needed before their first use: 
     from tangrad.diagnostics.leaves import returned_leaves as returned_leaves
     from tangrad.diagnostics.tracebacks import api_boundary as api_boundary
     from tangrad.diagnostics.tracebacks import filter_traceback as filter_traceback
+    from tangrad.diagnostics.tracebacks import own_boundary as own_boundary
     from tangrad.diagnostics.tracebacks import without_internal_frames as without_internal_frames
     from tangrad.settings.compile_time import computes_at_once as computes_at_once
 
@@ -156,6 +159,7 @@ _LATER = {
     "catalogue": "tangrad.composition.catalogue",
     "computes_at_once": "tangrad.settings.compile_time",
     "filter_traceback": "tangrad.diagnostics.tracebacks",
+    "own_boundary": "tangrad.diagnostics.tracebacks",
     "returned_leaves": "tangrad.diagnostics.leaves",
     "without_internal_frames": "tangrad.diagnostics.tracebacks",
 }

@@ -15,6 +15,7 @@ from tangrad.core.aval import AbstractToken, AbstractValue, ShapedArray
 from tangrad.core.backend import as_operand
 from tangrad.core.keys import FixedParams, exact_equality, params_key
 from tangrad.core.trace import Trace, find_backend
+from tangrad.diagnostics.tracebacks import filter_traceback, own_boundary
 from tangrad.settings.config import ThreadState, thread
 
 MEMO_LIMIT = 4096  # inferred types kept per primitive
@@ -102,9 +103,14 @@ class Primitive:
     def __repr__(self) -> str:
         return self.name
 
+    @own_boundary
     def bind(self, *args: Any, **params: Any) -> Any:
         """Apply to arrays, tracers and literals, under the current trace."""
-        return thread.trace.process_primitive(self, args, params)
+        try:
+            return thread.trace.process_primitive(self, args, params)
+        except Exception as error:
+            filter_traceback(error)
+            raise
 
     def bind_fixed(self, params: FixedParams, *args: Any) -> Any:
         """As `bind`, with parameters that were made before, for hot paths."""

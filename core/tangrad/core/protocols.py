@@ -35,6 +35,7 @@ from tangrad.composition.hook_protocols import CompilationObserver as Compilatio
 from tangrad.composition.hook_protocols import EntryProvider as EntryProvider
 from tangrad.composition.hook_protocols import JaxprPass as JaxprPass
 from tangrad.composition.hook_protocols import LoweringObserver as LoweringObserver
+from tangrad.composition.hook_protocols import NameProvider as NameProvider
 from tangrad.composition.hook_protocols import PrimitiveProvider as PrimitiveProvider
 from tangrad.composition.hook_protocols import RuleKindProvider as RuleKindProvider
 from tangrad.composition.hook_protocols import RuleProvider as RuleProvider

@@ -141,13 +141,18 @@ def checked_operands(backend: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
             raise errors.UnexpectedTracerError(arg)
         operand = as_operand(arg)
         if isinstance(operand, Array) and not isinstance(operand, backend.array_type):
-            other = type(operand).backend  # type: ignore[attr-defined]
-            raise ValueError(
-                f"arguments are on different backends, {backend.name!r} and {other.name!r}; "
-                f"move one of them: tangrad.device_put(x, tangrad.devices({backend.name!r})[0])"
-            )
+            raise mixed_backends(backend, operand)
         operands.append(operand)
     return tuple(operands)
+
+
+def mixed_backends(backend: Any, array: Any) -> ValueError:
+    """The error for an array beside those of another backend: nothing is moved unless somebody says so."""
+    other = type(array).backend
+    return ValueError(
+        f"arguments are on different backends, {backend.name!r} and {other.name!r}; "
+        f"move one of them: tangrad.device_put(x, tangrad.devices({backend.name!r})[0])"
+    )
 
 
 def current_trace() -> Trace:

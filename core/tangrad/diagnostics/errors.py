@@ -261,7 +261,30 @@ class PluginError(TangradError, RuntimeError):
 
 
 class PluginConflictError(PluginError):
-    """Two plugins claim one name or one rule, and neither says `override=True`."""
+    """Two plugins claim one name or one rule, and neither says `override=True`, or both do.
+
+    Attributes:
+        cell: what is claimed, as preferences write it: `kind:primitive`, `group:name`. Empty where no preference helps.
+        claimants: the distributions that claim it; those registered by hand, which no preference names, are left out.
+    """
+
+    def __init__(self, message: str, cell: str = "", claimants: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.cell = cell
+        self.claimants = tuple(claimants)
+
+    @classmethod
+    def between(cls, what: str, cell: str, claimants: Iterable[str], more: str = "") -> PluginConflictError:
+        """The error for a cell that several distributions claim, with the lines that settle it."""
+        named = [name for name in dict.fromkeys(claimants) if name[0] != "("]
+        if not named:
+            return cls(f"{what}. Take one of them back: what `register` returned has undo(){more}", cell)
+        return cls(
+            f"{what}. Choose one: TANGRAD_PREFER='{cell}={named[0]}' in the environment, or "
+            f"tangrad.core.configure_plugins(prefer={{{cell!r}: {named[0]!r}}}){more}",
+            cell,
+            named,
+        )
 
 
 class BrokenPluginError(PluginError):

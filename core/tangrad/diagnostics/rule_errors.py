@@ -7,19 +7,21 @@ from tangrad.composition.registry import composition
 from tangrad.composition.versioning import EXTENSION_API, provider
 from tangrad.core.declarations import PRIMITIVES_GROUP, RULE_KINDS_GROUP, RULES_GROUP, RuleKind
 from tangrad.core.primitive import Primitive
-from tangrad.diagnostics.errors import missing_rule_message
+from tangrad.diagnostics.errors import PluginConflictError, missing_rule_message
 
 
-def conflict_message(kind: str, primitive: Primitive, plugins: list[Plugin]) -> str:
-    """Who the rivals are, and how to choose one."""
+def conflict(kind: str, primitive: Primitive, plugins: list[Plugin], overriding: bool) -> PluginConflictError:
+    """Who the rivals are, and how to choose one; `overriding`: whether each says that it replaces the others."""
     rivals = " and ".join([f"{provider(plugin)} (entry point {plugin.name!r}: {plugin.value})" for plugin in plugins])
-    cell = f"{kind}:{primitive.identity}"
-    return (
-        f"two rules of kind {kind!r} for primitive {primitive.identity!r}: from {rivals}. Choose one: "
-        f"TANGRAD_PREFER='{cell}={plugins[0].distribution}' in the environment, or "
-        f"tangrad.core.configure_plugins(prefer={{{cell!r}: {plugins[0].distribution!r}}}); the author of a deliberate "
-        f"replacement declares it: RuleSet({kind!r}, api={EXTENSION_API}, override=True)"
+    number = "two" if len(plugins) == 2 else len(plugins)
+    what = f"{number} rules of kind {kind!r} for primitive {primitive.identity!r}: from {rivals}"
+    more = (
+        f"; the author of a deliberate replacement declares it: RuleSet({kind!r}, api={EXTENSION_API}, override=True)"
     )
+    if overriding:
+        what, more = f"{what}, each to override all others", ""  # declaring it once more decides nothing
+    claimants = [plugin.distribution for plugin in plugins]
+    return PluginConflictError.between(what, f"{kind}:{primitive.identity}", claimants, more)
 
 
 def missing_message(kind_name: str, primitive: Primitive, reason: str | None) -> str:

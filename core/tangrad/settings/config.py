@@ -102,19 +102,32 @@ class _Override(ContextDecorator):
         name = self._setting.name
         local = thread.__dict__
         self._previous.append((name in local, local.get(name), thread.overrides))
-        setattr(thread, name, self._value)
-        self._setting.tell(self._value)
-        if self._setting.changes_results:
-            others = tuple(item for item in thread.overrides if item[0] != name)
-            thread.overrides = (*others, (name, self._value))
+        try:
+            setattr(thread, name, self._value)
+            self._setting.tell(self._value)
+            if self._setting.changes_results:
+                others = tuple(item for item in thread.overrides if item[0] != name)
+                thread.overrides = (*others, (name, self._value))
+        except BaseException:  # an interrupt, or what a listener raises: nobody will call `__exit__`
+            self.__exit__()
+            raise
 
     def __exit__(self, *_: object) -> None:
-        name = self._setting.name
-        present, value, overrides = self._previous.pop()
+        previous = self._previous[-1]
+        try:
+            self._restore(*previous)
+        except BaseException:  # an interrupt halfway
+            self._restore(*previous)
+            raise
+        finally:
+            del self._previous[-1]
+
+    def _restore(self, present: bool, value: Any, overrides: tuple[tuple[str, Any], ...]) -> None:
+        local = thread.__dict__
         if present:
-            setattr(thread, name, value)
+            local[self._setting.name] = value
         else:
-            delattr(thread, name)
+            local.pop(self._setting.name, None)
         thread.overrides = overrides
 
 
