@@ -221,6 +221,6 @@ BACKENDS: dict[str, str] = {  # distribution: backends
 
 COMMANDS: dict[str, str] = {  # distribution: commands of `tangrad`
     "tangrad-conformance": "conformance",
-    "tangrad-console": "doctor plugins rules",
+    "tangrad-console": "doctor plugins rules stubs",
     "tangrad-scaffold": "new",
 }

@@ -21,22 +21,21 @@ from tangrad.core import (
     Logger,
     Tracer,
     as_array,
-    backend_of,
     cache_context,
     compile_program,
     copy_identity,
     eval_jaxpr,
     filter_traceback,
-    get_backend,
     hooks,
     one_at_a_time,
+    own_boundary,
     register_cache,
     report_hit,
     shared,
     thread,
 )
 from tangrad.jitting.abstract import struct_tree
-from tangrad.jitting.call import Call, Options, Traced, arrays_for, split_static, trace_call, why_new
+from tangrad.jitting.call import Call, Options, Traced, arrays_for, run_backend, split_static, trace_call, why_new
 from tangrad.jitting.primitives import jit_p
 from tangrad.jitting.signature import infer_other, signature_of
 from tangrad.jitting.stages import Lowered, TracedFunction
@@ -182,6 +181,7 @@ class JitFunction:
         self._programs, self._of_one_array = self._tables.programs, self._tables.of_one_array
         copy_identity(self, fun)  # type: ignore[arg-type]
 
+    @own_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         # The common paths: positional arrays or trees of them, no static arguments, not inside another trace.
         if thread.trace is EVAL_TRACE and args and not kwargs:
@@ -265,8 +265,8 @@ class JitFunction:
             if options.static_argnums or options.static_argnames:
                 static, args, kwargs = split_static(options, args, kwargs)
             leaves, treedef = tree.flatten((args, kwargs) if kwargs else args)
-            backend = backend_of(leaves) if options.backend is None else get_backend(options.backend)
-            arrays = arrays_for(backend, leaves)
+            backend = run_backend(options, leaves)
+            arrays = arrays_for(backend, leaves, options)
             avals = tuple([array.aval for array in arrays])
             key = (treedef, avals, bool(kwargs), static, backend.array_type, *cache_context())
             return key, arrays, self._programs.get(key)
@@ -284,19 +284,13 @@ class JitFunction:
 
     def _run(self, call: Call, looked_up: tuple[Any, list[Any], Any] | None) -> Any:
         options = self._options
-        device = options.device
-        if device is not None:
-            backend = device.backend
-        elif options.backend is not None:
-            backend = get_backend(options.backend)
-        else:
-            backend = backend_of(call.leaves)
+        backend = run_backend(options, call.leaves)
         key: Any
         if looked_up is not None:
             key, arrays, _ = looked_up
         else:
-            key = (call.key(), backend.name, device, *cache_context())
-            arrays = arrays_for(backend, call.leaves)
+            key = (call.key(), backend.name, options.device, *cache_context())
+            arrays = arrays_for(backend, call.leaves, options)
         execute, out_tree = self._programs.get(key) or self._compile_entry(call, backend, key)
         outs = execute(arrays)
         return outs[0] if out_tree is None else out_tree.unflatten(outs)

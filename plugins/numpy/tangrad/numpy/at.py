@@ -361,6 +361,8 @@ def _fitted(values: Any, entries: Sequence[Entry], shape: Sequence[Any], batch: 
     extents = {axis: _extent(value) for kind, axis, value in entries if kind == SLICE}
     sizes = iter(batch)
     wanted = tuple([1 if item == NEW else next(sizes) if item == "batch" else extents[item] for item in layout])
+    if 0 in wanted:  # nothing is written: values of any shape fit
+        values = literal(0, values.aval.dtype)
     own = values.aval.shape
     fits = len(own) <= len(wanted) and all(a in (1, b) for a, b in zip(own[::-1], wanted[::-1]))
     if not fits:

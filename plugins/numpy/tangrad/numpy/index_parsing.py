@@ -217,7 +217,8 @@ def concrete_mask(item: Any) -> np.ndarray[Any, Any]:
 
 def _check_mask(mask: Any, shape: Sequence[Any], axis: int, position: int) -> None:
     found = tuple(shape[axis : axis + mask.ndim])
-    if mask.shape != found:
+    # A dimension of size 0 fits all: the mask selects nothing.
+    if len(found) < mask.ndim or any([size not in (0, own) for size, own in zip(mask.shape, found)]):
         raise IndexError(
             f"boolean index {position} of shape {mask.shape} does not fit the dimensions {found} that it selects from"
         )

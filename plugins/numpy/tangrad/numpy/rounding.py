@@ -39,6 +39,7 @@ from tangrad.numpy.operands import (
     broadcast,
     convert,
     index_argument,
+    inexact_operand,
     is_complex,
     is_inexact,
     literal_like,
@@ -217,7 +218,7 @@ def angle(z: Any, deg: bool = False) -> Any:
     >>> tangrad.numpy.angle(1j, deg=True)
     Array(90., dtype=float32, weak_type=True)
     """
-    (x,) = promote_inexact("angle", z)
+    x = inexact_operand("angle", z)
     result = atan2_p.bind(imag(x), real(x))
     return rad2deg(result) if deg else result
 

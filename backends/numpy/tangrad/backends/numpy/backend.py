@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tangrad.backends.numpy.array import NumpyArray, physical, placed, wrap
-from tangrad.core import Backend, ClosedJaxpr, CompileOptions, Device, JaxprCache, ShapedArray, thread
+from tangrad.core import Backend, ClosedJaxpr, CompileOptions, Device, JaxprCache, ShapedArray, chosen_device, thread
 
 
 def _rows(array: NumpyArray) -> Iterator[NumpyArray]:
@@ -74,7 +74,7 @@ class NumpyBackend(Backend):
 
     def default_device(self) -> NumpyDevice:
         """Where new arrays are made: the device of the setting, if it is one of this backend's, or the first."""
-        device = thread.default_device
+        device = chosen_device()
         return device if type(device) is NumpyDevice else self.devices()[0]
 
     # --- arrays ----------------------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ class NumpyBackend(Backend):
     def _placed(self, contents: Any, aval: ShapedArray, device: Any) -> NumpyArray:
         if device is None and thread.default_device is None:
             return wrap(aval, contents)
-        if device is None or device is thread.default_device:
+        if device is None or device is chosen_device():
             return placed(aval, contents, self.default_device(), False)
         if type(device) is not NumpyDevice:
             raise ValueError(f"expected a device of the NumPy backend, such as {self.devices()[0]!r}, got {device!r}")

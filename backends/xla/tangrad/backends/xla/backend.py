@@ -14,7 +14,7 @@ with jaxlib_version.explained:  # first of all: names that jaxlib lacks come up 
     from tangrad.backends.xla import jaxlib_api
 from tangrad.backends.xla.array import DLPACK_KINDS, XlaArray, physical_aval
 from tangrad.backends.xla.clients import Platforms, XlaDevice
-from tangrad.core import Backend, ClosedJaxpr, CompileOptions, Jaxpr, ShapedArray, Var, register_cache, thread
+from tangrad.core import Backend, ClosedJaxpr, CompileOptions, Jaxpr, ShapedArray, Var, chosen_device, register_cache
 
 LARGE_ROW = 1 << 16  # bytes
 
@@ -57,7 +57,7 @@ class XlaBackend(Backend):
 
     def default_device(self) -> XlaDevice:
         """Where new arrays are made: the device of the setting, if it is one of this backend's, or the first."""
-        device = thread.default_device
+        device = chosen_device()
         if type(device) is XlaDevice:
             return device
         return self._platforms.devices()[0]
@@ -80,7 +80,7 @@ class XlaBackend(Backend):
         return XlaArray(aval, jaxlib_api.put(contents, physical, placement.sharding), placement)
 
     def _placement(self, device: Any) -> Any:
-        if device is None or device is thread.default_device:
+        if device is None or device is chosen_device():
             return self.default_device().uncommitted
         if type(device) is not XlaDevice:
             raise ValueError(f"expected a device of the XLA backend, such as {self.devices()[0]!r}, got {device!r}")

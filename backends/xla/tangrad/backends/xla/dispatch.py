@@ -14,7 +14,7 @@ from typing import Any
 
 from tangrad.backends.xla import jaxlib_api
 from tangrad.backends.xla.array import XlaArray
-from tangrad.backends.xla.executable import Program, common_placement, default_device, move
+from tangrad.backends.xla.executable import Program, common_placement, device_for, move
 from tangrad.core import (
     FixedParams,
     JaxprCache,
@@ -228,7 +228,7 @@ class Dispatcher:
             return entry
 
     def _compile(self, primitive: Any, arrays: list[XlaArray], params: dict[str, Any]) -> _Entry:
-        target = common_placement(arrays, primitive.name) or default_device(self._backend).uncommitted
+        target = common_placement(arrays, primitive.name) or device_for(self._backend).uncommitted
         closed = one_equation(primitive, [array.aval for array in arrays], params)
         program = compile_program(closed, self._backend, primitive.name, thin=False, extra={"placement": target})
         return _Entry(program.executable, arrays, target, primitive.multiple_results)
