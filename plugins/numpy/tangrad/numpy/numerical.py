@@ -323,10 +323,10 @@ def _interpolated(at: Any, places: Any, values: Any, left: Any, right: Any) -> A
     last = places.aval.shape[0] - 1
     upper = clip(searchsorted(places, at, side="right"), 1, last)
     lower = upper - 1
-    start, rise = values[lower], values[upper] - values[lower]
-    run = places[upper] - places[lower]
+    start, begin = values[lower], places[lower]
+    rise, run = values[upper] - start, places[upper] - begin
     no_run = abs(run) <= float(np.spacing(dtypes.finfo(places.aval.dtype).eps))
-    slope_part = (at - places[lower]) / where(no_run, 1, run) * rise
+    slope_part = (at - begin) / where(no_run, 1, run) * rise
     result = where(no_run, start, start + slope_part)
     if not isinstance(left, str):
         result = where(at < places[0], values[0] if left is None else left, result)

@@ -16,7 +16,7 @@ from ..eager import waiter
 from . import arithmetic, indexing, iteration, keys, making
 from .idioms import Idiom, Idioms
 
-LENGTH, LENGTHS = 100, 400
+LENGTH, LENGTHS = 100, 16
 
 IDIOMS = Idioms()
 for _module in (iteration, indexing, making, arithmetic, keys):
@@ -24,12 +24,12 @@ for _module in (iteration, indexing, making, arithmetic, keys):
         IDIOMS.add(_name, _idiom.work, _idiom.in_numpy)
 
 
-def vectors(api: Any) -> Callable[[], Any]:
-    """A function that makes vectors, each of another length than the one before."""
-    numbers = count()
+def vectors(api: Any, idiom: Idiom) -> Callable[[], Any]:
+    """A function that makes vectors, each of another length than the one before, and than those of other idioms."""
+    numbers, place = count(), list(IDIOMS.values()).index(idiom)
 
     def fresh() -> Any:
-        length = LENGTH + next(numbers) % LENGTHS
+        length = LENGTH + place + len(IDIOMS) * (next(numbers) % LENGTHS)
         return api.numpy.asarray(onp.linspace(0.0, 9.0, length, dtype=onp.float32))
 
     return fresh
@@ -39,13 +39,15 @@ def first_case(idiom: Idiom, side: Side) -> Case:
     """The idiom on lengths that are new to the process."""
     api = side.api()
     work = idiom.work
-    return Case(lambda x: work(api, x, len(x)), fresh=vectors(api), finish=waiter(api), compilations=side.compilations)
+    return Case(
+        lambda x: work(api, x, len(x)), fresh=vectors(api, idiom), finish=waiter(api), compilations=side.compilations
+    )
 
 
 def again_case(idiom: Idiom, side: Side) -> Case:
     """The idiom on a length that is known."""
     api = side.api()
-    work, x = idiom.work, vectors(api)()
+    work, x = idiom.work, vectors(api, idiom)()
     return Case(lambda: work(api, x, len(x)), finish=waiter(api), compilations=side.compilations)
 
 
