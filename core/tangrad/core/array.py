@@ -335,7 +335,7 @@ def literal(value: Any, dtype: Any, weak_type: bool = False) -> Literal:
     found = _literals.get(key)
     if found is not None and (value or found.ndarray.tobytes() == np.array(value, dtype).tobytes()):
         return found
-    if type(value) is int:
+    if type(value) is int and value not in (0, 1):  # which fit every dtype
         dtypes.check_integer_fits(value, dtype)
     made = Literal(value, ShapedArray((), dtype, weak_type))
     if len(_literals) >= LITERAL_CACHE_LIMIT:

@@ -1,23 +1,17 @@
-"""Backends: who holds arrays and computes with them, and which of them is in use."""
+"""Backends: who holds arrays and computes with them, and how values become arrays of theirs."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
-from tangrad.composition.api import backends_to_install
-from tangrad.composition.registry import composition
 from tangrad.core.array import Array, literal
 from tangrad.core.aval import ShapedArray, get_aval
 from tangrad.core.jaxpr import ClosedJaxpr
-from tangrad.diagnostics.errors import BackendError
 from tangrad.dtypes import system as dtypes
-from tangrad.settings.config import thread
-
-BACKENDS_GROUP = "tangrad.backends"
+from tangrad.settings.backends import Backends
 
 
 class Device:
@@ -179,110 +173,9 @@ class Backend:
         return f"<backend {self.name}>"
 
 
-# --- which backend -------------------------------------------------------------------------------------------------
-
-_lock = threading.Lock()
-_loaded: dict[str, Backend] = {}
-_default: list[Backend] = []  # the one that is used where nobody chooses, once that is known
-
-
-def backend_names() -> tuple[str, ...]:
-    """The names of the installed backends, sorted."""
-    return tuple(sorted({plugin.name for plugin in composition().entries(BACKENDS_GROUP)}))
-
-
-def get_backend(name: str | None = None) -> Backend:
-    """The backend called `name`, or the default one. Raises BackendError naming those that are installed."""
-    name = name or thread.backend
-    if name is None:
-        return _default[0] if _default else _choose_default()
-    backend = _loaded.get(name)
-    return backend if backend is not None else _load(name)
-
-
-def backend_named(name: str | Backend | None) -> Backend:
-    """A backend by its own name, or the first that runs on the platform of that name ("cpu", "gpu")."""
-    if isinstance(name, Backend):
-        return name
-    if name is None or name in backend_names():
-        return get_backend(name)
-    default = get_backend()
-    if default.platform == name:
-        return default
-    for other in backend_names():
-        try:
-            backend = get_backend(other)
-        except BackendError:
-            continue
-        if backend.platform == name:
-            return backend
-    return get_backend(name)  # raises, naming what is installed
-
-
-def chosen_device() -> Device | None:
-    """The device that new arrays are made on, if the setting `default_device` says one.
-
-    Raises BackendError where it is a text that names no device.
-    """
-    chosen = thread.default_device
-    return _device_named(chosen) if isinstance(chosen, str) else chosen
-
-
-def _device_named(text: str) -> Device:
-    """The device of a text such as "cpu", "xla" or "cpu:1"."""
-    name, _, number = text.partition(":")
-    devices = backend_named(name).devices()
-    if int(number or 0) >= len(devices):
-        raise BackendError(f"there is no device {text!r}; there are {', '.join(map(repr, devices))}")
-    return devices[int(number or 0)]
-
-
-def preferred_backend() -> Backend:
-    """The backend that new arrays are made on: that of the default device, or the default one."""
-    device = chosen_device()
-    return get_backend() if device is None else device.backend
-
-
-def loaded_backends() -> tuple[Backend, ...]:
-    """The backends that are in use: programs can have been started on these alone."""
-    return tuple(_loaded.values())
-
-
-def _load(name: str) -> Backend:
-    plugin = composition().find(BACKENDS_GROUP, name)
-    if plugin is None:
-        installed = ", ".join(backend_names()) or "none"
-        raise BackendError(f"there is no backend {name!r}; installed: {installed}. {backends_to_install(name)}")
-    backend = plugin.load()
-    with _lock:
-        return _loaded.setdefault(name, backend)
-
-
-def _choose_default() -> Backend:
-    """The installed backend of the highest priority. One that is broken has warned already; the next serves."""
-    usable, problems = [], []
-    for name in backend_names():
-        try:
-            usable.append(_loaded.get(name) or _load(name))
-        except Exception as error:  # whatever a plugin raises
-            problems.append(f"{name}: {error}")
-    if not usable:
-        causes = "; ".join(problems) or "none is installed"
-        raise BackendError(f"no backend is usable ({causes}). {backends_to_install()}")
-    chosen = max(usable, key=lambda backend: backend.priority)  # of equals `max` takes the first
-    with _lock:
-        _default[:] = [chosen]
-    return chosen
-
-
-def forget_backends(_: Any = None) -> None:
-    """Drop what was loaded, after the composition changed."""
-    with _lock:
-        _loaded.clear()
-        _default.clear()
-
-
-composition().on_change(forget_backends)
+_backends: Backends[Backend] = Backends()
+backend_names, get_backend, loaded_backends = _backends.names, _backends.get, _backends.loaded
+backend_named, preferred_backend, chosen_device = _backends.named, _backends.preferred, _backends.chosen_device
 
 
 # --- values into arrays --------------------------------------------------------------------------------------------

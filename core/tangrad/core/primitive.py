@@ -1,4 +1,4 @@
-"""Primitives: the operations that traces see.
+"""Primitives: the operations that traces see, and the trace at the bottom, which computes them.
 
 A primitive knows its name, how to infer the types of its results, and, optionally, its effects and a decomposition into
 other primitives. Everything else that can be said about it (derivatives, batching, lowering) is a rule in somebody's
@@ -14,7 +14,8 @@ from typing import Any
 from tangrad.core.aval import AbstractToken, AbstractValue, ShapedArray
 from tangrad.core.backend import as_operand
 from tangrad.core.keys import FixedParams, exact_equality, params_key
-from tangrad.settings.config import thread
+from tangrad.core.trace import Trace, find_backend
+from tangrad.settings.config import ThreadState, thread
 
 MEMO_LIMIT = 4096  # inferred types kept per primitive
 
@@ -187,3 +188,38 @@ def _holds_program(params: dict[str, Any]) -> bool:
             if callable(item) or getattr(type(item), "holds_program", False):
                 return True
     return False
+
+
+# --- the bottom ----------------------------------------------------------------------------------------------------
+
+
+def evaluate(primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """Apply a primitive to concrete arrays: as it says itself, or as the backend of the arguments does."""
+    if primitive.evaluate is not None:
+        return primitive.evaluate(args, params)
+    try:
+        backend = args[0].backend or args[1].backend  # a literal has none: 2.0 * x
+    except (AttributeError, IndexError):
+        backend = None
+    if backend is None:
+        backend, args = find_backend(args)
+    return backend.apply(primitive, args, params)
+
+
+class EvalTrace(Trace):
+    """The bottom, which computes.
+
+    Attributes:
+        process_primitive: the function that does it: `evaluate`, or one around it while results are to be checked.
+    """
+
+    __slots__ = ("process_primitive",)
+    process_primitive: Any
+
+    def __init__(self, process_primitive: Any) -> None:
+        super().__init__()
+        self.process_primitive = process_primitive
+
+
+EVAL_TRACE = EvalTrace(evaluate)
+ThreadState.trace = EVAL_TRACE

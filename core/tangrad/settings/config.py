@@ -407,10 +407,6 @@ check_tracer_leaks = define_flag(
 )
 check_jaxprs = define_flag("check_jaxprs", "Type-check every jaxpr that is staged or transformed.")
 log_compiles = define_flag("log_compiles", "Log each tracing and compilation, with its time.")
-# Read by `tangrad.dtypes`, for all that promote.
-numpy_dtype_promotion = define_choice(
-    "numpy_dtype_promotion", "standard", ("standard", "strict"), "Whether operands of different dtypes are promoted."
-)
 backend = define_setting(
     "backend",
     None,
@@ -426,14 +422,6 @@ default_device = define_setting(
     parse=lambda text: check_device(optional_text(text)),
     check=check_device,
     changes_results=True,
-)
-# Read by every backend that has devices of this kind.
-num_cpu_devices = define_setting(
-    "num_cpu_devices",
-    None,
-    "How many CPU devices a backend makes; read when the backend is first used.",
-    parse=parse_optional_integer,
-    check=check_optional_positive,
 )
 traceback_filtering = define_setting(
     "traceback_filtering",

@@ -14,7 +14,18 @@ from tangrad.backends.xla.calls import make_execute, make_execute_one
 from tangrad.backends.xla.lowering import Module, donation_aliases, lower_to_module
 from tangrad.backends.xla.mlir import bytecode, copied_to_new_context
 from tangrad.backends.xla.turns import in_turns
-from tangrad.core import Array, ClosedJaxpr, CompileOptions, Executable, Literal, Logger, Tracer, chosen_device, thread
+from tangrad.core import (
+    Array,
+    ClosedJaxpr,
+    CompileOptions,
+    Executable,
+    Literal,
+    Logger,
+    NamedAxisEffect,
+    Tracer,
+    chosen_device,
+    thread,
+)
 from tangrad.errors import UnexpectedTracerError
 
 logger = Logger(__name__)
@@ -110,7 +121,8 @@ class Runner:
         self._options = options
         self.in_avals = list(closed.in_avals)
         self.out_avals = list(closed.out_avals)
-        self.effects = runtime_tokens.run_time_effects(closed.effects)
+        # Those that take place when the program runs.
+        self.effects = tuple([effect for effect in closed.effects if not isinstance(effect, NamedAxisEffect)])
         self.calls_host = False
         self.loaded: dict[Any, Any] = {}
         self.executables: dict[Any, Any] = {}
