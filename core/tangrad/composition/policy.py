@@ -9,7 +9,7 @@ A pattern is one of three forms (with the wildcards `*`, `?`, `[...]`):
 They come from the environment (`TANGRAD_ALLOW`, `TANGRAD_DENY`: comma separated) and from code (`configure_plugins`).
 What either denies is denied; with an allow list, what it does not name is denied as well. A preference
 (`TANGRAD_PREFER='kind:primitive=distribution'`, or `group:name=distribution` for other plugins, such as
-`api:numpy.einsum`) settles a conflict; code has the last word there.
+`api:numpy.einsum`; `kind:family.*` for all primitives of a family) settles a conflict; code has the last word there.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class _PatternList:
     def names_plugins(self) -> bool:
         return bool(self.distributions or self.plugins)
 
-    def for_plugins(self) -> list[str]:
-        """Return the patterns that name distributions and plugins."""
-        return [*self.distributions, *[":".join(parts) for parts in self.plugins]]
+    def written(self) -> tuple[list[str], list[str]]:
+        """Return the patterns that name distributions and plugins, and those that name rules."""
+        return [*self.distributions, *map(":".join, self.plugins)], [*map(":".join, self.rules)]
 
     def matches_plugin(self, plugin: Plugin) -> str | None:
         """Return the pattern that names `plugin`, or None."""
@@ -203,42 +203,9 @@ class Policy:
                 return f"not among what {patterns.source} allows"
         return None
 
-    def unmatched(self, plugins: Iterable[Plugin]) -> list[tuple[str, str]]:
-        """Return source and pattern of every pattern that names none of `plugins`: most likely a typing error.
-
-        Patterns for single rules are left out: to tell, all rules would have to be loaded.
-        """
-        plugins = list(plugins)
-        return [
-            (patterns.source, pattern)
-            for patterns in (*self._allow, *self._deny)
-            for pattern in patterns.for_plugins()
-            if not any(_PatternList([pattern], "").matches_plugin(plugin) for plugin in plugins)
-        ]
-
-    def has_rule_patterns(self) -> bool:
-        """Return whether some pattern is for single rules."""
-        return any(patterns.rules for patterns in (*self._allow, *self._deny))
-
-    def unmatched_rules(self, rules: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Return source and pattern of every pattern for single rules that names none of `rules` (kind, primitive)."""
-        rules = list(rules)
-        return [
-            (patterns.source, ":".join(parts))
-            for patterns in (*self._allow, *self._deny)
-            for parts in patterns.rules
-            if not any(_PatternList([":".join(parts)], "").matches_rule(*rule) for rule in rules)
-        ]
-
-    def described(self) -> list[tuple[str, str]]:
-        """Return everything that the user decided, as source and text."""
-        lists = [
-            (f"{patterns.source}: {verb}", pattern)
-            for verb, group in (("only", self._allow), ("none of", self._deny))
-            for patterns in group
-            for pattern in (*patterns.for_plugins(), *[":".join(parts) for parts in patterns.rules])
-        ]
-        return lists + [("prefer", f"{cell}={distribution}") for cell, distribution in self._prefer.items()]
+    def lists(self) -> list[tuple[str, _PatternList]]:
+        """Return every list, with what it says of its patterns."""
+        return [*[("only", patterns) for patterns in self._allow], *[("none of", patterns) for patterns in self._deny]]
 
     def preferences(self) -> dict[str, str]:
         """Return the preferences: `kind:primitive` or `group:name` -> distribution."""
@@ -248,9 +215,9 @@ class Policy:
         """Return the distribution preferred for a cell (`kind`, `family.name`) or a plugin (group, name)."""
         if not self._prefer:
             return None
-        kind = kind.removeprefix(_PREFIX)
-        exact = self._prefer.get(f"{kind}:{name}")
-        return exact if exact is not None else self._prefer.get(f"{kind}:{name.rpartition('.')[2]}")
+        kind, found = kind.removeprefix(_PREFIX), self._prefer
+        family, _, bare = name.rpartition(".")
+        return found.get(f"{kind}:{name}") or found.get(f"{kind}:{bare}") or found.get(f"{kind}:{family}.*")
 
 
 def _split(text: str) -> list[str]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tangrad.dtypes import system as dtypes
+from tangrad.settings.config import thread
 
 Shape = tuple[Any, ...]  # integers, or symbolic dimensions: hashable objects that compare and calculate like integers
 NamedShape = tuple[tuple[Any, int], ...]
@@ -327,8 +328,13 @@ def _numpy_aval(value: Any) -> ShapedArray:
 def _scalar_aval(kind: type) -> Callable[[Any], ShapedArray]:
     wide, weak = _python_scalar_dtypes[kind], kind is not bool
 
+    made: dict[bool, ShapedArray] = {}  # `enable_x64` -> the aval
+
     def aval(_: Any) -> ShapedArray:
-        return ShapedArray((), dtypes.canonicalize_dtype(wide), weak)
+        x64 = thread.enable_x64
+        if x64 not in made:
+            made[x64] = ShapedArray((), dtypes.canonicalize_dtype(wide), weak)
+        return made[x64]
 
     return aval
 

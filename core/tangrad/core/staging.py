@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any, cast
@@ -18,7 +17,7 @@ from tangrad.core.trace import Trace, Tracer, check_no_leak, close_trace
 from tangrad.diagnostics.errors import UnexpectedTracerError
 from tangrad.diagnostics.source_info import SourceInfo, current_source
 from tangrad.dtypes import system as dtypes
-from tangrad.settings.config import cache_context, thread
+from tangrad.settings.config import thread
 
 
 class StagingTracer(Tracer):
@@ -218,74 +217,6 @@ def trace_to_closed_jaxpr(
 ) -> ClosedJaxpr:
     """As `trace_to_jaxpr`, as a closed jaxpr."""
     return ClosedJaxpr(*trace_to_jaxpr(function, in_avals, name))
-
-
-# --- programs made of rules, kept ----------------------------------------------------------------------------------
-
-PROGRAM_CACHE_LIMIT = 512
-
-
-class JaxprCache:
-    """Remembers what is made of a closed jaxpr, for as long as the jaxpr lives: linearised, batched, transposed
-    programs.
-
-    The keys are weak in the jaxpr; each jaxpr keeps at most `PROGRAM_CACHE_LIMIT` results. A result that is the jaxpr,
-    or a tuple with it, as where nothing had to be changed, is kept without it: it would keep the jaxpr alive for ever.
-    """
-
-    __slots__ = ("_entries",)
-
-    def __init__(self) -> None:
-        self._entries: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
-
-    def get(self, jaxpr: Any, key: Any, make: Callable[[], Any]) -> Any:
-        """The result for (jaxpr, key, settings that change results); made by `make()` the first time."""
-        results = self._entries.setdefault(jaxpr, {})
-        key = (key, cache_context())
-        found = results.get(key)
-        if found is None:
-            found = make()
-            if len(results) >= PROGRAM_CACHE_LIMIT:
-                results.clear()
-            results[key] = _without(jaxpr, found)
-        elif type(found) is _Without:
-            return found.put_back(jaxpr)
-        return found
-
-    def find(self, jaxpr: Any, key: Any) -> Any:
-        """What `get` would return without making it, or None."""
-        results = self._entries.get(jaxpr)
-        found = None if results is None else results.get((key, cache_context()))
-        return found.put_back(jaxpr) if type(found) is _Without else found
-
-    def clear(self) -> None:
-        self._entries.clear()
-
-
-class _Without:
-    """A result of `JaxprCache` without the jaxpr that it was made of: the places in a tuple where that stood."""
-
-    __slots__ = ("items", "places")
-
-    def __init__(self, items: tuple[Any, ...], places: frozenset[int] | None) -> None:
-        self.items = items
-        self.places = places  # None: the result is the jaxpr
-
-    def put_back(self, jaxpr: Any) -> Any:
-        places = self.places
-        if places is None:
-            return jaxpr
-        return tuple([jaxpr if place in places else item for place, item in enumerate(self.items)])
-
-
-def _without(jaxpr: Any, result: Any) -> Any:
-    if result is jaxpr:
-        return _Without((), None)
-    if type(result) is tuple:
-        places = frozenset([place for place, item in enumerate(result) if item is jaxpr])
-        if places:
-            return _Without(tuple([None if item is jaxpr else item for item in result]), places)
-    return result
 
 
 def decomposition_jaxpr(primitive: Any, in_avals: Sequence[Any], params: dict[str, Any]) -> ClosedJaxpr:

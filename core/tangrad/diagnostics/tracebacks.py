@@ -84,8 +84,24 @@ class filtered_traceback:  # noqa: N801 - a context manager
             filter_traceback(error)
 
 
-# Frames of this code mean that an outer boundary will see the exception, too.
-_BOUNDARY_CODE = api_boundary(lambda: None).__code__
+# Frames of these mean that an outer boundary will see the exception, too.
+_boundaries = {api_boundary(lambda: None).__code__}
+
+
+def own_boundary(function: Callable[P, R]) -> Callable[P, R]:
+    """Mark a function as a boundary that calls `filter_traceback` itself, where one more frame would cost too much.
+
+    >>> from tangrad.core import filter_traceback, own_boundary
+    >>> @own_boundary
+    ... def reciprocal(x):
+    ...     try:
+    ...         return 1 / x
+    ...     except Exception as error:
+    ...         filter_traceback(error)
+    ...         raise
+    """
+    _boundaries.add(cast(Any, function).__code__)
+    return function
 
 
 def filter_traceback(error: BaseException) -> None:
@@ -107,10 +123,10 @@ def filter_traceback(error: BaseException) -> None:
 
 def _within_boundary() -> bool:
     frame: Any = sys._getframe(2)  # the boundary that asks, which is not its own outer one
-    if frame.f_code is _BOUNDARY_CODE:
+    if frame.f_code in _boundaries:
         frame = frame.f_back
     while frame is not None:
-        if frame.f_code is _BOUNDARY_CODE:
+        if frame.f_code in _boundaries:
             return True
         frame = frame.f_back
     return False

@@ -20,7 +20,11 @@ from tangrad.dtypes.objects import (
     python_scalar_dtypes,
     warn_truncated,
 )
-from tangrad.settings.config import thread
+from tangrad.settings.config import define_choice, thread
+
+numpy_dtype_promotion = define_choice(
+    "numpy_dtype_promotion", "standard", ("standard", "strict"), "Whether operands of different dtypes are promoted."
+)
 
 _WEAK_SCALARS = frozenset({int, float, complex})
 

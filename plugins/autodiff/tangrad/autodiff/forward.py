@@ -11,6 +11,7 @@ import numpy as np
 from tangrad.autodiff.zeros import Zero, instantiate
 from tangrad.core import (
     ClosedJaxpr,
+    DerivedRule,
     JaxprCache,
     Trace,
     Tracer,
@@ -244,7 +245,8 @@ def jvp_by_decomposition(primitive: Any) -> Callable[..., Any]:
             out = decomposed(primitive, args, params)
             return tuple(out) if primitive.multiple_results else (out,)
 
-        outs, tangents_out = jvp_flat(run, primals, tangents)
+        with DerivedRule(primitive):
+            outs, tangents_out = jvp_flat(run, primals, tangents)
         if primitive.multiple_results:
             return tuple(outs), tuple(tangents_out)
         return outs[0], tangents_out[0]

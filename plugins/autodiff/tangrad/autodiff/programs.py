@@ -11,6 +11,7 @@ from tangrad.autodiff.transpose_rules import is_linear
 from tangrad.autodiff.zeros import Zero, instantiate
 from tangrad.core import (
     ClosedJaxpr,
+    DerivedRule,
     Jaxpr,
     JaxprCache,
     Literal,
@@ -231,7 +232,8 @@ def transpose_by_decomposition(primitive: Any) -> Any:
     """A transpose rule made of a primitive's decomposition, which must be linear in the linear arguments."""
 
     def rule(cotangents: Any, *args: Any, **params: Any) -> tuple[Any, ...]:
-        return _transposed_call(primitive, cotangents, args, params)
+        with DerivedRule(primitive):
+            return _transposed_call(primitive, cotangents, args, params)
 
     return rule
 

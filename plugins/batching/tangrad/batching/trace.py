@@ -8,6 +8,7 @@ from typing import Any
 from tangrad.batching.axes import AxisInfo, place_axis
 from tangrad.core import (
     ClosedJaxpr,
+    DerivedRule,
     JaxprCache,
     NamedAxisEffect,
     Trace,
@@ -255,7 +256,8 @@ def batch_by_decomposition(primitive: Any) -> Callable[..., Any]:
             out = decomposed(primitive, inputs, params)
             return tuple(out) if primitive.multiple_results else (out,)
 
-        outs, out_dims = batch_flat(run, args, dims, axis_info)
+        with DerivedRule(primitive):
+            outs, out_dims = batch_flat(run, args, dims, axis_info)
         if primitive.multiple_results:
             return tuple(outs), tuple(out_dims)
         return outs[0], out_dims[0]

@@ -181,3 +181,8 @@ def _used_results(what: str, structure: Any, found: Any, used: Sequence[bool], o
             raise TypeError(f"{where} {value.aval.str_short()}, but the function returns {expected.str_short()}")
         outs.append(value)
     return outs
+
+
+def chosen(values: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
+    """The values whose flag is set."""
+    return [value for value, flag in zip(values, flags, strict=True) if flag]

@@ -13,11 +13,14 @@ from tangrad.core import (
     ClosedJaxpr,
     ShapedArray,
     Tracer,
-    as_array,
+    backend_of,
     closed_over_as_arguments,
     dtypes,
     get_aval,
+    get_backend,
     is_array_value,
+    mixed_backends,
+    put,
     returned_leaves,
     trace_to_jaxpr,
     typed_key,
@@ -79,8 +82,12 @@ def split_static(options: Options, args: tuple[Any, ...], kwargs: dict[str, Any]
     return tuple(static), args, kwargs
 
 
-def arrays_for(backend: Any, leaves: Sequence[Any]) -> list[Any]:
-    """The leaves as arrays of one backend. Raises TypeError for tracers, and for what is no array."""
+def arrays_for(backend: Any, leaves: Sequence[Any], options: Options) -> list[Any]:
+    """The leaves as arrays of one backend. Arrays of another are moved only if the options say where to run.
+
+    Raises TypeError for tracers, and for what is no array; ValueError for arrays of another backend.
+    """
+    moves = options.backend is not None or options.device is not None
     kind = backend.array_type
     arrays = []
     for leaf in leaves:
@@ -88,8 +95,10 @@ def arrays_for(backend: Any, leaves: Sequence[Any]) -> list[Any]:
             if isinstance(leaf, Tracer):
                 raise TypeError("a tracer has no contents")
             if type(leaf) is int:
-                leaf = as_array(leaf)  # which looks whether it fits
+                dtypes.check_integer_fits(leaf, get_aval(leaf).dtype)
             if isinstance(leaf, Array):
+                if not moves:
+                    raise mixed_backends(backend, leaf)
                 leaf = backend.put(leaf.to_numpy(), leaf.aval)
             else:
                 leaf = backend.put(leaf, get_aval(leaf))
@@ -131,7 +140,8 @@ class Call:
         leaves, self.treedef = tree.flatten(dynamic)
         convert = _abstract_leaf if abstract else _leaf
         self.leaves = [
-            leaf if isinstance(leaf, Array) else convert(leaf, position, self) for position, leaf in enumerate(leaves)
+            leaf if isinstance(leaf, Array) else convert(leaf, position, self, options, leaves)
+            for position, leaf in enumerate(leaves)
         ]
         donated = {p % count if p < 0 else p for p in options.donate_argnums if p < count}
         for position in options.donate_argnums:
@@ -204,14 +214,23 @@ def _given_by_name(options: Options, kwargs: dict[str, Any]) -> bool:
     return any(name in kwargs for name in options.donate_argnames)
 
 
-def _leaf(leaf: Any, position: int, call: Call) -> Any:
+def run_backend(options: Options, leaves: Sequence[Any]) -> Any:
+    """The backend that a call runs on: as the options say, or that of the first array."""
+    if options.device is not None:
+        return options.device.backend
+    return backend_of(leaves) if options.backend is None else get_backend(options.backend)
+
+
+def _leaf(leaf: Any, position: int, call: Call, options: Options, leaves: Sequence[Any]) -> Any:
+    """A number or NumPy array as an array beside the others."""
     if not is_array_value(leaf):
         raise TypeError(
             f"argument {call.path(position)} of a jitted function is {leaf!r} of type {type(leaf).__name__}, which "
             f"is not an array; "
             "make it static (static_argnums, static_argnames), or register its type as a pytree"
         )
-    return as_array(leaf)
+    beside = [other.concrete() if isinstance(other, Tracer) else other for other in leaves]
+    return put(getattr(leaf, "ndarray", leaf), get_aval(leaf), run_backend(options, beside).name)
 
 
 class AbstractLeaf:
@@ -223,11 +242,11 @@ class AbstractLeaf:
         self.aval = aval
 
 
-def _abstract_leaf(leaf: Any, position: int, call: Call) -> Any:
+def _abstract_leaf(leaf: Any, position: int, call: Call, options: Options, leaves: Sequence[Any]) -> Any:
     if hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
         return AbstractLeaf(abstract_aval(leaf))
     if not is_array_value(leaf):
-        return _leaf(leaf, position, call)
+        return _leaf(leaf, position, call, options, leaves)
     return AbstractLeaf(get_aval(leaf))
 
 

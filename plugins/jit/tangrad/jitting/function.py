@@ -21,15 +21,14 @@ from tangrad.core import (
     Logger,
     Tracer,
     as_array,
-    backend_of,
     cache_context,
     compile_program,
     copy_identity,
     eval_jaxpr,
     filter_traceback,
-    get_backend,
     hooks,
     one_at_a_time,
+    own_boundary,
     register_cache,
     report_hit,
     shared,
@@ -41,6 +40,7 @@ from tangrad.jitting.call import (
     Options,
     Traced,
     arrays_for,
+    run_backend,
     split_static,
     trace_call,
     warn_of_useless_donations,
@@ -52,7 +52,7 @@ from tangrad.jitting.stages import Lowered, TracedFunction
 
 logger = Logger("tangrad")
 _LEAF = tree.structure(0)
-SIGNATURE_LIMIT = 4096  # compiled signatures kept per function; the oldest go first
+SIGNATURE_LIMIT = 4096  # signatures kept per function, traced and compiled; the oldest go first
 
 
 class _Tables:
@@ -191,6 +191,7 @@ class JitFunction:
         self._programs, self._of_one_array = self._tables.programs, self._tables.of_one_array
         copy_identity(self, fun)  # type: ignore[arg-type]
 
+    @own_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         # The common paths: positional arrays or trees of them, no static arguments, not inside another trace.
         if thread.trace is EVAL_TRACE and args and not kwargs:
@@ -274,8 +275,8 @@ class JitFunction:
             if options.static_argnums or options.static_argnames:
                 static, args, kwargs = split_static(options, args, kwargs)
             leaves, treedef = tree.flatten((args, kwargs) if kwargs else args)
-            backend = backend_of(leaves) if options.backend is None else get_backend(options.backend)
-            arrays = arrays_for(backend, leaves)
+            backend = run_backend(options, leaves)
+            arrays = arrays_for(backend, leaves, options)
             avals = tuple([array.aval for array in arrays])
             key = (treedef, avals, bool(kwargs), static, backend.array_type, *cache_context())
             return key, arrays, self._programs.get(key)
@@ -293,19 +294,13 @@ class JitFunction:
 
     def _run(self, call: Call, looked_up: tuple[Any, list[Any], Any] | None) -> Any:
         options = self._options
-        device = options.device
-        if device is not None:
-            backend = device.backend
-        elif options.backend is not None:
-            backend = get_backend(options.backend)
-        else:
-            backend = backend_of(call.leaves)
+        backend = run_backend(options, call.leaves)
         key: Any
         if looked_up is not None:
             key, arrays, _ = looked_up
         else:
-            key = (call.key(), backend.name, device, *cache_context())
-            arrays = arrays_for(backend, call.leaves)
+            key = (call.key(), backend.name, options.device, *cache_context())
+            arrays = arrays_for(backend, call.leaves, options)
         execute, out_tree = self._programs.get(key) or self._compile_entry(call, backend, key)
         outs = execute(arrays)
         return outs[0] if out_tree is None else out_tree.unflatten(outs)
@@ -365,7 +360,10 @@ class JitFunction:
             logger.warning("Traced %s for %s in %.3f s", self._name, [leaf.aval for leaf in call.leaves], seconds)
         if not traced.outer:
             with self._tables.lock:
-                traced = self._tables.traced.setdefault(key, traced)
+                found = self._tables.traced.get(key)
+                if found is not None:
+                    return found
+                _remember(self._tables.traced, key, traced)
         return traced
 
     # --- what users may ask ----------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import tangrad.numpy as tnp
 from tangrad.core import concrete_or_error, dtypes, is_symbolic
 from tangrad.lax.elementwise import functions as lax
 from tangrad.lax.structure.functions import broadcasted_iota, expand_dims
+from tangrad.numpy.fusing import as_one
 
 
 def one_hot(x: Any, num_classes: Any, *, dtype: Any = None, axis: int = -1) -> Any:
@@ -46,6 +47,13 @@ def one_hot(x: Any, num_classes: Any, *, dtype: Any = None, axis: int = -1) -> A
     if not -rank <= axis < rank:
         raise ValueError(f"one_hot: axis {axis} is out of bounds for a result of {rank} dimensions")
     position = axis % rank
+    return _hits(made, count=count, kind=kind, position=position)
+
+
+@as_one("count", "kind", "position")
+def _hits(made: Any, count: Any, kind: Any, position: int) -> Any:
+    """Where the integers are the places along a new dimension."""
+    rank = made.aval.ndim + 1
     shape = (*made.aval.shape[:position], count, *made.aval.shape[position:])
     kind_of_x = made.aval.dtype
     narrow = not is_symbolic(count) and dtypes.issubdtype(kind_of_x, np.integer) and count > dtypes.iinfo(kind_of_x).max

@@ -166,6 +166,13 @@ def promote_inexact(name: str, *values: Any) -> list[Any]:
     return [cast(value, dtypes.to_inexact_dtype(dtype), weak) for value in values]
 
 
+def inexact_operand(name: str, value: Any) -> Any:
+    """An array or number as floating or complex; integers and booleans of any width become the default float."""
+    check_array_like(name, value)
+    dtype, weak = dtypes.lattice_result_type(value)
+    return cast(value, dtype if dtypes.issubdtype(dtype, np.inexact) else dtypes.default_float_dtype(), weak)
+
+
 def promote_numeric(name: str, *values: Any) -> list[Any]:
     """As `promote`; booleans become int32."""
     check_array_like(name, *values)

@@ -29,7 +29,7 @@ from tangrad.lax.elementwise.primitives import (
     round_p,
 )
 from tangrad.lax.structure.primitives import broadcast_in_dim_p
-from tangrad.numpy.fusing import fused, fused_pair
+from tangrad.numpy.fusing import Fused, as_one, fused, fused_pair
 from tangrad.numpy.logic import greater, isnan, less, signbit
 from tangrad.numpy.makers import public_form, unary
 from tangrad.numpy.operands import (
@@ -39,6 +39,7 @@ from tangrad.numpy.operands import (
     broadcast,
     convert,
     index_argument,
+    inexact_operand,
     is_complex,
     is_inexact,
     literal_like,
@@ -158,8 +159,14 @@ def _round_real(x: Any, digits: int) -> Any:
     if digits < -most:
         return select(is_finite_p.bind(x), _zeros(x), x)
     factor = literal_like(wide, 10.0**digits)
-    rounded = div_p.bind(_to_even(mul_p.bind(wide, factor)), factor)
-    return convert(rounded, x.aval.dtype, x.aval.weak_type)
+    return convert(_rounded_at(wide, factor), x.aval.dtype, x.aval.weak_type)
+
+
+def _scaled(x: Any, factor: Any) -> Any:
+    return div_p.bind(_to_even(mul_p.bind(x, factor)), factor)
+
+
+_rounded_at = Fused("round", _scaled)
 
 
 @cache
@@ -218,7 +225,7 @@ def angle(z: Any, deg: bool = False) -> Any:
     >>> tangrad.numpy.angle(1j, deg=True)
     Array(90., dtype=float32, weak_type=True)
     """
-    (x,) = promote_inexact("angle", z)
+    x = inexact_operand("angle", z)
     result = atan2_p.bind(imag(x), real(x))
     return rad2deg(result) if deg else result
 
@@ -299,6 +306,7 @@ fmin = public_form(
 # --- numbers in place of those that are none -----------------------------------------------------------------------
 
 
+@as_one("copy")
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     """Replace NaN and infinities by numbers.
 

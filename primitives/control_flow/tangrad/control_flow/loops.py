@@ -211,7 +211,8 @@ def _as(value: Any, dtype: Any) -> Any:
 def _fori_scan(start: int, length: int, body_fun: Any, init_val: Any, unroll: Any) -> Any:
     def step(carry: Any, _: None) -> Any:
         i, value = carry
-        return (i + 1, body_fun(i, value)), None
+        following = add_p.bind(i, literal(1, i.aval.dtype, i.aval.weak_type))  # operators are of tangrad-numpy
+        return (following, body_fun(i, value)), None
 
     (_, result), _ = run_scan(
         step, (start, init_val), None, length, False, 1 if unroll is None else unroll, "fori_loop", body_fun, "fori"

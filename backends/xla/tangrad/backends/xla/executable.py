@@ -13,7 +13,18 @@ from tangrad.backends.xla.calls import make_execute, make_execute_one
 from tangrad.backends.xla.lowering import Module, lower_to_module
 from tangrad.backends.xla.mlir import bytecode, copied_to_new_context
 from tangrad.backends.xla.turns import in_turns
-from tangrad.core import Array, ClosedJaxpr, CompileOptions, Executable, Literal, Logger, Tracer, thread
+from tangrad.core import (
+    Array,
+    ClosedJaxpr,
+    CompileOptions,
+    Executable,
+    Literal,
+    Logger,
+    NamedAxisEffect,
+    Tracer,
+    chosen_device,
+    thread,
+)
 from tangrad.errors import UnexpectedTracerError
 
 logger = Logger(__name__)
@@ -50,7 +61,7 @@ class Lowered:
 
     def cost_analysis(self) -> dict[str, float]:
         """XLA's estimates before optimisation: `flops`, `bytes accessed` and the like."""
-        device: Any = self._options.device or default_device(self._backend)
+        device: Any = self._options.device or device_for(self._backend)
         return jaxlib_api.computation_cost(device.client, jaxlib_api.to_computation(bytecode(self.module.module)))
 
     def compile(self) -> Program:
@@ -61,16 +72,14 @@ class Lowered:
 def target_platform(backend: Any, options: CompileOptions) -> str:
     """The platform that a program is for: that of its device, or the default one."""
     placement = options.extra.get("placement")
-    device = options.device or (placement.devices[0] if placement is not None else default_device(backend))
+    device = options.device or (placement.devices[0] if placement is not None else device_for(backend))
     return str(device.platform)
 
 
-def default_device(backend: Any) -> Any:
+def device_for(backend: Any) -> Any:
     """Where uncommitted programs run: the device of the setting, if it is one of this backend's, or the first."""
-    device = thread.default_device
-    if device is not None and getattr(device, "backend", None) is backend:
-        return device
-    return backend.devices()[0]
+    device = chosen_device()
+    return backend.devices()[0] if device is None or device.backend is not backend else device
 
 
 def _lower(backend: Any, closed: ClosedJaxpr, options: CompileOptions, platform: str) -> Module:
@@ -111,7 +120,8 @@ class Runner:
         self._options = options
         self.in_avals = list(closed.in_avals)
         self.out_avals = list(closed.out_avals)
-        self.effects = runtime_tokens.run_time_effects(closed.effects)
+        # Those that take place when the program runs.
+        self.effects = tuple([effect for effect in closed.effects if not isinstance(effect, NamedAxisEffect)])
         self.calls_host = False
         self.loaded: dict[Any, Any] = {}
         self.executables: dict[Any, Any] = {}
@@ -153,7 +163,7 @@ class Runner:
         if pinned is not None:
             placement = pinned.committed
         else:
-            placement = common_placement(own, self._options.name) or default_device(self.backend).uncommitted
+            placement = common_placement(own, self._options.name) or device_for(self.backend).uncommitted
         loaded = self.loaded.get(placement) or self.load(placement)
         sharding = placement.sharding
         values = []
@@ -251,7 +261,7 @@ class Program(Executable):
         self.in_avals, self.out_avals = runner.in_avals, runner.out_avals
         placement: Placement | None = options.extra.get("placement")  # where a program of one equation is to run
         if placement is None:
-            device: Any = options.device or default_device(backend)
+            device: Any = options.device or device_for(backend)
             placement = device.uncommitted if options.device is None else device.committed
         runner.load(placement, module)
         self.execute: Any = make_execute(runner, backend.device_count() > 1)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tangrad.backends.xla.division import division
 from tangrad.backends.xla.helpers import (
     broadcast,
     broadcast_operands,
@@ -59,8 +60,8 @@ lower.table(
         p.add_p: elementwise("stablehlo.add"),
         p.sub_p: elementwise("stablehlo.subtract"),
         p.mul_p: elementwise("stablehlo.multiply"),
-        p.div_p: elementwise("stablehlo.divide"),
-        p.rem_p: elementwise("stablehlo.remainder"),
+        p.div_p: division("stablehlo.divide", remainder=False),
+        p.rem_p: division("stablehlo.remainder", remainder=True),
         p.atan2_p: elementwise("stablehlo.atan2"),
         p.nextafter_p: elementwise("chlo.next_after"),
         # bits

@@ -1,4 +1,4 @@
-"""How calls with a rule for dead code are thinned, mapped and differentiated: their rule is, as their program."""
+"""How calls with a rule for dead code are differentiated: forward their rule is too, in reverse their program alone."""
 
 from __future__ import annotations
 
@@ -13,59 +13,12 @@ from tangrad.autodiff import (
     partial_eval_jaxpr,
     symbolic_zeros,
 )
-from tangrad.batching import batch_jaxpr, to_front
-from tangrad.core import ClosedJaxpr, JaxprEqn, RuleSet, Var, dce_jaxpr, eval_jaxpr, keeps_alive
-from tangrad.custom_rules.dead_code import PartRule, custom_dce_call_p
+from tangrad.core import ClosedJaxpr, JaxprEqn, RuleSet, Var, eval_jaxpr
+from tangrad.custom_rules.dead_code import PartRule, chosen, custom_dce_call_p
 
-dce = RuleSet("dce", api=1)
-batch = RuleSet("batch", api=1)
 jvp = RuleSet("jvp", api=1)
 linearize = RuleSet("linearize", api=1)
 partial_eval = RuleSet("partial_eval", api=1)
-
-
-def _chosen(values: Any, flags: Any) -> list[Any]:
-    return [value for value, flag in zip(values, flags, strict=True) if flag]
-
-
-@dce.rule(custom_dce_call_p)
-def _(used_outputs: Any, equation: Any) -> Any:
-    if not any(used_outputs) and not keeps_alive(equation.effects):
-        return [False] * len(equation.invars), None
-    closed, rule = equation.params["jaxpr"], equation.params["rule"]
-    used = tuple(used_outputs)
-    if rule is not None:
-        closed, wanted = rule.program(used), (True,) * sum(used)
-    else:
-        wanted = used
-    program, used_inputs = dce_jaxpr(closed.jaxpr, wanted)
-    thinned = ClosedJaxpr(program, closed.consts)
-    return used_inputs, equation.replace(
-        invars=_chosen(equation.invars, used_inputs),
-        outvars=_chosen(equation.outvars, used),
-        params={**equation.params, "jaxpr": thinned, "rule": None},
-        effects=thinned.effects,
-    )
-
-
-@batch.rule(custom_dce_call_p)
-def _batch(args: Any, dims: Any, *, axis_info: Any, jaxpr: Any, rule: Any, name: str) -> Any:
-    mapped = tuple([dim is not None for dim in dims])
-    whole, out_mapped = batch_jaxpr(jaxpr, mapped, axis_info)
-    mapped_rule = None
-    if rule is not None:
-
-        def make(used: tuple[bool, ...]) -> ClosedJaxpr:
-            # Who reads the results was told which are mapped: the rule must not give a mapped one in place of another.
-            part, found = batch_jaxpr(rule.program(used), mapped, axis_info, _chosen(out_mapped, used))
-            if list(found) != _chosen(out_mapped, used):
-                raise TypeError(f"the rule for dead code of {name} maps results that its function does not")
-            return part
-
-        mapped_rule = PartRule(whole, name, make)
-    operands = [to_front(arg, dim) for arg, dim in zip(args, dims, strict=True)]
-    outs = custom_dce_call_p.bind(*operands, jaxpr=whole, rule=mapped_rule, name=name)
-    return outs, tuple([0 if is_mapped else None for is_mapped in out_mapped])
 
 
 @jvp.rule(custom_dce_call_p)
@@ -81,13 +34,13 @@ def _jvp(primals: Any, tangents: Any, *, jaxpr: Any, rule: Any, name: str) -> An
             of_tangents = iter(used[count:])
             tangent_used = [next(of_tangents) if has else False for has in nonzero_out]
             either = [a or b for a, b in zip(used[:count], tangent_used, strict=True)]
-            program, has_tangent = jvp_jaxpr(rule.program(either), nonzero, _chosen(tangent_used, either))
+            program, has_tangent = jvp_jaxpr(rule.program(either), nonzero, chosen(tangent_used, either))
             outs = program.jaxpr.outvars
             some = sum(either)
-            kept = _chosen(outs[:some], _chosen(used[:count], either))
+            kept = chosen(outs[:some], chosen(used[:count], either))
             rest = iter(outs[some:])
             found = [next(rest) if has else None for has in has_tangent]
-            kept += _chosen(found, _chosen(tangent_used, either))
+            kept += chosen(found, chosen(tangent_used, either))
             return ClosedJaxpr(program.jaxpr.replace(outvars=kept), program.consts)
 
         both = PartRule(whole, name, make)
@@ -110,7 +63,7 @@ def _partial_eval(known: Any, args: Any, *, jaxpr: Any, rule: Any, name: str) ->
     program = partial_eval_jaxpr(jaxpr, known)
     if not any(program.out_known):
         return None
-    given = _chosen(args, known)
+    given = chosen(args, known)
     results = eval_jaxpr(program.known.jaxpr, program.known.consts, *given)
     count = sum(program.out_known)
     outs, own = iter(results[:count]), iter(results[count:])
