@@ -30,6 +30,8 @@ from tangrad import numpy as numpy
 from tangrad import random as random
 from tangrad import scaffold as scaffold
 from tangrad import settings as settings
+from tangrad import sharding as sharding
+from tangrad import shardings as shardings
 from tangrad import tree as tree
 from tangrad import tree_util as tree_util
 from tangrad import typing as typing
@@ -94,12 +96,21 @@ from tangrad.settings.devices import local_devices as local_devices
 from tangrad.settings.devices import process_count as process_count
 from tangrad.settings.devices import process_index_of_this_process as process_index
 from tangrad.settings.table import config as config
+from tangrad.shardings.context import set_mesh as set_mesh
+from tangrad.shardings.making import make_array_from_callback as make_array_from_callback
+from tangrad.shardings.making import make_array_from_process_local_data as make_array_from_process_local_data
+from tangrad.shardings.making import make_array_from_single_device_arrays as make_array_from_single_device_arrays
+from tangrad.shardings.mesh_making import make_mesh as make_mesh
+from tangrad.shardings.named import NamedSharding as NamedSharding
+from tangrad.shardings.partition_spec import PartitionSpec as P
 
 __version__: str
 
 __all__ = [
     "Array",
     "Device",
+    "NamedSharding",
+    "P",
     "ShapeDtypeStruct",
     "ad_checkpoint",
     "autodiff",
@@ -168,7 +179,11 @@ __all__ = [
     "local_device_count",
     "local_devices",
     "log_compiles",
+    "make_array_from_callback",
+    "make_array_from_process_local_data",
+    "make_array_from_single_device_arrays",
     "make_jaxpr",
+    "make_mesh",
     "named_axes",
     "named_call",
     "named_scope",
@@ -182,7 +197,10 @@ __all__ = [
     "random",
     "remat",
     "scaffold",
+    "set_mesh",
     "settings",
+    "sharding",
+    "shardings",
     "threefry_partitionable",
     "tree",
     "tree_util",

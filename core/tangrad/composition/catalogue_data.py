@@ -143,6 +143,13 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "random.triangular random.truncated_normal random.uniform random.wald random.weibull_min "
         "random.wrap_key_data threefry_partitionable"
     ),
+    "tangrad-sharding": (
+        "NamedSharding P debug.visualize_array_sharding debug.visualize_sharding lax.with_sharding_constraint "
+        "make_array_from_callback make_array_from_process_local_data make_array_from_single_device_arrays "
+        "make_mesh set_mesh sharding.AxisType sharding.GSPMDSharding sharding.HloSharding sharding.Mesh "
+        "sharding.NamedSharding sharding.PartitionSpec sharding.PositionalSharding sharding.Sharding "
+        "sharding.SingleDeviceSharding sharding.get_mesh sharding.set_mesh sharding.use_mesh"
+    ),
 }
 
 MODULES: dict[str, str] = {  # distribution: the tops of its tree
@@ -165,6 +172,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-numpy": "tangrad.flatten_util tangrad.numpy",
     "tangrad-random": "tangrad.random",
     "tangrad-scaffold": "tangrad.scaffold",
+    "tangrad-sharding": "tangrad.sharding tangrad.shardings",
 }
 
 FAMILIES: dict[str, str] = {  # distribution: families of primitives
@@ -179,6 +187,7 @@ FAMILIES: dict[str, str] = {  # distribution: families of primitives
     "tangrad-lax": "contractions elementwise indexing linalg placement reductions sorting special structure windows",
     "tangrad-nn": "activations",
     "tangrad-random": "random",
+    "tangrad-sharding": "sharding",
 }
 
 RULE_KINDS: dict[str, str] = {  # distribution: rule kinds
@@ -199,6 +208,7 @@ ARRAY_ATTRIBUTES: dict[str, str] = {  # distribution: attributes of arrays
         "mT max mean min nonzero prod ptp ravel real repeat reshape round searchsorted sort squeeze std sum "
         "swapaxes take to_device tobytes trace transpose var view"
     ),
+    "tangrad-sharding": "addressable_data addressable_shards global_shards sharding",
 }
 
 SETTINGS: dict[str, str] = {  # distribution: settings
@@ -212,6 +222,7 @@ SETTINGS: dict[str, str] = {  # distribution: settings
     "tangrad-lax": "default_matmul_precision",
     "tangrad-numpy": "numpy_rank_promotion",
     "tangrad-random": "threefry_partitionable",
+    "tangrad-sharding": "mesh",
 }
 
 BACKENDS: dict[str, str] = {  # distribution: backends

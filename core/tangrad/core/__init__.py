@@ -93,6 +93,12 @@ from tangrad.core.rules import find_primitive as find_primitive
 from tangrad.core.rules import primitive_set as primitive_set
 from tangrad.core.rules import rule_kinds as rule_kinds
 from tangrad.core.rules import rule_table as rule_table
+from tangrad.core.sharding import Sharding as Sharding
+from tangrad.core.sharding import agreed_devices as agreed_devices
+from tangrad.core.sharding import check_argument as check_argument
+from tangrad.core.sharding import is_addressable as is_addressable
+from tangrad.core.sharding import program_shardings as program_shardings
+from tangrad.core.sharding import stated_claims as stated_claims
 from tangrad.core.staging import JaxprCache as JaxprCache
 from tangrad.core.staging import StagingTrace as StagingTrace
 from tangrad.core.staging import StagingTracer as StagingTracer

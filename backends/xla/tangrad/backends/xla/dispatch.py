@@ -14,6 +14,7 @@ from typing import Any
 
 from tangrad.backends.xla import jaxlib_api
 from tangrad.backends.xla.array import XlaArray
+from tangrad.backends.xla.calls import wrapped
 from tangrad.backends.xla.executable import Program, common_placement, default_device, move
 from tangrad.core import (
     FixedParams,
@@ -52,10 +53,14 @@ class _Entry:
 
     def __init__(self, program: Program, arguments: Sequence[XlaArray], target: Any, multiple: bool) -> None:
         self.program = program
-        self.run, self.handlers, self.placement = program.runner.load(target)
+        if target is None:
+            (self.run, self.handlers, self.placement), values = program.runner.gather(arguments)
+            elsewhere = [array for array, value in zip(arguments, values) if array.value is not value]
+        else:
+            self.run, self.handlers, self.placement = program.runner.load(target)
+            elsewhere = [array for array in arguments if array.placement.sharding is not target.sharding]
         self.multiple = multiple
         self.avals = program.out_avals
-        elsewhere = [array for array in arguments if array.placement.sharding is not target.sharding]
         self.plain = not program.runner.effects and not elsewhere
 
 
@@ -192,10 +197,12 @@ class Dispatcher:
         placement = entry.placement
         if not entry.multiple:
             return XlaArray(entry.avals[0], values[0], placement)
-        return tuple([XlaArray(aval, value, placement) for aval, value in zip(entry.avals, values)])
+        return tuple(wrapped(entry.avals, values, placement))
 
     def _run_moving(self, entry: _Entry, arrays: Sequence[XlaArray]) -> list[XlaArray]:
         placement = entry.placement
+        if type(placement) is tuple or placement.spread is not None:
+            return entry.program.execute(arrays)  # type: ignore[no-any-return]
         return entry.program.execute([move(array, placement) for array in arrays])  # type: ignore[no-any-return]
 
     # --- the first time ---------------------------------------------------------------------------------------------
@@ -225,9 +232,14 @@ class Dispatcher:
         self._entries[key] = entry
 
     def _compile(self, primitive: Any, arrays: list[XlaArray], params: dict[str, Any]) -> _Entry:
-        target = common_placement(arrays, primitive.name) or default_device(self._backend).uncommitted
         closed = one_equation(primitive, [array.aval for array in arrays], params)
-        program = compile_program(closed, self._backend, primitive.name, thin=False, extra={"placement": target})
+        target, options = None, {}
+        if any([array.placement.spread is not None for array in arrays]):
+            options["places"] = tuple([array.placement for array in arrays])
+        else:
+            target = common_placement(arrays, primitive.name) or default_device(self._backend).uncommitted
+            options["extra"] = {"placement": target}
+        program = compile_program(closed, self._backend, primitive.name, thin=False, **options)
         return _Entry(program.executable, arrays, target, primitive.multiple_results)
 
     # --- arguments --------------------------------------------------------------------------------------------------

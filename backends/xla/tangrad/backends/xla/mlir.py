@@ -43,6 +43,13 @@ def new_context() -> Any:
     return context
 
 
+def load_sharding_dialect(context: Any) -> None:
+    """Have a context know `sdy`, the dialect of shardings."""
+    with jaxlib_version.explained:
+        from jaxlib.mlir._mlir_libs import _sdy
+    _sdy.register_dialect(context)
+
+
 _search_lock = threading.Lock()
 
 
