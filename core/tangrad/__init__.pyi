@@ -102,7 +102,7 @@ from tangrad.shardings.making import make_array_from_process_local_data as make_
 from tangrad.shardings.making import make_array_from_single_device_arrays as make_array_from_single_device_arrays
 from tangrad.shardings.mesh_making import make_mesh as make_mesh
 from tangrad.shardings.named import NamedSharding as NamedSharding
-from tangrad.shardings.partition_spec import PartitionSpec as P
+from tangrad.shardings.named import PartitionSpec as P
 
 __version__: str
 

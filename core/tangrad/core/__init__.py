@@ -95,6 +95,7 @@ from tangrad.core.rules import rule_kinds as rule_kinds
 from tangrad.core.rules import rule_table as rule_table
 from tangrad.core.sharding import Sharding as Sharding
 from tangrad.core.sharding import agreed_devices as agreed_devices
+from tangrad.core.sharding import as_sharding as as_sharding
 from tangrad.core.sharding import check_argument as check_argument
 from tangrad.core.sharding import is_addressable as is_addressable
 from tangrad.core.sharding import program_shardings as program_shardings

@@ -176,6 +176,21 @@ def is_addressable(device: Device) -> bool:
     return device.process_index == int(getattr(device.backend, "process_index", 0))
 
 
+def as_sharding(value: Any, what: str) -> Any:
+    """What users give as a sharding: one as it is, and what has a method `to_sharding(what)` as that says.
+
+    Raises TypeError for anything else, naming `what` it was given as.
+    """
+    if isinstance(value, Sharding):
+        return value
+    convert = getattr(value, "to_sharding", None)
+    if convert is None or isinstance(value, type):
+        raise TypeError(
+            f"{what} takes shardings and partition specs, got {value!r} of type {type(value).__name__}"
+        )
+    return convert(what)
+
+
 def program_shardings(closed: ClosedJaxpr) -> tuple[Sharding, ...]:
     """The shardings among the parameters of a program's equations, those of nested programs included.
 

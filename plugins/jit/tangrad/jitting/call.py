@@ -20,6 +20,7 @@ from tangrad.core import (
     trace_to_jaxpr,
     typed_key,
 )
+from tangrad.jitting.layout import ShardingTree
 from tangrad.jitting.signature import check_hashable
 from tangrad.tree_util import keystr
 
@@ -35,6 +36,8 @@ class Options(NamedTuple):
     device: Any = None
     backend: str | None = None
     inline: bool = False
+    in_shardings: ShardingTree | None = None
+    out_shardings: ShardingTree | None = None
 
 
 class Traced:
@@ -165,6 +168,11 @@ class Call:
                 kwargs[where] = static.value
         return args, kwargs
 
+    @property
+    def keywords(self) -> str:
+        """The names of the keyword arguments, for messages."""
+        return ", ".join(self._kwargs)
+
     def path(self, position: int) -> str:
         """Where a leaf is among the arguments, for messages."""
         path = tree.leaves_with_path((tuple(self._args), self._kwargs))[position][0]
@@ -186,17 +194,18 @@ def _leaf(leaf: Any, position: int, call: Call) -> Any:
 
 
 class AbstractLeaf:
-    """A leaf of which only the type is known."""
+    """A leaf of which only the type is known, and maybe how it is to lie on devices."""
 
-    __slots__ = ("aval",)
+    __slots__ = ("aval", "spread")
 
-    def __init__(self, aval: Any) -> None:
+    def __init__(self, aval: Any, spread: Any = None) -> None:
         self.aval = aval
+        self.spread = spread
 
 
 def _abstract_leaf(leaf: Any, position: int, call: Call) -> Any:
     if hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
-        return AbstractLeaf(abstract_aval(leaf))
+        return AbstractLeaf(abstract_aval(leaf), getattr(leaf, "sharding", None))
     if not is_array_value(leaf):
         return _leaf(leaf, position, call)
     return AbstractLeaf(get_aval(leaf))

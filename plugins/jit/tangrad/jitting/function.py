@@ -37,6 +37,7 @@ from tangrad.core import (
 )
 from tangrad.jitting.abstract import struct_tree
 from tangrad.jitting.call import Call, Options, Traced, arrays_for, split_static, trace_call, why_new
+from tangrad.jitting.layout import ShardingTree, constrained, shardings_of_arguments, shardings_of_results, stated
 from tangrad.jitting.primitives import jit_p
 from tangrad.jitting.signature import infer_other, signature_of
 from tangrad.jitting.stages import Lowered, TracedFunction
@@ -98,6 +99,8 @@ def jit(
     device: Any = None,
     backend: str | None = None,
     inline: bool = False,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
 ) -> Any:
     """Compile `fun`: it is traced once per signature (types, structure, static values), and the program is run from
     then on.
@@ -112,13 +115,19 @@ def jit(
         device: where to run. At most one of `device` and `backend`.
         backend: the name of the backend to run on.
         inline: whether a call inside another traced function disappears into it.
+        in_shardings: how the positional arguments, static ones left out, must lie on devices: a sharding, a partition
+            spec (it means axes of the mesh in use), None where nothing is said, or a tuple of trees of these that is a
+            prefix of the arguments. Arrays that nobody has placed are moved.
+        out_shardings: the same for the result; where nothing is said the compiler chooses.
 
     Returns:
         a function of the same arguments, with `lower(...)`, `eval_shape(...)` and `clear_cache()`.
 
     Raises:
         TypeError: for what is not callable (generators and static methods included); ValueError: for arguments that the
-            signature does not have, and, at a call, for static values that are not hashable.
+            signature does not have, for shardings beside a device or backend, and, at a call, for static values that
+            are not hashable, for arrays that a sharding cannot cut, and for arrays that lie in another way or on other
+            devices.
 
     >>> import tangrad
     >>> double = tangrad.jit(lambda x: x + x)
@@ -134,6 +143,8 @@ def jit(
         "device": device,
         "backend": backend,
         "inline": inline,
+        "in_shardings": in_shardings,
+        "out_shardings": out_shardings,
     }
     if fun is None:
         return lambda function: jit(function, **options)  # type: ignore[arg-type]
@@ -154,10 +165,18 @@ class JitFunction:
         device: Any = None,
         backend: Any = None,
         inline: bool = False,
+        in_shardings: Any = None,
+        out_shardings: Any = None,
     ) -> None:
         _check_function(fun)
         if device is not None and backend is not None:
             raise ValueError(f"jit takes device or backend, not both; got device={device!r} and backend={backend!r}")
+        layout = ShardingTree.of(in_shardings, "jit in_shardings"), ShardingTree.of(out_shardings, "jit out_shardings")
+        if layout != (None, None) and (device is not None or backend is not None):
+            raise ValueError(
+                f"shardings say where a function runs, so jit takes no device or backend beside them; got device={device!r} "
+                f"and backend={backend!r}"
+            )
         self._fun = fun
         self._arguments = (
             static_argnums,
@@ -168,16 +187,19 @@ class JitFunction:
             device,
             backend,
             inline,
+            in_shardings,
+            out_shardings,
         )
         signature = signature_of(fun)
         static = infer_other(signature, static_argnums, static_argnames, "static")
         donated = infer_other(signature, donate_argnums, donate_argnames, "donate")
-        options = self._options = Options(*static, *donated, bool(keep_unused), device, backend, bool(inline))
+        options = self._options = Options(*static, *donated, bool(keep_unused), device, backend, bool(inline), *layout)
         _check_disjoint(options)
         self._name = getattr(fun, "__name__", type(fun).__name__)
+        self._sharded = layout != (None, None)
         self._plain = not (
             options.static_argnums or options.static_argnames or device is not None or backend is not None
-        )
+        ) and not self._sharded
         self._tables = _tables_of(fun, options)
         self._programs, self._of_one_array = self._tables.programs, self._tables.of_one_array
         copy_identity(self, fun)  # type: ignore[arg-type]
@@ -265,7 +287,7 @@ class JitFunction:
             if options.static_argnums or options.static_argnames:
                 static, args, kwargs = split_static(options, args, kwargs)
             leaves, treedef = tree.flatten((args, kwargs) if kwargs else args)
-            backend = backend_of(leaves) if options.backend is None else get_backend(options.backend)
+            backend = self._backend(leaves)
             arrays = arrays_for(backend, leaves)
             avals = tuple([array.aval for array in arrays])
             key = (treedef, avals, bool(kwargs), static, backend.array_type, *cache_context())
@@ -273,35 +295,44 @@ class JitFunction:
         except (TypeError, ValueError, OverflowError):  # the long way will say what is wrong
             return None
 
+    def _backend(self, leaves: Sequence[Any]) -> Any:
+        """Where a call runs."""
+        options = self._options
+        if options.device is not None:
+            return options.device.backend
+        if self._sharded:
+            return (options.in_shardings or options.out_shardings).backend()  # type: ignore[union-attr]
+        return backend_of(leaves) if options.backend is None else get_backend(options.backend)
+
     def _call_while_tracing(self, call: Call) -> Any:
         traced = self._trace(call)
-        operands = [*traced.outer, *call.leaves]
+        leaves = call.leaves
+        if self._sharded:
+            leaves = constrained(leaves, shardings_of_arguments(self._options, call, self._name))
+        operands = [*traced.outer, *leaves]
         if self._options.inline:
             outs = eval_jaxpr(traced.jaxpr.jaxpr, traced.jaxpr.consts, *operands)
         else:
             outs = jit_p.bind(*operands, jaxpr=traced.jaxpr, name=self._name)
+        if self._sharded:
+            outs = constrained(outs, shardings_of_results(self._options, traced, self._name))
         return traced.out_tree.unflatten([as_array(out) for out in outs])
 
     def _run(self, call: Call, looked_up: tuple[Any, list[Any], Any] | None) -> Any:
         options = self._options
         device = options.device
-        if device is not None:
-            backend = device.backend
-        elif options.backend is not None:
-            backend = get_backend(options.backend)
-        else:
-            backend = backend_of(call.leaves)
+        backend = self._backend(call.leaves)
         key: Any
         if looked_up is not None:
             key, arrays, _ = looked_up
         else:
             key = (call.key(), backend.name, device, *cache_context())
             arrays = arrays_for(backend, call.leaves)
-        execute, out_tree = self._programs.get(key) or self._compile_entry(call, backend, key)
+        execute, out_tree = self._programs.get(key) or self._compile_entry(call, backend, key, arrays)
         outs = execute(arrays)
         return outs[0] if out_tree is None else out_tree.unflatten(outs)
 
-    def _compile_entry(self, call: Call, backend: Any, key: Any) -> Any:
+    def _compile_entry(self, call: Call, backend: Any, key: Any, arrays: Sequence[Any]) -> Any:
         reason = why_new(call.key(), list(self._tables.traced)) if hooks.observes("tangrad_cache_miss") else ""
         traced = self._trace(call)
         device = self._options.device
@@ -310,11 +341,17 @@ class JitFunction:
             if entry is not None:
                 return entry
             donated = (*[False] * len(traced.outer), *call.donated())
-            options = {
+            options: dict[str, Any] = {
                 "donated": donated,
                 "keep_unused": self._options.keep_unused,
                 "reason": reason,
             }
+            if self._sharded:
+                inputs = shardings_of_arguments(self._options, call, self._name)
+                options["in_shardings"] = stated([*[None] * len(traced.outer), *inputs])
+                options["out_shardings"] = stated(shardings_of_results(self._options, traced, self._name))
+            if device is None and not traced.outer:
+                options["places"] = backend.places(arrays)
             execute_one = None
             if device is None and backend.has_placements:
                 execute: Any = _Placed(traced.jaxpr, backend, self._name, options)

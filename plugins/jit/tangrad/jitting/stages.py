@@ -19,6 +19,7 @@ from tangrad.core import (
 )
 from tangrad.jitting.abstract import struct_tree
 from tangrad.jitting.call import Call, Options, Traced
+from tangrad.jitting.layout import shardings_of_arguments, shardings_of_results, stated
 
 
 class _Stage:
@@ -91,8 +92,11 @@ class TracedFunction(_Stage):
     def lower(self) -> Lowered:
         """The program in the language of the backend."""
         options = self._options
+        layout = options.in_shardings or options.out_shardings
         if options.device is not None:
             backend = options.device.backend
+        elif layout is not None:
+            backend = layout.backend()
         else:
             backend = get_backend(options.backend) if options.backend is not None else backend_of(self._call.leaves)
         return Lowered.of(self._traced, self._call, backend, self._name, options)
@@ -112,6 +116,10 @@ class Lowered(_Stage):
     def of(cls, traced: Traced, call: Call, backend: Any, name: str, options: Options) -> Lowered:
         stage = cls(traced, call, name, options.donate_argnums)
         stage._backend = backend
+        inputs = [
+            getattr(leaf, "spread", None) if sharding is None else sharding
+            for leaf, sharding in zip(call.leaves, shardings_of_arguments(options, call, name), strict=True)
+        ]
         stage._program = lower_program(
             traced.jaxpr,
             backend,
@@ -119,6 +127,8 @@ class Lowered(_Stage):
             device=options.device,
             donated=(*[False] * len(traced.outer), *call.donated()),
             keep_unused=options.keep_unused,
+            in_shardings=stated([*[None] * len(traced.outer), *inputs]) if any(inputs) else (),
+            out_shardings=stated(shardings_of_results(options, traced, name)),
             reason="compiled ahead of time",
         )
         return stage

@@ -9,7 +9,7 @@ from tangrad.shardings.hlo import HloSharding as HloSharding
 from tangrad.shardings.mesh import AxisType as AxisType
 from tangrad.shardings.mesh import Mesh as Mesh
 from tangrad.shardings.named import NamedSharding as NamedSharding
-from tangrad.shardings.partition_spec import PartitionSpec as PartitionSpec
+from tangrad.shardings.named import PartitionSpec as PartitionSpec
 from tangrad.shardings.positional import PositionalSharding as PositionalSharding
 from tangrad.shardings.single_device import SingleDeviceSharding as SingleDeviceSharding
 

@@ -3,4 +3,4 @@
 from tangrad.shardings.context import current_mesh as current_mesh
 from tangrad.shardings.mesh import Mesh as Mesh
 from tangrad.shardings.named import NamedSharding as NamedSharding
-from tangrad.shardings.partition_spec import PartitionSpec as PartitionSpec
+from tangrad.shardings.named import PartitionSpec as PartitionSpec

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad import tree
-from tangrad.core import is_array_value
-from tangrad.shardings.named import as_sharding
+from tangrad.core import as_sharding, is_array_value
 from tangrad.tree_util import flatten_axes, keystr
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import Array, ShapedArray, Sharding, Tracer, as_array, get_aval, put
-from tangrad.shardings.named import as_sharding
+from tangrad.core import Array, ShapedArray, Sharding, Tracer, as_array, as_sharding, dtypes, get_aval, put
 
 
 def make_array_from_callback(
@@ -48,7 +47,7 @@ def make_array_from_callback(
                     f"make_array_from_callback: the part {index} of an array of shape {shape} has the shape "
                     f"{part_shape}, but data_callback returned one of shape {contents.shape}"
                 )
-            aval = get_aval(contents) if dtype is None else ShapedArray(contents.shape, _dtype(dtype))
+            aval = get_aval(contents) if dtype is None else ShapedArray(contents.shape, dtypes.canonicalize_dtype(dtype))
             made[key] = contents, aval
         contents, aval = made[key]
         parts.append(put(contents, aval, device=device))
@@ -117,10 +116,6 @@ def make_array_from_single_device_arrays(shape: Sequence[int], sharding: Any, ar
         )
     parts = [by_device[device] for device in sharding.device_order]
     return _assembled("make_array_from_single_device_arrays", shape, sharding, parts)
-
-
-def _dtype(dtype: Any) -> Any:
-    return get_aval(np.zeros((), dtype)).dtype
 
 
 def _part_shape(function: str, sharding: Sharding, shape: Sequence[int]) -> tuple[int, ...]:

@@ -197,7 +197,7 @@ def _device_grid(devices: Any) -> np.ndarray[Any, Any]:
 
 
 def _nested_shape(devices: Any) -> tuple[int, ...]:
-    if not isinstance(devices, Sequence):
+    if not isinstance(devices, Sequence) or isinstance(devices, str):
         return ()
     inner = {_nested_shape(item) for item in devices}
     if len(inner) > 1:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from tangrad.conformance import Sample, draw
 from tangrad.core import backend_names, get_backend
 from tangrad.shardings.mesh import Mesh
-from tangrad.shardings.named import NamedSharding
-from tangrad.shardings.partition_spec import PartitionSpec
+from tangrad.shardings.named import NamedSharding, PartitionSpec
 from tangrad.shardings.primitives import sharding_constraint_p
 
 BY_IDENTITY = "a mesh is made of devices, which are compared by identity, and belong to their process"

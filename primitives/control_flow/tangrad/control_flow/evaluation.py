@@ -181,5 +181,5 @@ def _execute(closed: ClosedJaxpr, key: Any, make: Callable[[], ClosedJaxpr], arg
             f"move one of them: tangrad.device_put(x, tangrad.devices({backend.name!r})[0])"
         )
     place = backend.placement(arrays) if backend.has_placements else None
-    program = program_for(closed, backend, name, place, key, make, keep_unused=True)
+    program = program_for(closed, backend, name, place, key, make, keep_unused=True, places=backend.places(arrays))
     return tuple(program.execute(arrays))

@@ -84,6 +84,7 @@ class XlaArray(Array):
         aval = physical_aval(self.aval)
         if type(sharding) is jaxlib_api.OnDevice:
             return jaxlib_api.to_numpy(self.value, aval.dtype)
+        self._check_not_deleted()
         number = {device: number for number, device in enumerate(self.placement.devices)}
         if sharding.is_fully_replicated:
             return jaxlib_api.to_numpy(self._single(0, aval), aval.dtype)
