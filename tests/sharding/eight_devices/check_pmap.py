@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from tests.sharding.eight_devices.support import assert_equal, matrix
 
 import tangrad
 import tangrad.numpy as jnp
 from tangrad import lax
+from tests.sharding.eight_devices.support import assert_equal, matrix
 
 X = matrix()
 DEVICES = tangrad.devices()
@@ -77,7 +77,9 @@ def test_transformations() -> None:
 
 def test_nested() -> None:
     def both(map_):
-        return map_(lambda r: map_(lambda c: lax.psum(c, ("i", "j")) + lax.axis_index("j"), axis_name="j")(r), axis_name="i")
+        return map_(
+            lambda r: map_(lambda c: lax.psum(c, ("i", "j")) + lax.axis_index("j"), axis_name="j")(r), axis_name="i"
+        )
 
     assert_equal(both(tangrad.pmap)(X.reshape(2, 4, 8)), both(tangrad.vmap)(X.reshape(2, 4, 8)))
 

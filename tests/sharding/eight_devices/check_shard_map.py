@@ -4,12 +4,12 @@ from functools import partial
 
 import numpy as np
 import pytest
-from tests.sharding.eight_devices.support import ON_XLA, assert_equal, by, matrix, mesh
 
 import tangrad
 import tangrad.numpy as jnp
 from tangrad import lax
 from tangrad.sharding import PartitionSpec as P
+from tests.sharding.eight_devices.support import ON_XLA, assert_equal, by, matrix, mesh
 
 shard_map = partial(tangrad.shard_map, mesh=mesh())
 X = matrix()
@@ -70,7 +70,10 @@ PROGRAMS = {
         lambda a: lax.scan(lambda c, row: (c + lax.psum(row, "x"), None), jnp.zeros(2), a)[0], P("x", "y"), P("y"),
         X.sum(0),
     ),
-    "cond": (lambda a: lax.cond(a.shape[0] > 1, lambda b: lax.psum(b, "x"), lambda b: lax.psum(0 * b, "x"), a), P("x"), P(), X[:4] + X[4:]),
+    "cond": (
+        lambda a: lax.cond(a.shape[0] > 1, lambda b: lax.psum(b, "x"), lambda b: lax.psum(0 * b, "x"), a), P("x"), P(),
+        X[:4] + X[4:],
+    ),
 }  # fmt: skip
 
 
@@ -79,7 +82,9 @@ def test_collectives(name: str) -> None:
     function, in_spec, out_spec, expected = PROGRAMS[name]
     mapped = shard_map(function, in_specs=in_spec, out_specs=out_spec)
     assert_equal(mapped(X), expected, 1e-4)
-    several = tangrad.jit(lambda a: (mapped(a), tangrad.jvp(mapped, (a,), (a,))[1], tangrad.vmap(mapped)(jnp.stack([a, a]))))
+    several = tangrad.jit(
+        lambda a: (mapped(a), tangrad.jvp(mapped, (a,), (a,))[1], tangrad.vmap(mapped)(jnp.stack([a, a])))
+    )
     found, tangent, mapped_twice = several(tangrad.device_put(X, by("y", "x")))
     assert_equal(found, expected, 1e-4)
     assert_equal(tangent, {"axis_index": 0, "matmul": 2}.get(name, 1) * expected, 1e-4)
@@ -127,8 +132,10 @@ def test_it_composes() -> None:
     for _ in range(3):
         expected = expected / 2 + np.concatenate([expected[4:], expected[:4]])
     assert_equal(lax.scan(lambda c, _: (half(c), None), jnp.asarray(X), None, length=3)[0], expected)
-    remembered = shard_map(tangrad.checkpoint(lambda a: jnp.sin(lax.psum(jnp.sin(a), "x"))), in_specs=P("x"), out_specs=P())
-    whole = lambda a: jnp.sin(jnp.sin(a[:4]) + jnp.sin(a[4:])).sum()  # noqa: E731
+    remembered = shard_map(
+        tangrad.checkpoint(lambda a: jnp.sin(lax.psum(jnp.sin(a), "x"))), in_specs=P("x"), out_specs=P()
+    )
+    whole = lambda a: jnp.sin(jnp.sin(a[:4]) + jnp.sin(a[4:])).sum()
     assert_equal(tangrad.grad(lambda a: remembered(a).sum())(X), tangrad.grad(whole)(X), 1e-4)
     inner = shard_map(tangrad.jit(lambda a: lax.psum(a, "x")), in_specs=P("x"), out_specs=P())
     assert_equal(inner(X), X[:4] + X[4:])
@@ -136,8 +143,25 @@ def test_it_composes() -> None:
     product = tangrad.grad(lambda w: shard_map(lambda a: jnp.sin(a @ w), in_specs=P("x"), out_specs=P("x"))(X).sum())
     assert_equal(product(weights), X.T @ np.cos(X @ np.arange(8.0)), 1e-4)
     assert shard_map(lambda: lax.axis_index("y")[None], in_specs=(), out_specs=P("y"))().tolist() == [0, 1, 2, 3]
-    tree = shard_map(lambda t: {"s": lax.psum(t["a"], "x"), "b": t["b"]}, in_specs=({"a": P("x"), "b": P()},), out_specs=P())
+    tree = shard_map(
+        lambda t: {"s": lax.psum(t["a"], "x"), "b": t["b"]}, in_specs=({"a": P("x"), "b": P()},), out_specs=P()
+    )
     assert_equal(tree({"a": X, "b": 3.0})["s"], X[:4] + X[4:])
+
+
+def test_gradients_inside() -> None:
+    def gradient(w, a):
+        return lax.pmean(tangrad.grad(lambda v: (jnp.sin(a @ v) ** 2).sum())(w), "x")
+
+    w = np.arange(8, dtype=np.float32) / 8
+    inside = partial(shard_map, gradient, in_specs=(P(), P("x")), out_specs=P())
+    expected = tangrad.grad(lambda v: (jnp.sin(X @ v) ** 2).sum())(w) / 2
+    assert_equal(inside(check_vma=False)(w, X), expected, 1e-4)
+    with pytest.raises(NotImplementedError, match="check_vma=False"):
+        inside()(w, X)
+    assert tangrad.grad(lambda v: v * v)(3.0) == 6.0  # the refusal ended with the map
+    forward = shard_map(lambda a: tangrad.jvp(jnp.sin, (a,), (a,))[1], in_specs=P("x"), out_specs=P("x"))
+    assert_equal(forward(X), X * np.cos(X), 1e-4)
 
 
 def test_custom_rules_inside() -> None:
@@ -166,9 +190,7 @@ def test_mapped_over_named_and_spmd_axes() -> None:
 
 
 def test_some_axes_for_the_compiler() -> None:
-    some = shard_map(
-        lambda a: jnp.sin(a) * lax.axis_index("x"), in_specs=P("x"), out_specs=P("x"), axis_names={"x"}
-    )
+    some = shard_map(lambda a: jnp.sin(a) * lax.axis_index("x"), in_specs=P("x"), out_specs=P("x"), axis_names={"x"})
     expected = np.concatenate([0 * X[:4], np.sin(X[4:])])
     for argument in (X, tangrad.device_put(X, by("x", "y"))):
         assert_equal(some(argument), expected, 1e-4)
@@ -194,7 +216,7 @@ def test_the_check_of_replication() -> None:
     check(lambda a: lax.all_gather(a, ("x", "y")), P(), accepted=True)
     check(lambda a: lax.psum(a, ("x", "y")) + lax.axis_index("x"), P(), accepted=False)
     check(lambda a: tangrad.jit(lambda b: lax.psum(b, "y"))(a), P("x"), accepted=True)
-    loop = lambda a, start: lax.fori_loop(0, 3, lambda _, c: lax.psum(c, "y"), start + 0 * a[0, 0])  # noqa: E731
+    loop = lambda a, start: lax.fori_loop(0, 3, lambda _, c: lax.psum(c, "y"), start + 0 * a[0, 0])
     check(lambda a: lax.pmax(loop(a, 1.0), "x"), P(), accepted=False)
     check(lambda a: lax.scan(lambda c, row: (c + lax.psum(row.sum(), ("x", "y")), None), 0.0, a)[0], P(), accepted=True)
     check(lambda a: lax.cond(a[0, 0] > 0, lambda: 1.0, lambda: 2.0), P(), accepted=False)
@@ -212,13 +234,15 @@ def test_replica_groups_in_the_program() -> None:
 
     assert "dense<[[0, 4], [1, 5], [2, 6], [3, 7]]>" in text(lambda a: lax.psum(a, "x"))
     assert "dense<[[0, 1, 2, 3], [4, 5, 6, 7]]>" in text(lambda a: lax.psum(a, "y"))
-    assert "dense<[[0, 2], [1, 3], [4, 6], [5, 7]]>" in text(lambda a: lax.psum(a, "y", axis_index_groups=[[0, 2], [1, 3]]))
+    assert "dense<[[0, 2], [1, 3], [4, 6], [5, 7]]>" in text(
+        lambda a: lax.psum(a, "y", axis_index_groups=[[0, 2], [1, 3]])
+    )
     several = text(lambda a: lax.psum(lax.psum(a, "y"), "x"))
     assert "handle = 1" in several and "handle = 2" in several
 
 
 def test_bad_calls() -> None:
-    identity = lambda a: a  # noqa: E731
+    identity = lambda a: a
     small = tangrad.make_mesh((4,), ("x",))
     for error, call, words in [
         (ValueError, lambda: shard_map(identity, in_specs=P("x"), out_specs=P("x"))(np.ones((3, 8))),
@@ -227,8 +251,8 @@ def test_bad_calls() -> None:
         (ValueError, lambda: shard_map(identity, in_specs=P("z"), out_specs=P("x"))(X), "names the axis 'z'"),
         (ValueError, lambda: shard_map(identity, in_specs=(P("x"), P()), out_specs=P("x"))(X), "tuple of length 2"),
         (ValueError, lambda: shard_map(lambda a: (a, a), in_specs=P("x"), out_specs=(P("x"),))(X), "tuple of length 1"),
-        (ValueError, lambda: shard_map(identity, in_specs=P("x", None, "y"), out_specs=P("x"))(X), "3 dimensions or more"),
-        (ValueError, lambda: shard_map(identity, in_specs=P("y"), out_specs=P(), axis_names={"x"})(X), "axis_names are"),
+        (ValueError, lambda: shard_map(identity, in_specs=P("x", None, "y"), out_specs=P())(X), "3 dimensions or more"),
+        (ValueError, lambda: shard_map(identity, in_specs=P("y"), out_specs=P(), axis_names={"x"})(X), "axis_names"),
         (ValueError, lambda: shard_map(identity, in_specs=P(), out_specs=P(), axis_names={"q"}), "has 'q'"),
         (ValueError, lambda: tangrad.shard_map(identity, in_specs=P("x"), out_specs=P("x"))(X), "needs a mesh"),
         (ValueError, lambda: shard_map(lambda a: shard_map(identity, in_specs=P(), out_specs=P())(a),

@@ -174,8 +174,8 @@ class JitFunction:
         layout = ShardingTree.of(in_shardings, "jit in_shardings"), ShardingTree.of(out_shardings, "jit out_shardings")
         if layout != (None, None) and (device is not None or backend is not None):
             raise ValueError(
-                f"shardings say where a function runs, so jit takes no device or backend beside them; got device={device!r} "
-                f"and backend={backend!r}"
+                f"shardings say where a function runs, so jit takes no device or backend beside them; got "
+                f"device={device!r} and backend={backend!r}"
             )
         self._fun = fun
         self._arguments = (
@@ -197,9 +197,10 @@ class JitFunction:
         _check_disjoint(options)
         self._name = getattr(fun, "__name__", type(fun).__name__)
         self._sharded = layout != (None, None)
-        self._plain = not (
-            options.static_argnums or options.static_argnames or device is not None or backend is not None
-        ) and not self._sharded
+        self._plain = (
+            not (options.static_argnums or options.static_argnames or device is not None or backend is not None)
+            and not self._sharded
+        )
         self._tables = _tables_of(fun, options)
         self._programs, self._of_one_array = self._tables.programs, self._tables.of_one_array
         copy_identity(self, fun)  # type: ignore[arg-type]

@@ -22,7 +22,8 @@ def axes_of_arguments(in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     """The mapped axis of each leaf, counted from the front, or None; keyword arguments are mapped along the first."""
     if isinstance(in_axes, tuple) and len(in_axes) != len(args):
         raise ValueError(
-            f"pmap: in_axes has {len(in_axes)} entries, but the function was called with {len(args)} positional arguments"
+            f"pmap: in_axes has {len(in_axes)} entries, but the function was called with {len(args)} positional "
+            f"arguments"
         )
     found = flatten_axes("pmap in_axes", tree.structure(args), in_axes) + [0] * tree.structure(kwargs).num_leaves
     axes: list[Any] = []
@@ -55,8 +56,12 @@ def mapped_size(
     if len(found) == 1:
         return int(found.pop())
     if not found:
-        raise ValueError("pmap: no argument is mapped (all of in_axes is None, or there are no arrays); state axis_size")
-    lines = [f"  * {path(position, args, kwargs)}, axis {axes[position]}: size {size}" for position, size in sizes.items()]
+        raise ValueError(
+            "pmap: no argument is mapped (all of in_axes is None, or there are no arrays); state axis_size"
+        )
+    lines = [
+        f"  * {path(position, args, kwargs)}, axis {axes[position]}: size {size}" for position, size in sizes.items()
+    ]
     if axis_size is not None:
         lines.append(f"  * axis_size is {axis_size}")
     raise ValueError("pmap: the sizes of the mapped axes disagree:\n" + "\n".join(lines))
@@ -75,6 +80,6 @@ def devices_for(size: int, devices: Sequence[Any] | None, backend: str | None) -
     if size > len(there):
         raise ValueError(
             f"pmap: the mapped axis has size {size}, and there are {len(there)} devices: each example needs one of its "
-            f"own. Use vmap for more examples than devices, or simulate devices on the CPU: TANGRAD_NUM_CPU_DEVICES={size}"
+            f"own. Use vmap for more examples than devices, or simulate them: TANGRAD_NUM_CPU_DEVICES={size}"
         )
     return there[:size]

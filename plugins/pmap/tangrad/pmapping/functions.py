@@ -235,7 +235,9 @@ class PmapFunction:
             is_mapped = dims is not None and dims[position] is not None
             ndim = len(as_operand(out).aval.shape) + (not is_mapped)
             if not -ndim <= axis < ndim:
-                raise ValueError(f"pmap: out_axes is {axis} for result {position}, which with its mapped axis has rank {ndim}")
+                raise ValueError(
+                    f"pmap: out_axes is {axis} for result {position}, which with its mapped axis has rank {ndim}"
+                )
             found.append(axis % ndim)
         return found
 

@@ -15,7 +15,15 @@ batch = RuleSet("batch", api=1)
 
 @batch.rule(shard_map_p)
 def _(
-    args: Any, dims: Any, *, axis_info: Any, jaxpr: Any, mesh: Any, in_shardings: Any, out_shardings: Any, manual_axes: Any
+    args: Any,
+    dims: Any,
+    *,
+    axis_info: Any,
+    jaxpr: Any,
+    mesh: Any,
+    in_shardings: Any,
+    out_shardings: Any,
+    manual_axes: Any,
 ) -> Any:
     mapped = tuple([dim is not None for dim in dims])
     entry = _axes_of_the_mesh(axis_info, manual_axes)
@@ -36,7 +44,10 @@ def _(
 
 def _widened(shardings: Any, mapped: Any, entry: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(
-        [with_leading(sharding, entry) if is_mapped else sharding for sharding, is_mapped in zip(shardings, mapped, strict=True)]
+        [
+            with_leading(sharding, entry) if is_mapped else sharding
+            for sharding, is_mapped in zip(shardings, mapped, strict=True)
+        ]
     )
 
 

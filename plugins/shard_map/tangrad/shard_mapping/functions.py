@@ -68,8 +68,9 @@ def shard_map(
             that do not divide (naming argument, dimension and axes), results that differ along axes that their specs do
             not name, nested maps over other meshes or axes that are mapped already.
 
-    Differentiation inside of `f` is that of each device by itself, as in `pmap`: the derivative of a sum over devices
-    (`psum`) is again one, and gradients with respect to arguments that are the same everywhere are not summed.
+    The function that is returned can be differentiated. Reverse-mode differentiation inside of `f` needs
+    check_vma=False, and is that of each device by itself, as in `pmap`: the derivative of a sum over devices (`psum`)
+    is again one, and gradients with respect to arguments that are the same everywhere are not summed.
 
     >>> import tangrad
     >>> import tangrad.numpy as np
@@ -137,7 +138,9 @@ class _ShardedFunction:
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The function of whole arrays."""
         if kwargs:
-            raise TypeError(f"shard_map: in_specs are those of positional arguments, got keyword arguments {list(kwargs)}")
+            raise TypeError(
+                f"shard_map: in_specs are those of positional arguments, got keyword arguments {list(kwargs)}"
+            )
         mesh = get_mesh() if self._mesh is None else self._mesh
         if mesh.empty:
             raise ValueError("shard_map needs a mesh: mesh=..., or a call within `with mesh:`")
@@ -166,8 +169,8 @@ class _ShardedFunction:
     def _traced(self, mesh: Mesh, manual: Any, structure: Any, parts: Any, shardings: Any) -> _Traced:
         """The function traced for parts of these types. Kept, unless it closed over values of an outer trace."""
         out_leaves, out_structure = tree.flatten(self._out_specs)
-        key = (structure, parts, shardings, mesh, manual, out_structure, tuple(out_leaves), self._checks)
-        key = (*key, cache_context(), thread.axis_environment)
+        specs = (shardings, out_structure, tuple(out_leaves))
+        key = (structure, parts, specs, mesh, manual, self._checks, cache_context(), thread.axis_environment)
         try:
             table = _traces.setdefault(self._f, {})
             found = table.get(key)
@@ -189,7 +192,7 @@ class _ShardedFunction:
             out_tree.append(treedef)
             return leaves
 
-        program = MappedProgram(flat, parts, self._name, mesh, manual, shardings)
+        program = MappedProgram(flat, parts, self._name, mesh, manual, shardings, self._checks)
         out_shardings = self._shardings_of_results(mesh, manual, out_tree[0], program.jaxpr)
         if self._checks:
             self._check_results(program, out_shardings, out_tree[0])
@@ -211,8 +214,8 @@ class _ShardedFunction:
         """Raise ValueError for a result that may differ along an axis that its spec does not name."""
         for position, axes in program.undeclared(shardings):
             raise ValueError(
-                f"shard_map of {self._name}: {_result(out_tree, position)} may differ along the mesh axes {axes}, which "
-                f"its out_specs, {shardings[position].spec}, do not name; name them, make it the same everywhere "
+                f"shard_map of {self._name}: {_result(out_tree, position)} may differ along the mesh axes {axes}, "
+                f"which its out_specs, {shardings[position].spec}, do not name; name them, make it the same everywhere "
                 f"(lax.psum, lax.pmean, …), or switch the check off: check_vma=False"
             )
 

@@ -89,9 +89,7 @@ def _(
 
 
 @partial_eval.rule(shard_map_p)
-def _(
-    known: Any, args: Any, *, jaxpr: Any, mesh: Any, in_shardings: Any, out_shardings: Any, manual_axes: Any
-) -> Any:
+def _(known: Any, args: Any, *, jaxpr: Any, mesh: Any, in_shardings: Any, out_shardings: Any, manual_axes: Any) -> Any:
     if is_marked_linear(jaxpr):
         return None
     with axes_in_scope(mesh, manual_axes):

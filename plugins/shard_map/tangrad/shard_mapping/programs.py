@@ -55,9 +55,7 @@ def unstacking(closed: ClosedJaxpr, stacked: Sequence[bool]) -> ClosedJaxpr:
     return _made.get(closed, ("unstacking", tuple(stacked)), make)  # type: ignore[no-any-return]
 
 
-def sharing_cotangents(
-    closed: ClosedJaxpr, shares: Sequence[int], sums: Sequence[tuple[Any, ...]]
-) -> ClosedJaxpr:
+def sharing_cotangents(closed: ClosedJaxpr, shares: Sequence[int], sums: Sequence[tuple[Any, ...]]) -> ClosedJaxpr:
     """A transposed program for devices that share cotangents.
 
     Args:
@@ -82,7 +80,7 @@ def sharing_cotangents(
 
 
 def _part(cotangent: Any, count: int) -> Any:
-    if count == 1 or not np.issubdtype(cotangent.aval.dtype, np.inexact) and cotangent.aval.dtype.kind != "V":
+    if count == 1 or (not np.issubdtype(cotangent.aval.dtype, np.inexact) and cotangent.aval.dtype.kind != "V"):
         return cotangent
     return mul_p.bind(cotangent, literal(1 / count, cotangent.aval.dtype))
 

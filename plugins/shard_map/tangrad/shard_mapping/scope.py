@@ -20,16 +20,30 @@ class _Around(threading.local):
 _around = _Around()
 
 
+def _refuse_reverse_mode() -> None:
+    raise NotImplementedError(
+        "a function is differentiated in reverse (grad, vjp) within a shard_map that checks replication "
+        "(check_vma=True, the default): there the gradient with respect to what is the same on all devices is to be "
+        "summed over them, which is not done yet. Say shard_map(..., check_vma=False), where derivatives are those of "
+        "each device by itself, and sum or average gradients by lax.psum or lax.pmean; or differentiate the function "
+        "that shard_map made"
+    )
+
+
 @contextmanager
-def axes_in_scope(mesh: Mesh, manual: Sequence[Any]) -> Iterator[None]:
-    """Have collectives find the axes of a mesh that a sharded map is over."""
-    environment, maps = thread.axis_environment, _around.maps
+def axes_in_scope(mesh: Mesh, manual: Sequence[Any], checked: bool = False) -> Iterator[None]:
+    """Have collectives find the axes of a mesh that a sharded map is over.
+
+    `checked`: whether a user's function is traced for a map that checks replication: see `_refuse_reverse_mode`.
+    """
+    environment, maps, guard = thread.axis_environment, _around.maps, thread.reverse_mode_guard
+    thread.reverse_mode_guard = _refuse_reverse_mode if checked else None
     thread.axis_environment = (*environment, *[(name, mesh.shape[name]) for name in manual])
     _around.maps = (*maps, (mesh, tuple(manual)))
     try:
         yield
     finally:
-        thread.axis_environment, _around.maps = environment, maps
+        thread.axis_environment, _around.maps, thread.reverse_mode_guard = environment, maps, guard
 
 
 def check_nesting(mesh: Mesh, manual: Sequence[Any]) -> None:

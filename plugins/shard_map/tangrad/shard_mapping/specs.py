@@ -16,7 +16,9 @@ def as_named(mesh: Mesh, spec: Any, what: str, manual: Sequence[Any]) -> NamedSh
     sharding = NamedSharding(mesh, spec)
     for axis in mentioned(sharding):
         if axis not in manual:
-            raise ValueError(f"shard_map: {what} has {spec}, which names the axis {axis!r}, and axis_names are {manual}")
+            raise ValueError(
+                f"shard_map: {what} has {spec}, which names the axis {axis!r}, and axis_names are {manual}"
+            )
     return sharding
 
 

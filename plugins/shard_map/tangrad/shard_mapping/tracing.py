@@ -32,9 +32,10 @@ class MappedProgram:
         mesh: Mesh,
         manual_axes: tuple[Any, ...],
         shardings: Sequence[NamedSharding],
+        checked: bool = False,
     ) -> None:
-        """Trace a flat function of parts of certain types."""
-        with axes_in_scope(mesh, manual_axes):
+        """Trace a flat function of parts of certain types; `checked`: for a map that checks replication."""
+        with axes_in_scope(mesh, manual_axes, checked):
             jaxpr, self.outer = trace_to_jaxpr(function, parts, name)
         self.jaxpr = ClosedJaxpr(closed_over_as_arguments(jaxpr))
         self.mesh = mesh

@@ -1,7 +1,7 @@
 """A sharded map as nested `vmap`s over the axes of its mesh: how backends without devices of their own run it.
 
-Each dimension that is cut becomes several, one for each axis and one for the part; the axes of the mesh go to the front,
-and the program is mapped over one after the other. Collectives then are what they are under `vmap`.
+Each dimension that is cut becomes several, one for each axis and one for the part; the axes of the mesh go to the
+front, and the program is mapped over one after the other. Collectives then are what they are under `vmap`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ def as_vmaps(
     values = [_axes_to_front(as_operand(x), cut, sizes, manual_axes) for x, cut in zip(args, inputs, strict=True)]
     outs = eval_jaxpr(program.jaxpr, program.consts, *values)
     return [
-        _axes_into_dimensions(as_operand(out), cut, leading) for out, cut, leading in zip(outs, outputs, differs, strict=True)
+        _axes_into_dimensions(as_operand(out), cut, leading)
+        for out, cut, leading in zip(outs, outputs, differs, strict=True)
     ]
 
 
@@ -60,7 +61,7 @@ def _axes_to_front(x: Any, cut: Any, sizes: Any, order: Any) -> Any:
         names.append(None)
     leading = [names.index(axis) for axis in order if axis in names]
     rest = [position for position, name in enumerate(names) if name is None]
-    return _transposed(_reshaped(x, tuple(split)), tuple([*leading, *rest]))
+    return _transposed(_reshaped(x, tuple(split)), (*leading, *rest))
 
 
 def _axes_into_dimensions(x: Any, cut: Any, leading: list[Any]) -> Any:

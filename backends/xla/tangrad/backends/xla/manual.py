@@ -49,9 +49,7 @@ class ManualAxes:
         if index_groups is None:
             return rows
         longest = max([len(group) for group in index_groups])
-        found = [
-            [*row[list(group)].tolist(), *[-1] * (longest - len(group))] for row in rows for group in index_groups
-        ]
+        found = [[*row[list(group)].tolist(), *[-1] * (longest - len(group))] for row in rows for group in index_groups]
         return np.array(found, np.int64)
 
     def index_table(self, axis: Any) -> np.ndarray[Any, Any]:

@@ -203,7 +203,7 @@ def _axis_index(ctx: Any, *, axis_name: Any) -> Any:
     others = manual.others()
     if not others:
         return _index_of_partition(ctx, manual, names)
-    # Where the compiler partitions along other axes no partition has a number, except in a part that is mapped over all.
+    # Where the compiler partitions along other axes partitions have no numbers, but in a part that is mapped over all.
     region = ctx.module.meshes.manual_computation(ctx, (), [], [(manual.whole, ctx.out_aval)], manual.whole, others)
     inner, _ = ctx.region(region, 0, [])
     inner.give([_index_of_partition(inner, manual, names)], "sdy.return")

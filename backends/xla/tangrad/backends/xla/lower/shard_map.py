@@ -13,9 +13,7 @@ lower = RuleSet("lower.xla", api=1)
 
 
 @lower.rule(shard_map_p)
-def _(
-    ctx: Any, *operands: Any, jaxpr: Any, mesh: Any, in_shardings: Any, out_shardings: Any, manual_axes: Any
-) -> Any:
+def _(ctx: Any, *operands: Any, jaxpr: Any, mesh: Any, in_shardings: Any, out_shardings: Any, manual_axes: Any) -> Any:
     meshes, module = ctx.module.meshes, ctx.module
     if meshes is None:  # one device: along each axis there is one
         return tuple(ctx.inline(decomposition_jaxpr(shard_map_p, ctx.in_avals, ctx.eqn.params), operands))
