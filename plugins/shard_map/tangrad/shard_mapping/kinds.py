@@ -1,8 +1,8 @@
-"""Sharded maps as a plugin, and the rule kind that they own."""
+"""The rule kind that sharded maps own."""
 
 from __future__ import annotations
 
-from tangrad.core import RuleKind, Transformation
+from tangrad.core import RuleKind
 from tangrad.shard_mapping.replication import default_rule
 
 replication = RuleKind(
@@ -12,7 +12,4 @@ replication = RuleKind(
     doc="along which mapped axes the results differ, given along which the operands do (frozensets of names)",
     default=default_rule,
     optional=True,
-)
-shard_map = Transformation(
-    "shard_map", api=1, kinds=(replication,), doc="functions of parts of arrays, mapped over the devices of a mesh"
 )

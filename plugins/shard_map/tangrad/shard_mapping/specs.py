@@ -48,6 +48,11 @@ def with_leading(sharding: NamedSharding, entry: Any) -> NamedSharding:
     return NamedSharding(sharding.mesh, PartitionSpec(entry, *sharding.spec))
 
 
+def uncut(mesh: Mesh) -> NamedSharding:
+    """The sharding of arrays that every device has whole."""
+    return NamedSharding(mesh, PartitionSpec())
+
+
 def over_all(mesh: Mesh, manual: Sequence[Any]) -> NamedSharding:
     """The sharding of stacked values, one of each device."""
     return NamedSharding(mesh, PartitionSpec(tuple(manual)))

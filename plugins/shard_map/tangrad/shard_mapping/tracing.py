@@ -9,8 +9,8 @@ from tangrad.core import ClosedJaxpr, closed_over_as_arguments, trace_to_jaxpr
 from tangrad.shard_mapping.primitives import shard_map_p
 from tangrad.shard_mapping.replication import varying_of_program
 from tangrad.shard_mapping.scope import axes_in_scope
-from tangrad.shard_mapping.specs import mentioned
-from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
+from tangrad.shard_mapping.specs import mentioned, uncut
+from tangrad.sharding import Mesh, NamedSharding
 
 
 class MappedProgram:
@@ -40,8 +40,7 @@ class MappedProgram:
         self.jaxpr = ClosedJaxpr(closed_over_as_arguments(jaxpr))
         self.mesh = mesh
         self.manual_axes = manual_axes
-        everywhere = NamedSharding(mesh, PartitionSpec())
-        self.in_shardings = (*[everywhere] * len(self.outer), *shardings)
+        self.in_shardings = (*[uncut(mesh)] * len(self.outer), *shardings)
 
     def undeclared(self, out_shardings: Sequence[NamedSharding]) -> list[tuple[int, tuple[Any, ...]]]:
         """The results that may differ along axes that they are not put together along, and which axes."""

@@ -7,7 +7,7 @@ from typing import Any
 from tangrad.backends.xla.manual import ManualAxes
 from tangrad.core import RuleSet, decomposition_jaxpr
 from tangrad.shard_mapping.primitives import shard_map_p
-from tangrad.sharding import NamedSharding, PartitionSpec
+from tangrad.shard_mapping.specs import uncut
 
 lower = RuleSet("lower.xla", api=1)
 
@@ -21,7 +21,7 @@ def _(ctx: Any, *operands: Any, jaxpr: Any, mesh: Any, in_shardings: Any, out_sh
         raise NotImplementedError(
             "ordered effects, such as ordered callbacks, have no order among devices: use them outside of shard_map"
         )
-    whole = NamedSharding(mesh, PartitionSpec())
+    whole = uncut(mesh)
     manual = ManualAxes(manual_axes, whole, meshes.layout.numbers(whole))
     outs = list(zip(out_shardings, ctx.out_avals, strict=True))
     operation = meshes.manual_computation(
