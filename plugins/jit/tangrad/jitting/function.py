@@ -197,9 +197,8 @@ class JitFunction:
         _check_disjoint(options)
         self._name = getattr(fun, "__name__", type(fun).__name__)
         self._sharded = layout != (None, None)
-        self._plain = (
-            not (options.static_argnums or options.static_argnames or device is not None or backend is not None)
-            and not self._sharded
+        self._plain = not (
+            options.static_argnums or options.static_argnames or device is not None or backend is not None
         )
         self._tables = _tables_of(fun, options)
         self._programs, self._of_one_array = self._tables.programs, self._tables.of_one_array

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tangrad.backends.xla import jaxlib_api
+from tangrad.backends.xla import jaxlib_api, spread
 from tangrad.backends.xla.array import XlaArray
 from tangrad.backends.xla.calls import wrapped
 from tangrad.backends.xla.executable import Program, common_placement, default_device, move
@@ -75,7 +75,7 @@ class Dispatcher:
         self._entries: dict[Any, _Entry] = {}
         # Those of primitives that carry programs, as long as the program lives.
         self._program_entries = JaxprCache()
-        self._literals: dict[int, tuple[Literal, XlaArray]] = {}
+        self._literals: dict[Any, tuple[Literal, XlaArray]] = {}  # by identity; and placement, of several devices
 
     def clear(self) -> None:
         """Forget the compiled primitives."""
@@ -150,7 +150,7 @@ class Dispatcher:
         """As above, where there are several devices."""
         if len(args) > 2 or thread.default_device is not None:
             return self._apply_any(primitive, args, params)
-        arrays = [arg if type(arg) is XlaArray else self._operand(arg) for arg in args]
+        arrays = self._beside([arg if type(arg) is XlaArray else self._operand(arg) for arg in args], args)
         key = (primitive, params_key(params) if params else None, *[(x.aval, x.placement) for x in arrays])
         found = self._fast.get(key)
         if found is None:
@@ -173,14 +173,13 @@ class Dispatcher:
             params_part = weak_key(params)
         else:
             params_part = value_key(params) if params else ()
-        arrays = []
+        arrays = [arg if type(arg) is XlaArray else self._operand(arg) for arg in args]
+        if self._backend.device_count() > 1:
+            arrays = self._beside(arrays, args)
         key = [primitive, params_part]
-        for arg in args:
-            if type(arg) is not XlaArray:
-                arg = self._operand(arg)
-            arrays.append(arg)
-            key.append(arg.aval)
-            key.append(arg.placement)
+        for array in arrays:
+            key.append(array.aval)
+            key.append(array.placement)
         if thread.default_device is not None:
             key.append(thread.default_device)
         entry = self._find(program, tuple(key)) or self._make_entry(program, tuple(key), primitive, arrays, params)
@@ -244,6 +243,25 @@ class Dispatcher:
         return _Entry(program.executable, arrays, target, primitive.multiple_results)
 
     # --- arguments --------------------------------------------------------------------------------------------------
+
+    def _beside(self, arrays: list[XlaArray], args: Sequence[Any]) -> list[XlaArray]:
+        """The arguments, of which literals beside arrays over several devices lie on all of these. They are kept."""
+        place = next((array.placement for array in arrays if array.placement.spread is not None), None)
+        if place is None:
+            return arrays
+        return [
+            self._literal_over(arg, array, place) if type(arg) is Literal else array for arg, array in zip(args, arrays)
+        ]
+
+    def _literal_over(self, literal: Literal, array: XlaArray, place: Any) -> XlaArray:
+        key = (id(literal), place)
+        found = self._literals.get(key)
+        if found is None:
+            if len(self._literals) >= LITERAL_LIMIT:
+                self._literals.clear()
+            everywhere = spread.placement_of(place.spread.resharded((), place.devices))
+            found = self._literals[key] = (literal, spread.move(array, everywhere))
+        return found[1]
 
     def _operand(self, value: Any) -> XlaArray:
         """What is no array of this backend, as one. The buffers of literals are kept."""

@@ -365,7 +365,11 @@ def compile_module(module: Module, devices: Sequence[Any], options: Any, name: s
     """jaxlib's executable of a module on devices; from the persistent cache, if it is there."""
     started = time.perf_counter()
     if thread.compilation_cache_dir is None or module.host_callbacks:  # numbers of callbacks hold in this process alone
-        program = copied_to_new_context(module.module) if module.host_callbacks else bytecode(module.module)
+        program = (
+            copied_to_new_context(module.module, module.meshes is not None)
+            if module.host_callbacks
+            else bytecode(module.module)
+        )
         raw_devices = [device.raw for device in devices]
         executable = jaxlib_api.compile_and_load(
             devices[0].client, program, raw_devices, options, module.host_callbacks
