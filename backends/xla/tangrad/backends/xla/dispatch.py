@@ -15,11 +15,12 @@ from typing import Any
 from tangrad.backends.xla import jaxlib_api, spread
 from tangrad.backends.xla.array import XlaArray
 from tangrad.backends.xla.calls import wrapped
-from tangrad.backends.xla.executable import Program, common_placement, default_device, move
+from tangrad.backends.xla.executable import Program, common_placement, device_for, move
 from tangrad.core import (
     FixedParams,
     JaxprCache,
     Literal,
+    RecentlyUsed,
     Tracer,
     carried_program,
     checked_operands,
@@ -33,7 +34,7 @@ from tangrad.core import (
 )
 from tangrad.errors import UnexpectedTracerError
 
-ENTRY_LIMIT = 4096
+ENTRY_LIMIT = 2048  # compiled primitives that are kept, each of some 100 kB
 LITERAL_LIMIT = 1024
 
 
@@ -72,7 +73,9 @@ class Dispatcher:
         # The short way: primitive, parameters and types of the arguments (with several devices, placements too) ->
         # (run, handlers, aval, entry) of a primitive with one result whose arguments can go to XLA as they are.
         self._fast: dict[Any, tuple[Any, ...]] = {}
-        self._entries: dict[Any, _Entry] = {}
+        # The short way is filled again from the entries when their generations change, so that what it has was used
+        # lately.
+        self._entries = RecentlyUsed(ENTRY_LIMIT, self._fast.clear)
         # Those of primitives that carry programs, as long as the program lives.
         self._program_entries = JaxprCache()
         self._literals: dict[Any, tuple[Literal, XlaArray]] = {}  # by identity; and placement, of several devices
@@ -167,6 +170,12 @@ class Dispatcher:
 
         `fast_key`: under what the short way will look next time.
         """
+        if primitive.value_form is not None:
+            by_values = primitive.value_form(
+                *[arg.aval for arg in checked_operands(self._backend, tuple(args))], **params
+            )
+            if by_values is not None:
+                return by_values(*args)
         program = carried_program(params) if params else None
         if program is not None:
             fast_key = None
@@ -207,7 +216,7 @@ class Dispatcher:
     # --- the first time ---------------------------------------------------------------------------------------------
 
     def _find(self, program: Any, key: Any) -> _Entry | None:
-        return self._entries.get(key) if program is None else self._program_entries.find(program, key)
+        return self._entries.find(key) if program is None else self._program_entries.find(program, key)
 
     def _make_entry(
         self, program: Any, key: Any, primitive: Any, arrays: list[XlaArray], params: dict[str, Any]
@@ -217,18 +226,12 @@ class Dispatcher:
             entry = self._find(program, key)
             if entry is None and program is None:
                 entry = self._compile(primitive, arrays, params)
-                self._remember(key, entry)
+                self._entries.add(key, entry)
             elif entry is None:
                 entry = self._compile(primitive, arrays, params)
                 entry.program.runner.forget_program()  # which would keep the key of this very entry alive
                 self._program_entries.get(program, key, lambda: entry)
             return entry
-
-    def _remember(self, key: Any, entry: _Entry) -> None:
-        if len(self._entries) >= ENTRY_LIMIT:
-            self._entries.clear()
-            self._fast.clear()
-        self._entries[key] = entry
 
     def _compile(self, primitive: Any, arrays: list[XlaArray], params: dict[str, Any]) -> _Entry:
         closed = one_equation(primitive, [array.aval for array in arrays], params)
@@ -237,7 +240,7 @@ class Dispatcher:
         if any([array.placement.spread is not None for array in arrays]):
             options["places"] = tuple([array.placement for array in arrays])
         else:
-            target = common_placement(arrays, primitive.name) or default_device(self._backend).uncommitted
+            target = common_placement(arrays, primitive.name) or device_for(self._backend).uncommitted
             options["extra"] = {"placement": target}
         program = compile_program(closed, self._backend, primitive.name, thin=False, **options)
         return _Entry(program.executable, arrays, target, primitive.multiple_results)
