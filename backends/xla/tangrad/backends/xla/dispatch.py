@@ -70,6 +70,7 @@ class Dispatcher:
 
     def __init__(self, backend: Any) -> None:
         self._backend = backend
+        self._several_devices = False
         # The short way: primitive, parameters and types of the arguments (with several devices, placements too) ->
         # (run, handlers, aval, entry) of a primitive with one result whose arguments can go to XLA as they are.
         self._fast: dict[Any, tuple[Any, ...]] = {}
@@ -89,7 +90,8 @@ class Dispatcher:
 
     def make_apply(self) -> Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]:
         """The function that applies a primitive to arrays and literals, made for the number of devices there is."""
-        return self._apply_anywhere if self._backend.device_count() > 1 else self._made_for_one_device()
+        self._several_devices = self._backend.device_count() > 1
+        return self._apply_anywhere if self._several_devices else self._made_for_one_device()
 
     def _made_for_one_device(self) -> Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]:
         """With one device no setting and no placement decides where a primitive runs: keys need not hold them."""
@@ -183,7 +185,7 @@ class Dispatcher:
         else:
             params_part = value_key(params) if params else ()
         arrays = [arg if type(arg) is XlaArray else self._operand(arg) for arg in args]
-        if self._backend.device_count() > 1:
+        if self._several_devices:
             arrays = self._beside(arrays, args)
         key = [primitive, params_part]
         for array in arrays:
