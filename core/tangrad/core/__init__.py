@@ -140,6 +140,13 @@ from tangrad.settings.config import one_of as one_of
 from tangrad.settings.config import optional_text as optional_text
 from tangrad.settings.config import shared as shared
 from tangrad.settings.config import thread as thread
+from tangrad.settings.sharding import Sharding as Sharding
+from tangrad.settings.sharding import agreed_devices as agreed_devices
+from tangrad.settings.sharding import as_sharding as as_sharding
+from tangrad.settings.sharding import check_argument as check_argument
+from tangrad.settings.sharding import is_addressable as is_addressable
+from tangrad.settings.sharding import program_shardings as program_shardings
+from tangrad.settings.sharding import stated_claims as stated_claims
 from tangrad.settings.table import config as config
 from tangrad.settings.table import usable_settings as usable_settings
 

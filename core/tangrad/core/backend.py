@@ -76,10 +76,13 @@ class CompileOptions:
         name: the program's name, for messages and profiles.
         device: the device to run on, or None.
         donated: for each argument, whether its buffer may be overwritten.
+        in_shardings: for each argument the `Sharding` that it must have, or None.
+        out_shardings: the same for each result.
+        places: for each argument where it lies in the call that is to be compiled for, as `Backend.places` says; or ().
         extra: options that only one backend knows.
     """
 
-    __slots__ = ("device", "donated", "extra", "name")
+    __slots__ = ("device", "donated", "extra", "in_shardings", "name", "out_shardings", "places")
 
     def __init__(
         self,
@@ -87,8 +90,14 @@ class CompileOptions:
         device: Device | None = None,
         donated: tuple[bool, ...] = (),
         extra: dict[str, Any] | None = None,
+        in_shardings: tuple[Any, ...] = (),
+        out_shardings: tuple[Any, ...] = (),
+        places: tuple[Any, ...] = (),
     ) -> None:
         self.name = name
+        self.in_shardings = in_shardings
+        self.out_shardings = out_shardings
+        self.places = places
         self.device = device
         self.donated = donated
         self.extra = extra or {}
@@ -122,13 +131,24 @@ class Backend:
         """The devices, at least one."""
         raise NotImplementedError
 
-    def put(self, value: Any, aval: ShapedArray, device: Device | None = None) -> Array:
-        """An array on `device` (default: the first) with the contents of a NumPy array, of the aval's dtype."""
+    def put(self, value: Any, aval: ShapedArray, device: Any = None) -> Array:
+        """An array with the contents of a NumPy array, of the aval's dtype.
+
+        `device`: where: a device (default: the first), or, if the backend has several, a `Sharding`.
+        """
         raise NotImplementedError
 
     def move(self, array: Any, device: Any) -> Array:
-        """One of its arrays on another of its devices, committed to it."""
+        """One of its arrays on another of its devices, or lying as a `Sharding` says, and committed to that."""
         return self.put(array.to_numpy(), array.aval, device)
+
+    def assemble(self, aval: ShapedArray, sharding: Any, parts: Sequence[Any]) -> Array:
+        """An array of its parts: arrays of one device each, in the order of the sharding's devices."""
+        raise NotImplementedError
+
+    def parts(self, array: Any) -> Sequence[Any]:
+        """The parts of an array over several devices, in the order of its sharding's devices."""
+        raise NotImplementedError
 
     def get(self, array: Array) -> np.ndarray[Any, Any]:
         """The contents of one of its arrays, not to be written to."""
@@ -160,6 +180,10 @@ class Backend:
         Raises ValueError if they disagree.
         """
         return None
+
+    def places(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        """Where each of its arrays lies, to compile a program for them; () where that makes no difference."""
+        return ()
 
     def block_until_ready(self, array: Array) -> None:
         """Wait until the array is computed."""

@@ -99,8 +99,10 @@ def compile_program(closed: ClosedJaxpr, backend: Backend, name: str, **options:
     Args:
         closed: the program. backend: where it is to run. name: for messages and profiles.
         options: `device`; `donated`, for each argument whether it may be overwritten; `keep_unused`, whether to hand on
-            arguments that are not read; `thin=False`, where no dead code need be looked for; `extra`, what only the
-            backend knows; `reason`, why the program was not there already, for observers.
+            arguments that are not read; `thin=False`, where no dead code need be looked for; `in_shardings` and
+            `out_shardings`, for each argument and result the sharding that it must have, or None; `places`, where the
+            arguments lie (`Backend.places`); `extra`, what only the backend knows; `reason`, why the program was not
+            there already, for observers.
     """
     prepared = _prepare(closed, backend, name, **options)
     if hooks.observes("tangrad_lowered"):
@@ -123,6 +125,9 @@ def _prepare(
     donated: Sequence[bool] = (),
     keep_unused: bool = False,
     thin: bool = True,
+    in_shardings: Sequence[Any] = (),
+    out_shardings: Sequence[Any] = (),
+    places: Sequence[Any] = (),
     extra: dict[str, Any] | None = None,
     reason: str = "new program",
 ) -> tuple[ClosedJaxpr, Backend, tuple[int, ...] | None, CompileOptions, HookContext]:
@@ -139,8 +144,12 @@ def _prepare(
         jaxpr, used = dce_jaxpr(jaxpr, [True] * len(closed.out_avals), instantiate=keep_unused)
         if not all(used):
             kept = tuple([position for position, is_used in enumerate(used) if is_used])
-            donated = [donated[position] for position in kept] if donated else ()
-    options = CompileOptions(name=name, device=device, donated=tuple(donated), extra=extra)
+            donated, in_shardings, places = [
+                [values[position] for position in kept] if values else () for values in (donated, in_shardings, places)
+            ]
+    options = CompileOptions(
+        name, device, tuple(donated), extra, tuple(in_shardings), tuple(out_shardings), tuple(places)
+    )
     # A new object: what is remembered with the caller's jaxpr must not keep that alive.
     return ClosedJaxpr(jaxpr, closed.consts), backend, kept, options, context
 

@@ -61,11 +61,6 @@ def scan_p(*avals: Any, jaxpr: Any, num_consts: int, num_carry: int, length: Any
 # --- small things that the rules share ------------------------------------------------------------------------------
 
 
-def kept(values: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
-    """The values whose flag is set."""
-    return [value for value, flag in zip(values, flags, strict=True) if flag]
-
-
 def split_list(values: Sequence[Any], *counts: int) -> list[list[Any]]:
     """`values` in parts of the given lengths, and the rest."""
     parts, start = [], 0
