@@ -54,6 +54,7 @@ from tangrad.core.compilation import Program as Program
 from tangrad.core.compilation import backend_of as backend_of
 from tangrad.core.compilation import compile_program as compile_program
 from tangrad.core.compilation import lower_program as lower_program
+from tangrad.core.compilation import one_at_a_time as one_at_a_time
 from tangrad.core.compilation import program_for as program_for
 from tangrad.core.compilation import report_hit as report_hit
 from tangrad.core.compilation import to_arrays as to_arrays
@@ -125,7 +126,6 @@ from tangrad.dtypes.conversions import stands_for as stands_for
 from tangrad.settings.caches import JaxprCache as JaxprCache
 from tangrad.settings.caches import RecentlyUsed as RecentlyUsed
 from tangrad.settings.caches import clear_caches as clear_caches
-from tangrad.settings.caches import one_at_a_time as one_at_a_time
 from tangrad.settings.caches import register_cache as register_cache
 from tangrad.settings.config import SETTINGS as SETTINGS
 from tangrad.settings.config import Setting as Setting

@@ -238,12 +238,6 @@ def is_symbolic(dimension: Any) -> bool:
 
 # --- the aval of a value -------------------------------------------------------------------------------------------
 
-_python_scalar_dtypes = {
-    bool: np.dtype("bool"),
-    int: np.dtype("int64"),
-    float: np.dtype("float64"),
-    complex: np.dtype("complex128"),
-}
 _handlers: dict[type, Callable[[Any], Any]] = {}
 
 
@@ -292,7 +286,7 @@ def _numpy_aval(value: Any) -> ShapedArray:
 
 
 def _scalar_aval(kind: type) -> Callable[[Any], ShapedArray]:
-    wide, weak = _python_scalar_dtypes[kind], kind is not bool
+    wide, weak = dtypes.python_scalar_dtypes[kind], kind is not bool
 
     made: dict[bool, ShapedArray] = {}  # `enable_x64` -> the aval
 
@@ -305,7 +299,7 @@ def _scalar_aval(kind: type) -> Callable[[Any], ShapedArray]:
     return aval
 
 
-for _kind in _python_scalar_dtypes:
+for _kind in dtypes.python_scalar_dtypes:
     register_aval_handler(_kind, _scalar_aval(_kind))
 register_aval_handler(np.ndarray, _numpy_aval)
 register_aval_handler(np.generic, _numpy_aval)

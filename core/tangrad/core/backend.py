@@ -221,11 +221,8 @@ def put(value: Any, aval: ShapedArray | None = None, backend: str | None = None,
         value = value.to_numpy()
     if type(value) is int:
         dtypes.check_integer_fits(value, aval.dtype)
-    return chosen.put(np.asarray(value, dtype=_storage_dtype(aval)), aval, device)
-
-
-def _storage_dtype(aval: ShapedArray) -> Any:
-    return None if isinstance(aval.dtype, dtypes.ExtendedDType) else aval.dtype
+    storage = None if isinstance(aval.dtype, dtypes.ExtendedDType) else aval.dtype
+    return chosen.put(np.asarray(value, dtype=storage), aval, device)
 
 
 def as_operand(value: Any) -> Any:

@@ -7,7 +7,9 @@ compilation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
@@ -20,12 +22,31 @@ from tangrad.core.jaxpr_check import check_jaxpr
 from tangrad.core.trace import Tracer, checked_operands
 from tangrad.diagnostics.logs import Logger
 from tangrad.diagnostics.nan_checks import checked_execute
-from tangrad.settings.caches import JaxprCache, one_at_a_time, register_cache
+from tangrad.settings.caches import JaxprCache, register_cache
 from tangrad.settings.config import is_checking_values, thread
 
 logger = Logger("tangrad")
 
 Execute = Callable[[Sequence[Any]], list[Any]]
+
+
+# One lock per program that is being compiled; each is dropped when the compilation is done.
+_locks: dict[Any, threading.Lock] = {}
+_locks_guard = threading.Lock()
+
+
+@contextmanager
+def one_at_a_time(key: Any) -> Iterator[None]:
+    """Within the block one thread at a time compiles what `key` stands for; the others wait, and then find it."""
+    with _locks_guard:
+        lock = _locks.setdefault(key, threading.Lock())
+    try:
+        with lock:
+            yield
+    finally:
+        with _locks_guard:
+            if _locks.get(key) is lock and not lock.locked():
+                del _locks[key]
 
 
 class Program:
@@ -45,7 +66,8 @@ class Program:
         plain = kept is None and not is_checking_values()
         if is_checking_values():
             execute = checked_execute(execute, jaxpr_as_function(closed), name)
-        self.execute: Execute = execute if kept is None else _of_some(execute, kept)
+        # Callers have all arguments, the executable takes those at `kept`.
+        self.execute: Execute = execute if kept is None else lambda arrays: execute([arrays[at] for at in kept])
         self.execute_one: Callable[[Any], Any] | None = executable.execute_one if plain else None
 
 
@@ -140,11 +162,6 @@ def _compiled(make: Callable[[], Any], closed: ClosedJaxpr, kept: Any, context: 
     if thread.log_compiles:
         logger.warning("Compiled %s for %s in %.3f s", context.function_name, context.backend, seconds)
     return Program(executable, closed, kept, context.function_name)
-
-
-def _of_some(execute: Execute, kept: tuple[int, ...]) -> Execute:
-    """`execute` for those who have all arguments, of a program that takes those at `kept`."""
-    return lambda arrays: execute([arrays[position] for position in kept])
 
 
 # --- programs that are kept ----------------------------------------------------------------------------------------

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 from tangrad.core.array import Literal
 from tangrad.core.effects import NO_EFFECTS
-from tangrad.core.jaxpr_print import equation_text, jaxpr_html, jaxpr_text
 from tangrad.core.keys import exact_equality, typed_key
+from tangrad.diagnostics.jaxpr_print import equation_text, jaxpr_html, jaxpr_text
 from tangrad.settings.config import thread
 
 
