@@ -150,6 +150,7 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "sharding.NamedSharding sharding.PartitionSpec sharding.PositionalSharding sharding.Sharding "
         "sharding.SingleDeviceSharding sharding.get_mesh sharding.set_mesh sharding.use_mesh"
     ),
+    "tangrad-xmap": "xmap",
 }
 
 MODULES: dict[str, str] = {  # distribution: the tops of its tree
@@ -173,6 +174,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-random": "tangrad.random",
     "tangrad-scaffold": "tangrad.scaffold",
     "tangrad-sharding": "tangrad.sharding tangrad.shardings",
+    "tangrad-xmap": "tangrad.experimental.maps tangrad.xmapping",
 }
 
 FAMILIES: dict[str, str] = {  # distribution: families of primitives
@@ -188,6 +190,7 @@ FAMILIES: dict[str, str] = {  # distribution: families of primitives
     "tangrad-nn": "activations",
     "tangrad-random": "random",
     "tangrad-sharding": "sharding",
+    "tangrad-xmap": "xmapping",
 }
 
 RULE_KINDS: dict[str, str] = {  # distribution: rule kinds
@@ -223,6 +226,7 @@ SETTINGS: dict[str, str] = {  # distribution: settings
     "tangrad-numpy": "numpy_rank_promotion",
     "tangrad-random": "threefry_partitionable",
     "tangrad-sharding": "mesh",
+    "tangrad-xmap": "serial_loops",
 }
 
 BACKENDS: dict[str, str] = {  # distribution: backends
