@@ -27,9 +27,11 @@ from tangrad import lax as lax
 from tangrad import named_axes as named_axes
 from tangrad import nn as nn
 from tangrad import numpy as numpy
+from tangrad import pmapping as pmapping
 from tangrad import random as random
 from tangrad import scaffold as scaffold
 from tangrad import settings as settings
+from tangrad import shard_mapping as shard_mapping
 from tangrad import sharding as sharding
 from tangrad import shardings as shardings
 from tangrad import tree as tree
@@ -72,6 +74,7 @@ from tangrad.jitting.function import jit as jit
 from tangrad.lax.placement.functions import device_put as device_put
 from tangrad.lax.settings import default_matmul_precision as default_matmul_precision
 from tangrad.numpy.settings import numpy_rank_promotion as numpy_rank_promotion
+from tangrad.pmapping.functions import pmap as pmap
 from tangrad.random.settings import threefry_partitionable as threefry_partitionable
 from tangrad.settings.compile_time import ensure_compile_time_eval as ensure_compile_time_eval
 from tangrad.settings.config import backend as use_backend
@@ -97,6 +100,7 @@ from tangrad.settings.devices import local_devices as local_devices
 from tangrad.settings.devices import process_count as process_count
 from tangrad.settings.devices import process_index_of_this_process as process_index
 from tangrad.settings.table import config as config
+from tangrad.shard_mapping.functions import shard_map as shard_map
 from tangrad.shardings.context import set_mesh as set_mesh
 from tangrad.shardings.making import make_array_from_callback as make_array_from_callback
 from tangrad.shardings.making import make_array_from_process_local_data as make_array_from_process_local_data
@@ -193,6 +197,8 @@ __all__ = [
     "numpy",
     "numpy_dtype_promotion",
     "numpy_rank_promotion",
+    "pmap",
+    "pmapping",
     "process_count",
     "process_index",
     "pure_callback",
@@ -201,6 +207,8 @@ __all__ = [
     "scaffold",
     "set_mesh",
     "settings",
+    "shard_map",
+    "shard_mapping",
     "sharding",
     "shardings",
     "threefry_partitionable",

@@ -132,6 +132,7 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "numpy.vectorize numpy.vsplit numpy.vstack numpy.where numpy.zeros numpy.zeros_like "
         "numpy_rank_promotion"
     ),
+    "tangrad-pmap": "pmap",
     "tangrad-random": (
         "random.PRNGKey random.ball random.bernoulli random.beta random.binomial random.bits "
         "random.categorical random.cauchy random.chisquare random.choice random.clone random.dirichlet "
@@ -143,6 +144,7 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "random.triangular random.truncated_normal random.uniform random.wald random.weibull_min "
         "random.wrap_key_data threefry_partitionable"
     ),
+    "tangrad-shard-map": "shard_map",
     "tangrad-sharding": (
         "NamedSharding P debug.visualize_array_sharding debug.visualize_sharding lax.with_sharding_constraint "
         "make_array_from_callback make_array_from_process_local_data make_array_from_single_device_arrays "
@@ -171,8 +173,10 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-named-axes": "tangrad.named_axes",
     "tangrad-nn": "tangrad.nn",
     "tangrad-numpy": "tangrad.flatten_util tangrad.numpy",
+    "tangrad-pmap": "tangrad.pmapping",
     "tangrad-random": "tangrad.random",
     "tangrad-scaffold": "tangrad.scaffold",
+    "tangrad-shard-map": "tangrad.shard_mapping",
     "tangrad-sharding": "tangrad.sharding tangrad.shardings",
     "tangrad-xmap": "tangrad.experimental.maps tangrad.xmapping",
 }
@@ -189,6 +193,7 @@ FAMILIES: dict[str, str] = {  # distribution: families of primitives
     "tangrad-lax": "contractions elementwise indexing linalg placement reductions sorting special structure windows",
     "tangrad-nn": "activations",
     "tangrad-random": "random",
+    "tangrad-shard-map": "shard_map",
     "tangrad-sharding": "sharding",
     "tangrad-xmap": "xmapping",
 }
@@ -200,6 +205,7 @@ RULE_KINDS: dict[str, str] = {  # distribution: rule kinds
     "tangrad-batching": "batch",
     "tangrad-core": "dce",
     "tangrad-named-axes": "axis_subst",
+    "tangrad-shard-map": "replication",
 }
 
 ARRAY_ATTRIBUTES: dict[str, str] = {  # distribution: attributes of arrays

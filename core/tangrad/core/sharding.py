@@ -185,9 +185,7 @@ def as_sharding(value: Any, what: str) -> Any:
         return value
     convert = getattr(value, "to_sharding", None)
     if convert is None or isinstance(value, type):
-        raise TypeError(
-            f"{what} takes shardings and partition specs, got {value!r} of type {type(value).__name__}"
-        )
+        raise TypeError(f"{what} takes shardings and partition specs, got {value!r} of type {type(value).__name__}")
     return convert(what)
 
 
@@ -220,8 +218,8 @@ def agreed_devices(name: str, claims: Sequence[tuple[str, Sequence[Device]]]) ->
     for what, devices in claims:
         if set(devices) != set(wanted):
             raise ValueError(
-                f"incompatible devices for {name}: {first} is for {_listed(wanted)}, {what} for {_listed(devices)}; move "
-                f"arguments to the same devices first: tangrad.device_put(x, sharding)"
+                f"incompatible devices for {name}: {first} is for {_listed(wanted)}, {what} for {_listed(devices)}; "
+                f"move arguments to the same devices first: tangrad.device_put(x, sharding)"
             )
     return tuple(wanted)
 

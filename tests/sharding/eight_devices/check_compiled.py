@@ -4,12 +4,12 @@ import re
 
 import numpy as np
 import pytest
-from tests.sharding.eight_devices.support import ON_XLA, assert_equal, by, matrix, mesh
 
 import tangrad
 import tangrad.numpy as jnp
 from tangrad.sharding import NamedSharding
 from tangrad.sharding import PartitionSpec as P
+from tests.sharding.eight_devices.support import ON_XLA, assert_equal, by, matrix, mesh
 
 constrain = tangrad.lax.with_sharding_constraint
 
@@ -25,7 +25,7 @@ def test_inputs_and_outputs() -> None:
 
 def test_specs_mean_the_mesh_in_use() -> None:
     double = tangrad.jit(lambda a: a * 2, in_shardings=P("y"), out_shardings=P("x"))
-    with pytest.raises(RuntimeError, match="jit in_shardings: .* axes of the mesh in use, and there is none"):
+    with pytest.raises(RuntimeError, match=r"jit in_shardings: .* axes of the mesh in use, and there is none"):
         double(matrix())
     for grid in (mesh(), mesh(4, 2), mesh()):
         with grid:

@@ -4,11 +4,11 @@ from collections import OrderedDict
 
 import numpy as np
 import pytest
-from tests.sharding.eight_devices.support import by, mesh
 
 import tangrad
 from tangrad.sharding import AxisType, GSPMDSharding, HloSharding, Mesh, NamedSharding, PositionalSharding
 from tangrad.sharding import PartitionSpec as P
+from tests.sharding.eight_devices.support import by, mesh
 
 
 def test_a_mesh_tells_its_shape() -> None:
@@ -79,7 +79,7 @@ def test_bad_named_shardings() -> None:
         by("z")
     with pytest.raises(ValueError, match="for arrays of 2 dimensions or more"):
         by("x", "y").shard_shape((8,))
-    with pytest.raises(ValueError, match="dimension 0, of size 3, does not divide into 2 .* 'x' of size 2"):
+    with pytest.raises(ValueError, match=r"dimension 0, of size 3, does not divide into 2 .* 'x' of size 2"):
         by("x", "y").shard_shape((3, 8))
     with pytest.raises(TypeError, match="takes a PartitionSpec"):
         NamedSharding(mesh(), "x")

@@ -17,7 +17,6 @@ from typing import Any
 from tangrad import tree
 from tangrad.core import (
     EVAL_TRACE,
-    ClosedJaxpr,
     Logger,
     Tracer,
     as_array,
@@ -38,6 +37,7 @@ from tangrad.core import (
 from tangrad.jitting.abstract import struct_tree
 from tangrad.jitting.call import Call, Options, Traced, arrays_for, split_static, trace_call, why_new
 from tangrad.jitting.layout import ShardingTree, constrained, shardings_of_arguments, shardings_of_results, stated
+from tangrad.jitting.placed import Placed
 from tangrad.jitting.primitives import jit_p
 from tangrad.jitting.signature import infer_other, signature_of
 from tangrad.jitting.stages import Lowered, TracedFunction
@@ -174,8 +174,8 @@ class JitFunction:
         layout = ShardingTree.of(in_shardings, "jit in_shardings"), ShardingTree.of(out_shardings, "jit out_shardings")
         if layout != (None, None) and (device is not None or backend is not None):
             raise ValueError(
-                f"shardings say where a function runs, so jit takes no device or backend beside them; got device={device!r} "
-                f"and backend={backend!r}"
+                f"shardings say where a function runs, so jit takes no device or backend beside them; got "
+                f"device={device!r} and backend={backend!r}"
             )
         self._fun = fun
         self._arguments = (
@@ -197,9 +197,10 @@ class JitFunction:
         _check_disjoint(options)
         self._name = getattr(fun, "__name__", type(fun).__name__)
         self._sharded = layout != (None, None)
-        self._plain = not (
-            options.static_argnums or options.static_argnames or device is not None or backend is not None
-        ) and not self._sharded
+        self._plain = (
+            not (options.static_argnums or options.static_argnames or device is not None or backend is not None)
+            and not self._sharded
+        )
         self._tables = _tables_of(fun, options)
         self._programs, self._of_one_array = self._tables.programs, self._tables.of_one_array
         copy_identity(self, fun)  # type: ignore[arg-type]
@@ -354,7 +355,7 @@ class JitFunction:
                 options["places"] = backend.places(arrays)
             execute_one = None
             if device is None and backend.has_placements:
-                execute: Any = _Placed(traced.jaxpr, backend, self._name, options)
+                execute: Any = Placed(traced.jaxpr, backend, self._name, options)
             else:
                 program = compile_program(traced.jaxpr, backend, self._name, device=device, **options)
                 execute, execute_one = program.execute, program.execute_one
@@ -449,31 +450,6 @@ def _one_to_any(execute: Callable[[Sequence[Any]], list[Any]], out_tree: Any) ->
     if out_tree is None:
         return lambda array: execute((array,))[0]
     return lambda array: out_tree.unflatten(execute((array,)))
-
-
-class _Placed:
-    """Runs a program where its arguments are: one compilation for each place."""
-
-    __slots__ = ("_backend", "_jaxpr", "_name", "_options", "_programs")
-
-    def __init__(self, jaxpr: ClosedJaxpr, backend: Any, name: str, options: dict[str, Any]) -> None:
-        self._jaxpr = jaxpr
-        self._backend = backend
-        self._name = name
-        self._options = options
-        self._programs: dict[Any, Any] = {}
-
-    def __call__(self, arrays: Sequence[Any]) -> list[Any]:
-        place = self._backend.placement(arrays)
-        program = self._programs.get(place)
-        if program is None:
-            with one_at_a_time((id(self), place)):
-                program = self._programs.get(place)
-                if program is None:
-                    program = self._programs[place] = compile_program(
-                        self._jaxpr, self._backend, self._name, device=place, **self._options
-                    )
-        return program.execute(arrays)  # type: ignore[no-any-return]
 
 
 def _remember(table: dict[Any, Any], key: Any, value: Any) -> None:

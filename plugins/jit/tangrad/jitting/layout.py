@@ -54,7 +54,9 @@ def shardings_of_arguments(options: Any, call: Any, name: str) -> list[Any]:
     if options.in_shardings is None:
         return [None] * len(call.leaves)
     if call.has_keywords:
-        raise ValueError(f"{name}: in_shardings are those of positional arguments; pass these by position: {call.keywords}")
+        raise ValueError(
+            f"{name}: in_shardings are those of positional arguments; pass these by position: {call.keywords}"
+        )
     found: list[Any] = options.in_shardings.of_leaves(call.treedef)
     for position, (leaf, sharding) in enumerate(zip(call.leaves, found, strict=True)):
         if sharding is not None:

@@ -28,9 +28,7 @@ class Shard:
         self.data = data
 
     def __repr__(self) -> str:
-        return (
-            f"Shard(device={self.device!r}, index={self.index}, replica_id={self.replica_id}, data={self.data!r})"
-        )
+        return f"Shard(device={self.device!r}, index={self.index}, replica_id={self.replica_id}, data={self.data!r})"
 
 
 def _sharding(array: Any) -> Sharding:

@@ -36,7 +36,9 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
     """
     leaves, structure = tree.flatten(x)
     targets = flatten_axes("with_sharding_constraint shardings", structure, shardings)
-    return structure.unflatten([_constrained(leaf, target, n, x) for n, (leaf, target) in enumerate(zip(leaves, targets))])
+    return structure.unflatten(
+        [_constrained(leaf, target, n, x) for n, (leaf, target) in enumerate(zip(leaves, targets))]
+    )
 
 
 def _constrained(leaf: Any, target: Any, position: int, x: Any) -> Any:

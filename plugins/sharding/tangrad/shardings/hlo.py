@@ -33,7 +33,9 @@ class HloSharding:
         self.tiles = None if tiles is None else tuple(tiles)
         self.devices = tuple([int(number) for number in devices])
         if self.tiles is not None and (len(self.devices) % math.prod(self.tiles) or not self.devices):
-            raise ValueError(f"{len(self.devices)} devices cannot hold the parts of a tiling {list(self.tiles)} equally")
+            raise ValueError(
+                f"{len(self.devices)} devices cannot hold the parts of a tiling {list(self.tiles)} equally"
+            )
         if sorted(self.devices) != list(range(len(self.devices))):
             raise ValueError(f"the devices of an HLO sharding are numbered from 0, each once, got {self.devices}")
 
@@ -129,7 +131,7 @@ def _order_text(devices: Sequence[int]) -> str:
 
 
 def _strides(devices: Sequence[int]) -> list[tuple[int, int]] | None:
-    """The list as a walk through a range: (size, stride) of each axis, the slowest varying first; None if it is none."""
+    """The list as a walk through a range: (size, stride) of each axis, the slowest first; None if it is none."""
     found: list[tuple[int, int]] = []
     block = 1
     while block < len(devices):

@@ -47,7 +47,9 @@ def make_array_from_callback(
                     f"make_array_from_callback: the part {index} of an array of shape {shape} has the shape "
                     f"{part_shape}, but data_callback returned one of shape {contents.shape}"
                 )
-            aval = get_aval(contents) if dtype is None else ShapedArray(contents.shape, dtypes.canonicalize_dtype(dtype))
+            aval = (
+                get_aval(contents) if dtype is None else ShapedArray(contents.shape, dtypes.canonicalize_dtype(dtype))
+            )
             made[key] = contents, aval
         contents, aval = made[key]
         parts.append(put(contents, aval, device=device))

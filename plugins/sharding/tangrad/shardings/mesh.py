@@ -53,6 +53,7 @@ class Mesh:
     devices: np.ndarray[Any, Any]
     axis_names: tuple[Any, ...]
     axis_types: tuple[AxisType, ...]
+    _key: tuple[Any, ...]
 
     def __init__(self, devices: Any, axis_names: Any, axis_types: Any = None) -> None:
         grid = _device_grid(devices)

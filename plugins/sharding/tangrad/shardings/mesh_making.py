@@ -14,7 +14,11 @@ from tangrad.shardings.mesh import Mesh
 
 
 def make_mesh(
-    axis_shapes: Sequence[int], axis_names: Sequence[Any], *, devices: Sequence[Any] | None = None, axis_types: Any = None
+    axis_shapes: Sequence[int],
+    axis_names: Sequence[Any],
+    *,
+    devices: Sequence[Any] | None = None,
+    axis_types: Any = None,
 ) -> Mesh:
     """A mesh with axes of these sizes, over the first devices that there are.
 

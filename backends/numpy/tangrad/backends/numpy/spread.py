@@ -93,7 +93,7 @@ def spread_over(contents: np.ndarray[Any, Any], aval: Any, sharding: Sharding) -
     for index in sharding.indices(aval.shape):
         key = str(index)
         if key not in made:
-            part = contents[(*index, ...)]  # an array even where it has no dimensions
+            part = np.asarray(contents[index])  # an array even where it has no dimensions
             made[key] = part if part.shape == contents.shape else np.array(part, order="C")
         parts.append(made[key])
     return SpreadArray(aval, sharding, parts)

@@ -233,7 +233,8 @@ class Dispatcher:
 
     def _compile(self, primitive: Any, arrays: list[XlaArray], params: dict[str, Any]) -> _Entry:
         closed = one_equation(primitive, [array.aval for array in arrays], params)
-        target, options = None, {}
+        target: Any = None
+        options: dict[str, Any] = {}
         if any([array.placement.spread is not None for array in arrays]):
             options["places"] = tuple([array.placement for array in arrays])
         else:

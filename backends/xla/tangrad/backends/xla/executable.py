@@ -16,7 +16,17 @@ from tangrad.backends.xla.mesh_words import Layout
 from tangrad.backends.xla.mlir import bytecode, copied_to_new_context
 from tangrad.backends.xla.partitioned import Plan, key_of, load, moved, on_one_device, stated_shardings
 from tangrad.backends.xla.turns import in_turns
-from tangrad.core import Array, ClosedJaxpr, CompileOptions, Executable, Literal, Logger, Tracer, program_shardings, thread
+from tangrad.core import (
+    Array,
+    ClosedJaxpr,
+    CompileOptions,
+    Executable,
+    Literal,
+    Logger,
+    Tracer,
+    program_shardings,
+    thread,
+)
 from tangrad.errors import UnexpectedTracerError
 
 __all__ = ["Lowered", "Program", "Runner", "on_one_device"]
@@ -31,13 +41,15 @@ class Lowered:
         module: the module, with what belongs to it.
     """
 
-    __slots__ = ("_backend", "_closed", "options", "module")
+    __slots__ = ("_backend", "_closed", "module", "options")
 
     def __init__(self, backend: Any, closed: ClosedJaxpr, options: CompileOptions) -> None:
         self._backend = backend
         self._closed = closed
         self.options = options
-        self.module = _lower(backend, closed, options, target_platform(backend, options), _plan(backend, closed, options))
+        self.module = _lower(
+            backend, closed, options, target_platform(backend, options), _plan(backend, closed, options)
+        )
 
     def as_text(self, dialect: str = "stablehlo", *, debug_info: bool = False) -> str:
         """The program as "stablehlo" text (with `debug_info`, the location of each operation too) or as "hlo" text."""
@@ -194,7 +206,7 @@ class Runner:
         """The same for a program over several devices."""
         pinned = self.options.device
         if pinned is not None:
-            placement: Placement = pinned.committed
+            placement: Placement = pinned.committed  # type: ignore[attr-defined]
             loaded = self.loaded.get(placement) or self.load(placement)
             return loaded, [move(array, placement).value for array in own]
         plan = self.plan([array.placement for array in own])

@@ -17,6 +17,7 @@ import numpy as np
 
 from tangrad.backends.xla.array import physical_aval
 from tangrad.backends.xla.axes import AxisEnvironment, no_axes
+from tangrad.backends.xla.manual import ManualAxes
 from tangrad.backends.xla.mesh_words import Layout, Meshes
 from tangrad.backends.xla.mlir import ir
 from tangrad.backends.xla.vocabulary import Vocabulary, vocabulary
@@ -34,6 +35,7 @@ class Module:
         platform: "cpu", "cuda".
         axes: the named axes that are mapped over devices, with their replica groups.
         meshes: the meshes that shardings name, where the program is for several devices, else None.
+        manual: the axes of a mesh that the part at hand is mapped over, or None.
         host_callbacks: Python functions that the program calls, in the order of their numbers.
         keep_alive: objects that must live as long as the compiled program.
         functions: what has been lowered as a function: jaxpr -> symbol.
@@ -60,6 +62,14 @@ class Module:
         attributes["mhlo.num_partitions"] = self.vocabulary.integer32(partitions)
         self._body = ir.InsertionPoint(self.module.body)
         self.meshes: Meshes | None = None if layout is None else Meshes(layout, self.vocabulary, self._declare)
+
+        self.manual: ManualAxes | None = None
+        self._channels = 0
+
+    def next_channel(self) -> int:
+        """The number of one more channel, by which the parts of a collective find each other."""
+        self._channels += 1
+        return self._channels
 
     def _declare(self, name: str, attributes: dict[str, Any]) -> None:
         """An operation of the module itself, before its functions."""
@@ -247,10 +257,11 @@ class FunctionContext:
     def lower_jaxpr_as_function(self, closed: ClosedJaxpr, name: str) -> str:
         """The symbol of the private function of a jaxpr: `(tokens of its effects, inputs) -> (tokens, outputs)`."""
         module = self.module
-        symbol = module.functions.get(closed)
+        key = closed if module.manual is None else (closed, module.manual.key())  # collectives in it are for these axes
+        symbol = module.functions.get(key)
         if symbol is None:
             symbol = lower_function(module, closed, name, f"{self.prefix}jit({name})/")
-            module.functions[closed] = symbol
+            module.functions[key] = symbol
         return symbol
 
     def constant_of(self, value: Any) -> Any:

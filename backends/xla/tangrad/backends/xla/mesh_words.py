@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from tangrad.backends.xla.array import physical_aval
 from tangrad.core import Sharding
 
 
@@ -64,6 +65,29 @@ class Meshes:
                 words.append("?")
             dimensions.append("{" + ", ".join(words) + "}")
         return f"<@{self._symbol(sharding, names)}, [{', '.join(dimensions)}]>"
+
+    def manual_computation(
+        self, ctx: Any, operands: Sequence[Any], inputs: Any, outputs: Any, mesh: Sharding, axes: Sequence[Any]
+    ) -> Any:
+        """The operation whose region, yet empty, is written for one device along axes of a mesh.
+
+        Args:
+            inputs, outputs: for each a sharding and the type of the whole.
+            mesh: any sharding over the mesh.
+        """
+        names = axis_names(mesh)
+        listed = ", ".join([f'"{names[axis]}"' for axis in axes])
+        attributes = {
+            "in_shardings": self._per_value(inputs),
+            "out_shardings": self._per_value(outputs),
+            "manual_axes": self._words.parsed(f"#sdy<manual_axes{{{listed}}}>"),
+        }
+        types = [ctx.types[aval] for _, aval in outputs]
+        return ctx.ops("sdy.manual_computation", types, operands, attributes, regions=1)
+
+    def _per_value(self, pairs: Any) -> Any:
+        texts = [self.text(sharding, physical_aval(aval).ndim) for sharding, aval in pairs]
+        return self._words.parsed(f"#sdy.sharding_per_value<[{', '.join(texts)}]>")
 
     def _symbol(self, sharding: Sharding, names: dict[Any, str]) -> str:
         numbers = self.layout.numbers(sharding)

@@ -88,7 +88,7 @@ class Plan:
 def _devices(
     options: Any, program: Sequence[Any], avals: Sequence[Any], places: Sequence[Any]
 ) -> tuple[Any, tuple[Any, ...]]:
-    """A sharding to take as a model, and the devices in order. Raises ValueError where two sets of devices are meant."""
+    """A sharding to take as a model, and the devices in order. Raises ValueError where two sets of them are meant."""
     claims = stated_claims(options, program)
     models = [*stated_shardings(options), *program[:1]]
     for position, (aval, place) in enumerate(zip(avals, places, strict=True)):

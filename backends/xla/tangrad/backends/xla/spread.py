@@ -45,7 +45,9 @@ def _make(sharding: Sharding) -> Placement:
     # Buffers lie in the order of the devices' numbers, so that programs can take arrays over any arrangement of them.
     ordered = in_order(devices)
     raw = [device.raw for device in ordered]
-    over = jaxlib_api.OverDevices(raw, lambda ndim: _hlo_sharding(sharding, ordered, ndim), sharding.is_fully_replicated)
+    over = jaxlib_api.OverDevices(
+        raw, lambda ndim: _hlo_sharding(sharding, ordered, ndim), sharding.is_fully_replicated
+    )
     return Placement(ordered, over, True, sharding)
 
 
@@ -136,7 +138,9 @@ def raw_parts(array: XlaArray) -> list[Any]:
     aval = array.aval
     avals = [part_aval(aval, _bounds(index, aval.shape)) for index in indices_of(placement, aval.shape)]
     return jaxlib_api.shards_of(
-        array.value, [physical_aval(aval) for aval in avals], [device.committed.sharding for device in placement.devices]
+        array.value,
+        [physical_aval(aval) for aval in avals],
+        [device.committed.sharding for device in placement.devices],
     )
 
 

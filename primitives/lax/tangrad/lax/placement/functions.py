@@ -45,6 +45,7 @@ def _put(leaf: Any, device: Any) -> Any:
         return device.constrain(leaf)
     if not isinstance(device, Device):
         raise ValueError(
-            f"device_put takes a device (tangrad.devices()) or a sharding, got {device!r} of type {type(device).__name__}"
+            f"device_put takes a device (tangrad.devices()) or a sharding, got {device!r} of type "
+            f"{type(device).__name__}"
         )
     return device_put_p.bind(leaf if isinstance(leaf, Array) else as_operand(leaf), target=Target(device))
