@@ -232,7 +232,7 @@ SETTINGS: dict[str, str] = {  # distribution: settings
     "tangrad-numpy": "numpy_rank_promotion",
     "tangrad-random": "threefry_partitionable",
     "tangrad-sharding": "mesh",
-    "tangrad-xmap": "serial_loops",
+    "tangrad-xmap": "experimental_xmap_spmd_lowering experimental_xmap_spmd_lowering_manual serial_loops",
 }
 
 BACKENDS: dict[str, str] = {  # distribution: backends

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -31,6 +30,7 @@ from tangrad.shardings.context import current_mesh
 from tangrad.shardings.named import NamedSharding
 from tangrad.tree_util import keystr
 from tangrad.xmapping.indices import check_looped
+from tangrad.xmapping.lowering import check_same_mesh, chosen_lowering, tracing_for
 from tangrad.xmapping.placement import partition_of
 from tangrad.xmapping.primitives import in_scope, without_axes, xmap_p
 from tangrad.xmapping.resource_typing import check_clashes, picture
@@ -214,7 +214,7 @@ class MappedFunction:
         mesh = current_mesh()
         for name, one in assigned.items():
             check_divides(name, sizes[name], one, mesh.shape)
-        _check_same_mesh(mesh)
+        check_same_mesh(mesh)
         inner = [aval.update(shape=without_axes(aval.shape, axes)) for aval, axes in zip(avals, in_axes, strict=True)]
         jaxpr, consts, out_tree = self._traced(inner, structure, sizes, mesh)
         pairs = tuple(sizes.items())
@@ -233,6 +233,7 @@ class MappedFunction:
             "sizes": pairs,
             "resources": tuple([(name, one) for name, one in assigned.items() if one != Assigned()]),
             "mesh": mesh if on_mesh else None,
+            "lowering": chosen_lowering(),
         }
         return _Program(params, consts, out_tree)
 
@@ -245,13 +246,8 @@ class MappedFunction:
             out_tree.append(found)
             return outs
 
-        enclosing = _enclosing.mesh
-        _enclosing.mesh = mesh
-        try:
-            with in_scope(tuple(sizes.items())):
-                jaxpr, consts = trace_to_jaxpr(flat, avals, self._name)
-        finally:
-            _enclosing.mesh = enclosing
+        with tracing_for(mesh), in_scope(tuple(sizes.items())):
+            jaxpr, consts = trace_to_jaxpr(flat, avals, self._name)
         return ClosedJaxpr(closed_over_as_arguments(jaxpr)), consts, out_tree[0]
 
     # --- what is checked ----------------------------------------------------------------------------------------------
@@ -328,23 +324,6 @@ class MappedFunction:
 
     def __reduce__(self) -> Any:
         raise TypeError(f"{self!r} belongs to this process, so it cannot be pickled; pickle the function, and xmap it there")
-
-
-class _Enclosing(threading.local):
-    """The mesh of the mapped function that a thread is tracing; None outside of any."""
-
-    mesh: Any = None
-
-
-_enclosing = _Enclosing()
-
-
-def _check_same_mesh(mesh: Any) -> None:
-    if _enclosing.mesh is not None and _enclosing.mesh != mesh:
-        raise RuntimeError(
-            f"xmap: the mesh in use must stay the same within a mapped function: it was {_enclosing.mesh} around, and is {mesh} "
-            f"now"
-        )
 
 
 def _path(args: Any, number: int) -> str:

@@ -57,7 +57,7 @@ def check_looped(jaxpr: Any, looped: Sequence[Any]) -> None:
         raise NotImplementedError(
             f"xmap: axis {name!r} runs in a serial loop, of which each turn has one chunk, and {eqn.primitive.name} "
             f"{'has a program that uses' if inside else 'uses'} the whole axis"
-            f"{'' if eqn.source_info is None else f' at {eqn.source_info}'}; spread the axis over mesh axes only, or leave "
+            f"{'' if eqn.source_info is None else f' at {eqn.source_info.summarize()}'}; spread the axis over mesh axes only, or leave "
             f"it without resources"
         )
 

@@ -6,13 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.batching import AxisInfo, batch_flat, move_axis
+from tangrad.batching import AxisInfo, batch_flat, move_axis, place_axis
 from tangrad.control_flow.scans import scan
 from tangrad.core import as_operand, eval_jaxpr, literal, trace_to_jaxpr
 from tangrad.lax.elementwise.primitives import add_p, mul_p
 from tangrad.lax.reductions.primitives import reduce_sum_p
 from tangrad.lax.structure.functions import full
-from tangrad.lax.structure.primitives import reshape_p
+from tangrad.lax.structure.primitives import reshape_p, transpose_p
+from tangrad.xmapping.specs import Positions
 
 # Axis -> the dimension of a value that it is.
 Places = dict[Any, int]
@@ -188,6 +189,25 @@ def _joined(value: Any, axis: Axis) -> Any:
         value = reshape_p.bind(value, new_sizes=(axis.loop, axis.parts, share, *rest), dimensions=None)
         value = move_axis(value, 1, 0)
     return reshape_p.bind(value, new_sizes=(axis.size, *rest), dimensions=None)
+
+
+def placed(out: Any, place: Places, wanted: Positions, sizes: dict[Any, Any]) -> Any:
+    """A result with its named axes where they are to be; repeated along those that it does not vary along.
+
+    Raises RuntimeError for a result that varies along an axis which it is to have no dimension for.
+    """
+    missing = place.keys() - {axis for axis, _ in wanted}
+    if missing:
+        raise RuntimeError(f"a result varies along axes that it has no dimensions for: {missing}")
+    value, place = as_operand(out), dict(place)
+    for axis, _ in wanted:
+        if axis not in place:
+            value = place_axis(value, None, 0, sizes[axis])
+            place = {axis: 0, **{other: at + 1 for other, at in place.items()}}
+    ndim, target = len(value.aval.shape), dict([(position, axis) for axis, position in wanted])
+    others = iter([at for at in range(ndim) if at not in place.values()])
+    order = tuple([place[target[position]] if position in target else next(others) for position in range(ndim)])
+    return value if order == tuple(range(ndim)) else transpose_p.bind(value, permutation=order)
 
 
 def total_size(sizes: dict[Any, Any], names: Any) -> Any:

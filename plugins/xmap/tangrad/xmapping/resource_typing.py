@@ -70,7 +70,7 @@ def _check(axes: Any, resources: Resources, what: Any) -> None:
 
 
 def _described(eqn: Any, var: Any) -> str:
-    place = "" if eqn.source_info is None else f" at {eqn.source_info}"
+    place = "" if eqn.source_info is None else f" at {eqn.source_info.summarize()}"
     return f"the result {var.aval.str_short()} of {eqn.primitive.name}{place}"
 
 

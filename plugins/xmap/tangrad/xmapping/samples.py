@@ -48,5 +48,6 @@ def _mapped(function: Any, *args: Any, sizes: Any, in_axes: Any, out_axes: Any, 
         "sizes": sizes,
         "resources": resources,
         "mesh": None,
+        "lowering": "spmd",
     }
     return Sample(xmap_p, args, params)

@@ -124,7 +124,7 @@ class SpecTree:
     def _read(self, value: Any) -> Any:
         if isinstance(value, list) and not _is_spec(value):  # as the arguments are, which come as a tuple
             value = tuple(value)
-        leaves, structure = tree.flatten(value, is_leaf=_is_spec)
+        leaves, structure = tree.flatten(value, is_leaf=lambda item: item is None or _is_spec(item))
         return structure.unflatten([self._leaf(leaf) for leaf in leaves])
 
     def _leaf(self, value: Any) -> AxesSpec:
