@@ -32,8 +32,8 @@ def check_clashes(
     for number, positions in enumerate(in_axes):
         _check([axis for axis, _ in positions], every, lambda at=number: f"argument {at} of {name}")  # type: ignore[misc]
 
-    def observe(eqn: Any, var: Any, axes: Any, _: Sizes) -> None:
-        _check(axes, every, lambda: _described(eqn, var))
+    def observe(what: str, eqn: Any, var: Any, axes: Any, _: Sizes) -> None:
+        _check(axes, every, lambda: _described(what, eqn, var))
 
     found = trace_variation(closed, named(in_axes), sizes, observe)
     for number, (positions, varying) in enumerate(zip(out_axes, found, strict=True)):
@@ -69,9 +69,9 @@ def _check(axes: Any, resources: Resources, what: Any) -> None:
             taken[mesh_axis] = axis
 
 
-def _described(eqn: Any, var: Any) -> str:
+def _described(what: str, eqn: Any, var: Any) -> str:
     place = "" if eqn.source_info is None else f" at {eqn.source_info.summarize()}"
-    return f"the result {var.aval.str_short()} of {eqn.primitive.name}{place}"
+    return f"the {what} {var.aval.str_short()} of {eqn.primitive.name}{place}"
 
 
 # --- the picture ----------------------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ def picture(closed: Any, in_axes: Any, out_axes: Any, sizes: Sizes, resources: R
         closed,
         named(in_axes),
         sizes,
-        lambda eqn, var, axes, known: rows.append(Row(eqn.primitive.name, var.aval.str_short(), axes, known)),
+        lambda what, eqn, var, axes, known: rows.append(Row(_titled(what, eqn), var.aval.str_short(), axes, known)),
     )
     rows += [
         Row(f"result {number}", aval.str_short(), {axis for axis, _ in positions}, sizes)
@@ -112,6 +112,10 @@ def picture(closed: Any, in_axes: Any, out_axes: Any, sizes: Sizes, resources: R
     return "\n".join(
         ["  ".join([cell.ljust(width) for cell, width in zip(line, widths, strict=True)]).rstrip() for line in lines]
     )
+
+
+def _titled(what: str, eqn: Any) -> str:
+    return eqn.primitive.name if what == "result" else f"{what} of {eqn.primitive.name}"  # type: ignore[no-any-return]
 
 
 def _place(assigned: Assigned) -> str:

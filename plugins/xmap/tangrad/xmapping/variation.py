@@ -49,8 +49,9 @@ def axes_of(value: Any) -> Names:
     return frozenset(found)
 
 
-# What is told of each value: the equation, the result (a variable of it), the axes, the sizes of all axes in scope.
-Observer = Callable[[JaxprEqn, Any, Names, Sizes], None]
+# What is told of each value: "result" of an equation, or "argument" of its program; the equation, the variable, the axes,
+# the sizes of all axes in scope.
+Observer = Callable[[str, JaxprEqn, Any, Names, Sizes], None]
 
 
 def trace_variation(closed: ClosedJaxpr, given: Sequence[Names], sizes: Sizes, observe: Observer) -> tuple[Names, ...]:
@@ -103,7 +104,7 @@ class _Walk:
                 self._look_inside(eqn, operands, outs)
             for var, out in zip(eqn.outvars, outs, strict=True):
                 values[var] = out
-                self._observe(eqn, var, axes_of(out), self._sizes)
+                self._observe("result", eqn, var, axes_of(out), self._sizes)
         return [atom if type(atom) is Literal else values[atom] for atom in jaxpr.outvars]
 
     def _look_inside(self, eqn: JaxprEqn, operands: Sequence[Any], outs: Sequence[Any]) -> None:
@@ -111,7 +112,10 @@ class _Walk:
             return
         before, after = [axes_of(value) for value in operands], [axes_of(value) for value in outs]
         for closed, given, bound in _BODIES.get(eqn.primitive.identity, _any_body)(eqn, before, after):
-            trace_variation(closed, given, (*self._sizes, *bound), self._observe)
+            sizes = (*self._sizes, *bound)
+            for var, axes in zip(closed.jaxpr.invars, given, strict=True):
+                self._observe("argument", eqn, var, axes, sizes)
+            trace_variation(closed, given, sizes, self._observe)
 
 
 _CALLS = ("jit.jit", "checkpointing.remat")
