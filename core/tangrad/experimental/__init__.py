@@ -6,6 +6,8 @@ import tangrad as _tangrad
 from tangrad.composition.api import public_package
 
 # Distributions may own modules of this package, as they do of `tangrad`.
-__path__ = [path for path in [_os.path.join(portion, "experimental") for portion in _tangrad.__path__] if _os.path.isdir(path)]
+__path__ = [
+    path for path in [_os.path.join(portion, "experimental") for portion in _tangrad.__path__] if _os.path.isdir(path)
+]
 
 __getattr__, __dir__ = public_package(__name__)

@@ -26,7 +26,9 @@ def positional_subscripts(subscripts: str, operands: Sequence[Any]) -> tuple[str
     left, arrow, right = subscripts.partition("->")
     terms = _terms(left, subscripts)
     if len(terms) != len(operands):
-        raise ValueError(f"einsum: subscripts {subscripts!r} have {len(terms)} terms, but there are {len(operands)} operands")
+        raise ValueError(
+            f"einsum: subscripts {subscripts!r} have {len(terms)} terms, but there are {len(operands)} operands"
+        )
     if not arrow:
         raise ValueError(f"einsum: subscripts with names, {subscripts!r}, must say what the result is: '->...'")
     results = _terms(right, subscripts)

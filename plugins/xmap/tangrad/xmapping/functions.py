@@ -27,10 +27,10 @@ from tangrad.core import (
 )
 from tangrad.jitting.function import jit
 from tangrad.shardings.context import current_mesh
-from tangrad.shardings.named import NamedSharding
+from tangrad.shardings.named import NamedSharding, PartitionSpec
 from tangrad.tree_util import keystr
 from tangrad.xmapping.indices import check_looped
-from tangrad.xmapping.lowering import check_same_mesh, chosen_lowering, tracing_for
+from tangrad.xmapping.lowering import REPLICATED, check_same_mesh, chosen_lowering, tracing_for
 from tangrad.xmapping.placement import partition_of
 from tangrad.xmapping.primitives import in_scope, without_axes, xmap_p
 from tangrad.xmapping.resource_typing import check_clashes, picture
@@ -148,8 +148,25 @@ class MappedFunction:
         leaves = tree.leaves(args)
         if thread.trace is EVAL_TRACE and not any([isinstance(leaf, Tracer) for leaf in leaves]):
             self._check_spread(args)
-            return self._jitted(*args)
+            return self._settled(self._jitted(*args), leaves, args)
         return self._bind(*args)
+
+    def _settled(self, outs: Any, leaves: Sequence[Any], args: tuple[Any, ...]) -> Any:
+        """Results on a mesh, lying as their axes say: compilers that were free to choose may have chosen otherwise."""
+        if not any([one for one in self._resources.values()]) or current_mesh().empty:
+            return outs
+        avals = tree.structure(args).unflatten([as_operand(leaf).aval for leaf in leaves])
+        params = self._program(*avals).params
+        if params["sharding"] is None or params["lowering"] == REPLICATED:
+            return outs
+        arrays, structure = tree.flatten(outs)
+        found, assigned, mesh = [], dict(params["resources"]), params["sharding"].mesh
+        for array, positions in zip(arrays, params["out_axes"], strict=True):
+            ndim = len(array.shape)
+            wanted = NamedSharding(mesh, partition_of(positions, ndim, assigned))
+            lies = array.spread is not None and array.spread.is_equivalent_to(wanted, ndim)
+            found.append(array if lies else wanted.constrain(array))
+        return structure.unflatten(found)
 
     def lower(self, *args: Any) -> Any:
         """The program for these arguments (arrays or `ShapeDtypeStruct`s), not yet compiled, as that of `jit`."""
@@ -232,7 +249,7 @@ class MappedFunction:
             "sums": ((),) * len(out_axes),
             "sizes": pairs,
             "resources": tuple([(name, one) for name, one in assigned.items() if one != Assigned()]),
-            "mesh": mesh if on_mesh else None,
+            "sharding": NamedSharding(mesh, PartitionSpec()) if on_mesh else None,
             "lowering": chosen_lowering(),
         }
         return _Program(params, consts, out_tree)
@@ -323,7 +340,9 @@ class MappedFunction:
                     )
 
     def __reduce__(self) -> Any:
-        raise TypeError(f"{self!r} belongs to this process, so it cannot be pickled; pickle the function, and xmap it there")
+        raise TypeError(
+            f"{self!r} belongs to this process, so it cannot be pickled; pickle the function, and xmap it there"
+        )
 
 
 def _path(args: Any, number: int) -> str:

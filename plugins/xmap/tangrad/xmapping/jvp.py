@@ -26,7 +26,9 @@ partial_eval = RuleSet("partial_eval", api=1)
 
 @jvp.rule(xmap_p)
 @symbolic_zeros
-def _(primals: Any, tangents: Any, *, jaxpr: Any, in_axes: Any, out_axes: Any, sums: Any, name: str, **params: Any) -> Any:
+def _(
+    primals: Any, tangents: Any, *, jaxpr: Any, in_axes: Any, out_axes: Any, sums: Any, name: str, **params: Any
+) -> Any:
     nonzero = tuple([type(tangent) is not Zero for tangent in tangents])
     with in_scope(params["sizes"]):
         program, nonzero_out = jvp_jaxpr(jaxpr, nonzero)

@@ -104,7 +104,9 @@ def _map(axis: Axis, inner: Mapping, values: Sequence[Any], places: Sequence[Pla
 
     outs, dims = batch_flat(run, values, [place.get(axis.name) for place in places], axis.info)
     results = [
-        _summed(out, dim, place, axis) if axis.name in sums else (out, place if dim is None else _with(place, axis.name, dim))
+        _summed(out, dim, place, axis)
+        if axis.name in sums
+        else (out, place if dim is None else _with(place, axis.name, dim))
         for out, dim, place, sums in zip(outs, dims, found, inner.sums, strict=True)
     ]
     return [value for value, _ in results], [place for _, place in results]

@@ -25,11 +25,12 @@ def evaluate_mapped(
     sums: tuple[tuple[Any, ...], ...],
     sizes: tuple[tuple[Any, Any], ...],
     resources: tuple[tuple[Any, Assigned], ...],
-    mesh: Any,
+    sharding: Any,
     lowering: str,
 ) -> list[Any]:
     """The results of a mapped program: by operations on whole arrays, those of `vmap`, one for each axis; or on parts."""
     known, assigned = dict(sizes), dict(resources)
+    mesh = None if sharding is None else sharding.mesh
     looped = tuple([axis for axis, one in resources if one.loop > 1])
     program, indices = with_given_indices(jaxpr, looped, known)
     axes = [_axis(axis, size, assigned.get(axis, Assigned()), mesh) for axis, size in sizes]

@@ -61,7 +61,8 @@ def _decompose(*args: Any, **params: Any) -> tuple[Any, ...]:
 
 def _run(args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
     """Outside of programs: as one compiled program, which is kept as long as the program that is mapped."""
-    backend = backend_of(args)
+    sharding = params["sharding"]
+    backend = backend_of(args) if sharding is None else sharding.device_order[0].backend
     arrays = to_arrays(backend, args)
     if is_checking_values():  # one by one, so that the error names the operation
         return _decompose(*arrays, **params)
@@ -72,7 +73,7 @@ def _run(args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
     def alone() -> ClosedJaxpr:  # of a copy, or what is kept would keep the program alive
         return one_equation(xmap_p, avals, {**others, "jaxpr": ClosedJaxpr(closed.jaxpr, closed.consts)})
 
-    place = backend.placement(arrays) if backend.has_placements else None
+    place = backend.placement(arrays) if backend.has_placements and sharding is None else None
     key = ("xmap", avals, weak_key(others))
     program = program_for(
         closed, backend, params["name"], place, key, alone, keep_unused=True, places=backend.places(arrays)
@@ -92,13 +93,14 @@ def xmap_p(
     sums: tuple[tuple[Any, ...], ...],
     sizes: tuple[tuple[Any, Any], ...],
     resources: tuple[tuple[Any, Any], ...],
-    mesh: Any,
+    sharding: Any,
     lowering: str,
 ) -> Any:
     """The program `jaxpr`, of one example, for all examples along named axes.
 
     `in_axes` and `out_axes` say which dimensions of operands and results are which axis, `sums` over which axes a result
-    is summed; `sizes` are all axes, `resources` what some are spread over. Results depend neither on these nor on `lowering`.
+    is summed; `sizes` are all axes, `resources` what some are spread over; `sharding` has the mesh that these mean, None
+    where they mean none. Results depend neither on these nor on `lowering`.
     """
     if len(avals) != len(jaxpr.in_avals):
         raise TypeError(f"xmap: program {name!r} takes {len(jaxpr.in_avals)} arguments, got {len(avals)}")

@@ -18,7 +18,12 @@ class ResourceClashError(TypeError):
 
 
 def check_clashes(
-    closed: Any, in_axes: Sequence[Positions], out_axes: Sequence[Positions], sizes: Sizes, resources: Resources, name: str
+    closed: Any,
+    in_axes: Sequence[Positions],
+    out_axes: Sequence[Positions],
+    sizes: Sizes,
+    resources: Resources,
+    name: str,
 ) -> None:
     """Raise ResourceClashError where axes that are spread over the same mesh axis meet in one value.
 

@@ -46,7 +46,9 @@ class SerialLoop:
 
 
 def _refuse_text(text: str) -> Any:
-    raise ValueError("serial loops are for blocks of code: with tangrad.experimental.maps.serial_loop(name, length): ...")
+    raise ValueError(
+        "serial loops are for blocks of code: with tangrad.experimental.maps.serial_loop(name, length): ..."
+    )
 
 
 def _checked_loops(value: Any) -> Any:

@@ -31,7 +31,9 @@ def _wave(x: Any, y: Any) -> Any:
     return (mul.bind(sin.bind(x), y), sin.bind(mul.bind(x, y)))
 
 
-def _mapped(function: Any, *args: Any, sizes: Any, in_axes: Any, out_axes: Any, resources: Any = (), sums: Any = None) -> Sample:
+def _mapped(
+    function: Any, *args: Any, sizes: Any, in_axes: Any, out_axes: Any, resources: Any = (), sums: Any = None
+) -> Sample:
     avals = []
     for arg, positions in zip(args, in_axes, strict=True):
         named = {position for _, position in positions}
@@ -47,7 +49,7 @@ def _mapped(function: Any, *args: Any, sizes: Any, in_axes: Any, out_axes: Any, 
         "sums": ((),) * len(out_axes) if sums is None else sums,
         "sizes": sizes,
         "resources": resources,
-        "mesh": None,
+        "sharding": None,
         "lowering": "spmd",
     }
     return Sample(xmap_p, args, params)

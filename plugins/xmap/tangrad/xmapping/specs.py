@@ -46,7 +46,9 @@ class AxesSpec:
         names = [_checked_name(name, given, what) for name, _ in self.entries]
         for number, name in enumerate(names):
             if name in names[:number]:
-                raise ValueError(f"xmap: {what} can name an axis once in the spec of an array, got {name!r} twice: {given!r}")
+                raise ValueError(
+                    f"xmap: {what} can name an axis once in the spec of an array, got {name!r} twice: {given!r}"
+                )
 
     @property
     def names(self) -> tuple[Any, ...]:

@@ -23,7 +23,15 @@ register_cache(_programs.clear)
 @transpose.rule(xmap_p)
 @symbolic_zeros
 def _(
-    cotangents: Any, *args: Any, jaxpr: Any, in_axes: Any, out_axes: Any, sums: Any, sizes: Any, name: str, **params: Any
+    cotangents: Any,
+    *args: Any,
+    jaxpr: Any,
+    in_axes: Any,
+    out_axes: Any,
+    sums: Any,
+    sizes: Any,
+    name: str,
+    **params: Any,
 ) -> Any:
     linear = tuple([is_linear(arg) for arg in args])
     given = tuple([type(cotangent) is not Zero for cotangent in cotangents])
