@@ -1,7 +1,10 @@
 """What every test shares: nothing is read from or written to the user's caches, and Hypothesis repeats itself."""
 
+import ctypes
+import gc
 import os
 import shutil
+import sys
 import tempfile
 
 import hypothesis
@@ -17,6 +20,35 @@ os.environ.setdefault("TANGRAD_CHECK_JAXPRS", "1")
 
 hypothesis.settings.register_profile("house", deadline=None, derandomize=True, max_examples=50)
 hypothesis.settings.load_profile("house")
+
+
+# After so many tests a worker forgets the programs that it has compiled: few serve a second test, each is some hundred
+# kilobytes of machine code, and kept to the end those of both libraries are gigabytes.
+FORGET_AFTER = 250
+_since_forgotten = 0
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Every so many tests, empty the caches of Tangrad and of JAX, and give the memory back to the system."""
+    global _since_forgotten
+    _since_forgotten += 1
+    if _since_forgotten < FORGET_AFTER:
+        return
+    _since_forgotten = 0
+    for name in ("tangrad", "jax"):
+        if (clear := getattr(sys.modules.get(name), "clear_caches", None)) is not None:
+            clear()
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None  # glibc keeps it else
+    if trim is not None:
+        trim(0)
+
+
+def pytest_collection_finish() -> None:
+    """Have the collector of garbage leave the tests themselves alone: some tests call it often, and they are many."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

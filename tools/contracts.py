@@ -14,7 +14,8 @@ Checked, each against what the tree declares, so that no list is kept twice:
   the files in `PRIVILEGED`;
 - no cycle between modules, imports for type checkers included; nothing of ours is imported inside a function, except in
   the files listed in `LAZY` (what is not ours may be: that saves time at import, and can make no cycle);
-- `jaxlib` is touched by the files in `ONLY_IN` alone; no file has more lines than `LONGEST`.
+- `jaxlib` is touched by the files in `ONLY_IN` alone;
+- no file has more lines than `LONGEST`, and the kernel no more lines of code than `KERNEL_LINES`.
 
 It reads source text and imports nothing. import-linter was rejected: in editable installs it sees only one part of the
 namespace and passes vacuously, and it has no word for rule files.
@@ -26,6 +27,7 @@ from collections import defaultdict
 from functools import cached_property
 from pathlib import Path
 
+from tools.docs.rooms import code_lines
 from tools.generate_api import composes, public_api
 from tools.import_graph import Imports, cycles, read_imports
 from tools.kernel_names import Exports
@@ -33,6 +35,8 @@ from tools.workspace import ROOT, Distribution, distributions, module_name
 
 CORE = "tangrad-core"
 LONGEST = 500
+KERNEL = "tangrad.core"
+KERNEL_LINES = 2700  # neither blank nor comments; docstrings count
 RULES = "tangrad.rules."
 SAMPLES = "tangrad.samples"  # loaded by the conformance kit alone
 
@@ -49,7 +53,7 @@ MAY_REQUIRE = {
 LAZY = {
     "tangrad.composition.api": "resolves public names at their first use",
     "tangrad.core": "resolves rarely needed names at their first use",
-    "tangrad.core.versioning": "resolves deprecated names",
+    "tangrad.composition.versioning": "resolves deprecated names",
     "tangrad.composition.plugin": "loads what an entry point names",
     "tangrad.composition.discovery": "asks other finders than those of folders only where there are some",
     "tangrad.composition.registry": "loads pluggy at the first look-up",
@@ -59,12 +63,13 @@ LAZY = {
     "tangrad.backends.xla.jaxlib_version": "describes an installation only where it is found wanting",
     "tangrad.backends.numpy.backend": "as XLA's: whoever asks which backends there are does not load the compiler",
     "tangrad.backends.xla.cuda": "loads the PJRT plugin that is installed",
+    "tangrad.console.report.entries": "looks into the packages that entries name",
 }
 
 # Files outside the kernel that look into its rooms, what they look into, and why there is no public way yet. An entry
 # that is not needed any more is a breach, too.
 PRIVILEGED = {
-    ("tangrad.console.report.installation", "tangrad.composition.finders"): "names the finders that discovery asks",
+    ("tangrad.console.report.entries", "tangrad.composition.plugin"): "tells misspelt groups from those that there are",
     ("tangrad.console.report.trace", "tangrad.composition.plugin"): "prints answers as the composition shortens them",
 }
 
@@ -279,6 +284,12 @@ def check_lengths(house: House) -> list[str]:
     return [f"{name} has {lines} lines, more than {LONGEST}" for name, lines in lengths.items() if lines > LONGEST]
 
 
+def check_kernel_size(house: House) -> list[str]:
+    """The kernel can be read in an afternoon."""
+    lines = sum(code_lines(path) for name, path in house.files.items() if f"{name}.".startswith(f"{KERNEL}."))
+    return [f"{KERNEL} has {lines} lines of code, more than {KERNEL_LINES}"] if lines > KERNEL_LINES else []
+
+
 CHECKS = (
     check_graph,
     check_requirements,
@@ -289,6 +300,7 @@ CHECKS = (
     check_cycles,
     check_lazy,
     check_lengths,
+    check_kernel_size,
 )
 
 

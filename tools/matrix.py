@@ -29,24 +29,24 @@ installed there. "not there" is a Python that was not on the machine: nothing ha
 """
 
 
-def run_corner(corner: Corner, arguments: list[str]) -> list[str]:
-    """Prepare a corner's environment, run its tests, and return its row of the table."""
+def run_corner(corner: Corner, arguments: list[str]) -> tuple[list[str], str]:
+    """Prepare a corner's environment and run its tests; return its row of the table and, if it failed, the reason."""
     if corner.interpreter is None:
-        return [corner.name, NOT_THERE, corner.python, *([""] * (len(HEADINGS) - 3))]
+        return [corner.name, NOT_THERE, corner.python, *([""] * (len(HEADINGS) - 3))], ""
     started = time.monotonic()
     print(f"\n== {corner.name}: {corner.tests} on {corner.interpreter}", flush=True)
     try:
         environment = prepare(corner)
         outcome = run_tests(environment, corner, arguments)
     except EnvironmentFailed as error:
-        print(error, flush=True)
-        return [corner.name, FAILED, corner.python, *([""] * (len(HEADINGS) - 4)), _seconds(started)]
+        print(f"== {corner.name}: FAILED, there is no environment for it", flush=True)
+        return [corner.name, FAILED, corner.python, *([""] * (len(HEADINGS) - 4)), _seconds(started)], str(error)
     versions = environment.versions()
     counts = [str(count) for count in (outcome.passed, outcome.failed, outcome.skipped)]
     result = PASSED if outcome.succeeded else FAILED
     row = [corner.name, result, versions["python"], *[versions.get(name, "–") for name in LIBRARIES], corner.tests]
     print(_verdict(corner, outcome), flush=True)
-    return [*row, *counts, _seconds(started)]
+    return [*row, *counts, _seconds(started)], "" if outcome.succeeded else _reason(outcome)
 
 
 def _seconds(started: float) -> str:
@@ -54,12 +54,13 @@ def _seconds(started: float) -> str:
 
 
 def _verdict(corner: Corner, outcome: Outcome) -> str:
-    """One line, and the end of the log where something failed."""
-    text = f"== {corner.name}: {outcome.passed} passed, {outcome.failed} failed, {outcome.skipped} skipped"
-    if not outcome.succeeded:
-        why = "no test ran" if not outcome.passed + outcome.failed else f"exit status {outcome.status}"
-        text += f": FAILED, {why}; {outcome.log.relative_to(ROOT)} ends with\n{outcome.tail()}"
-    return text
+    counts = f"{outcome.passed} passed, {outcome.failed} failed, {outcome.skipped} skipped"
+    return f"== {corner.name}: {counts}" + ("" if outcome.succeeded else ": FAILED")
+
+
+def _reason(outcome: Outcome) -> str:
+    why = "no test ran" if not outcome.passed + outcome.failed else f"exit status {outcome.status}"
+    return f"{why}; {outcome.log.relative_to(ROOT)} ends with\n{outcome.tail()}"
 
 
 def as_text(rows: list[list[str]]) -> str:
@@ -120,14 +121,18 @@ def main(argv: list[str] | None = None) -> int:
         for corner in corners:
             print(f"{corner.name:20} {corner.tests:6} {corner.interpreter or NOT_THERE}")
         return 0
-    rows = [run_corner(corner, options.pytest.split()) for corner in corners]
-    print("\n" + as_text(rows))
+    results = {corner.name: run_corner(corner, options.pytest.split()) for corner in corners}
+    rows = [row for row, _ in results.values()]
+    for name, (_, reason) in results.items():  # at the end: of a long output often no more is kept
+        if reason:
+            print(f"\n== {name} FAILED: {reason}")
+    print("\n" + as_text(rows), flush=True)
     if options.markdown:
         options.markdown.write_text(as_markdown(rows), encoding="utf-8")
-    results = {row[1] for row in rows}
-    if PASSED not in results:
+    verdicts = {row[1] for row in rows}
+    if PASSED not in verdicts:
         print("no corner has run its tests", file=sys.stderr)
-    return 0 if PASSED in results and FAILED not in results else 1
+    return 0 if PASSED in verdicts and FAILED not in verdicts else 1
 
 
 if __name__ == "__main__":

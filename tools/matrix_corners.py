@@ -2,9 +2,13 @@
 
 import re
 import subprocess
+import tomllib
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.version import Version
 
 from tools.workspace import ROOT, Distribution, distributions, requirement_name, supported_pythons, umbrella
 
@@ -85,7 +89,7 @@ def all_corners() -> list[Corner]:
         for releases in (NEWEST, OLDEST)
     ]
     # Each minor release of jaxlib but the newest with the newest of the rest: it has the private interfaces.
-    for minor in minor_releases(_requirement("jaxlib"))[:-1]:
+    for minor in jaxlib_releases(newest)[:-1]:
         corners.append(Corner(f"{newest}-jaxlib-{minor}", newest, NEWEST, pins=(f"jaxlib=={minor}.*",)))
     # The NumPy backend alone on the oldest NumPy, older than jaxlib and ml_dtypes ask for.
     bare = ("jaxlib", "ml_dtypes")
@@ -107,6 +111,19 @@ def _requirement(name: str) -> str:
     lines = {line for part in distributions().values() for line in part.foreign_requirements}
     (found,) = [line for line in lines if requirement_name(line) == name]
     return found
+
+
+def jaxlib_releases(python: str) -> list[str]:
+    """The minor releases of jaxlib that are allowed and exist for a Python: up to that of the JAX that is its peer."""
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]
+    peers = [Requirement(line) for line in groups[PEERS] if requirement_name(line) == "jax"]
+    (peer,) = [one for one in peers if one.marker is None or one.marker.evaluate({"python_version": python})]
+    return [minor for minor in minor_releases(_requirement("jaxlib")) if _has_release_below(peer, minor)]
+
+
+def _has_release_below(peer: Requirement, minor: str) -> bool:
+    upper = next(bound.version for bound in peer.specifier if bound.operator == "<")
+    return Version(minor) < Version(upper)
 
 
 def minor_releases(requirement: str) -> list[str]:

@@ -70,7 +70,7 @@ class Outcome:
     def succeeded(self) -> bool:
         return self.status == 0 and self.passed > 0 and self.failed == 0
 
-    def tail(self, lines: int = 80) -> str:
+    def tail(self, lines: int = 20) -> str:
         """The last lines that it printed."""
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
 

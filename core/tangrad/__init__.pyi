@@ -51,7 +51,6 @@ from tangrad.checkpointing.policies import checkpoint_policies as checkpoint_pol
 from tangrad.core.array import Array as Array
 from tangrad.core.aval import typeof as typeof
 from tangrad.core.backend import Device as Device
-from tangrad.core.caches import clear_caches as clear_caches
 from tangrad.custom_rules.forward import custom_jvp as custom_jvp
 from tangrad.custom_rules.gradients import closure_convert as closure_convert
 from tangrad.custom_rules.gradients import custom_gradient as custom_gradient
@@ -63,6 +62,7 @@ from tangrad.debugging.functions import pure_callback as pure_callback
 from tangrad.diagnostics.source_info import named_call as named_call
 from tangrad.diagnostics.source_info import named_scope as named_scope
 from tangrad.dtypes import float0 as float0
+from tangrad.dtypes.promotion import numpy_dtype_promotion as numpy_dtype_promotion
 from tangrad.jacobians.functions import hessian as hessian
 from tangrad.jacobians.functions import jacfwd as jacfwd
 from tangrad.jacobians.functions import jacobian as jacobian
@@ -76,6 +76,7 @@ from tangrad.lax.settings import default_matmul_precision as default_matmul_prec
 from tangrad.numpy.settings import numpy_rank_promotion as numpy_rank_promotion
 from tangrad.pmapping.functions import pmap as pmap
 from tangrad.random.settings import threefry_partitionable as threefry_partitionable
+from tangrad.settings.caches import clear_caches as clear_caches
 from tangrad.settings.compile_time import ensure_compile_time_eval as ensure_compile_time_eval
 from tangrad.settings.config import backend as use_backend
 from tangrad.settings.config import check_tracer_leaks as check_tracer_leaks
@@ -86,7 +87,6 @@ from tangrad.settings.config import default_device as default_device
 from tangrad.settings.config import disable_jit as disable_jit
 from tangrad.settings.config import enable_x64 as enable_x64
 from tangrad.settings.config import log_compiles as log_compiles
-from tangrad.settings.config import numpy_dtype_promotion as numpy_dtype_promotion
 from tangrad.settings.devices import block_until_ready as block_until_ready
 from tangrad.settings.devices import copy_to_host_async as copy_to_host_async
 from tangrad.settings.devices import default_backend as default_backend

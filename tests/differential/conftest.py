@@ -58,12 +58,19 @@ def subject(request):
 
 
 def pytest_collection_modifyitems(items):
-    """Each program runs eagerly on NumPy and jitted on XLA; the other way round is mostly for the long run."""
+    """Each program runs eagerly on NumPy and jitted on XLA; the other way round is mostly for the long run.
+
+    XLA compiles each of them, so `make test` has a program there by itself and under all transformations at once, which
+    are eager NumPy's one by one.
+    """
     for item in items:
         call = getattr(item, "callspec", None)
         if call is None or not {"subject", "mode", "jitted"} <= call.params.keys():
             continue
-        usual = (call.params["subject"] == "xla") == call.params["jitted"]
-        if not usual and (call.params["mode"] != "value" or call.params["program"].usual):
+        program, mode, jitted = (call.params[name] for name in ("program", "mode", "jitted"))
+        on_xla = call.params["subject"] == "xla"
+        if on_xla != jitted and (mode != "value" or program.usual):
             item.add_marker(pytest.mark.slow)
             item.add_marker(pytest.mark.sweep)
+        elif on_xla and (not jitted or mode not in ("value", program.modes()[-1])):
+            item.add_marker(pytest.mark.slow)

@@ -19,11 +19,11 @@ class Leaf:
     weak_type: bool
 
 
-def run(api: Any, program: Program, mode: str, jitted: bool) -> list[Leaf]:
-    """The program's results in a mode, through `api.jit` or eagerly."""
+def run(api: Any, program: Program, mode: str, jitted: bool, **options: Any) -> list[Leaf]:
+    """The program's results in a mode, through `api.jit` with these options, or eagerly."""
     function, arguments = transformed(api, program, mode)
     arguments = tuple(to_api(api, argument) for argument in arguments)
-    return list(leaves((api.jit(function) if jitted else function)(*arguments)))
+    return list(leaves((api.jit(function, **options) if jitted else function)(*arguments)))
 
 
 def transformed(api: Any, program: Program, mode: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:

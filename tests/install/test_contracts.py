@@ -230,6 +230,17 @@ def test_breaches_are_found(small, file, text, expected):
         assert any(expected in problem for problem in found), found
 
 
+def test_the_kernel_keeps_its_size(small):
+    # The comment and the blank line do not count; what stands in other rooms is not the kernel's.
+    room, lines = small / "core/tangrad/core", contracts.KERNEL_LINES
+    for number in range(lines // 450):
+        write(room, f"part{number}.py", "x = 1\n# why\n\n" + "x = 1\n" * 449)
+    write(small, "core/tangrad/composition/more.py", "x = 1\n" * 400)
+    assert problems(small) == [f"tangrad.core has {lines + 4} lines of code, more than {lines}"]
+    write(room, "part0.py", "x = 1\n" * 446)
+    assert problems(small) == []
+
+
 def test_cycles_are_found_through_composed_names(small):
     write(small, "core/tangrad/composition/api.py", "from tangrad.composition import registry")
     write(small, "core/tangrad/composition/registry.py", "from tangrad.core.types import x")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tools import matrix, matrix_corners
-from tools.matrix_corners import Corner, all_corners, candidates, minor_releases
+from tools.matrix_corners import Corner, all_corners, candidates, jaxlib_releases, minor_releases
 from tools.matrix_environments import Environment, EnvironmentFailed, Outcome, _counted
 from tools.workspace import ROOT, supported_pythons
 
@@ -37,6 +37,15 @@ def test_corners_are_each_python_with_the_oldest_and_the_newest(found):
     assert {re.match(r"\w+", line)[0] for line in bare.requirements} >= {"numpy", "pluggy"}
     assert not [line for line in bare.requirements if line.startswith(("jaxlib", "ml_dtypes", "scipy"))]
     assert "tangrad" in {part.name for part in bare.distributions}
+
+
+def test_a_python_is_asked_only_for_releases_that_it_has(found):
+    """Where an old Python is the only one, the releases of jaxlib that are made for newer ones are left out."""
+    for version, minors in {"3.11": ["0.10"], "3.12": ["0.10", "0.11", "0.12"]}.items():
+        found(version)
+        assert jaxlib_releases(version) == minors
+        names = [corner.name for corner in all_corners() if "-jaxlib-" in corner.name]
+        assert names == [f"{version}-jaxlib-{minor}" for minor in minors[:-1]]
 
 
 def test_a_python_that_comes_up_is_tried(found):

@@ -77,7 +77,7 @@ LOGBOOK_PROGRAM = """
 NEXT_KERNEL = """
 import warnings
 import tangrad
-from tangrad.core import versioning
+from tangrad.composition import versioning
 versioning.EXTENSION_API += 1
 caught = warnings.catch_warnings(record=True)
 said = caught.__enter__()

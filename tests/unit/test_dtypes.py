@@ -12,7 +12,8 @@ import pytest
 
 from tangrad.core import dtypes
 from tangrad.dtypes import lattice, objects
-from tangrad.settings.config import enable_x64, numpy_dtype_promotion
+from tangrad.dtypes.promotion import numpy_dtype_promotion
+from tangrad.settings.config import enable_x64
 
 pytest.importorskip("ml_dtypes", reason="without it there are no narrow types to test")
 PRESENT = [name for name in lattice.STRONG if name not in dtypes.NARROW_NAMES or hasattr(dtypes, name)]

@@ -8,7 +8,8 @@ import pytest
 
 import tangrad.core
 from tangrad import errors
-from tangrad.core import PrimitiveSet, RuleSet, ShapedArray, composition, register, versioning
+from tangrad.composition import versioning
+from tangrad.core import PrimitiveSet, RuleSet, ShapedArray, composition, register
 from tests.unit.plugin_site import Site
 
 
@@ -82,7 +83,8 @@ new = PrimitiveSet("half_new", api={new})
 """
 PROGRAM = """
 import warnings
-from tangrad.core import composition, versioning
+from tangrad.composition import versioning
+from tangrad.core import composition
 versioning.EXTENSION_API = 2
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
@@ -138,9 +140,9 @@ def test_the_doctor_names_numbers(site):
     entries = {"tangrad.primitives": {"half_old": "half:old", "half_new": "half:new"}}
     site.add("half-migrated", entries, "1.5", {"half.py": HALF_MIGRATED.format(new=2)})
     program = (
-        "import tangrad.core\nfrom tangrad.core import composition, versioning\n"
+        "import tangrad.core\nfrom tangrad.composition import versioning\nfrom tangrad.core import composition\n"
         "tangrad.core.EXTENSION_API = versioning.EXTENSION_API = 2\nimport warnings\n"
-        "warnings.simplefilter('ignore')\nfrom tangrad.console.report.installation import number_problems\n"
+        "warnings.simplefilter('ignore')\nfrom tangrad.console.report.composed import number_problems\n"
         "for problem in number_problems(composition()): print(problem.what, '=>', problem.cure)"
     )
     printed = site.run(program).stdout

@@ -11,13 +11,13 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
 from tangrad.composition.plugin import HOOKS_GROUP, Plugin
 from tangrad.composition.registry import composition
-from tangrad.diagnostics.errors import MissingDistributionError, MissingDistributionImportError
+from tangrad.diagnostics.errors import BrokenPluginError, MissingDistributionError, MissingDistributionImportError
 
 GROUP = "tangrad.api"
 _ROOT = "tangrad."
@@ -56,7 +56,13 @@ def public_package(module_name: str) -> tuple[Callable[[str], Any], Callable[[],
             plugin = _installed_meanwhile(prefix + name)
             if plugin is None:
                 raise _missing(module_name, prefix, name)
-        value = plugin.load()
+        try:
+            value = plugin.load()
+        except BrokenPluginError:
+            module = _submodule(module_name, name)  # which nobody's entry may hide
+            if module is None:
+                raise
+            return module
         resolved[name] = sys.modules[module_name].__dict__[name] = value
         return value
 
@@ -67,6 +73,20 @@ def public_package(module_name: str) -> tuple[Callable[[str], Any], Callable[[],
         return sorted({*own, *_names(prefix), *_modules(package.get("__path__", ()))})
 
     return __getattr__, __dir__
+
+
+def _check_name(plugin: Plugin, loaded: object) -> None:
+    """Refuse a name that is a package's or a module's: the object would stand in the way of all that is in there."""
+    name = _ROOT + plugin.name
+    path = getattr(sys.modules.get(name.rpartition(".")[0]), "__path__", ())
+    if not isinstance(loaded, ModuleType) and PathFinder.find_spec(name, path) is not None:
+        raise ValueError(
+            f"tangrad.{plugin.name} is a package or a module, and an entry of that name would hide what is in it: give "
+            "the entry another name"
+        )
+
+
+composition().set_check(GROUP, _check_name)
 
 
 def own_version() -> str:
@@ -103,8 +123,11 @@ def _belongs(value: object, module_name: str) -> bool:
 
 def _names(prefix: str) -> set[str]:
     """Return the public names directly in the package that `prefix` names."""
-    entries = (plugin.name for plugin in composition().entries(GROUP))
-    return {name[len(prefix) :] for name in entries if name.startswith(prefix) and "." not in name[len(prefix) :]}
+    return {
+        name[len(prefix) :]
+        for name in composition().names(GROUP)
+        if name.startswith(prefix) and "." not in name[len(prefix) :]
+    }
 
 
 def _usable_names(prefix: str) -> set[str]:

@@ -18,7 +18,8 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     ),
     "tangrad-custom-rules": (
         "closure_convert custom_gradient custom_jvp custom_transpose custom_vjp custom_vmap "
-        "lax.custom_implicit_solve lax.custom_linear_solve lax.custom_root linear_call"
+        "experimental.custom_dce lax.custom_implicit_solve lax.custom_linear_solve lax.custom_root "
+        "linear_call"
     ),
     "tangrad-debug": (
         "debug.CallbackError debug.DebugEffect debug.OrderedDebugEffect debug.callback debug.log debug.print "
@@ -187,7 +188,7 @@ FAMILIES: dict[str, str] = {  # distribution: families of primitives
     "tangrad-checkpoint": "checkpointing",
     "tangrad-collectives": "collectives",
     "tangrad-control-flow": "control_flow",
-    "tangrad-custom-rules": "custom_rules linear_calls mapped_calls solves",
+    "tangrad-custom-rules": "custom_rules linear_calls mapped_calls partial_calls solves",
     "tangrad-debug": "callbacks",
     "tangrad-jit": "jit",
     "tangrad-lax": "contractions elementwise indexing linalg placement reductions sorting special structure windows",
@@ -203,6 +204,7 @@ RULE_KINDS: dict[str, str] = {  # distribution: rule kinds
     "tangrad-backend-numpy": "lower.numpy",
     "tangrad-backend-xla": "lower.xla lower.xla.cpu lower.xla.cuda",
     "tangrad-batching": "batch",
+    "tangrad-checkpoint": "recompute",
     "tangrad-core": "dce",
     "tangrad-named-axes": "axis_subst",
     "tangrad-shard-map": "replication",
@@ -210,12 +212,12 @@ RULE_KINDS: dict[str, str] = {  # distribution: rule kinds
 
 ARRAY_ATTRIBUTES: dict[str, str] = {  # distribution: attributes of arrays
     "tangrad-numpy": (
-        "T __abs__ __add__ __and__ __array_namespace__ __divmod__ __eq__ __floordiv__ __ge__ __getitem__ "
-        "__gt__ __invert__ __iter__ __le__ __lshift__ __lt__ __matmul__ __mod__ __mul__ __ne__ __neg__ __or__ "
-        "__pos__ __pow__ __round__ __rshift__ __sub__ __truediv__ __xor__ all any argmax argmin argpartition "
-        "argsort astype at choose clip compress conj conjugate copy cumprod cumsum diagonal dot flatten imag "
-        "mT max mean min nonzero prod ptp ravel real repeat reshape round searchsorted sort squeeze std sum "
-        "swapaxes take to_device tobytes trace transpose var view"
+        "T __abs__ __add__ __and__ __array_namespace__ __contains__ __divmod__ __eq__ __floordiv__ __ge__ "
+        "__getitem__ __gt__ __invert__ __iter__ __le__ __lshift__ __lt__ __matmul__ __mod__ __mul__ __ne__ "
+        "__neg__ __or__ __pos__ __pow__ __round__ __rshift__ __sub__ __truediv__ __xor__ all any argmax "
+        "argmin argpartition argsort astype at choose clip compress conj conjugate copy cumprod cumsum "
+        "diagonal dot flatten imag mT max mean min nonzero prod ptp ravel real repeat reshape round "
+        "searchsorted sort squeeze std sum swapaxes take to_device tobytes trace transpose var view"
     ),
     "tangrad-sharding": "addressable_data addressable_shards global_shards sharding",
 }
@@ -242,6 +244,6 @@ BACKENDS: dict[str, str] = {  # distribution: backends
 
 COMMANDS: dict[str, str] = {  # distribution: commands of `tangrad`
     "tangrad-conformance": "conformance",
-    "tangrad-console": "doctor plugins rules",
+    "tangrad-console": "doctor plugins rules stubs",
     "tangrad-scaffold": "new",
 }

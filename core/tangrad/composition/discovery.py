@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping
 from types import ModuleType
 
 from tangrad.composition import record as records
+from tangrad.composition.files import read_regular_file
 from tangrad.composition.record import Distribution, Record
 
 # Below this number of names a folder is listed anew each time: that costs as much as reading its record would.
@@ -125,8 +126,8 @@ def discover(paths: Iterable[str] | None = None, cache: str | None = None) -> In
     for entry in sys.path if paths is None else paths:
         if not isinstance(entry, str):
             continue
-        path = os.path.abspath(entry) if entry else os.getcwd()
-        if path not in visited:
+        path = _absolute(entry)
+        if path is not None and path not in visited:
             visited.add(path)
             record = _record_of(path, cache)
             if record is not None:
@@ -134,6 +135,14 @@ def discover(paths: Iterable[str] | None = None, cache: str | None = None) -> In
     if paths is None:
         found += [_finders().record_of_finder(finder, found) for finder in sys.meta_path if _has_distributions(finder)]
     return Index(found)
+
+
+def _absolute(entry: str) -> str | None:
+    """An entry of `sys.path` as an absolute path; None if it is relative to a working directory that is gone."""
+    try:
+        return os.path.abspath(entry)  # of "" too, which stands for the working directory
+    except OSError:
+        return None
 
 
 def _has_distributions(finder: object) -> bool:
@@ -182,8 +191,7 @@ def _record_of(path: str, cache: str | None) -> Record | None:
 
 def _cached(file: str, path: str, state: str) -> Record | None:
     """Return the record in `file` if it is whole, ours, about `path`, and nothing has changed since; else None."""
-    data = records.read_own_file(file)
-    record = None if data is None else records.parse(data)
+    record = records.read(file)
     if record is None or record.path != path or record.state != state:
         return None
     return record if all(_stamp(watched) == stamp for watched, stamp in record.watched) else None
@@ -240,7 +248,7 @@ def _scan_distribution(builder: records.Builder, path: str, folder: str) -> None
     if not folder.endswith(".dist-info"):
         builder.add_watched(location, _stamp(location))  # before it is read: a change in between must not go unnoticed
     try:
-        data = _read(location)
+        data = read_regular_file(location)
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:
@@ -254,35 +262,21 @@ def _scan_distribution(builder: records.Builder, path: str, folder: str) -> None
 def _report_second(builder: records.Builder, name: str, location: str) -> None:
     """Note the remains of another version of a distribution of ours: they may be what the user takes for the whole."""
     try:
-        if b"tangrad." in _read(location):
+        if b"tangrad." in read_regular_file(location):
             builder.add_problem(name, f"{os.path.dirname(location)} is what another version of it left: it is not used")
     except OSError:
         pass
 
 
-def _read(file: str) -> bytes:
-    """Return the content of a small file; three system calls, where `open` makes six and an object of each layer."""
-    descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-    try:
-        parts = []
-        while part := os.read(descriptor, 1 << 16):
-            parts.append(part)
-            if len(part) < 1 << 16:
-                break
-        return b"".join(parts)
-    finally:
-        os.close(descriptor)
-
-
 def _version_from_headers(file: str) -> str:
     """Return the version that a metadata file states; development installs have none in the folder's name."""
     try:
-        with open(file, "rb") as stream:
-            for line in stream:
-                if line.lower().startswith(b"version:"):
-                    return line[8:].strip().decode("utf-8", "replace")
-                if not line.strip():
-                    break
+        lines = read_regular_file(file).split(b"\n")
     except OSError:
-        pass
+        return ""
+    for line in lines:
+        if line.lower().startswith(b"version:"):
+            return line[8:].strip().decode("utf-8", "replace")
+        if not line.strip():
+            break
     return ""

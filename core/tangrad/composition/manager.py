@@ -7,8 +7,11 @@ imported later, by whoever uses the answer. The functions of its hook objects ar
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import threading
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import Any
 
 import pluggy
@@ -78,6 +81,7 @@ class Manager(pluggy.PluginManager):
         self._composition = composition
         self._loaded = False
         self._bringers: list[str] = []  # the names of those with hook objects
+        self._failed: set[str] = set()  # the hook objects whose last attempt to load ended without their fault
         self._busy = _Busy()
         self._block()
 
@@ -108,15 +112,18 @@ class Manager(pluggy.PluginManager):
         cell = (group, name)
         if cell in self._busy.cells:
             raise RuntimeError(f"{name!r} of group {group!r} is looked up by a hook that is being asked for it")
-        entries = self._composition.entries_of(group, None if group == COMMANDS else name)
-        for plugin in entries:
-            if plugin.denial is None and not self.has_plugin(plugin.distribution):
-                self._admit(plugin.distribution)
-        self._busy.cells.append(cell)
-        try:
-            answers = flat(self._ask(group, name, facts))
-        finally:
-            self._busy.cells.remove(cell)
+        # Another thread's change must not come between admitting and asking. Hook objects are others' code, and asked
+        # without the lock.
+        with contextlib.nullcontext() if hook_of(group) in self.computes else self._composition.lock:
+            entries = self._composition.entries_of(group, None if group == COMMANDS else name)
+            for plugin in entries:
+                if plugin.denial is None and not self.has_plugin(plugin.distribution):
+                    self._admit(plugin.distribution)
+            self._busy.cells.append(cell)
+            try:
+                answers = flat(self._ask(group, name, facts))
+            finally:
+                self._busy.cells.remove(cell)
         answers += [plugin for plugin in entries if plugin.denial is not None and plugin not in answers]
         return sorted(answers, key=lambda one: (one.distribution == BY_HAND, one.name, one.distribution))
 
@@ -157,7 +164,7 @@ class Manager(pluggy.PluginManager):
         self._busy.loading = True
         try:
             for plugin in self._composition.entries(HOOKS_GROUP):
-                _try_to_load(plugin)
+                self._try_to_load(plugin)
             with self._composition.lock:
                 if self._loaded:
                     return
@@ -167,6 +174,29 @@ class Manager(pluggy.PluginManager):
             self._busy.loading = False
         if self.computes - set(PROGRAM_HOOKS):
             self._composition.changed(None)
+
+    def _try_to_load(self, plugin: Plugin) -> None:
+        """Load a hook object. Nobody has asked for it: what keeps it from being loaded must not end every call."""
+        for is_last in (False, True):
+            if plugin.status != "available":
+                return
+            try:
+                plugin.load()
+            except BrokenPluginError:
+                return  # it has warned
+            except (KeyboardInterrupt, ImportError):
+                raise
+            except (MemoryError, RecursionError) as error:
+                if _is_deep():
+                    raise  # the stack is the caller's
+                if is_last:
+                    plugin.set_aside(error)
+            except BaseException as error:  # sent by another thread, or raised by the module: then it will be again
+                if plugin.identity not in self._failed:
+                    self._failed.add(plugin.identity)
+                    raise
+                plugin.set_aside(error)
+        self._failed.discard(plugin.identity)
 
     def withdraw(self, plugin: Plugin, error: BaseException, reason: str, observed: bool = False) -> None:
         """Set a hook object aside that misbehaved; what it contributed is forgotten, unless it only `observed`."""
@@ -233,7 +263,7 @@ class Manager(pluggy.PluginManager):
             self._block()
         if self._loaded and (plugins is None or any(plugin.group == HOOKS_GROUP for plugin in plugins)):
             for plugin in self._composition.entries(HOOKS_GROUP):
-                _try_to_load(plugin)
+                self._try_to_load(plugin)
             self._arrange()
 
     def retire(self) -> None:
@@ -293,12 +323,14 @@ class Manager(pluggy.PluginManager):
         return bool(self._composition.block(name, False))
 
 
-def _try_to_load(plugin: Plugin) -> None:
-    if plugin.status == "available":
-        try:
-            plugin.load()
-        except BrokenPluginError:
-            return  # it has warned
+def _is_deep() -> bool:
+    """Whether the calls on this thread's stack leave less than half of it for others."""
+    frame: FrameType | None = sys._getframe()
+    for _ in range(sys.getrecursionlimit() // 2):
+        if frame is None:
+            return False
+        frame = frame.f_back
+    return True
 
 
 def _guarded(manager: Manager, plugins: Sequence[Plugin]) -> list[tuple[str, Any]]:

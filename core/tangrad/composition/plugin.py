@@ -11,7 +11,7 @@ from tangrad.diagnostics.errors import BrokenPluginError, DeniedPluginError, Plu
 
 HOOKS_GROUP, COMMANDS, RULES = "tangrad.hooks", "tangrad.commands", "tangrad.rules."
 # The hooks that watch and change programs while they are made; those of `hookspecs.py` beside them contribute.
-PASS = "tangrad_jaxpr_pass"
+PASS, NAMES = "tangrad_jaxpr_pass", "tangrad_names"
 OBSERVERS = ("tangrad_traced", "tangrad_lowered", "tangrad_compiled", "tangrad_cache_hit", "tangrad_cache_miss")
 PROGRAM_HOOKS = (PASS, *OBSERVERS)
 # Rules and commands have hooks of another form, all other groups share `tangrad_entry`.
@@ -24,6 +24,8 @@ _GROUP_OF_HOOK = {
     "tangrad_array_attribute": "tangrad.array",
     "tangrad_commands": COMMANDS,
 }
+# Every group that the kernel knows, but for those of rules; who reads other groups is their owner's business.
+GROUPS = (*_GROUP_OF_HOOK.values(), HOOKS_GROUP, "tangrad.transformations")
 _HOOK_OF_GROUP = {group: hook for hook, group in _GROUP_OF_HOOK.items()}
 _CURE = "What denies it can be changed: TANGRAD_DENY, TANGRAD_ALLOW, tangrad.core.configure_plugins"
 _AVAILABLE, _LOADED, _BROKEN = "available", "loaded", "broken"
@@ -138,7 +140,7 @@ class Plugin:
             self._owner.check(self, loaded)
         except CIRCUMSTANCES:
             raise
-        except (Exception, SystemExit) as error:
+        except FAULTS as error:
             self.set_aside(error)
             raise BrokenPluginError(self._why_broken()) from self._cause
         return self._owner.publish(self, loaded)
@@ -189,6 +191,8 @@ class _PartlyImported(ImportError):
 
 # Not faults of a plugin: the next attempt may succeed.
 CIRCUMSTANCES = (MemoryError, RecursionError, _PartlyImported)
+# What a plugin's code may raise of itself. Any other is from outside: Ctrl-C, or an exception that another thread sent.
+FAULTS = (Exception, SystemExit, GeneratorExit)
 
 
 def hook_of(group: str) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tangrad.composition.api import public_package as public_package
 from tangrad.composition.discovery import cache_folder as cache_folder
+from tangrad.composition.files import read_own_file as read_own_file
 from tangrad.composition.hooks import HookContext as HookContext
 from tangrad.composition.hooks import hookimpl as hookimpl
 from tangrad.composition.hooks import hooks as hooks
@@ -23,6 +24,8 @@ from tangrad.composition.registry import composition as composition
 from tangrad.composition.registry import configure_plugins as configure_plugins
 from tangrad.composition.registry import plugin_manager as plugin_manager
 from tangrad.composition.registry import register as register
+from tangrad.composition.versioning import EXTENSION_API as EXTENSION_API
+from tangrad.composition.versioning import deprecated_name as _deprecated_name
 from tangrad.core.array import Array as Array
 from tangrad.core.array import ArrayOperators as ArrayOperators
 from tangrad.core.array import Literal as Literal
@@ -30,10 +33,12 @@ from tangrad.core.array import literal as literal
 from tangrad.core.aval import AbstractToken as AbstractToken
 from tangrad.core.aval import AbstractValue as AbstractValue
 from tangrad.core.aval import ShapedArray as ShapedArray
+from tangrad.core.aval import can_stand_for_array as can_stand_for_array
 from tangrad.core.aval import canonicalize_shape as canonicalize_shape
 from tangrad.core.aval import get_aval as get_aval
 from tangrad.core.aval import is_array_value as is_array_value
 from tangrad.core.aval import is_symbolic as is_symbolic
+from tangrad.core.aval import stands_for as stands_for
 from tangrad.core.aval import typeof as typeof
 from tangrad.core.backend import Backend as Backend
 from tangrad.core.backend import CompileOptions as CompileOptions
@@ -42,11 +47,10 @@ from tangrad.core.backend import Executable as Executable
 from tangrad.core.backend import as_array as as_array
 from tangrad.core.backend import as_operand as as_operand
 from tangrad.core.backend import backend_names as backend_names
+from tangrad.core.backend import chosen_device as chosen_device
 from tangrad.core.backend import get_backend as get_backend
 from tangrad.core.backend import loaded_backends as loaded_backends
 from tangrad.core.backend import put as put
-from tangrad.core.caches import clear_caches as clear_caches
-from tangrad.core.caches import register_cache as register_cache
 from tangrad.core.compilation import LoweredProgram as LoweredProgram
 from tangrad.core.compilation import Program as Program
 from tangrad.core.compilation import backend_of as backend_of
@@ -56,6 +60,7 @@ from tangrad.core.compilation import one_at_a_time as one_at_a_time
 from tangrad.core.compilation import program_for as program_for
 from tangrad.core.compilation import report_hit as report_hit
 from tangrad.core.compilation import to_arrays as to_arrays
+from tangrad.core.dce import dce_jaxpr as dce_jaxpr
 from tangrad.core.declarations import NotApplicable as NotApplicable
 from tangrad.core.declarations import PrimitiveSet as PrimitiveSet
 from tangrad.core.declarations import RuleKind as RuleKind
@@ -85,6 +90,7 @@ from tangrad.core.keys import exact_equality as exact_equality
 from tangrad.core.keys import params_key as params_key
 from tangrad.core.keys import typed_key as typed_key
 from tangrad.core.keys import value_key as value_key
+from tangrad.core.primitive import EVAL_TRACE as EVAL_TRACE
 from tangrad.core.primitive import Primitive as Primitive
 from tangrad.core.rules import Cell as Cell
 from tangrad.core.rules import RuleTable as RuleTable
@@ -93,20 +99,12 @@ from tangrad.core.rules import find_primitive as find_primitive
 from tangrad.core.rules import primitive_set as primitive_set
 from tangrad.core.rules import rule_kinds as rule_kinds
 from tangrad.core.rules import rule_table as rule_table
-from tangrad.core.sharding import Sharding as Sharding
-from tangrad.core.sharding import agreed_devices as agreed_devices
-from tangrad.core.sharding import as_sharding as as_sharding
-from tangrad.core.sharding import check_argument as check_argument
-from tangrad.core.sharding import is_addressable as is_addressable
-from tangrad.core.sharding import program_shardings as program_shardings
-from tangrad.core.sharding import stated_claims as stated_claims
-from tangrad.core.staging import JaxprCache as JaxprCache
 from tangrad.core.staging import StagingTrace as StagingTrace
 from tangrad.core.staging import StagingTracer as StagingTracer
+from tangrad.core.staging import decomposed as decomposed
 from tangrad.core.staging import decomposition_jaxpr as decomposition_jaxpr
 from tangrad.core.staging import trace_to_closed_jaxpr as trace_to_closed_jaxpr
 from tangrad.core.staging import trace_to_jaxpr as trace_to_jaxpr
-from tangrad.core.trace import EVAL_TRACE as EVAL_TRACE
 from tangrad.core.trace import Trace as Trace
 from tangrad.core.trace import Tracer as Tracer
 from tangrad.core.trace import check_no_leak as check_no_leak
@@ -116,15 +114,19 @@ from tangrad.core.trace import concrete_or_error as concrete_or_error
 from tangrad.core.trace import current_trace as current_trace
 from tangrad.core.trace import find_backend as find_backend
 from tangrad.core.trace import is_concrete as is_concrete
+from tangrad.core.trace import mixed_backends as mixed_backends
 from tangrad.core.trace import set_current_trace as set_current_trace
-from tangrad.core.versioning import EXTENSION_API as EXTENSION_API
-from tangrad.core.versioning import deprecated_name as _deprecated_name
 from tangrad.diagnostics.logs import Logger as Logger
+from tangrad.diagnostics.rule_errors import DerivedRule as DerivedRule
 from tangrad.diagnostics.source_info import NO_NAMES as NO_NAMES
 from tangrad.diagnostics.source_info import SourceInfo as SourceInfo
 from tangrad.diagnostics.source_info import copy_identity as copy_identity
 from tangrad.diagnostics.source_info import current_source as current_source
 from tangrad.dtypes import system as _dtypes
+from tangrad.settings.caches import JaxprCache as JaxprCache
+from tangrad.settings.caches import RecentlyUsed as RecentlyUsed
+from tangrad.settings.caches import clear_caches as clear_caches
+from tangrad.settings.caches import register_cache as register_cache
 from tangrad.settings.config import SETTINGS as SETTINGS
 from tangrad.settings.config import Setting as Setting
 from tangrad.settings.config import cache_context as cache_context
@@ -138,16 +140,23 @@ from tangrad.settings.config import one_of as one_of
 from tangrad.settings.config import optional_text as optional_text
 from tangrad.settings.config import shared as shared
 from tangrad.settings.config import thread as thread
+from tangrad.settings.sharding import Sharding as Sharding
+from tangrad.settings.sharding import agreed_devices as agreed_devices
+from tangrad.settings.sharding import as_sharding as as_sharding
+from tangrad.settings.sharding import check_argument as check_argument
+from tangrad.settings.sharding import is_addressable as is_addressable
+from tangrad.settings.sharding import program_shardings as program_shardings
+from tangrad.settings.sharding import stated_claims as stated_claims
 from tangrad.settings.table import config as config
 from tangrad.settings.table import usable_settings as usable_settings
 
 if TYPE_CHECKING:  # names whose modules are not needed before their first use: see _LATER
     from tangrad.composition import catalogue as catalogue
-    from tangrad.core.dce import dce_jaxpr as dce_jaxpr
-    from tangrad.core.leaves import array_leaves as array_leaves
-    from tangrad.core.leaves import returned_leaves as returned_leaves
+    from tangrad.diagnostics.leaves import array_leaves as array_leaves
+    from tangrad.diagnostics.leaves import returned_leaves as returned_leaves
     from tangrad.diagnostics.tracebacks import api_boundary as api_boundary
     from tangrad.diagnostics.tracebacks import filter_traceback as filter_traceback
+    from tangrad.diagnostics.tracebacks import own_boundary as own_boundary
     from tangrad.diagnostics.tracebacks import without_internal_frames as without_internal_frames
     from tangrad.settings.compile_time import computes_at_once as computes_at_once
 
@@ -157,12 +166,12 @@ dtypes = _dtypes
 # one who imports then holds the object itself, so that no hot path comes through `__getattr__`.
 _LATER = {
     "api_boundary": "tangrad.diagnostics.tracebacks",
-    "array_leaves": "tangrad.core.leaves",
+    "array_leaves": "tangrad.diagnostics.leaves",
     "catalogue": "tangrad.composition.catalogue",
     "computes_at_once": "tangrad.settings.compile_time",
-    "dce_jaxpr": "tangrad.core.dce",
     "filter_traceback": "tangrad.diagnostics.tracebacks",
-    "returned_leaves": "tangrad.core.leaves",
+    "own_boundary": "tangrad.diagnostics.tracebacks",
+    "returned_leaves": "tangrad.diagnostics.leaves",
     "without_internal_frames": "tangrad.diagnostics.tracebacks",
 }
 

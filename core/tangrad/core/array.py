@@ -8,6 +8,7 @@ names: each forwards to what is registered for it, found at first use.
 from __future__ import annotations
 
 import operator
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from tangrad.composition.api import missing_array_attribute
 from tangrad.composition.registry import composition
 from tangrad.core.aval import ShapedArray
 from tangrad.core.keys import exact_equality
+from tangrad.diagnostics.tracebacks import api_boundary, filter_traceback, own_boundary
 from tangrad.dtypes import system as dtypes
 
 ATTRIBUTES_GROUP = "tangrad.array"
@@ -31,7 +33,10 @@ class _Attributes(dict[str, Any]):
         plugin = composition().find(ATTRIBUTES_GROUP, name)
         if plugin is None:
             raise missing_array_attribute(name)
-        found = self[name] = plugin.load()
+        found = plugin.load()
+        if type(found) is FunctionType and not name.startswith("__"):  # methods; operators are boundaries themselves
+            found = api_boundary(found)
+        self[name] = found
         return found
 
 
@@ -96,57 +101,73 @@ class ArrayOperators:
             raise TypeError("iteration over an array without dimensions")
         return _attributes["__iter__"](self)
 
+    def __contains__(self, item: Any) -> bool:
+        return bool(_attributes["__contains__"](self, item))
+
     def __getattr__(self, name: str) -> Any:
         # Only names that the class lacks come here: plugins' methods and properties. `ndarray` is what the NumPy
         # backend looks for, to tell its own arrays and literals from all others.
         if name.startswith("__") or name == "ndarray":
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return _attributes[name].__get__(self, type(self))
+        try:
+            return _attributes[name].__get__(self, type(self))
+        except Exception as error:
+            filter_traceback(error)
+            raise
 
     def __dir__(self) -> list[str]:
         """The class's own names and those of plugins: what an interactive prompt completes."""
-        more = [plugin.name for plugin in composition().entries(ATTRIBUTES_GROUP)]
-        return sorted({*super().__dir__(), *more})
-
-    def __eq__(self, other: Any) -> Any:
-        return _attributes["__eq__"](self, other)
-
-    def __ne__(self, other: Any) -> Any:
-        return _attributes["__ne__"](self, other)
+        return sorted({*super().__dir__(), *composition().names(ATTRIBUTES_GROUP)})
 
     __hash__ = None  # type: ignore[assignment]
 
 
 def _unary(name: str) -> Any:
     def method(self: Any) -> Any:
-        return _attributes[name](self)
+        try:
+            return _attributes[name](self)
+        except Exception as error:
+            filter_traceback(error)
+            raise
 
-    return method
+    return own_boundary(method)
 
 
 def _binary(name: str) -> Any:
     def method(self: Any, other: Any) -> Any:
-        return _attributes[name](self, other)
+        try:
+            return _attributes[name](self, other)
+        except Exception as error:
+            filter_traceback(error)
+            raise
 
-    return method
+    return own_boundary(method)
 
 
 def _reflected(name: str) -> Any:
     def method(self: Any, other: Any) -> Any:
-        return _attributes[name](other, self)
+        try:
+            return _attributes[name](other, self)
+        except Exception as error:
+            filter_traceback(error)
+            raise
 
-    return method
+    return own_boundary(method)
 
 
 def _variadic(name: str) -> Any:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return _attributes[name](self, *args, **kwargs)
+        try:
+            return _attributes[name](self, *args, **kwargs)
+        except Exception as error:
+            filter_traceback(error)
+            raise
 
-    return method
+    return own_boundary(method)
 
 
 UNARY_OPERATORS = ("neg", "pos", "abs", "invert")
-COMPARISONS = ("lt", "le", "gt", "ge")
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul")
 BITWISE = ("and", "or", "xor", "lshift", "rshift")
 BINARY_OPERATORS = ARITHMETIC + BITWISE
@@ -165,6 +186,7 @@ def _install_operators() -> None:
 
 
 _install_operators()
+own_boundary(ArrayOperators.__getattr__)
 
 
 class Array(ArrayOperators):
@@ -335,7 +357,7 @@ def literal(value: Any, dtype: Any, weak_type: bool = False) -> Literal:
     found = _literals.get(key)
     if found is not None and (value or found.ndarray.tobytes() == np.array(value, dtype).tobytes()):
         return found
-    if type(value) is int:
+    if type(value) is int and value not in (0, 1):  # which fit every dtype
         dtypes.check_integer_fits(value, dtype)
     made = Literal(value, ShapedArray((), dtype, weak_type))
     if len(_literals) >= LITERAL_CACHE_LIMIT:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tangrad.dtypes import system as dtypes
+from tangrad.settings.config import thread
 
 Shape = tuple[Any, ...]  # integers, or symbolic dimensions: hashable objects that compare and calculate like integers
 NamedShape = tuple[tuple[Any, int], ...]
@@ -255,7 +256,8 @@ def register_aval_handler(kind: type, handler: Callable[[Any], Any]) -> None:
 def get_aval(value: Any) -> Any:
     """The aval of an array, a tracer, a NumPy array or scalar, or a Python scalar.
 
-    Raises TypeError for anything else.
+    Objects of other types are asked for the array that they stand for: by their method `__tangrad_array__`, or by
+    `__jax_array__`, under which name other packages give it. Raises TypeError for anything else.
     """
     aval = getattr(value, "aval", None)
     if aval is not None:
@@ -268,16 +270,53 @@ def get_aval(value: Any) -> Any:
             if handler is not None:
                 break
         else:
+            array = stands_for(value)
+            if array is not value:
+                return get_aval(array)
             raise TypeError(f"{value!r} of type {kind.__name__} is not an array, a NumPy array or a Python number")
     return handler(value)
 
 
 typeof = get_aval
 
+# Methods that return the array that an object of a type of somebody's own stands for.
+CONVERSIONS = ("__tangrad_array__", "__jax_array__")
+
 
 def is_array_value(value: Any) -> bool:
     """Whether `value` has an aval."""
-    return getattr(value, "aval", None) is not None or any(base in _handlers for base in type(value).__mro__)
+    if getattr(value, "aval", None) is not None:
+        return True
+    return any(base in _handlers for base in type(value).__mro__) or can_stand_for_array(value)
+
+
+def can_stand_for_array(value: Any) -> bool:
+    """Whether the type of `value` says how to make an array of it: a method `__tangrad_array__` or `__jax_array__`."""
+    kind = type(value)
+    return kind not in _handlers and (hasattr(kind, "__tangrad_array__") or hasattr(kind, "__jax_array__"))
+
+
+def stands_for(value: Any) -> Any:
+    """The array that an object of somebody's own type stands for; the object itself where its type says none.
+
+    Raises TypeError for a method that returns no array.
+
+    >>> import tangrad
+    >>> class Celsius:
+    ...     def __tangrad_array__(self):
+    ...         return tangrad.numpy.array([20.0, 21.5])
+    >>> tangrad.numpy.max(Celsius())
+    Array(21.5, dtype=float32)
+    """
+    kind = type(value)
+    for name in CONVERSIONS:
+        method = getattr(kind, name, None)
+        if method is not None:
+            found = method(value)
+            if found is value or can_stand_for_array(found) or not is_array_value(found):
+                raise TypeError(f"{kind.__name__}.{name} must return an array or a number, got {found!r}")
+            return found
+    return value
 
 
 def _numpy_aval(value: Any) -> ShapedArray:
@@ -289,8 +328,13 @@ def _numpy_aval(value: Any) -> ShapedArray:
 def _scalar_aval(kind: type) -> Callable[[Any], ShapedArray]:
     wide, weak = _python_scalar_dtypes[kind], kind is not bool
 
+    made: dict[bool, ShapedArray] = {}  # `enable_x64` -> the aval
+
     def aval(_: Any) -> ShapedArray:
-        return ShapedArray((), dtypes.canonicalize_dtype(wide), weak)
+        x64 = thread.enable_x64
+        if x64 not in made:
+            made[x64] = ShapedArray((), dtypes.canonicalize_dtype(wide), weak)
+        return made[x64]
 
     return aval
 

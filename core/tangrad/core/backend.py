@@ -1,23 +1,17 @@
-"""Backends: who holds arrays and computes with them, and which of them is in use."""
+"""Backends: who holds arrays and computes with them, and how values become arrays of theirs."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
-from tangrad.composition.api import backends_to_install
-from tangrad.composition.registry import composition
 from tangrad.core.array import Array, literal
-from tangrad.core.aval import ShapedArray, get_aval
+from tangrad.core.aval import ShapedArray, can_stand_for_array, get_aval, stands_for
 from tangrad.core.jaxpr import ClosedJaxpr
-from tangrad.diagnostics.errors import BackendError
 from tangrad.dtypes import system as dtypes
-from tangrad.settings.config import thread
-
-BACKENDS_GROUP = "tangrad.backends"
+from tangrad.settings.backends import Backends
 
 
 class Device:
@@ -159,6 +153,10 @@ class Backend:
         """The contents of one of its arrays, not to be written to."""
         raise NotImplementedError
 
+    def rows(self, array: Array) -> Iterator[Array] | None:
+        """The slices of one of its arrays along the first axis, which has a size above 0; None: by operations."""
+        return None
+
     def reduced(self, array: Array) -> tuple[Any, ...]:
         """How one of its arrays is pickled: as its contents, which become an array on the backend in use."""
         return put, (array.to_numpy(), array.aval)
@@ -202,67 +200,9 @@ class Backend:
         return f"<backend {self.name}>"
 
 
-# --- which backend -------------------------------------------------------------------------------------------------
-
-_lock = threading.Lock()
-_loaded: dict[str, Backend] = {}
-_default: list[Backend] = []  # the one that is used where nobody chooses, once that is known
-
-
-def backend_names() -> tuple[str, ...]:
-    """The names of the installed backends, sorted."""
-    return tuple(sorted({plugin.name for plugin in composition().entries(BACKENDS_GROUP)}))
-
-
-def get_backend(name: str | None = None) -> Backend:
-    """The backend called `name`, or the default one. Raises BackendError naming those that are installed."""
-    name = name or thread.backend
-    if name is None:
-        return _default[0] if _default else _choose_default()
-    backend = _loaded.get(name)
-    return backend if backend is not None else _load(name)
-
-
-def loaded_backends() -> tuple[Backend, ...]:
-    """The backends that are in use: programs can have been started on these alone."""
-    return tuple(_loaded.values())
-
-
-def _load(name: str) -> Backend:
-    plugin = composition().find(BACKENDS_GROUP, name)
-    if plugin is None:
-        installed = ", ".join(backend_names()) or "none"
-        raise BackendError(f"there is no backend {name!r}; installed: {installed}. {backends_to_install(name)}")
-    backend = plugin.load()
-    with _lock:
-        return _loaded.setdefault(name, backend)
-
-
-def _choose_default() -> Backend:
-    """The installed backend of the highest priority. One that is broken has warned already; the next serves."""
-    usable, problems = [], []
-    for name in backend_names():
-        try:
-            usable.append(_loaded.get(name) or _load(name))
-        except Exception as error:  # whatever a plugin raises
-            problems.append(f"{name}: {error}")
-    if not usable:
-        causes = "; ".join(problems) or "none is installed"
-        raise BackendError(f"no backend is usable ({causes}). {backends_to_install()}")
-    chosen = max(usable, key=lambda backend: backend.priority)  # of equals `max` takes the first
-    with _lock:
-        _default[:] = [chosen]
-    return chosen
-
-
-def forget_backends(_: Any = None) -> None:
-    """Drop what was loaded, after the composition changed."""
-    with _lock:
-        _loaded.clear()
-        _default.clear()
-
-
-composition().on_change(forget_backends)
+_backends: Backends[Backend] = Backends()
+backend_names, get_backend, loaded_backends = _backends.names, _backends.get, _backends.loaded
+backend_named, preferred_backend, chosen_device = _backends.named, _backends.preferred, _backends.chosen_device
 
 
 # --- values into arrays --------------------------------------------------------------------------------------------
@@ -273,8 +213,10 @@ def put(value: Any, aval: ShapedArray | None = None, backend: str | None = None,
     if aval is None:
         aval = get_aval(value)
     if device is None:
-        device = thread.default_device
+        device = chosen_device()
     chosen = get_backend(backend) if device is None or backend is not None else device.backend
+    if can_stand_for_array(value):
+        value = stands_for(value)
     if isinstance(value, Array):
         value = value.to_numpy()
     if type(value) is int:
@@ -290,6 +232,8 @@ def as_operand(value: Any) -> Any:
     """`value` itself if traces know it (array, tracer, literal); a scalar as a literal, a NumPy array as an array."""
     if getattr(value, "aval", None) is not None:
         return value
+    if can_stand_for_array(value):
+        return as_operand(stands_for(value))
     aval = get_aval(value)
     # A float0 has a field by that name, and no number that could be hashed.
     if not aval.shape and not isinstance(aval.dtype, dtypes.ExtendedDType) and aval.dtype.names is None:
@@ -301,4 +245,6 @@ def as_array(value: Any) -> Any:
     """As `as_operand`, but scalars and literals become arrays: what users are handed."""
     if isinstance(value, Array):
         return value
+    if can_stand_for_array(value):
+        return as_array(stands_for(value))
     return put(value.ndarray if hasattr(value, "ndarray") else value, getattr(value, "aval", None))

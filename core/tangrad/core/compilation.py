@@ -14,15 +14,14 @@ from typing import Any
 
 from tangrad.composition.hooks import HookContext, hooks
 from tangrad.core.array import Array, Literal
-from tangrad.core.backend import Backend, CompileOptions, get_backend
-from tangrad.core.caches import register_cache
+from tangrad.core.backend import Backend, CompileOptions, preferred_backend
 from tangrad.core.dce import dce_jaxpr
 from tangrad.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from tangrad.core.jaxpr_check import check_jaxpr
-from tangrad.core.staging import JaxprCache
 from tangrad.core.trace import Tracer, checked_operands
 from tangrad.diagnostics.logs import Logger
 from tangrad.diagnostics.nan_checks import bad_value, error_for
+from tangrad.settings.caches import JaxprCache, register_cache
 from tangrad.settings.config import is_checking_values, thread
 
 logger = Logger("tangrad")
@@ -239,8 +238,7 @@ def backend_of(arrays: Sequence[Any]) -> Backend:
     for array in arrays:
         if isinstance(array, Array) and not isinstance(array, Tracer):
             return type(array).backend  # type: ignore[attr-defined, no-any-return]
-    device = thread.default_device
-    return device.backend if device is not None and not isinstance(device, str) else get_backend()
+    return preferred_backend()
 
 
 def to_arrays(backend: Backend, args: Sequence[Any]) -> list[Any]:

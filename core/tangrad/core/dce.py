@@ -1,6 +1,7 @@
 """Dead code: what nobody uses and nothing observes is taken out of jaxprs.
 
 Equations that carry jaxprs have a rule of kind `dce`, which may thin those jaxprs out too; without one they stay whole.
+It is the one rule kind that belongs to the kernel.
 """
 
 from __future__ import annotations
@@ -9,9 +10,23 @@ from collections.abc import Sequence
 from typing import Any
 
 from tangrad.core.array import Literal
+from tangrad.core.declarations import RuleKind
 from tangrad.core.effects import keeps_alive
 from tangrad.core.jaxpr import DropVar, Jaxpr, JaxprEqn, sub_jaxprs
 from tangrad.core.rules import rule_table
+
+
+def _keep_whole(used_outputs: Sequence[bool], equation: JaxprEqn) -> tuple[list[bool], JaxprEqn]:
+    return [True] * len(equation.invars), equation
+
+
+dce = RuleKind(
+    "dce",
+    api=1,
+    signature="(used_outputs, equation) -> (used_inputs, equation or None)",
+    doc="removes from an equation that carries jaxprs what its unused outputs needed",
+    default=lambda _: _keep_whole,
+)
 
 
 def dce_jaxpr(
@@ -34,7 +49,7 @@ def dce_jaxpr(
     kept: list[JaxprEqn] = []
     for eqn in reversed(jaxpr.eqns):
         used = [var in live for var in eqn.outvars]
-        new = eqn if any(used) or keeps_alive(eqn.effects) else None
+        new = eqn if any(used) or (eqn.effects and keeps_alive(eqn.effects)) else None
         if new is not None:
             if any(True for _ in sub_jaxprs(eqn.params)):
                 _, new = rule_table("dce")[eqn.primitive](used, eqn)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, overload
 
 from tangrad.core.aval import AbstractValue
-from tangrad.core.primitive import Primitive
+from tangrad.core.primitive import Primitive, checked_name
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar  # the standard library's has no default before Python 3.13
@@ -47,6 +47,8 @@ class PrimitiveSet:
         name: the family's name; the entry point of group `tangrad.primitives` has the same.
         api: the version of the extension API that the set was written for.
 
+    Raises TypeError or ValueError for a name that is not made of letters, digits, "_", "." and "-".
+
     >>> from tangrad.core import PrimitiveSet, ShapedArray
     >>> family = PrimitiveSet("example_family", api=1)
     >>> @family.primitive
@@ -58,7 +60,7 @@ class PrimitiveSet:
     """
 
     def __init__(self, name: str, *, api: int) -> None:
-        self.name = name
+        self.name = checked_name("family", name)
         self.api = api
         self.primitives: dict[str, Primitive] = {}
 
@@ -73,7 +75,8 @@ class PrimitiveSet:
     def primitive(self, abstract_eval: AbstractEval | None = None, *, name: str | None = None, **options: Any) -> Any:
         """Make a primitive of `abstract_eval(*avals, **params) -> aval or tuple`. Options: see `Primitive`.
 
-        Raises ValueError where the family has a primitive of that name already.
+        Raises ValueError where the family has a primitive of that name already, or the name has other characters than
+        letters, digits, "_", "." and "-" (that of a lambda has).
         """
 
         def make(function: AbstractEval) -> Primitive:

@@ -1,4 +1,4 @@
-"""Primitives: the operations that traces see.
+"""Primitives: the operations that traces see, and the trace at the bottom, which computes them.
 
 A primitive knows its name, how to infer the types of its results, and, optionally, its effects and a decomposition into
 other primitives. Everything else that can be said about it (derivatives, batching, lowering) is a rule in somebody's
@@ -7,17 +7,30 @@ rule set.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from tangrad.core.aval import AbstractToken, AbstractValue, ShapedArray
 from tangrad.core.backend import as_operand
 from tangrad.core.keys import FixedParams, exact_equality, params_key
-from tangrad.settings.config import thread
+from tangrad.core.trace import Trace, find_backend
+from tangrad.diagnostics.tracebacks import filter_traceback, own_boundary
+from tangrad.settings.config import ThreadState, thread
 
 MEMO_LIMIT = 4096  # inferred types kept per primitive
 
 WEAK_TYPE_POLICIES = ("all", "never", "own")
+_NAME = re.compile(r"\w[\w.-]*")
+
+
+def checked_name(what: str, name: Any) -> str:
+    """A name that can stand in jaxprs, policies and generated source: letters, digits, `_`, `.` and `-`."""
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a {what} must be a string, got {name!r} of type {type(name).__name__}")
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"the name of a {what} must be made of letters, digits, '_', '.' and '-', got {name!r}")
+    return name
 
 
 @exact_equality
@@ -52,6 +65,7 @@ class Primitive:
         "multiple_results",
         "name",
         "own_named_shape",
+        "value_form",
         "weak_type",
     )
 
@@ -67,17 +81,19 @@ class Primitive:
         decompose: Callable[..., Any] | None = None,
         evaluate: Callable[[tuple[Any, ...], dict[str, Any]], Any] | None = None,
         own_named_shape: bool = False,
+        value_form: Callable[..., Callable[..., Any] | None] | None = None,
     ) -> None:
         if weak_type not in WEAK_TYPE_POLICIES:
             raise ValueError(f"primitive {name!r}: weak_type must be one of {WEAK_TYPE_POLICIES}, got {weak_type!r}")
-        self.name = name
-        self.family = family
+        self.name = checked_name("primitive", name)
+        self.family = checked_name("family", family)
         self.abstract_eval = abstract_eval
         self.multiple_results = multiple_results
         self.weak_type = weak_type
         self.effects = effects
         self.decompose = decompose
         self.evaluate = evaluate
+        self.value_form = value_form
         self.documentation = abstract_eval.__doc__
         self.carries_programs = False
         self.own_named_shape = own_named_shape
@@ -90,9 +106,14 @@ class Primitive:
     def __repr__(self) -> str:
         return self.name
 
+    @own_boundary
     def bind(self, *args: Any, **params: Any) -> Any:
         """Apply to arrays, tracers and literals, under the current trace."""
-        return thread.trace.process_primitive(self, args, params)
+        try:
+            return thread.trace.process_primitive(self, args, params)
+        except Exception as error:
+            filter_traceback(error)
+            raise
 
     def bind_fixed(self, params: FixedParams, *args: Any) -> Any:
         """As `bind`, with parameters that were made before, for hot paths."""
@@ -176,3 +197,38 @@ def _holds_program(params: dict[str, Any]) -> bool:
             if callable(item) or getattr(type(item), "holds_program", False):
                 return True
     return False
+
+
+# --- the bottom ----------------------------------------------------------------------------------------------------
+
+
+def evaluate(primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """Apply a primitive to concrete arrays: as it says itself, or as the backend of the arguments does."""
+    if primitive.evaluate is not None:
+        return primitive.evaluate(args, params)
+    try:
+        backend = args[0].backend or args[1].backend  # a literal has none: 2.0 * x
+    except (AttributeError, IndexError):
+        backend = None
+    if backend is None:
+        backend, args = find_backend(args)
+    return backend.apply(primitive, args, params)
+
+
+class EvalTrace(Trace):
+    """The bottom, which computes.
+
+    Attributes:
+        process_primitive: the function that does it: `evaluate`, or one around it while results are to be checked.
+    """
+
+    __slots__ = ("process_primitive",)
+    process_primitive: Any
+
+    def __init__(self, process_primitive: Any) -> None:
+        super().__init__()
+        self.process_primitive = process_primitive
+
+
+EVAL_TRACE = EvalTrace(evaluate)
+ThreadState.trace = EVAL_TRACE

@@ -16,7 +16,7 @@ The kernel itself imports nothing of this module while programs run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -25,7 +25,22 @@ import numpy as np
 # with the standard library's before Python 3.12.
 from typing_extensions import Protocol, get_protocol_members, runtime_checkable
 
-from tangrad.composition.hooks import HookContext
+from tangrad.composition.hook_protocols import ApiProvider as ApiProvider
+from tangrad.composition.hook_protocols import ArrayAttributeProvider as ArrayAttributeProvider
+from tangrad.composition.hook_protocols import BackendProvider as BackendProvider
+from tangrad.composition.hook_protocols import CacheHitObserver as CacheHitObserver
+from tangrad.composition.hook_protocols import CacheMissObserver as CacheMissObserver
+from tangrad.composition.hook_protocols import CommandProvider as CommandProvider
+from tangrad.composition.hook_protocols import CompilationObserver as CompilationObserver
+from tangrad.composition.hook_protocols import EntryProvider as EntryProvider
+from tangrad.composition.hook_protocols import JaxprPass as JaxprPass
+from tangrad.composition.hook_protocols import LoweringObserver as LoweringObserver
+from tangrad.composition.hook_protocols import NameProvider as NameProvider
+from tangrad.composition.hook_protocols import PrimitiveProvider as PrimitiveProvider
+from tangrad.composition.hook_protocols import RuleKindProvider as RuleKindProvider
+from tangrad.composition.hook_protocols import RuleProvider as RuleProvider
+from tangrad.composition.hook_protocols import SettingProvider as SettingProvider
+from tangrad.composition.hook_protocols import TraceObserver as TraceObserver
 from tangrad.core.aval import AbstractValue, ShapedArray
 from tangrad.core.backend import CompileOptions, Device
 from tangrad.core.jaxpr import ClosedJaxpr, JaxprEqn
@@ -252,109 +267,13 @@ class Backend(Protocol):
     def apply(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any: ...
     def compile(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Executable: ...
     def lower(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Lowered: ...
+    def rows(self, array: Any) -> Iterator[Any] | None: ...
     def reduced(self, array: Any) -> tuple[Any, ...]: ...
 
     def placement(self, arrays: Sequence[Any]) -> Any: ...
     def block_until_ready(self, array: Any) -> None: ...
     def synchronize(self, effects: Any = None) -> None: ...
     def clear_caches(self) -> None: ...
-
-
-# --- hook objects, a protocol for each hook ------------------------------------------------------------------------
-# An implementation takes the arguments it wants, by name; one that takes them all satisfies these.
-
-
-class JaxprPass(Protocol):
-    """Rewrites programs before they are lowered; None: unchanged."""
-
-    def tangrad_jaxpr_pass(self, closed_jaxpr: ClosedJaxpr, context: HookContext) -> ClosedJaxpr | None: ...
-
-
-class TraceObserver(Protocol):
-    """Is told what was traced."""
-
-    def tangrad_traced(self, context: HookContext, closed_jaxpr: ClosedJaxpr, seconds: float) -> None: ...
-
-
-class LoweringObserver(Protocol):
-    """Is told what was lowered."""
-
-    def tangrad_lowered(self, context: HookContext, lowered: Any, seconds: float) -> None: ...
-
-
-class CompilationObserver(Protocol):
-    """Is told what was compiled."""
-
-    def tangrad_compiled(self, context: HookContext, executable: Any, seconds: float) -> None: ...
-
-
-class CacheHitObserver(Protocol):
-    """Is told which compiled programs were found."""
-
-    def tangrad_cache_hit(self, context: HookContext, cache: str) -> None: ...
-
-
-class CacheMissObserver(Protocol):
-    """Is told why a program is compiled."""
-
-    def tangrad_cache_miss(self, context: HookContext, cache: str, reason: str) -> None: ...
-
-
-# Hooks that contribute: what an entry point would name, computed. None: nothing for that question.
-
-
-class ApiProvider(Protocol):
-    """Provides public names."""
-
-    def tangrad_api(self, name: str) -> Any: ...
-
-
-class PrimitiveProvider(Protocol):
-    """Provides the `PrimitiveSet` of a family."""
-
-    def tangrad_primitives(self, family: str) -> Any: ...
-
-
-class RuleKindProvider(Protocol):
-    """Provides rule kinds."""
-
-    def tangrad_rule_kind(self, name: str) -> Any: ...
-
-
-class RuleProvider(Protocol):
-    """Provides rules of a kind for a family of anybody's: a `RuleSet`, or several."""
-
-    def tangrad_rules(self, kind: str, family: str, primitives: Sequence[Any]) -> Any: ...
-
-
-class BackendProvider(Protocol):
-    """Provides backends."""
-
-    def tangrad_backend(self, name: str) -> Backend | None: ...
-
-
-class SettingProvider(Protocol):
-    """Provides settings."""
-
-    def tangrad_setting(self, name: str) -> Any: ...
-
-
-class ArrayAttributeProvider(Protocol):
-    """Provides operators, methods and properties of arrays."""
-
-    def tangrad_array_attribute(self, name: str) -> Any: ...
-
-
-class CommandProvider(Protocol):
-    """Provides sub-commands of `tangrad`: functions of the remaining arguments, by name."""
-
-    def tangrad_commands(self) -> Mapping[str, Callable[[list[str]], int]] | None: ...
-
-
-class EntryProvider(Protocol):
-    """Provides entries of groups that have no hook of their own."""
-
-    def tangrad_entry(self, group: str, name: str) -> Any: ...
 
 
 def members(protocol: type[Any]) -> frozenset[str]:

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import copyreg
 import threading
-from collections.abc import Callable
 from typing import Any
 
-from tangrad.composition.registry import Plugin, composition
-from tangrad.core.backend import Backend
-from tangrad.core.caches import clear_caches
+from tangrad.composition.checks import CHECKS
+from tangrad.composition.plugin import Plugin
+from tangrad.composition.registry import composition
 from tangrad.core.declarations import (
     PRIMITIVES_GROUP,
     RULE_KINDS_GROUP,
@@ -26,11 +25,11 @@ from tangrad.core.declarations import (
     Rule,
     RuleKind,
     RuleSet,
-    Transformation,
 )
 from tangrad.core.primitive import Primitive
-from tangrad.core.versioning import EXTENSION_API, check_api_version, provider
 from tangrad.diagnostics import errors
+from tangrad.diagnostics.rule_errors import conflict, missing_message
+from tangrad.settings.caches import clear_caches
 
 
 class Cell:
@@ -42,15 +41,17 @@ class Cell:
         rule: the rule, where there is one.
         plugin: the plugin it came from, or None.
         error: what using the cell raises, where there is no rule.
+        overridden: the plugins whose rules it takes the place of, by override or preference.
     """
 
-    __slots__ = ("error", "plugin", "rule", "status")
+    __slots__ = ("error", "overridden", "plugin", "rule", "status")
 
     def __init__(self, status: str, rule: Any = None, plugin: Plugin | None = None, error: Any = None) -> None:
         self.status = status
         self.rule = rule
         self.plugin = plugin
         self.error = error
+        self.overridden: tuple[Plugin, ...] = ()
 
     def __repr__(self) -> str:
         return f"<cell {self.status}{f' from {self.plugin.distribution}' if self.plugin else ''}>"
@@ -64,15 +65,21 @@ class RuleTable(dict[Primitive, Rule]):
         self.kind = kind
         self._families: dict[str, dict[Primitive, Cell]] = {}
         self._broken: dict[str, list[Plugin]] = {}
+        self._owner: tuple[RuleKind | None] | None = None  # what declares the kind, once that was asked
         self._lock = threading.RLock()
 
     def __missing__(self, primitive: Primitive) -> Rule:
+        families = self._families  # see `_settle`
         cell = self.cell(primitive)
         if cell.rule is None:
             raise cell.error()
-        kind = find_rule_kind(self.kind)
+        if self._owner is None:
+            self._owner = (find_rule_kind(self.kind),)
+        (kind,) = self._owner
         rule = cell.rule if kind is None or kind.adapt is None else kind.adapt(primitive, cell.rule)
-        self[primitive] = rule
+        with self._lock:
+            if self._families is families:
+                self[primitive] = rule
         return rule
 
     def get_rule(self, primitive: Primitive) -> Rule | None:
@@ -98,6 +105,7 @@ class RuleTable(dict[Primitive, Rule]):
             self.clear()
             self._families = {}
             self._broken = {}
+            self._owner = None
 
     def _settle(self, family: str) -> dict[Primitive, Cell]:
         families = self._families  # thawing puts another dictionary in its place: what was asked before is not kept
@@ -131,13 +139,16 @@ class RuleTable(dict[Primitive, Rule]):
             chosen = [claim for claim in claims if claim[1].override or claim[0].override]
         rivals = chosen or claims
         if len(rivals) > 1:
-            message = _conflict_message(self.kind, primitive, [plugin for plugin, _, _ in rivals])
-            return Cell("conflict", error=lambda: errors.PluginConflictError(message))
+            plugins = [plugin for plugin, _, _ in rivals]
+            return Cell("conflict", error=lambda: conflict(self.kind, primitive, plugins, bool(chosen)))
         plugin, _, rule = rivals[0]
         if isinstance(rule, NotApplicable):
             reason = rule.reason
-            return Cell("not applicable", plugin=plugin, error=lambda: self._missing(primitive, reason))
-        return Cell("rule", rule, plugin)
+            cell = Cell("not applicable", plugin=plugin, error=lambda: self._missing(primitive, reason))
+        else:
+            cell = Cell("rule", rule, plugin)
+        cell.overridden = tuple([other for other, _, _ in claims if other is not plugin])
+        return cell
 
     def _fallback(self, primitive: Primitive) -> Cell:
         parent = self.kind.rpartition(".")[0]
@@ -157,7 +168,7 @@ class RuleTable(dict[Primitive, Rule]):
         return Cell("optional" if optional else "missing", error=lambda: self._missing(primitive, None))
 
     def _missing(self, primitive: Primitive, reason: str | None) -> Exception:
-        return errors.MissingRuleError(_missing_message(self.kind, primitive, reason))
+        return errors.MissingRuleError(missing_message(self.kind, primitive, reason), primitive.identity, self.kind)
 
 
 _tables: dict[str, RuleTable] = {}
@@ -179,7 +190,7 @@ def find_rule_kind(name: str) -> RuleKind | None:
 
 def rule_kinds() -> tuple[str, ...]:
     """The names of all declared rule kinds."""
-    return tuple(sorted({plugin.name for plugin in composition().entries(RULE_KINDS_GROUP)}))
+    return tuple(sorted(composition().names(RULE_KINDS_GROUP)))
 
 
 def primitive_set(family: str) -> PrimitiveSet:
@@ -202,7 +213,7 @@ def _primitives_of(family: str) -> tuple[Primitive, ...]:
 
 def families() -> tuple[str, ...]:
     """The names of all installed families."""
-    return tuple(sorted({plugin.name for plugin in composition().entries(PRIMITIVES_GROUP)}))
+    return tuple(sorted(composition().names(PRIMITIVES_GROUP)))
 
 
 def find_primitive(identity: str) -> Primitive:
@@ -218,41 +229,6 @@ def find_primitive(identity: str) -> Primitive:
 copyreg.pickle(Primitive, lambda primitive: (find_primitive, (primitive.identity,)))
 
 
-# --- messages ------------------------------------------------------------------------------------------------------
-
-
-def _conflict_message(kind: str, primitive: Primitive, plugins: list[Plugin]) -> str:
-    rivals = " and ".join([f"{provider(plugin)} (entry point {plugin.name!r}: {plugin.value})" for plugin in plugins])
-    cell = f"{kind}:{primitive.identity}"
-    return (
-        f"two rules of kind {kind!r} for primitive {primitive.identity!r}: from {rivals}. Choose one: "
-        f"TANGRAD_PREFER='{cell}={plugins[0].distribution}' in the environment, or "
-        f"tangrad.core.configure_plugins(prefer={{{cell!r}: {plugins[0].distribution!r}}}); the author of a deliberate "
-        f"replacement declares it: RuleSet({kind!r}, api={EXTENSION_API}, override=True)"
-    )
-
-
-def _missing_message(kind_name: str, primitive: Primitive, reason: str | None) -> str:
-    owner = provider(composition().find(PRIMITIVES_GROUP, primitive.family))
-    head = f"primitive {primitive.identity!r}, shipped by {owner}, has no rule of kind {kind_name!r}"
-    if reason is not None:
-        return f"{head}: {reason}"
-    kind_plugin = composition().find(RULE_KINDS_GROUP, kind_name)
-    kind = find_rule_kind(kind_name)
-    not_asked = composition().manager.not_asked()
-    if kind is None or kind_plugin is None:
-        return f"{head}, and no installed distribution declares that kind{not_asked}"
-    message = errors.missing_rule_message(
-        primitive.identity,
-        kind_name,
-        shipped_by=owner,
-        owner=f"{provider(kind_plugin)} ({kind.doc})",
-        signature=kind.signature,
-        providers=[plugin.distribution for plugin in composition().entries(RULES_GROUP + kind_name)],
-    )
-    return message + not_asked
-
-
 def _load_error(plugin: Plugin) -> BaseException:
     try:
         plugin.load()
@@ -261,58 +237,12 @@ def _load_error(plugin: Plugin) -> BaseException:
     return errors.BrokenPluginError(f"plugin {plugin.identity} was set aside")
 
 
-# --- what a plugin must be -----------------------------------------------------------------------------------------
-
-
-def _checked(expected: type) -> Callable[[Plugin, Any], None]:
-    def check(plugin: Plugin, loaded: Any) -> None:
-        check_plugin(plugin, loaded, expected)
-
-    return check
-
-
-def check_plugin(plugin: Plugin, loaded: Any, expected: type) -> None:
-    """Raise TypeError if a plugin is of the wrong type, ApiVersionError if it was written for another extension API."""
-    if not isinstance(loaded, expected):
-        raise TypeError(f"expected {expected.__name__}, got {loaded!r} of type {type(loaded).__name__}")
-    check_api_version(plugin, loaded)
-
-
-def _check_backend(plugin: Plugin, loaded: Any) -> None:
-    if not isinstance(loaded, Backend):  # it may do without our base class, but not without what that has
-        missing = sorted(
-            name for name in {*dir(Backend), *Backend.__annotations__} if name[0] != "_" and not hasattr(loaded, name)
-        )
-        if missing:
-            raise TypeError(
-                f"expected a backend, got {loaded!r} of type {type(loaded).__name__}, which has no "
-                f"{', '.join(missing)}: see tangrad.core.protocols.Backend"
-            )
-    check_api_version(plugin, loaded)
-
-
-def _check_rule_set(plugin: Plugin, loaded: Any) -> None:
-    check_plugin(plugin, loaded, RuleSet)
-    kind = plugin.group.removeprefix(RULES_GROUP)
-    if loaded.kind != kind:
-        raise ValueError(f"a rule set of kind {loaded.kind!r} is registered in group {plugin.group!r}")
-
-
-def _check_primitive_set(plugin: Plugin, loaded: Any) -> None:
-    check_plugin(plugin, loaded, PrimitiveSet)
-    if loaded.name != plugin.name:
-        raise ValueError(f"the primitive set of family {loaded.name!r} is registered under the name {plugin.name!r}")
-
-
 def _changed(plugins: tuple[Plugin, ...] | None) -> None:
     for table in tuple(_tables.values()):
         table.thaw()
     clear_caches()
 
 
-composition().set_check("tangrad.primitives", _check_primitive_set)
-composition().set_check("tangrad.rules", _check_rule_set)
-composition().set_check("tangrad.backends", _check_backend)
-composition().set_check("tangrad.rule_kinds", _checked(RuleKind))
-composition().set_check("tangrad.transformations", _checked(Transformation))
+for _group, _check in CHECKS.items():
+    composition().set_check(_group, _check)
 composition().on_change(_changed)

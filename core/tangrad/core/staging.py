@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any, cast
 
 from tangrad.composition.hooks import HookContext, hooks
 from tangrad.core.array import Literal
-from tangrad.core.aval import is_array_value
+from tangrad.core.aval import get_aval, is_array_value
 from tangrad.core.backend import as_operand
 from tangrad.core.effects import NO_EFFECTS
 from tangrad.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, closed_over_as_arguments, equation_effects
@@ -17,7 +16,8 @@ from tangrad.core.jaxpr_check import check_jaxpr
 from tangrad.core.trace import Trace, Tracer, check_no_leak, close_trace
 from tangrad.diagnostics.errors import UnexpectedTracerError
 from tangrad.diagnostics.source_info import SourceInfo, current_source
-from tangrad.settings.config import cache_context, thread
+from tangrad.dtypes import system as dtypes
+from tangrad.settings.config import thread
 
 
 class StagingTracer(Tracer):
@@ -42,6 +42,9 @@ _new_tracer = _new_var = object.__new__
 _BIND = 3  # frames between `current_source` and who bound the primitive: itself, `process_primitive`, `bind`
 
 
+COMPARED = 1 << 12  # bytes up to which constants are compared
+
+
 class StagingTrace(Trace):
     """Records each primitive as an equation.
 
@@ -51,7 +54,7 @@ class StagingTrace(Trace):
         constants: the values from outside that the program reads, by the variables that stand for them.
     """
 
-    __slots__ = ("_constant_vars", "_originals", "constants", "eqns", "invars", "name", "parent")
+    __slots__ = ("_by_aval", "_constant_vars", "_originals", "constants", "eqns", "invars", "name", "parent")
 
     def __init__(self, name: str = "a function") -> None:
         super().__init__()
@@ -62,6 +65,7 @@ class StagingTrace(Trace):
         self.invars: list[Var] = []
         self.constants: dict[Var, Any] = {}
         self._constant_vars: dict[int, Var] = {}
+        self._by_aval: dict[Any, list[Var]] = {}
         self._originals: list[Any] = []
 
     def new_input(self, aval: Any) -> StagingTracer:
@@ -92,12 +96,31 @@ class StagingTrace(Trace):
         operand = as_operand(value)
         if type(operand) is Literal:
             return operand
-        var = Var(operand.aval)
-        self.constants[var] = operand
+        var = self._equal_constant(operand)
+        if var is None:
+            var = Var(operand.aval)
+            self.constants[var] = operand
+            self._by_aval.setdefault(operand.aval, []).append(var)
         self._constant_vars[id(value)] = var
         # The table goes by identity: the original must live as long, or its id could come to mean another value.
         self._originals.append(value)
         return var
+
+    def _equal_constant(self, operand: Any) -> Var | None:
+        """The variable of a constant with the same contents: NumPy's arrays become new ones each time they are read.
+
+        Large ones are told apart by identity alone: comparing weights of one shape would take longer than it saves.
+        """
+        if isinstance(operand, Tracer) or type(operand.aval.size) is not int or operand.nbytes > COMPARED:
+            return None
+        if operand.aval not in self._by_aval or isinstance(operand.aval.dtype, dtypes.ExtendedDType):
+            return None
+        contents = operand.to_numpy().tobytes()
+        for var in self._by_aval[operand.aval]:
+            other = self.constants[var]
+            if not isinstance(other, Tracer) and other.to_numpy().tobytes() == contents:
+                return var
+        return None
 
     def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         if not self.alive:
@@ -196,79 +219,42 @@ def trace_to_closed_jaxpr(
     return ClosedJaxpr(*trace_to_jaxpr(function, in_avals, name))
 
 
-# --- programs made of rules, kept ----------------------------------------------------------------------------------
+def decomposition_jaxpr(primitive: Any, in_avals: Sequence[Any], params: dict[str, Any]) -> ClosedJaxpr:
+    """The decomposition of a primitive as a jaxpr, for lowering and for rules that work on jaxprs.
 
-PROGRAM_CACHE_LIMIT = 512
-
-
-class JaxprCache:
-    """Remembers what is made of a closed jaxpr, for as long as the jaxpr lives: linearised, batched, transposed
-    programs.
-
-    The keys are weak in the jaxpr; each jaxpr keeps at most `PROGRAM_CACHE_LIMIT` results. A result that is the jaxpr,
-    or a tuple with it, as where nothing had to be changed, is kept without it: it would keep the jaxpr alive for ever.
+    Raises TypeError for one whose results are not of the types that the primitive's own inference says.
     """
 
-    __slots__ = ("_entries",)
-
-    def __init__(self) -> None:
-        self._entries: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
-
-    def get(self, jaxpr: Any, key: Any, make: Callable[[], Any]) -> Any:
-        """The result for (jaxpr, key, settings that change results); made by `make()` the first time."""
-        results = self._entries.setdefault(jaxpr, {})
-        key = (key, cache_context())
-        found = results.get(key)
-        if found is None:
-            found = make()
-            if len(results) >= PROGRAM_CACHE_LIMIT:
-                results.clear()
-            results[key] = _without(jaxpr, found)
-        elif type(found) is _Without:
-            return found.put_back(jaxpr)
-        return found
-
-    def find(self, jaxpr: Any, key: Any) -> Any:
-        """What `get` would return without making it, or None."""
-        results = self._entries.get(jaxpr)
-        found = None if results is None else results.get((key, cache_context()))
-        return found.put_back(jaxpr) if type(found) is _Without else found
-
-    def clear(self) -> None:
-        self._entries.clear()
-
-
-class _Without:
-    """A result of `JaxprCache` without the jaxpr that it was made of: the places in a tuple where that stood."""
-
-    __slots__ = ("items", "places")
-
-    def __init__(self, items: tuple[Any, ...], places: frozenset[int] | None) -> None:
-        self.items = items
-        self.places = places  # None: the result is the jaxpr
-
-    def put_back(self, jaxpr: Any) -> Any:
-        places = self.places
-        if places is None:
-            return jaxpr
-        return tuple([jaxpr if place in places else item for place, item in enumerate(self.items)])
-
-
-def _without(jaxpr: Any, result: Any) -> Any:
-    if result is jaxpr:
-        return _Without((), None)
-    if type(result) is tuple:
-        places = frozenset([place for place, item in enumerate(result) if item is jaxpr])
-        if places:
-            return _Without(tuple([None if item is jaxpr else item for item in result]), places)
-    return result
-
-
-def decomposition_jaxpr(primitive: Any, in_avals: Sequence[Any], params: dict[str, Any]) -> ClosedJaxpr:
-    """The decomposition of a primitive as a jaxpr, for lowering and for rules that work on jaxprs."""
-
     def run(*args: Any) -> Sequence[Any]:
-        out = primitive.decompose(*args, **params)
+        out = decomposed(primitive, args, params)
         return tuple(out) if primitive.multiple_results else (out,)
 
     return trace_to_closed_jaxpr(run, in_avals, primitive.identity)
+
+
+def decomposed(primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    """What the decomposition of a primitive makes of operands.
+
+    Raises TypeError for one whose results are not of the types that the primitive's own inference says.
+    """
+    out = primitive.decompose(*args, **params)
+    in_avals = tuple([get_aval(arg) for arg in args])
+    inferred = primitive.infer(in_avals, params)
+    if primitive.multiple_results:
+        found, expected = [get_aval(value) for value in out], list(inferred)
+    else:
+        found, expected = [get_aval(out)], [inferred]
+    if [_kind(aval) for aval in found] != [_kind(aval) for aval in expected]:
+        raise TypeError(
+            f"the decomposition of primitive {primitive.identity!r} gives {_shown(found)} for operands "
+            f"{_shown(in_avals)}, but its abstract evaluation says {_shown(expected)}"
+        )
+    return out
+
+
+def _kind(aval: Any) -> tuple[Any, Any]:
+    return aval.shape, getattr(aval, "dtype", None)
+
+
+def _shown(avals: Sequence[Any]) -> str:
+    return f"({', '.join([aval.str_short() for aval in avals])})"

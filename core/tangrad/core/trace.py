@@ -11,9 +11,9 @@ import weakref
 from typing import Any
 
 from tangrad.core.array import Array
-from tangrad.core.backend import as_operand, get_backend
+from tangrad.core.backend import as_operand, preferred_backend
 from tangrad.diagnostics import errors
-from tangrad.settings.config import ThreadState, thread
+from tangrad.settings.config import thread
 
 
 class Trace:
@@ -120,34 +120,6 @@ class Tracer(Array):
         return format(self._concrete_or(errors.ConcretizationTypeError), spec)
 
 
-def evaluate(primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    """Apply a primitive to concrete arrays: as it says itself, or as the backend of the arguments does."""
-    if primitive.evaluate is not None:
-        return primitive.evaluate(args, params)
-    try:
-        backend = args[0].backend or args[1].backend  # a literal has none: 2.0 * x
-    except (AttributeError, IndexError):
-        backend = None
-    if backend is None:
-        backend, args = find_backend(args)
-    return backend.apply(primitive, args, params)
-
-
-class EvalTrace(Trace):
-    """The bottom, which computes.
-
-    Attributes:
-        process_primitive: the function that does it: `evaluate`, or one around it while results are to be checked.
-    """
-
-    __slots__ = ("process_primitive",)
-    process_primitive: Any
-
-    def __init__(self, process_primitive: Any) -> None:
-        super().__init__()
-        self.process_primitive = process_primitive
-
-
 def find_backend(args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
     """The backend that must compute with `args`, and the args as operands. Raises for a leaked tracer."""
     backend = None
@@ -157,8 +129,7 @@ def find_backend(args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
         if backend is None and isinstance(arg, Array):
             backend = type(arg).backend  # type: ignore[attr-defined]
     if backend is None:
-        device = thread.default_device
-        backend = device.backend if device is not None and not isinstance(device, str) else get_backend()
+        backend = preferred_backend()
     return backend, tuple([as_operand(arg) for arg in args])
 
 
@@ -170,17 +141,18 @@ def checked_operands(backend: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
             raise errors.UnexpectedTracerError(arg)
         operand = as_operand(arg)
         if isinstance(operand, Array) and not isinstance(operand, backend.array_type):
-            other = type(operand).backend  # type: ignore[attr-defined]
-            raise ValueError(
-                f"arguments are on different backends, {backend.name!r} and {other.name!r}; "
-                f"move one of them: tangrad.device_put(x, tangrad.devices({backend.name!r})[0])"
-            )
+            raise mixed_backends(backend, operand)
         operands.append(operand)
     return tuple(operands)
 
 
-EVAL_TRACE = EvalTrace(evaluate)
-ThreadState.trace = EVAL_TRACE
+def mixed_backends(backend: Any, array: Any) -> ValueError:
+    """The error for an array beside those of another backend: nothing is moved unless somebody says so."""
+    other = type(array).backend
+    return ValueError(
+        f"arguments are on different backends, {backend.name!r} and {other.name!r}; "
+        f"move one of them: tangrad.device_put(x, tangrad.devices({backend.name!r})[0])"
+    )
 
 
 def current_trace() -> Trace:

@@ -203,7 +203,24 @@ class MissingRuleError(TangradError, NotImplementedError, TypeError):
 
     NotImplementedError, because programs catch that to try another way; TypeError too, because the kinds of the two do
     not fit, which is what TypeError says everywhere else in this package.
+
+    Attributes:
+        primitive: the identity, 'family.name', of the primitive without a rule; None where not one alone is meant.
+        kind: the rule kind.
     """
+
+    def __init__(self, message: str, primitive: str | None = None, kind: str | None = None) -> None:
+        super().__init__(message)
+        self.primitive = primitive
+        self.kind = kind
+
+    def needed_by(self, primitive: str) -> MissingRuleError:
+        """The same error, for a primitive whose decomposition has met it: that one is what the user has applied."""
+        message = (
+            f"{self.kind!r} of {primitive!r}, which has no rule of its own, is made of its decomposition, and cannot "
+            f"be: {self}"
+        )
+        return MissingRuleError(message, self.primitive, self.kind)
 
 
 def missing_rule_message(
@@ -244,7 +261,30 @@ class PluginError(TangradError, RuntimeError):
 
 
 class PluginConflictError(PluginError):
-    """Two plugins claim one name or one rule, and neither says `override=True`."""
+    """Two plugins claim one name or one rule, and neither says `override=True`, or both do.
+
+    Attributes:
+        cell: what is claimed, as preferences write it: `kind:primitive`, `group:name`. Empty where no preference helps.
+        claimants: the distributions that claim it; those registered by hand, which no preference names, are left out.
+    """
+
+    def __init__(self, message: str, cell: str = "", claimants: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.cell = cell
+        self.claimants = tuple(claimants)
+
+    @classmethod
+    def between(cls, what: str, cell: str, claimants: Iterable[str], more: str = "") -> PluginConflictError:
+        """The error for a cell that several distributions claim, with the lines that settle it."""
+        named = [name for name in dict.fromkeys(claimants) if name[0] != "("]
+        if not named:
+            return cls(f"{what}. Take one of them back: what `register` returned has undo(){more}", cell)
+        return cls(
+            f"{what}. Choose one: TANGRAD_PREFER='{cell}={named[0]}' in the environment, or "
+            f"tangrad.core.configure_plugins(prefer={{{cell!r}: {named[0]!r}}}){more}",
+            cell,
+            named,
+        )
 
 
 class BrokenPluginError(PluginError):

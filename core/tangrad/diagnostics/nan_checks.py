@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from tangrad.core.array import Array
-from tangrad.core.trace import EVAL_TRACE, Tracer, evaluate
+from tangrad.core.primitive import EVAL_TRACE, evaluate
+from tangrad.core.trace import Tracer
 from tangrad.dtypes import system as dtypes
 from tangrad.settings.config import debug_infs, debug_nans, is_checking_values, thread
 

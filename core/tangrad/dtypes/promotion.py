@@ -20,7 +20,11 @@ from tangrad.dtypes.objects import (
     python_scalar_dtypes,
     warn_truncated,
 )
-from tangrad.settings.config import thread
+from tangrad.settings.config import define_choice, thread
+
+numpy_dtype_promotion = define_choice(
+    "numpy_dtype_promotion", "standard", ("standard", "strict"), "Whether operands of different dtypes are promoted."
+)
 
 _WEAK_SCALARS = frozenset({int, float, complex})
 
@@ -58,6 +62,9 @@ def _dtype_and_weak_type(x: Any) -> tuple[DType, bool]:
     for python_type, dtype in python_scalar_dtypes.items():
         if isinstance(x, python_type):  # bool, and subclasses such as enumerations, which are not weak
             return canonicalize_dtype(dtype), False
+    for name in ("__tangrad_array__", "__jax_array__"):  # objects that stand for arrays: see `tangrad.core.stands_for`
+        if hasattr(kind, name):
+            return _dtype_and_weak_type(getattr(kind, name)(x))
     raise TypeError(f"{x!r} of type {kind.__name__} is neither a dtype nor an array or number that has one")
 
 

@@ -13,8 +13,10 @@ module that the reader imports; an entry of the group `tangrad.settings` names i
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
+import warnings
 from collections.abc import Callable
 from contextlib import ContextDecorator
 from typing import TYPE_CHECKING, Any
@@ -103,19 +105,32 @@ class _Override(ContextDecorator):
         name = self._setting.name
         local = thread.__dict__
         self._previous.append((name in local, local.get(name), thread.overrides))
-        setattr(thread, name, self._value)
-        self._setting.tell(self._value)
-        if self._setting.changes_results:
-            others = tuple(item for item in thread.overrides if item[0] != name)
-            thread.overrides = (*others, (name, self._value))
+        try:
+            setattr(thread, name, self._value)
+            self._setting.tell(self._value)
+            if self._setting.changes_results:
+                others = tuple(item for item in thread.overrides if item[0] != name)
+                thread.overrides = (*others, (name, self._value))
+        except BaseException:  # an interrupt, or what a listener raises: nobody will call `__exit__`
+            self.__exit__()
+            raise
 
     def __exit__(self, *_: object) -> None:
-        name = self._setting.name
-        present, value, overrides = self._previous.pop()
+        previous = self._previous[-1]
+        try:
+            self._restore(*previous)
+        except BaseException:  # an interrupt halfway
+            self._restore(*previous)
+            raise
+        finally:
+            del self._previous[-1]
+
+    def _restore(self, present: bool, value: Any, overrides: tuple[tuple[str, Any], ...]) -> None:
+        local = thread.__dict__
         if present:
-            setattr(thread, name, value)
+            local[self._setting.name] = value
         else:
-            delattr(thread, name)
+            local.pop(self._setting.name, None)
         thread.overrides = overrides
 
 
@@ -128,7 +143,18 @@ class Setting:
     True
     """
 
-    __slots__ = ("_listeners", "changes_results", "check", "default", "defined_in", "doc", "initial", "name", "parse")
+    __slots__ = (
+        "_listeners",
+        "changes_results",
+        "check",
+        "default",
+        "defined_in",
+        "doc",
+        "initial",
+        "name",
+        "parse",
+        "rejected",
+    )
 
     def __init__(
         self,
@@ -148,6 +174,7 @@ class Setting:
         self.changes_results = changes_results
         self.initial: Any = None  # the value that the process began with
         self.defined_in = ""  # the module
+        self.rejected: str | None = None  # what is wrong with the environment variable, where that is not used
         self._listeners: list[Callable[[Any], None]] = []
 
     def __repr__(self) -> str:
@@ -192,13 +219,20 @@ class Setting:
         return [("tangrad.settings", self.name)]
 
     def from_environment(self) -> Any:
+        """The value that the environment says, or the default; that, with a warning, also for a value that is none."""
         text = os.environ.get(self.environment_variable)
         if text is None:
             return self.default
         try:
-            return self.parse(text)
+            return self.check(self.parse(text))
         except (TypeError, ValueError) as error:
-            raise ValueError(f"environment variable {self.environment_variable}={text!r}: {error}") from None
+            self.rejected = f"{self.environment_variable}={text!r}: {error}"
+            warnings.warn(
+                f"the environment variable {self.rejected}; the default, {self.default!r}, is used",
+                UserWarning,
+                stacklevel=3,
+            )
+            return self.default
 
 
 SETTINGS: dict[str, Setting] = {}
@@ -318,6 +352,23 @@ def check_optional_text(value: Any) -> Any:
     return value
 
 
+def check_device(value: Any) -> Any:
+    """Check a setting: None, a device, or the name of a backend or platform, with or without the number of a device.
+
+    Which devices there are is not known before a backend is loaded. Raises TypeError or ValueError.
+
+    >>> from tangrad.settings.config import check_device
+    >>> check_device("cpu:1")
+    'cpu:1'
+    """
+    if isinstance(value, str):
+        if not re.fullmatch(r"[A-Za-z_][\w.-]*(:\d+)?", value):
+            raise ValueError("expected the name of a backend or platform, such as 'cpu', or a device, such as 'cpu:1'")
+    elif value is not None and not hasattr(value, "backend"):
+        raise TypeError("expected a device, such as tangrad.devices()[0], a string, or None")
+    return value
+
+
 def check_optional_positive(value: Any) -> Any:
     """Check a setting: a positive integer or None. Raises TypeError for other types, ValueError for 0 and below.
 
@@ -378,10 +429,6 @@ check_tracer_leaks = define_flag(
 )
 check_jaxprs = define_flag("check_jaxprs", "Type-check every jaxpr that is staged or transformed.")
 log_compiles = define_flag("log_compiles", "Log each tracing and compilation, with its time.")
-# Read by `tangrad.dtypes`, for all that promote.
-numpy_dtype_promotion = define_choice(
-    "numpy_dtype_promotion", "standard", ("standard", "strict"), "Whether operands of different dtypes are promoted."
-)
 backend = define_setting(
     "backend",
     None,
@@ -391,15 +438,12 @@ backend = define_setting(
     changes_results=True,
 )
 default_device = define_setting(
-    "default_device", None, "The device on which new arrays are made.", parse=optional_text, changes_results=True
-)
-# Read by every backend that has devices of this kind.
-num_cpu_devices = define_setting(
-    "num_cpu_devices",
+    "default_device",
     None,
-    "How many CPU devices a backend makes; read when the backend is first used.",
-    parse=parse_optional_integer,
-    check=check_optional_positive,
+    "The device on which new arrays are made: a device, or a text such as 'cpu' or 'xla:1'.",
+    parse=lambda text: check_device(optional_text(text)),
+    check=check_device,
+    changes_results=True,
 )
 traceback_filtering = define_setting(
     "traceback_filtering",

@@ -9,29 +9,8 @@ import numpy as np
 
 from tangrad import tree
 from tangrad.core.array import Array
-from tangrad.core.backend import Backend, Device, backend_names, get_backend, loaded_backends
+from tangrad.core.backend import Device, backend_named, loaded_backends, preferred_backend
 from tangrad.core.trace import Tracer
-from tangrad.diagnostics.errors import BackendError
-from tangrad.settings.config import thread
-
-
-def _backend(name: str | Backend | None) -> Backend:
-    """A backend by its own name, or the first that runs on the platform of that name ("cpu", "gpu")."""
-    if isinstance(name, Backend):
-        return name
-    if name is None or name in backend_names():
-        return get_backend(name)
-    default = get_backend()
-    if default.platform == name:
-        return default
-    for other in backend_names():
-        try:
-            backend = get_backend(other)
-        except BackendError:
-            continue
-        if backend.platform == name:
-            return backend
-    return get_backend(name)  # raises, naming what is installed
 
 
 def devices(backend: str | None = None) -> list[Device]:
@@ -46,13 +25,13 @@ def devices(backend: str | None = None) -> list[Device]:
     >>> tangrad.devices()[0].id
     0
     """
-    return list(_backend(backend).devices())
+    return list(backend_named(backend).devices())
 
 
 def local_devices(process_index: int | None = None, backend: str | None = None) -> list[Device]:
     """The devices that are attached to this process, or to the process given."""
     wanted = process_index_of_this_process(backend) if process_index is None else process_index
-    return [device for device in _backend(backend).devices() if device.process_index == wanted]
+    return [device for device in backend_named(backend).devices() if device.process_index == wanted]
 
 
 def device_count(backend: str | None = None) -> int:
@@ -62,7 +41,7 @@ def device_count(backend: str | None = None) -> int:
     >>> tangrad.device_count() >= 1
     True
     """
-    return len(_backend(backend).devices())
+    return len(backend_named(backend).devices())
 
 
 def local_device_count(backend: str | None = None) -> int:
@@ -72,12 +51,12 @@ def local_device_count(backend: str | None = None) -> int:
 
 def process_index_of_this_process(backend: str | None = None) -> int:
     """The number of this process among those that compute together, from 0."""
-    return int(getattr(_backend(backend), "process_index", 0))
+    return int(getattr(backend_named(backend), "process_index", 0))
 
 
 def process_count(backend: str | None = None) -> int:
     """How many processes compute together."""
-    return len({device.process_index for device in _backend(backend).devices()})
+    return len({device.process_index for device in backend_named(backend).devices()})
 
 
 def default_backend() -> str:
@@ -87,8 +66,7 @@ def default_backend() -> str:
     >>> tangrad.default_backend() in ("numpy", "xla")
     True
     """
-    device = thread.default_device
-    return device.backend.name if device is not None and not isinstance(device, str) else get_backend().name
+    return preferred_backend().name
 
 
 def live_arrays(platform: str | None = None) -> list[Any]:
@@ -106,7 +84,7 @@ def live_arrays(platform: str | None = None) -> list[Any]:
     >>> any(array is x for array in tangrad.live_arrays())
     True
     """
-    kind = _backend(platform).array_type
+    kind = backend_named(platform).array_type
     found = [value for value in gc.get_objects() if type(value) is kind and hasattr(value, "aval")]
     return [array for array in found if not getattr(array, "is_deleted", bool)()]  # which a backend need not have
 

@@ -7,6 +7,7 @@ import pytest
 
 import tangrad
 import tangrad.numpy as jnp
+from tangrad.core import SETTINGS
 from tangrad.sharding import NamedSharding
 from tangrad.sharding import PartitionSpec as P
 from tests.sharding.eight_devices.support import ON_XLA, assert_equal, by, matrix, mesh
@@ -158,3 +159,34 @@ def test_bad_calls() -> None:
         with pytest.raises(error, match=words):
             call()
     assert_equal(x, matrix())
+
+
+def test_python_functions_that_programs_call() -> None:
+    x = tangrad.device_put(matrix(), by("x", "y"))
+    calls = []
+
+    def tell(total):
+        calls.append(float(total))
+
+    def double(a):
+        return tangrad.pure_callback(lambda b: np.asarray(b) * 2, tangrad.ShapeDtypeStruct(a.shape, a.dtype), a)
+
+    def function(a):
+        tangrad.debug.callback(tell, a.sum())
+        return double(a)
+
+    assert_equal(tangrad.jit(function)(x), 2 * matrix())
+    tangrad.effects_barrier()
+    assert calls == [matrix().sum()]
+
+
+@pytest.mark.skipif(not ON_XLA, reason="NumPy keeps no programs on disk")
+def test_programs_that_are_kept_on_disk(tmp_path) -> None:
+    x = tangrad.device_put(matrix(), by("x", "y"))
+    with SETTINGS["compilation_cache_dir"](str(tmp_path)), SETTINGS["xla_cache_min_compile_seconds"](0.0):
+        for _ in range(2):
+            found = tangrad.jit(lambda a: jnp.tanh(a @ a), out_shardings=by("x"))(x)
+            assert_equal(found, np.tanh(matrix() @ matrix()), 1e-3)
+            assert found.sharding == by("x")
+            tangrad.clear_caches()
+    assert list(tmp_path.rglob("*"))

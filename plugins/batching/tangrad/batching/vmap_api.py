@@ -77,7 +77,8 @@ def vmap(
                 f"arguments"
             )
         leaves, treedef = tree.flatten((args, kwargs))
-        axes = flatten_axes("vmap in_axes", tree.structure(args), in_axes) + [0] * tree.structure(kwargs).num_leaves
+        of_args, of_kwargs = treedef.subtrees
+        axes = _axes_of_leaves("vmap in_axes", of_args, in_axes) + [0] * of_kwargs.num_leaves
         values = [
             _as_value(leaf, axis, position, args, kwargs)
             for position, (leaf, axis) in enumerate(zip(leaves, axes, strict=True))
@@ -98,7 +99,7 @@ def vmap(
 
         outs, out_dims = batch_flat(flat, values, dims, AxisInfo(axis_name, size, spmd_axis_name))
         spec = tuple(out_axes) if isinstance(out_axes, list) and not _is_list_result(out_tree[0]) else out_axes
-        wanted = flatten_axes("vmap out_axes", out_tree[0], spec)
+        wanted = _axes_of_leaves("vmap out_axes", out_tree[0], spec)
         placed = [
             _place(o, d, w, size, i, out_tree[0])
             for i, (o, d, w) in enumerate(zip(outs, out_dims, wanted, strict=True))
@@ -106,6 +107,13 @@ def vmap(
         return out_tree[0].unflatten(placed)
 
     return copy_identity(api_boundary(mapped), fun)
+
+
+def _axes_of_leaves(what: str, structure: Any, axes: Any) -> list[Any]:
+    """The axis of each leaf: mostly one for all."""
+    if axes is None or type(axes) is int:
+        return [axes] * structure.num_leaves
+    return flatten_axes(what, structure, axes)
 
 
 def _is_list_result(structure: Any) -> bool:

@@ -20,22 +20,31 @@ from tangrad.core import (
     Logger,
     Tracer,
     as_array,
-    backend_of,
     cache_context,
     compile_program,
     copy_identity,
     eval_jaxpr,
     filter_traceback,
-    get_backend,
     hooks,
     one_at_a_time,
+    own_boundary,
     register_cache,
     report_hit,
     shared,
     thread,
 )
 from tangrad.jitting.abstract import struct_tree
-from tangrad.jitting.call import Call, Options, Traced, arrays_for, split_static, trace_call, why_new
+from tangrad.jitting.call import (
+    Call,
+    Options,
+    Traced,
+    arrays_for,
+    run_backend,
+    split_static,
+    trace_call,
+    warn_of_useless_donations,
+    why_new,
+)
 from tangrad.jitting.layout import ShardingTree, constrained, shardings_of_arguments, shardings_of_results, stated
 from tangrad.jitting.placed import Placed
 from tangrad.jitting.primitives import jit_p
@@ -44,7 +53,7 @@ from tangrad.jitting.stages import Lowered, TracedFunction
 
 logger = Logger("tangrad")
 _LEAF = tree.structure(0)
-SIGNATURE_LIMIT = 4096  # compiled signatures kept per function; the oldest go first
+SIGNATURE_LIMIT = 4096  # signatures kept per function, traced and compiled; the oldest go first
 
 
 class _Tables:
@@ -197,14 +206,14 @@ class JitFunction:
         _check_disjoint(options)
         self._name = getattr(fun, "__name__", type(fun).__name__)
         self._sharded = layout != (None, None)
-        self._plain = (
-            not (options.static_argnums or options.static_argnames or device is not None or backend is not None)
-            and not self._sharded
+        self._plain = not (
+            options.static_argnums or options.static_argnames or device is not None or backend is not None
         )
         self._tables = _tables_of(fun, options)
         self._programs, self._of_one_array = self._tables.programs, self._tables.of_one_array
         copy_identity(self, fun)  # type: ignore[arg-type]
 
+    @own_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         # The common paths: positional arrays or trees of them, no static arguments, not inside another trace.
         if thread.trace is EVAL_TRACE and args and not kwargs:
@@ -288,22 +297,13 @@ class JitFunction:
             if options.static_argnums or options.static_argnames:
                 static, args, kwargs = split_static(options, args, kwargs)
             leaves, treedef = tree.flatten((args, kwargs) if kwargs else args)
-            backend = self._backend(leaves)
-            arrays = arrays_for(backend, leaves)
+            backend = run_backend(options, leaves)
+            arrays = arrays_for(backend, leaves, options)
             avals = tuple([array.aval for array in arrays])
             key = (treedef, avals, bool(kwargs), static, backend.array_type, *cache_context())
             return key, arrays, self._programs.get(key)
         except (TypeError, ValueError, OverflowError):  # the long way will say what is wrong
             return None
-
-    def _backend(self, leaves: Sequence[Any]) -> Any:
-        """Where a call runs."""
-        options = self._options
-        if options.device is not None:
-            return options.device.backend
-        if self._sharded:
-            return (options.in_shardings or options.out_shardings).backend()  # type: ignore[union-attr]
-        return backend_of(leaves) if options.backend is None else get_backend(options.backend)
 
     def _call_while_tracing(self, call: Call) -> Any:
         traced = self._trace(call)
@@ -321,14 +321,13 @@ class JitFunction:
 
     def _run(self, call: Call, looked_up: tuple[Any, list[Any], Any] | None) -> Any:
         options = self._options
-        device = options.device
-        backend = self._backend(call.leaves)
+        backend = run_backend(options, call.leaves)
         key: Any
         if looked_up is not None:
             key, arrays, _ = looked_up
         else:
-            key = (call.key(), backend.name, device, *cache_context())
-            arrays = arrays_for(backend, call.leaves)
+            key = (call.key(), backend.name, options.device, *cache_context())
+            arrays = arrays_for(backend, call.leaves, options)
         execute, out_tree = self._programs.get(key) or self._compile_entry(call, backend, key, arrays)
         outs = execute(arrays)
         return outs[0] if out_tree is None else out_tree.unflatten(outs)
@@ -341,6 +340,7 @@ class JitFunction:
             entry = self._programs.get(key)
             if entry is not None:
                 return entry
+            warn_of_useless_donations(call, traced)
             donated = (*[False] * len(traced.outer), *call.donated())
             options: dict[str, Any] = {
                 "donated": donated,
@@ -393,7 +393,10 @@ class JitFunction:
             logger.warning("Traced %s for %s in %.3f s", self._name, [leaf.aval for leaf in call.leaves], seconds)
         if not traced.outer:
             with self._tables.lock:
-                traced = self._tables.traced.setdefault(key, traced)
+                found = self._tables.traced.get(key)
+                if found is not None:
+                    return found
+                _remember(self._tables.traced, key, traced)
         return traced
 
     # --- what users may ask ----------------------------------------------------------------------------------------

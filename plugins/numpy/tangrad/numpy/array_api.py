@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core import dtypes, get_backend, thread
+from tangrad.core import chosen_device, dtypes, get_backend
 
 _NAMES: dict[str, tuple[str, ...]] = {
     "bool": ("bool",),
@@ -28,7 +28,8 @@ class NamespaceInfo:
 
     def default_device(self) -> Any:
         """The device of new arrays."""
-        return thread.default_device if thread.default_device is not None else get_backend().devices()[0]
+        device = chosen_device()
+        return get_backend().devices()[0] if device is None else device
 
     def devices(self) -> list[Any]:
         """The devices of the backend in use."""

@@ -8,7 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import Array, Literal, ShapedArray, Tracer, as_array, dtypes, get_backend, put
+from tangrad.core import (
+    Array,
+    Literal,
+    ShapedArray,
+    Tracer,
+    as_array,
+    can_stand_for_array,
+    dtypes,
+    get_aval,
+    get_backend,
+    put,
+    stands_for,
+)
 from tangrad.lax.elementwise.primitives import convert_element_type_p
 from tangrad.lax.structure.primitives import concatenate_p, copy_p
 from tangrad.numpy.operands import broadcast_to_shape, cast, convert, operand, user_dtype
@@ -202,10 +214,10 @@ def _check_numbers_fit(numbers: Any, dtype: Any) -> None:
 
 
 def _from_numpy(value: Any, dtype: Any) -> Any:
-    wanted = dtypes.canonicalize_dtype(value.dtype) if dtype is None else dtype
+    own = get_aval(value).dtype  # refuses objects, strings, dates, and arrays with masks
+    wanted = own if dtype is None else dtype
     if isinstance(wanted, dtypes.ExtendedDType):
         raise TypeError(f"array: NumPy arrays cannot become {dtypes.dtype_name(wanted)}")
-    dtypes.canonicalize_dtype(value.dtype)  # refuses objects, strings, dates
     return put(value if value.dtype == wanted else _numpy_array(value, wanted), ShapedArray(value.shape, wanted))
 
 
@@ -231,13 +243,17 @@ def _from_sequence(value: Sequence[Any], dtype: Any) -> Any:
         contents = np.array(value)
         if contents.dtype.kind in "biufcV":
             if not any(isinstance(leaf, np.ndarray) for leaf in leaves):
-                _check_numbers_fit(contents, wanted)
+                _check_leaves_fit(leaves, contents, wanted)
+            contents = _exact(contents, value, wanted)
             return put(_numpy_array(contents, wanted), ShapedArray(contents.shape, wanted))
     return _stacked(value, wanted)
 
 
 def _checked_leaf(leaf: Any) -> Any:
-    if type(leaf) in _PYTHON_NUMBERS or isinstance(leaf, (np.ndarray, np.generic)):
+    if type(leaf) in _PYTHON_NUMBERS:
+        return leaf
+    if isinstance(leaf, (np.ndarray, np.generic)):
+        get_aval(leaf)  # refuses what is no number, and masks
         return leaf
     return _from_foreign(leaf, None)
 
@@ -257,7 +273,29 @@ def _from_numbers(value: Any, leaves: list[Any], kinds: set[type], dtype: Any) -
         raise ValueError(f"array: the sequences are ragged: {error}") from None
     if float in kinds or complex in kinds:
         _check_numbers_fit(contents, dtype)
+    contents = _exact(contents, value, dtype)
     return put(_numpy_array(contents, dtype), ShapedArray(contents.shape, dtype))
+
+
+def _check_leaves_fit(leaves: Sequence[Any], contents: Any, dtype: Any) -> None:
+    """As `_check_numbers_fit`, of the numbers that became `contents`: integers are judged before they become floats."""
+    integers = [leaf for leaf in leaves if isinstance(leaf, (int, np.integer))]
+    if contents.dtype.kind not in "fO" or not integers:
+        return _check_numbers_fit(contents, dtype)
+    for number in integers:
+        dtypes.check_integer_fits(int(number), dtype)
+    if len(integers) < len(leaves):
+        _check_numbers_fit(np.array([leaf for leaf in leaves if not isinstance(leaf, (int, np.integer))]), dtype)
+
+
+def _exact(contents: Any, value: Any, dtype: Any) -> Any:
+    """What NumPy makes of nested sequences, without the detour of integers through floats.
+
+    Where some integers are from 2^63 on and others below it, NumPy's own choice is float64.
+    """
+    if contents.dtype.kind not in "fO" or not dtypes.issubdtype(dtype, np.integer):
+        return contents
+    return np.array(value, np.uint64 if dtypes.issubdtype(dtype, np.unsignedinteger) else np.int64)
 
 
 def _stacked(value: Any, dtype: Any) -> Any:
@@ -279,6 +317,9 @@ def _from_foreign(value: Any, dtype: Any) -> Any:
     """What is neither ours, NumPy's nor a sequence: an object that says how it becomes an array."""
     if value is None:
         raise ValueError("array: None is not a number")
+    if can_stand_for_array(value):
+        made = as_array(stands_for(value))
+        return made if dtype is None else convert(made, dtype)
     if hasattr(value, "__array__"):
         return _from_numpy(np.asarray(value), dtype)
     if hasattr(value, "__dlpack__"):

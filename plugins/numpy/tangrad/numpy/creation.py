@@ -8,6 +8,7 @@ import numpy as np
 
 from tangrad.core import EVAL_TRACE, ShapedArray, Tracer, dtypes, literal, put, thread
 from tangrad.lax.elementwise.primitives import add_p, convert_element_type_p, eq_p, ge_p
+from tangrad.lax.operands import float0_zeros
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, iota_p
 from tangrad.numpy.conversion import asarray, placed
 from tangrad.numpy.operands import (
@@ -31,6 +32,8 @@ def filled(shape: tuple[Any, ...], number: Any, dtype: Any, weak_type: bool = Fa
     """An array of one number."""
     if isinstance(dtype, dtypes.ExtendedDType):
         raise TypeError(f"arrays of {dtypes.dtype_name(dtype)} cannot be made of numbers")
+    if dtype == dtypes.float0:
+        return float0_zeros(shape)
     if device is not None or (thread.trace is EVAL_TRACE and _fits_host(shape)):
         aval = ShapedArray(shape, dtype, weak_type)
         return put(np.full(aval.shape, number, aval.dtype), aval, device=device)

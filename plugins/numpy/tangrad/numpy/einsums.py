@@ -128,10 +128,13 @@ def _plan(terms: list[list[Any]], output: list[Any] | None, shapes: tuple[Any, .
 
 
 def _sizes(shapes: Sequence[Any], inputs: Sequence[Labels]) -> dict[Any, Any]:
-    """The size of each label; sizes of 1 are broadcast."""
+    """The size of each label; an operand's size of 1 is broadcast to another's, but a diagonal has one size."""
     sizes: dict[Any, Any] = {}
     for shape, labels in zip(shapes, inputs):
+        own: dict[Any, Any] = {}
         for label, size in zip(labels, shape):
+            if own.setdefault(label, size) != size:
+                raise ValueError(f"einsum: dimension {label!r} has sizes {own[label]} and {size} in one operand")
             known = sizes.get(label, 1)
             if known != 1 and size != 1 and known != size:
                 raise ValueError(f"einsum: dimension {label!r} has size {known} in one operand and {size} in another")

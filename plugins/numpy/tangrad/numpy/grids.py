@@ -160,6 +160,8 @@ class _Grid:
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
             return _axis_of(key, self.name)
+        if not key:  # () is a grid of no axes
+            return [] if self.sparse else asarray(np.zeros(0, dtypes.default_int_dtype()))
         axes = promote(self.name, *[_axis_of(item, self.name) for item in key])
         grids = meshgrid(*axes, indexing="ij", sparse=self.sparse)
         return list(grids) if self.sparse else stack(grids)

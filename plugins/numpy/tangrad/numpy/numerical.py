@@ -10,6 +10,7 @@ import numpy as np
 from tangrad.core import dtypes, literal
 from tangrad.lax.elementwise.primitives import sub_p
 from tangrad.numpy.conversion import asarray
+from tangrad.numpy.fusing import as_one
 from tangrad.numpy.indexing import getitem
 from tangrad.numpy.joining import concatenate
 from tangrad.numpy.logic import not_equal
@@ -20,18 +21,19 @@ from tangrad.numpy.operands import (
     canonical_axis,
     check_array_like,
     index_argument,
+    inexact_operand,
     is_complex,
     is_inexact,
     promote_inexact,
     shape_of,
     user_dtype,
 )
-from tangrad.numpy.products import dot
+from tangrad.numpy.products import dot, matmul
 from tangrad.numpy.reductions import sum as total
 from tangrad.numpy.rounding import conjugate
 from tangrad.numpy.searching import searchsorted
 from tangrad.numpy.selection import clip, where
-from tangrad.numpy.shapes import ravel, reshaped
+from tangrad.numpy.shapes import expand_dims, ravel, reshaped, squeeze
 from tangrad.numpy.sorting import argsort
 from tangrad.numpy.tiling import flip
 
@@ -43,6 +45,7 @@ def _part(x: Any, axis: int, start: int | None, stop: int | None) -> Any:
 # --- differences ---------------------------------------------------------------------------------------------------
 
 
+@as_one("n", "axis")
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """Take the differences of neighbours along an axis.
 
@@ -180,6 +183,7 @@ def _gradient_uneven(x: Any, axis: int, coordinates: Any) -> Any:
     return concatenate([_part(differences, axis, 0, 1), inner, _part(differences, axis, size - 2, None)], axis=axis)
 
 
+@as_one("axis")
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """Integrate along an axis by the trapezoidal rule.
 
@@ -238,7 +242,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.p
     x = array_operand("unwrap", p)
     dimension = canonical_axis("unwrap", axis, x.ndim)
     if isinstance(period, float) and not is_inexact(x):
-        x = promote_inexact("unwrap", x)[0]
+        x = inexact_operand("unwrap", x)
     steps = diff(x, axis=dimension)
     if is_inexact(x):
         half: Any = period / 2
@@ -280,6 +284,13 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     >>> np.interp(np.array([0.5, 3.0]), np.array([0.0, 1.0]), np.array([0.0, 10.0]))
     Array([ 5., 10.], dtype=float32)
     """
+    if isinstance(period, (int, float)) and period == 0:
+        raise ValueError("interp: period must not be 0")
+    return _interp(x, xp, fp, left, right, period)
+
+
+@as_one()
+def _interp(x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any) -> Any:
     check_array_like("interp", x, xp, fp)
     if len(shape_of(xp)) != 1 or shape_of(xp) != shape_of(fp):
         raise ValueError(
@@ -300,8 +311,6 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 
 
 def _periodic(at: Any, places: Any, values: Any, period: Any) -> tuple[Any, Any, Any]:
-    if not len(shape_of(period)) and isinstance(period, (int, float)) and period == 0:
-        raise ValueError("interp: period must not be 0")
     span = abs(asarray(period, dtype=at.aval.dtype))
     at, places = at % span, places % span
     order = argsort(places)
@@ -314,10 +323,10 @@ def _interpolated(at: Any, places: Any, values: Any, left: Any, right: Any) -> A
     last = places.aval.shape[0] - 1
     upper = clip(searchsorted(places, at, side="right"), 1, last)
     lower = upper - 1
-    start, rise = values[lower], values[upper] - values[lower]
-    run = places[upper] - places[lower]
+    start, begin = values[lower], places[lower]
+    rise, run = values[upper] - start, places[upper] - begin
     no_run = abs(run) <= float(np.spacing(dtypes.finfo(places.aval.dtype).eps))
-    slope_part = (at - places[lower]) / where(no_run, 1, run) * rise
+    slope_part = (at - begin) / where(no_run, 1, run) * rise
     result = where(no_run, start, start + slope_part)
     if not isinstance(left, str):
         result = where(at < places[0], values[0] if left is None else left, result)
@@ -329,8 +338,13 @@ def _interpolated(at: Any, places: Any, values: Any, left: Any, right: Any) -> A
 # --- convolution ---------------------------------------------------------------------------------------------------
 
 
-def _sliding_products(name: str, a: Any, v: Any, mode: str, precision: Any, preferred: Any) -> Any:
-    """Sums of products of one vector, reversed, with each stretch of the other: a product with shifted copies."""
+def _sliding_products(
+    name: str, a: Any, v: Any, mode: str, precision: Any, preferred: Any, ends_late: bool = False
+) -> Any:
+    """Sums of products of one vector, reversed, with each stretch of the other: a product with shifted copies.
+
+    `ends_late`: whether "same" leaves the greater half of an even number of overlaps to the end.
+    """
     first, second = [array_operand(name, value) for value in promote_inexact(name, a, v)]
     if first.ndim != 1 or second.ndim != 1:
         raise ValueError(f"{name} requires vectors, got shapes {first.aval.shape} and {second.aval.shape}")
@@ -345,17 +359,33 @@ def _sliding_products(name: str, a: Any, v: Any, mode: str, precision: Any, pref
         before = after = short - 1
     elif mode == "same":
         before, after = short // 2, short - 1 - short // 2
+        before, after = (after, before) if ends_late else (before, after)
     else:
         before = after = 0
-    padded = concatenate([_zeros(first, before), first, _zeros(first, after)])
     count = long + before + after - short + 1
-    windows = getitem(padded, np.arange(count)[:, None] + np.arange(short)[None, :])
-    wanted = None if preferred is None else user_dtype(name, preferred)
-    return dot(windows, flip(second), precision=precision, preferred_element_type=wanted)
+    positions = np.arange(count)[:, None] + np.arange(short)[None, :] - before
+    options = {
+        "precision": precision,
+        "preferred_element_type": None if preferred is None else user_dtype(name, preferred),
+    }
+    factors = flip(second)
+    whole = dot(getitem(first, positions[before : count - after]), factors, **options)
+    ends = [
+        _partial_products(first, factors, rows, options) for rows in (positions[:before], positions[count - after :])
+    ]
+    return concatenate([ends[0], whole, ends[1]]) if before or after else whole
 
 
-def _zeros(x: Any, count: int) -> Any:
-    return broadcast_to_shape(literal(0, x.aval.dtype), (count,)) if count else x[:0]
+def _partial_products(x: Any, factors: Any, positions: Any, options: dict[str, Any]) -> Any:
+    """For each row of positions the sum of products of `x` there with the factors; those beyond its ends count nothing.
+
+    Neither do their factors: 0 times infinity would be NaN.
+    """
+    inside = (positions >= 0) & (positions < x.aval.size)
+    zero = literal(0, x.aval.dtype)
+    windows = where(inside, getitem(x, np.clip(positions, 0, x.aval.size - 1)), zero)
+    rows = where(inside, factors, zero)
+    return squeeze(matmul(expand_dims(windows, 1), expand_dims(rows, 2), **options), (1, 2))
 
 
 def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None, preferred_element_type: Any = None) -> Any:
@@ -404,4 +434,5 @@ def correlate(a: Any, v: Any, mode: str = "valid", *, precision: Any = None, pre
     check_array_like("correlate", a, v)
     if len(shape_of(v)) != 1 or len(shape_of(a)) != 1:
         raise ValueError(f"correlate requires vectors, got shapes {shape_of(a)} and {shape_of(v)}")
-    return _sliding_products("correlate", a, flip(conjugate(v)), mode, precision, preferred_element_type)
+    ends_late = shape_of(a)[0] < shape_of(v)[0]
+    return _sliding_products("correlate", a, flip(conjugate(v)), mode, precision, preferred_element_type, ends_late)

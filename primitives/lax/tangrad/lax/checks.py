@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -37,15 +38,13 @@ BITS = (BOOLEAN, INTEGER)
 ANY = (BOOLEAN, INTEGER, FLOATING, COMPLEX)
 
 
-def is_kind(dtype: Any, accepted: Sequence[str]) -> bool:
+@lru_cache(1024)  # asked at each new signature, of a few dtypes and a few sets of kinds
+def is_kind(dtype: Any, accepted: tuple[str, ...]) -> bool:
     """Whether `dtype` is of one of the accepted kinds."""
-    for kind in accepted:  # noqa: SIM110 - runs at each new signature
-        if dtypes.issubdtype(dtype, _CLASSES[kind]):
-            return True
-    return False
+    return any([dtypes.issubdtype(dtype, _CLASSES[kind]) for kind in accepted])
 
 
-def check_dtype(name: str, aval: Any, accepted: Sequence[str], argument: str) -> None:
+def check_dtype(name: str, aval: Any, accepted: tuple[str, ...], argument: str) -> None:
     """Raise TypeError unless the argument has a dtype of one of the accepted kinds."""
     if not is_kind(aval.dtype, accepted):
         expected = " or ".join(accepted)
@@ -88,7 +87,7 @@ def common_shape(name: str, avals: Sequence[Any]) -> tuple[Any, ...]:
 def unary(
     family: PrimitiveSet,
     name: str,
-    accepted: Sequence[str],
+    accepted: tuple[str, ...],
     documentation: str,
     result: Callable[[Any], Any] | None = None,
     **options: Any,
@@ -106,7 +105,7 @@ def unary(
 def nary(
     family: PrimitiveSet,
     name: str,
-    accepted: Sequence[str],
+    accepted: tuple[str, ...],
     documentation: str,
     arguments: Sequence[str] = ("x", "y"),
     result: Callable[[Any], Any] | None = None,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import as_operand, dtypes, literal
+from tangrad.core import ShapedArray, as_operand, dtypes, literal, put
 from tangrad.lax.structure.primitives import broadcast_in_dim_p
 
 # Python type -> the scalar classes whose dtypes a number of that type can take without losing what kind it is.
@@ -128,3 +128,8 @@ def _integer(value: Any, limits: Any) -> int:
         value = float(value.real)
         return 0 if value != value else int(min(max(value, low), high))
     return (int(value) - low) % (high - low + 1) + low
+
+
+def float0_zeros(shape: tuple[Any, ...]) -> Any:
+    """The array of a shape and dtype float0: there is one. Its elements are no numbers that a literal could hold."""
+    return put(np.zeros(shape, dtypes.float0), ShapedArray(shape, dtypes.float0))

@@ -4,12 +4,29 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from tangrad.backends.numpy.array import NumpyArray, physical, placed, wrap
-from tangrad.core import Backend, ClosedJaxpr, CompileOptions, Device, JaxprCache, ShapedArray, Sharding, thread
+from tangrad.core import (
+    Backend,
+    ClosedJaxpr,
+    CompileOptions,
+    Device,
+    JaxprCache,
+    ShapedArray,
+    Sharding,
+    chosen_device,
+    thread,
+)
+
+
+def _rows(array: NumpyArray) -> Iterator[NumpyArray]:
+    contents, aval = array.buffer(), array.aval.update(shape=array.aval.shape[1:])
+    for place in range(len(contents)):
+        yield wrap(aval, contents[place, ...])
 
 
 class NumpyDevice(Device):
@@ -67,7 +84,7 @@ class NumpyBackend(Backend):
 
     def default_device(self) -> NumpyDevice:
         """Where new arrays are made: the device of the setting, if it is one of this backend's, or the first."""
-        device = thread.default_device
+        device = chosen_device()
         return device if type(device) is NumpyDevice else self.devices()[0]
 
     # --- arrays ----------------------------------------------------------------------------------------------------
@@ -90,13 +107,17 @@ class NumpyBackend(Backend):
     def _placed(self, contents: Any, aval: ShapedArray, device: Any) -> NumpyArray:
         if device is None and thread.default_device is None:
             return wrap(aval, contents)
-        if device is None or device is thread.default_device:
+        if device is None or device is chosen_device():
             return placed(aval, contents, self.default_device(), False)
         if isinstance(device, Sharding):
             return _spread().spread_over(contents, aval, device)  # type: ignore[no-any-return]
         if type(device) is not NumpyDevice:
             raise ValueError(f"expected a device of the NumPy backend, such as {self.devices()[0]!r}, got {device!r}")
         return placed(aval, contents, device, True)
+
+    def rows(self, array: Any) -> Iterator[NumpyArray] | None:
+        """The slices along the first axis: views. Of an array that was put on a device they are left to operations."""
+        return _rows(array) if type(array) is NumpyArray else None
 
     def get(self, array: Any) -> np.ndarray[Any, Any]:
         """The contents of an array, not to be written to."""

@@ -99,7 +99,9 @@ class Plan:
                 self.exact.add(stored)
 
     def _shows_all(self, operand: Stored, view: Stored) -> bool:
-        return operand in self.exact and operand.size == view.size and operand.dtype.itemsize == view.dtype.itemsize
+        """Whether a view shows each element once. Of nothing it may be a broadcast, which NumPy marks as read-only."""
+        same = operand.size == view.size > 0 and operand.dtype.itemsize == view.dtype.itemsize
+        return operand in self.exact and same
 
     def _target(self, position: int, step: Step, result: Stored) -> Stored | None:
         """A dead array of the right shape and dtype: an operand if possible, else any."""

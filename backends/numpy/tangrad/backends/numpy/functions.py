@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -87,7 +88,7 @@ class Ufunc(Function):
         if not scalar:
             return ufunc  # type: ignore[no-any-return]
         if _HAS_ELLIPSIS_OUT:
-            return lambda *operands: ufunc(*operands, out=...)
+            return partial(ufunc, out=...)
         return lambda *operands: np.asarray(ufunc(*operands))
 
     def text(self, operands: Sequence[str], bind: Bind, scalar: bool) -> str:

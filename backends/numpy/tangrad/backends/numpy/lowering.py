@@ -341,7 +341,7 @@ def lower_primitive(
             return found  # type: ignore[no-any-return]
     rule = _rules[primitive]
     outer, program.primitive = program.primitive, primitive
-    ctx = Lowering(program, primitive, in_avals, out_avals, keeps_alive(effects))
+    ctx = Lowering(program, primitive, in_avals, out_avals, bool(effects) and keeps_alive(effects))
     if isinstance(rule, Kernel):
         results = rule.emit(ctx, *operands, **params)
     else:

@@ -39,7 +39,7 @@ class Names:
         """A name for an object."""
         found = self._bound.get(id(thing))
         if found is None:
-            hint = re.sub(r"\W", "_", hint)
+            hint = _ascii_word(hint)
             if not re.match(r"[A-Za-z]\w*[A-Za-z_]|[A-Za-z]{2}", hint) or keyword.iskeyword(hint):
                 hint = f"f_{hint}_"
             found = hint
@@ -176,11 +176,17 @@ def _words(line: str) -> list[str]:
 
 def _comment(step: Step) -> str:
     types = ", ".join([f"{stored.dtype.name}[{','.join(map(str, stored.shape))}]" for stored in step.outputs])
-    return f"{step.primitive} {types}" if step.primitive is not None else types
+    text = f"{step.primitive} {types}" if step.primitive is not None else types
+    return re.sub(r"[^ -~]", "?", text)  # a line break would end the comment
+
+
+def _ascii_word(name: str) -> str:
+    """A name from elsewhere without what identifiers must not have, or what the compiler would normalise."""
+    return re.sub(r"\W", "_", name, flags=re.ASCII)
 
 
 def _identifier(name: str) -> str:
-    cleaned = re.sub(r"\W", "_", name)
+    cleaned = _ascii_word(name)
     return cleaned if cleaned.isidentifier() and not keyword.iskeyword(cleaned) else f"f_{cleaned}"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tangrad.backends.xla import failures, jaxlib_api
-from tangrad.core import Array, ShapedArray
+from tangrad.core import Array, ShapedArray, filter_traceback, own_boundary
 from tangrad.dtypes import ExtendedDType, float0
 
 DLPACK_KINDS = {"cpu": 1, "cuda": 2}  # the DLPack standard's numbers of devices
@@ -60,13 +60,38 @@ class XlaArray(Array):
         placement: where it lies.
     """
 
-    __slots__ = ("placement", "value")
+    __slots__ = ("_unsent", "placement", "value")
     backend: Any = None  # set by backend.py, which makes the one backend object
 
     def __init__(self, aval: ShapedArray, value: Any, placement: Placement) -> None:
         self.aval = aval
         self.value = value
         self.placement = placement
+
+    _unsent: Any  # a NumPy array or scalar, or None
+
+    @classmethod
+    def unsent(cls, aval: ShapedArray, contents: Any, placement: Placement) -> XlaArray:
+        """An array whose contents go to its device when somebody computes with it; they must never change."""
+        array: XlaArray = object.__new__(cls)
+        array.aval = aval
+        array._unsent = contents
+        array.placement = placement
+        return array
+
+    @own_boundary
+    def __getattr__(self, name: str) -> Any:
+        if name == "value":  # it is not there yet; another thread may be sending it too
+            contents = self._unsent
+            if contents is not None:
+                self.value = jaxlib_api.put(contents, physical_aval(self.aval), self.placement.sharding)
+                self._unsent = None
+            return self.value
+        try:
+            return Array.__getattr__(self, name)
+        except Exception as error:
+            filter_traceback(error)
+            raise
 
     def to_numpy(self) -> np.ndarray[Any, Any]:
         """The contents as a NumPy array, which must not be written to. Waits until they are computed."""
@@ -80,6 +105,12 @@ class XlaArray(Array):
 
     def _contents(self) -> np.ndarray[Any, Any]:
         """What the buffer holds, which is another array for typed keys and float0."""
+        try:
+            _read_value(self)
+        except AttributeError:
+            contents = self._unsent
+            if contents is not None:
+                return np.asarray(contents)
         sharding = self.placement.sharding
         aval = physical_aval(self.aval)
         if type(sharding) is jaxlib_api.OnDevice:
@@ -103,6 +134,13 @@ class XlaArray(Array):
         """The buffer on one of its devices."""
         device = self.placement.devices[number]
         return jaxlib_api.with_aval(self.value._arrays[number], aval, device.committed.sharding)
+
+    def _is_unsent(self) -> bool:
+        try:
+            _read_value(self)
+        except AttributeError:
+            return True
+        return False
 
     def _check_not_deleted(self, cause: BaseException | None = None) -> None:
         if self.value.is_deleted():
@@ -143,6 +181,8 @@ class XlaArray(Array):
 
     def block_until_ready(self) -> XlaArray:
         """Wait until it is computed, and return it. Raises the error of the computation, if it failed."""
+        if self._is_unsent():
+            return self
         self._check_not_deleted()
         try:
             self.value.block_until_ready()
@@ -197,6 +237,9 @@ class XlaArray(Array):
     def __dlpack_device__(self) -> tuple[int, int]:
         device = self.device
         return DLPACK_KINDS[device.platform], device.local_hardware_id or 0
+
+
+_read_value = XlaArray.__dict__["value"].__get__  # the slot, without what fills it
 
 
 def deleted_message(array: Any) -> str:

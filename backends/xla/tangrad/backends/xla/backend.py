@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,19 @@ with jaxlib_version.explained:  # first of all: names that jaxlib lacks come up 
     from tangrad.backends.xla import jaxlib_api
 from tangrad.backends.xla.array import DLPACK_KINDS, XlaArray, physical_aval
 from tangrad.backends.xla.clients import Platforms, XlaDevice
-from tangrad.core import Backend, ClosedJaxpr, CompileOptions, Jaxpr, ShapedArray, Sharding, Var, register_cache, thread
+from tangrad.core import (
+    Backend,
+    ClosedJaxpr,
+    CompileOptions,
+    Jaxpr,
+    ShapedArray,
+    Sharding,
+    Var,
+    chosen_device,
+    register_cache,
+)
+
+LARGE_ROW = 1 << 16  # bytes
 
 
 class XlaBackend(Backend):
@@ -54,7 +67,7 @@ class XlaBackend(Backend):
 
     def default_device(self) -> XlaDevice:
         """Where new arrays are made: the device of the setting, if it is one of this backend's, or the first."""
-        device = thread.default_device
+        device = chosen_device()
         if type(device) is XlaDevice:
             return device
         return self._platforms.devices()[0]
@@ -79,7 +92,7 @@ class XlaBackend(Backend):
         return XlaArray(aval, jaxlib_api.put(contents, physical, placement.sharding), placement)
 
     def _placement(self, device: Any) -> Any:
-        if device is None or device is thread.default_device:
+        if device is None or device is chosen_device():
             return self.default_device().uncommitted
         if isinstance(device, Sharding):
             return _spread().placement_of(device)
@@ -90,6 +103,28 @@ class XlaBackend(Backend):
     def get(self, array: Any) -> np.ndarray[Any, Any]:
         """The contents of an array, not to be written to."""
         return array.to_numpy()  # type: ignore[no-any-return]
+
+    def rows(self, array: Any) -> Iterator[XlaArray] | None:
+        """The slices along the first axis, by way of the host where that is where they lie: nothing is compiled.
+
+        They are sent back when somebody computes with them: most are read. Large ones are left to operations, which
+        run meanwhile.
+        """
+        placement, aval = array.placement, array.aval.update(shape=array.aval.shape[1:])
+        if type(placement.sharding) is not jaxlib_api.OnDevice or placement.devices[0].platform != "cpu":
+            return None
+        size = aval.size * max(aval.dtype.itemsize, 1)
+        return None if size > LARGE_ROW else self._rows_from_host(array, aval, max(1, LARGE_ROW // max(size, 1)))
+
+    def _rows_from_host(self, array: XlaArray, aval: ShapedArray, count: int) -> Iterator[XlaArray]:
+        placement, unsent = array.placement, XlaArray.unsent
+        contents = array._contents()
+        for start in range(0, len(contents), count):
+            # A copy: the array may be donated while its rows are in use, and one row must not keep all the others.
+            rows = contents[start : start + count].copy()
+            rows.flags.writeable = False
+            for row in rows:
+                yield unsent(aval, row, placement)
 
     def move(self, array: XlaArray, device: Any) -> XlaArray:
         """The array on a device, or as a sharding says, committed to it; copied only if it lies elsewhere."""

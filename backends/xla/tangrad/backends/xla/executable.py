@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from tangrad.backends.xla import cuda, failures, jaxlib_api, runtime_tokens, spread
 from tangrad.backends.xla.array import Placement, XlaArray, deleted_message, physical_aval
 from tangrad.backends.xla.calls import make_execute, make_execute_one, wrapped
-from tangrad.backends.xla.lowering import Module, donation_aliases, lower_to_module
+from tangrad.backends.xla.lowering import Module, lower_to_module
 from tangrad.backends.xla.mesh_words import Layout
 from tangrad.backends.xla.mlir import bytecode, copied_to_new_context
 from tangrad.backends.xla.partitioned import Plan, key_of, load, moved, on_one_device, stated_shardings
@@ -23,7 +22,9 @@ from tangrad.core import (
     Executable,
     Literal,
     Logger,
+    NamedAxisEffect,
     Tracer,
+    chosen_device,
     program_shardings,
     thread,
 )
@@ -67,7 +68,7 @@ class Lowered:
 
     def cost_analysis(self) -> dict[str, float]:
         """XLA's estimates before optimisation: `flops`, `bytes accessed` and the like."""
-        device: Any = self.options.device or default_device(self._backend)
+        device: Any = self.options.device or device_for(self._backend)
         return jaxlib_api.computation_cost(device.client, jaxlib_api.to_computation(bytecode(self.module.module)))
 
     def compile(self) -> Program:
@@ -78,21 +79,19 @@ class Lowered:
 def target_platform(backend: Any, options: CompileOptions) -> str:
     """The platform that a program is for: that of its device, or the default one."""
     placement = options.extra.get("placement") or next(iter(options.places), None)
-    device = options.device or (placement.devices[0] if placement is not None else default_device(backend))
+    device = options.device or (placement.devices[0] if placement is not None else device_for(backend))
     return str(device.platform)
 
 
-def default_device(backend: Any) -> Any:
+def device_for(backend: Any) -> Any:
     """Where uncommitted programs run: the device of the setting, if it is one of this backend's, or the first."""
-    device = thread.default_device
-    if device is not None and getattr(device, "backend", None) is backend:
-        return device
-    return backend.devices()[0]
+    device = chosen_device()
+    return backend.devices()[0] if device is None or device.backend is not backend else device
 
 
 def _plan(backend: Any, closed: ClosedJaxpr, options: CompileOptions) -> Plan | None:
     """How a program is to run on several devices, None for one that runs on one."""
-    places = options.places or (default_device(backend).uncommitted,) * len(closed.in_avals)
+    places = options.places or (device_for(backend).uncommitted,) * len(closed.in_avals)
     found = program_shardings(closed)
     spread_out = found or stated_shardings(options) or any([place.spread is not None for place in places])
     return Plan(options, found, closed.in_avals, places) if spread_out and options.device is None else None
@@ -144,7 +143,8 @@ class Runner:
         self.options = options
         self.in_avals = list(closed.in_avals)
         self.out_avals = list(closed.out_avals)
-        self.effects = runtime_tokens.run_time_effects(closed.effects)
+        # Those that take place when the program runs.
+        self.effects = tuple([effect for effect in closed.effects if not isinstance(effect, NamedAxisEffect)])
         self.calls_host = False
         self.loaded: dict[Any, Any] = {}
         self.executables: dict[Any, Any] = {}
@@ -190,7 +190,7 @@ class Runner:
         if pinned is not None:
             placement = pinned.committed
         else:
-            placement = common_placement(own, self.options.name) or default_device(self.backend).uncommitted
+            placement = common_placement(own, self.options.name) or device_for(self.backend).uncommitted
         loaded = self.loaded.get(placement) or self.load(placement)
         sharding = placement.sharding
         values = []
@@ -327,11 +327,9 @@ class Program(Executable):
     ) -> None:
         runner = self.runner = Runner(backend, closed, options)
         self.in_avals, self.out_avals = runner.in_avals, runner.out_avals
-        if any(options.donated):
-            _warn_of_useless_donations(closed, options.donated)
         placement: Placement | None = options.extra.get("placement")  # where a program of one equation is to run
         if placement is None:
-            device: Any = options.device or default_device(backend)
+            device: Any = options.device or device_for(backend)
             placement = device.uncommitted if options.device is None else device.committed
         places = options.places or (placement,) * len(runner.in_avals)
         if runner._is_partitioned(places) and options.device is None:
@@ -365,7 +363,11 @@ def compile_module(module: Module, devices: Sequence[Any], options: Any, name: s
     """jaxlib's executable of a module on devices; from the persistent cache, if it is there."""
     started = time.perf_counter()
     if thread.compilation_cache_dir is None or module.host_callbacks:  # numbers of callbacks hold in this process alone
-        program = copied_to_new_context(module.module) if module.host_callbacks else bytecode(module.module)
+        program = (
+            copied_to_new_context(module.module, module.meshes is not None)
+            if module.host_callbacks
+            else bytecode(module.module)
+        )
         raw_devices = [device.raw for device in devices]
         executable = jaxlib_api.compile_and_load(
             devices[0].client, program, raw_devices, options, module.host_callbacks
@@ -421,16 +423,3 @@ def move(array: XlaArray, placement: Placement) -> XlaArray:
     if len(source.devices) == 1 and same_client:
         return XlaArray(array.aval, jaxlib_api.copy_to(array.value, aval, placement.sharding), placement)
     return XlaArray(array.aval, jaxlib_api.put(array._contents(), aval, placement.sharding), placement)
-
-
-def _warn_of_useless_donations(closed: ClosedJaxpr, donated: Sequence[bool]) -> None:
-    used = donation_aliases(closed.jaxpr, donated)
-    useless = [
-        aval.str_short() for position, aval in enumerate(closed.in_avals) if donated[position] and position not in used
-    ]
-    if useless:
-        warnings.warn(
-            f"some donated arguments are of no use, since no result has their type: {', '.join(useless)}",
-            UserWarning,
-            stacklevel=4,
-        )

@@ -280,7 +280,7 @@ class FunctionContext:
         """Lower the equations of a jaxpr here. `inputs`: the values of its constants and arguments."""
         env: dict[Any, Any] = dict(zip([*jaxpr.constvars, *jaxpr.invars], inputs, strict=True))
         rules = self._rules
-        locate, prefix = self.vocabulary.locations.of, self.prefix
+        locate, prefix, types = self.vocabulary.locations.of, self.prefix, self.types
         eqn = None
         try:
             for eqn in jaxpr.eqns:
@@ -292,9 +292,15 @@ class FunctionContext:
                 if not primitive.multiple_results:
                     if not isinstance(out, ir.Value):
                         raise TypeError(f"expected the value of the result, got {out!r}")
-                    env[eqn.outvars[0]] = out
+                    var = eqn.outvars[0]
+                    if out.type != types[var.aval]:
+                        raise _wrong_type(out, types[var.aval])
+                    env[var] = out
                 elif isinstance(out, (tuple, list)) and len(out) == len(eqn.outvars):
-                    env.update(zip(eqn.outvars, out))
+                    for var, value in zip(eqn.outvars, out):
+                        if not isinstance(value, ir.Value) or value.type != types[var.aval]:
+                            raise _wrong_type(value, types[var.aval])
+                        env[var] = value
                 else:
                     raise TypeError(f"expected a tuple of {len(eqn.outvars)} values, got {out!r}")
         except Exception as error:
@@ -302,6 +308,11 @@ class FunctionContext:
                 _note_equation(error, eqn)
             raise
         return [self.literal(atom) if type(atom) is Literal else env[atom] for atom in jaxpr.outvars]
+
+
+def _wrong_type(value: Any, expected: Any) -> TypeError:
+    found = f"a value of type {value.type}" if isinstance(value, ir.Value) else repr(value)
+    return TypeError(f"the lowering rule gave {found}; the primitive's result is of type {expected}")
 
 
 def _note_equation(error: Exception, eqn: Any) -> None:

@@ -85,6 +85,12 @@ class Meshes:
         types = [ctx.types[aval] for _, aval in outputs]
         return ctx.ops("sdy.manual_computation", types, operands, attributes, regions=1)
 
+    def on_first_device(self, count: int) -> Any:
+        """The attribute of an operation with so many results that the first device alone does."""
+        symbol = self._declared("#sdy.mesh<[], device_ids=[0]>", "first_device")
+        values = ", ".join([f"<@{symbol}, []>"] * max(count, 1))
+        return self._words.parsed(f"#sdy.sharding_per_value<[{values}]>")
+
     def _per_value(self, pairs: Any) -> Any:
         texts = [self.text(sharding, physical_aval(aval).ndim) for sharding, aval in pairs]
         return self._words.parsed(f"#sdy.sharding_per_value<[{', '.join(texts)}]>")
@@ -93,10 +99,14 @@ class Meshes:
         numbers = self.layout.numbers(sharding)
         axes = ", ".join([f'"{names[name]}"={size}' for name, size in sharding.grid])
         order = "" if numbers == list(range(len(numbers))) else f", device_ids={numbers}"
-        text = f"#sdy.mesh<[{axes}]{order}>"
+        return self._declared(f"#sdy.mesh<[{axes}]{order}>", "mesh")
+
+    def _declared(self, text: str, name: str) -> str:
+        """The symbol of a mesh, which is declared when it is first named."""
         symbol = self._symbols.get(text)
         if symbol is None:
-            symbol = self._symbols[text] = "mesh" if not self._symbols else f"mesh_{len(self._symbols)}"
+            taken = list(self._symbols.values())
+            symbol = self._symbols[text] = name if name not in taken else f"{name}_{len(taken)}"
             self._declare("sdy.mesh", {"sym_name": self._words.string(symbol), "mesh": self._words.parsed(text)})
         return symbol
 

@@ -17,7 +17,6 @@ from typing import Any
 
 from tangrad.backends.xla import failures, jaxlib_api
 from tangrad.backends.xla.calls import wrapped
-from tangrad.core import NamedAxisEffect
 
 # How many executions with unordered effects may be under way before the oldest is waited for.
 PENDING_LIMIT = 64
@@ -52,11 +51,6 @@ class _Started(threading.local):
 _lock = threading.Lock()
 _threads: list[tuple[Any, dict[Any, Any], deque[Any], deque[Any]]] = []
 _started = _Started()
-
-
-def run_time_effects(effects: Any) -> tuple[Any, ...]:
-    """Those of a program's effects that take place when it runs."""
-    return tuple([effect for effect in effects if not isinstance(effect, NamedAxisEffect)]) if effects else ()
 
 
 def execute_in_order(effects: Sequence[Any], out_avals: Sequence[Any], loaded: Any, values: Sequence[Any]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""The settings that the XLA backend reads, beside the kernel's `num_cpu_devices`."""
+"""The settings that the XLA backend reads, beside `num_cpu_devices`, which all backends share."""
 
 from __future__ import annotations
 

@@ -11,11 +11,13 @@ from typing import Any
 
 from tangrad.autodiff import Zero, elementwise_jvp, instantiate, linear_jvp, symbolic_zeros, zero_jvp
 from tangrad.autodiff.zeros import has_tangent
-from tangrad.core import RuleSet, literal
+from tangrad.core import RuleSet, dtypes, literal
 from tangrad.lax.checks import COMPLEX, INTEGER, is_kind
 from tangrad.lax.elementwise import primitives as p
 
 jvp = RuleSet("jvp", api=1)
+
+FLOAT32 = dtypes.as_dtype("float32")
 
 # Short names, because the table below is read as mathematics.
 add, sub, mul, div, neg, square = p.add_p.bind, p.sub_p.bind, p.mul_p.bind, p.div_p.bind, p.neg_p.bind, p.square_p.bind
@@ -177,14 +179,20 @@ elementwise_jvp(
 
 
 def _pow_by_base(tangent: Any, answer: Any, x: Any, y: Any) -> Any:
-    zero_exponent = p.eq_p.bind(y, number(0, y))
+    factor = power = y
     if is_kind(y.aval.dtype, (INTEGER,)):
-        # The exponent 1 in place of 0 keeps y - 1 from wrapping in unsigned dtypes.
-        exponent = sub(where(zero_exponent, 1, y), number(1, y))
-        factor = p.convert_element_type_p.bind(y, new_dtype=x.aval.dtype, weak_type=True)
-    else:
-        exponent, factor = sub(where(zero_exponent, 1, y), number(1, y)), y
+        # As a float: the least integer minus 1 would wrap.
+        factor = _as_weak(y, x.aval.dtype)
+        power = _as_weak(y, dtypes.promote_types(dtypes.to_floating_dtype(x.aval.dtype), FLOAT32))
+    zero_exponent = p.eq_p.bind(power, number(0, power))
+    exponent = _as_weak(sub(where(zero_exponent, 1, power), number(1, power)), x.aval.dtype)
     return mul(tangent, mul(factor, p.pow_p.bind(x, exponent)))
+
+
+def _as_weak(x: Any, dtype: Any) -> Any:
+    if x.aval.dtype is dtype:
+        return x
+    return p.convert_element_type_p.bind(x, new_dtype=dtype, weak_type=True)
 
 
 def _pow_by_exponent(tangent: Any, answer: Any, x: Any, y: Any) -> Any:
@@ -220,12 +228,19 @@ def _select_n(primals: Any, tangents: Any) -> Any:
     return answer, tangent
 
 
+def _above(x: Any, y: Any) -> Any:
+    """Whether x > y; of complex numbers, in the order in which `max` has them."""
+    if x.aval.dtype.kind != "c":
+        return p.gt_p.bind(x, y)
+    return p.ne_p.bind(p.max_p.bind(x, y), y)
+
+
 elementwise_jvp(
     jvp,
     p.clamp_p,
-    lambda t, ans, low, x, high: where(p.and_p.bind(p.gt_p.bind(low, x), p.lt_p.bind(low, high)), t, 0),
-    lambda t, ans, low, x, high: where(p.and_p.bind(p.gt_p.bind(x, low), p.lt_p.bind(x, high)), t, 0),
-    lambda t, ans, low, x, high: where(p.gt_p.bind(x, high), t, 0),
+    lambda t, ans, low, x, high: where(p.and_p.bind(_above(low, x), _above(high, low)), t, 0),
+    lambda t, ans, low, x, high: where(p.and_p.bind(_above(x, low), _above(high, x)), t, 0),
+    lambda t, ans, low, x, high: where(_above(x, high), t, 0),
 )
 
 # --- conversions ---------------------------------------------------------------------------------------------------

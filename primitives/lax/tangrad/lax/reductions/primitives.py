@@ -26,7 +26,7 @@ def without_axes(shape: Sequence[Any], axes: Sequence[int]) -> tuple[Any, ...]:
 # --- one operand, one operation ------------------------------------------------------------------------------------
 
 
-def _reduction(name: str, accepted: Sequence[str], documentation: str, **options: Any) -> Primitive:
+def _reduction(name: str, accepted: tuple[str, ...], documentation: str, **options: Any) -> Primitive:
     def abstract_eval(operand: Any, *, axes: tuple[int, ...]) -> Any:
         check_dtype(name, operand, accepted, "operand")
         check_axes(name, axes, operand.ndim, "axes")
@@ -161,7 +161,7 @@ def _check_computation(name: str, jaxpr: ClosedJaxpr, initial: Sequence[Any]) ->
 # --- running totals ------------------------------------------------------------------------------------------------
 
 
-def _running(name: str, accepted: Sequence[str], documentation: str, decompose: Callable[..., Any]) -> Primitive:
+def _running(name: str, accepted: tuple[str, ...], documentation: str, decompose: Callable[..., Any]) -> Primitive:
     def abstract_eval(operand: Any, *, axis: int, reverse: bool) -> Any:
         check_dtype(name, operand, accepted, "operand")
         check_axes(name, (axis,), operand.ndim, "axis")

@@ -11,7 +11,7 @@ from tangrad.core import RuleSet, dtypes, is_symbolic
 from tangrad.lax.indexing.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from tangrad.lax.indexing.primitives import gather_p
 from tangrad.lax.sorting.primitives import sort_p, top_k_p
-from tangrad.lax.structure.primitives import iota_p, reshape_p
+from tangrad.lax.structure.primitives import iota_p, reshape_p, slice_p
 
 jvp = RuleSet("jvp", api=1)
 
@@ -19,6 +19,8 @@ jvp = RuleSet("jvp", api=1)
 def _take(values: Any, positions: Any, axis: int) -> Any:
     """The values at positions along an axis; the other dimensions of both run in parallel."""
     shape = positions.aval.shape
+    if 0 in values.aval.shape:  # there is nothing to gather a slice from
+        return slice_p.bind(values, start_indices=(0,) * len(shape), limit_indices=shape, strides=None)
     others = tuple([d for d in range(len(shape)) if d != axis])
     return gather_p.bind(
         values,

@@ -148,7 +148,7 @@ def window_shape(name: str, operand: Any, params: dict[str, Any]) -> tuple[Any, 
     return reduce_window_shape_tuple(operand.shape, **params)
 
 
-def _reduce_window(name: str, accepted: Sequence[str], documentation: str) -> Primitive:
+def _reduce_window(name: str, accepted: tuple[str, ...], documentation: str) -> Primitive:
     def abstract_eval(
         operand: Any,
         *,

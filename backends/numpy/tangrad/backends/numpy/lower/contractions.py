@@ -139,7 +139,9 @@ def _product(ctx: Any, left: Any, right: Any) -> Any:
             multiply = _halves if left.dtype.itemsize == 4 else _as_floats
             return ctx.call(multiply, left, right, nature=FRESH, like=out)
         return ctx.matmul(left, right)
-    if left.ndim > 2 or dtypes.issubdtype(left.dtype, np.bool_) or math.prod(shape) * left.dtype.itemsize >= REUSED:
+    batched, large = left.ndim > 2, math.prod(shape) * left.dtype.itemsize >= REUSED
+    # A single number is to `dot` the factor of BLAS's axpy, which does nothing for 0: 0 * nan and 0 * inf would be 0.
+    if batched or large or left.shape[-1] == 1 or dtypes.issubdtype(left.dtype, np.bool_):
         return ctx.matmul(left, right)
     return ctx.call(DOT, left, right, like=out)
 

@@ -11,7 +11,7 @@ from tangrad import tree
 from tangrad.core import canonicalize_shape, dtypes
 from tangrad.lax.checks import INEXACT, check_int, is_kind
 from tangrad.lax.elementwise.primitives import convert_element_type_p
-from tangrad.lax.operands import constant
+from tangrad.lax.operands import constant, float0_zeros
 from tangrad.lax.structure.functions.shapes import operand_of
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, iota_p, optimization_barrier_p, stop_gradient_p
 
@@ -85,7 +85,13 @@ def full(shape: Sequence[Any], fill_value: Any, dtype: Any = None) -> Any:
     """
     shape = canonicalize_shape(shape)
     dtype = None if dtype is None else dtypes.check_user_dtype_supported(dtype, "full")
-    return broadcast_in_dim_p.bind(_scalar("full", fill_value, dtype, False), shape=shape, broadcast_dimensions=())
+    return _filled("full", shape, fill_value, dtype, False)
+
+
+def _filled(name: str, shape: tuple[Any, ...], value: Any, dtype: Any, weak_type: bool) -> Any:
+    if dtype is not None and dtype == dtypes.float0:
+        return float0_zeros(shape)
+    return broadcast_in_dim_p.bind(_scalar(name, value, dtype, weak_type), shape=shape, broadcast_dimensions=())
 
 
 def _scalar(name: str, value: Any, dtype: Any, weak_type: bool) -> Any:
@@ -124,9 +130,7 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Sequence[Any] |
     shape = canonicalize_shape((np.shape(x) if given is None else given) if shape is None else shape)
     weak_type = dtype is None and dtypes.is_weakly_typed(x)
     dtype = dtypes.dtype_of(x) if dtype is None else dtypes.check_user_dtype_supported(dtype, "full_like")
-    return broadcast_in_dim_p.bind(
-        _scalar("full_like", fill_value, dtype, weak_type), shape=shape, broadcast_dimensions=()
-    )
+    return _filled("full_like", shape, fill_value, dtype, weak_type)
 
 
 def zeros_like_array(x: Any) -> Any:

@@ -1,0 +1,68 @@
+"""What a plugin must be: of the type that its group has, and written for this extension API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tangrad.composition.plugin import Plugin
+from tangrad.composition.versioning import check_api_version
+from tangrad.core.backend import Backend
+from tangrad.core.declarations import RULES_GROUP, PrimitiveSet, RuleKind, RuleSet, Transformation
+
+
+def _of_type(expected: type) -> Callable[[Plugin, Any], None]:
+    def check(plugin: Plugin, loaded: Any) -> None:
+        check_plugin(plugin, loaded, expected)
+
+    return check
+
+
+def check_plugin(plugin: Plugin, loaded: Any, expected: type) -> None:
+    """Raise TypeError if a plugin is of the wrong type, ApiVersionError if it was written for another extension API."""
+    if not isinstance(loaded, expected):
+        raise TypeError(f"expected {expected.__name__}, got {loaded!r} of type {type(loaded).__name__}")
+    check_api_version(plugin, loaded)
+
+
+def _check_backend(plugin: Plugin, loaded: Any) -> None:
+    if not isinstance(loaded, Backend):  # it may do without our base class, but not without what that has
+        missing = sorted(
+            name for name in {*dir(Backend), *Backend.__annotations__} if name[0] != "_" and not hasattr(loaded, name)
+        )
+        if missing:
+            raise TypeError(
+                f"expected a backend, got {loaded!r} of type {type(loaded).__name__}, which has no "
+                f"{', '.join(missing)}: see tangrad.core.protocols.Backend"
+            )
+    check_api_version(plugin, loaded)
+
+
+def _check_rule_set(plugin: Plugin, loaded: Any) -> None:
+    check_plugin(plugin, loaded, RuleSet)
+    kind = plugin.group.removeprefix(RULES_GROUP)
+    if loaded.kind != kind:
+        raise ValueError(f"a rule set of kind {loaded.kind!r} is registered in group {plugin.group!r}")
+    family = plugin.name.partition(".")[0]
+    if loaded.rules and all(primitive.family != family for primitive in loaded.rules):
+        others = " and ".join(map(repr, loaded.families()))
+        raise ValueError(
+            f"its rules are for primitives of family {others}, and the entry's name is that of family {family!r}: name "
+            f"the entry {loaded.families()[0]!r}"
+        )
+
+
+def _check_primitive_set(plugin: Plugin, loaded: Any) -> None:
+    check_plugin(plugin, loaded, PrimitiveSet)
+    if loaded.name != plugin.name:
+        raise ValueError(f"the primitive set of family {loaded.name!r} is registered under the name {plugin.name!r}")
+
+
+# Group -> what looks at each object that is loaded from it; `tangrad.rules` stands for those of all kinds.
+CHECKS: dict[str, Callable[[Plugin, Any], None]] = {
+    "tangrad.primitives": _check_primitive_set,
+    "tangrad.rules": _check_rule_set,
+    "tangrad.backends": _check_backend,
+    "tangrad.rule_kinds": _of_type(RuleKind),
+    "tangrad.transformations": _of_type(Transformation),
+}

@@ -1,0 +1,68 @@
+"""Who has no rule for a primitive, and who has too many: the words of MissingRuleError and PluginConflictError."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad.composition.plugin import Plugin
+from tangrad.composition.registry import composition
+from tangrad.composition.versioning import EXTENSION_API, provider
+from tangrad.core.declarations import PRIMITIVES_GROUP, RULE_KINDS_GROUP, RULES_GROUP, RuleKind
+from tangrad.core.primitive import Primitive
+from tangrad.diagnostics.errors import MissingRuleError, PluginConflictError, missing_rule_message
+
+
+def conflict(kind: str, primitive: Primitive, plugins: list[Plugin], overriding: bool) -> PluginConflictError:
+    """Who the rivals are, and how to choose one; `overriding`: whether each says that it replaces the others."""
+    rivals = " and ".join([f"{provider(plugin)} (entry point {plugin.name!r}: {plugin.value})" for plugin in plugins])
+    number = "two" if len(plugins) == 2 else len(plugins)
+    what = f"{number} rules of kind {kind!r} for primitive {primitive.identity!r}: from {rivals}"
+    more = (
+        f"; the author of a deliberate replacement declares it: RuleSet({kind!r}, api={EXTENSION_API}, override=True)"
+    )
+    if overriding:
+        what, more = f"{what}, each to override all others", ""  # declaring it once more decides nothing
+    claimants = [plugin.distribution for plugin in plugins]
+    return PluginConflictError.between(what, f"{kind}:{primitive.identity}", claimants, more)
+
+
+def missing_message(kind_name: str, primitive: Primitive, reason: str | None) -> str:
+    """What is missing, whose it would be, and the lines that add it; `reason`: why there is none by nature, or None."""
+    owner = provider(composition().find(PRIMITIVES_GROUP, primitive.family))
+    head = f"primitive {primitive.identity!r}, shipped by {owner}, has no rule of kind {kind_name!r}"
+    if reason is not None:
+        return f"{head}: {reason}"
+    kind_plugin = composition().find(RULE_KINDS_GROUP, kind_name)
+    not_asked = composition().manager.not_asked()
+    if kind_plugin is None:
+        return f"{head}, and no installed distribution declares that kind{not_asked}"
+    kind: RuleKind = kind_plugin.load()
+    message = missing_rule_message(
+        primitive.identity,
+        kind_name,
+        shipped_by=owner,
+        owner=f"{provider(kind_plugin)} ({kind.doc})",
+        signature=kind.signature,
+        providers=[plugin.distribution for plugin in composition().entries(RULES_GROUP + kind_name)],
+    )
+    return message + not_asked
+
+
+class DerivedRule:
+    """Around what is made of a primitive's decomposition: where that lacks a rule, the error names the primitive.
+
+    >>> from tangrad.core import DerivedRule, find_primitive
+    >>> with DerivedRule(find_primitive("elementwise.sin")):
+    ...     pass
+    """
+
+    __slots__ = ("primitive",)
+
+    def __init__(self, primitive: Any) -> None:
+        self.primitive = primitive
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        if isinstance(error, MissingRuleError) and error.kind is not None:
+            raise error.needed_by(self.primitive.identity) from None

@@ -1,0 +1,136 @@
+"""Which of the installed backends is in use: the one asked for, the one of the settings, or the best there is."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any, Generic, Protocol, TypeVar
+
+from tangrad.composition.api import backends_to_install
+from tangrad.composition.registry import composition
+from tangrad.diagnostics.errors import BackendError
+from tangrad.settings.config import check_optional_positive, define_setting, parse_optional_integer, thread
+
+BACKENDS_GROUP = "tangrad.backends"
+
+# For every backend that has devices of this kind: of several readers none can be the one that declares it.
+num_cpu_devices = define_setting(
+    "num_cpu_devices",
+    None,
+    "How many CPU devices a backend makes; read when the backend is first used.",
+    parse=parse_optional_integer,
+    check=check_optional_positive,
+)
+
+
+class _Chosen(Protocol):
+    @property
+    def priority(self) -> int: ...
+
+    @property
+    def platform(self) -> str: ...
+
+    def devices(self) -> Sequence[Any]: ...
+
+
+B = TypeVar("B", bound=_Chosen)
+
+
+class Backends(Generic[B]):
+    """The backends of a process, each loaded when it is first asked for.
+
+    What a backend is says the kernel, which makes the one object of this class: all that is known here is that each has
+    a `priority`, a platform and devices.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loaded: dict[str, B] = {}
+        self._default: list[B] = []  # the one that is used where nobody chooses, once that is known
+        composition().on_change(self._forget)
+
+    def names(self) -> tuple[str, ...]:
+        """The names of the installed backends, sorted."""
+        return tuple(sorted(composition().names(BACKENDS_GROUP)))
+
+    def get(self, name: str | None = None) -> B:
+        """The backend called `name`, or the default one. Raises BackendError naming those that are installed."""
+        name = name or thread.backend
+        if name is None:
+            return self._default[0] if self._default else self._choose_default()
+        backend = self._loaded.get(name)
+        return backend if backend is not None else self._load(name)
+
+    def named(self, name: str | B | None) -> B:
+        """A backend by its own name, or the first that runs on the platform of that name ("cpu", "gpu")."""
+        if name is not None and not isinstance(name, str):
+            return name
+        if name is None or name in self.names():
+            return self.get(name)
+        default = self.get()
+        if default.platform == name:
+            return default
+        for other in self.names():
+            try:
+                backend = self.get(other)
+            except BackendError:
+                continue
+            if backend.platform == name:
+                return backend
+        return self.get(name)  # raises, naming what is installed
+
+    def chosen_device(self) -> Any:
+        """The device that new arrays are made on, if the setting `default_device` says one; else None.
+
+        Raises BackendError where it is a text that names no device.
+        """
+        chosen = thread.default_device
+        return self._device_named(chosen) if isinstance(chosen, str) else chosen
+
+    def preferred(self) -> B:
+        """The backend that new arrays are made on: that of the default device, or the default one."""
+        device = self.chosen_device()
+        return self.get() if device is None else device.backend
+
+    def _device_named(self, text: str) -> Any:
+        """The device of a text such as "cpu", "xla" or "cpu:1"."""
+        name, _, number = text.partition(":")
+        devices = self.named(name).devices()
+        if int(number or 0) >= len(devices):
+            raise BackendError(f"there is no device {text!r}; there are {', '.join(map(repr, devices))}")
+        return devices[int(number or 0)]
+
+    def loaded(self) -> tuple[B, ...]:
+        """The backends that are in use: programs can have been started on these alone."""
+        return tuple(self._loaded.values())
+
+    def _load(self, name: str) -> B:
+        plugin = composition().find(BACKENDS_GROUP, name)
+        if plugin is None:
+            installed = ", ".join(self.names()) or "none"
+            raise BackendError(f"there is no backend {name!r}; installed: {installed}. {backends_to_install(name)}")
+        backend = plugin.load()
+        with self._lock:
+            return self._loaded.setdefault(name, backend)
+
+    def _choose_default(self) -> B:
+        """The installed backend of the highest priority. One that is broken has warned already; the next serves."""
+        usable, problems = [], []
+        for name in self.names():
+            try:
+                usable.append(self._loaded.get(name) or self._load(name))
+            except Exception as error:  # whatever a plugin raises
+                problems.append(f"{name}: {error}")
+        if not usable:
+            causes = "; ".join(problems) or "none is installed"
+            raise BackendError(f"no backend is usable ({causes}). {backends_to_install()}")
+        chosen = max(usable, key=lambda backend: backend.priority)  # of equals `max` takes the first
+        with self._lock:
+            self._default[:] = [chosen]
+        return chosen
+
+    def _forget(self, _: Any) -> None:
+        """Drop what was loaded, after the composition changed."""
+        with self._lock:
+            self._loaded.clear()
+            self._default.clear()
