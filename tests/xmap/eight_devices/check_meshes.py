@@ -1,4 +1,4 @@
-"""Where axes on a mesh end up: the shardings of results, the collectives of each lowering, arguments that lie otherwise."""
+"""Where axes on a mesh end up: the shardings of results, the collectives of each lowering, other arguments."""
 
 import re
 from contextlib import ExitStack

@@ -1,7 +1,7 @@
 """Subscripts of `einsum` with names of mapped axes in braces: `"{batch,in},{in,out}->{batch,out}"`.
 
-Axes that the result lacks are summed over. Their operands are gathered along them first, so that they become letters, and
-the sum is one of products as any other; where the axis is a dimension of whole arrays, that costs nothing.
+Axes that the result lacks are summed over. Their operands are gathered along them first, so that they become letters,
+and the sum is one of products as any other; where the axis is a dimension of whole arrays, that costs nothing.
 """
 
 from __future__ import annotations

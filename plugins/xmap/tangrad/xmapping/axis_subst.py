@@ -1,4 +1,4 @@
-"""Mapped programs with other names for the axes around them; their own names shadow those, and make way for new ones."""
+"""Mapped programs with other names for the axes around them; their own names shadow those, and make way."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def _clear() -> None:
 
 
 class _Program:
-    """What `fun` is for arguments of certain types: the parameters of an equation, what is closed over, its structure."""
+    """What `fun` is for arguments of certain types: parameters of an equation, what is closed over, its structure."""
 
     __slots__ = ("consts", "out_tree", "params")
 
@@ -153,7 +153,7 @@ class MappedFunction:
 
     def _settled(self, outs: Any, leaves: Sequence[Any], args: tuple[Any, ...]) -> Any:
         """Results on a mesh, lying as their axes say: compilers that were free to choose may have chosen otherwise."""
-        if not any([one for one in self._resources.values()]) or current_mesh().empty:
+        if not any(self._resources.values()) or current_mesh().empty:
             return outs
         avals = tree.structure(args).unflatten([as_operand(leaf).aval for leaf in leaves])
         params = self._program(*avals).params
@@ -255,7 +255,7 @@ class MappedFunction:
         return _Program(params, consts, out_tree)
 
     def _traced(self, avals: Sequence[Any], structure: Any, sizes: dict[Any, int], mesh: Any) -> Any:
-        """The program of one example, the values of outer traces that it closed over, and the structure of its result."""
+        """The program of one example, the values of outer traces that it closed over, the structure of its result."""
         out_tree: list[Any] = []
 
         def flat(*tracers: Any) -> list[Any]:
@@ -285,7 +285,8 @@ class MappedFunction:
                 says = f"dimension {position} of {_path(args, number)}, of shape {aval.shape}, is"
                 if sizes.setdefault(name, size) != size:
                     raise ValueError(
-                        f"xmap: the size of axis {name!r} differs for {self._name}: {told[name]} {sizes[name]}, and {says} {size}"
+                        f"xmap: the size of axis {name!r} differs for {self._name}: {told[name]} {sizes[name]}, and "
+                        f"{says} {size}"
                     )
                 told.setdefault(name, says)
         missing = [name for name in self._in.names if name not in sizes]
@@ -297,8 +298,8 @@ class MappedFunction:
         for name, _ in thread.axis_environment:
             if name in sizes:
                 raise ValueError(
-                    f"xmap: axis {name!r} of {self._name} would hide the axis of that name that is mapped around it; give "
-                    f"one of them another name"
+                    f"xmap: axis {name!r} of {self._name} would hide the axis of that name that is mapped around it; "
+                    f"give one of them another name"
                 )
 
     def _result_axes(self, jaxpr: Any, out_tree: Any, in_axes: Any, sizes: Any) -> list[Positions]:
@@ -309,8 +310,8 @@ class MappedFunction:
             undeclared = [name for name, _ in sizes if name in axes and name not in spec.names]
             if undeclared:
                 raise ValueError(
-                    f"xmap: result {number} of {self._name} varies along axis {undeclared[0]!r}, and its spec {spec!r} in "
-                    f"out_axes does not name that axis; name it, or reduce the result along it: "
+                    f"xmap: result {number} of {self._name} varies along axis {undeclared[0]!r}, and its spec {spec!r} "
+                    f"in out_axes does not name that axis; name it, or reduce the result along it: "
                     f"lax.psum(x, {undeclared[0]!r})"
                 )
             ndim = len(aval.shape) + len(spec.entries)
@@ -335,8 +336,8 @@ class MappedFunction:
                 wanted = NamedSharding(mesh, partition_of(positions, ndim, assigned))
                 if not given.is_equivalent_to(wanted, ndim):
                     raise ValueError(
-                        f"xmap: {_path(args, number)} of {self._name} is spread over devices already, by {given}, and its "
-                        f"axes are to lie by {wanted}; move it first: tangrad.device_put(x, sharding)"
+                        f"xmap: {_path(args, number)} of {self._name} is spread over devices already, by {given}, and "
+                        f"its axes are to lie by {wanted}; move it first: tangrad.device_put(x, sharding)"
                     )
 
     def __reduce__(self) -> Any:

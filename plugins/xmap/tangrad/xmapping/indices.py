@@ -54,11 +54,11 @@ def check_looped(jaxpr: Any, looped: Sequence[Any]) -> None:
             continue
         name = sorted(used, key=str)[0]
         inside = next(iter(sub_jaxprs(eqn.params)), None) is not None
+        place = "" if eqn.source_info is None else f" at {eqn.source_info.summarize()}"
         raise NotImplementedError(
             f"xmap: axis {name!r} runs in a serial loop, of which each turn has one chunk, and {eqn.primitive.name} "
-            f"{'has a program that uses' if inside else 'uses'} the whole axis"
-            f"{'' if eqn.source_info is None else f' at {eqn.source_info.summarize()}'}; spread the axis over mesh axes only, or leave "
-            f"it without resources"
+            f"{'has a program that uses' if inside else 'uses'} the whole axis{place}; spread the axis over mesh axes "
+            f"only, or leave it without resources"
         )
 
 

@@ -206,7 +206,7 @@ def placed(out: Any, place: Places, wanted: Positions, sizes: dict[Any, Any]) ->
         if axis not in place:
             value = place_axis(value, None, 0, sizes[axis])
             place = {axis: 0, **{other: at + 1 for other, at in place.items()}}
-    ndim, target = len(value.aval.shape), dict([(position, axis) for axis, position in wanted])
+    ndim, target = len(value.aval.shape), {position: axis for axis, position in wanted}
     others = iter([at for at in range(ndim) if at not in place.values()])
     order = tuple([place[target[position]] if position in target else next(others) for position in range(ndim)])
     return value if order == tuple(range(ndim)) else transpose_p.bind(value, permutation=order)

@@ -2,7 +2,7 @@
 
 - SPMD: the compiler is told how the named dimensions of arguments and results are cut, and partitions the program.
 - Manual: every device runs the program of its parts, with the collectives that the program then needs.
-- Replicated: as manual, but every device is given the whole arguments, of which it takes its parts, and gathers the results.
+- Replicated: as manual, but every device is given whole arguments, of which it takes its parts, and gathers results.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Mapped programs as what each device of a mesh runs: the program of its part of each axis, with explicit collectives."""
+"""Mapped programs as what each device of a mesh runs: the program of its parts, with explicit collectives."""
 
 from __future__ import annotations
 

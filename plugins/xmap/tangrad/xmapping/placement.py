@@ -28,7 +28,7 @@ def evaluate_mapped(
     sharding: Any,
     lowering: str,
 ) -> list[Any]:
-    """The results of a mapped program: by operations on whole arrays, those of `vmap`, one for each axis; or on parts."""
+    """The results of a mapped program: by operations on whole arrays, those of `vmap` for each axis, or on parts."""
     known, assigned = dict(sizes), dict(resources)
     mesh = None if sharding is None else sharding.mesh
     looped = tuple([axis for axis, one in resources if one.loop > 1])
@@ -64,7 +64,7 @@ def partition_of(positions: Any, ndim: int, assigned: dict[Any, Assigned]) -> Pa
 
 
 def _laid(value: Any, positions: Any, assigned: dict[Any, Assigned], mesh: Any) -> Any:
-    """A value of which the compiler is told on which devices its named axes are. The other dimensions are its choice."""
+    """A value of which the compiler is told on which devices its named axes are; other dimensions are its choice."""
     if mesh is None or not any([assigned.get(name, Assigned()).mesh_axes for name, _ in positions]):
         return value
     spec = partition_of(positions, len(value.aval.shape), assigned)

@@ -98,9 +98,9 @@ def xmap_p(
 ) -> Any:
     """The program `jaxpr`, of one example, for all examples along named axes.
 
-    `in_axes` and `out_axes` say which dimensions of operands and results are which axis, `sums` over which axes a result
-    is summed; `sizes` are all axes, `resources` what some are spread over; `sharding` has the mesh that these mean, None
-    where they mean none. Results depend neither on these nor on `lowering`.
+    `in_axes` and `out_axes` say which dimensions of operands and results are which axis, `sums` over which axes a
+    result is summed; `sizes` are all axes, `resources` what some are spread over; `sharding` has the mesh that these
+    mean, None where they mean none. Results depend neither on these nor on `lowering`.
     """
     if len(avals) != len(jaxpr.in_avals):
         raise TypeError(f"xmap: program {name!r} takes {len(jaxpr.in_avals)} arguments, got {len(avals)}")

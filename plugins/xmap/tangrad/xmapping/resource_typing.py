@@ -1,4 +1,4 @@
-"""Where each axis of each value lives: axes that meet in one value must not need the same axis of a mesh; and a picture."""
+"""Where each axis of each value lives: axes that meet in a value must not need the same mesh axis; and a picture."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def _check(axes: Any, resources: Resources, what: Any) -> None:
         for mesh_axis in resources.get(axis, Assigned()).mesh_axes:
             if mesh_axis in taken:
                 raise ResourceClashError(
-                    f"xmap: axes {taken[mesh_axis]!r} and {axis!r} are both spread over the mesh axis {mesh_axis!r}, and meet "
-                    f"in one value: {what()}; give one of them another resource, or none"
+                    f"xmap: axes {taken[mesh_axis]!r} and {axis!r} are both spread over the mesh axis {mesh_axis!r}, "
+                    f"and meet in one value: {what()}; give one of them another resource, or none"
                 )
             taken[mesh_axis] = axis
 

@@ -126,7 +126,7 @@ def read_resources(axis_resources: Any, known: Sequence[Any]) -> dict[Any, tuple
 def resolve(resources: Mapping[Any, tuple[Any, ...]]) -> dict[Any, Assigned]:
     """Axis -> what it is spread over, by the mesh in use and the loops in scope.
 
-    Raises NameError for a resource that is not in scope; ValueError for a loop before a mesh axis, and for a second loop.
+    Raises NameError for a resource that is not in scope; ValueError for a loop before a mesh axis, and for a second.
     """
     mesh_axes, loops = current_mesh().axis_names, dict(thread.serial_loops)
     found = {}
@@ -141,13 +141,13 @@ def resolve(resources: Mapping[Any, tuple[Any, ...]]) -> dict[Any, Assigned]:
                 loop = turns
             elif resource not in mesh_axes:
                 raise NameError(
-                    f"xmap: axis {name!r} is to be spread over {resource!r}, and no such resource is in scope. Mesh axes: "
-                    f"{_listed(mesh_axes)}; serial loops: {_listed(loops)}. A mesh is in scope within `with mesh:`"
+                    f"xmap: axis {name!r} is to be spread over {resource!r}, and no such resource is in scope. "
+                    f"Mesh axes: {_listed(mesh_axes)}; serial loops: {_listed(loops)}. A mesh is in scope within `with mesh:`"
                 )
             elif loop is not None:
                 raise ValueError(
-                    f"xmap: the serial loop of axis {name!r} must come after its mesh axes, got {given}: each device loops "
-                    f"over its own part"
+                    f"xmap: the serial loop of axis {name!r} must come after its mesh axes, got {given}: each device "
+                    f"loops over its own part"
                 )
             else:
                 axes.append(resource)

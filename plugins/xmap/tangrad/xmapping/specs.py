@@ -62,8 +62,8 @@ class AxesSpec:
         """
         if self.rank is not None and self.rank != ndim:
             raise ValueError(
-                f"{what} has {ndim} dimensions, but its spec {self.given!r} says that it has {self.rank}; end the list with "
-                f"an ellipsis where more may follow"
+                f"{what} has {ndim} dimensions, but its spec {self.given!r} says that it has {self.rank}; end the list "
+                f"with an ellipsis where more may follow"
             )
         found: dict[int, Any] = {}
         for name, position in self.entries:
@@ -132,8 +132,8 @@ class SpecTree:
     def _leaf(self, value: Any) -> AxesSpec:
         if not _is_spec(value):
             raise TypeError(
-                f"xmap: {self._what} says the axes of an array as a dictionary from positions to names, {{0: 'i'}}, or as "
-                f"a list of names and None, ['i', ...], got {value!r} of type {type(value).__name__}; an array without "
+                f"xmap: {self._what} says the axes of an array as a dictionary from positions to names, {{0: 'i'}}, "
+                f"or as a list of names and None, ['i', ...], got {value!r} of type {type(value).__name__}; an array without "
                 f"named axes has the spec {{}}, or [...]"
             )
         self.specs.append(AxesSpec(value, self._what))

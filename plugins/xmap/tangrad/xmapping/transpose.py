@@ -1,8 +1,8 @@
 """How a linear mapped program is transposed: its program is, and the result is mapped over the same axes.
 
-All examples count, each with the cotangent of its own copy of a result. A result that is the same for all stands for that
-of one of them: each gets an equal share of its cotangent. A result that is a sum hands its cotangent to each. An argument
-that is the same for all gets the sum of what each example has for it.
+All examples count, each with the cotangent of its own copy of a result. A result that is the same for all stands for
+that of one of them: each gets an equal share of its cotangent. A result that is a sum hands its cotangent to each. An
+argument that is the same for all gets the sum of what each example has for it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Along which axes the values of a program vary.
 
-Batch rules know: a value varies along an axis if it has a mapped dimension for it. So the program is traced as it would be
-run, for types alone, and each value is asked for its dimensions. Calls are looked into; of loops and branches the bodies
-are, with what is carried varying as its result does.
+Batch rules know: a value varies along an axis if it has a mapped dimension for it. So the program is traced as it would
+be run, for types alone, and each value is asked for its dimensions. Calls are looked into, and the bodies of loops and
+branches, with what is carried varying as its result does.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def axes_of(value: Any) -> Names:
     return frozenset(found)
 
 
-# What is told of each value: "result" of an equation, or "argument" of its program; the equation, the variable, the axes,
-# the sizes of all axes in scope.
+# What is told of each value: "result" of an equation, or "argument" of its program; the equation, the variable, the
+# axes, the sizes of all axes in scope.
 Observer = Callable[[str, JaxprEqn, Any, Names, Sizes], None]
 
 
