@@ -142,7 +142,8 @@ def resolve(resources: Mapping[Any, tuple[Any, ...]]) -> dict[Any, Assigned]:
             elif resource not in mesh_axes:
                 raise NameError(
                     f"xmap: axis {name!r} is to be spread over {resource!r}, and no such resource is in scope. "
-                    f"Mesh axes: {_listed(mesh_axes)}; serial loops: {_listed(loops)}. A mesh is in scope within `with mesh:`"
+                    f"Mesh axes: {_listed(mesh_axes)}; serial loops: {_listed(loops)}. "
+                    f"A mesh is in scope within `with mesh:`"
                 )
             elif loop is not None:
                 raise ValueError(

@@ -133,8 +133,8 @@ class SpecTree:
         if not _is_spec(value):
             raise TypeError(
                 f"xmap: {self._what} says the axes of an array as a dictionary from positions to names, {{0: 'i'}}, "
-                f"or as a list of names and None, ['i', ...], got {value!r} of type {type(value).__name__}; an array without "
-                f"named axes has the spec {{}}, or [...]"
+                f"or as a list of names and None, ['i', ...], got {value!r} of type {type(value).__name__}; "
+                f"an array without named axes has the spec {{}}, or [...]"
             )
         self.specs.append(AxesSpec(value, self._what))
         return self.specs[-1]
