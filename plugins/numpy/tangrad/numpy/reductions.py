@@ -113,7 +113,7 @@ class _Reduction:
         if where is not None:
             x = masked(self.name, x, where, self.start(computed))
             shape = x.aval.shape
-        result = self.primitive.bind_fixed(axes_params[axes], x)
+        result = self.primitive.bind_fixed(axes_params[axes], x) if axes or not names else x
         if names:
             result = reduced_along_names(self.name, result, names)
         if initial is not None:

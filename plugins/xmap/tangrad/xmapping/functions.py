@@ -164,7 +164,8 @@ class MappedFunction:
         for array, positions in zip(arrays, params["out_axes"], strict=True):
             ndim = len(array.shape)
             wanted = NamedSharding(mesh, partition_of(positions, ndim, assigned))
-            lies = array.spread is not None and array.spread.is_equivalent_to(wanted, ndim)
+            spread = getattr(array, "spread", None)
+            lies = spread is not None and spread.is_equivalent_to(wanted, ndim)
             found.append(array if lies else wanted.constrain(array))
         return structure.unflatten(found)
 
