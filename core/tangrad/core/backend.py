@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tangrad.core.array import Array, literal
-from tangrad.core.aval import ShapedArray, can_stand_for_array, get_aval, stands_for
+from tangrad.core.aval import ShapedArray, get_aval
 from tangrad.core.jaxpr import ClosedJaxpr
 from tangrad.dtypes import system as dtypes
+from tangrad.dtypes.conversions import can_stand_for_array, stands_for
 from tangrad.settings.backends import Backends
 
 
@@ -215,8 +216,7 @@ def put(value: Any, aval: ShapedArray | None = None, backend: str | None = None,
     if device is None:
         device = chosen_device()
     chosen = get_backend(backend) if device is None or backend is not None else device.backend
-    if can_stand_for_array(value):
-        value = stands_for(value)
+    value = stands_for(value)
     if isinstance(value, Array):
         value = value.to_numpy()
     if type(value) is int:

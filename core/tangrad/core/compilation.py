@@ -7,7 +7,6 @@ compilation.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any
@@ -16,41 +15,17 @@ from tangrad.composition.hooks import HookContext, hooks
 from tangrad.core.array import Array, Literal
 from tangrad.core.backend import Backend, CompileOptions, preferred_backend
 from tangrad.core.dce import dce_jaxpr
-from tangrad.core.jaxpr import ClosedJaxpr, eval_jaxpr
+from tangrad.core.jaxpr import ClosedJaxpr, jaxpr_as_function
 from tangrad.core.jaxpr_check import check_jaxpr
 from tangrad.core.trace import Tracer, checked_operands
 from tangrad.diagnostics.logs import Logger
-from tangrad.diagnostics.nan_checks import bad_value, error_for
-from tangrad.settings.caches import JaxprCache, register_cache
+from tangrad.diagnostics.nan_checks import checked_execute
+from tangrad.settings.caches import JaxprCache, one_at_a_time, register_cache
 from tangrad.settings.config import is_checking_values, thread
 
 logger = Logger("tangrad")
 
 Execute = Callable[[Sequence[Any]], list[Any]]
-
-# One lock per program that is being compiled; each is dropped when the compilation is done.
-_locks: dict[Any, threading.Lock] = {}
-_locks_guard = threading.Lock()
-
-
-class one_at_a_time:  # noqa: N801 - a context manager, named as what it does
-    """Lets one thread at a time compile what `key` stands for; the others wait, and then find it."""
-
-    __slots__ = ("_key", "_lock")
-
-    def __init__(self, key: Any) -> None:
-        self._key = key
-
-    def __enter__(self) -> None:
-        with _locks_guard:
-            self._lock = _locks.setdefault(self._key, threading.Lock())
-        self._lock.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
-        with _locks_guard:
-            if _locks.get(self._key) is self._lock and not self._lock.locked():
-                del _locks[self._key]
 
 
 class Program:
@@ -69,7 +44,7 @@ class Program:
         execute = executable.execute
         plain = kept is None and not is_checking_values()
         if is_checking_values():
-            execute = _checked(execute, closed, name)
+            execute = checked_execute(execute, jaxpr_as_function(closed), name)
         self.execute: Execute = execute if kept is None else _of_some(execute, kept)
         self.execute_one: Callable[[Any], Any] | None = executable.execute_one if plain else None
 
@@ -170,23 +145,6 @@ def _compiled(make: Callable[[], Any], closed: ClosedJaxpr, kept: Any, context: 
 def _of_some(execute: Execute, kept: tuple[int, ...]) -> Execute:
     """`execute` for those who have all arguments, of a program that takes those at `kept`."""
     return lambda arrays: execute([arrays[position] for position in kept])
-
-
-def _checked(execute: Execute, closed: ClosedJaxpr, name: str) -> Execute:
-    """`execute` that looks at its results, for `debug_nans` and `debug_infs`.
-
-    Where one is bad the program is run again, operation by operation, to find the one that made it.
-    """
-
-    def run(arrays: Sequence[Any]) -> list[Any]:
-        outs = execute(arrays)
-        found = bad_value(outs)
-        if found is not None:
-            eval_jaxpr(closed.jaxpr, closed.consts, *arrays)
-            raise error_for(found, f"the compiled function {name!r}, but not by its operations one by one")
-        return outs
-
-    return run
 
 
 # --- programs that are kept ----------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -79,6 +80,31 @@ class RecentlyUsed:
 
     def __len__(self) -> int:
         return len(self.recent) + len(self._older)
+
+
+# One lock for each key whose item is being made; it is dropped when that is done.
+_locks: dict[Any, threading.Lock] = {}
+_locks_guard = threading.Lock()
+
+
+class one_at_a_time:  # noqa: N801 - a context manager, named as what it does
+    """Lets one thread at a time make what `key` stands for, such as a program; the others wait, and then find it."""
+
+    __slots__ = ("_key", "_lock")
+
+    def __init__(self, key: Any) -> None:
+        self._key = key
+
+    def __enter__(self) -> None:
+        with _locks_guard:
+            self._lock = _locks.setdefault(self._key, threading.Lock())
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+        with _locks_guard:
+            if _locks.get(self._key) is self._lock and not self._lock.locked():
+                del _locks[self._key]
 
 
 def clear_caches() -> None:

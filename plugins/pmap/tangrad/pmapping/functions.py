@@ -117,6 +117,8 @@ class PmapFunction:
         self._devices = devices
         self._backend = backend
         self._axis_size = axis_size
+        self._meshes: dict[tuple[Any, ...], Mesh] = {}
+        self._cuts: dict[tuple[Mesh, int | None], NamedSharding] = {}
         self._jitted = jit(self._mapped, static_argnums=static, donate_argnums=donated)
         self.call = api_boundary(self._call)
         copy_identity(self, fun)  # type: ignore[arg-type]
@@ -168,10 +170,18 @@ class PmapFunction:
         return axes, mapped_size(values, axes, self._axis_size, dynamic, kwargs)
 
     def _mesh(self, size: int) -> Mesh:
-        return Mesh(devices_for(size, self._devices, self._backend), (self._name,))
+        devices = tuple(devices_for(size, self._devices, self._backend))
+        found = self._meshes.get(devices)  # one for each number of devices, or backend
+        if found is None:
+            found = self._meshes[devices] = Mesh(devices, (self._name,))
+        return found
 
     def _cut(self, mesh: Mesh, axis: int | None) -> NamedSharding:
-        return NamedSharding(mesh, PartitionSpec() if axis is None else PartitionSpec(*[None] * axis, self._name))
+        found = self._cuts.get((mesh, axis))
+        if found is None:
+            spec = PartitionSpec() if axis is None else PartitionSpec(*[None] * axis, self._name)
+            found = self._cuts[mesh, axis] = NamedSharding(mesh, spec)
+        return found
 
     # --- as it is traced --------------------------------------------------------------------------------------------
 

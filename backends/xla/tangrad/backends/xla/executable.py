@@ -85,7 +85,7 @@ def target_platform(backend: Any, options: CompileOptions) -> str:
 
 def device_for(backend: Any) -> Any:
     """Where uncommitted programs run: the device of the setting, if it is one of this backend's, or the first."""
-    device = chosen_device()
+    device = None if thread.default_device is None else chosen_device()
     return backend.devices()[0] if device is None or device.backend is not backend else device
 
 
