@@ -37,6 +37,7 @@ from tangrad import shardings as shardings
 from tangrad import tree as tree
 from tangrad import tree_util as tree_util
 from tangrad import typing as typing
+from tangrad import xmapping as xmapping
 from tangrad.autodiff.directional import jvp as jvp
 from tangrad.autodiff.directional import linear_transpose as linear_transpose
 from tangrad.autodiff.directional import linearize as linearize
@@ -107,6 +108,7 @@ from tangrad.shardings.making import make_array_from_single_device_arrays as mak
 from tangrad.shardings.mesh_making import make_mesh as make_mesh
 from tangrad.shardings.named import NamedSharding as NamedSharding
 from tangrad.shardings.named import PartitionSpec as P
+from tangrad.xmapping.functions import xmap as xmap
 
 __version__: str
 
@@ -218,4 +220,6 @@ __all__ = [
     "value_and_grad",
     "vjp",
     "vmap",
+    "xmap",
+    "xmapping",
 ]

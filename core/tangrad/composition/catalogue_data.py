@@ -153,6 +153,7 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "sharding.NamedSharding sharding.PartitionSpec sharding.PositionalSharding sharding.Sharding "
         "sharding.SingleDeviceSharding sharding.get_mesh sharding.set_mesh sharding.use_mesh"
     ),
+    "tangrad-xmap": "xmap",
 }
 
 MODULES: dict[str, str] = {  # distribution: the tops of its tree
@@ -178,6 +179,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-scaffold": "tangrad.scaffold",
     "tangrad-shard-map": "tangrad.shard_mapping",
     "tangrad-sharding": "tangrad.sharding tangrad.shardings",
+    "tangrad-xmap": "tangrad.experimental.maps tangrad.xmapping",
 }
 
 FAMILIES: dict[str, str] = {  # distribution: families of primitives
@@ -194,6 +196,7 @@ FAMILIES: dict[str, str] = {  # distribution: families of primitives
     "tangrad-random": "random",
     "tangrad-shard-map": "shard_map",
     "tangrad-sharding": "sharding",
+    "tangrad-xmap": "xmapping",
 }
 
 RULE_KINDS: dict[str, str] = {  # distribution: rule kinds
@@ -231,6 +234,7 @@ SETTINGS: dict[str, str] = {  # distribution: settings
     "tangrad-numpy": "numpy_rank_promotion",
     "tangrad-random": "threefry_partitionable",
     "tangrad-sharding": "mesh",
+    "tangrad-xmap": "experimental_xmap_spmd_lowering experimental_xmap_spmd_lowering_manual serial_loops",
 }
 
 BACKENDS: dict[str, str] = {  # distribution: backends
