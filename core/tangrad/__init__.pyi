@@ -20,6 +20,7 @@ from tangrad import diagnostics as diagnostics
 from tangrad import dtypes as dtypes
 from tangrad import errors as errors
 from tangrad import experimental as experimental
+from tangrad import fft as fft
 from tangrad import flatten_util as flatten_util
 from tangrad import jacobians as jacobians
 from tangrad import jitting as jitting
@@ -149,6 +150,7 @@ __all__ = [
     "errors",
     "eval_shape",
     "experimental",
+    "fft",
     "flatten_util",
     "float0",
     "grad",
