@@ -141,7 +141,7 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
 
     >>> import tangrad.numpy as np
     >>> np.fft.hfft(np.array([1.0, 2.0, 1.0]))
-    Array([6., 0., -2., 0.], dtype=float32)
+    Array([ 6.,  0., -2.,  0.], dtype=float32)
     """
     name, inverse = "hfft", opposite("hfft", norm)
     x = conjugated(transform_operand(name, a, FftType.IRFFT))
