@@ -28,6 +28,7 @@ from tangrad import lax as lax
 from tangrad import named_axes as named_axes
 from tangrad import nn as nn
 from tangrad import numpy as numpy
+from tangrad import ops as ops
 from tangrad import random as random
 from tangrad import scaffold as scaffold
 from tangrad import settings as settings
@@ -178,6 +179,7 @@ __all__ = [
     "numpy",
     "numpy_dtype_promotion",
     "numpy_rank_promotion",
+    "ops",
     "process_count",
     "process_index",
     "pure_callback",
