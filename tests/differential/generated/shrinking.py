@@ -45,9 +45,10 @@ def smaller_steps(block: Block) -> Iterator[Block]:
     first = len(block.captured) + len(block.params)
     number = first
     for position, step in enumerate(block.steps):
+        for k, out in enumerate(step.outs if step.name != "constant" else ()):
+            for earlier in [n for n in range(number) if types[n] == out][-3:]:
+                yield substituted(block, number + k, earlier)
         if len(step.outs) == 1 and step.name != "constant":
-            for earlier in [n for n in range(number) if types[n] == step.outs[0]][-2:]:
-                yield substituted(block, number, earlier)
             yield with_step(block, position, Step("constant", (), step.outs))
         if step.name in PLAIN_CALLS:
             yield with_step(block, position, replace(step, name="call", options={}))
