@@ -20,6 +20,7 @@ from tangrad import diagnostics as diagnostics
 from tangrad import dtypes as dtypes
 from tangrad import errors as errors
 from tangrad import experimental as experimental
+from tangrad import fft as fft
 from tangrad import flatten_util as flatten_util
 from tangrad import jacobians as jacobians
 from tangrad import jitting as jitting
@@ -27,6 +28,7 @@ from tangrad import lax as lax
 from tangrad import named_axes as named_axes
 from tangrad import nn as nn
 from tangrad import numpy as numpy
+from tangrad import ops as ops
 from tangrad import pmapping as pmapping
 from tangrad import random as random
 from tangrad import scaffold as scaffold
@@ -166,6 +168,7 @@ __all__ = [
     "errors",
     "eval_shape",
     "experimental",
+    "fft",
     "flatten_util",
     "float0",
     "grad",
@@ -197,6 +200,7 @@ __all__ = [
     "numpy",
     "numpy_dtype_promotion",
     "numpy_rank_promotion",
+    "ops",
     "pmap",
     "pmapping",
     "process_count",

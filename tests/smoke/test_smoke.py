@@ -163,6 +163,7 @@ PROGRAMS = {
     "control_flow": (looped, True),
     "custom_rules": (doubled, True),
     "elementwise": (lambda x: tnp.exp(x) / (1 + tnp.abs(x)) - lax.population_count(tnp.int32(7)), True),
+    "fft": (lambda x: tnp.fft.irfft(tnp.fft.rfft(x) * tnp.exp(-1j * tnp.fft.rfftfreq(6))), True),
     "indexing": (lambda x: x.at[tnp.array([0, 2])].add(1.0)[::2] * x[tnp.array([1, 1, 5])], True),
     "jit": (tangrad.jit(lambda x: tnp.cos(x) * x), True),
     "linalg": (lambda x: tnp.linalg.cholesky(SQUARE @ SQUARE.T + tnp.sum(x) * tnp.eye(2)), True),
