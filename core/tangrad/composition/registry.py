@@ -16,6 +16,7 @@ from importlib import invalidate_caches
 from typing import TYPE_CHECKING, Any
 
 from tangrad.composition.discovery import Index, cache_folder, discover
+from tangrad.composition.forks import free_after_fork
 from tangrad.composition.plugin import HOOKS_GROUP, NAMES, RULES, Plugin, stands_for
 from tangrad.composition.policy import BY_HAND, Policy
 from tangrad.diagnostics.errors import PluginConflictError
@@ -65,7 +66,7 @@ class Composition:
     def __init__(self, paths: Iterable[str] | None = None, environment: Mapping[str, str] | None = None) -> None:
         self._paths = None if paths is None else list(paths)
         self._environment = os.environ if environment is None else environment
-        self.lock = threading.RLock()
+        self.lock = free_after_fork(threading.RLock())
         self.policy = Policy(self._environment)
         self._from_environment = self.policy
         self._index: Index | None = None
@@ -411,7 +412,7 @@ def _places(obj: Any, group: str | None, name: str | None) -> list[tuple[str, st
 
 
 _composition: Composition | None = None
-_composition_lock = threading.Lock()
+_composition_lock = free_after_fork(threading.Lock())
 
 
 def composition() -> Composition:

@@ -14,6 +14,7 @@ import threading
 from typing import Any
 
 from tangrad.composition.checks import CHECKS
+from tangrad.composition.forks import free_after_fork
 from tangrad.composition.plugin import Plugin
 from tangrad.composition.registry import composition
 from tangrad.core.declarations import (
@@ -66,7 +67,7 @@ class RuleTable(dict[Primitive, Rule]):
         self._families: dict[str, dict[Primitive, Cell]] = {}
         self._broken: dict[str, list[Plugin]] = {}
         self._owner: tuple[RuleKind | None] | None = None  # what declares the kind, once that was asked
-        self._lock = threading.RLock()
+        self._lock = free_after_fork(threading.RLock())
 
     def __missing__(self, primitive: Primitive) -> Rule:
         families = self._families  # see `_settle`

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from tangrad.composition.api import backends_to_install
+from tangrad.composition.forks import free_after_fork
 from tangrad.composition.registry import composition
 from tangrad.diagnostics.errors import BackendError
 from tangrad.settings.config import check_optional_positive, define_setting, parse_optional_integer, thread
@@ -44,7 +45,7 @@ class Backends(Generic[B]):
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = free_after_fork(threading.Lock())
         self._loaded: dict[str, B] = {}
         self._default: list[B] = []  # the one that is used where nobody chooses, once that is known
         composition().on_change(self._forget)

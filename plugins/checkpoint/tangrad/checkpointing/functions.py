@@ -19,6 +19,7 @@ from tangrad.core import (
     cache_context,
     closed_over_as_arguments,
     copy_identity,
+    free_after_fork,
     register_cache,
     returned_leaves,
     thread,
@@ -42,7 +43,7 @@ class Traced:
 
 
 _traced: weakref.WeakKeyDictionary[Any, dict[Any, Traced]] = weakref.WeakKeyDictionary()
-_lock = threading.Lock()
+_lock = free_after_fork(threading.Lock())
 register_cache(_traced.clear)
 
 

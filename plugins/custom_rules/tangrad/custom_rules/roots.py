@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tangrad.autodiff.directional import linearize
-from tangrad.core import Tracer, api_boundary, cache_context, dtypes, register_cache, thread
+from tangrad.core import Tracer, api_boundary, cache_context, dtypes, free_after_fork, register_cache, thread
 from tangrad.custom_rules.linear_solves import custom_linear_solve
 from tangrad.custom_rules.solve_programs import Program, Role, Vectors, check_callable, trace, vectors_of
 from tangrad.custom_rules.solves import custom_root_p
@@ -224,5 +224,5 @@ class _Functions:
 
 
 _remembered: weakref.WeakKeyDictionary[Any, dict[Any, Programs]] = weakref.WeakKeyDictionary()
-_lock = threading.Lock()
+_lock = free_after_fork(threading.Lock())
 register_cache(_remembered.clear)

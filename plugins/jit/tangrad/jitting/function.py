@@ -25,6 +25,7 @@ from tangrad.core import (
     copy_identity,
     eval_jaxpr,
     filter_traceback,
+    free_after_fork,
     hooks,
     one_at_a_time,
     own_boundary,
@@ -66,7 +67,7 @@ class _Tables:
         self.of_one_array: dict[Any, Callable[[Any], Any]] = {}  # calls with one array: from it to the result
         self.traced: dict[Any, Traced] = {}
         self.traces = 0
-        self.lock = threading.Lock()
+        self.lock = free_after_fork(threading.Lock())
 
     def clear(self) -> None:
         self.programs.clear()
@@ -76,7 +77,7 @@ class _Tables:
 
 # Function -> options -> tables. Weak in the function: after `del` its programs go.
 _tables: weakref.WeakKeyDictionary[Any, dict[Any, _Tables]] = weakref.WeakKeyDictionary()
-_tables_lock = threading.Lock()
+_tables_lock = free_after_fork(threading.Lock())
 # The backends' array types: told from trees by their type, at a tenth of what a missing attribute costs.
 _array_types: set[type] = set()
 

@@ -21,6 +21,7 @@ from tangrad.core import (
     as_operand,
     cache_context,
     closed_over_as_arguments,
+    free_after_fork,
     register_cache,
     returned_leaves,
     thread,
@@ -52,7 +53,7 @@ class Body:
 
 
 _bodies: weakref.WeakKeyDictionary[Any, dict[Any, Body]] = weakref.WeakKeyDictionary()
-_lock = threading.Lock()
+_lock = free_after_fork(threading.Lock())
 register_cache(_bodies.clear)
 
 

@@ -19,6 +19,7 @@ from tangrad.core import (
     ShapedArray,
     Sharding,
     chosen_device,
+    free_after_fork,
     thread,
 )
 
@@ -55,7 +56,7 @@ class NumpyBackend(Backend):
 
     def __init__(self) -> None:
         self._devices: tuple[NumpyDevice, ...] = ()
-        self._lock = threading.Lock()
+        self._lock = free_after_fork(threading.Lock())
         self._functions = JaxprCache()
 
     # --- devices ---------------------------------------------------------------------------------------------------

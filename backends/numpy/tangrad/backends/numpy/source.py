@@ -19,7 +19,7 @@ from tangrad.backends.numpy.blocks import BlockLoop
 from tangrad.backends.numpy.buffers import Plan
 from tangrad.backends.numpy.functions import VIEW
 from tangrad.backends.numpy.program import Program, Step, Stored
-from tangrad.core import register_cache
+from tangrad.core import free_after_fork, register_cache
 
 LARGE = 1 << 14  # bytes: arrays from here on are let go as soon as nobody needs them
 CODE_CACHE_LIMIT = 1024
@@ -193,7 +193,7 @@ def _identifier(name: str) -> str:
 # --- text to function ----------------------------------------------------------------------------------------------
 
 _codes: dict[str, CodeType] = {}
-_lock = threading.Lock()
+_lock = free_after_fork(threading.Lock())
 _numbers = iter(range(1 << 62))
 
 
