@@ -27,6 +27,7 @@ from tangrad import lax as lax
 from tangrad import named_axes as named_axes
 from tangrad import nn as nn
 from tangrad import numpy as numpy
+from tangrad import pjitting as pjitting
 from tangrad import pmapping as pmapping
 from tangrad import random as random
 from tangrad import scaffold as scaffold
@@ -195,6 +196,7 @@ __all__ = [
     "numpy",
     "numpy_dtype_promotion",
     "numpy_rank_promotion",
+    "pjitting",
     "pmap",
     "pmapping",
     "process_count",
