@@ -1,4 +1,4 @@
-"""`pjit`: `jit` with shardings, under the name and with the conventions that it had when it was a function of its own."""
+"""`pjit`: `jit` with shardings, under the name and with the conventions of the time when it was a function apart."""
 
 from __future__ import annotations
 

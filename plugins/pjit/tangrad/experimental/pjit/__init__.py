@@ -1,4 +1,4 @@
-"""Compiled functions with shardings by their older name. The names resolve through the entry points of `tangrad.api`."""
+"""Compiled functions with shardings by their older name; names resolve through the entry points of `tangrad.api`."""
 
 from tangrad.core import public_package
 
