@@ -21,6 +21,7 @@ from tangrad import dtypes as dtypes
 from tangrad import errors as errors
 from tangrad import experimental as experimental
 from tangrad import flatten_util as flatten_util
+from tangrad import hlo_computations as hlo_computations
 from tangrad import jacobians as jacobians
 from tangrad import jitting as jitting
 from tangrad import lax as lax
@@ -63,6 +64,7 @@ from tangrad.diagnostics.source_info import named_call as named_call
 from tangrad.diagnostics.source_info import named_scope as named_scope
 from tangrad.dtypes import float0 as float0
 from tangrad.dtypes.promotion import numpy_dtype_promotion as numpy_dtype_promotion
+from tangrad.hlo_computations.functions import xla_computation as xla_computation
 from tangrad.jacobians.functions import hessian as hessian
 from tangrad.jacobians.functions import jacfwd as jacfwd
 from tangrad.jacobians.functions import jacobian as jacobian
@@ -169,6 +171,7 @@ __all__ = [
     "float0",
     "grad",
     "hessian",
+    "hlo_computations",
     "jacfwd",
     "jacobian",
     "jacobians",
@@ -220,4 +223,5 @@ __all__ = [
     "value_and_grad",
     "vjp",
     "vmap",
+    "xla_computation",
 ]

@@ -155,6 +155,7 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "sharding.PartitionSpec sharding.PositionalSharding sharding.Sharding sharding.SingleDeviceSharding "
         "sharding.get_mesh sharding.set_mesh sharding.use_mesh"
     ),
+    "tangrad-xla-computation": "xla_computation",
 }
 
 MODULES: dict[str, str] = {  # distribution: the tops of its tree
@@ -181,6 +182,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-scaffold": "tangrad.scaffold",
     "tangrad-shard-map": "tangrad.experimental.shard_map tangrad.shard_mapping",
     "tangrad-sharding": "tangrad.experimental.mesh_utils tangrad.sharding tangrad.shardings",
+    "tangrad-xla-computation": "tangrad.hlo_computations",
 }
 
 FAMILIES: dict[str, str] = {  # distribution: families of primitives

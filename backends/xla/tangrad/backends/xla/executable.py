@@ -66,6 +66,10 @@ class Lowered:
             raise ValueError(f"programs for XLA are there as 'stablehlo' and 'hlo', not as {dialect!r}")
         return jaxlib_api.to_computation(bytecode(self.module.module))
 
+    def computation(self, tuple_args: bool = False) -> Any:
+        """XLA's computation, whose results are a tuple, and, if wished, its arguments."""
+        return jaxlib_api.to_computation(bytecode(self.module.module), tuple_args, return_tuple=True)
+
     def cost_analysis(self) -> dict[str, float]:
         """XLA's estimates before optimisation: `flops`, `bytes accessed` and the like."""
         device: Any = self.options.device or device_for(self._backend)
