@@ -77,6 +77,7 @@ from tangrad.lax.placement.functions import device_put as device_put
 from tangrad.lax.settings import default_matmul_precision as default_matmul_precision
 from tangrad.numpy.settings import numpy_rank_promotion as numpy_rank_promotion
 from tangrad.pmapping.functions import pmap as pmap
+from tangrad.pmapping.soft import soft_pmap as soft_pmap
 from tangrad.random.settings import threefry_partitionable as threefry_partitionable
 from tangrad.settings.caches import clear_caches as clear_caches
 from tangrad.settings.compile_time import ensure_compile_time_eval as ensure_compile_time_eval
@@ -214,6 +215,7 @@ __all__ = [
     "shard_mapping",
     "sharding",
     "shardings",
+    "soft_pmap",
     "threefry_partitionable",
     "tree",
     "tree_util",

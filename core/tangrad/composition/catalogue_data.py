@@ -134,7 +134,7 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "numpy_rank_promotion"
     ),
     "tangrad-pjit": "experimental.pjit.pjit experimental.pjit.with_sharding_constraint",
-    "tangrad-pmap": "pmap",
+    "tangrad-pmap": "pmap soft_pmap",
     "tangrad-random": (
         "random.PRNGKey random.ball random.bernoulli random.beta random.binomial random.bits "
         "random.categorical random.cauchy random.chisquare random.choice random.clone random.dirichlet "
