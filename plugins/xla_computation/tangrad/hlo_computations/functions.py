@@ -6,9 +6,8 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tangrad.backends.xla.axes import AxisEnvironment
 from tangrad.core import api_boundary, copy_identity, get_backend, lower_program, thread
-from tangrad.hlo_computations.parts import partition_count, tilings
+from tangrad.hlo_computations.parts import check_counts, tilings
 from tangrad.jitting.abstract import struct_tree
 from tangrad.jitting.call import Call, Options, trace_call, warn_of_useless_donations
 from tangrad.jitting.signature import check_positions, positions, signature_of
@@ -87,21 +86,17 @@ def xla_computation(
             tilings("xla_computation in_parts", in_parts, call.treedef, closed.in_avals, call.has_keywords),
             tilings("xla_computation out_parts", out_parts, traced.out_tree, closed.out_avals),
         )
-        lowering: dict[str, Any] = {"axes": _environment(axes, partition_count(parts))}
+        check_counts(parts)
+        extra: dict[str, Any] = {"replica_axes": axes}
         if in_parts is not None or out_parts is not None:
-            lowering["parts"] = parts
+            extra["parts"] = parts
         warn_of_useless_donations(call, traced)
-        extra = {"lowering": lowering}
         program = lower_program(closed, _compiler(backend), name, donated=call.donated(), keep_unused=True, extra=extra)
         as_tuple = len(closed.in_avals) > TUPLE_ABOVE if tuple_args is None else bool(tuple_args)
         found = program.lowered.computation(as_tuple)
         return (found, struct_tree(traced.out_tree, closed.out_avals)) if return_shape else found
 
     return copy_identity(api_boundary(computation_of), fun)
-
-
-def _environment(axes: Sequence[tuple[Any, int]], partitions: int) -> AxisEnvironment:
-    return AxisEnvironment([axis for axis, _ in axes], [size for _, size in axes], partition_count=partitions)
 
 
 def _compiler(name: str | None) -> Any:

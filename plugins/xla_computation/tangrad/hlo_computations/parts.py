@@ -70,8 +70,8 @@ def _tiling(what: str, spec: Any, aval: Any) -> Tiling:
     return None if math.prod(counts) == 1 else counts
 
 
-def partition_count(parts: tuple[Sequence[Tiling], Sequence[Tiling]]) -> int:
-    """The number of partitions of a program. Raises ValueError where two tilings are for different ones."""
+def check_counts(parts: tuple[Sequence[Tiling], Sequence[Tiling]]) -> None:
+    """Raise ValueError where two tilings are for different numbers of partitions."""
     found = {math.prod(tiling): tiling for tilings_of in parts for tiling in tilings_of if tiling is not None}
     if len(found) > 1:
         first, second = list(found.values())[:2]
@@ -79,4 +79,3 @@ def partition_count(parts: tuple[Sequence[Tiling], Sequence[Tiling]]) -> int:
             f"xla_computation: all that is cut must be cut into the same number of parts; in_parts and out_parts have "
             f"{first}, which are {math.prod(first)}, and {second}, which are {math.prod(second)}"
         )
-    return next(iter(found), 1)

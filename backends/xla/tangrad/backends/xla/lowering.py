@@ -67,7 +67,7 @@ class Module:
         attributes = self.module.operation.attributes
         attributes["sym_name"] = self.vocabulary.string(_module_name(f"jit_{name}"))
         attributes["mhlo.num_replicas"] = self.vocabulary.integer32(axes.replica_count)
-        partitions = axes.partition_count if layout is None else len(layout.devices)
+        partitions = _part_count(parts) or axes.partition_count if layout is None else len(layout.devices)
         attributes["mhlo.num_partitions"] = self.vocabulary.integer32(partitions)
         self._body = ir.InsertionPoint(self.module.body)
         self.meshes: Meshes | None = None if layout is None else Meshes(layout, self.vocabulary, self._declare)
@@ -424,6 +424,12 @@ def part_attributes(words: Vocabulary, parts: Parts, donated: Sequence[bool]) ->
                     attributes["jax.buffer_donor"] = words.true
         found[name] = ir.ArrayAttr.get([ir.DictAttr.get(one, words.context) for one in each], words.context)
     return found
+
+
+def _part_count(parts: Parts | None) -> int:
+    """The number of partitions that values are cut into; 0 where none is."""
+    counts = [int(np.prod(tiling)) for tilings in parts or () for tiling in tilings if tiling is not None]
+    return max(counts, default=0)
 
 
 def _tiling_text(tiling: Sequence[int] | None) -> str:
