@@ -1,12 +1,13 @@
 """What may still change. The names resolve through the entry points of `tangrad.api`."""
 
-import os
+import os as _os
 
-import tangrad
+import tangrad as _tangrad
 from tangrad.composition.api import public_package
 
-# As with `tangrad` itself, each distribution owns a part of this package.
+# Distributions may own modules of this package, as they do of `tangrad`.
 __path__ = [
-    folder for folder in [os.path.join(part, "experimental") for part in tangrad.__path__] if os.path.isdir(folder)
+    path for path in [_os.path.join(portion, "experimental") for portion in _tangrad.__path__] if _os.path.isdir(path)
 ]
+
 __getattr__, __dir__ = public_package(__name__)
