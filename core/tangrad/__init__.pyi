@@ -22,6 +22,7 @@ from tangrad import errors as errors
 from tangrad import experimental as experimental
 from tangrad import fft as fft
 from tangrad import flatten_util as flatten_util
+from tangrad import hlo_computations as hlo_computations
 from tangrad import jacobians as jacobians
 from tangrad import jitting as jitting
 from tangrad import lax as lax
@@ -29,6 +30,7 @@ from tangrad import named_axes as named_axes
 from tangrad import nn as nn
 from tangrad import numpy as numpy
 from tangrad import ops as ops
+from tangrad import pjitting as pjitting
 from tangrad import pmapping as pmapping
 from tangrad import random as random
 from tangrad import scaffold as scaffold
@@ -65,6 +67,7 @@ from tangrad.diagnostics.source_info import named_call as named_call
 from tangrad.diagnostics.source_info import named_scope as named_scope
 from tangrad.dtypes import float0 as float0
 from tangrad.dtypes.promotion import numpy_dtype_promotion as numpy_dtype_promotion
+from tangrad.hlo_computations.functions import xla_computation as xla_computation
 from tangrad.jacobians.functions import hessian as hessian
 from tangrad.jacobians.functions import jacfwd as jacfwd
 from tangrad.jacobians.functions import jacobian as jacobian
@@ -77,6 +80,7 @@ from tangrad.lax.placement.functions import device_put as device_put
 from tangrad.lax.settings import default_matmul_precision as default_matmul_precision
 from tangrad.numpy.settings import numpy_rank_promotion as numpy_rank_promotion
 from tangrad.pmapping.functions import pmap as pmap
+from tangrad.pmapping.soft import soft_pmap as soft_pmap
 from tangrad.random.settings import threefry_partitionable as threefry_partitionable
 from tangrad.settings.caches import clear_caches as clear_caches
 from tangrad.settings.compile_time import ensure_compile_time_eval as ensure_compile_time_eval
@@ -173,6 +177,7 @@ __all__ = [
     "float0",
     "grad",
     "hessian",
+    "hlo_computations",
     "jacfwd",
     "jacobian",
     "jacobians",
@@ -201,6 +206,7 @@ __all__ = [
     "numpy_dtype_promotion",
     "numpy_rank_promotion",
     "ops",
+    "pjitting",
     "pmap",
     "pmapping",
     "process_count",
@@ -215,6 +221,7 @@ __all__ = [
     "shard_mapping",
     "sharding",
     "shardings",
+    "soft_pmap",
     "threefry_partitionable",
     "tree",
     "tree_util",
@@ -224,6 +231,7 @@ __all__ = [
     "value_and_grad",
     "vjp",
     "vmap",
+    "xla_computation",
     "xmap",
     "xmapping",
 ]

@@ -140,7 +140,8 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "numpy_rank_promotion"
     ),
     "tangrad-ops": "ops.segment_max ops.segment_min ops.segment_prod ops.segment_sum",
-    "tangrad-pmap": "pmap",
+    "tangrad-pjit": "experimental.pjit.pjit experimental.pjit.with_sharding_constraint",
+    "tangrad-pmap": "pmap soft_pmap",
     "tangrad-random": (
         "random.PRNGKey random.ball random.bernoulli random.beta random.binomial random.bits "
         "random.categorical random.cauchy random.chisquare random.choice random.clone random.dirichlet "
@@ -152,14 +153,16 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "random.triangular random.truncated_normal random.uniform random.wald random.weibull_min "
         "random.wrap_key_data threefry_partitionable"
     ),
-    "tangrad-shard-map": "shard_map",
+    "tangrad-shard-map": "experimental.shard_map.shard_map shard_map",
     "tangrad-sharding": (
-        "NamedSharding P debug.visualize_array_sharding debug.visualize_sharding lax.with_sharding_constraint "
-        "make_array_from_callback make_array_from_process_local_data make_array_from_single_device_arrays "
-        "make_mesh set_mesh sharding.AxisType sharding.GSPMDSharding sharding.HloSharding sharding.Mesh "
-        "sharding.NamedSharding sharding.PartitionSpec sharding.PositionalSharding sharding.Sharding "
-        "sharding.SingleDeviceSharding sharding.get_mesh sharding.set_mesh sharding.use_mesh"
+        "NamedSharding P debug.visualize_array_sharding debug.visualize_sharding "
+        "experimental.mesh_utils.create_device_mesh lax.with_sharding_constraint make_array_from_callback "
+        "make_array_from_process_local_data make_array_from_single_device_arrays make_mesh set_mesh "
+        "sharding.AxisType sharding.GSPMDSharding sharding.HloSharding sharding.Mesh sharding.NamedSharding "
+        "sharding.PartitionSpec sharding.PositionalSharding sharding.Sharding sharding.SingleDeviceSharding "
+        "sharding.get_mesh sharding.set_mesh sharding.use_mesh"
     ),
+    "tangrad-xla-computation": "xla_computation",
     "tangrad-xmap": "xmap",
 }
 
@@ -183,11 +186,13 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-nn": "tangrad.nn",
     "tangrad-numpy": "tangrad.flatten_util tangrad.numpy",
     "tangrad-ops": "tangrad.ops",
+    "tangrad-pjit": "tangrad.experimental.pjit tangrad.pjitting",
     "tangrad-pmap": "tangrad.pmapping",
     "tangrad-random": "tangrad.random",
     "tangrad-scaffold": "tangrad.scaffold",
-    "tangrad-shard-map": "tangrad.shard_mapping",
-    "tangrad-sharding": "tangrad.sharding tangrad.shardings",
+    "tangrad-shard-map": "tangrad.experimental.shard_map tangrad.shard_mapping",
+    "tangrad-sharding": "tangrad.experimental.mesh_utils tangrad.sharding tangrad.shardings",
+    "tangrad-xla-computation": "tangrad.hlo_computations",
     "tangrad-xmap": "tangrad.experimental.maps tangrad.xmapping",
 }
 

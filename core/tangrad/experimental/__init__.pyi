@@ -2,8 +2,14 @@
 
 from tangrad.custom_rules.dead_code import custom_dce as custom_dce
 from tangrad.debugging.functions import io_callback as io_callback
+from tangrad.experimental import mesh_utils as mesh_utils
+from tangrad.experimental import pjit as pjit
+from tangrad.experimental import shard_map as shard_map
 
 __all__ = [
     "custom_dce",
     "io_callback",
+    "mesh_utils",
+    "pjit",
+    "shard_map",
 ]

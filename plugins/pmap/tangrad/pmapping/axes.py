@@ -41,6 +41,24 @@ def axes_of_arguments(in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     return axes
 
 
+def axes_of_results(out_axes: Any, out_tree: Any, shapes: Sequence[Any]) -> list[Any]:
+    """Where the mapped axis is to be in each result, from the front, or None; `shapes`: those of one example."""
+    found: list[Any] = []
+    for position, (axis, shape) in enumerate(
+        zip(flatten_axes("pmap out_axes", out_tree, out_axes), shapes, strict=True)
+    ):
+        if axis is None:
+            found.append(None)
+            continue
+        ndim = len(shape) + 1
+        if not -ndim <= axis < ndim:
+            raise ValueError(
+                f"pmap: out_axes is {axis} for result {position}, which with its mapped axis has rank {ndim}"
+            )
+        found.append(axis % ndim)
+    return found
+
+
 def path(position: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """Where a leaf is among the arguments, for messages."""
     keys = tree.leaves_with_path((args, kwargs))[position][0]

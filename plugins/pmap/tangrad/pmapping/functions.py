@@ -20,12 +20,11 @@ from tangrad.core import (
 from tangrad.jitting.function import jit
 from tangrad.jitting.signature import positions
 from tangrad.lax.structure.primitives import reshape_p
-from tangrad.pmapping.axes import axes_of_arguments, checked_axes, devices_for, mapped_size
+from tangrad.pmapping.axes import axes_of_arguments, axes_of_results, checked_axes, devices_for, mapped_size
 from tangrad.pmapping.nesting import inside_pmap, is_inside
 from tangrad.shard_mapping.specs import part_aval
 from tangrad.shard_mapping.tracing import MappedProgram
 from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
-from tangrad.tree_util import flatten_axes
 
 
 class _Unnamed:
@@ -211,7 +210,7 @@ class PmapFunction:
 
         def of_parts(*parts: Any) -> list[Any]:
             outs = of_one(*[_without(part, axis) for part, axis in zip(parts, axes, strict=True)])
-            wanted[:] = self._axes_of_results(out_tree[0], outs)
+            wanted[:] = axes_of_results(self._out_axes, out_tree[0], [as_operand(out).aval.shape for out in outs])
             return [_with(as_operand(out), axis) for out, axis in zip(outs, wanted, strict=True)]
 
         cuts = [self._cut(mesh, axis) for axis in axes]
@@ -227,29 +226,17 @@ class PmapFunction:
 
     def _vectorised(self, of_one: Any, values: Any, axes: Any, size: int, out_tree: list[Any]) -> Sequence[Any]:
         outs, dims = batch_flat(of_one, values, axes, AxisInfo(self._name, size))
-        wanted = self._axes_of_results(out_tree[0], outs, dims)
+        shapes = [
+            out.aval.shape if dim is None else (*out.aval.shape[:dim], *out.aval.shape[dim + 1 :])
+            for out, dim in zip(outs, dims, strict=True)
+        ]
+        wanted = axes_of_results(self._out_axes, out_tree[0], shapes)
         placed = []
         for out, dim, axis in zip(outs, dims, wanted, strict=True):
             if axis is None and dim is not None:
                 raise ValueError("pmap: out_axes is None for a result that differs between examples; give it an axis")
             placed.append(out if axis is None else place_axis(out, dim, axis, size))
         return placed
-
-    def _axes_of_results(self, out_tree: Any, outs: Sequence[Any], dims: Sequence[Any] | None = None) -> list[Any]:
-        """Where the mapped axis is in each result, counted from the front, or None."""
-        found: list[Any] = []
-        for position, (axis, out) in enumerate(zip(flatten_axes("pmap out_axes", out_tree, self._out_axes), outs)):
-            if axis is None:
-                found.append(None)
-                continue
-            is_mapped = dims is not None and dims[position] is not None
-            ndim = len(as_operand(out).aval.shape) + (not is_mapped)
-            if not -ndim <= axis < ndim:
-                raise ValueError(
-                    f"pmap: out_axes is {axis} for result {position}, which with its mapped axis has rank {ndim}"
-                )
-            found.append(axis % ndim)
-        return found
 
 
 def _placed(leaf: Any, sharding: NamedSharding) -> Any:

@@ -1,4 +1,4 @@
-"""`make_mesh`: a mesh of the devices that there are."""
+"""Meshes of the devices that there are, and arrangements of devices for them."""
 
 from __future__ import annotations
 
@@ -34,10 +34,7 @@ def make_mesh(
     >>> tangrad.make_mesh((1, 1), ("data", "model")).shape
     OrderedDict([('data', 1), ('model', 1)])
     """
-    try:
-        sizes = tuple([operator.index(size) for size in axis_shapes])
-    except TypeError:
-        raise TypeError(f"make_mesh: axis_shapes must be a sequence of integers, got {axis_shapes!r}") from None
+    sizes = _sizes(axis_shapes, "make_mesh: axis_shapes")
     names = tuple(axis_names) if isinstance(axis_names, (tuple, list)) else (axis_names,)
     if len(sizes) != len(names):
         raise ValueError(f"make_mesh: axis_shapes {sizes} and axis_names {names} must be of the same length")
@@ -49,6 +46,53 @@ def make_mesh(
         raise ValueError(
             f"make_mesh: a mesh of shape {sizes} needs {count} devices, and there are {len(found)}: {found}"
         )
-    grid = np.empty(count, object)
-    grid[:] = found[:count]
-    return Mesh(grid.reshape(sizes), names, axis_types)
+    return Mesh(_grid(found[:count], sizes), names, axis_types)
+
+
+def create_device_mesh(
+    mesh_shape: Sequence[int],
+    devices: Sequence[Any] | None = None,
+    *,
+    contiguous_submeshes: bool = False,
+    allow_split_physical_axes: bool = False,
+) -> np.ndarray[Any, Any]:
+    """An array of devices to make a `Mesh` of, in which devices that follow one another are neighbours along the last
+    axis.
+
+    Args:
+        mesh_shape: the sizes of the axes, by increasing traffic along them.
+        devices: all devices of the mesh; default: those of the backend in use.
+        contiguous_submeshes, allow_split_physical_axes: for devices that are wired as a grid; on processors and GPUs
+            nothing depends on them.
+
+    Returns:
+        a NumPy array of devices, of shape `mesh_shape`.
+
+    Raises ValueError unless there are as many devices as places, TypeError for sizes that are no integers.
+
+    >>> import tangrad
+    >>> from tangrad.experimental.mesh_utils import create_device_mesh
+    >>> create_device_mesh((1, 1), tangrad.devices()[:1]).shape
+    (1, 1)
+    """
+    sizes = _sizes(mesh_shape, "create_device_mesh: mesh_shape")
+    found = list(get_backend().devices() if devices is None else devices)
+    if any([size < 1 for size in sizes]) or math.prod(sizes) != len(found):
+        raise ValueError(
+            f"create_device_mesh: a mesh of shape {sizes} has {math.prod(sizes)} places, and there are {len(found)} "
+            f"devices; name those to use: devices=..."
+        )
+    return _grid(found, sizes)
+
+
+def _sizes(given: Any, what: str) -> tuple[int, ...]:
+    try:
+        return tuple([operator.index(size) for size in given])
+    except TypeError:
+        raise TypeError(f"{what} must be a sequence of integers, got {given!r}") from None
+
+
+def _grid(devices: Sequence[Any], sizes: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    grid = np.empty(len(devices), object)
+    grid[:] = devices
+    return grid.reshape(sizes)

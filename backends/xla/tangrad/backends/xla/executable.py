@@ -9,6 +9,7 @@ from typing import Any
 
 from tangrad.backends.xla import cuda, failures, jaxlib_api, runtime_tokens, spread
 from tangrad.backends.xla.array import Placement, XlaArray, deleted_message, physical_aval
+from tangrad.backends.xla.axes import AxisEnvironment
 from tangrad.backends.xla.calls import make_execute, make_execute_one, wrapped
 from tangrad.backends.xla.lowering import Module, lower_to_module
 from tangrad.backends.xla.mesh_words import Layout
@@ -66,6 +67,10 @@ class Lowered:
             raise ValueError(f"programs for XLA are there as 'stablehlo' and 'hlo', not as {dialect!r}")
         return jaxlib_api.to_computation(bytecode(self.module.module))
 
+    def computation(self, tuple_args: bool = False) -> Any:
+        """XLA's computation, whose results are a tuple, and, if wished, its arguments."""
+        return jaxlib_api.to_computation(bytecode(self.module.module), tuple_args, return_tuple=True)
+
     def cost_analysis(self) -> dict[str, float]:
         """XLA's estimates before optimisation: `flops`, `bytes accessed` and the like."""
         device: Any = self.options.device or device_for(self._backend)
@@ -101,7 +106,10 @@ def _lower(
     backend: Any, closed: ClosedJaxpr, options: CompileOptions, platform: str, plan: Plan | None = None
 ) -> Module:
     donated = options.donated or (False,) * len(closed.in_avals)
-    more = options.extra.get("lowering", {})
+    more: dict[str, Any] = {"parts": options.extra.get("parts")}
+    replica_axes = options.extra.get("replica_axes")
+    if replica_axes:
+        more["axes"] = AxisEnvironment([name for name, _ in replica_axes], [size for _, size in replica_axes])
     if plan is not None:
         inputs = tuple([place.spread for place in plan.inputs])
         more = {**more, "layout": Layout(plan.devices, inputs, options.out_shardings)}

@@ -417,9 +417,13 @@ def executable_text(executable: Any) -> str:
     return "\n\n".join([module.to_string() for module in executable.hlo_modules()])
 
 
-def to_computation(module: Any) -> Any:
-    """A StableHLO program, as bytecode, as XLA's own computation, not yet optimised."""
-    return _jax.mlir.mlir_module_to_xla_computation(module, use_tuple_args=False, return_tuple=False)
+def to_computation(module: Any, tuple_args: bool = False, return_tuple: bool = False) -> Any:
+    """A StableHLO program, as bytecode, as XLA's own computation, not yet optimised.
+
+    Args:
+        tuple_args: whether it takes its arguments as one tuple. return_tuple: whether one result is a tuple too.
+    """
+    return _jax.mlir.mlir_module_to_xla_computation(module, use_tuple_args=tuple_args, return_tuple=return_tuple)
 
 
 def computation_text(computation: Any) -> str:

@@ -17,13 +17,15 @@ import numpy as np
 
 from tangrad.backends.xla.array import physical_aval
 from tangrad.backends.xla.axes import AxisEnvironment, no_axes
-from tangrad.backends.xla.manual import ManualAxes
+from tangrad.backends.xla.manual import MappedAxes, ReplicaAxes
 from tangrad.backends.xla.mesh_words import Layout, Meshes
 from tangrad.backends.xla.mlir import ir
 from tangrad.backends.xla.vocabulary import Vocabulary, vocabulary
 from tangrad.core import AbstractToken, ClosedJaxpr, Jaxpr, Literal, rule_table
 
 _create = ir.Operation.create
+# For each argument, and for each result, the number of parts along each dimension, or None for the whole.
+Parts = tuple[Sequence[Any], Sequence[Any]]
 
 
 class Module:
@@ -35,7 +37,8 @@ class Module:
         platform: "cpu", "cuda".
         axes: the named axes that are mapped over devices, with their replica groups.
         meshes: the meshes that shardings name, where the program is for several devices, else None.
-        manual: the axes of a mesh that the part at hand is mapped over, or None.
+        manual: the axes of a mesh, or of replicas, that the part at hand is mapped over, or None.
+        parts: into how many parts the arguments and the results are cut along each dimension, or None.
         host_callbacks: Python functions that the program calls, in the order of their numbers.
         keep_alive: objects that must live as long as the compiled program.
         functions: what has been lowered as a function: jaxpr -> symbol.
@@ -43,8 +46,14 @@ class Module:
     """
 
     def __init__(
-        self, name: str, platform: str = "cpu", axes: AxisEnvironment = no_axes, layout: Layout | None = None
+        self,
+        name: str,
+        platform: str = "cpu",
+        axes: AxisEnvironment = no_axes,
+        layout: Layout | None = None,
+        parts: Parts | None = None,
     ) -> None:
+        self.parts = parts
         self.vocabulary: Vocabulary = vocabulary()
         self.platform = platform
         self.rules = rule_table(f"lower.xla.{platform}")
@@ -58,12 +67,12 @@ class Module:
         attributes = self.module.operation.attributes
         attributes["sym_name"] = self.vocabulary.string(_module_name(f"jit_{name}"))
         attributes["mhlo.num_replicas"] = self.vocabulary.integer32(axes.replica_count)
-        partitions = axes.partition_count if layout is None else len(layout.devices)
+        partitions = _part_count(parts) or axes.partition_count if layout is None else len(layout.devices)
         attributes["mhlo.num_partitions"] = self.vocabulary.integer32(partitions)
         self._body = ir.InsertionPoint(self.module.body)
         self.meshes: Meshes | None = None if layout is None else Meshes(layout, self.vocabulary, self._declare)
 
-        self.manual: ManualAxes | None = None
+        self.manual: MappedAxes | None = ReplicaAxes(axes) if axes.names else None
         self._channels = 0
 
     def next_channel(self) -> int:
@@ -353,6 +362,8 @@ def lower_function(
     attributes: dict[str, Any] = {}
     if public and module.meshes is not None:
         attributes = sharding_attributes(module.meshes, words, jaxpr, donated)
+    elif public and module.parts is not None:
+        attributes = part_attributes(words, module.parts, donated)
     elif any(donated):
         attributes = donation_attributes(words, jaxpr, donated)
     symbol, function = module.add_function(name, [*tokens, *in_types], [*tokens, *out_types], attributes, public)
@@ -402,6 +413,32 @@ def sharding_attributes(meshes: Meshes, words: Vocabulary, jaxpr: Jaxpr, donated
     }
 
 
+def part_attributes(words: Vocabulary, parts: Parts, donated: Sequence[bool]) -> dict[str, Any]:
+    """The same by numbers of parts, in XLA's own notation: the partitions take the parts in row-major order."""
+    found: dict[str, Any] = {}
+    for name, tilings in zip(("arg_attrs", "res_attrs"), parts, strict=True):
+        each = [{"mhlo.sharding": words.string(_tiling_text(tiling))} for tiling in tilings]
+        if name == "arg_attrs":
+            for attributes, give in zip(each, donated, strict=False):
+                if give:
+                    attributes["jax.buffer_donor"] = words.true
+        found[name] = ir.ArrayAttr.get([ir.DictAttr.get(one, words.context) for one in each], words.context)
+    return found
+
+
+def _part_count(parts: Parts | None) -> int:
+    """The number of partitions that values are cut into; 0 where none is."""
+    counts = [int(np.prod(tiling)) for tilings in parts or () for tiling in tilings if tiling is not None]
+    return max(counts, default=0)
+
+
+def _tiling_text(tiling: Sequence[int] | None) -> str:
+    if tiling is None:
+        return "{replicated}"
+    devices = ",".join(map(str, range(int(np.prod(tiling)))))
+    return f"{{devices=[{','.join(map(str, tiling))}]{devices}}}"
+
+
 def donation_aliases(jaxpr: Jaxpr, donated: Sequence[bool]) -> dict[int, int]:
     """Donated argument -> the result that is written over it."""
     free: dict[Any, list[int]] = {}
@@ -423,8 +460,9 @@ def lower_to_module(
     donated: Sequence[bool] = (),
     axes: AxisEnvironment = no_axes,
     layout: Layout | None = None,
+    parts: Parts | None = None,
 ) -> Module:
-    """The StableHLO module of a program; `layout`: of one for several devices."""
-    module = Module(name, platform, axes, layout)
+    """The StableHLO module of a program; `layout`: of one for several devices; `parts`: of one cut by numbers."""
+    module = Module(name, platform, axes, layout, parts)
     lower_function(module, closed, "main", f"jit({name})/", public=True, donated=donated)
     return module

@@ -30,13 +30,16 @@ def _manual(ctx: Any, names: Any) -> Any:
     return manual
 
 
-def _attributes(ctx: Any, groups: Any) -> dict[str, Any]:
-    return {
-        "replica_groups": ctx.vocabulary.elements(groups),
-        "channel_handle": ctx.vocabulary.parsed(
+def _attributes(ctx: Any, groups: Any, by_global_ids: bool = False) -> dict[str, Any]:
+    """Who takes part; `by_global_ids`: for operations that must be told that groups of partitions are meant."""
+    found = {"replica_groups": ctx.vocabulary.elements(groups)}
+    if ctx.module.manual.has_channels:
+        found["channel_handle"] = ctx.vocabulary.parsed(
             f"#stablehlo.channel_handle<handle = {ctx.module.next_channel()}, type = 1>"
-        ),
-    }
+        )
+        if by_global_ids:
+            found["use_global_device_ids"] = ctx.vocabulary.unit
+    return found
 
 
 # --- reductions -----------------------------------------------------------------------------------------------------
@@ -70,8 +73,7 @@ def _reduction(combine: Any, start: Any) -> Any:
         if positions:
             first = ctx.constant(np.asarray(start(out.dtype), out.dtype))
             (x,) = reduce(ctx, body, [x], [first], tuple(sorted(positions)), [out])
-        attributes = _attributes(ctx, manual.groups(names, axis_index_groups))
-        attributes["use_global_device_ids"] = ctx.vocabulary.unit
+        attributes = _attributes(ctx, manual.groups(names, axis_index_groups), by_global_ids=True)
         operation = ctx.ops("stablehlo.all_reduce", [ctx.out_type], (x,), attributes, regions=1)
         fill_body(ctx, operation, body, [out.dtype])
         return operation.results[0]
@@ -118,9 +120,8 @@ def _all_gather(
 
 
 def _gathered(ctx: Any, x: Any, dimension: int, groups: Any, out_type: Any) -> Any:
-    attributes = _attributes(ctx, groups)
+    attributes = _attributes(ctx, groups, by_global_ids=True)
     attributes["all_gather_dim"] = ctx.vocabulary.integer(dimension)
-    attributes["use_global_device_ids"] = ctx.vocabulary.unit
     return ctx.op("stablehlo.all_gather", out_type, (x,), attributes)
 
 
@@ -133,9 +134,8 @@ def _reduce_scatter(
         return _alone(ctx, (x,))
     out, dimension = ctx.out_aval, scatter_dimension
     aval = out if tiled else out.update(shape=(*out.shape[:dimension], 1, *out.shape[dimension:]))
-    attributes = _attributes(ctx, _manual(ctx, names).groups(names, axis_index_groups))
+    attributes = _attributes(ctx, _manual(ctx, names).groups(names, axis_index_groups), by_global_ids=True)
     attributes["scatter_dimension"] = ctx.vocabulary.integer(dimension)
-    attributes["use_global_device_ids"] = ctx.vocabulary.unit
     operation = ctx.ops("stablehlo.reduce_scatter", [ctx.types[aval]], (x,), attributes, regions=1)
     fill_body(ctx, operation, _body(_sum, out.dtype), [out.dtype])
     return operation.results[0] if tiled else reshape(ctx, operation.results[0], out)
@@ -212,7 +212,7 @@ def _axis_index(ctx: Any, *, axis_name: Any) -> Any:
 
 def _index_of_partition(ctx: Any, manual: Any, names: Any) -> Any:
     words = ctx.vocabulary
-    number = ctx.op("stablehlo.partition_id", ctx.types[ShapedArray((), np.dtype(np.uint32))], ())
+    number = ctx.op(manual.number, ctx.types[ShapedArray((), np.dtype(np.uint32))], ())
     place = ctx.op("stablehlo.convert", ctx.types[ShapedArray((), _INT32)], (number,))
     table = np.zeros_like(manual.index_table(names[0]))
     for name in names:

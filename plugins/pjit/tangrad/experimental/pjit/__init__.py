@@ -1,0 +1,5 @@
+"""Compiled functions with shardings by their older name; names resolve through the entry points of `tangrad.api`."""
+
+from tangrad.core import public_package
+
+__getattr__, __dir__ = public_package(__name__)
