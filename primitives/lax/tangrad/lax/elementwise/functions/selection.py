@@ -72,7 +72,7 @@ def clamp(min: Any, x: Any, max: Any) -> Any:
 
     Args:
         min: the lower bound, of the shape of `x` or a scalar.
-        x: an array or number, boolean, integer or floating.
+        x: an array or number. Complex ones are compared by their real parts alone.
         max: the upper bound, of the shape of `x` or a scalar.
 
     Returns:
