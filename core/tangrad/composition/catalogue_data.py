@@ -133,6 +133,7 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "numpy.vectorize numpy.vsplit numpy.vstack numpy.where numpy.zeros numpy.zeros_like "
         "numpy_rank_promotion"
     ),
+    "tangrad-pmap": "pmap",
     "tangrad-random": (
         "random.PRNGKey random.ball random.bernoulli random.beta random.binomial random.bits "
         "random.categorical random.cauchy random.chisquare random.choice random.clone random.dirichlet "
@@ -143,6 +144,14 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "random.poisson random.rademacher random.randint random.rayleigh random.split random.t "
         "random.triangular random.truncated_normal random.uniform random.wald random.weibull_min "
         "random.wrap_key_data threefry_partitionable"
+    ),
+    "tangrad-shard-map": "shard_map",
+    "tangrad-sharding": (
+        "NamedSharding P debug.visualize_array_sharding debug.visualize_sharding lax.with_sharding_constraint "
+        "make_array_from_callback make_array_from_process_local_data make_array_from_single_device_arrays "
+        "make_mesh set_mesh sharding.AxisType sharding.GSPMDSharding sharding.HloSharding sharding.Mesh "
+        "sharding.NamedSharding sharding.PartitionSpec sharding.PositionalSharding sharding.Sharding "
+        "sharding.SingleDeviceSharding sharding.get_mesh sharding.set_mesh sharding.use_mesh"
     ),
 }
 
@@ -164,8 +173,11 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-named-axes": "tangrad.named_axes",
     "tangrad-nn": "tangrad.nn",
     "tangrad-numpy": "tangrad.flatten_util tangrad.numpy",
+    "tangrad-pmap": "tangrad.pmapping",
     "tangrad-random": "tangrad.random",
     "tangrad-scaffold": "tangrad.scaffold",
+    "tangrad-shard-map": "tangrad.shard_mapping",
+    "tangrad-sharding": "tangrad.sharding tangrad.shardings",
 }
 
 FAMILIES: dict[str, str] = {  # distribution: families of primitives
@@ -180,6 +192,8 @@ FAMILIES: dict[str, str] = {  # distribution: families of primitives
     "tangrad-lax": "contractions elementwise indexing linalg placement reductions sorting special structure windows",
     "tangrad-nn": "activations",
     "tangrad-random": "random",
+    "tangrad-shard-map": "shard_map",
+    "tangrad-sharding": "sharding",
 }
 
 RULE_KINDS: dict[str, str] = {  # distribution: rule kinds
@@ -190,6 +204,7 @@ RULE_KINDS: dict[str, str] = {  # distribution: rule kinds
     "tangrad-checkpoint": "recompute",
     "tangrad-core": "dce",
     "tangrad-named-axes": "axis_subst",
+    "tangrad-shard-map": "replication",
 }
 
 ARRAY_ATTRIBUTES: dict[str, str] = {  # distribution: attributes of arrays
@@ -201,6 +216,7 @@ ARRAY_ATTRIBUTES: dict[str, str] = {  # distribution: attributes of arrays
         "diagonal dot flatten imag mT max mean min nonzero prod ptp ravel real repeat reshape round "
         "searchsorted sort squeeze std sum swapaxes take to_device tobytes trace transpose var view"
     ),
+    "tangrad-sharding": "addressable_data addressable_shards global_shards sharding",
 }
 
 SETTINGS: dict[str, str] = {  # distribution: settings
@@ -214,6 +230,7 @@ SETTINGS: dict[str, str] = {  # distribution: settings
     "tangrad-lax": "default_matmul_precision",
     "tangrad-numpy": "numpy_rank_promotion",
     "tangrad-random": "threefry_partitionable",
+    "tangrad-sharding": "mesh",
 }
 
 BACKENDS: dict[str, str] = {  # distribution: backends

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tangrad.settings.config import cache_context
@@ -72,6 +72,10 @@ class RecentlyUsed:
         """Forget everything."""
         self.recent.clear()
         self._older = {}
+
+    def __iter__(self) -> Iterator[Any]:
+        """The keys."""
+        yield from (*self.recent, *self._older)
 
     def __len__(self) -> int:
         return len(self.recent) + len(self._older)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, NoReturn, TypeAlias
 from weakref import WeakValueDictionary, ref
 
@@ -11,6 +10,7 @@ from tangrad.tree import deep
 from tangrad.tree.dispatch import are_leaves, flatteners, on_replacement
 from tangrad.tree.interning import BY_VALUE, PLAIN, Table, data_key, equal_data, forgetter, hash_data, intern, same_data
 from tangrad.tree.specialised import Writer, compile_build, compile_take
+from tangrad.tree.walking import collect, rebuild, visit
 
 Leaf: TypeAlias = Any
 FoldNode: TypeAlias = Callable[[tuple[Any, ...], Any], Any]
@@ -102,7 +102,7 @@ class PyTreeDef:
         if build is not None:
             return build(leaves)
         try:
-            return _rebuild(self, iter(leaves))
+            return rebuild(self, iter(leaves))
         except RecursionError:
             source = iter(leaves)
             return deep.fold(self, lambda: next(source), lambda node, done: node.kind.put_together(node.data, done))
@@ -128,7 +128,7 @@ class PyTreeDef:
                 return taken
         parts: list[Any] = []
         try:
-            _collect(self, tree, parts)
+            collect(self, tree, parts)
         except RecursionError:
             return deep.collect(self, tree)
         return parts
@@ -205,7 +205,7 @@ class PyTreeDef:
             raise ValueError(f"walk got {len(leaves)} leaves for {self!r}, which has {self.num_leaves}")
         source = iter(leaves)
         at_leaf = lambda: next(source) if f_leaf is None else f_leaf(next(source))
-        return deep.fold(self, at_leaf, lambda node, done: _visit(node, f_node, done))
+        return deep.fold(self, at_leaf, lambda node, done: visit(node, f_node, done))
 
     def from_iterable_tree(self, tree: Any) -> Any:
         """Return the tree of this structure from nested iterables of the same shape; see `tree_util.build_tree`."""
@@ -481,31 +481,3 @@ def flatten_children(children: Iterable[Any], leaves: list[Leaf]) -> list[PyTree
         else:
             subtrees.append(flattener(child, leaves))
     return subtrees
-
-
-def _rebuild(definition: PyTreeDef, leaves: Iterator[Leaf]) -> Any:
-    kind = definition.kind
-    if kind is None:
-        return next(leaves)
-    if definition.shallow:
-        return kind.put_together(definition.data, list(islice(leaves, definition.num_leaves)))
-    return kind.put_together(definition.data, [_rebuild(subtree, leaves) for subtree in definition.subtrees])
-
-
-def _collect(definition: PyTreeDef, tree: Any, parts: list[Any]) -> None:
-    kind = definition.kind
-    if kind is None:
-        parts.append(tree)
-        return
-    children = kind.children_like(definition, tree)
-    if definition.shallow:
-        parts.extend(children)
-        return
-    for subtree, child in zip(definition.subtrees, children):
-        _collect(subtree, child, parts)
-
-
-def _visit(definition: PyTreeDef, f_node: FoldNode, children: list[Any]) -> Any:
-    kind = definition.kind
-    assert kind is not None
-    return f_node(tuple(children), kind.metadata(kind.node_data(definition.data)))
