@@ -58,7 +58,8 @@ with tangrad.use_backend(name):
 print("there")
 """
     settings = {**os.environ, "TANGRAD_NUM_CPU_DEVICES": "2"}
-    done = subprocess.run([sys.executable, "-c", code, backend], env=settings, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-c", code, backend]
+    done = subprocess.run(command, env=settings, capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "there", done.stderr
 
 

@@ -124,7 +124,7 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
             f"convert_element_type from {dtypes.dtype_name(aval.dtype)} to {dtypes.dtype_name(dtype)} "
             "drops the imaginary part",
             np.exceptions.ComplexWarning,
-            stacklevel=2,
+            stacklevel=dtypes.user_stack_level(),
         )
     return convert_element_type_p.bind(operand, new_dtype=dtype, weak_type=False)
 
