@@ -11,7 +11,7 @@ import warnings
 
 import pytest
 
-import tangrad
+from tangrad.core import SETTINGS
 from tests.docs.test_examples import OPTIONS
 from tools.generate_api import public_api
 from tools.workspace import distributions
@@ -99,7 +99,7 @@ def test_examples_of_module(module):
     report: list[str] = []
     runner = doctest.DocTestRunner(optionflags=OPTIONS, verbose=False)
     # Without the note about frames that are left out: doctest takes a note for the message.
-    with warnings.catch_warnings(), tangrad.traceback_filtering("off"):
+    with warnings.catch_warnings(), SETTINGS["traceback_filtering"]("off"):
         warnings.simplefilter("error")
         for test in doctest.DocTestFinder(exclude_empty=True).find(found, module, globs=names):
             runner.run(test, out=report.append)
