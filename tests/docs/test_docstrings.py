@@ -11,6 +11,7 @@ import warnings
 
 import pytest
 
+from tangrad.core import SETTINGS
 from tests.docs.test_examples import OPTIONS
 from tools.generate_api import public_api
 from tools.workspace import distributions
@@ -97,7 +98,8 @@ def test_examples_of_module(module):
     names = dict(vars(found))
     report: list[str] = []
     runner = doctest.DocTestRunner(optionflags=OPTIONS, verbose=False)
-    with warnings.catch_warnings():
+    # Without the note about frames that are left out: doctest takes a note for the message.
+    with warnings.catch_warnings(), SETTINGS["traceback_filtering"]("off"):
         warnings.simplefilter("error")
         for test in doctest.DocTestFinder(exclude_empty=True).find(found, module, globs=names):
             runner.run(test, out=report.append)

@@ -36,9 +36,47 @@ def test_three_hundred_interrupts_while_plugins_come_and_go(kind: str, crowd: in
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["signal", "sent"])
-def test_interrupts_of_compilations(kind: str) -> None:
+@pytest.mark.parametrize("crowd", [0, 32])
+def test_interrupts_of_compilations(kind: str, crowd: int) -> None:
     pytest.importorskip("jaxlib")
-    interrupted("xla", kind, 60, 0)
+    interrupted("xla", kind, 60, crowd)
+
+
+def test_an_interrupt_leaves_no_compilation_without_its_program() -> None:
+    """The compiler of jaxlib goes on in a thread of its own when the thread that waits for it is interrupted."""
+    pytest.importorskip("jaxlib")
+    code = """
+import signal, time
+import tangrad, tangrad.numpy as np
+from tangrad.backends.xla import jaxlib_api
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+compiling, hits = jaxlib_api.compile_and_load, 0
+def interrupted(*args):
+    signal.setitimer(signal.ITIMER_REAL, 0.002)
+    try:
+        return compiling(*args)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+def f(x):
+    for _ in range(60):
+        x = np.sin(x) @ x
+    return x.sum()
+x = np.eye(3)
+for number in range(12):
+    g = tangrad.jit(lambda x: f(x) * number)
+    program = g.lower(x)
+    jaxlib_api.compile_and_load = interrupted
+    try:
+        program.compile()
+    except KeyboardInterrupt:
+        hits += 1
+    jaxlib_api.compile_and_load = compiling
+assert hits > 2, hits
+assert float(g(x)) == float(f(x)) * 11
+print("whole")
+"""
+    done = run("-c", code, TANGRAD_BACKEND="xla")
+    assert done.returncode == 0 and done.stdout.strip() == "whole", done.stderr
 
 
 GRADIENT = """

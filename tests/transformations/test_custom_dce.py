@@ -5,7 +5,10 @@ import pytest
 
 import tangrad
 import tangrad.numpy as np
+from tangrad import lax
+from tangrad.core import eval_jaxpr
 from tangrad.experimental import custom_dce
+from tangrad.named_axes import subst_axis_names
 
 
 @pytest.fixture(params=["numpy", "xla"], autouse=True)
@@ -94,3 +97,24 @@ def test_what_is_refused():
         function.def_dce(rule)
         with pytest.raises(TypeError, match=words):
             tangrad.jit(lambda x: function(x)[0])(1.0)
+
+
+def test_named_axes_in_the_function_and_in_its_rule():
+    @custom_dce
+    def spread(x):
+        return lax.psum(x, "i") * 2.0, np.tanh(x)
+
+    @spread.def_dce
+    def spread_dce(used, x):
+        return (lax.psum(x, "i") * 2.0 if used[0] else None, np.tanh(x) if used[1] else None)
+
+    first, x = lambda x: spread(x)[0], np.arange(3.0)
+    mapped = tangrad.vmap(first, axis_name="i")
+    assert tangrad.jit(mapped)(x).tolist() == mapped(x).tolist() == [6.0, 6.0, 6.0]
+    assert "tanh" not in text(mapped, x)
+
+    renamed = subst_axis_names(tangrad.make_jaxpr(first, axis_env=[("i", 3)])(1.0), {"i": "rows"})
+    assert {effect.name for effect in renamed.effects} == {"rows"}
+    again = tangrad.vmap(lambda x: eval_jaxpr(renamed.jaxpr, renamed.consts, x)[0], axis_name="rows")
+    assert tangrad.jit(again)(x).tolist() == again(x).tolist() == [6.0, 6.0, 6.0]
+    assert "tanh" not in text(again, x)

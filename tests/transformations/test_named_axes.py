@@ -9,6 +9,7 @@ from tangrad import lax, use_backend
 from tangrad.collectives.primitives import psum_p
 from tangrad.core import (
     ClosedJaxpr,
+    DerivedRule,
     Jaxpr,
     NamedAxisEffect,
     PrimitiveSet,
@@ -17,6 +18,7 @@ from tangrad.core import (
     ShapedArray,
     axes_of_effects,
     check_jaxpr,
+    decomposed,
     eval_jaxpr,
     register,
     rule_table,
@@ -462,3 +464,15 @@ def test_a_rule_is_not_derived_from_what_holds_without_names_only():
             run(tnp.ones(3))
         total = rule_table("without_rules")[psum_p]((tnp.ones(3),), axes=(0,), axis_index_groups=None)
         assert float(total) == 3.0
+
+
+def test_a_collective_that_a_transformation_cannot_decompose_names_the_rule_kind():
+    (eqn,) = tangrad.make_jaxpr(lambda x: tangrad.lax.psum(x, "i"), axis_env=[("i", 3)])(1.0).eqns
+
+    def inside(x):
+        with DerivedRule(eqn.primitive, "taylor"):
+            return decomposed(eqn.primitive, (x,), eqn.params)
+
+    with pytest.raises(MissingRuleError, match=r"cannot be decomposed.*rule kind is 'taylor'") as caught:
+        tangrad.vmap(inside, axis_name="i")(np.ones(3))
+    assert (caught.value.primitive, caught.value.kind) == ("collectives.psum", "taylor")

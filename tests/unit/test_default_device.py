@@ -35,6 +35,34 @@ def test_texts_of_the_environment(text: str, printed: str) -> None:
     assert done.stdout.strip() == printed, done.stderr
 
 
+@pytest.mark.parametrize("backend", ["numpy", "xla"])
+def test_what_has_no_array_among_its_operands_lies_on_the_default_device(backend: str) -> None:
+    if backend == "xla":
+        pytest.importorskip("jaxlib")
+    code = """
+import sys
+import tangrad, tangrad.numpy as np
+from tangrad import lax
+made = tangrad.jit(lambda: (np.sin(np.ones(3)), 5, np.arange(2)))
+eager = lambda: (lax.iota("int32", 3), np.sin(2.0), lax.add(1.0, 2.0), np.where(True, 1.0, 2.0), np.eye(2))
+name = sys.argv[1]
+with tangrad.use_backend(name):
+    devices = tangrad.devices(name)
+    for chosen in (f"{name}:1", devices[1], None, devices[0], f"{name}:1"):
+        expected = devices[1 if chosen in (f"{name}:1", devices[1]) else 0]
+        with tangrad.default_device(chosen):
+            for function in (made, eager):
+                for _ in range(2):  # the second time by the shortest way
+                    found = [array.device for array in function()]
+                    assert all([device is expected for device in found]), (chosen, found)
+print("there")
+"""
+    settings = {**os.environ, "TANGRAD_NUM_CPU_DEVICES": "2"}
+    command = [sys.executable, "-c", code, backend]
+    done = subprocess.run(command, env=settings, capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "there", done.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

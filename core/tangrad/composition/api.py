@@ -18,6 +18,7 @@ from typing import Any
 from tangrad.composition.plugin import HOOKS_GROUP, Plugin
 from tangrad.composition.registry import composition
 from tangrad.diagnostics.errors import BrokenPluginError, MissingDistributionError, MissingDistributionImportError
+from tangrad.diagnostics.public_boundaries import with_boundary
 
 GROUP = "tangrad.api"
 _ROOT = "tangrad."
@@ -63,6 +64,7 @@ def public_package(module_name: str) -> tuple[Callable[[str], Any], Callable[[],
             if module is None:
                 raise
             return module
+        value = with_boundary(value, module_name, name)
         resolved[name] = sys.modules[module_name].__dict__[name] = value
         return value
 

@@ -10,7 +10,7 @@ import weakref
 from typing import Any
 
 from tangrad.core.array import Array
-from tangrad.core.backend import as_operand, preferred_backend
+from tangrad.core.backend import as_array, as_operand, preferred_backend
 from tangrad.diagnostics import errors
 from tangrad.settings.config import thread
 
@@ -125,6 +125,8 @@ def find_backend(args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
             backend = type(arg).backend  # type: ignore[attr-defined]
     if backend is None:
         backend = preferred_backend()
+        if thread.default_device is not None:  # a literal is nowhere: where the result is to be, the array says
+            return backend, tuple([as_array(arg) for arg in args])
     return backend, tuple([as_operand(arg) for arg in args])
 
 

@@ -73,18 +73,26 @@ def _shown(avals: Sequence[Any]) -> str:
 class DerivedRule:
     """Around what is made of a primitive's decomposition: where that lacks a rule, the error names the primitive.
 
+    `kind`: the rule kind that it is made for, which the error of a primitive that cannot be decomposed names.
+
     >>> from tangrad.core import DerivedRule, find_primitive
     >>> with DerivedRule(find_primitive("elementwise.sin")):
     ...     pass
     """
 
-    __slots__ = ("primitive",)
+    __slots__ = ("kind", "primitive")
 
-    def __init__(self, primitive: Any) -> None:
+    def __init__(self, primitive: Any, kind: str | None = None) -> None:
         self.primitive = primitive
+        self.kind = kind
 
     def __enter__(self) -> None: ...
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
-        if isinstance(error, MissingRuleError) and error.kind is not None:
+        if not isinstance(error, MissingRuleError):
+            return
+        if error.kind is not None:
             raise error.needed_by(self.primitive.identity) from None
+        if self.kind is not None:
+            message = f"{error}. The rule kind is {self.kind!r}, its group of entry points 'tangrad.rules.{self.kind}'"
+            raise MissingRuleError(message, self.primitive.identity, self.kind) from None

@@ -104,6 +104,11 @@ def own_boundary(function: Callable[P, R]) -> Callable[P, R]:
     return function
 
 
+def is_boundary(function: Any) -> bool:
+    """Whether a function is a boundary already."""
+    return function.__code__ in _boundaries
+
+
 def filter_traceback(error: BaseException) -> None:
     """Leave the framework's frames out of the traceback of `error`, unless that is off or an outer boundary will."""
     whole = error.__traceback__

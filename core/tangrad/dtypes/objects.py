@@ -232,7 +232,7 @@ def check_user_dtype_supported(dtype: Any, function_name: str = "") -> DType:
                 f"dtype {wide.name} was asked for{where}, but 64-bit dtypes are off: {canonical.name} is used. "
                 f"{_HOW_TO_ENABLE}"
             )
-            warnings.warn(message, UserWarning, stacklevel=_user_stack_level())
+            warnings.warn(message, UserWarning, stacklevel=user_stack_level())
     return canonical
 
 
@@ -244,10 +244,10 @@ _HOW_TO_ENABLE = (
 def warn_truncated(wide: DType, narrow: DType) -> None:
     """Warn that 64-bit operands, made while these dtypes were on, give a 32-bit result now."""
     message = f"operands of dtype {wide.name} meet others while 64-bit dtypes are off: the result is {narrow.name}. "
-    warnings.warn(message + _HOW_TO_ENABLE, UserWarning, stacklevel=_user_stack_level())
+    warnings.warn(message + _HOW_TO_ENABLE, UserWarning, stacklevel=user_stack_level())
 
 
-def _user_stack_level() -> int:
+def user_stack_level() -> int:
     """The `stacklevel`, for the caller, of the first frame outside the package."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == "tangrad":

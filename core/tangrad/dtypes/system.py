@@ -35,6 +35,7 @@ from tangrad.dtypes.objects import (
     prng_key,
     python_scalar_dtypes,
     short_name,
+    user_stack_level,
 )
 from tangrad.dtypes.promotion import (
     check_integer_fits,
@@ -89,6 +90,7 @@ __all__ = [
     "to_inexact_dtype",
     "to_numeric_dtype",
     "uint",
+    "user_stack_level",
 ]
 
 # The default types; as arguments they become 32-bit unless enable_x64 is set, as every dtype does.

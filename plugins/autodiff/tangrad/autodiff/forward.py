@@ -245,7 +245,7 @@ def jvp_by_decomposition(primitive: Any) -> Callable[..., Any]:
             out = decomposed(primitive, args, params)
             return tuple(out) if primitive.multiple_results else (out,)
 
-        with DerivedRule(primitive):
+        with DerivedRule(primitive, "jvp"):
             outs, tangents_out = jvp_flat(run, primals, tangents)
         if primitive.multiple_results:
             return tuple(outs), tuple(tangents_out)

@@ -232,7 +232,7 @@ def transpose_by_decomposition(primitive: Any) -> Any:
     """A transpose rule made of a primitive's decomposition, which must be linear in the linear arguments."""
 
     def rule(cotangents: Any, *args: Any, **params: Any) -> tuple[Any, ...]:
-        with DerivedRule(primitive):
+        with DerivedRule(primitive, "transpose"):
             return _transposed_call(primitive, cotangents, args, params)
 
     return rule

@@ -256,7 +256,7 @@ def batch_by_decomposition(primitive: Any) -> Callable[..., Any]:
             out = decomposed(primitive, inputs, params)
             return tuple(out) if primitive.multiple_results else (out,)
 
-        with DerivedRule(primitive):
+        with DerivedRule(primitive, "batch"):
             outs, out_dims = batch_flat(run, args, dims, axis_info)
         if primitive.multiple_results:
             return tuple(outs), tuple(out_dims)

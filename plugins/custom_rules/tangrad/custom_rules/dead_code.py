@@ -146,6 +146,7 @@ def _call(
     whole = ClosedJaxpr(closed_over_as_arguments(jaxpr))
     structure, out_avals = out_tree[0], whole.out_avals
     what = f"the rule {function_name(dce_rule)!r} of the custom_dce function {name}"
+    axes = thread.axis_environment
 
     def make(used: tuple[bool, ...]) -> ClosedJaxpr:
         def thinned(*values: Any) -> list[Any]:
@@ -153,7 +154,12 @@ def _call(
             found = dce_rule(*[value for _, value in static], structure.unflatten(used), *given)
             return _used_results(what, structure, found, used, out_avals)
 
-        program, closed_over = trace_to_jaxpr(thinned, whole.in_avals, function_name(dce_rule))
+        environment = thread.axis_environment
+        thread.axis_environment = axes  # those of the call: it is thinned when its program is compiled
+        try:
+            program, closed_over = trace_to_jaxpr(thinned, whole.in_avals, function_name(dce_rule))
+        finally:
+            thread.axis_environment = environment
         return ClosedJaxpr(program, closed_over)
 
     outs = custom_dce_call_p.bind(*consts, *operands, jaxpr=whole, rule=PartRule(whole, name, make), name=name)

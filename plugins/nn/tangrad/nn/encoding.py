@@ -38,7 +38,8 @@ def one_hot(x: Any, num_classes: Any, *, dtype: Any = None, axis: int = -1) -> A
     """
     made = tnp.asarray(x)
     if not dtypes.issubdtype(made.aval.dtype, np.integer):
-        warnings.warn(f"one_hot takes integers, got {made.aval.str_short()}", DeprecationWarning, stacklevel=2)
+        message = f"one_hot takes integers, got {made.aval.str_short()}"
+        warnings.warn(message, DeprecationWarning, stacklevel=dtypes.user_stack_level())
     count: Any = num_classes
     if not is_symbolic(num_classes):
         count = operator.index(concrete_or_error(num_classes, "num_classes of one_hot, the size of the result"))

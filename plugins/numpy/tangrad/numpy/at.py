@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import Array, as_array, dtypes, literal
+from tangrad.core import Array, api_boundary, as_array, dtypes, literal
 from tangrad.lax.elementwise.primitives import (
     add_p,
     and_p,
@@ -120,6 +120,7 @@ class IndexUpdate:
     def __repr__(self) -> str:
         return f"{self._array!r}.at[{self._index!r}]"
 
+    @api_boundary
     def get(
         self,
         *,
@@ -141,36 +142,44 @@ class IndexUpdate:
             wrap_negative_indices,
         )
 
+    @api_boundary
     def set(self, values: Any, **options: Any) -> Any:
         """The array with the part replaced."""
         return updated("set", self._array, self._index, values, **options)
 
+    @api_boundary
     def add(self, values: Any, **options: Any) -> Any:
         """The array with values added to the part, once for each time that an index names an element."""
         return updated("add", self._array, self._index, values, **options)
 
+    @api_boundary
     def subtract(self, values: Any, **options: Any) -> Any:
         """The array with values subtracted from the part, once for each time that an index names an element."""
         return updated("subtract", self._array, self._index, values, **options)
 
+    @api_boundary
     def multiply(self, values: Any, **options: Any) -> Any:
         """The array with the part multiplied, once for each time that an index names an element."""
         return updated("multiply", self._array, self._index, values, **options)
 
     mul = multiply
 
+    @api_boundary
     def min(self, values: Any, **options: Any) -> Any:
         """The array with the lesser of the part and the values."""
         return updated("min", self._array, self._index, values, **options)
 
+    @api_boundary
     def max(self, values: Any, **options: Any) -> Any:
         """The array with the greater of the part and the values."""
         return updated("max", self._array, self._index, values, **options)
 
+    @api_boundary
     def divide(self, values: Any, **options: Any) -> Any:
         """The array with the part divided, once for each time that an index names an element."""
         return divide(self._array, self._factors(values, options))
 
+    @api_boundary
     def power(self, values: Any, **options: Any) -> Any:
         """The array with the part raised to a power, once for each time that an index names an element."""
         return power(self._array, self._factors(values, options))
@@ -180,6 +189,7 @@ class IndexUpdate:
         one = literal(1, self._array.aval.dtype, self._array.aval.weak_type)
         return updated("multiply", _spread(one, self._array.aval.shape), self._index, values, **options)
 
+    @api_boundary
     def apply(self, func: Callable[[Any], Any], **options: Any) -> Any:
         """The array with a function applied to each element of the part, once however often an index names it."""
         part = self.get(**{**options, "mode": options.get("mode") or "clip"})
@@ -301,7 +311,8 @@ def _converted(operation: str, x: Any, values: Any) -> Any:
     wide = dtypes.lattice_result_type(x, made)[0] if dtype is None else dtype
     if wide != aval.dtype:
         names = f"{dtypes.dtype_name(made.aval.dtype)} to {dtypes.dtype_name(aval.dtype)}"
-        warnings.warn(f"updating a part of an array converts {names} and may lose values", FutureWarning, stacklevel=4)
+        message = f"updating a part of an array converts {names} and may lose values"
+        warnings.warn(message, FutureWarning, stacklevel=dtypes.user_stack_level())
         if operation != "set":
             return convert(made, wide)
     return convert_element_type_p.bind(made, new_dtype=aval.dtype, weak_type=False)

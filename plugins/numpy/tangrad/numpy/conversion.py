@@ -164,7 +164,9 @@ def converted(x: Any, dtype: Any) -> Any:
         return x
     if own.kind == "c" and dtype.kind not in "cb":
         names = f"{dtypes.dtype_name(own)} to {dtypes.dtype_name(dtype)}"
-        warnings.warn(f"{names} drops the imaginary part", np.exceptions.ComplexWarning, stacklevel=3)
+        warnings.warn(
+            f"{names} drops the imaginary part", np.exceptions.ComplexWarning, stacklevel=dtypes.user_stack_level()
+        )
     return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
 
 

@@ -244,7 +244,7 @@ def check_rank_promotion(name: str, shapes: Any) -> None:
     )
     if thread.numpy_rank_promotion == "raise":
         raise ValueError(message)
-    warnings.warn(message, stacklevel=4)
+    warnings.warn(message, stacklevel=dtypes.user_stack_level())
 
 
 def align(name: str, *values: Any) -> Sequence[Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import dtypes
+from tangrad.core import api_boundary, dtypes
 from tangrad.numpy.conversion import asarray
 
 
@@ -23,6 +23,7 @@ class ScalarType(type):
         """The dtype that the type stands for, whatever the setting enable_x64 says."""
         return dtypes.as_dtype(cls.name)
 
+    @api_boundary
     def __call__(cls, x: Any = 0) -> Any:
         return asarray(x, dtype=cls.dtype)
 

@@ -27,6 +27,7 @@ from tangrad.core import (
     checked_operands,
     params_key,
     register_cache,
+    thread,
     weak_key,
 )
 
@@ -77,10 +78,12 @@ def apply(primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
             function, aval = _kernels[primitive, left.aval, right.aval, third.aval]
             x = left.ndarray, right.ndarray, third.ndarray
             y = _SEVERAL
-        else:
+        elif args or thread.default_device is None:
             function, aval = _kernels[(primitive, params_key(params), *[arg.aval for arg in args])]
             x = [arg.ndarray for arg in args]
             y = _SEVERAL
+        else:
+            raise KeyError(primitive)  # no array says where the result is to be
     except (KeyError, AttributeError, TypeError):
         pass
     else:

@@ -12,6 +12,7 @@ from typing import Any
 from tangrad.backends.numpy.array import NumpyArray, is_sole_owner, new_array
 from tangrad.backends.numpy.quiet import is_reentrant, quiet
 from tangrad.backends.numpy.source import text_function
+from tangrad.core import thread
 
 
 def entry_function(
@@ -41,6 +42,7 @@ def entry_function(
         "is_sole_owner": is_sole_owner,
         "program": program,
         "slowly": slowly,
+        "thread": thread,
     }
     namespace |= {f"t{position}": aval for position, aval in enumerate(out_avals)}
     return text_function(_text(arguments, len(out_avals), tuple(donated), tuple(owned)), namespace, "execute")
@@ -51,7 +53,10 @@ def _text(arguments: int, results: int, donated: tuple[int, ...], owned: tuple[i
     buffers = [f"b{position}" for position in range(arguments)]
     outs = [f"r{position}" for position in range(results)]
     target = f"{_tuple(outs)} = " if outs else ""
-    lines = ["def execute(arrays):", "    try:", f"        {_tuple(names)} = arrays"]
+    lines = ["def execute(arrays):"]
+    if not arguments:  # no array says where the results are to be
+        lines += ["    if thread.default_device is not None:", "        return slowly(arrays)"]
+    lines += ["    try:", f"        {_tuple(names)} = arrays"]
     lines += [f"        {buffer} = {name}.ndarray" for name, buffer in zip(names, buffers)]
     lines += ["    except (AttributeError, ValueError):", "        return slowly(arrays)"]
     lines += _donation(donated, owned)

@@ -12,7 +12,7 @@ def from_decomposition(primitive: Any) -> Kernel:
     """The lowering of a primitive that has none: its decomposition, traced for the types at hand."""
 
     def emit(ctx: Any, *values: Any, **params: Any) -> Any:
-        with DerivedRule(primitive):
+        with DerivedRule(primitive, "lower.numpy"):
             return ctx.inline(decomposition_jaxpr(primitive, ctx.in_avals, params), *values)
 
     return Kernel(emit)

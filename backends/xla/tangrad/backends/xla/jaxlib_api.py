@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from tangrad.backends.xla import jaxlib_version
+from tangrad.backends.xla.interrupts import uninterrupted
 from tangrad.core import dtypes
 
 
@@ -398,8 +399,9 @@ def compile_and_load(
         host_callbacks: Python functions that the program calls by their numbers.
     """
     if host_callbacks:
-        return client.compile_and_load(module, _jax.DeviceList(tuple(devices)), options, list(host_callbacks))
-    return client.compile_and_load(module, tuple(devices), options)
+        placed = _jax.DeviceList(tuple(devices))
+        return uninterrupted(client.compile_and_load, module, placed, options, list(host_callbacks))
+    return uninterrupted(client.compile_and_load, module, tuple(devices), options)
 
 
 def serialize_executable(executable: Any) -> bytes:
@@ -409,7 +411,7 @@ def serialize_executable(executable: Any) -> bytes:
 
 def deserialize_executable(client: Any, data: bytes, devices: Sequence[Any], options: Any) -> Any:
     """A compiled program from its bytes. They hold machine code: only bytes that this user wrote may come here."""
-    return client.deserialize_executable(data, _jax.DeviceList(tuple(devices)), options)
+    return uninterrupted(client.deserialize_executable, data, _jax.DeviceList(tuple(devices)), options)
 
 
 def executable_text(executable: Any) -> str:

@@ -13,7 +13,7 @@ def lower_by_decomposition(primitive: Any) -> Any:
     """The rule of a primitive that is defined by others: they are lowered in its place."""
 
     def rule(ctx: Any, *operands: Any, **params: Any) -> Any:
-        with DerivedRule(primitive):
+        with DerivedRule(primitive, "lower.xla"):
             outs = ctx.inline(decomposition_jaxpr(primitive, ctx.in_avals, params), operands)
         return tuple(outs) if primitive.multiple_results else outs[0]
 

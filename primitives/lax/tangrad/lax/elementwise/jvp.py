@@ -229,10 +229,10 @@ def _select_n(primals: Any, tangents: Any) -> Any:
 
 
 def _above(x: Any, y: Any) -> Any:
-    """Whether x > y; of complex numbers, in the order in which `max` has them."""
-    if x.aval.dtype.kind != "c":
-        return p.gt_p.bind(x, y)
-    return p.ne_p.bind(p.max_p.bind(x, y), y)
+    """Whether x > y; of complex numbers, by their real parts, as `clamp` compares them."""
+    if x.aval.dtype.kind == "c":
+        x, y = p.real_p.bind(x), p.real_p.bind(y)
+    return p.gt_p.bind(x, y)
 
 
 elementwise_jvp(

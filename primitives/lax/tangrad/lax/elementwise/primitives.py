@@ -312,11 +312,19 @@ def select_n_p(which: Any, *cases: Any) -> Any:
     return ShapedArray(shape or which.shape, cases[0].dtype, all(case.weak_type for case in cases))
 
 
-@elementwise.primitive(name="clamp", decompose=lambda min, x, max: min_p.bind(max_p.bind(x, min), max))
+def _clamp(min: Any, x: Any, max: Any) -> Any:
+    if not _is_complex(x):
+        return min_p.bind(max_p.bind(x, min), max)
+    raised = select_n_p.bind(le_p.bind(real_p.bind(x), real_p.bind(min)), x, min)
+    return select_n_p.bind(le_p.bind(real_p.bind(raised), real_p.bind(max)), max, raised)
+
+
+@elementwise.primitive(name="clamp", decompose=_clamp)
 def clamp_p(min: Any, x: Any, max: Any) -> Any:
     """x, or the bound that it passes. `min` and `max` have x's shape or rank 0; where min > max the result is max.
 
-    Complex numbers are in the order that `min` and `max` have: by their real parts, then by their imaginary ones.
+    Complex numbers are compared by their real parts alone, unlike in `min` and `max`; of equal ones the bound `min` is
+    taken before `x`, and either before the bound `max`.
     """
     for aval, argument in ((min, "min"), (x, "x"), (max, "max")):
         check_dtype("clamp", aval, ANY, argument)

@@ -161,7 +161,7 @@ def _selection() -> list[Sample]:
         Sample(clamp, (np.float32(-0.5), x, np.float32(0.5)), without=AT_BOUNDS),
         Sample(clamp, (np.full((2, 3), -0.5, np.float32), x, np.full((2, 3), 0.5, np.float32)), without=AT_BOUNDS),
         Sample(clamp, (np.int32(-1), draw(5, dtype="int32"), np.int32(2))),
-        # In the order of real parts first a tie is a cliff, without derivative, and NaN in a part has no place.
+        # Real parts are compared: a tie is a cliff, without derivative, and NaN in a part has no place.
         Sample(
             clamp,
             (np.complex64(-0.5), draw(2, 3, dtype="complex64"), np.complex64(0.5 + 0.1j)),

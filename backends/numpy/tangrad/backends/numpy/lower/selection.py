@@ -11,7 +11,7 @@ import numpy as np
 
 from tangrad.backends.numpy.array import physical
 from tangrad.backends.numpy.kernels import composed
-from tangrad.core import RuleSet
+from tangrad.core import RuleSet, decomposition_jaxpr
 from tangrad.lax.elementwise import primitives as p
 
 lower = RuleSet("lower.numpy", api=1)
@@ -57,4 +57,6 @@ def _choose(ctx: Any, which: Any, offset: int, cases: Any) -> Any:
 
 @composed(lower, p.clamp_p)
 def _(ctx: Any, low: Any, x: Any, high: Any) -> Any:
+    if x.dtype.kind == "c":
+        return ctx.inline(decomposition_jaxpr(p.clamp_p, ctx.in_avals, {}), low, x, high)
     return ctx.minimum(ctx.maximum(x, low), high)

@@ -19,7 +19,6 @@ from tangrad.backends.xla.helpers import (
     same_type,
     select,
 )
-from tangrad.backends.xla.kinds import lower_by_decomposition
 from tangrad.core import RuleSet, dtypes
 from tangrad.dtypes import ExtendedDType
 from tangrad.lax.elementwise import primitives as p
@@ -244,14 +243,13 @@ def _extremum(name: str, direction: str) -> Any:
     return rule
 
 
-lower.table({p.max_p: _extremum("stablehlo.maximum", "GT"), p.min_p: _extremum("stablehlo.minimum", "LT")})
-_clamp, _clamp_by_extrema = elementwise("stablehlo.clamp"), lower_by_decomposition(p.clamp_p)
-
-
-@lower.rule(p.clamp_p)
-def _clamped(ctx: Any, low: Any, x: Any, high: Any) -> Any:
-    # XLA's own clamp compares complex numbers by their real parts alone.
-    return (_clamp_by_extrema if _is_complex(ctx.out_aval) else _clamp)(ctx, low, x, high)
+lower.table(
+    {
+        p.max_p: _extremum("stablehlo.maximum", "GT"),
+        p.min_p: _extremum("stablehlo.minimum", "LT"),
+        p.clamp_p: elementwise("stablehlo.clamp"),
+    }
+)
 
 
 @lower.rule(p.mulhi_p)

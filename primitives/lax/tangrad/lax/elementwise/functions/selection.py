@@ -72,7 +72,7 @@ def clamp(min: Any, x: Any, max: Any) -> Any:
 
     Args:
         min: the lower bound, of the shape of `x` or a scalar.
-        x: an array or number, boolean, integer or floating.
+        x: an array or number. Complex ones are compared by their real parts alone.
         max: the upper bound, of the shape of `x` or a scalar.
 
     Returns:
@@ -124,7 +124,7 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
             f"convert_element_type from {dtypes.dtype_name(aval.dtype)} to {dtypes.dtype_name(dtype)} "
             "drops the imaginary part",
             np.exceptions.ComplexWarning,
-            stacklevel=2,
+            stacklevel=dtypes.user_stack_level(),
         )
     return convert_element_type_p.bind(operand, new_dtype=dtype, weak_type=False)
 
