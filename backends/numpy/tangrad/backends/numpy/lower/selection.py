@@ -57,4 +57,4 @@ def _choose(ctx: Any, which: Any, offset: int, cases: Any) -> Any:
 
 @composed(lower, p.clamp_p)
 def _(ctx: Any, low: Any, x: Any, high: Any) -> Any:
-    return ctx.minimum(ctx.maximum(x, low), high)
+    return ctx.minimum(high, ctx.maximum(low, x))
