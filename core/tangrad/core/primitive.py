@@ -136,7 +136,9 @@ class Primitive:
             return found
         # Rules get parameters one by one, and hand them on as they are: what was fixed is asked for by value then.
         by_value = (avals, value_key(params)) if params else key
-        out = self.memo.get(by_value) or self._infer(avals, params)
+        out = self.memo.get(by_value)
+        if out is None:
+            out = self._infer(avals, params)
         if _holds_program(params):
             self.carries_programs = True
         else:

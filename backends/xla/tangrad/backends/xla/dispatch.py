@@ -134,6 +134,8 @@ class Dispatcher:
                 except jaxlib_api.XlaRuntimeError as error:
                     return recover(entry, error, (a,))
                 placement = a.placement
+            elif not args:
+                return apply_any(primitive, args, params)
             else:
                 arrays = [arg if type(arg) is XlaArray else operand(arg) for arg in args]
                 avals = [array.aval for array in arrays]

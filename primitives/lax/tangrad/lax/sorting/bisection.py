@@ -23,7 +23,7 @@ from tangrad.lax.elementwise.primitives import (
 )
 from tangrad.lax.indexing.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from tangrad.lax.indexing.primitives import gather_p
-from tangrad.lax.structure.primitives import broadcast_in_dim_p
+from tangrad.lax.structure.primitives import broadcast_in_dim_p, dynamic_slice_p, squeeze_p
 
 _FROM_VECTOR = GatherDimensionNumbers((), (0,), (0,))
 
@@ -50,6 +50,8 @@ def _filled(number: Any, dtype: Any, shape: tuple[Any, ...]) -> Any:
 
 def _elements(keys: Any, places: Any) -> Any:
     shape = places.aval.shape
+    if not shape:  # XLA takes twice as long to compile a gather
+        return squeeze_p.bind(dynamic_slice_p.bind(keys, places, slice_sizes=(1,)), dimensions=(0,))
     return gather_p.bind(
         keys,
         broadcast_in_dim_p.bind(places, shape=(*shape, 1), broadcast_dimensions=tuple(range(len(shape)))),
