@@ -40,12 +40,17 @@ def test_texts_of_the_environment(text: str, printed: str) -> None:
     [
         ("nonsense", "there is no backend 'nonsense'; installed: "),
         ("numpy:7", "there is no device 'numpy:7'; there are "),
-        ("0", "expected the name of a backend or platform"),
     ],
 )
 def test_texts_that_name_no_device(text: str, words: str) -> None:
     done = run(TANGRAD_BACKEND="numpy", TANGRAD_DEFAULT_DEVICE=text)
     assert done.returncode == 1 and words in done.stderr.splitlines()[-1] + done.stderr
+
+
+def test_a_text_of_another_form_is_left_out() -> None:
+    done = run(TANGRAD_BACKEND="numpy", TANGRAD_DEFAULT_DEVICE="0")
+    assert done.stdout.strip() == "numpy 0 0"
+    assert "TANGRAD_DEFAULT_DEVICE='0': expected the name of a backend or platform" in done.stderr
 
 
 @pytest.mark.parametrize("value", ["numpy", "numpy:0", tangrad.devices("numpy")[0], None])

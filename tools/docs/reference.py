@@ -18,9 +18,9 @@ from types import ModuleType
 from typing import Any
 
 import tangrad.numpy
+from tangrad.composition.attributes import ATTRIBUTES_GROUP
 from tangrad.composition.catalogue_data import PUBLIC_NAMES
 from tangrad.core import Array, composition
-from tangrad.core.array import ATTRIBUTES_GROUP
 from tools.docs import extension
 from tools.docs.docstrings import escape, summary, to_markdown
 from tools.generate_api import public_api

@@ -25,6 +25,12 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "debug.CallbackError debug.DebugEffect debug.OrderedDebugEffect debug.callback debug.log debug.print "
         "experimental.io_callback pure_callback"
     ),
+    "tangrad-fft": (
+        "lax.FftType lax.fft numpy.fft.fft numpy.fft.fft2 numpy.fft.fftfreq numpy.fft.fftn numpy.fft.fftshift "
+        "numpy.fft.hfft numpy.fft.ifft numpy.fft.ifft2 numpy.fft.ifftn numpy.fft.ifftshift numpy.fft.ihfft "
+        "numpy.fft.irfft numpy.fft.irfft2 numpy.fft.irfftn numpy.fft.rfft numpy.fft.rfft2 numpy.fft.rfftfreq "
+        "numpy.fft.rfftn"
+    ),
     "tangrad-jacobians": "hessian jacfwd jacobian jacrev",
     "tangrad-jit": "ShapeDtypeStruct eval_shape jit make_jaxpr",
     "tangrad-lax": (
@@ -133,6 +139,8 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "numpy.vectorize numpy.vsplit numpy.vstack numpy.where numpy.zeros numpy.zeros_like "
         "numpy_rank_promotion"
     ),
+    "tangrad-ops": "ops.segment_max ops.segment_min ops.segment_prod ops.segment_sum",
+    "tangrad-pmap": "pmap",
     "tangrad-random": (
         "random.PRNGKey random.ball random.bernoulli random.beta random.binomial random.bits "
         "random.categorical random.cauchy random.chisquare random.choice random.clone random.dirichlet "
@@ -144,6 +152,15 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "random.triangular random.truncated_normal random.uniform random.wald random.weibull_min "
         "random.wrap_key_data threefry_partitionable"
     ),
+    "tangrad-shard-map": "shard_map",
+    "tangrad-sharding": (
+        "NamedSharding P debug.visualize_array_sharding debug.visualize_sharding lax.with_sharding_constraint "
+        "make_array_from_callback make_array_from_process_local_data make_array_from_single_device_arrays "
+        "make_mesh set_mesh sharding.AxisType sharding.GSPMDSharding sharding.HloSharding sharding.Mesh "
+        "sharding.NamedSharding sharding.PartitionSpec sharding.PositionalSharding sharding.Sharding "
+        "sharding.SingleDeviceSharding sharding.get_mesh sharding.set_mesh sharding.use_mesh"
+    ),
+    "tangrad-xmap": "xmap",
 }
 
 MODULES: dict[str, str] = {  # distribution: the tops of its tree
@@ -158,14 +175,20 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-control-flow": "tangrad.control_flow",
     "tangrad-custom-rules": "tangrad.custom_batching tangrad.custom_derivatives tangrad.custom_rules",
     "tangrad-debug": "tangrad.debug tangrad.debugging",
+    "tangrad-fft": "tangrad.fft",
     "tangrad-jacobians": "tangrad.jacobians",
     "tangrad-jit": "tangrad.jitting",
     "tangrad-lax": "tangrad.lax",
     "tangrad-named-axes": "tangrad.named_axes",
     "tangrad-nn": "tangrad.nn",
     "tangrad-numpy": "tangrad.flatten_util tangrad.numpy",
+    "tangrad-ops": "tangrad.ops",
+    "tangrad-pmap": "tangrad.pmapping",
     "tangrad-random": "tangrad.random",
     "tangrad-scaffold": "tangrad.scaffold",
+    "tangrad-shard-map": "tangrad.shard_mapping",
+    "tangrad-sharding": "tangrad.sharding tangrad.shardings",
+    "tangrad-xmap": "tangrad.experimental.maps tangrad.xmapping",
 }
 
 FAMILIES: dict[str, str] = {  # distribution: families of primitives
@@ -176,10 +199,14 @@ FAMILIES: dict[str, str] = {  # distribution: families of primitives
     "tangrad-control-flow": "control_flow",
     "tangrad-custom-rules": "custom_rules linear_calls mapped_calls partial_calls solves",
     "tangrad-debug": "callbacks",
+    "tangrad-fft": "fft",
     "tangrad-jit": "jit",
     "tangrad-lax": "contractions elementwise indexing linalg placement reductions sorting special structure windows",
     "tangrad-nn": "activations",
     "tangrad-random": "random",
+    "tangrad-shard-map": "shard_map",
+    "tangrad-sharding": "sharding",
+    "tangrad-xmap": "xmapping",
 }
 
 RULE_KINDS: dict[str, str] = {  # distribution: rule kinds
@@ -190,6 +217,7 @@ RULE_KINDS: dict[str, str] = {  # distribution: rule kinds
     "tangrad-checkpoint": "recompute",
     "tangrad-core": "dce",
     "tangrad-named-axes": "axis_subst",
+    "tangrad-shard-map": "replication",
 }
 
 ARRAY_ATTRIBUTES: dict[str, str] = {  # distribution: attributes of arrays
@@ -201,6 +229,7 @@ ARRAY_ATTRIBUTES: dict[str, str] = {  # distribution: attributes of arrays
         "diagonal dot flatten imag mT max mean min nonzero prod ptp ravel real repeat reshape round "
         "searchsorted sort squeeze std sum swapaxes take to_device tobytes trace transpose var view"
     ),
+    "tangrad-sharding": "addressable_data addressable_shards global_shards sharding",
 }
 
 SETTINGS: dict[str, str] = {  # distribution: settings
@@ -214,6 +243,8 @@ SETTINGS: dict[str, str] = {  # distribution: settings
     "tangrad-lax": "default_matmul_precision",
     "tangrad-numpy": "numpy_rank_promotion",
     "tangrad-random": "threefry_partitionable",
+    "tangrad-sharding": "mesh",
+    "tangrad-xmap": "experimental_xmap_spmd_lowering experimental_xmap_spmd_lowering_manual serial_loops",
 }
 
 BACKENDS: dict[str, str] = {  # distribution: backends

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from tangrad.composition.plugin import Plugin
 from tangrad.composition.versioning import check_api_version
 from tangrad.core.backend import Backend
 from tangrad.core.declarations import RULES_GROUP, PrimitiveSet, RuleKind, RuleSet, Transformation
-
-
-def _of_type(expected: type) -> Callable[[Plugin, Any], None]:
-    def check(plugin: Plugin, loaded: Any) -> None:
-        check_plugin(plugin, loaded, expected)
-
-    return check
 
 
 def check_plugin(plugin: Plugin, loaded: Any, expected: type) -> None:
@@ -63,6 +57,6 @@ CHECKS: dict[str, Callable[[Plugin, Any], None]] = {
     "tangrad.primitives": _check_primitive_set,
     "tangrad.rules": _check_rule_set,
     "tangrad.backends": _check_backend,
-    "tangrad.rule_kinds": _of_type(RuleKind),
-    "tangrad.transformations": _of_type(Transformation),
+    "tangrad.rule_kinds": partial(check_plugin, expected=RuleKind),
+    "tangrad.transformations": partial(check_plugin, expected=Transformation),
 }

@@ -35,15 +35,14 @@ _FINDERS_OF_FOLDERS = ("_frozen_importlib_external", "importlib.metadata", "impo
 class Index:
     """What is installed, in the order of `sys.path`, without the distributions that an earlier one shadows."""
 
-    __slots__ = ("_hidden", "_names", "_records", "_with_group")
+    __slots__ = ("_names", "_records", "_with_group")
 
     def __init__(self, found: Iterable[Record]) -> None:
-        self._records = list(found)
-        self._hidden: list[set[str]] = []
+        self._records: list[tuple[Record, set[str]]] = []  # each with the names in it that an earlier one hides
         self._names: set[str] = set()
         self._with_group: dict[str, list[tuple[Record, set[str]]]] = {}
-        for record in self._records:
-            self._hidden.append(self._names.intersection(record.names))
+        for record in found:
+            self._records.append((record, self._names.intersection(record.names)))
             self._names.update(record.names)
 
     def has_distribution(self, name: str) -> bool:
@@ -52,21 +51,21 @@ class Index:
 
     def distributions(self) -> dict[str, Distribution]:
         """Return the distributions that have entry points of ours, by name."""
-        pairs = zip(self._records, self._hidden, strict=True)
         return {
-            name: one for record, hidden in pairs for name, one in record.distributions.items() if name not in hidden
+            name: one
+            for record, hidden in self._records
+            for name, one in record.distributions.items()
+            if name not in hidden
         }
 
     def groups(self) -> list[str]:
         """Return the names of all groups that some distribution uses, sorted."""
-        return sorted({group for record in self._records for group in record.groups()})
+        return sorted({group for record, _ in self._records for group in record.groups()})
 
     def groups_of(self, distribution: str) -> set[str]:
         """Return the groups that one distribution uses."""
-        pairs = zip(self._records, self._hidden, strict=True)
-        return {
-            group for record, hidden in pairs if distribution not in hidden for group in record.groups_of(distribution)
-        }
+        visible = [record for record, hidden in self._records if distribution not in hidden]
+        return {group for record in visible for group in record.groups_of(distribution)}
 
     def rows_for(self, group: str, name: str, with_suffixes: bool = False) -> list[tuple[str, str, str, str]]:
         """As `rows`, for the entries called `name`, or also `name.suffix`; only these are looked at."""
@@ -81,8 +80,7 @@ class Index:
     def _records_with(self, group: str) -> list[tuple[Record, set[str]]]:
         records = self._with_group.get(group)
         if records is None:
-            pairs = zip(self._records, self._hidden, strict=True)
-            records = self._with_group[group] = [pair for pair in pairs if group in pair[0].groups()]
+            records = self._with_group[group] = [pair for pair in self._records if group in pair[0].groups()]
         return records
 
     def rows(self, group: str) -> list[tuple[str, str, str, str]]:
@@ -98,7 +96,7 @@ class Index:
         """Return `(distribution, where it is used from, where it lies too)` for those that are installed twice."""
         places: dict[str, str] = {}
         found = []
-        for record, hidden in zip(self._records, self._hidden, strict=True):
+        for record, hidden in self._records:
             known = record.distributions
             found += [(name, places[name], known[name].location) for name in known if name in hidden]
             for name in record.names:
@@ -107,8 +105,7 @@ class Index:
 
     def problems(self) -> list[tuple[str, ...]]:
         """Return what could not be read: distribution and problem."""
-        pairs = zip(self._records, self._hidden, strict=True)
-        return [problem for record, hidden in pairs for problem in record.problems if problem[0] not in hidden]
+        return [problem for record, hidden in self._records for problem in record.problems if problem[0] not in hidden]
 
 
 def discover(paths: Iterable[str] | None = None, cache: str | None = None) -> Index:

@@ -15,7 +15,7 @@ What either denies is denied; with an allow list, what it does not name is denie
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from tangrad.composition.plugin import Plugin
 from tangrad.composition.record import normalise
@@ -154,10 +154,6 @@ class Policy:
         policy.active = bool(policy._allow or policy._deny or blocked)
         return policy
 
-    def with_blocked(self, blocked: frozenset[str]) -> Policy:
-        """Return this policy with other distributions blocked."""
-        return self.extended(blocked=blocked)
-
     def blocks(self, distribution: str) -> str | None:
         """Return who denied a distribution as a whole, or None where nobody did."""
         if distribution in self.blocked:
@@ -178,28 +174,28 @@ class Policy:
         """Return who denied `plugin` and by which pattern, or None where nobody did."""
         if not self.active or plugin.distribution == BY_HAND:
             return None
-        denial = self.blocks(plugin.distribution)
-        if denial is not None:
-            return denial
-        for patterns in self._deny:
-            pattern = patterns.matches_plugin(plugin)
-            if pattern is not None:
-                return f"denied by {patterns.source} ({pattern!r})"
-        for patterns in self._allow:
-            if patterns.names_plugins and patterns.matches_plugin(plugin) is None:
-                return f"not among what {patterns.source} allows"
-        return None
+        return self.blocks(plugin.distribution) or self._verdict(
+            lambda patterns: patterns.matches_plugin(plugin), lambda patterns: patterns.names_plugins
+        )
 
     def rule_denial(self, kind: str, primitive: str) -> str | None:
         """Return who denied the rule of `kind` for `primitive` (`family.name`), or None where nobody did."""
         if not self.active:
             return None
+        return self._verdict(
+            lambda patterns: patterns.matches_rule(kind, primitive), lambda patterns: bool(patterns.rules)
+        )
+
+    def _verdict(
+        self, match: Callable[[_PatternList], str | None], concerns: Callable[[_PatternList], bool]
+    ) -> str | None:
+        """Which list denies what `match` finds in it; `concerns`: whether an allow list speaks of such things."""
         for patterns in self._deny:
-            pattern = patterns.matches_rule(kind, primitive)
+            pattern = match(patterns)
             if pattern is not None:
                 return f"denied by {patterns.source} ({pattern!r})"
         for patterns in self._allow:
-            if patterns.rules and patterns.matches_rule(kind, primitive) is None:
+            if concerns(patterns) and match(patterns) is None:
                 return f"not among what {patterns.source} allows"
         return None
 

@@ -337,7 +337,7 @@ class Composition:
         names = self.policy.blocked
         if (distribution in names) is blocked:
             return False
-        self.policy = self.policy.with_blocked(names | {distribution} if blocked else names - {distribution})
+        self.policy = self.policy.extended(blocked=names | {distribution} if blocked else names - {distribution})
         self.changed(None)
         return True
 

@@ -33,12 +33,10 @@ from tangrad.core.array import literal as literal
 from tangrad.core.aval import AbstractToken as AbstractToken
 from tangrad.core.aval import AbstractValue as AbstractValue
 from tangrad.core.aval import ShapedArray as ShapedArray
-from tangrad.core.aval import can_stand_for_array as can_stand_for_array
 from tangrad.core.aval import canonicalize_shape as canonicalize_shape
 from tangrad.core.aval import get_aval as get_aval
 from tangrad.core.aval import is_array_value as is_array_value
 from tangrad.core.aval import is_symbolic as is_symbolic
-from tangrad.core.aval import stands_for as stands_for
 from tangrad.core.aval import typeof as typeof
 from tangrad.core.backend import Backend as Backend
 from tangrad.core.backend import CompileOptions as CompileOptions
@@ -108,15 +106,15 @@ from tangrad.core.staging import trace_to_closed_jaxpr as trace_to_closed_jaxpr
 from tangrad.core.staging import trace_to_jaxpr as trace_to_jaxpr
 from tangrad.core.trace import Trace as Trace
 from tangrad.core.trace import Tracer as Tracer
-from tangrad.core.trace import check_no_leak as check_no_leak
 from tangrad.core.trace import checked_operands as checked_operands
 from tangrad.core.trace import close_trace as close_trace
 from tangrad.core.trace import concrete_or_error as concrete_or_error
 from tangrad.core.trace import current_trace as current_trace
 from tangrad.core.trace import find_backend as find_backend
 from tangrad.core.trace import is_concrete as is_concrete
-from tangrad.core.trace import mixed_backends as mixed_backends
 from tangrad.core.trace import set_current_trace as set_current_trace
+from tangrad.diagnostics.errors import check_no_leak as check_no_leak
+from tangrad.diagnostics.errors import mixed_backends as mixed_backends
 from tangrad.diagnostics.logs import Logger as Logger
 from tangrad.diagnostics.rule_errors import DerivedRule as DerivedRule
 from tangrad.diagnostics.source_info import NO_NAMES as NO_NAMES
@@ -124,6 +122,8 @@ from tangrad.diagnostics.source_info import SourceInfo as SourceInfo
 from tangrad.diagnostics.source_info import copy_identity as copy_identity
 from tangrad.diagnostics.source_info import current_source as current_source
 from tangrad.dtypes import system as _dtypes
+from tangrad.dtypes.conversions import can_stand_for_array as can_stand_for_array
+from tangrad.dtypes.conversions import stands_for as stands_for
 from tangrad.settings.caches import JaxprCache as JaxprCache
 from tangrad.settings.caches import RecentlyUsed as RecentlyUsed
 from tangrad.settings.caches import clear_caches as clear_caches
@@ -141,6 +141,13 @@ from tangrad.settings.config import one_of as one_of
 from tangrad.settings.config import optional_text as optional_text
 from tangrad.settings.config import shared as shared
 from tangrad.settings.config import thread as thread
+from tangrad.settings.sharding import Sharding as Sharding
+from tangrad.settings.sharding import agreed_devices as agreed_devices
+from tangrad.settings.sharding import as_sharding as as_sharding
+from tangrad.settings.sharding import check_argument as check_argument
+from tangrad.settings.sharding import is_addressable as is_addressable
+from tangrad.settings.sharding import program_shardings as program_shardings
+from tangrad.settings.sharding import stated_claims as stated_claims
 from tangrad.settings.table import config as config
 from tangrad.settings.table import usable_settings as usable_settings
 

@@ -8,48 +8,16 @@ names: each forwards to what is registered for it, found at first use.
 from __future__ import annotations
 
 import operator
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from tangrad.composition.api import missing_array_attribute
+from tangrad.composition.attributes import ATTRIBUTES_GROUP, attributes
 from tangrad.composition.registry import composition
 from tangrad.core.aval import ShapedArray
 from tangrad.core.keys import exact_equality
-from tangrad.diagnostics.tracebacks import api_boundary, filter_traceback, own_boundary
+from tangrad.diagnostics.tracebacks import filter_traceback, own_boundary
 from tangrad.dtypes import system as dtypes
-
-ATTRIBUTES_GROUP = "tangrad.array"
-
-
-class _Attributes(dict[str, Any]):
-    """Name of an operator, method or property of arrays -> its function or `property`: entries of `tangrad.array`.
-
-    Each is loaded when it is first used, without the others.
-    """
-
-    def __missing__(self, name: str) -> Any:
-        plugin = composition().find(ATTRIBUTES_GROUP, name)
-        if plugin is None:
-            raise missing_array_attribute(name)
-        found = plugin.load()
-        if type(found) is FunctionType and not name.startswith("__"):  # methods; operators are boundaries themselves
-            found = api_boundary(found)
-        self[name] = found
-        return found
-
-
-def _check_attribute(_: Any, loaded: Any) -> None:
-    if not hasattr(type(loaded), "__get__"):
-        raise TypeError(
-            f"expected a function of the array, or a property, got {loaded!r} of type {type(loaded).__name__}"
-        )
-
-
-_attributes = _Attributes()
-composition().set_check(ATTRIBUTES_GROUP, _check_attribute)
-composition().on_change(lambda _: _attributes.clear())
 
 
 class ArrayOperators:
@@ -91,18 +59,15 @@ class ArrayOperators:
         return self.aval.size * self.aval.dtype.itemsize
 
     def __len__(self) -> int:
-        shape = self.aval.shape
-        if not shape:
-            raise TypeError("len() of an array without dimensions")
-        return operator.index(shape[0])
+        return len(self.aval)
 
     def __iter__(self) -> Any:
         if not self.aval.shape:
             raise TypeError("iteration over an array without dimensions")
-        return _attributes["__iter__"](self)
+        return attributes["__iter__"](self)
 
     def __contains__(self, item: Any) -> bool:
-        return bool(_attributes["__contains__"](self, item))
+        return bool(attributes["__contains__"](self, item))
 
     def __getattr__(self, name: str) -> Any:
         # Only names that the class lacks come here: plugins' methods and properties. `ndarray` is what the NumPy
@@ -110,7 +75,7 @@ class ArrayOperators:
         if name.startswith("__") or name == "ndarray":
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         try:
-            return _attributes[name].__get__(self, type(self))
+            return attributes[name].__get__(self, type(self))
         except Exception as error:
             filter_traceback(error)
             raise
@@ -125,7 +90,7 @@ class ArrayOperators:
 def _unary(name: str) -> Any:
     def method(self: Any) -> Any:
         try:
-            return _attributes[name](self)
+            return attributes[name](self)
         except Exception as error:
             filter_traceback(error)
             raise
@@ -136,7 +101,7 @@ def _unary(name: str) -> Any:
 def _binary(name: str) -> Any:
     def method(self: Any, other: Any) -> Any:
         try:
-            return _attributes[name](self, other)
+            return attributes[name](self, other)
         except Exception as error:
             filter_traceback(error)
             raise
@@ -147,7 +112,7 @@ def _binary(name: str) -> Any:
 def _reflected(name: str) -> Any:
     def method(self: Any, other: Any) -> Any:
         try:
-            return _attributes[name](other, self)
+            return attributes[name](other, self)
         except Exception as error:
             filter_traceback(error)
             raise
@@ -158,7 +123,7 @@ def _reflected(name: str) -> Any:
 def _variadic(name: str) -> Any:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
-            return _attributes[name](self, *args, **kwargs)
+            return attributes[name](self, *args, **kwargs)
         except Exception as error:
             filter_traceback(error)
             raise

@@ -15,6 +15,7 @@ from tangrad.core.aval import AbstractToken, AbstractValue, ShapedArray
 from tangrad.core.backend import as_operand
 from tangrad.core.keys import FixedParams, exact_equality, params_key, value_key
 from tangrad.core.trace import Trace, find_backend
+from tangrad.diagnostics.errors import unhashable_parameters
 from tangrad.diagnostics.tracebacks import filter_traceback, own_boundary
 from tangrad.settings.config import ThreadState, thread
 
@@ -130,7 +131,7 @@ class Primitive:
             try:
                 key = (avals, params_key(params))
             except TypeError:
-                raise TypeError(self._unhashable(params)) from None
+                raise unhashable_parameters(self.identity, params) from None
         found = self.memo.get(key)
         if found is not None:
             return found
@@ -166,17 +167,6 @@ class Primitive:
                 a if a.named_shape or isinstance(a, AbstractToken) else a.update(named_shape=named_shape) for a in outs
             ]
         return tuple(outs) if self.multiple_results else outs[0]
-
-    def _unhashable(self, params: dict[str, Any]) -> str:
-        for name, value in params.items():
-            try:
-                hash(value)
-            except TypeError:
-                return (
-                    f"parameter {name!r} of primitive {self.identity!r} must be hashable and comparable, "
-                    f"got {value!r} of type {type(value).__name__}"
-                )
-        return f"the parameters of primitive {self.identity!r} must be hashable, got {params!r}"
 
 
 def _with_weak_type(aval: Any, weak: bool) -> Any:

@@ -158,7 +158,7 @@ class RuleTable(dict[Primitive, Rule]):
         broken = self._broken.get(primitive.family)
         if broken:
             plugin = broken[0]
-            return Cell("denied" if plugin.denial else "broken", plugin=plugin, error=lambda: _load_error(plugin))
+            return Cell("denied" if plugin.denial else "broken", plugin=plugin, error=plugin.refusal)
         kind = find_rule_kind(self.kind)
         if kind is not None and kind.derive is not None and primitive.decompose is not None:
             return Cell("derived", kind.derive(primitive), composition().provenance(primitive))
@@ -227,14 +227,6 @@ def find_primitive(identity: str) -> Primitive:
 
 # Pickled by identity: the other process finds the primitive through its own composition.
 copyreg.pickle(Primitive, lambda primitive: (find_primitive, (primitive.identity,)))
-
-
-def _load_error(plugin: Plugin) -> BaseException:
-    try:
-        plugin.load()
-    except Exception as error:  # the error of a broken or denied plugin, with its cause
-        return error
-    return errors.BrokenPluginError(f"plugin {plugin.identity} was set aside")
 
 
 def _changed(plugins: tuple[Plugin, ...] | None) -> None:

@@ -13,8 +13,9 @@ from tangrad.core.backend import as_operand
 from tangrad.core.effects import NO_EFFECTS
 from tangrad.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, closed_over_as_arguments, equation_effects
 from tangrad.core.jaxpr_check import check_jaxpr
-from tangrad.core.trace import Trace, Tracer, check_no_leak, close_trace
-from tangrad.diagnostics.errors import UnexpectedTracerError
+from tangrad.core.trace import Trace, Tracer, close_trace
+from tangrad.diagnostics.errors import UnexpectedTracerError, check_no_leak
+from tangrad.diagnostics.rule_errors import check_decomposition
 from tangrad.diagnostics.source_info import SourceInfo, current_source
 from tangrad.dtypes import system as dtypes
 from tangrad.settings.config import thread
@@ -238,23 +239,6 @@ def decomposed(primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> A
     Raises TypeError for one whose results are not of the types that the primitive's own inference says.
     """
     out = primitive.decompose(*args, **params)
-    in_avals = tuple([get_aval(arg) for arg in args])
-    inferred = primitive.infer(in_avals, params)
-    if primitive.multiple_results:
-        found, expected = [get_aval(value) for value in out], list(inferred)
-    else:
-        found, expected = [get_aval(out)], [inferred]
-    if [_kind(aval) for aval in found] != [_kind(aval) for aval in expected]:
-        raise TypeError(
-            f"the decomposition of primitive {primitive.identity!r} gives {_shown(found)} for operands "
-            f"{_shown(in_avals)}, but its abstract evaluation says {_shown(expected)}"
-        )
+    outs = out if primitive.multiple_results else (out,)
+    check_decomposition(primitive, [get_aval(arg) for arg in args], params, [get_aval(out) for out in outs])
     return out
-
-
-def _kind(aval: Any) -> tuple[Any, Any]:
-    return aval.shape, getattr(aval, "dtype", None)
-
-
-def _shown(avals: Sequence[Any]) -> str:
-    return f"({', '.join([aval.str_short() for aval in avals])})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tangrad.composition.plugin import Plugin
@@ -46,6 +47,27 @@ def missing_message(kind_name: str, primitive: Primitive, reason: str | None) ->
         providers=[plugin.distribution for plugin in composition().entries(RULES_GROUP + kind_name)],
     )
     return message + not_asked
+
+
+def check_decomposition(
+    primitive: Primitive, in_avals: Sequence[Any], params: dict[str, Any], found: Sequence[Any]
+) -> None:
+    """Raise TypeError where `found`, the types of a decomposition's results, are not what the primitive infers."""
+    inferred = primitive.infer(tuple(in_avals), params)
+    expected = list(inferred) if primitive.multiple_results else [inferred]
+    if [_kind(aval) for aval in found] != [_kind(aval) for aval in expected]:
+        raise TypeError(
+            f"the decomposition of primitive {primitive.identity!r} gives {_shown(found)} for operands "
+            f"{_shown(in_avals)}, but its abstract evaluation says {_shown(expected)}"
+        )
+
+
+def _kind(aval: Any) -> tuple[Any, Any]:
+    return aval.shape, getattr(aval, "dtype", None)
+
+
+def _shown(avals: Sequence[Any]) -> str:
+    return f"({', '.join([aval.str_short() for aval in avals])})"
 
 
 class DerivedRule:

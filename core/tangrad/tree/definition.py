@@ -174,9 +174,7 @@ class PyTreeDef:
         Raises:
             ValueError: the type is not that of a node, or the number of children does not fit the metadata.
         """
-        if node_data is None:
-            return LEAF
-        return restore(node_data[0], node_data[1], tuple(children))
+        return LEAF if node_data is None else restore(node_data[0], node_data[1], tuple(children))
 
     def compose(self, inner: PyTreeDef) -> PyTreeDef:
         """Return this structure with `inner` in place of each leaf.
@@ -205,7 +203,8 @@ class PyTreeDef:
             raise ValueError(f"walk got {len(leaves)} leaves for {self!r}, which has {self.num_leaves}")
         source = iter(leaves)
         at_leaf = lambda: next(source) if f_leaf is None else f_leaf(next(source))
-        return deep.fold(self, at_leaf, lambda node, done: _visit(node, f_node, done))
+        at_node = lambda node, done: f_node(tuple(done), node.kind.metadata(node.kind.node_data(node.data)))
+        return deep.fold(self, at_leaf, at_node)
 
     def from_iterable_tree(self, tree: Any) -> Any:
         """Return the tree of this structure from nested iterables of the same shape; see `tree_util.build_tree`."""
@@ -224,9 +223,7 @@ class PyTreeDef:
         return f"PyTreeDef({text})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if self.kind is None:
-            return _leaf, ()
-        return restore, (self.kind.type, self.data, self.subtrees)
+        return (_leaf, ()) if self.kind is None else (restore, (self.kind.type, self.data, self.subtrees))
 
     def takes(self, tree: Any, leaves: list[Leaf]) -> bool:
         """Append the leaves of `tree` to `leaves` if this is exactly its structure; say so. Needs `take`."""
@@ -405,8 +402,7 @@ def _make(kind: NodeKind | None, data: Any, subtrees: tuple[PyTreeDef, ...], com
     made.num_nodes = sum([subtree.num_nodes for subtree in subtrees]) + 1
     made.shallow = kind is None or all(subtree.kind is None for subtree in subtrees)
     made.direct = made.shallow and kind is not None and kind.direct
-    made.take, made.build, made._hash = None, None, None
-    made._uses = 0
+    made.take, made.build, made._hash, made._uses = None, None, None, 0
     return made
 
 
@@ -447,9 +443,7 @@ def restore(node_type: type, data: Any, subtrees: tuple[PyTreeDef, ...]) -> PyTr
 
 def kind_of(node_type: type) -> NodeKind | None:
     """Return the kind of the nodes of a type, or None if its values are leaves."""
-    flattener: Any = flatteners[node_type]
-    kind: NodeKind | None = None if flattener is None else flattener.__self__
-    return kind
+    return getattr(flatteners[node_type], "__self__", None)
 
 
 # --- walking ----------------------------------------------------------------------------------------------------------
@@ -500,12 +494,6 @@ def _collect(definition: PyTreeDef, tree: Any, parts: list[Any]) -> None:
     children = kind.children_like(definition, tree)
     if definition.shallow:
         parts.extend(children)
-        return
-    for subtree, child in zip(definition.subtrees, children):
-        _collect(subtree, child, parts)
-
-
-def _visit(definition: PyTreeDef, f_node: FoldNode, children: list[Any]) -> Any:
-    kind = definition.kind
-    assert kind is not None
-    return f_node(tuple(children), kind.metadata(kind.node_data(definition.data)))
+    else:
+        for subtree, child in zip(definition.subtrees, children):
+            _collect(subtree, child, parts)

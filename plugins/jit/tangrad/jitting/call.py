@@ -25,6 +25,7 @@ from tangrad.core import (
     trace_to_jaxpr,
     typed_key,
 )
+from tangrad.jitting.layout import ShardingTree
 from tangrad.jitting.signature import check_hashable
 from tangrad.tree_util import keystr
 
@@ -40,6 +41,8 @@ class Options(NamedTuple):
     device: Any = None
     backend: str | None = None
     inline: bool = False
+    in_shardings: ShardingTree | None = None
+    out_shardings: ShardingTree | None = None
 
 
 class Traced:
@@ -177,6 +180,11 @@ class Call:
                 kwargs[where] = static.value
         return args, kwargs
 
+    @property
+    def keywords(self) -> str:
+        """The names of the keyword arguments, for messages."""
+        return ", ".join(self._kwargs)
+
     def path(self, position: int) -> str:
         """Where a leaf is among the arguments, for messages."""
         path = tree.leaves_with_path((tuple(self._args), self._kwargs))[position][0]
@@ -218,6 +226,9 @@ def run_backend(options: Options, leaves: Sequence[Any]) -> Any:
     """The backend that a call runs on: as the options say, or that of the first array."""
     if options.device is not None:
         return options.device.backend
+    layout = options.in_shardings or options.out_shardings
+    if layout is not None:
+        return layout.backend()
     return backend_of(leaves) if options.backend is None else get_backend(options.backend)
 
 
@@ -234,17 +245,18 @@ def _leaf(leaf: Any, position: int, call: Call, options: Options, leaves: Sequen
 
 
 class AbstractLeaf:
-    """A leaf of which only the type is known."""
+    """A leaf of which only the type is known, and maybe how it is to lie on devices."""
 
-    __slots__ = ("aval",)
+    __slots__ = ("aval", "spread")
 
-    def __init__(self, aval: Any) -> None:
+    def __init__(self, aval: Any, spread: Any = None) -> None:
         self.aval = aval
+        self.spread = spread
 
 
 def _abstract_leaf(leaf: Any, position: int, call: Call, options: Options, leaves: Sequence[Any]) -> Any:
     if hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
-        return AbstractLeaf(abstract_aval(leaf))
+        return AbstractLeaf(abstract_aval(leaf), getattr(leaf, "sharding", None))
     if not is_array_value(leaf):
         return _leaf(leaf, position, call, options, leaves)
     return AbstractLeaf(get_aval(leaf))

@@ -16,6 +16,7 @@ from tangrad.core import (
 )
 from tangrad.jitting.abstract import struct_tree
 from tangrad.jitting.call import Call, Options, Traced, arrays_for, run_backend, warn_of_useless_donations
+from tangrad.jitting.layout import shardings_of_arguments, shardings_of_results, stated
 
 
 class _Stage:
@@ -107,6 +108,10 @@ class Lowered(_Stage):
         warn_of_useless_donations(call, traced)
         stage = cls(traced, call, name, options.donate_argnums)
         stage._backend, stage._options = backend, options
+        inputs = [
+            getattr(leaf, "spread", None) if sharding is None else sharding
+            for leaf, sharding in zip(call.leaves, shardings_of_arguments(options, call, name), strict=True)
+        ]
         stage._program = lower_program(
             traced.jaxpr,
             backend,
@@ -114,6 +119,8 @@ class Lowered(_Stage):
             device=options.device,
             donated=(*[False] * len(traced.outer), *call.donated()),
             keep_unused=options.keep_unused,
+            in_shardings=stated([*[None] * len(traced.outer), *inputs]) if any(inputs) else (),
+            out_shardings=stated(shardings_of_results(options, traced, name)),
             reason="compiled ahead of time",
         )
         return stage

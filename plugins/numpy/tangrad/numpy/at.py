@@ -43,6 +43,14 @@ from tangrad.lax.structure.primitives import (
 from tangrad.numpy.arithmetic import divide, power
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.fusing import Fused
+from tangrad.numpy.index_components import (
+    batch_shape,
+    index_component,
+    index_vectors,
+    kept_dimensions,
+    result_layout,
+    wrapped,
+)
 from tangrad.numpy.index_parsing import (
     ARRAY,
     FULL,
@@ -57,18 +65,7 @@ from tangrad.numpy.index_parsing import (
     parse,
     without_scalar_masks,
 )
-from tangrad.numpy.indexing import (
-    batch_shape,
-    index_component,
-    index_vectors,
-    kept_dimensions,
-    parsed_mode,
-    planned,
-    replanned,
-    result_layout,
-    take_index,
-    wrapped,
-)
+from tangrad.numpy.indexing import parsed_mode, planned, replanned, take_index
 from tangrad.numpy.operands import BOOL, INT32, PYTHON_SCALARS, broadcast_to_shape, convert, is_array_like
 from tangrad.numpy.shapes import expand_dims, reshaped
 

@@ -12,7 +12,6 @@ import numpy as np
 from tangrad.core import (
     EVAL_TRACE,
     Array,
-    ShapedArray,
     Tracer,
     as_array,
     as_operand,
@@ -22,21 +21,30 @@ from tangrad.core import (
     is_concrete,
     is_symbolic,
     literal,
-    put,
     thread,
 )
-from tangrad.lax.elementwise.primitives import add_p, convert_element_type_p, lt_p, rem_p, select_n_p
+from tangrad.lax.elementwise.primitives import convert_element_type_p, select_n_p
 from tangrad.lax.indexing.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from tangrad.lax.indexing.primitives import gather_p
 from tangrad.lax.structure.primitives import (
     broadcast_in_dim_p,
-    concatenate_p,
     dynamic_slice_p,
     rev_p,
     slice_p,
     squeeze_p,
 )
 from tangrad.numpy.fusing import Fused
+from tangrad.numpy.index_components import (
+    as_dtype,
+    batch_shape,
+    common_batch,
+    host_indices,
+    index_component,
+    index_vectors,
+    kept_dimensions,
+    result_layout,
+    wrapped,
+)
 from tangrad.numpy.index_parsing import (
     ARRAY,
     INSIDE,
@@ -52,7 +60,7 @@ from tangrad.numpy.index_parsing import (
     static_position,
     without_scalar_masks,
 )
-from tangrad.numpy.operands import BOOL, INT32, common_shape
+from tangrad.numpy.operands import BOOL, INT32
 from tangrad.numpy.shapes import expand_dims, reshaped
 
 _INT32_MAX = (1 << 31) - 1
@@ -140,7 +148,7 @@ def planned(x: Any, entries: Sequence[Entry]) -> tuple[IndexPlan, list[Any]]:
     for kind, axis, value in entries:
         if kind in (ARRAY, SCALAR):
             plan.append((kind, axis, None))
-            operands.append(_host_indices(value) if isinstance(value, np.ndarray) else value)
+            operands.append(host_indices(value) if isinstance(value, np.ndarray) else value)
         elif kind == INT and not is_symbolic(shape[axis]) and (eager or not 0 <= value < shape[axis]):
             size = int(shape[axis])
             plan.append((INSIDE if 0 <= value < size else SCALAR, axis, None))
@@ -209,7 +217,7 @@ def _without_slices(shape: Sequence[Any], entries: Sequence[Entry]) -> list[Entr
 
 
 def _batch_of(entries: Sequence[Entry]) -> tuple[Any, ...]:
-    return _common_batch(tuple([tuple(value.shape) for kind, _, value in entries if kind == ARRAY]))
+    return common_batch(tuple([tuple(value.shape) for kind, _, value in entries if kind == ARRAY]))
 
 
 def _is_less(shape: Sequence[Any], entries: Sequence[Entry]) -> bool:
@@ -352,7 +360,7 @@ def _dynamic_part(x: Any, shape: Sequence[Any], entries: Sequence[Entry]) -> Any
             chosen.append(axis)
             starts[axis] = index_component((kind, axis, value), shape[axis])
     dtype = next((start.aval.dtype for start in starts if start.aval.dtype.itemsize > 4), INT32)
-    starts = [_as_dtype(start, dtype) for start in starts]
+    starts = [as_dtype(start, dtype) for start in starts]
     sizes = tuple([1 if axis in chosen else size for axis, size in enumerate(part.aval.shape)])
     return _shaped(dynamic_slice_p.bind(part, *starts, slice_sizes=sizes), tuple(chosen), entries)
 
@@ -368,104 +376,6 @@ def _shaped(part: Any, dropped: tuple[int, ...], entries: Sequence[Entry]) -> An
 def with_new_axes(x: Any, positions: Sequence[int]) -> Any:
     """Dimensions of size 1 at these positions of the result."""
     return expand_dims(x, tuple(positions)) if positions else x
-
-
-# --- indices -------------------------------------------------------------------------------------------------------
-
-
-def _as_dtype(x: Any, dtype: Any) -> Any:
-    return x if x.aval.dtype is dtype else convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
-
-
-def index_dtype(dtype: Any) -> Any:
-    """int32 for the indices that fit; 64-bit ones, and 32-bit ones without sign where there are such, stay wide."""
-    wide = dtype.itemsize == 8 or (dtype.itemsize == 4 and dtype.kind == "u")
-    return dtypes.canonicalize_dtype("int64") if wide else INT32
-
-
-def from_front(value: Any, size: Any, wrap_negative: bool = True) -> Any:
-    """Traced or device-side indices as int32 (or int64) counted from the front."""
-    signed = value.aval.dtype.kind != "u"
-    made = _as_dtype(value, index_dtype(value.aval.dtype))
-    if not signed or not wrap_negative:
-        return made
-    dtype = made.aval.dtype
-    negative = lt_p.bind(made, literal(0, dtype))
-    return select_n_p.bind(negative, made, add_p.bind(made, literal(int(size), dtype)))
-
-
-def _host_indices(value: Any) -> Any:
-    """A NumPy array of indices on the device, as int32: what is beyond that is beyond any array."""
-    small = np.clip(value, -_INT32_MAX, _INT32_MAX).astype(np.int32)
-    return put(small, ShapedArray(small.shape, INT32))
-
-
-def index_component(entry: Entry, size: Any, wrap_negative: bool = True) -> Any:
-    """The positions that an entry other than a slice selects, counted from the front."""
-    kind, _, value = entry
-    if kind == INT:
-        return literal(min(value, _INT32_MAX), INT32)
-    return value if kind == INSIDE else from_front(value, size, wrap_negative)
-
-
-def index_vectors(components: Sequence[Any], shape: tuple[Any, ...]) -> Any:
-    """Index components broadcast to `shape` and laid side by side along a new last dimension."""
-    dtype = next((c.aval.dtype for c in components if c.aval.dtype.itemsize > 4), INT32)
-    columns = [_column(_as_dtype(component, dtype), shape) for component in components]
-    return columns[0] if len(columns) == 1 else concatenate_p.bind(*columns, dimension=len(shape))
-
-
-def _column(component: Any, shape: tuple[Any, ...]) -> Any:
-    rank = len(shape)
-    dimensions = tuple(range(rank - component.aval.ndim, rank))
-    return broadcast_in_dim_p.bind(component, shape=(*shape, 1), broadcast_dimensions=dimensions)
-
-
-def wrapped(component: Any, size: Any) -> Any:
-    """Indices modulo the size, for the mode "wrap"."""
-    dtype = component.aval.dtype
-    whole = literal(int(size), dtype)
-    remainder = rem_p.bind(component, whole)
-    return select_n_p.bind(lt_p.bind(remainder, literal(0, dtype)), remainder, add_p.bind(remainder, whole))
-
-
-# --- where the dimensions of index arrays go -----------------------------------------------------------------------
-
-
-def advanced_position(entries: Sequence[Entry]) -> int:
-    """Before how many of the result's dimensions those of the index arrays stand, as in NumPy.
-
-    At the place of the index arrays if these (and integers) stand side by side, else in front.
-    """
-    places = [position for position, (kind, _, _) in enumerate(entries) if kind in _POSITIONS]
-    if places[-1] - places[0] + 1 != len(places):
-        return 0
-    return sum([kind in (SLICE, NEW) for kind, _, _ in entries[: places[0]]])
-
-
-def result_layout(entries: Sequence[Entry], batch_rank: int) -> list[Any]:
-    """The dimensions of x[index], in order: NEW, "batch", or the axis of the array that runs there."""
-    kept = kept_dimensions(entries)
-    before = advanced_position(entries)
-    return [*kept[:before], *["batch"] * batch_rank, *kept[before:]]
-
-
-def kept_dimensions(entries: Sequence[Entry]) -> list[Any]:
-    """What an index leaves besides the dimensions of index arrays: NEW, or the axis of the array that runs there."""
-    return [NEW if kind == NEW else axis for kind, axis, _ in entries if kind in (NEW, SLICE)]
-
-
-def batch_shape(components: Sequence[Any]) -> tuple[Any, ...]:
-    """The common shape of index arrays. Raises IndexError where they do not broadcast together."""
-    return _common_batch(tuple([component.aval.shape for component in components]))
-
-
-def _common_batch(shapes: tuple[tuple[Any, ...], ...]) -> tuple[Any, ...]:
-    try:
-        return common_shape(shapes)
-    except ValueError:
-        listed = ", ".join([str(shape) for shape in shapes])
-        raise IndexError(f"index arrays of shapes {listed} do not broadcast together") from None
 
 
 def _gather(x: Any, entries: list[Entry], mode: Any, fill_value: Any, flags: dict[str, bool], negative: bool) -> Any:

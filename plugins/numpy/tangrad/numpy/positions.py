@@ -9,7 +9,7 @@ import numpy as np
 
 from tangrad.core import concrete_or_error, dtypes, literal
 from tangrad.numpy.conversion import asarray
-from tangrad.numpy.indexing import wrapped
+from tangrad.numpy.index_components import wrapped
 from tangrad.numpy.operands import (
     INT32,
     canonical_shape,

@@ -14,7 +14,8 @@ from tangrad.numpy.axes import moveaxis
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.creation import zeros
 from tangrad.numpy.fusing import as_one
-from tangrad.numpy.indexing import filling, from_front, gathered, getitem, parsed_mode, take_index, wrapped
+from tangrad.numpy.index_components import from_front, wrapped
+from tangrad.numpy.indexing import filling, gathered, getitem, parsed_mode, take_index
 from tangrad.numpy.operands import (
     INT32,
     array_operand,

@@ -175,5 +175,5 @@ def _execute(closed: ClosedJaxpr, key: Any, make: Callable[[], ClosedJaxpr], arg
     backend, operands = find_backend(tuple(args))
     arrays = to_arrays(backend, operands)
     place = backend.placement(arrays) if backend.has_placements else None
-    program = program_for(closed, backend, name, place, key, make, keep_unused=True)
+    program = program_for(closed, backend, name, place, key, make, keep_unused=True, places=backend.places(arrays))
     return tuple(program.execute(arrays))

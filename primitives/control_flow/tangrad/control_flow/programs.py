@@ -125,3 +125,8 @@ def without_invariants(closed: ClosedJaxpr, num_consts: int) -> tuple[ClosedJaxp
     body = jaxpr.replace(invars=[*moved, *jaxpr.invars], eqns=late)
     body, _ = dce_jaxpr(body, [True] * len(jaxpr.outvars), instantiate=True)
     return ClosedJaxpr(before, closed.consts), ClosedJaxpr(body, closed.consts)
+
+
+def kept(values: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
+    """The values whose flag is set."""
+    return [value for value, flag in zip(values, flags, strict=True) if flag]

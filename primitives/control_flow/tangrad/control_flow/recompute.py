@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad.checkpointing import Recomputation
-from tangrad.control_flow.dce import kept
 from tangrad.control_flow.halves import equation
 from tangrad.control_flow.primitives import cond_p, scan_p, split_list
-from tangrad.control_flow.programs import rearranged
+from tangrad.control_flow.programs import kept, rearranged
 from tangrad.control_flow.residuals import BranchResiduals, second_half
 from tangrad.core import RuleSet, Var
 

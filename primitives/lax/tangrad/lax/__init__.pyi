@@ -25,6 +25,8 @@ from tangrad.control_flow.scans import scan as scan
 from tangrad.custom_rules.linear_solves import custom_linear_solve as custom_linear_solve
 from tangrad.custom_rules.roots import custom_implicit_solve as custom_implicit_solve
 from tangrad.custom_rules.roots import custom_root as custom_root
+from tangrad.fft.functions import fft as fft
+from tangrad.fft.primitives import FftType as FftType
 from tangrad.lax import linalg as linalg
 from tangrad.lax.contractions.functions import batch_matmul as batch_matmul
 from tangrad.lax.contractions.functions import dot as dot
@@ -195,6 +197,7 @@ from tangrad.lax.windows.shapes import conv_shape_tuple as conv_shape_tuple
 from tangrad.lax.windows.shapes import conv_transpose_shape_tuple as conv_transpose_shape_tuple
 from tangrad.lax.windows.shapes import padtype_to_pads as padtype_to_pads
 from tangrad.lax.windows.shapes import reduce_window_shape_tuple as reduce_window_shape_tuple
+from tangrad.shardings.functions import with_sharding_constraint as with_sharding_constraint
 
 __all__ = [
     "ConvDimensionNumbers",
@@ -202,6 +205,7 @@ __all__ = [
     "DotAlgorithm",
     "DotAlgorithmPreset",
     "DotDimensionNumbers",
+    "FftType",
     "GatherDimensionNumbers",
     "GatherScatterMode",
     "Precision",
@@ -288,6 +292,7 @@ __all__ = [
     "exp2",
     "expand_dims",
     "expm1",
+    "fft",
     "floor",
     "fori_loop",
     "full",
@@ -390,6 +395,7 @@ __all__ = [
     "transpose",
     "unstack",
     "while_loop",
+    "with_sharding_constraint",
     "zeros_like_array",
     "zeta",
 ]

@@ -10,7 +10,17 @@ from typing import Any
 import numpy as np
 
 from tangrad.backends.numpy.array import NumpyArray, physical, placed, wrap
-from tangrad.core import Backend, ClosedJaxpr, CompileOptions, Device, JaxprCache, ShapedArray, chosen_device, thread
+from tangrad.core import (
+    Backend,
+    ClosedJaxpr,
+    CompileOptions,
+    Device,
+    JaxprCache,
+    ShapedArray,
+    Sharding,
+    chosen_device,
+    thread,
+)
 
 
 def _rows(array: NumpyArray) -> Iterator[NumpyArray]:
@@ -99,6 +109,8 @@ class NumpyBackend(Backend):
             return wrap(aval, contents)
         if device is None or device is chosen_device():
             return placed(aval, contents, self.default_device(), False)
+        if isinstance(device, Sharding):
+            return _spread().spread_over(contents, aval, device)  # type: ignore[no-any-return]
         if type(device) is not NumpyDevice:
             raise ValueError(f"expected a device of the NumPy backend, such as {self.devices()[0]!r}, got {device!r}")
         return placed(aval, contents, device, True)
@@ -112,7 +124,7 @@ class NumpyBackend(Backend):
         from tangrad.backends.numpy import parts
 
         # From now on the plain function, as for `apply`.
-        NumpyBackend.part = staticmethod(parts.part)  # type: ignore[method-assign]
+        NumpyBackend.part = staticmethod(parts.part)  # type: ignore[assignment,method-assign]
         return self.part(array, index)
 
     def get(self, array: Any) -> np.ndarray[Any, Any]:
@@ -120,8 +132,21 @@ class NumpyBackend(Backend):
         return array.to_numpy()  # type: ignore[no-any-return]
 
     def move(self, array: NumpyArray, device: Any) -> NumpyArray:
-        """The array on `device`, committed to it. The contents are shared: all devices are this machine's memory."""
+        """The array on a device, or as a sharding says, committed to it.
+
+        The contents are shared: all devices are this machine's memory.
+        """
+        if isinstance(device, Sharding) and getattr(array, "spread", None) == device:
+            return array
         return self._placed(array.buffer(), array.aval, device)
+
+    def assemble(self, aval: ShapedArray, sharding: Any, parts: Any) -> NumpyArray:
+        """An array of its parts, on one device each, in the order of the sharding's devices; nothing is copied."""
+        return _spread().assembled(aval, sharding, parts)  # type: ignore[no-any-return]
+
+    def parts(self, array: NumpyArray) -> list[NumpyArray]:
+        """The parts of an array, on one device each, in the order of its devices."""
+        return _spread().parts_of(array)  # type: ignore[no-any-return]
 
     def from_dlpack(self, external: Any, device: Any = None, copy: bool | None = None) -> NumpyArray:
         """An array over the memory of another library's array, or a copy of it.
@@ -173,6 +198,12 @@ class NumpyBackend(Backend):
         self._functions.clear()
         if "tangrad.backends.numpy.dispatch" in sys.modules:
             _dispatch().clear_caches()
+
+
+def _spread() -> Any:
+    from tangrad.backends.numpy import spread
+
+    return spread
 
 
 def _compiler() -> Any:

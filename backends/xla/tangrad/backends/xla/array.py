@@ -24,11 +24,13 @@ class Placement:
         devices: the devices, of class XlaDevice.
         sharding: jaxlib's sharding object.
         committed: see above.
+        spread: the user's `Sharding` over several devices, None for one device.
     """
 
-    __slots__ = ("__weakref__", "committed", "devices", "sharding")
+    __slots__ = ("__weakref__", "committed", "devices", "sharding", "spread")
 
-    def __init__(self, devices: Sequence[Any], sharding: Any, committed: bool) -> None:
+    def __init__(self, devices: Sequence[Any], sharding: Any, committed: bool, spread: Any = None) -> None:
+        self.spread = spread
         self.devices = tuple(devices)
         self.sharding = sharding
         self.committed = committed
@@ -48,26 +50,6 @@ def physical_aval(aval: Any) -> Any:
     if dtype is float0:
         return aval.update(dtype=np.dtype(bool), weak_type=False)
     return aval
-
-
-class Shard:
-    """The part of an array on one device.
-
-    Attributes:
-        device: the device.
-        index: which part of the array it is: a slice for each dimension.
-        data: the part, as an array.
-    """
-
-    __slots__ = ("data", "device", "index")
-
-    def __init__(self, device: Any, index: tuple[slice, ...], data: XlaArray) -> None:
-        self.device = device
-        self.index = index
-        self.data = data
-
-    def __repr__(self) -> str:
-        return f"Shard(device={self.device!r}, index={self.index}, data={self.data!r})"
 
 
 class XlaArray(Array):
@@ -141,14 +123,25 @@ class XlaArray(Array):
         aval = physical_aval(self.aval)
         if type(sharding) is jaxlib_api.OnDevice:
             return jaxlib_api.to_numpy(self.value, aval.dtype)
-        indices = jaxlib_api.shard_indices(sharding, aval.shape)
+        self._check_not_deleted()
+        number = {device: number for number, device in enumerate(self.placement.devices)}
+        if sharding.is_fully_replicated:
+            return jaxlib_api.to_numpy(self._single(0, aval), aval.dtype)
         whole = np.empty(aval.shape, aval.dtype)
-        for index, shard in zip(indices, jaxlib_api.shards_of(self.value, aval, sharding), strict=True):
-            whole[index] = jaxlib_api.to_numpy(shard, aval.dtype)
-            if sharding.is_fully_replicated:
-                break
+        spread, seen = self.placement.spread, set()
+        for device, index in zip(spread.device_order, spread.indices(aval.shape), strict=True):
+            key = str(index)
+            if key not in seen:  # of parts that are repeated, one
+                seen.add(key)
+                part = self._single(number[device], aval.update(shape=whole[index].shape))
+                whole[index] = jaxlib_api.to_numpy(part, aval.dtype)
         whole.flags.writeable = False
         return whole
+
+    def _single(self, number: int, aval: Any) -> Any:
+        """The buffer on one of its devices."""
+        device = self.placement.devices[number]
+        return jaxlib_api.with_aval(self.value._arrays[number], aval, device.committed.sharding)
 
     def _is_unsent(self) -> bool:
         try:
@@ -190,30 +183,9 @@ class XlaArray(Array):
         return bool(self.placement.sharding.is_fully_replicated)
 
     @property
-    def sharding(self) -> Any:
-        """How it is spread over its devices."""
-        return self.placement.sharding
-
-    @property
-    def addressable_shards(self) -> list[Shard]:
-        """Its parts on the devices of this process, in the order of the devices."""
-        sharding, devices = self.placement.sharding, self.placement.devices
-        if type(sharding) is jaxlib_api.OnDevice:
-            return [Shard(devices[0], (slice(None),) * self.aval.ndim, self)]
-        aval = physical_aval(self.aval)
-        indices = jaxlib_api.shard_indices(sharding, self.aval.shape)
-        parts = jaxlib_api.shards_of(self.value, aval, sharding)
-        return [
-            Shard(device, index, XlaArray(self._part_aval(index), part, device.committed))
-            for device, index, part in zip(devices, indices, parts, strict=True)
-        ]
-
-    def _part_aval(self, index: tuple[slice, ...]) -> ShapedArray:
-        return self.aval.update(shape=jaxlib_api.shape_of_part(index, self.aval.shape))
-
-    def addressable_data(self, index: int) -> XlaArray:
-        """The part on the `index`-th device of this process."""
-        return self.addressable_shards[index].data
+    def spread(self) -> Any:
+        """Its `Sharding` over several devices; None if it lies on one."""
+        return self.placement.spread
 
     def block_until_ready(self) -> XlaArray:
         """Wait until it is computed, and return it. Raises the error of the computation, if it failed."""

@@ -14,7 +14,17 @@ with jaxlib_version.explained:  # first of all: names that jaxlib lacks come up 
     from tangrad.backends.xla import jaxlib_api
 from tangrad.backends.xla.array import DLPACK_KINDS, XlaArray, physical_aval
 from tangrad.backends.xla.clients import Platforms, XlaDevice
-from tangrad.core import Backend, ClosedJaxpr, CompileOptions, Jaxpr, ShapedArray, Var, chosen_device, register_cache
+from tangrad.core import (
+    Backend,
+    ClosedJaxpr,
+    CompileOptions,
+    Jaxpr,
+    ShapedArray,
+    Sharding,
+    Var,
+    chosen_device,
+    register_cache,
+)
 
 LARGE_ROW = 1 << 16  # bytes
 
@@ -77,11 +87,15 @@ class XlaBackend(Backend):
         if contents.shape != physical.shape:
             raise ValueError(f"expected contents of shape {physical.shape}, got {contents.shape}")
         placement = self._placement(device)
+        if placement.spread is not None:
+            return _spread().put(contents, aval, placement)  # type: ignore[no-any-return]
         return XlaArray(aval, jaxlib_api.put(contents, physical, placement.sharding), placement)
 
     def _placement(self, device: Any) -> Any:
         if device is None or device is chosen_device():
             return self.default_device().uncommitted
+        if isinstance(device, Sharding):
+            return _spread().placement_of(device)
         if type(device) is not XlaDevice:
             raise ValueError(f"expected a device of the XLA backend, such as {self.devices()[0]!r}, got {device!r}")
         return device.committed
@@ -112,9 +126,26 @@ class XlaBackend(Backend):
             for row in rows:
                 yield unsent(aval, row, placement)
 
-    def move(self, array: XlaArray, device: XlaDevice) -> XlaArray:
-        """The array on `device`, committed to it; copied only if it lies elsewhere."""
+    def move(self, array: XlaArray, device: Any) -> XlaArray:
+        """The array on a device, or as a sharding says, committed to it; copied only if it lies elsewhere."""
         return _compiler().move(array, self._placement(device))  # type: ignore[no-any-return]
+
+    def assemble(self, aval: ShapedArray, sharding: Any, parts: Any) -> XlaArray:
+        """An array of its parts, on one device each, in the order of the sharding's devices; nothing is copied."""
+        placement = self._placement(sharding)
+        if placement.spread is None:
+            return XlaArray(aval, parts[0].value, placement)
+        return _spread().assemble(aval, placement, parts)  # type: ignore[no-any-return]
+
+    def parts(self, array: XlaArray) -> list[XlaArray]:
+        """The parts of an array, on one device each, in the order of its devices."""
+        return _spread().parts_of(array)  # type: ignore[no-any-return]
+
+    def places(self, arrays: Any) -> tuple[Any, ...]:
+        """Where each array lies; () where all lie on the one device that there is."""
+        if self.device_count() == 1:
+            return ()
+        return tuple([array.placement for array in arrays])
 
     def from_dlpack(self, external: Any, device: XlaDevice | None = None, copy: bool | None = None) -> XlaArray:
         """An array over the memory of another library's array, or a copy of it.
@@ -176,16 +207,24 @@ class XlaBackend(Backend):
 
     def lower(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Any:
         """The program as StableHLO."""
-        return _compiler().Lowered(self, closed_jaxpr, options)
+        compiler = _compiler()
+        return compiler.Lowered(self, closed_jaxpr, compiler.on_one_device(closed_jaxpr, options))
 
     def compile(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Any:
         """Compile a program; it runs where its arguments are, or on the device that the options say."""
-        return _compiler().Program(self, closed_jaxpr, options)
+        compiler = _compiler()
+        return compiler.Program(self, closed_jaxpr, compiler.on_one_device(closed_jaxpr, options))
 
     def clear_caches(self) -> None:
         """Forget compiled primitives."""
         if self._dispatcher is not None:
             self._dispatcher.clear()
+
+
+def _spread() -> Any:
+    from tangrad.backends.xla import spread
+
+    return spread
 
 
 def _compiler() -> Any:
