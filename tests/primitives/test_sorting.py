@@ -6,6 +6,8 @@ import pytest
 import tangrad
 from tangrad import lax
 from tangrad import use_backend as backend_setting
+from tangrad.lax.sorting.bisection import bisect
+from tangrad.lax.sorting.primitives import search_sorted_p
 from tests.primitives.support import BACKENDS, agree_everywhere, assert_same, check_batching, check_derivative, draw
 
 jax = pytest.importorskip("jax")
@@ -152,3 +154,43 @@ X = np.ones((3, 4), np.float32)
 def test_bad_input(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+# --- places --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("dtype", [*ORDERED, "complex64", "int64", "float64"])
+def test_places_are_those_of_the_decomposition(dtype, side):
+    """Ties, NaN of either sign, infinities, zeros of both signs; no keys and no values."""
+    kind = tangrad.dtypes.as_dtype(dtype)
+    odd = ODD if np.dtype(kind).kind not in "biu" else np.float32([0, 1, 1, 0, 1])
+    with tangrad.enable_x64(True):
+        for size in (0, 1, 2, 13, 100):
+            values = np.concatenate([draw("int8", size).astype(np.float32) % 7, odd]).astype(kind)
+            keys = np.asarray(lax.sort(values[: size + 3] if size else values[:0]))
+            if dtype == "complex64":
+                values = np.concatenate([values, np.complex64([complex(np.nan, 1), complex(1, np.nan), 1 + 2j])])
+                keys = np.asarray(lax.sort(np.concatenate([keys, values[-3:]])))
+            options = {"side": side, "dtype": np.dtype("int32")}
+            with backend_setting("numpy"):
+                found = search_sorted_p(keys, values, **options)
+                expected = tangrad.jit(lambda k, v, options=options: bisect(k, v, **options))(keys, values)
+            assert_same(found, np.asarray(expected), what=f"{dtype} {size}")
+            if np.dtype(kind).kind in "biuf":
+                assert_same(found, keys.searchsorted(values, side).astype(np.int32))
+
+
+def test_places_of_shapes_and_under_transformations():
+    keys, values = np.sort(draw("float32", 9)), draw("float32", 2, 3)
+
+    def places(k, v):
+        return search_sorted_p(k, v, side="left", dtype=np.dtype("int32"))
+
+    expected = keys.searchsorted(values).astype(np.int32)
+    agree_everywhere(places, expected, keys, values)
+    many = np.stack([keys, keys + 1])
+    mapped = np.stack([row.searchsorted(v) for row, v in zip(many, values)]).astype(np.int32)
+    agree_everywhere(tangrad.vmap(places), mapped, many, values)
+    _, tangent = tangrad.jvp(lambda k: places(k, values) * 1.0, (keys,), (keys,))
+    assert_same(tangent, np.zeros((2, 3), np.float32))

@@ -13,6 +13,7 @@ import pytest
 from tangrad.core import (
     ClosedJaxpr,
     Effect,
+    FixedParams,
     JaxprEqn,
     Primitive,
     PrimitiveSet,
@@ -429,3 +430,20 @@ def test_names_are_strings() -> None:
     with pytest.raises(TypeError, match="the name of a primitive must be a string, got 3"):
         Primitive(3, lambda x: x, family="named_family")  # type: ignore[arg-type]
     assert Primitive("größe.of-x_2", lambda x: x, family="named_family").name == "größe.of-x_2"
+
+
+def test_types_are_inferred_once_for_parameters_fixed_or_not() -> None:
+    """Also those of results without dimensions, or of length 0, which count as false."""
+    seen = []
+    family = PrimitiveSet("inferred_once", api=1)
+
+    @family.primitive
+    def shaped(x, *, shape):
+        seen.append(shape)
+        return ShapedArray(shape, x.dtype)
+
+    avals = (ShapedArray((2,), np.float32),)
+    for shape in ((), (0,), (3,)):
+        for params in (FixedParams(shape=shape), {"shape": shape}, FixedParams(shape=shape)):
+            assert shaped.infer(avals, params).shape == shape
+    assert seen == [(), (0,), (3,)]

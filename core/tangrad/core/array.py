@@ -136,12 +136,12 @@ COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul")
 BITWISE = ("and", "or", "xor", "lshift", "rshift")
 BINARY_OPERATORS = ARITHMETIC + BITWISE
-OTHER_OPERATORS = ("getitem", "round", "array_namespace")
+OTHER_OPERATORS = ("round", "array_namespace")
 
 
 def _install_operators() -> None:
     made = {f"__{name}__": _unary(f"__{name}__") for name in UNARY_OPERATORS}
-    made |= {f"__{name}__": _binary(f"__{name}__") for name in (*COMPARISONS, *BINARY_OPERATORS)}
+    made |= {f"__{name}__": _binary(f"__{name}__") for name in (*COMPARISONS, *BINARY_OPERATORS, "getitem")}
     made |= {f"__r{name}__": _reflected(f"__{name}__") for name in BINARY_OPERATORS}
     made |= {f"__{name}__": _variadic(f"__{name}__") for name in OTHER_OPERATORS}
     for name, method in made.items():
@@ -184,6 +184,10 @@ class Array(ArrayOperators):
             raise TypeError(f"arrays of dtype {dtype} do not become NumPy arrays or Python numbers{dtype.way_out}")
         return self.to_numpy()
 
+    def _looked_at(self) -> np.ndarray[Any, Any]:
+        """As `_numbers`, for whoever only looks: it may be what backends compute with, and is not handed out."""
+        return self._numbers()
+
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         contents = self._numbers()
         if dtype is not None and np.dtype(dtype) != contents.dtype:
@@ -195,16 +199,16 @@ class Array(ArrayOperators):
         return contents.copy() if copy else contents
 
     def _scalar(self, convert: Any) -> Any:
-        if self.aval.size != 1 or self.aval.ndim != 0:
+        if self.aval.shape:
             raise TypeError(f"only arrays without dimensions convert to Python scalars, got shape {self.aval.shape}")
-        return convert(self._numbers())
+        return convert(self._looked_at())
 
     def __bool__(self) -> bool:
-        if self.aval.size != 1:
+        if self.aval.shape and self.aval.size != 1:
             raise ValueError(
                 f"the truth value of an array of shape {self.aval.shape} is ambiguous; use x.any() or x.all()"
             )
-        return bool(self._numbers())
+        return bool(self._looked_at())
 
     def __int__(self) -> int:
         return int(self._scalar(int))
@@ -257,11 +261,11 @@ class Array(ArrayOperators):
 
     def item(self, *index: Any) -> Any:
         """One element as a Python number."""
-        return self._numbers().item(*index)
+        return self._looked_at().item(*index)
 
     def tolist(self) -> Any:
         """The contents as nested lists of Python numbers."""
-        return self._numbers().tolist()
+        return self._looked_at().tolist()
 
 
 @exact_equality

@@ -158,6 +158,10 @@ class Backend:
         """The slices of one of its arrays along the first axis, which has a size above 0; None: by operations."""
         return None
 
+    def part(self, array: Array, index: Any) -> Array | None:
+        """`array[index]` of one of its arrays, where that takes no operation; None: by operations."""
+        return None
+
     def reduced(self, array: Array) -> tuple[Any, ...]:
         """How one of its arrays is pickled: as its contents, which become an array on the backend in use."""
         return put, (array.to_numpy(), array.aval)

@@ -13,7 +13,7 @@ from typing import Any
 
 from tangrad.core.aval import AbstractToken, AbstractValue, ShapedArray
 from tangrad.core.backend import as_operand
-from tangrad.core.keys import FixedParams, exact_equality, params_key
+from tangrad.core.keys import FixedParams, exact_equality, params_key, value_key
 from tangrad.core.trace import Trace, find_backend
 from tangrad.diagnostics.errors import unhashable_parameters
 from tangrad.diagnostics.tracebacks import filter_traceback, own_boundary
@@ -135,13 +135,17 @@ class Primitive:
         found = self.memo.get(key)
         if found is not None:
             return found
-        out = self._infer(avals, params)
+        # Rules get parameters one by one, and hand them on as they are: what was fixed is asked for by value then.
+        by_value = (avals, value_key(params)) if params else key
+        out = self.memo.get(by_value)
+        if out is None:
+            out = self._infer(avals, params)
         if _holds_program(params):
             self.carries_programs = True
         else:
             if len(self.memo) >= MEMO_LIMIT:
                 self.memo.clear()
-            self.memo[key] = out
+            self.memo[key] = self.memo[by_value] = out
         return out
 
     def clear_cache(self) -> None:

@@ -173,7 +173,10 @@ def lattice_result_type(*args: Any) -> tuple[DType, bool]:
         return promote_pair(*_dtype_and_weak_type(args[0]), *_dtype_and_weak_type(args[1]))
     if not args:
         raise ValueError("at least one array or dtype is required")
-    return _promote([_dtype_and_weak_type(x) for x in args], None)
+    distinct = list(dict.fromkeys([_dtype_and_weak_type(x) for x in args]))
+    if len(args) > len(distinct) <= 2:  # many arrays of one dtype, and numbers beside them
+        return promote_pair(*distinct[0], *distinct[-1])
+    return _promote(distinct, None)
 
 
 def _promote(operands: list[tuple[DType, bool]], key: Any) -> tuple[DType, bool]:

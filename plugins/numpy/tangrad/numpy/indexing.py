@@ -10,15 +10,18 @@ from typing import Any
 import numpy as np
 
 from tangrad.core import (
+    EVAL_TRACE,
     Array,
     Tracer,
     as_array,
     as_operand,
     dtypes,
+    evaluate,
     exact_equality,
     is_concrete,
     is_symbolic,
     literal,
+    thread,
 )
 from tangrad.lax.elementwise.primitives import convert_element_type_p, select_n_p
 from tangrad.lax.indexing.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
@@ -68,6 +71,12 @@ OPERAND = "operand"  # in the place of a fill value that is the last operand
 
 def getitem(x: Any, index: Any) -> Any:
     """x[index]. Integers beyond the array are clamped: a program that is compiled cannot raise."""
+    # Operations that are looked at one by one must be operations.
+    if thread.trace is EVAL_TRACE and EVAL_TRACE.process_primitive is evaluate and not isinstance(x, Tracer):
+        backend = x.backend
+        part = None if backend is None else backend.part(x, index)
+        if part is not None:
+            return part
     kind = type(index)
     shape = x.aval.shape
     if shape:

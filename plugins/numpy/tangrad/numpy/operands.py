@@ -280,6 +280,16 @@ def scalar_beside(aval: Any, kind: type, number: Any, key: Any) -> Any:
     return made
 
 
+def number_beside(aval: Any, value: Any) -> Any:
+    """The literal for `value` beside an array of that aval; None where it is no Python number, or widens the array."""
+    kind = type(value)
+    if kind is not float and kind is not int:
+        return None
+    key = (aval, kind, value or str(value))  # 0.0 == -0.0, and they are two numbers
+    found = scalar_operands.get(key)
+    return scalar_beside(aval, kind, value, key) if found is None else found
+
+
 def note_direct(x: Any, y: Any) -> None:
     """Remember a pair of avals that primitives take as they are."""
     if x.dtype is not y.dtype or x.dtype not in numeric_dtypes:

@@ -2,43 +2,30 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from tangrad.core import concrete_or_error, dtypes, literal
-from tangrad.lax.elementwise.primitives import add_p, and_p, lt_p, ne_p, not_p, or_p, select_n_p, shift_right_logical_p
+from tangrad.lax.sorting.primitives import search_sorted_p
 from tangrad.lax.structure.primitives import broadcast_in_dim_p
 from tangrad.numpy.at import at
 from tangrad.numpy.conversion import asarray
-from tangrad.numpy.fusing import Fused, as_one
+from tangrad.numpy.fusing import as_one
 from tangrad.numpy.indexing import getitem
-from tangrad.numpy.logic import less
 from tangrad.numpy.operands import (
     INT32,
     array_operand,
     check_array_like,
     index_argument,
     is_array_like,
-    is_complex,
-    is_inexact,
     not_array_like,
     promote,
-    select,
 )
 from tangrad.numpy.selection import clip, where
 from tangrad.numpy.tiling import flip
 
 _METHODS = ("default", "scan", "scan_unrolled", "sort", "compare_all")
-
-
-def _before(x: Any, y: Any) -> Any:
-    """x < y in the order of sorting, where NaN comes last, also one in a part of a complex number."""
-    smaller = less(x, y) if is_complex(x) else lt_p.bind(x, y)
-    if not is_inexact(x):
-        return smaller
-    return and_p.bind(or_p.bind(smaller, ne_p.bind(y, y)), not_p.bind(ne_p.bind(x, x)))
 
 
 @as_one("side", "method")
@@ -75,30 +62,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, meth
     if sorter is not None:
         keys = getitem(keys, array_operand("searchsorted", sorter))
     wide = isinstance(keys.aval.size, int) and keys.aval.size > np.iinfo(np.int32).max
-    return _search(keys, values, side=side, dtype=dtypes.default_int_dtype() if wide else INT32)
-
-
-def _bisect(keys: Any, values: Any, *, side: str, dtype: Any) -> Any:
-    """The answer is from `low` to `high`, and each step halves what is between: a fixed number of steps serves all."""
-    one = literal(1, dtype)
-    low, high = [_filled(number, dtype, values.aval.shape) for number in (0, keys.aval.shape[0])]
-    for _ in range(math.ceil(math.log2(keys.aval.shape[0] + 1))):
-        middle = shift_right_logical_p.bind(add_p.bind(low, high), one)
-        found = getitem(keys, middle)
-        below = _before(found, values) if side == "left" else not_p.bind(_before(values, found))
-        # Once low meets high, they stay: the element there must not be asked again.
-        open_ = lt_p.bind(low, high)
-        rises = and_p.bind(below, open_)
-        low = select(rises, add_p.bind(middle, one), low)
-        high = select_n_p.bind(and_p.bind(not_p.bind(below), open_), high, middle)
-    return low
-
-
-def _filled(number: Any, dtype: Any, shape: tuple[Any, ...]) -> Any:
-    return broadcast_in_dim_p.bind(literal(number, dtype), shape=shape, broadcast_dimensions=())
-
-
-_search = Fused("searchsorted", _bisect)
+    return search_sorted_p.bind(keys, values, side=side, dtype=dtypes.default_int_dtype() if wide else INT32)
 
 
 @as_one("right", "method")
@@ -130,9 +94,9 @@ def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = Non
     size = edges.aval.shape[0]
     if not size:
         return searchsorted(edges, x, side, method=how)
-    increasing = searchsorted(edges, x, side, method=how)
-    decreasing = size - searchsorted(flip(edges), x, side, method=how)
-    return where(edges[-1] >= edges[0], increasing, decreasing)
+    increases = edges[-1] >= edges[0]
+    found = searchsorted(where(increases, edges, flip(edges)), x, side, method=how)
+    return where(increases, found, size - found)
 
 
 def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Any:

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import Array
+from tangrad.core import EVAL_TRACE, Array, thread
 from tangrad.lax.structure.primitives import slice_p, split_p
+from tangrad.numpy.indexing import getitem
 from tangrad.numpy.operands import array_operand, canonical_axis, index_argument, shape_of
 
 
@@ -33,6 +34,9 @@ def _split(name: str, ary: Any, given: Any, axis: Any, exact: bool) -> list[Any]
     dimension = canonical_axis(name, axis, x.aval.ndim)
     size = x.aval.shape[dimension]
     parts = _boundaries(name, size, given, exact)
+    if thread.trace is EVAL_TRACE and not isinstance(given, int):  # where is a value: no program is made for it
+        before = (slice(None),) * dimension
+        return [getitem(x, (*before, slice(start, max(start, stop)))) for start, stop in parts]
     stops = [stop for _, stop in parts]
     if all(a <= b for a, b in parts) and [a for a, _ in parts] == [0, *stops[:-1]] and stops[-1] == size:
         return list(split_p.bind(x, sizes=tuple([b - a for a, b in parts]), axis=dimension))

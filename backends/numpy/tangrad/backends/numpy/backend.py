@@ -120,6 +120,14 @@ class NumpyBackend(Backend):
         """The slices along the first axis: views. Of an array that was put on a device they are left to operations."""
         return _rows(array) if type(array) is NumpyArray else None
 
+    def part(self, array: Any, index: Any) -> NumpyArray | None:
+        """A view, or a copy of what an index array selects."""
+        from tangrad.backends.numpy import parts
+
+        # From now on the plain function, as for `apply`.
+        NumpyBackend.part = staticmethod(parts.part)  # type: ignore[assignment,method-assign]
+        return self.part(array, index)
+
     def get(self, array: Any) -> np.ndarray[Any, Any]:
         """The contents of an array, not to be written to."""
         return array.to_numpy()  # type: ignore[no-any-return]

@@ -59,7 +59,8 @@ class BlockLoop(Function):
         writer = _LoopWriter(self, source, step)
         for line in writer.preparations:
             source.add(line)
-        source.add("\n        ".join([f"for i in range(0, {self.rows}, {writer.height}):  # {comment}", *writer.body]))
+        ending = f"  # {comment}" if comment else ""
+        source.add("\n        ".join([f"for i in range(0, {self.rows}, {writer.height}):{ending}", *writer.body]))
         for line in writer.finish:
             source.add(line)
 

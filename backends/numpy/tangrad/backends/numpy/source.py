@@ -53,10 +53,14 @@ class Names:
 
 
 class Source:
-    """The text of one program, and the namespace that it needs."""
+    """The text of one program, and the namespace that it needs.
 
-    def __init__(self, program: Program, name: str, single: bool) -> None:
+    `typed`: whether comments say the types. Without them programs that differ in sizes alone mostly share one text.
+    """
+
+    def __init__(self, program: Program, name: str, single: bool, typed: bool = True) -> None:
         self.program = program
+        self.typed = typed
         self.names = Names()
         self.plan = Plan(program)
         self.title = _identifier(name)
@@ -111,7 +115,7 @@ class Source:
 
     def _emit(self, step: Step) -> None:
         function, bind = step.function, self.names.bind
-        comment = _comment(step)
+        comment = _comment(step) if self.typed else ""
         if isinstance(function, BlockLoop):
             function.emit(self, step, comment)
             return
@@ -240,7 +244,7 @@ def program_function(program: Program, name: str, single: bool) -> tuple[Callabl
         direct = _direct(program)
         if direct is not None:
             return direct, None
-    source = Source(program, name, single)
+    source = Source(program, name, single, typed=False)
     return function_from(source), source
 
 

@@ -103,6 +103,14 @@ class XlaArray(Array):
             raise
         return contents if self.aval.dtype is not float0 else np.zeros(self.aval.shape, float0)
 
+    @property
+    def __array_struct__(self) -> Any:
+        """The contents by NumPy's protocol for its own dtypes, which it asks for first."""
+        contents = self._numbers()
+        if contents.dtype.isbuiltin != 1:
+            raise AttributeError(f"dtype {contents.dtype} is none of NumPy's own")
+        return contents.__array_struct__
+
     def _contents(self) -> np.ndarray[Any, Any]:
         """What the buffer holds, which is another array for typed keys and float0."""
         try:

@@ -6,14 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.autodiff import Zero, symbolic_zeros
+from tangrad.autodiff import Zero, symbolic_zeros, zero_jvp
 from tangrad.core import RuleSet, dtypes, is_symbolic
 from tangrad.lax.indexing.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from tangrad.lax.indexing.primitives import gather_p
-from tangrad.lax.sorting.primitives import sort_p, top_k_p
+from tangrad.lax.sorting.primitives import search_sorted_p, sort_p, top_k_p
 from tangrad.lax.structure.primitives import iota_p, reshape_p, slice_p
 
 jvp = RuleSet("jvp", api=1)
+
+zero_jvp(jvp, search_sorted_p)
 
 
 def _take(values: Any, positions: Any, axis: int) -> Any:

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import PrimitiveSet, dtypes, is_symbolic
-from tangrad.lax.checks import ANY, EXTENDED, ORDERED, check_axes, check_dtype, check_int
+from tangrad.core import PrimitiveSet, ShapedArray, dtypes, is_symbolic
+from tangrad.lax.checks import ANY, EXTENDED, ORDERED, check_axes, check_dtype, check_int, check_same_dtype
+from tangrad.lax.sorting.bisection import bisect
 
 sorting = PrimitiveSet("sorting", api=1)
 
@@ -52,3 +53,20 @@ def top_k_p(operand: Any, *, k: Any, axis: int) -> Any:
         raise ValueError(f"top_k: axis {axis} of shape {operand.shape} is too long for positions of dtype int32")
     shape = (*operand.shape[:axis], k, *operand.shape[axis + 1 :])
     return operand.update(shape=shape), operand.update(shape=shape, dtype=dtypes.as_dtype(np.int32))
+
+
+@sorting.primitive(name="search_sorted", weak_type="never", decompose=bisect)
+def search_sorted_p(keys: Any, values: Any, *, side: str, dtype: Any) -> Any:
+    """Before which element of the sorted vector `keys` each value goes: the first place ("left") or the last.
+
+    Complex numbers go by their real, then their imaginary parts; NaN comes last, and so does what has one in a part.
+    """
+    check_dtype("search_sorted", keys, ANY, "keys")
+    check_same_dtype("search_sorted", (keys, values))
+    if keys.ndim != 1:
+        raise ValueError(f"search_sorted: keys must have one dimension, got shape {keys.shape}")
+    if side not in ("left", "right"):
+        raise ValueError(f"search_sorted: side must be 'left' or 'right', got {side!r}")
+    if not dtypes.issubdtype(dtype, np.integer):
+        raise TypeError(f"search_sorted: dtype must be an integer dtype, got {dtypes.dtype_name(dtype)}")
+    return ShapedArray(values.shape, dtype)

@@ -5,15 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from tangrad.conformance import Sample, draw
-from tangrad.lax.sorting.primitives import sort_p, top_k_p
+from tangrad.lax.sorting.primitives import search_sorted_p, sort_p, top_k_p
 
 TIES = {"points": "equal elements keep their order: a derivative takes one of them, and differences another"}
+
+
+SORTED = dict.fromkeys(
+    ("sizes", "special"), "where keys are not in order, one way of searching finds other places than another"
+)
 
 
 def samples() -> list[Sample]:
     """All of them."""
     special = np.array([1.0, np.nan, -0.0, 0.0, np.inf, -np.inf], np.float32)
     once = {"dimension": 0, "is_stable": True, "num_keys": 1}
+    left = {"side": "left", "dtype": np.dtype("int32")}
     keys = np.array([3, 1, 3, 2, 1], np.int32)
     return [
         Sample(sort_p, (draw(4, 3),), {"dimension": 0, "is_stable": True, "num_keys": 1}, without=TIES),
@@ -27,6 +33,18 @@ def samples() -> list[Sample]:
         Sample(top_k_p, (draw(5, 3),), {"k": 3, "axis": 0}, without=TIES),
         Sample(top_k_p, (draw(6, dtype="int32"),), {"k": 4, "axis": 0}),
         Sample(top_k_p, (draw(4, dtype="bfloat16"),), {"k": 2, "axis": 0}),
+        Sample(search_sorted_p, (np.sort(draw(7)), draw(2, 3)), left, without=SORTED),
+        Sample(search_sorted_p, (np.sort(special), special), {**left, "side": "right"}, derivatives=0, without=SORTED),
+        Sample(search_sorted_p, (np.sort(keys), keys), {**left, "side": "right"}, without=SORTED),
+        Sample(
+            search_sorted_p,
+            (np.sort_complex(draw(5, dtype="complex64")), draw(4, dtype="complex64")),
+            left,
+            without=SORTED,
+        ),
+        Sample(search_sorted_p, (draw(0), draw(3)), left, without=SORTED),
         Sample(sort_p, (draw(4, 3),), {**once, "dimension": 2}, raises=ValueError),
+        Sample(search_sorted_p, (draw(4, 3), draw(3)), left, raises=ValueError),
+        Sample(search_sorted_p, (np.sort(draw(4)), keys), left, raises=TypeError),
         Sample(top_k_p, (draw(3, 5),), {"k": 6, "axis": 1}, raises=ValueError),
     ]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tangrad.core import RuleSet
-from tangrad.lax.sorting.primitives import sort_p, top_k_p
+from tangrad.lax.sorting.primitives import search_sorted_p, sort_p, top_k_p
 
 transpose = RuleSet("transpose", api=1)
 
-transpose.not_applicable("it is not linear", sort_p, top_k_p)
+transpose.not_applicable("it is not linear", search_sorted_p, sort_p, top_k_p)

@@ -196,8 +196,16 @@ def _split(operand: Any, *, sizes: tuple[Any, ...], axis: int) -> tuple[Any, ...
     return tuple(parts)
 
 
-def _split_by_operands(_: Any, *, sizes: tuple[Any, ...], axis: int) -> Callable[[Any], Any]:
-    """Slice by slice: a program for each size, where one for all would be as long as there are parts."""
+_FEW_PARTS = 32
+
+
+def _split_by_operands(_: Any, *, sizes: tuple[Any, ...], axis: int) -> Callable[[Any], Any] | None:
+    """Slice by slice: a program for each size, where one for all would be as long as there are parts.
+
+    A few parts of one size are one program: nothing in it changes with a value.
+    """
+    if len(sizes) <= _FEW_PARTS and max(sizes, default=0) - min(sizes, default=0) <= 1:
+        return None
     return lambda operand: _split(operand, sizes=sizes, axis=axis)
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from tangrad.backends.numpy.functions import FRESH
-from tangrad.backends.numpy.kernels import Kernel, kernel
-from tangrad.core import RuleSet, dtypes
-from tangrad.lax.sorting.primitives import sort_p, top_k_p
+from tangrad.backends.numpy.kernels import Kernel, composed, kernel
+from tangrad.core import RuleSet, decomposition_jaxpr, dtypes
+from tangrad.lax.sorting.primitives import search_sorted_p, sort_p, top_k_p
 
 lower = RuleSet("lower.numpy", api=1)
 
@@ -97,6 +97,24 @@ def _taking(shape: tuple[int, ...], dimension: int) -> Callable[[Any], Any]:
 
 
 lower.table({sort_p: Kernel(_sort)})
+
+
+# --- places --------------------------------------------------------------------------------------------------------
+
+
+@composed(lower, search_sorted_p)
+def _search_sorted(ctx: Any, keys: Any, values: Any, **params: Any) -> Any:
+    if keys.dtype.kind == "c":  # of those with NaN in a part, NumPy says that some are less than others
+        return ctx.inline(decomposition_jaxpr(search_sorted_p, ctx.in_avals, params), keys, values)
+    side, dtype = params["side"], params["dtype"]
+    narrow = _is_narrow(keys.dtype)
+
+    def run(keys: Any, values: Any) -> Any:
+        if narrow:
+            keys, values = _comparable(keys), _comparable(values)
+        return np.asarray(keys.searchsorted(values, side), dtype)
+
+    return ctx.call(run, keys, values, nature=FRESH)
 
 
 # --- top_k ---------------------------------------------------------------------------------------------------------

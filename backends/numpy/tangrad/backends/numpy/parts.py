@@ -1,0 +1,68 @@
+"""Parts of arrays outside of programs: `x[index]` as NumPy takes it, without an operation.
+
+NumPy's rules for what it accepts are those of `tangrad.numpy`, with two exceptions, which are left to operations: what
+lies beyond an array (NumPy raises) and kinds of indices that only one of the two knows (lists, booleans, floats).
+"""
+
+from __future__ import annotations
+
+from types import EllipsisType, NoneType
+from typing import Any
+
+import numpy as np
+
+from tangrad.backends.numpy.array import NumpyArray, new_array
+from tangrad.core import ShapedArray, dtypes, register_cache
+
+TYPE_LIMIT = 4096
+_PLAIN = frozenset({int, NoneType, EllipsisType})
+
+# (type of an array, shape of a part) -> type of the part
+_types: dict[Any, ShapedArray] = {}
+register_cache(_types.clear)
+
+
+def part(array: Any, index: Any) -> NumpyArray | None:
+    """`array[index]`, or None where that is left to operations. Slices are views, as in NumPy; numbers are copies."""
+    if type(array) is not NumpyArray:
+        return None
+    try:
+        kind = type(index)
+        if kind is not int:
+            index = _in_numpy(index, kind)
+        found = array.ndarray[index]
+    except (AttributeError, IndexError, TypeError, ValueError):
+        return None  # deleted, beyond the array, or no index
+    aval = array.aval
+    if type(found) is not np.ndarray:
+        found = np.asarray(found)
+    if found.shape == aval.shape and kind is slice and index.step in (None, 1):
+        return array
+    key = aval, found.shape
+    type_ = _types.get(key)
+    if type_ is None:
+        if isinstance(aval.dtype, dtypes.ExtendedDType):  # whose elements have dimensions of their own
+            return None
+        if len(_types) >= TYPE_LIMIT:
+            _types.clear()
+        type_ = _types[key] = aval.update(shape=found.shape)
+    out = new_array(NumpyArray)
+    out.aval = type_
+    out.ndarray = found
+    return out
+
+
+def _in_numpy(index: Any, kind: type) -> Any:
+    """An index as NumPy takes it. Raises TypeError for one that is left to operations."""
+    if kind is slice:
+        if type(index.start) in _PLAIN and type(index.stop) in _PLAIN and type(index.step) in _PLAIN:
+            return index
+    elif kind is tuple:
+        return tuple([item if type(item) in _PLAIN else _in_numpy(item, type(item)) for item in index])
+    elif kind is NumpyArray or kind is np.ndarray:
+        contents = index.ndarray if kind is NumpyArray else index
+        if contents.dtype.kind in "iu" or (contents.dtype.kind == "b" and contents.ndim):
+            return contents
+    elif kind in _PLAIN:
+        return index
+    raise TypeError(f"{index!r} is left to operations")

@@ -1,0 +1,79 @@
+"""Places in a sorted vector, by halving what is left of it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tangrad.core import dtypes, literal
+from tangrad.lax.elementwise.primitives import (
+    add_p,
+    and_p,
+    eq_p,
+    imag_p,
+    lt_p,
+    ne_p,
+    not_p,
+    or_p,
+    real_p,
+    select_n_p,
+    shift_right_logical_p,
+)
+from tangrad.lax.indexing.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
+from tangrad.lax.indexing.primitives import gather_p
+from tangrad.lax.structure.primitives import broadcast_in_dim_p, dynamic_slice_p, squeeze_p
+
+_FROM_VECTOR = GatherDimensionNumbers((), (0,), (0,))
+
+
+def bisect(keys: Any, values: Any, *, side: str, dtype: Any) -> Any:
+    """The answer is from `low` to `high`, and each step halves what is between: a fixed number of steps serves all."""
+    one = literal(1, dtype)
+    low, high = [_filled(number, dtype, values.aval.shape) for number in (0, keys.aval.shape[0])]
+    for _ in range(math.ceil(math.log2(keys.aval.shape[0] + 1))):
+        middle = shift_right_logical_p.bind(add_p.bind(low, high), one)
+        found = _elements(keys, middle)
+        below = _before(found, values) if side == "left" else not_p.bind(_before(values, found))
+        # Once low meets high, they stay: the element there must not be asked again.
+        open_ = lt_p.bind(low, high)
+        rises = and_p.bind(below, open_)
+        low = select_n_p.bind(rises, low, add_p.bind(middle, one))
+        high = select_n_p.bind(and_p.bind(not_p.bind(below), open_), high, middle)
+    return low
+
+
+def _filled(number: Any, dtype: Any, shape: tuple[Any, ...]) -> Any:
+    return broadcast_in_dim_p.bind(literal(number, dtype), shape=shape, broadcast_dimensions=())
+
+
+def _elements(keys: Any, places: Any) -> Any:
+    shape = places.aval.shape
+    if not shape:  # XLA takes twice as long to compile a gather
+        return squeeze_p.bind(dynamic_slice_p.bind(keys, places, slice_sizes=(1,)), dimensions=(0,))
+    return gather_p.bind(
+        keys,
+        broadcast_in_dim_p.bind(places, shape=(*shape, 1), broadcast_dimensions=tuple(range(len(shape)))),
+        dimension_numbers=_FROM_VECTOR,
+        slice_sizes=(1,),
+        indices_are_sorted=False,
+        unique_indices=False,
+        mode=GatherScatterMode.CLIP,
+        fill_value=None,
+    )
+
+
+def _before(x: Any, y: Any) -> Any:
+    """x < y in the order of sorting, where NaN comes last, also one in a part of a complex number."""
+    dtype = x.aval.dtype
+    if not dtypes.issubdtype(dtype, np.inexact):
+        return lt_p.bind(x, y)
+    smaller = _complex_before(x, y) if dtypes.issubdtype(dtype, np.complexfloating) else lt_p.bind(x, y)
+    return and_p.bind(or_p.bind(smaller, ne_p.bind(y, y)), not_p.bind(ne_p.bind(x, x)))
+
+
+def _complex_before(x: Any, y: Any) -> Any:
+    """By the real, then by the imaginary parts."""
+    left, right = real_p.bind(x), real_p.bind(y)
+    return select_n_p.bind(eq_p.bind(left, right), lt_p.bind(left, right), lt_p.bind(imag_p.bind(x), imag_p.bind(y)))
