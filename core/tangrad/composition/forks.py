@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 L = TypeVar("L", bound=Any)
@@ -43,5 +44,14 @@ def _free_all() -> None:
             _watched.add(lock)
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_free_all)
+def after_fork(repair: Callable[[], Any]) -> Callable[[], Any]:
+    """Have `repair()` called in the child of a fork, where locks of `free_after_fork` are free already.
+
+    Returns it, so that it serves as a decorator.
+    """
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=repair)
+    return repair
+
+
+after_fork(_free_all)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tangrad.composition.api import public_package as public_package
 from tangrad.composition.discovery import cache_folder as cache_folder
 from tangrad.composition.files import read_own_file as read_own_file
+from tangrad.composition.forks import after_fork as after_fork
 from tangrad.composition.forks import free_after_fork as free_after_fork
 from tangrad.composition.hooks import HookContext as HookContext
 from tangrad.composition.hooks import hookimpl as hookimpl

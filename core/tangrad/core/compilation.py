@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
-from tangrad.composition.forks import free_after_fork
+from tangrad.composition.forks import after_fork, free_after_fork
 from tangrad.composition.hooks import HookContext, hooks
 from tangrad.core.array import Array, Literal
 from tangrad.core.backend import Backend, CompileOptions, preferred_backend
@@ -34,13 +34,14 @@ Execute = Callable[[Sequence[Any]], list[Any]]
 # One lock per program that is being compiled; each is dropped when the compilation is done.
 _locks: dict[Any, threading.Lock] = {}
 _locks_guard = free_after_fork(threading.Lock())
+after_fork(_locks.clear)  # those who compile are not in the child
 
 
 @contextmanager
 def one_at_a_time(key: Any) -> Iterator[None]:
     """Within the block one thread at a time compiles what `key` stands for; the others wait, and then find it."""
     with _locks_guard:
-        lock = _locks.setdefault(key, free_after_fork(threading.Lock()))
+        lock = _locks.setdefault(key, threading.Lock())
     try:
         with lock:
             yield

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -299,3 +300,26 @@ def why_new(key: tuple[Any, ...], known: Sequence[tuple[Any, ...]]) -> str:
         if not calls:
             return f"new {reason}" if known else "new function"
     return "other settings, or another backend or device"
+
+
+class Tables:
+    """The caches of one function under one set of options, shared by every `jit` of it."""
+
+    __slots__ = ("__weakref__", "lock", "of_one_array", "programs", "traced", "traces")
+
+    def __init__(self) -> None:
+        self.programs: dict[Any, Any] = {}
+        self.of_one_array: dict[Any, Callable[[Any], Any]] = {}  # calls with one array: from it to the result
+        self.traced: dict[Any, Traced] = {}
+        self.traces = 0
+        self.free()
+
+    def free(self) -> None:
+        """Let go of the lock, whoever held it: where a process was forked, that thread is not in the child."""
+        self.lock = threading.Lock()
+
+    def clear(self) -> None:
+        """Forget what was traced and compiled."""
+        self.programs.clear()
+        self.of_one_array.clear()
+        self.traced.clear()

@@ -19,6 +19,7 @@ from tangrad.core import (
     EVAL_TRACE,
     Logger,
     Tracer,
+    after_fork,
     as_array,
     cache_context,
     compile_program,
@@ -38,6 +39,7 @@ from tangrad.jitting.abstract import struct_tree
 from tangrad.jitting.call import (
     Call,
     Options,
+    Tables,
     Traced,
     arrays_for,
     run_backend,
@@ -57,45 +59,36 @@ _LEAF = tree.structure(0)
 SIGNATURE_LIMIT = 4096  # signatures kept per function, traced and compiled; the oldest go first
 
 
-class _Tables:
-    """The caches of one function under one set of options, shared by every `jit` of it."""
-
-    __slots__ = ("__weakref__", "lock", "of_one_array", "programs", "traced", "traces")
-
-    def __init__(self) -> None:
-        self.programs: dict[Any, Any] = {}
-        self.of_one_array: dict[Any, Callable[[Any], Any]] = {}  # calls with one array: from it to the result
-        self.traced: dict[Any, Traced] = {}
-        self.traces = 0
-        self.lock = free_after_fork(threading.Lock())
-
-    def clear(self) -> None:
-        self.programs.clear()
-        self.of_one_array.clear()
-        self.traced.clear()
-
-
 # Function -> options -> tables. Weak in the function: after `del` its programs go.
-_tables: weakref.WeakKeyDictionary[Any, dict[Any, _Tables]] = weakref.WeakKeyDictionary()
+_tables: weakref.WeakKeyDictionary[Any, dict[Any, Tables]] = weakref.WeakKeyDictionary()
 _tables_lock = free_after_fork(threading.Lock())
 # The backends' array types: told from trees by their type, at a tenth of what a missing attribute costs.
 _array_types: set[type] = set()
 
 
+def _every_table() -> list[Tables]:
+    with _tables_lock:
+        return [tables for by_options in _tables.values() for tables in by_options.values()]
+
+
 @register_cache
 def _clear_all() -> None:
-    with _tables_lock:
-        every = [tables for by_options in _tables.values() for tables in by_options.values()]
-    for tables in every:
+    for tables in _every_table():
         tables.clear()
 
 
-def _tables_of(function: Any, key: Any) -> _Tables:
+@after_fork
+def _free_all() -> None:
+    for tables in _every_table():
+        tables.free()
+
+
+def _tables_of(function: Any, key: Any) -> Tables:
     try:
         with _tables_lock:
-            return _tables.setdefault(function, {}).setdefault(key, _Tables())
+            return _tables.setdefault(function, {}).setdefault(key, Tables())
     except TypeError:  # not weakly referable or not hashable: caches of its own
-        return _Tables()
+        return Tables()
 
 
 def jit(
