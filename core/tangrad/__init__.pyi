@@ -24,6 +24,7 @@ from tangrad import flatten_util as flatten_util
 from tangrad import jacobians as jacobians
 from tangrad import jitting as jitting
 from tangrad import lax as lax
+from tangrad import linalg as linalg
 from tangrad import named_axes as named_axes
 from tangrad import nn as nn
 from tangrad import numpy as numpy
@@ -161,6 +162,7 @@ __all__ = [
     "jitting",
     "jvp",
     "lax",
+    "linalg",
     "linear_call",
     "linear_transpose",
     "linearize",

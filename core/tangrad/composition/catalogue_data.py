@@ -56,6 +56,11 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "lax.sort_key_val lax.split lax.sqrt lax.square lax.squeeze lax.stack lax.stop_gradient lax.sub "
         "lax.tan lax.tanh lax.tile lax.top_k lax.transpose lax.unstack lax.zeros_like_array lax.zeta"
     ),
+    "tangrad-linalg": (
+        "lax.linalg.eig lax.linalg.eigh lax.linalg.hessenberg lax.linalg.householder_product lax.linalg.lu "
+        "lax.linalg.lu_pivots_to_permutation lax.linalg.qr lax.linalg.schur lax.linalg.svd "
+        "lax.linalg.symmetric_product lax.linalg.tridiagonal lax.linalg.tridiagonal_solve"
+    ),
     "tangrad-nn": (
         "nn.celu nn.dot_product_attention nn.elu nn.gelu nn.glu nn.hard_sigmoid nn.hard_silu nn.hard_swish "
         "nn.hard_tanh nn.identity nn.leaky_relu nn.log1mexp nn.log_sigmoid nn.log_softmax nn.logmeanexp "
@@ -160,6 +165,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-jacobians": "tangrad.jacobians",
     "tangrad-jit": "tangrad.jitting",
     "tangrad-lax": "tangrad.lax",
+    "tangrad-linalg": "tangrad.linalg",
     "tangrad-named-axes": "tangrad.named_axes",
     "tangrad-nn": "tangrad.nn",
     "tangrad-numpy": "tangrad.flatten_util tangrad.numpy",
@@ -177,6 +183,7 @@ FAMILIES: dict[str, str] = {  # distribution: families of primitives
     "tangrad-debug": "callbacks",
     "tangrad-jit": "jit",
     "tangrad-lax": "contractions elementwise indexing linalg placement reductions sorting special structure windows",
+    "tangrad-linalg": "decompositions systems",
     "tangrad-nn": "activations",
     "tangrad-random": "random",
 }

@@ -1,0 +1,16 @@
+"""How decompositions become StableHLO on every platform: what needs no library."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad.backends.xla.pivots import permutation_of_pivots
+from tangrad.core import RuleSet
+from tangrad.linalg import primitives as p
+
+lower = RuleSet("lower.xla", api=1)
+
+
+@lower.rule(p.lu_pivots_to_permutation_p)
+def _lu_pivots_to_permutation(ctx: Any, pivots: Any, *, permutation_size: int) -> Any:
+    return permutation_of_pivots(ctx, pivots, ctx.in_avals[0], permutation_size)
