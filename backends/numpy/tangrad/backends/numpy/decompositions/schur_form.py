@@ -102,7 +102,7 @@ def _complex_step(t: Array, z: Array, start: int, end: int, count: int) -> None:
 
 
 def _real_step(t: Array, z: Array, start: int, end: int, count: int) -> None:
-    """Francis's sweep: reflections of three rows chase the bulge of two shifts, which may be conjugate to each other."""
+    """Francis's sweep: reflections of three rows chase the bulge of two shifts, which may be conjugates."""
     total = t[end - 1, end - 1] + t[end, end]
     product = t[end - 1, end - 1] * t[end, end] - t[end - 1, end] * t[end, end - 1]
     if count % 10 == 0:

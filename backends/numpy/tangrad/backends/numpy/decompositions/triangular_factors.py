@@ -1,7 +1,7 @@
 """LU with rows exchanged.
 
-Without SciPy: the right-looking algorithm by blocks of columns (Golub and Van Loan, Matrix Computations, 3.2.11, 3.4), over
-all matrices of a batch at once.
+Without SciPy: the right-looking algorithm by blocks of columns (Golub and Van Loan, Matrix Computations, 3.2.11, 3.4),
+over all matrices of a batch at once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tridiagonal systems: elimination with rows exchanged, as LAPACK's gtsv does it, over all matrices of a batch at once."""
+"""Tridiagonal systems: elimination with rows exchanged, as LAPACK's gtsv does it, over all matrices of a batch."""
 
 from __future__ import annotations
 
