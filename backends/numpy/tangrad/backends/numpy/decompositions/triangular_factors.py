@@ -56,7 +56,7 @@ def _factor_columns(work: Array, pivots: Array, start: int, stop: int) -> None:
     every = np.arange(len(work))
     for k in range(start, stop):
         # NaN counts as the greatest, as any comparison with it would fail.
-        chosen = k + np.argmax(np.nan_to_num(np.abs(work[:, k:, k]), nan=np.inf), axis=-1)
+        chosen = k + np.argmax(np.nan_to_num(_sizes(work[:, k:, k]), nan=np.inf), axis=-1)
         pivots[:, k] = chosen
         moved = work[every, chosen].copy()
         work[every, chosen] = work[:, k]
@@ -66,6 +66,11 @@ def _factor_columns(work: Array, pivots: Array, start: int, stop: int) -> None:
         # A column of zeros needs no elimination.
         work[:, k + 1 :, k] = np.where(pivot == 0, below, below / np.where(pivot == 0, 1, pivot))
         work[:, k + 1 :, k + 1 : stop] -= work[:, k + 1 :, k, None] * work[:, k, None, k + 1 : stop]
+
+
+def _sizes(x: Array) -> Array:
+    """What LAPACK compares to choose a pivot: of complex numbers the sum of the sizes of both parts."""
+    return np.abs(x.real) + np.abs(x.imag) if x.dtype.kind == "c" else np.abs(x)
 
 
 def permutation(pivots: Array, size: int) -> Array:
