@@ -30,6 +30,7 @@ from tangrad import nn as nn
 from tangrad import numpy as numpy
 from tangrad import random as random
 from tangrad import scaffold as scaffold
+from tangrad import scipy as scipy
 from tangrad import settings as settings
 from tangrad import tree as tree
 from tangrad import tree_util as tree_util
@@ -184,6 +185,7 @@ __all__ = [
     "random",
     "remat",
     "scaffold",
+    "scipy",
     "settings",
     "threefry_partitionable",
     "tree",

@@ -152,6 +152,17 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "random.triangular random.truncated_normal random.uniform random.wald random.weibull_min "
         "random.wrap_key_data threefry_partitionable"
     ),
+    "tangrad-scipy": (
+        "scipy.linalg.block_diag scipy.linalg.cho_factor scipy.linalg.cho_solve scipy.linalg.cholesky "
+        "scipy.linalg.circulant scipy.linalg.companion scipy.linalg.convolution_matrix scipy.linalg.det "
+        "scipy.linalg.dft scipy.linalg.eigh scipy.linalg.expm scipy.linalg.expm_frechet scipy.linalg.fiedler "
+        "scipy.linalg.funm scipy.linalg.hadamard scipy.linalg.hankel scipy.linalg.helmert "
+        "scipy.linalg.hessenberg scipy.linalg.hilbert scipy.linalg.inv scipy.linalg.invhilbert "
+        "scipy.linalg.invpascal scipy.linalg.leslie scipy.linalg.lu scipy.linalg.lu_factor "
+        "scipy.linalg.lu_solve scipy.linalg.pascal scipy.linalg.polar scipy.linalg.qr scipy.linalg.rsf2csf "
+        "scipy.linalg.schur scipy.linalg.solve scipy.linalg.solve_sylvester scipy.linalg.solve_triangular "
+        "scipy.linalg.sqrtm scipy.linalg.svd scipy.linalg.toeplitz"
+    ),
 }
 
 MODULES: dict[str, str] = {  # distribution: the tops of its tree
@@ -175,6 +186,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-numpy": "tangrad.flatten_util tangrad.numpy",
     "tangrad-random": "tangrad.random",
     "tangrad-scaffold": "tangrad.scaffold",
+    "tangrad-scipy": "tangrad.scipy",
 }
 
 FAMILIES: dict[str, str] = {  # distribution: families of primitives

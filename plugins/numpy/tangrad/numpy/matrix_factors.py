@@ -120,7 +120,7 @@ def svd(
     array = inexact_matrix("svd", a)
     if hermitian and subset_by_index is None:
         return _svd_of_hermitian(array, compute_uv)
-    options = {"full_matrices": full_matrices, "subset_by_index": subset_by_index}
+    options: dict[str, Any] = {"full_matrices": full_matrices, "subset_by_index": subset_by_index}
     if not compute_uv:
         return decompositions.svd(array, compute_uv=False, **options)
     return SVDResult(*decompositions.svd(array, **options))

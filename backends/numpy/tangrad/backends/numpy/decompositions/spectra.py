@@ -18,8 +18,9 @@ def svd(x: Array, full_matrices: bool, compute_uv: bool) -> tuple[Array, ...]:
 
 
 def _svd(x: Array, full_matrices: bool, compute_uv: bool) -> tuple[Array, ...]:
-    out = np.linalg.svd(x, full_matrices, compute_uv)
-    return tuple(out) if compute_uv else (out,)
+    if compute_uv:
+        return tuple(np.linalg.svd(x, full_matrices))
+    return (np.linalg.svd(x, compute_uv=False),)
 
 
 def eigh(x: Array, lower: bool) -> tuple[Array, Array]:

@@ -135,7 +135,7 @@ def _eigh(ctx: Any, x: Any, *, lower: bool) -> Any:
     if _empty(ctx):
         return _identities(ctx)
     aval = ctx.in_avals[0]
-    letters = {"mode": character("V"), "uplo": character("L" if lower else "U")}
+    letters: dict[str, Any] = {"mode": character("V"), "uplo": character("L" if lower else "U")}
     avals = [*ctx.out_avals, _info(aval)]
     *outs, info = call_matrices(ctx, _unitary("syevd", "heevd", aval.dtype), avals, [x], 0, **letters)
     return _where_succeeded(ctx, info, outs, ctx.out_avals)
@@ -178,7 +178,7 @@ def _schur(ctx: Any, x: Any, *, compute_schur_vectors: bool) -> Any:
     values = aval.update(shape=aval.shape[:-1])
     info = _info(aval)
     avals = [aval, aval, *[values] * (1 if is_complex else 2), info, info]
-    letters = {"mode": character("V" if compute_schur_vectors else "N"), "sort": character("N")}
+    letters: dict[str, Any] = {"mode": character("V" if compute_schur_vectors else "N"), "sort": character("N")}
     outs = call_matrices(ctx, _name("gees", aval.dtype), avals, [x], 0, **letters)
     kept = outs[:2] if compute_schur_vectors else outs[:1]
     return _where_succeeded(ctx, outs[-1], kept, ctx.out_avals)
@@ -189,7 +189,7 @@ def _hessenberg(ctx: Any, a: Any) -> Any:
     aval = ctx.in_avals[0]
     if aval.shape[-1] < 2 or 0 in aval.shape:
         return a, full(ctx, 0, ctx.out_avals[1])
-    bounds = {"low": np.int32(1), "high": np.int32(aval.shape[-1])}
+    bounds: dict[str, Any] = {"low": np.int32(1), "high": np.int32(aval.shape[-1])}
     *outs, info = call_matrices(ctx, _name("gehrd", aval.dtype), [*ctx.out_avals, _info(aval)], [a], 0, **bounds)
     return _where_succeeded(ctx, info, outs, ctx.out_avals)
 
@@ -199,7 +199,7 @@ def _tridiagonal(ctx: Any, a: Any, *, lower: bool) -> Any:
     aval = ctx.in_avals[0]
     if 0 in aval.shape:
         return a, *[full(ctx, 0, out) for out in ctx.out_avals[1:]]
-    letters = {"uplo": character("L" if lower else "U")}
+    letters: dict[str, Any] = {"uplo": character("L" if lower else "U")}
     name = _unitary("sytrd", "hetrd", aval.dtype)
     *outs, info = call_matrices(ctx, name, [*ctx.out_avals, _info(aval)], [a], 0, **letters)
     return _where_succeeded(ctx, info, outs, ctx.out_avals)
