@@ -63,12 +63,13 @@ LAZY = {
     "tangrad.backends.xla.jaxlib_version": "describes an installation only where it is found wanting",
     "tangrad.backends.numpy.backend": "as XLA's: whoever asks which backends there are does not load the compiler",
     "tangrad.backends.xla.cuda": "loads the PJRT plugin that is installed",
+    "tangrad.console.report.entries": "looks into the packages that entries name",
 }
 
 # Files outside the kernel that look into its rooms, what they look into, and why there is no public way yet. An entry
 # that is not needed any more is a breach, too.
 PRIVILEGED = {
-    ("tangrad.console.report.installation", "tangrad.composition.finders"): "names the finders that discovery asks",
+    ("tangrad.console.report.entries", "tangrad.composition.plugin"): "tells misspelt groups from those that there are",
     ("tangrad.console.report.trace", "tangrad.composition.plugin"): "prints answers as the composition shortens them",
 }
 

@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
+from tangrad.console.stubs import import_line
 from tools.workspace import ROOT, Distribution, distributions, owners
 
 CATALOGUE = "core/tangrad/composition/catalogue_data.py"
@@ -85,21 +86,10 @@ def catalogue(parts: list[Distribution], modules: dict[str, str]) -> str:
     return CATALOGUE_HEAD + "\n" + "\n\n".join(_table(*table) for table in tables) + "\n"
 
 
-def _import_line(name: str, value: str) -> str:
-    module, _, attribute = value.partition(":")
-    if not attribute:
-        package, _, leaf = module.rpartition(".")
-        return f"from {package} import {leaf} as {name}"
-    if "." not in attribute:
-        return f"from {module} import {attribute} as {name}"
-    head, _, rest = attribute.partition(".")  # an attribute of a class or object: bound by an assignment
-    return f"from {module} import {head} as _{name}_owner\n\n{name} = _{name}_owner.{rest}\n"
-
-
 def stub(package: str, names: dict[str, str], submodules: Iterable[str]) -> str:
     """Return the stub of `package`: `names` maps each public name in it to its `module:attribute`."""
     lines = [f"from {package} import {leaf} as {leaf}" for leaf in sorted(submodules) if leaf not in names]
-    lines += [_import_line(name, value) for name, value in sorted(names.items())]
+    lines += [import_line(name, value) for name, value in sorted(names.items())]
     exported = sorted({*names, *submodules})
     listing = "".join(f'    "{name}",\n' for name in exported)
     version = "\n\n__version__: str" if package == "tangrad" else ""

@@ -28,10 +28,14 @@ from tangrad import linalg as linalg
 from tangrad import named_axes as named_axes
 from tangrad import nn as nn
 from tangrad import numpy as numpy
+from tangrad import pmapping as pmapping
 from tangrad import random as random
 from tangrad import scaffold as scaffold
 from tangrad import scipy as scipy
 from tangrad import settings as settings
+from tangrad import shard_mapping as shard_mapping
+from tangrad import sharding as sharding
+from tangrad import shardings as shardings
 from tangrad import tree as tree
 from tangrad import tree_util as tree_util
 from tangrad import typing as typing
@@ -71,6 +75,7 @@ from tangrad.jitting.function import jit as jit
 from tangrad.lax.placement.functions import device_put as device_put
 from tangrad.lax.settings import default_matmul_precision as default_matmul_precision
 from tangrad.numpy.settings import numpy_rank_promotion as numpy_rank_promotion
+from tangrad.pmapping.functions import pmap as pmap
 from tangrad.random.settings import threefry_partitionable as threefry_partitionable
 from tangrad.settings.caches import clear_caches as clear_caches
 from tangrad.settings.compile_time import ensure_compile_time_eval as ensure_compile_time_eval
@@ -96,12 +101,22 @@ from tangrad.settings.devices import local_devices as local_devices
 from tangrad.settings.devices import process_count as process_count
 from tangrad.settings.devices import process_index_of_this_process as process_index
 from tangrad.settings.table import config as config
+from tangrad.shard_mapping.functions import shard_map as shard_map
+from tangrad.shardings.context import set_mesh as set_mesh
+from tangrad.shardings.making import make_array_from_callback as make_array_from_callback
+from tangrad.shardings.making import make_array_from_process_local_data as make_array_from_process_local_data
+from tangrad.shardings.making import make_array_from_single_device_arrays as make_array_from_single_device_arrays
+from tangrad.shardings.mesh_making import make_mesh as make_mesh
+from tangrad.shardings.named import NamedSharding as NamedSharding
+from tangrad.shardings.named import PartitionSpec as P
 
 __version__: str
 
 __all__ = [
     "Array",
     "Device",
+    "NamedSharding",
+    "P",
     "ShapeDtypeStruct",
     "ad_checkpoint",
     "autodiff",
@@ -171,7 +186,11 @@ __all__ = [
     "local_device_count",
     "local_devices",
     "log_compiles",
+    "make_array_from_callback",
+    "make_array_from_process_local_data",
+    "make_array_from_single_device_arrays",
     "make_jaxpr",
+    "make_mesh",
     "named_axes",
     "named_call",
     "named_scope",
@@ -179,6 +198,8 @@ __all__ = [
     "numpy",
     "numpy_dtype_promotion",
     "numpy_rank_promotion",
+    "pmap",
+    "pmapping",
     "process_count",
     "process_index",
     "pure_callback",
@@ -186,7 +207,12 @@ __all__ = [
     "remat",
     "scaffold",
     "scipy",
+    "set_mesh",
     "settings",
+    "shard_map",
+    "shard_mapping",
+    "sharding",
+    "shardings",
     "threefry_partitionable",
     "tree",
     "tree_util",

@@ -105,14 +105,69 @@ def test_damaged_entries_are_ignored_and_written_anew(folder, compilations, capl
 def test_an_entry_that_xla_refuses_is_written_anew(folder, compilations, caplog) -> None:
     compute()
     (path,) = entries(folder)
-    contents = path.read_bytes()
-    header = contents[: len(compilation_cache.MAGIC) + 32]
     payload = b"no executable"
-    path.write_bytes(header + compilation_cache.hashlib.sha256(payload).digest() + payload)
+    path.write_bytes(compilation_cache._header(path.stem, payload) + payload)
     with caplog.at_level(logging.WARNING):
         compute()
     assert len(compilations) == 2 and "not usable" in caplog.text
-    assert path.read_bytes()[len(header) :] != payload
+    assert not path.read_bytes().endswith(payload)
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs file owners")
+@pytest.mark.parametrize("fault", ["another owner", "open to a group", "open to all", "a link", "a pipe", "a folder"])
+def test_entries_that_others_could_have_written_are_not_run(folder, compilations, caplog, monkeypatch, fault) -> None:
+    compute()
+    (path,) = entries(folder)
+    whole = path.read_bytes()
+    if fault == "another owner":
+        if os.getuid() == 0:
+            os.chown(path, 12345, 12345)
+        else:
+            monkeypatch.setattr(compilation_cache, "read_own_file", as_another_user(monkeypatch))
+    elif fault.startswith("open"):
+        path.chmod(0o620 if fault == "open to a group" else 0o602)
+    else:
+        path.unlink()
+        if fault == "a link":
+            (folder / "planted").write_bytes(whole)
+            path.symlink_to("planted")
+        elif fault == "a pipe":
+            os.mkfifo(path, 0o600)
+        else:
+            path.mkdir()
+    compilations.clear()
+    with caplog.at_level(logging.WARNING):
+        compute()
+    assert len(compilations) == 1 and "an entry cannot be used" in caplog.text
+    if fault != "a folder":  # which a file cannot replace
+        status = path.lstat()
+        assert (status.st_uid, status.st_mode) == (os.getuid(), 0o100600)
+        compute()
+        assert len(compilations) == 1
+
+
+def as_another_user(monkeypatch):
+    """`read_own_file` as it is where the files belong to somebody else."""
+    original = compilation_cache.read_own_file
+
+    def read(file: str) -> bytes:
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "getuid", lambda: 12345)
+            return original(file)
+
+    return read
+
+
+def test_an_entry_under_the_name_of_another_key_is_not_run(folder, compilations, caplog) -> None:
+    compute(2.0)
+    (path,) = entries(folder)
+    compute(3.0)
+    (other,) = set(entries(folder)) - {path}
+    os.replace(other, path)
+    compilations.clear()
+    with caplog.at_level(logging.WARNING):
+        compute(2.0)  # whose result is checked: 3 would be the other program's
+    assert len(compilations) == 1 and "damaged or foreign" in caplog.text
 
 
 def test_the_least_recently_used_entries_go_first(folder) -> None:

@@ -29,6 +29,7 @@ class Result:
     judged: float | None = None
     notes: list[str] = field(default_factory=list)
     error: str = ""
+    compilations: tuple[int, ...] = ()
 
     @property
     def verdict(self) -> str:
@@ -75,6 +76,8 @@ class Driver:
         for result in results:
             if row.compare_hlo and not result.error:
                 self._compare_hlo(row, result)
+            if row.count_compilations and not result.error:
+                self._count_compilations(row, result)
         return results
 
     def _measure_rounds(self, row: Row, results: list[Result]) -> None:
@@ -132,6 +135,20 @@ class Driver:
         result.judged = max(ratio * theirs / ours, ratio)
         if ours != theirs:
             result.notes.append(f"{ours} and {theirs} equations; the whole program {ratio:.3f}")
+
+    def _count_compilations(self, row: Row, result: Result) -> None:
+        try:
+            result.compilations = tuple(
+                [
+                    int(self.pool.ask(side, do="compilations", program=row.program)["compilations"])
+                    for side in (row.subject, result.peer_name)
+                ]
+            )
+        except WorkerError as error:
+            result.notes.append(f"compilations not counted: {error}")
+            return
+        ours, theirs = result.compilations
+        result.notes.append(f"compiles {ours}, {SIDES[result.peer_name].title} {theirs}")
 
     def _compare_hlo(self, row: Row, result: Result) -> None:
         try:

@@ -17,6 +17,7 @@ from typing import Any
 CLOCKS = {"wall": perf_counter, "cpu": process_time}
 LOOP_SECONDS = 0.004
 LEAST_LOOPS = 3
+LONG = 5
 MOST_FRESH = 256
 MOST_CALLS = 1 << 20
 
@@ -27,7 +28,8 @@ class Case:
 
     `call()` does it once. Where caches would hide the work, `fresh()` makes a new function (untimed) for each call and
     the work is `call(function)`. `finish()`, inside the timed section, waits for asynchronous results. `equations()` is
-    the number of jaxpr equations behind a call and `hlo()` the optimised HLO text, where they mean something.
+    the number of jaxpr equations behind a call and `hlo()` the optimised HLO text, where they mean something;
+    `compilations()` gives the function that tells how many programs the side has compiled.
     """
 
     call: Callable[..., Any]
@@ -35,6 +37,18 @@ class Case:
     finish: Callable[[Any], Any] | None = None
     equations: Callable[[], int] | None = None
     hlo: Callable[[], str] | None = None
+    compilations: Callable[[], Callable[[], int]] | None = None
+
+
+def compilations_of_a_call(case: Case) -> int:
+    """How many programs one call compiles, after another one; of a fresh case, on something fresh."""
+    if case.compilations is None:
+        raise ValueError("nobody counts what this case compiles")
+    compiled = case.compilations()
+    loop_seconds(case, 1)
+    before = compiled()
+    loop_seconds(case, 1)
+    return compiled() - before
 
 
 def loop_seconds(case: Case, count: int, clock: str = "wall") -> float:
@@ -66,6 +80,8 @@ def _fresh_loop_seconds(case: Case, count: int, now: Callable[[], float]) -> flo
 def calls_in_a_loop(case: Case, loop: float = LOOP_SECONDS) -> int:
     """How many calls fill a loop of about `loop` seconds; warms the case up while finding out."""
     loop_seconds(case, 1)
+    if loop_seconds(case, 1) > LONG * loop:  # it compiles in each call: once is enough, however it was interrupted
+        return 1
     count = 1
     most = MOST_FRESH if case.fresh is not None else MOST_CALLS
     while loop_seconds(case, count) < loop / 2 and count < most:

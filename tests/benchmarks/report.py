@@ -104,6 +104,7 @@ def as_json(results: Sequence[Result]) -> str:
             "judged": result.judged,
             "limit": result.limit,
             "verdict": result.verdict,
+            "compilations": result.compilations,
             "notes": result.notes,
             "error": result.error,
         }

@@ -7,6 +7,7 @@ fresh processes (`processes.py`); the geometric mean is made from the steady-sta
 
 from dataclasses import dataclass, replace
 
+from .programs.cliffs import IDIOMS
 from .sides import AUTOGRAD, JAX, JAX_AGAIN, NUMPY, TANGRAD_NUMPY, TANGRAD_XLA
 
 BACKEND_LETTER = {TANGRAD_NUMPY.name: "N", TANGRAD_XLA.name: "X", JAX_AGAIN.name: "-"}
@@ -25,8 +26,9 @@ class Peer:
 class Row:
     """One line of the budgets.
 
-    `unit` is 'seconds' or 'bytes'; `per_equation` divides by each side's own equations; `judge` says what is held
-    against the limit: the 'ratio', the 'difference' (subject less peer), or the subject's own 'value'.
+    `unit` is 'seconds' or 'bytes'; `per_equation` divides by each side's own equations; `count_compilations` tells
+    beside the time how many programs a call compiles; `judge` says what is held against the limit: the 'ratio', the
+    'difference' (subject less peer), or the subject's own 'value'.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Row:
     unit: str = "seconds"
     per_equation: bool = False
     compare_hlo: bool = False
+    count_compilations: bool = False
     judge: str = "ratio"
 
     @property
@@ -125,6 +128,19 @@ def control_flow_rows() -> list[Row]:
     ]
 
 
+def cliff_rows() -> list[Row]:
+    """Everyday eager code: on X against JAX, on lengths new to the process and known; on N against NumPy, known."""
+    return [
+        *_rows(tuple([f"cliff: {name}" for name in IDIOMS]), (X,), 1.5, count_compilations=True),
+        *_rows(tuple([f"again: {name}" for name in IDIOMS]), (X,), 1.5, count_compilations=True),
+        *[
+            Row(f"again: {name}", N, f"again: {name}", (Peer(NUMPY.name, 3.0),))
+            for name, idiom in IDIOMS.items()
+            if idiom.in_numpy
+        ],
+    ]
+
+
 GEOMETRIC_MEAN = Row("steady state: geometric mean", X, "", (Peer(JAX.name, 1.0),), kind="geometric mean")
 
 
@@ -141,6 +157,7 @@ def all_rows() -> list[Row]:
         *jitted_numpy_rows(),
         *_rows(STEADY, (X,), 1.02, compare_hlo=True),
         *control_flow_rows(),
+        *cliff_rows(),
         GEOMETRIC_MEAN,
     ]
 

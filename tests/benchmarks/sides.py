@@ -6,9 +6,12 @@ autograd it holds `numpy`, `grad` and `value_and_grad` only.
 
 import contextlib
 import importlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
+
+from .compilations import counter
 
 SUBMODULES = ("numpy", "lax", "nn", "random")
 
@@ -21,6 +24,10 @@ class Side:
     title: str
     module: str
     environment: tuple[tuple[str, str], ...] = ()
+
+    def compilations(self) -> Callable[[], int]:
+        """The function that tells how many programs the side has compiled."""
+        return counter(self.module)
 
     def api(self) -> Any:
         """The namespace that the programs of this side use (imports it)."""

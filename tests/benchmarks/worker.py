@@ -2,6 +2,7 @@
 
     {"do": "sample", "program": NAME, "seconds": S, "clock": C}  ->  {"seconds": best seconds of one call}
     {"do": "equations", "program": NAME}  ->  {"equations": number}
+    {"do": "compilations", "program": NAME}  ->  {"compilations": programs compiled by one call}
     {"do": "hlo", "program": NAME}  ->  {"hlo": normalised optimised HLO}
     {"do": "profile", "program": NAME}  ->  {"profile": text}
 
@@ -18,7 +19,7 @@ import traceback
 from typing import Any
 
 from .hlo import normalised
-from .measure import Case, best_call_seconds, calls_in_a_loop, loop_seconds
+from .measure import Case, best_call_seconds, calls_in_a_loop, compilations_of_a_call, loop_seconds
 from .programs import program_table
 from .sides import SIDES, Side
 
@@ -49,6 +50,8 @@ class Worker:
                 return {"seconds": best_call_seconds(case, count, request["seconds"], request["clock"])}
             case "equations":
                 return {"equations": case.equations() if case.equations else 1}
+            case "compilations":
+                return {"compilations": compilations_of_a_call(case)}
             case "hlo":
                 return {"hlo": normalised(case.hlo()) if case.hlo else ""}
             case "profile":

@@ -7,8 +7,10 @@ import types
 
 import pytest
 
+from tangrad.composition import hookspecs
 from tangrad.composition.catalogue_data import PUBLIC_NAMES
-from tools.docs import reference, tables
+from tangrad.core import rule_kinds
+from tools.docs import extension, reference, tables
 from tools.docs.docstrings import escape, summary, to_markdown
 from tools.kernel_names import PUBLIC_MODULES, exported_names
 from tools.workspace import distributions
@@ -49,12 +51,25 @@ def exports(module: str) -> set[str]:
 
 
 def test_packages_are_on_pages(pages):
-    assert set(pages) == {reference.source(page) for page in reference.PAGES} | {"reference/index.md"}
+    assert set(pages) == {reference.source(page) for page in reference.PAGES} | {"reference/index.md", extension.PAGE}
     overview = pages["reference/index.md"]
     for package in ("tangrad.numpy.linalg", "tangrad.lax", "tangrad.core", "tangrad.tree_util", "tangrad.errors"):
         assert f"`{package}`" in overview
     for distribution in PUBLIC_NAMES:
         assert f"`{distribution}`" in overview
+
+
+def test_every_group_hook_and_rule_kind_is_on_a_page(pages):
+    text = pages[extension.PAGE]
+    for part in distributions().values():
+        for group in part.entry_points:
+            if group.startswith("tangrad."):
+                shown = "tangrad.rules.<kind>" if group.startswith("tangrad.rules.") else group
+                assert f"| `{shown}` |" in text, group
+    for kind in rule_kinds():
+        assert f"| `{kind}` | `(" in text
+    hooks = [name for name in vars(hookspecs) if name.startswith("tangrad_")]
+    assert len(hooks) > 12 and all(f"| `{name}(" in text for name in hooks)
 
 
 def test_links_within_pages_have_targets(pages):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.install.environments import Environment, new_environment, wheel_folder
+from tests.install.environments import Environment, Layer, layer, new_environment, wheel_folder
 
 
 @pytest.fixture(scope="session")
@@ -18,6 +18,23 @@ def wheels() -> Path:
 def environment(tmp_path: Path) -> Environment:
     """An empty environment for one test."""
     return new_environment(tmp_path / "environment")
+
+
+@pytest.fixture(scope="session")
+def make_layer(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Layer]:
+    """A function that makes an environment of ours that have these names, and of what they require; in a moment."""
+    made: dict[frozenset, Layer] = {}
+    bases: list[Environment] = []
+
+    def make(names: set[str]) -> Layer:
+        if not bases:
+            bases.append(new_environment(tmp_path_factory.mktemp("base") / "it"))
+            bases[0].install("tangrad[xla]", "tangrad-conformance")
+        if frozenset(names) not in made:
+            made[frozenset(names)] = layer(tmp_path_factory.mktemp("layer") / "it", bases[0], names)
+        return made[frozenset(names)]
+
+    return make
 
 
 @pytest.fixture(scope="module")

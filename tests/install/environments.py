@@ -11,8 +11,13 @@ import sys
 import tempfile
 import venv
 import zipfile
+from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from tools.build_wheels import build, tree_state
 from tools.workspace import ROOT
@@ -138,6 +143,50 @@ class Environment:
     def _variables(self, extra: dict[str, str] | None) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(NOT_HANDED_ON)}
         return kept | {"TANGRAD_CACHE_DIR": str(self.folder / "cache")} | (extra or {})
+
+
+@dataclass(frozen=True)
+class Layer(Environment):
+    """Some of our wheels unpacked into a folder, with links to the libraries that they require: made in a moment.
+
+    The libraries come from a real environment, `base`; its own site is switched off, so nothing else can be imported.
+    """
+
+    base: Environment
+
+    @property
+    def python(self) -> Path:
+        return self.base.python
+
+    def run(self, program: str, *, variables: dict[str, str] | None = None) -> str:
+        """As in an environment, with this folder in the place of `site-packages`."""
+        command = [str(self.python), "-S", "-W", "error", "-c", program]
+        own = {"PYTHONPATH": str(self.folder), **(variables or {})}
+        return run(command, cwd=self.folder, env=self._variables(own)).stdout
+
+
+def layer(folder: Path, base: Environment, names: Iterable[str]) -> Layer:
+    """Make a layer of those of our distributions that have these names, and of what they require."""
+    folder.mkdir()
+    wanted = set(names)
+    for wheel in wheel_folder().glob("*.whl"):
+        if wheel.name.split("-")[0].replace("_", "-") in wanted:
+            with zipfile.ZipFile(wheel) as archive:
+                archive.extractall(folder)
+    installed = {canonicalize_name(one.metadata["Name"]): one for one in metadata.distributions(path=[str(base.site)])}
+    pending = [line for one in metadata.distributions(path=[str(folder)]) for line in one.requires or ()]
+    while pending:
+        requirement = Requirement(pending.pop())
+        name = canonicalize_name(requirement.name)
+        if name in wanted or (requirement.marker is not None and not requirement.marker.evaluate({"extra": ""})):
+            continue
+        wanted.add(name)
+        pending += installed[name].requires or ()
+        for top in {
+            file.parts[0] for file in installed[name].files or () if file.parts[0] not in ("..", "__pycache__")
+        }:
+            (folder / top).symlink_to(base.site / top)
+    return Layer(folder, base)
 
 
 def _refresh() -> list[str]:

@@ -9,7 +9,7 @@ from tests.install.environments import CommandError, Environment, run
 from tools.workspace import ROOT
 
 pytestmark = pytest.mark.slow
-NAMES = {"primitive": "discounting", "backend": "abacus", "transformation": "enclosing"}
+NAMES = {"primitive": "discounting", "backend": "abacus", "transformation": "enclosing", "rules": "steadying"}
 
 
 def own_tests_of(make_environment, kind: str, tmp_path: Path) -> tuple[Environment, Path, str]:
@@ -65,8 +65,16 @@ def test_a_transformation(make_environment, tmp_path):
     assert environment.run(program) == "-1.0 1.0\n"
 
 
+def test_rules(make_environment, tmp_path):
+    environment, _, printed = own_tests_of(make_environment, "rules", tmp_path)
+    assert re.search(r"\d+ passed", printed) and "failed" not in printed
+    matrix = environment.command("tangrad", "rules", "--distribution", "tangrad-steadying")
+    assert "in place of" in matrix and "tangrad-steadying" in matrix and "1 primitives" in matrix
+    assert "No problems found." in environment.command("tangrad", "doctor")
+
+
 def test_types(make_environment, tmp_path):
-    """All three pass mypy's strict checks: what `py.typed` promises."""
+    """All of them pass mypy's strict checks: what `py.typed` promises."""
     for kind, name in NAMES.items():
         environment = make_environment("tangrad", "tangrad-conformance", "tangrad-backend-xla", "pytest", "mypy")
         environment.command("tangrad", "new", kind, name, "--into", str(tmp_path))

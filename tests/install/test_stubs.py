@@ -1,12 +1,13 @@
 """What editors and type checkers see of an installed Tangrad: every public name, with its type, and no other."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.install.environments import unpack
+from tests.install.environments import CommandError, unpack
 from tools.generate_api import public_api
 from tools.workspace import distributions
 
@@ -38,6 +39,33 @@ def test_every_public_name_is_known(checked):
     packages = sorted({f"tangrad.{name}".rpartition(".")[0] for name in PUBLIC})
     program = [f"import {package}" for package in packages] + [f"tangrad.{name}" for name in PUBLIC]
     assert checked("\n".join(program) + "\n") == []
+
+
+@pytest.mark.slow
+def test_names_of_others_are_known_once_stubs_are_written(make_environment):
+    """As its user sees it: mypy looks at the environment, in which a sample package adds `tangrad.lax.horner`."""
+    environment = make_environment("tangrad", Path(__file__).parent / "packages" / "horner")
+    (environment.site / "sample_horner" / "py.typed").touch()
+    source = environment.folder / "program.py"
+    source.write_text("from tangrad import lax\nreveal_type(lax.horner)\nreveal_type(lax.sin)\nlax.nothing\n")
+
+    def report() -> str:
+        options = ["--config-file=", "--cache-dir", str(environment.folder / "mypy"), "--follow-imports", "silent"]
+        command = [sys.executable, "-m", "mypy", *options, "--python-executable", str(environment.python), str(source)]
+        return subprocess.run(command, cwd=environment.folder, capture_output=True, text=True, timeout=300).stdout
+
+    assert 'has no attribute "horner"' in report()
+    assert "lax/__init__.pyi" in environment.command("tangrad", "stubs")
+    after = report()
+    assert "Found 1 error" in after and 'has no attribute "nothing"' in after and after.count("def (") == 2, after
+    assert "nothing to change" in environment.command("tangrad", "stubs", "--check")
+    for folder in environment.site.glob("sample_horner*"):
+        shutil.rmtree(folder)
+    with pytest.raises(CommandError, match=r"are those\s+of other installed distributions"):
+        environment.command("tangrad", "doctor")
+    assert "deleted: " in environment.command("tangrad", "stubs")
+    assert not (environment.site / "tangrad-stubs").exists()
+    assert "No problems found." in environment.command("tangrad", "doctor")
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from tangrad.conformance import CHECKS, check, find_samples, primitives_of
 from tangrad.core import families, primitive_set
 
 PRIMITIVES = [primitive for family in families() for primitive in primitive_set(family).primitives.values()]
-COMPILED = ["jit", "decomposition"]
+COMPILED = ["jit", "decomposition", "usage", "special", "layouts", "sizes", "dtypes"]
 QUICK = [name for name in CHECKS if name not in COMPILED]
 
 

@@ -80,6 +80,19 @@ AGREE = {
     "lu_factor": lambda api: api.lu_factor(X),
     "qr with pivoting": lambda api: api.qr(C, mode="economic", pivoting=True),
     "generalised eigenvalues": lambda api: [api.eigh(S, X @ X.T, type=kind)[0] for kind in (1, 2, 3)],
+    "eigh_tridiagonal": lambda api: api.eigh_tridiagonal(
+        Y[0], X[0], eigvals_only=True, select="i", select_range=(1, 2)
+    ),
+    "qr_multiply": lambda api: [
+        api.qr_multiply(C.T, other, mode, pivoting)
+        for pivoting in (False, True)
+        for other, mode in ((C, "right"), (X, "left"), (Y[0], "right"))
+    ],
+    "qr_multiply, complex": lambda api: [
+        api.qr_multiply(C + 1j * Y[:3], X + 1j * S, mode, conjugate=conjugate)
+        for mode in ("left", "right")
+        for conjugate in (False, True)
+    ],
     "polar": lambda api: api.polar(X),
     "polar, left": lambda api: api.polar(C, side="left"),
     "block_diag": lambda api: api.block_diag(X, [1.0, 2.0], 3.0, C),
@@ -89,6 +102,7 @@ AGREE = {
     "circulant": lambda api: api.circulant(X[0]),
     "companion": lambda api: api.companion(Y[0]),
     "fiedler": lambda api: api.fiedler(Y[0]),
+    "fiedler_companion": lambda api: [api.fiedler_companion(np.arange(1.0, n)) for n in (1, 2, 3, 4, 5, 6, 7)],
     "leslie": lambda api: api.leslie(Y[0], X[0]),
     "convolution_matrix": lambda api: [
         api.convolution_matrix(X[0], n, mode) for n in (2, 5) for mode in ("full", "same", "valid")

@@ -21,6 +21,7 @@ import tangrad
 import tangrad.numpy as tnp
 from tangrad import enable_x64, lax, nn, random, use_backend
 from tangrad.core import backend_names, composition, get_backend
+from tangrad.experimental import custom_dce
 from tools.workspace import ROOT, Distribution, distributions, umbrella
 
 X = np.linspace(0.1, 0.9, 6, dtype=np.float32)
@@ -116,6 +117,16 @@ def _(axis_size, in_batched, x):
     return 3 * x, in_batched[0]
 
 
+@custom_dce
+def twofold(x):
+    return tnp.sin(x), tnp.exp(x)
+
+
+@twofold.def_dce
+def _(used, x):
+    return (tnp.sin(x) if used[0] else None, tnp.exp(x) if used[1] else None)
+
+
 def drawn(x):
     return x * random.normal(random.key(7), x.shape)
 
@@ -142,6 +153,7 @@ PROGRAMS = {
     "linalg": (lambda x: tnp.linalg.cholesky(SQUARE @ SQUARE.T + tnp.sum(x) * tnp.eye(2)), True),
     "linear_calls": (lambda x: tangrad.linear_call(lambda r, y: r * y, lambda r, t: r * t, 2.0, x), True),
     "mapped_calls": (tripled, True),
+    "partial_calls": (lambda x: twofold(x)[1], True),
     "placement": (lambda x: tangrad.device_put(x) + 1, True),
     "random": (drawn, True),
     "reductions": (lambda x: tnp.cumsum(x) / tnp.max(x) + tnp.argmax(x), True),

@@ -293,3 +293,28 @@ def test_a_traced_size_of_a_shape_is_named_as_such(shape):
     for make in (np.ones(4).reshape, np.zeros, np.empty):
         with pytest.raises(tangrad.errors.TracerIntegerConversionError):
             tangrad.jit(lambda n, make=make: make(shape(n)))(2)
+
+
+# --- float0 --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("transformation", [lambda f: f, tangrad.jit, tangrad.vmap], ids=["eager", "jit", "vmap"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        np.zeros_like,
+        np.ones_like,
+        np.empty_like,
+        lambda x: np.full_like(x, 0),
+        lambda x: np.zeros(x.shape, x.dtype),
+        lambda x: tangrad.lax.full_like(x, 0),
+        lambda x: tangrad.lax.full(x.shape, 0, x.dtype),
+    ],
+)
+def test_arrays_like_a_float0_cotangent(transformation, make):
+    def cotangent_like(x, i):
+        answer, pullback = tangrad.vjp(lambda x, i: x * 2.0, x, i)
+        return make(pullback(answer)[1])
+
+    result = transformation(cotangent_like)(np.ones(2), np.ones(2, int))
+    assert result.dtype == FLOAT0 and result.shape == (2,)

@@ -327,8 +327,6 @@ def test_print(capsys):
 
 
 def test_what_is_refused():
-    with pytest.raises(NotImplementedError, match="static_argnums"):
-        tangrad.checkpoint(lambda x: x, concrete=True)
     with pytest.raises(TypeError, match="expects a function"):
         tangrad.checkpoint(3)
     with pytest.raises(TypeError, match="policy must be a function"):
@@ -364,3 +362,124 @@ def test_what_is_refused():
         tangrad.checkpoint_policies.save_only_these_names(1)
     with pytest.raises(tangrad.errors.TracerBoolConversionError if hasattr(tangrad, "errors") else TypeError):
         tangrad.checkpoint(lambda x: x if x > 0 else -x)(1.0)
+
+
+# --- operations inside loops and branches ---------------------------------------------------------------------------
+
+
+def in_scan(api, x):
+    return api.lax.scan(lambda c, _: (api.numpy.sin(c), api.numpy.sin(c)), x, None, length=3)[1].sum()
+
+
+def in_scan_of_dots(api, x):
+    np = api.numpy
+    return api.lax.scan(lambda c, _: (np.sin(np.sin(c) @ (x * np.ones((3, 3)))), None), np.ones(3), None, length=3)[0]
+
+
+def in_cond(api, x):
+    np = api.numpy
+    return api.lax.cond(x > 0, lambda x: np.sin(np.sin(x)), lambda x: x * np.cos(x), x)
+
+
+def in_cond_in_scan(api, x):
+    np = api.numpy
+    body = lambda c, _: (api.lax.cond(c > 0, lambda c: np.sin(np.sin(c)), lambda c: c, c), None)
+    return api.lax.scan(body, x, None, length=3)[0]
+
+
+def in_jit_in_scan(api, x):
+    np = api.numpy
+    return api.lax.scan(lambda c, _: (api.jit(lambda c: np.sin(np.cos(c)))(c), c), x, None, length=3)[0]
+
+
+JUDGED = ("sin", "cos", "dot_general")
+
+
+def only(name):
+    return lambda primitive, *_, **__: str(primitive) == name
+
+
+def counts(api, function, policy):
+    """How often each operation is in the linear program, and in the whole gradient."""
+    f = api.checkpoint(lambda x: function(api, x), policy=policy)
+    x = api.numpy.asarray(numpy.float32(0.7))
+    linear = str(api.make_jaxpr(api.linearize(f, x)[1])(x))
+    ones = api.numpy.ones_like(f(x))
+    whole = str(api.make_jaxpr(lambda x: api.vjp(f, x)[1](ones))(x))
+    return [text.count(f" {name}") for text in (linear, whole) for name in JUDGED]
+
+
+@pytest.mark.parametrize("function", [in_scan, in_scan_of_dots, in_cond, in_cond_in_scan, in_jit_in_scan])
+@pytest.mark.parametrize("kept", ["sin", "cos", "dot_general", None])
+def test_policies_judge_single_operations_inside_loops_and_branches(function, kept, backend):
+    policy = None if kept is None else only(kept)
+    if backend == "numpy":  # programs are the same on both
+        assert counts(tangrad, function, policy) == counts(jax, function, policy)
+    got = tangrad.grad(tangrad.checkpoint(lambda x: function(tangrad, x).sum(), policy=policy))(0.7)
+    assert numpy.allclose(got, tangrad.grad(lambda x: function(tangrad, x).sum())(0.7), rtol=1e-5)
+
+
+def test_what_a_policy_forbids_inside_a_scan_is_not_kept():
+    def kept(policy):
+        f = tangrad.checkpoint(lambda x: in_scan(tangrad, x), policy=policy)
+        return [aval.shape for aval, _ in tangrad.ad_checkpoint.saved_residuals(f, 0.7)]
+
+    assert kept(None) == kept(only("tanh")) == [()]
+    assert kept(only("cos")) == [(3,), (3,)] and kept(lambda *_, **__: True) == [(3,), (3,)]
+
+
+# --- concrete values ------------------------------------------------------------------------------------------------
+
+
+def branching(x):
+    np = tangrad.numpy
+    y = np.sin(x) * 2.0
+    for _ in range(2):
+        y = np.sin(y) if y > 0 else y * y
+    if tangrad.lax.cond(x > 0, lambda x: x, lambda x: -2.0 * x, x) > 1.2:
+        y = y + tangrad.jit(np.exp)(x)
+    return y
+
+
+@pytest.mark.parametrize("x", [1.0, -1.3])
+def test_python_branches_on_concrete_values(x):
+    f = tangrad.checkpoint(branching, concrete=True)
+    for transformed in (
+        lambda f: f(x),
+        lambda f: tangrad.grad(f)(x),
+        lambda f: tangrad.grad(tangrad.grad(f))(x),
+        lambda f: tangrad.jvp(f, (x,), (1.0,)),
+        lambda f: tangrad.linearize(f, x)[1](1.0),
+    ):
+        assert numpy.allclose(transformed(f), transformed(branching), rtol=1e-5)
+
+
+def test_concrete_values_are_not_there_inside_jit_and_vmap():
+    f = tangrad.checkpoint(branching, concrete=True)
+    for call in (lambda: tangrad.jit(f)(1.0), lambda: tangrad.vmap(f)(X)):
+        with pytest.raises(tangrad.errors.TracerBoolConversionError):
+            call()
+    plain = tangrad.checkpoint(tangrad.numpy.sin, concrete=True)
+    assert numpy.allclose(tangrad.jit(tangrad.vmap(tangrad.grad(plain)))(X), numpy.cos(X))
+
+
+# --- functions whose forward rule is left out of the first pass -----------------------------------------------------
+
+
+@pytest.mark.parametrize("optimize", [True, False])
+def test_optimize_remat_runs_the_function_in_the_first_pass(optimize):
+    np = tangrad.numpy
+    f = tangrad.custom_vjp(lambda x: np.sin(x))
+    fwd = lambda x: (np.tanh(x), (np.cos(x), None))  # another function, so that it shows which one runs
+    f.defvjp(fwd, lambda residuals, ct: (ct * residuals[0],), optimize_remat=optimize)
+    value, gradient = tangrad.jit(tangrad.value_and_grad(tangrad.checkpoint(f)))(0.5)
+    assert numpy.allclose(value, numpy.sin(0.5) if optimize else numpy.tanh(0.5))
+    assert numpy.allclose(gradient, numpy.cos(0.5))
+    assert numpy.allclose(tangrad.jit(tangrad.vmap(tangrad.grad(tangrad.checkpoint(f))))(X), numpy.cos(X))
+    assert numpy.allclose(tangrad.grad(f)(0.5), numpy.cos(0.5))
+
+
+def test_optimize_remat_does_not_go_with_symbolic_zeros():
+    f = tangrad.custom_vjp(lambda x: x)
+    with pytest.raises(NotImplementedError, match="symbolic_zeros"):
+        f.defvjp(lambda x: (x, None), lambda _, ct: (ct,), symbolic_zeros=True, optimize_remat=True)

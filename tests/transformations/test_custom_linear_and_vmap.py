@@ -166,21 +166,27 @@ def test_custom_transpose():
     f = lambda x: scale(kind, 2.0, x)["y"]
     with pytest.raises(AttributeError, match="has no transpose"):
         f(X)
-    seen = []
 
     @scale.def_transpose
-    def transpose(types, r, ct):
-        seen.append(types.shape)
+    def transpose(r, ct):
         return ct["y"] * r * 10.0
 
     assert numpy.allclose(f(X), 2 * X)
     assert numpy.allclose(tangrad.linear_transpose(f, X)(X)[0], 20 * X)
     assert numpy.allclose(tangrad.jit(tangrad.grad(lambda x: f(x).sum()))(X), 20.0)
-    assert set(seen) == {(3,)}
     with pytest.raises(TypeError, match=r"output 0 \(result\['y'\]\), f32\[2\], but out_types says shape \(3,\)"):
         f(X[:2])
     with pytest.raises(TypeError, match="returned the structure"):
         scale(kind["y"], 2.0, X)
+
+
+def test_custom_transpose_gives_zeros_where_the_rule_says_none():
+    scale = tangrad.custom_transpose(lambda r, x: r * x["a"])
+    scale.def_transpose(lambda r, ct: {"a": 10.0 * ct, "b": None})
+    kind = tangrad.ShapeDtypeStruct((3,), "float32")
+    found = tangrad.grad(lambda x: scale(kind, 2.0, x).sum())({"a": X, "b": (X, 1.0)})
+    assert numpy.allclose(found["a"], 10.0)
+    assert numpy.array_equal(found["b"][0], numpy.zeros(3)) and found["b"][1] == 0.0
 
 
 def test_mapped_linear_calls_whose_transposes_call_them():

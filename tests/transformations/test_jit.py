@@ -385,3 +385,14 @@ def test_arrays_find_the_program_first_whatever_the_function_was_compiled_for():
     for arguments in ((given, array), (array, array), (array, array)):
         tree_of(arguments)
     assert len(calls) == 2
+
+
+def test_what_is_kept_of_static_values_is_bounded(monkeypatch):
+    monkeypatch.setattr("tangrad.jitting.function.SIGNATURE_LIMIT", 8)
+    times = tangrad.jit(lambda x, factor: x * factor, static_argnums=1)
+    for factor in range(40):
+        assert float(times(2.0, factor)) == 2.0 * factor
+        assert len(times._tables.traced) <= 8 and len(times._programs) <= 8
+    assert times.trace_count == 40
+    times(2.0, 39)
+    assert times.trace_count == 40

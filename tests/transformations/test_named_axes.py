@@ -6,11 +6,13 @@ import pytest
 import tangrad
 import tangrad.numpy as tnp
 from tangrad import lax, use_backend
+from tangrad.collectives.primitives import psum_p
 from tangrad.core import (
     ClosedJaxpr,
     Jaxpr,
     NamedAxisEffect,
     PrimitiveSet,
+    RuleKind,
     RuleSet,
     ShapedArray,
     axes_of_effects,
@@ -445,3 +447,18 @@ def test_a_primitive_that_names_axes_needs_a_rule():
         with pytest.raises(MissingRuleError, match=r"'named\.twist'.*'i'.*axis_subst"):
             subst_axis_names(jaxpr, {"i": "k"})
         assert subst_axis_names(jaxpr, {"j": "k"}) is jaxpr
+
+
+def test_a_rule_is_not_derived_from_what_holds_without_names_only():
+    """Somebody's transformation, whose rules are derived where it has none, around a sum along a mapped axis."""
+    derived = lambda primitive: lambda args, **params: primitive.decompose(*args, **params)
+    kind = RuleKind("without_rules", api=1, signature="(args, **params) -> result", doc="runs it", derive=derived)
+    words = r"psum along the mapped axis 'i' .* has no rule for the primitive 'collectives\.psum'"
+    with register(kind):
+        run = lambda x: rule_table("without_rules")[psum_p]((x,), axes=("i",), axis_index_groups=None)
+        with pytest.raises(MissingRuleError, match=words):
+            tangrad.vmap(run, axis_name="i")(tnp.ones(3))
+        with pytest.raises(NameError, match="no mapped axis is named 'i'; no named axis is in scope"):
+            run(tnp.ones(3))
+        total = rule_table("without_rules")[psum_p]((tnp.ones(3),), axes=(0,), axis_index_groups=None)
+        assert float(total) == 3.0

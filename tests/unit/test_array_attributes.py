@@ -8,8 +8,9 @@ import pytest
 import tangrad
 import tangrad.numpy as np
 from tangrad.composition import catalogue
+from tangrad.composition.attributes import ATTRIBUTES_GROUP, attributes
 from tangrad.core import register
-from tangrad.core.array import ATTRIBUTES_GROUP, Array, _attributes
+from tangrad.core.array import Array
 from tangrad.errors import BrokenPluginError, MissingDistributionError, PluginConflictError, PluginWarning
 
 X = np.arange(3.0)
@@ -89,7 +90,7 @@ def test_a_broken_method_is_set_aside(monkeypatch):
     plugin = next(one for one in tangrad.core.composition().entries(ATTRIBUTES_GROUP) if one.name == "tobytes")
     monkeypatch.setattr(plugin, "value", "tangrad.numpy.methods:no_such_function")
     monkeypatch.setattr(plugin, "_state", "available")
-    _attributes.pop("tobytes", None)
+    attributes.pop("tobytes", None)
     with pytest.warns(PluginWarning, match="tobytes"), pytest.raises(BrokenPluginError, match="no_such_function"):
         X.tobytes()
     assert X.tolist() == [0, 1, 2]

@@ -1,5 +1,8 @@
 """Settings: read and set by name, for a block, for the calls of a function, in one thread."""
 
+import os
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -78,3 +81,26 @@ def test_calls_of_one_function_in_two_threads_do_not_disturb_each_other():
     thread.join()
     assert seen == [True, False]
     assert not config.enable_x64
+
+
+def test_an_environment_variable_that_says_nothing_is_named_and_the_default_serves():
+    code = """
+import tangrad
+assert tangrad.config.enable_x64 is False and tangrad.config.debug_nans is True
+from tangrad.console.report.surroundings import list_problems, variable_problems, variables
+import os
+from tangrad.core import composition
+problems = [*variable_problems(variables(os.environ)), *list_problems(composition())]
+assert any("TANGRAD_ENABLE_X64='maybe'" in problem.what and "False" in problem.what for problem in problems), problems
+assert any("TANGRAD_PREFER: 'nonsense'" in problem.what for problem in problems), problems
+assert not any("DEBUG_NANS" in problem.what for problem in problems), problems
+"""
+    variables = {"TANGRAD_ENABLE_X64": "maybe", "TANGRAD_PREFER": "nonsense", "TANGRAD_DEBUG_NANS": "1"}
+    found = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, **variables}, capture_output=True, text=True, timeout=120
+    )
+    assert found.returncode == 0, found.stderr
+    assert (
+        "TANGRAD_ENABLE_X64='maybe': expected one of" in found.stderr and "the default, False, is used" in found.stderr
+    )
+    assert "'nonsense' is not 'kind:primitive=distribution'; it is ignored" in found.stderr

@@ -18,7 +18,7 @@ def site(tmp_path: Path) -> Site:
 def examine(site: Site) -> tuple[dict, dict[str, str]]:
     result = site.run("", "-m", "tangrad", "doctor", "--json")
     data = json.loads(result.stdout)
-    return data, {problem["what"]: problem["cure"] for problem in data["problems"]}
+    return data, {problem["what"]: problem["paste"] for problem in data["problems"]}
 
 
 def install(site: Site, name: str, version: str, *needs: str) -> None:

@@ -14,6 +14,7 @@ from tangrad.core import (
     ClosedJaxpr,
     Effect,
     JaxprEqn,
+    Primitive,
     PrimitiveSet,
     RuleKind,
     RuleSet,
@@ -332,7 +333,7 @@ def test_a_rule_and_its_undoing():
 def test_two_rules_are_a_conflict_unless_one_overrides():
     table = rule_table("kernel_kind")
     with register(kind), register(rules("first")):
-        conflict = pytest.raises(errors.PluginConflictError, match=r"kernel_kind.*TANGRAD_PREFER")
+        conflict = pytest.raises(errors.PluginConflictError, match=r"kernel_kind.*has undo\(\); the author")
         with register(rules("second"), name="kernel_test.second"), conflict:
             table[double]
         with register(rules("third", override=True), name="kernel_test.third"):
@@ -414,3 +415,17 @@ def test_literals():
 def test_provenance_of_what_is_registered_by_hand():
     plugin = composition().provenance(family)
     assert plugin is not None and plugin.name == "kernel_test"
+
+
+@pytest.mark.parametrize("name", ["", "two words", "line\nbreak", "#", "a'b", "<lambda>", "-x"])
+def test_names_that_could_end_a_comment_or_a_policy_are_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="the name of a primitive must be made of letters"):
+        Primitive(name, lambda x: x, family="named_family")
+    with pytest.raises(ValueError, match="the name of a family must be made of letters"):
+        PrimitiveSet(name, api=1)
+
+
+def test_names_are_strings() -> None:
+    with pytest.raises(TypeError, match="the name of a primitive must be a string, got 3"):
+        Primitive(3, lambda x: x, family="named_family")  # type: ignore[arg-type]
+    assert Primitive("größe.of-x_2", lambda x: x, family="named_family").name == "größe.of-x_2"

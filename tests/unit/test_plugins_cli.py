@@ -16,8 +16,10 @@ from tangrad.console.cli import main
 from tangrad.console.report.model import BAD, Entry, Report, Table
 from tangrad.console.report.page import to_html
 from tangrad.console.report.render import to_json, to_text
-from tangrad.core import PrimitiveSet, RuleKind, RuleSet, register
+from tangrad.console.report.rules import rules_report
+from tangrad.core import PrimitiveSet, RuleKind, RuleSet, find_primitive, register
 from tests.unit.plugin_site import Site
+from tools.workspace import distributions
 
 VOID = {"meta", "input", "wbr"}
 
@@ -105,6 +107,32 @@ def test_rules_as_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert rows == {"ruled": "R1", "inapplicable": "-1", "missing": "?!", "contested": "C!", "derived": "D1"}
     assert "Providers: 1 (by hand)." in text and "Cells: R a rule, G the rule of a more general platform" in text
     assert "2 holes in the matrix." in text
+
+
+def test_overrides_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    replacement = RuleSet("jvp", api=1, override=True)
+    for name in ("tanh", "sin"):
+        replacement.add(find_primitive(f"elementwise.{name}"), lambda primals, tangents, **params: None)
+    with register(replacement):
+        (table,) = [t for t in rules_report("elementwise", "jvp").tables if t.title == "Overrides"]
+        assert [[entry.text for entry in row] for row in table.rows] == [
+            ["jvp", "elementwise", "(by hand)", "tangrad-lax", "sin, tanh"]
+        ]
+        cells = {
+            one["primitive"]: one for one in json.loads(output(capsys, "rules", "--kind", "jvp", "--json"))["cells"]
+        }
+        assert cells["elementwise.sin"]["overrides"] == ["tangrad-lax:tangrad.rules.jvp:elementwise"]
+        assert cells["elementwise.cos"]["overrides"] == []
+
+
+def test_rules_of_a_distribution(capsys: pytest.CaptureFixture[str]) -> None:
+    text = output(capsys, "rules", "--distribution", "Tangrad_Nn")
+    families = [line for line in text.splitlines() if line.startswith("family ")]
+    assert families == [
+        f"family {name}" for name in sorted(distributions()["tangrad-nn"].entry_points["tangrad.primitives"])
+    ]
+    assert main(["rules", "--distribution", "no-such"]) == 2
+    assert "no distribution 'no-such' with plugins is installed" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("matrix")
@@ -228,6 +256,12 @@ def test_a_command_that_is_not_installed_names_its_distribution(site: Site) -> N
     """
     result = site.run(dedent(program))
     assert result.returncode == 2 and "pip install tangrad-scaffold" in result.stderr
+
+
+def test_a_command_that_returns_nothing_has_succeeded(site: Site) -> None:
+    site.add("quiet", {"tangrad.commands": {"quiet": "quiet:main"}}, modules={"quiet.py": "def main(arguments): 'Is.'"})
+    result = site.run("", "-m", "tangrad", "quiet")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
 
 
 def test_a_command_must_be_a_function(site: Site) -> None:

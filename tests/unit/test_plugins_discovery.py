@@ -160,7 +160,7 @@ def test_unreadable_metadata_is_a_problem(site: Site, monkeypatch: pytest.Monkey
         raise PermissionError(13, "Permission denied", file)
 
     site.add("bad", {HOOKS: {"one": "m:one"}})
-    monkeypatch.setattr("tangrad.composition.discovery._read", refuse)
+    monkeypatch.setattr("tangrad.composition.discovery.read_regular_file", refuse)
     ((name, problem),) = discover([str(site.folder)]).problems()
     assert name == "bad" and "cannot be read: [Errno 13]" in problem
 
@@ -268,8 +268,69 @@ def test_a_record_that_another_user_wrote_is_ignored(large: Site, monkeypatch: p
     falsify(large, b"some_plugin:one", b"elsewhere:one")
     assert found(large, cached=True)[0][1] == "elsewhere:one"  # this user's own is taken at its word
     monkeypatch.setattr(os, "getuid", lambda: 12345)
-    assert records.read_own_file(str(the_record(large))) is None
+    assert not records.is_whole_record(str(the_record(large)))
     assert found(large, cached=True) == expected
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes and file modes")
+@pytest.mark.parametrize("fault", ["open to a group", "a link", "a pipe", "a folder"])
+def test_a_record_that_is_no_file_of_this_user_alone_is_ignored(large: Site, fault: str) -> None:
+    expected = found(large, cached=True)
+    falsify(large, b"some_plugin:one", b"elsewhere:one")
+    record = the_record(large)
+    if fault == "open to a group":
+        record.chmod(0o664)
+    else:
+        falsified = record.read_bytes()
+        record.unlink()
+        if fault == "a link":
+            (record.parent / "planted").write_bytes(falsified)
+            record.symlink_to("planted")
+        elif fault == "a pipe":
+            os.mkfifo(record)  # an ordinary open would wait for somebody who writes
+        else:
+            record.mkdir()
+    assert found(large, cached=True) == expected
+    if fault != "a folder":
+        assert record.stat().st_mode == 0o100600  # written anew
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+@pytest.mark.parametrize("name", ["plugin_p-1.0.dist-info", "plugin_p.egg-info"])
+def test_pipes_among_metadata_do_not_stop_the_start(site: Site, name: str) -> None:
+    site.add("plugin-a", {"tangrad.api": {"good": "some_module:x"}})
+    (site.folder / name).mkdir()
+    os.mkfifo(site.folder / name / "entry_points.txt")
+    index = discover([str(site.folder)])
+    assert [row[0] for row in index.rows("tangrad.api")] == ["good"]
+    ((distribution, problem),) = index.problems()
+    assert distribution == "plugin-p" and "is not a regular file" in problem
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_a_pipe_in_place_of_the_version_does_not_stop_the_start(site: Site) -> None:
+    folder = site.folder / "plugin_p.egg-info"
+    folder.mkdir()
+    (folder / "entry_points.txt").write_text("[tangrad.api]\ngood = some_module:x\n")
+    os.mkfifo(folder / "PKG-INFO")
+    assert [row[::3] for row in discover([str(site.folder)]).rows("tangrad.api")] == [("good", "")]
+
+
+def test_a_working_directory_that_is_gone_is_left_out(site: Site, tmp_path: Path) -> None:
+    site.add("plugin-a", {"tangrad.api": {"good": "some_module:x"}})
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    code = f"""
+import os, sys
+os.chdir({str(gone)!r}); os.rmdir({str(gone)!r})
+from tangrad.composition.discovery import discover
+print([row[0] for row in discover(["", "relative", {str(site.folder)!r}]).rows("tangrad.api")])
+import tangrad, tangrad.numpy as np
+assert "" in sys.path
+print((np.ones(2) + 1).tolist())
+"""
+    done = site.run(code)
+    assert done.stdout.splitlines() == ["['good']", "[2.0, 2.0]"], done.stderr
 
 
 def test_a_cache_folder_that_cannot_be_made_is_survived(large: Site) -> None:
@@ -287,10 +348,10 @@ def test_a_full_disk_is_survived_and_leaves_nothing_behind(large: Site, monkeypa
 
 
 def test_a_read_only_cache_folder_is_survived(large: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(file: str, mode: str, **_: object) -> None:
+    def refuse(file: str, contents: bytes) -> None:
         raise PermissionError(13, "Permission denied", file)
 
-    monkeypatch.setattr("tangrad.composition.record.open", refuse, raising=False)
+    monkeypatch.setattr("tangrad.composition.record.write_new_file", refuse)
     assert len(found(large, cached=True)) == 1
     assert list(large.cache.iterdir()) == []
 

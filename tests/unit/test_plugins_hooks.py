@@ -2,6 +2,7 @@
 
 import types
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -233,3 +234,35 @@ def test_a_broken_hook_plugin_of_a_distribution_leaves_the_others(tmp_path: Any)
     assert result.stdout.split("\n") == ["traced f", "traced g", ""]
     assert result.stderr.count("ZeroDivisionError") == 1 and "shipped by bad 1.0" in result.stderr
     assert site.run(code, TANGRAD_DENY="bad").stderr == ""
+
+
+@pytest.mark.parametrize("kind", ["RecursionError", "MemoryError", "GeneratorExit", "SystemExit", "KeyError", "deep"])
+def test_a_hook_object_whose_import_fails_does_not_fail_calls(tmp_path: Path, kind: str) -> None:
+    site = Site(tmp_path / "site")
+    source = "def f(): f()\nf()" if kind == "deep" else f"raise {kind}('of its own')"
+    site.add("plugin-h", {"tangrad.hooks": {"bad": "bad_hook:x"}}, modules={"bad_hook.py": source})
+    done = site.run(CALLS)
+    assert done.stdout.splitlines() == ["1.0", "2.0", "3.0", "1 warning"], done.stderr
+
+
+def test_a_hook_object_whose_import_is_ended_from_outside_is_tried_again(tmp_path: Path) -> None:
+    site = Site(tmp_path / "site")
+    source = "import os\nif 'sent' not in os.environ:\n    os.environ['sent'] = ''\n    raise BaseException('sent')\n"
+    source += (
+        "from tangrad.core import hookimpl\nclass x:\n    @hookimpl\n    def tangrad_compiled(context): print('seen')"
+    )
+    site.add("plugin-h", {"tangrad.hooks": {"late": "late_hook:x"}}, modules={"late_hook.py": source})
+    done = site.run("try:\n    import tangrad.numpy\nexcept BaseException as error:\n    print(error)\n" + CALLS)
+    lines = done.stdout.splitlines()
+    assert lines[0] == "sent" and "seen" in lines and lines[-1] == "0 warnings", done.stdout + done.stderr
+
+
+CALLS = """
+import warnings
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    import tangrad
+    for i in range(3):
+        print(tangrad.jit(lambda x: x + i)(1.0))
+print(len(caught), "warning" if len(caught) == 1 else "warnings")
+"""

@@ -180,6 +180,7 @@ def test_providers_of_names_primitives_kinds_backends_and_commands(family: Primi
         tangrad_rule_kind = staticmethod(hookimpl(lambda name: kind if name == "computed_kind" else None))
         tangrad_backend = staticmethod(hookimpl(lambda name: backend if name == "computed" else None))
         tangrad_commands = staticmethod(hookimpl(lambda: {"computed": print}))
+        tangrad_names = staticmethod(hookimpl(lambda group: NAMES_OF_COMPUTED.get(group)))
 
     with register(Answers()) as registration:  # what it is shows
         assert registration.plugins[0].group == HOOKS and registration.plugins[0].name == "Answers"
@@ -190,7 +191,29 @@ def test_providers_of_names_primitives_kinds_backends_and_commands(family: Primi
         assert found is not None and found.load() is backend
         found = composition().find("tangrad.commands", "computed")
         assert found is not None and found.load() is print
-    assert not hasattr(tangrad.numpy, "computed")
+        assert "computed" in dir(tangrad.numpy) and "computed" not in dir(tangrad.lax)
+        assert "computed_family" in tangrad.core.families() and "computed_kind" in tangrad.core.rule_kinds()
+        assert "computed" in tangrad.core.backend_names() and "computed_setting" in dir(tangrad.config)
+        assert "computed_method" in dir(tangrad.numpy.ones(1))
+    assert not hasattr(tangrad.numpy, "computed") and "computed" not in dir(tangrad.numpy)
+
+
+NAMES_OF_COMPUTED = {
+    "tangrad.api": ["numpy.computed"],
+    "tangrad.primitives": ("computed_family",),
+    "tangrad.rule_kinds": {"computed_kind"},
+    "tangrad.backends": ["computed"],
+    "tangrad.settings": ["computed_setting"],
+    "tangrad.array": ["computed_method"],
+}
+
+
+@pytest.mark.parametrize("answer", [lambda group: 3, lambda group: [group, 4], lambda group: 1 / 0])
+def test_a_hook_that_lists_no_names_is_set_aside(answer: Any) -> None:
+    with provider(tangrad_names=answer) as registration:
+        with pytest.warns(PluginWarning, match="its hook tangrad_names raised, or returned no names"):
+            assert "numpy" in tangrad.core.backend_names()
+        assert registration.plugins[0].status == "broken"
 
 
 def test_the_rules_of_an_installed_provider_are_its_distribution_s(site: Site) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tangrad.composition.policy import Policy
+from tangrad.console.report.surroundings import list_problems
 from tangrad.diagnostics.errors import DeniedPluginError, PluginConflictError
 from tests.unit.plugin_site import Site
 
@@ -166,8 +167,9 @@ def test_a_malformed_pattern_names_its_source(variable: str, text: str) -> None:
 
 @pytest.mark.parametrize("text", ["jvp:sin", "jvp=a", "jvp:sin=", ":sin=a", "=a"])
 def test_a_malformed_preference_names_its_source(text: str) -> None:
-    with pytest.raises(ValueError, match=r"TANGRAD_PREFER: .* is not 'kind:primitive=distribution'"):
-        Policy({"TANGRAD_PREFER": text})
+    with pytest.warns(UserWarning, match=r"TANGRAD_PREFER: .* is not 'kind:primitive=distribution'; it is ignored"):
+        policy = Policy({"TANGRAD_PREFER": text})
+    assert not policy.preferences() and repr(text) in policy.rejected[text]
 
 
 def test_configure_checks_types() -> None:
@@ -193,5 +195,5 @@ def test_a_failed_configuration_changes_nothing(site: Site) -> None:
 def test_patterns_that_match_nothing_are_told(site: Site) -> None:
     site.add("plugin-a", {API: {"a": "m:a"}})
     composition = site.composition(TANGRAD_DENY="plugin-a,plugni-b,x:api:*,jvp:sin")
-    unmatched = composition.policy.unmatched(composition.entries(API))
-    assert unmatched == [("TANGRAD_DENY", "plugni-b"), ("TANGRAD_DENY", "x:api:*")]
+    found = [problem.what for problem in list_problems(composition)]
+    assert found == [f"TANGRAD_DENY: {pattern!r} matches no installed plugin" for pattern in ("plugni-b", "x:api:*")]

@@ -62,9 +62,10 @@ def test_its_environment_variable_is_read_when_it_is_loaded(site):
     painted(site)
     code = "import tangrad; assert tangrad.paint_it() == 'blue'; assert tangrad.config.colour == 'blue'"
     ran(site.run(code, TANGRAD_COLOUR="blue"))
-    failed = site.run("import tangrad; print(tangrad.typeof(1.0)); tangrad.config.colour", TANGRAD_COLOUR="green")
-    assert "float32[]" in failed.stdout and failed.returncode == 1
-    assert "TANGRAD_COLOUR='green': expected one of 'red', 'blue'" in failed.stderr and "paint 1.0" in failed.stderr
+    shown = "import warnings; warnings.simplefilter('always'); "
+    found = site.run(shown + "import tangrad; assert tangrad.config.colour == 'red'", TANGRAD_COLOUR="green")
+    assert found.returncode == 0, found.stderr
+    assert "TANGRAD_COLOUR='green': expected one of 'red', 'blue'; the default, 'red', is used" in found.stderr
 
 
 def test_a_setting_that_is_declared_twice(site):

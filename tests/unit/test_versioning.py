@@ -142,7 +142,7 @@ def test_the_doctor_names_numbers(site):
     program = (
         "import tangrad.core\nfrom tangrad.composition import versioning\nfrom tangrad.core import composition\n"
         "tangrad.core.EXTENSION_API = versioning.EXTENSION_API = 2\nimport warnings\n"
-        "warnings.simplefilter('ignore')\nfrom tangrad.console.report.installation import number_problems\n"
+        "warnings.simplefilter('ignore')\nfrom tangrad.console.report.composed import number_problems\n"
         "for problem in number_problems(composition()): print(problem.what, '=>', problem.cure)"
     )
     printed = site.run(program).stdout

@@ -13,7 +13,7 @@ from mkdocs.structure.files import File, Files
 
 sys.path.append(str(Path(__file__).parents[2]))  # `mkdocs serve`, unlike `python -m mkdocs`, does not see the workspace
 
-from tools.docs import reference
+from tools.docs import extension, reference
 
 # Sessions are written as Python in the sources: that is what editors and code hosts know.
 SESSION = re.compile(r"^(?P<fence> *```)python\n(?P<start> *>>> )", re.MULTILINE)
@@ -38,6 +38,7 @@ def _anchors() -> dict[str, str]:
 def on_config(config: Any) -> Any:
     """Put the pages of the reference at the end of the navigation."""
     pages: list[Any] = [{"Overview": "reference/index.md"}]
+    pages.append({extension.TITLE: extension.PAGE})
     pages += [{page: reference.source(page)} for page in reference.PAGES]
     config.nav.append({"Reference": pages})
     return config

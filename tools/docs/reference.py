@@ -18,9 +18,10 @@ from types import ModuleType
 from typing import Any
 
 import tangrad.numpy
+from tangrad.composition.attributes import ATTRIBUTES_GROUP
 from tangrad.composition.catalogue_data import PUBLIC_NAMES
 from tangrad.core import Array, composition
-from tangrad.core.array import ATTRIBUTES_GROUP
+from tools.docs import extension
 from tools.docs.docstrings import escape, summary, to_markdown
 from tools.generate_api import public_api
 from tools.kernel_names import declared_names
@@ -35,6 +36,10 @@ PAGES = {
     "tangrad.random": "Random numbers",
     "tangrad.tree": "Pytrees",
     "tangrad.core": "For authors of plugins",
+    "tangrad.autodiff": "Helpers for rules of derivatives",
+    "tangrad.batching": "Helpers for batch rules",
+    "tangrad.backends.numpy.lowering": "What rules for the NumPy backend work with",
+    "tangrad.backends.xla.lowering": "What rules for the XLA backend work with",
     "tangrad.conformance": "The conformance kit",
 }
 # Packages that are ordinary modules: nothing in the entry points tells that they are public. Single files directly in
@@ -43,6 +48,10 @@ PLAIN_PACKAGES = (
     "tangrad.tree",
     "tangrad.core",
     "tangrad.core.protocols",
+    "tangrad.autodiff",
+    "tangrad.batching",
+    "tangrad.backends.numpy.lowering",
+    "tangrad.backends.xla.lowering",
     "tangrad.conformance",
     "tangrad.nn.initializers",
 )
@@ -212,7 +221,7 @@ def pages() -> dict[str, str]:
     all_packages = packages()
     first = _first_places(all_packages)
     texts = {source(page): _page(page, all_packages, first) for page in PAGES}
-    return {"reference/index.md": _overview(all_packages), **texts}
+    return {"reference/index.md": _overview(all_packages), extension.PAGE: extension.page(), **texts}
 
 
 def anchors() -> dict[str, str]:
@@ -239,7 +248,7 @@ def _overview(all_packages: Mapping[str, Package]) -> str:
         "# Reference",
         "",
         "Every public name with its signature, its errors and an example, made of what is installed. The examples are",
-        "run as tests.",
+        f"run as tests. What a package can register is on a page of its own: [{extension.TITLE}](entry-points.md).",
         "",
         "| package | what is in it | names |",
         "|---|---|---|",

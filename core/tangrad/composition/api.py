@@ -11,13 +11,13 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
 from tangrad.composition.plugin import HOOKS_GROUP, Plugin
 from tangrad.composition.registry import composition
-from tangrad.diagnostics.errors import MissingDistributionError, MissingDistributionImportError
+from tangrad.diagnostics.errors import BrokenPluginError, MissingDistributionError, MissingDistributionImportError
 
 GROUP = "tangrad.api"
 _ROOT = "tangrad."
@@ -38,7 +38,7 @@ def public_package(module_name: str) -> tuple[Callable[[str], Any], Callable[[],
     prefix = (module_name + ".").removeprefix(_ROOT)
     _install_finder()
     if not _resolved:
-        composition_changes()
+        composition().on_change(_forget)
     resolved = _resolved.setdefault(module_name, {})
 
     def __getattr__(name: str) -> Any:  # noqa: N807
@@ -56,7 +56,13 @@ def public_package(module_name: str) -> tuple[Callable[[str], Any], Callable[[],
             plugin = _installed_meanwhile(prefix + name)
             if plugin is None:
                 raise _missing(module_name, prefix, name)
-        value = plugin.load()
+        try:
+            value = plugin.load()
+        except BrokenPluginError:
+            module = _submodule(module_name, name)  # which nobody's entry may hide
+            if module is None:
+                raise
+            return module
         resolved[name] = sys.modules[module_name].__dict__[name] = value
         return value
 
@@ -69,15 +75,24 @@ def public_package(module_name: str) -> tuple[Callable[[str], Any], Callable[[],
     return __getattr__, __dir__
 
 
+def _check_name(plugin: Plugin, loaded: object) -> None:
+    """Refuse a name that is a package's or a module's: the object would stand in the way of all that is in there."""
+    name = _ROOT + plugin.name
+    path = getattr(sys.modules.get(name.rpartition(".")[0]), "__path__", ())
+    if not isinstance(loaded, ModuleType) and PathFinder.find_spec(name, path) is not None:
+        raise ValueError(
+            f"tangrad.{plugin.name} is a package or a module, and an entry of that name would hide what is in it: give "
+            "the entry another name"
+        )
+
+
+composition().set_check(GROUP, _check_name)
+
+
 def own_version() -> str:
     """Return the version of the kernel's distribution, which is the version of Tangrad."""
     distribution = composition().index.distributions().get("tangrad-core")
     return "of no version" if distribution is None else distribution.version
-
-
-def composition_changes() -> None:
-    """Have public packages forget what they resolved when the composition changes."""
-    composition().on_change(_forget)
 
 
 def _forget(plugins: tuple[Plugin, ...] | None) -> None:
@@ -103,8 +118,11 @@ def _belongs(value: object, module_name: str) -> bool:
 
 def _names(prefix: str) -> set[str]:
     """Return the public names directly in the package that `prefix` names."""
-    entries = (plugin.name for plugin in composition().entries(GROUP))
-    return {name[len(prefix) :] for name in entries if name.startswith(prefix) and "." not in name[len(prefix) :]}
+    return {
+        name[len(prefix) :]
+        for name in composition().names(GROUP)
+        if name.startswith(prefix) and "." not in name[len(prefix) :]
+    }
 
 
 def _usable_names(prefix: str) -> set[str]:
@@ -158,9 +176,9 @@ def _missing(module_name: str, prefix: str, name: str) -> AttributeError:
     from tangrad.composition import catalogue  # only to explain an error
 
     public = prefix + name
-    distribution = catalogue.distribution_of(public)
-    if distribution is not None and not composition().index.has_distribution(distribution):
-        return MissingDistributionError(f"{_ROOT}{public}", distribution)
+    error = _not_installed(_ROOT + public, catalogue.distribution_of(public))
+    if error is not None:
+        return error
     from difflib import get_close_matches
 
     known = {other[len(prefix) :] for other in catalogue.public_names() if other.startswith(prefix)}
@@ -173,24 +191,28 @@ def _missing(module_name: str, prefix: str, name: str) -> AttributeError:
     )
 
 
+def _not_installed(what: str, distribution: str | None) -> MissingDistributionError | None:
+    """Return the error for what a distribution ships, or None if that is installed, or nobody ships it."""
+    if distribution is None or composition().index.has_distribution(distribution):
+        return None
+    return MissingDistributionError(what, distribution)
+
+
 def missing_array_attribute(name: str) -> AttributeError:
     """Return the error for an operator, method or property of arrays that nothing installed provides."""
     from tangrad.composition import catalogue
 
-    distribution = catalogue.distribution_of_array_attribute(name)
-    if distribution is not None and not composition().index.has_distribution(distribution):
-        return MissingDistributionError(f"the array attribute {name!r}", distribution)
-    return AttributeError(f"an array has no attribute {name!r}", name=name)
+    owner = catalogue.distribution_of_array_attribute(name)
+    error = AttributeError(f"an array has no attribute {name!r}", name=name)
+    return _not_installed(f"the array attribute {name!r}", owner) or error
 
 
 def missing_setting(name: str, known: Sequence[str]) -> AttributeError:
     """Return the error for a setting that nothing installed declares; `known`: those that are."""
     from tangrad.composition import catalogue
 
-    distribution = catalogue.distribution_of_setting(name)
-    if distribution is not None and not composition().index.has_distribution(distribution):
-        return MissingDistributionError(f"the setting {name!r}", distribution)
-    return AttributeError(f"there is no setting {name!r}; the settings are: {', '.join(known)}")
+    error = AttributeError(f"there is no setting {name!r}; the settings are: {', '.join(known)}")
+    return _not_installed(f"the setting {name!r}", catalogue.distribution_of_setting(name)) or error
 
 
 def backends_to_install(name: str | None = None) -> str:

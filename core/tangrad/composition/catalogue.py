@@ -19,7 +19,9 @@ from tangrad.composition.catalogue_data import (
 
 __all__ = [
     "BACKENDS",
+    "FAMILIES",
     "MODULES",
+    "RULE_KINDS",
     "distribution_of",
     "distribution_of_array_attribute",
     "distribution_of_command",

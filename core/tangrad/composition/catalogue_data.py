@@ -18,7 +18,8 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     ),
     "tangrad-custom-rules": (
         "closure_convert custom_gradient custom_jvp custom_transpose custom_vjp custom_vmap "
-        "lax.custom_implicit_solve lax.custom_linear_solve lax.custom_root linear_call"
+        "experimental.custom_dce lax.custom_implicit_solve lax.custom_linear_solve lax.custom_root "
+        "linear_call"
     ),
     "tangrad-debug": (
         "debug.CallbackError debug.DebugEffect debug.OrderedDebugEffect debug.callback debug.log debug.print "
@@ -58,7 +59,7 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     ),
     "tangrad-linalg": (
         "lax.linalg.eig lax.linalg.eigh lax.linalg.hessenberg lax.linalg.householder_product lax.linalg.lu "
-        "lax.linalg.lu_pivots_to_permutation lax.linalg.qr lax.linalg.schur lax.linalg.svd "
+        "lax.linalg.lu_pivots_to_permutation lax.linalg.ormqr lax.linalg.qr lax.linalg.schur lax.linalg.svd "
         "lax.linalg.symmetric_product lax.linalg.tridiagonal lax.linalg.tridiagonal_solve"
     ),
     "tangrad-nn": (
@@ -141,6 +142,7 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "numpy.vectorize numpy.vsplit numpy.vstack numpy.where numpy.zeros numpy.zeros_like "
         "numpy_rank_promotion"
     ),
+    "tangrad-pmap": "pmap",
     "tangrad-random": (
         "random.PRNGKey random.ball random.bernoulli random.beta random.binomial random.bits "
         "random.categorical random.cauchy random.chisquare random.choice random.clone random.dirichlet "
@@ -155,13 +157,22 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     "tangrad-scipy": (
         "scipy.linalg.block_diag scipy.linalg.cho_factor scipy.linalg.cho_solve scipy.linalg.cholesky "
         "scipy.linalg.circulant scipy.linalg.companion scipy.linalg.convolution_matrix scipy.linalg.det "
-        "scipy.linalg.dft scipy.linalg.eigh scipy.linalg.expm scipy.linalg.expm_frechet scipy.linalg.fiedler "
-        "scipy.linalg.funm scipy.linalg.hadamard scipy.linalg.hankel scipy.linalg.helmert "
-        "scipy.linalg.hessenberg scipy.linalg.hilbert scipy.linalg.inv scipy.linalg.invhilbert "
-        "scipy.linalg.invpascal scipy.linalg.leslie scipy.linalg.lu scipy.linalg.lu_factor "
-        "scipy.linalg.lu_solve scipy.linalg.pascal scipy.linalg.polar scipy.linalg.qr scipy.linalg.rsf2csf "
-        "scipy.linalg.schur scipy.linalg.solve scipy.linalg.solve_sylvester scipy.linalg.solve_triangular "
-        "scipy.linalg.sqrtm scipy.linalg.svd scipy.linalg.toeplitz"
+        "scipy.linalg.dft scipy.linalg.eigh scipy.linalg.eigh_tridiagonal scipy.linalg.expm "
+        "scipy.linalg.expm_frechet scipy.linalg.fiedler scipy.linalg.fiedler_companion scipy.linalg.funm "
+        "scipy.linalg.hadamard scipy.linalg.hankel scipy.linalg.helmert scipy.linalg.hessenberg "
+        "scipy.linalg.hilbert scipy.linalg.inv scipy.linalg.invhilbert scipy.linalg.invpascal "
+        "scipy.linalg.leslie scipy.linalg.lu scipy.linalg.lu_factor scipy.linalg.lu_solve scipy.linalg.pascal "
+        "scipy.linalg.polar scipy.linalg.qr scipy.linalg.qr_multiply scipy.linalg.rsf2csf scipy.linalg.schur "
+        "scipy.linalg.solve scipy.linalg.solve_sylvester scipy.linalg.solve_triangular scipy.linalg.sqrtm "
+        "scipy.linalg.svd scipy.linalg.toeplitz"
+    ),
+    "tangrad-shard-map": "shard_map",
+    "tangrad-sharding": (
+        "NamedSharding P debug.visualize_array_sharding debug.visualize_sharding lax.with_sharding_constraint "
+        "make_array_from_callback make_array_from_process_local_data make_array_from_single_device_arrays "
+        "make_mesh set_mesh sharding.AxisType sharding.GSPMDSharding sharding.HloSharding sharding.Mesh "
+        "sharding.NamedSharding sharding.PartitionSpec sharding.PositionalSharding sharding.Sharding "
+        "sharding.SingleDeviceSharding sharding.get_mesh sharding.set_mesh sharding.use_mesh"
     ),
 }
 
@@ -184,9 +195,12 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-named-axes": "tangrad.named_axes",
     "tangrad-nn": "tangrad.nn",
     "tangrad-numpy": "tangrad.flatten_util tangrad.numpy",
+    "tangrad-pmap": "tangrad.pmapping",
     "tangrad-random": "tangrad.random",
     "tangrad-scaffold": "tangrad.scaffold",
     "tangrad-scipy": "tangrad.scipy",
+    "tangrad-shard-map": "tangrad.shard_mapping",
+    "tangrad-sharding": "tangrad.sharding tangrad.shardings",
 }
 
 FAMILIES: dict[str, str] = {  # distribution: families of primitives
@@ -195,13 +209,15 @@ FAMILIES: dict[str, str] = {  # distribution: families of primitives
     "tangrad-checkpoint": "checkpointing",
     "tangrad-collectives": "collectives",
     "tangrad-control-flow": "control_flow",
-    "tangrad-custom-rules": "custom_rules linear_calls mapped_calls solves",
+    "tangrad-custom-rules": "custom_rules linear_calls mapped_calls partial_calls solves",
     "tangrad-debug": "callbacks",
     "tangrad-jit": "jit",
     "tangrad-lax": "contractions elementwise indexing linalg placement reductions sorting special structure windows",
     "tangrad-linalg": "decompositions systems",
     "tangrad-nn": "activations",
     "tangrad-random": "random",
+    "tangrad-shard-map": "shard_map",
+    "tangrad-sharding": "sharding",
 }
 
 RULE_KINDS: dict[str, str] = {  # distribution: rule kinds
@@ -209,19 +225,22 @@ RULE_KINDS: dict[str, str] = {  # distribution: rule kinds
     "tangrad-backend-numpy": "lower.numpy",
     "tangrad-backend-xla": "lower.xla lower.xla.cpu lower.xla.cuda",
     "tangrad-batching": "batch",
+    "tangrad-checkpoint": "recompute",
     "tangrad-core": "dce",
     "tangrad-named-axes": "axis_subst",
+    "tangrad-shard-map": "replication",
 }
 
 ARRAY_ATTRIBUTES: dict[str, str] = {  # distribution: attributes of arrays
     "tangrad-numpy": (
-        "T __abs__ __add__ __and__ __array_namespace__ __divmod__ __eq__ __floordiv__ __ge__ __getitem__ "
-        "__gt__ __invert__ __iter__ __le__ __lshift__ __lt__ __matmul__ __mod__ __mul__ __ne__ __neg__ __or__ "
-        "__pos__ __pow__ __round__ __rshift__ __sub__ __truediv__ __xor__ all any argmax argmin argpartition "
-        "argsort astype at choose clip compress conj conjugate copy cumprod cumsum diagonal dot flatten imag "
-        "mT max mean min nonzero prod ptp ravel real repeat reshape round searchsorted sort squeeze std sum "
-        "swapaxes take to_device tobytes trace transpose var view"
+        "T __abs__ __add__ __and__ __array_namespace__ __contains__ __divmod__ __eq__ __floordiv__ __ge__ "
+        "__getitem__ __gt__ __invert__ __iter__ __le__ __lshift__ __lt__ __matmul__ __mod__ __mul__ __ne__ "
+        "__neg__ __or__ __pos__ __pow__ __round__ __rshift__ __sub__ __truediv__ __xor__ all any argmax "
+        "argmin argpartition argsort astype at choose clip compress conj conjugate copy cumprod cumsum "
+        "diagonal dot flatten imag mT max mean min nonzero prod ptp ravel real repeat reshape round "
+        "searchsorted sort squeeze std sum swapaxes take to_device tobytes trace transpose var view"
     ),
+    "tangrad-sharding": "addressable_data addressable_shards global_shards sharding",
 }
 
 SETTINGS: dict[str, str] = {  # distribution: settings
@@ -235,6 +254,7 @@ SETTINGS: dict[str, str] = {  # distribution: settings
     "tangrad-lax": "default_matmul_precision",
     "tangrad-numpy": "numpy_rank_promotion",
     "tangrad-random": "threefry_partitionable",
+    "tangrad-sharding": "mesh",
 }
 
 BACKENDS: dict[str, str] = {  # distribution: backends
@@ -244,6 +264,6 @@ BACKENDS: dict[str, str] = {  # distribution: backends
 
 COMMANDS: dict[str, str] = {  # distribution: commands of `tangrad`
     "tangrad-conformance": "conformance",
-    "tangrad-console": "doctor plugins rules",
+    "tangrad-console": "doctor plugins rules stubs",
     "tangrad-scaffold": "new",
 }

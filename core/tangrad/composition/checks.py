@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from tangrad.composition.plugin import Plugin
 from tangrad.composition.versioning import check_api_version
 from tangrad.core.backend import Backend
 from tangrad.core.declarations import RULES_GROUP, PrimitiveSet, RuleKind, RuleSet, Transformation
-
-
-def _of_type(expected: type) -> Callable[[Plugin, Any], None]:
-    def check(plugin: Plugin, loaded: Any) -> None:
-        check_plugin(plugin, loaded, expected)
-
-    return check
 
 
 def check_plugin(plugin: Plugin, loaded: Any, expected: type) -> None:
@@ -43,6 +37,13 @@ def _check_rule_set(plugin: Plugin, loaded: Any) -> None:
     kind = plugin.group.removeprefix(RULES_GROUP)
     if loaded.kind != kind:
         raise ValueError(f"a rule set of kind {loaded.kind!r} is registered in group {plugin.group!r}")
+    family = plugin.name.partition(".")[0]
+    if loaded.rules and all(primitive.family != family for primitive in loaded.rules):
+        others = " and ".join(map(repr, loaded.families()))
+        raise ValueError(
+            f"its rules are for primitives of family {others}, and the entry's name is that of family {family!r}: name "
+            f"the entry {loaded.families()[0]!r}"
+        )
 
 
 def _check_primitive_set(plugin: Plugin, loaded: Any) -> None:
@@ -56,6 +57,6 @@ CHECKS: dict[str, Callable[[Plugin, Any], None]] = {
     "tangrad.primitives": _check_primitive_set,
     "tangrad.rules": _check_rule_set,
     "tangrad.backends": _check_backend,
-    "tangrad.rule_kinds": _of_type(RuleKind),
-    "tangrad.transformations": _of_type(Transformation),
+    "tangrad.rule_kinds": partial(check_plugin, expected=RuleKind),
+    "tangrad.transformations": partial(check_plugin, expected=Transformation),
 }

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping
 from types import ModuleType
 
 from tangrad.composition import record as records
+from tangrad.composition.files import read_regular_file
 from tangrad.composition.record import Distribution, Record
 
 # Below this number of names a folder is listed anew each time: that costs as much as reading its record would.
@@ -34,15 +35,14 @@ _FINDERS_OF_FOLDERS = ("_frozen_importlib_external", "importlib.metadata", "impo
 class Index:
     """What is installed, in the order of `sys.path`, without the distributions that an earlier one shadows."""
 
-    __slots__ = ("_hidden", "_names", "_records", "_with_group")
+    __slots__ = ("_names", "_records", "_with_group")
 
     def __init__(self, found: Iterable[Record]) -> None:
-        self._records = list(found)
-        self._hidden: list[set[str]] = []
+        self._records: list[tuple[Record, set[str]]] = []  # each with the names in it that an earlier one hides
         self._names: set[str] = set()
         self._with_group: dict[str, list[tuple[Record, set[str]]]] = {}
-        for record in self._records:
-            self._hidden.append(self._names.intersection(record.names))
+        for record in found:
+            self._records.append((record, self._names.intersection(record.names)))
             self._names.update(record.names)
 
     def has_distribution(self, name: str) -> bool:
@@ -51,21 +51,21 @@ class Index:
 
     def distributions(self) -> dict[str, Distribution]:
         """Return the distributions that have entry points of ours, by name."""
-        pairs = zip(self._records, self._hidden, strict=True)
         return {
-            name: one for record, hidden in pairs for name, one in record.distributions.items() if name not in hidden
+            name: one
+            for record, hidden in self._records
+            for name, one in record.distributions.items()
+            if name not in hidden
         }
 
     def groups(self) -> list[str]:
         """Return the names of all groups that some distribution uses, sorted."""
-        return sorted({group for record in self._records for group in record.groups()})
+        return sorted({group for record, _ in self._records for group in record.groups()})
 
     def groups_of(self, distribution: str) -> set[str]:
         """Return the groups that one distribution uses."""
-        pairs = zip(self._records, self._hidden, strict=True)
-        return {
-            group for record, hidden in pairs if distribution not in hidden for group in record.groups_of(distribution)
-        }
+        visible = [record for record, hidden in self._records if distribution not in hidden]
+        return {group for record in visible for group in record.groups_of(distribution)}
 
     def rows_for(self, group: str, name: str, with_suffixes: bool = False) -> list[tuple[str, str, str, str]]:
         """As `rows`, for the entries called `name`, or also `name.suffix`; only these are looked at."""
@@ -80,8 +80,7 @@ class Index:
     def _records_with(self, group: str) -> list[tuple[Record, set[str]]]:
         records = self._with_group.get(group)
         if records is None:
-            pairs = zip(self._records, self._hidden, strict=True)
-            records = self._with_group[group] = [pair for pair in pairs if group in pair[0].groups()]
+            records = self._with_group[group] = [pair for pair in self._records if group in pair[0].groups()]
         return records
 
     def rows(self, group: str) -> list[tuple[str, str, str, str]]:
@@ -97,7 +96,7 @@ class Index:
         """Return `(distribution, where it is used from, where it lies too)` for those that are installed twice."""
         places: dict[str, str] = {}
         found = []
-        for record, hidden in zip(self._records, self._hidden, strict=True):
+        for record, hidden in self._records:
             known = record.distributions
             found += [(name, places[name], known[name].location) for name in known if name in hidden]
             for name in record.names:
@@ -106,8 +105,7 @@ class Index:
 
     def problems(self) -> list[tuple[str, ...]]:
         """Return what could not be read: distribution and problem."""
-        pairs = zip(self._records, self._hidden, strict=True)
-        return [problem for record, hidden in pairs for problem in record.problems if problem[0] not in hidden]
+        return [problem for record, hidden in self._records for problem in record.problems if problem[0] not in hidden]
 
 
 def discover(paths: Iterable[str] | None = None, cache: str | None = None) -> Index:
@@ -190,8 +188,7 @@ def _record_of(path: str, cache: str | None) -> Record | None:
 
 def _cached(file: str, path: str, state: str) -> Record | None:
     """Return the record in `file` if it is whole, ours, about `path`, and nothing has changed since; else None."""
-    data = records.read_own_file(file)
-    record = None if data is None else records.parse(data)
+    record = records.read(file)
     if record is None or record.path != path or record.state != state:
         return None
     return record if all(_stamp(watched) == stamp for watched, stamp in record.watched) else None
@@ -248,7 +245,7 @@ def _scan_distribution(builder: records.Builder, path: str, folder: str) -> None
     if not folder.endswith(".dist-info"):
         builder.add_watched(location, _stamp(location))  # before it is read: a change in between must not go unnoticed
     try:
-        data = _read(location)
+        data = read_regular_file(location)
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:
@@ -262,35 +259,21 @@ def _scan_distribution(builder: records.Builder, path: str, folder: str) -> None
 def _report_second(builder: records.Builder, name: str, location: str) -> None:
     """Note the remains of another version of a distribution of ours: they may be what the user takes for the whole."""
     try:
-        if b"tangrad." in _read(location):
+        if b"tangrad." in read_regular_file(location):
             builder.add_problem(name, f"{os.path.dirname(location)} is what another version of it left: it is not used")
     except OSError:
         pass
 
 
-def _read(file: str) -> bytes:
-    """Return the content of a small file; three system calls, where `open` makes six and an object of each layer."""
-    descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-    try:
-        parts = []
-        while part := os.read(descriptor, 1 << 16):
-            parts.append(part)
-            if len(part) < 1 << 16:
-                break
-        return b"".join(parts)
-    finally:
-        os.close(descriptor)
-
-
 def _version_from_headers(file: str) -> str:
     """Return the version that a metadata file states; development installs have none in the folder's name."""
     try:
-        with open(file, "rb") as stream:
-            for line in stream:
-                if line.lower().startswith(b"version:"):
-                    return line[8:].strip().decode("utf-8", "replace")
-                if not line.strip():
-                    break
+        lines = read_regular_file(file).split(b"\n")
     except OSError:
-        pass
+        return ""
+    for line in lines:
+        if line.lower().startswith(b"version:"):
+            return line[8:].strip().decode("utf-8", "replace")
+        if not line.strip():
+            break
     return ""

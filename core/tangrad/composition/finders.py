@@ -3,11 +3,11 @@
 A frozen application, a browser or an application server puts a finder on `sys.meta_path` that makes modules, and tells
 importlib.metadata of the distributions that they belong to. The scan of folders (`discovery.py`) cannot see those; here
 importlib.metadata is asked: the standard library's, below Python 3.12 the backport, which knows the interface of today.
-This module is imported only where there is such an archive or finder, and by `tangrad doctor`.
+This module is imported only where there is such an archive or finder.
 """
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from tangrad.composition.record import Builder, Record, normalise
@@ -52,15 +52,3 @@ def _add(builder: Builder, distribution: Any, location: str, known: set[str]) ->
         return
     if name not in known and builder.add_name(name) and "tangrad." in text:
         builder.add_entry_points(name, version, text.encode(), location)
-
-
-def entries() -> Iterator[tuple[str, str, str, str]]:
-    """Yield `(group, entry name, value, distribution)` of each entry point of ours, as importlib.metadata sees them."""
-    seen = set()
-    for distribution in metadata.distributions():
-        name = normalise(distribution.metadata["Name"] or "")
-        if name not in seen:
-            seen.add(name)
-            for entry in distribution.entry_points:
-                if entry.group.startswith("tangrad."):
-                    yield entry.group, entry.name, entry.value, name

@@ -15,7 +15,17 @@ import pluggy
 
 from tangrad.composition import hookspecs
 from tangrad.composition.hooks import Program, inside
-from tangrad.composition.plugin import CIRCUMSTANCES, FAULTS, OBSERVERS, PASS, PROGRAM_HOOKS, Plugin, cell_of, flat
+from tangrad.composition.plugin import (
+    CIRCUMSTANCES,
+    FAULTS,
+    NAMES,
+    OBSERVERS,
+    PASS,
+    PROGRAM_HOOKS,
+    Plugin,
+    cell_of,
+    flat,
+)
 from tangrad.core.jaxpr import ClosedJaxpr
 from tangrad.core.jaxpr_check import check_jaxpr
 from tangrad.diagnostics.errors import BrokenPluginError, DeniedPluginError
@@ -38,8 +48,8 @@ def examined(hook_object: Any) -> list[tuple[str, Any]]:
         )
     found = [(caller.name, one) for caller in callers for one in reversed(caller.get_hookimpls())]
     for hook, one in found:
-        if one.wrapper and hook in PROGRAM_HOOKS:
-            raise TypeError(f"{hook} is a wrapper; hooks on programs are called one after the other and have none")
+        if one.wrapper and hook in (NAMES, *PROGRAM_HOOKS):
+            raise TypeError(f"{hook} is a wrapper; only hooks that contribute have wrappers")
         if one.hookwrapper:
             raise TypeError(f"{hook} is a wrapper of pluggy's old form; write hookimpl(wrapper=True)")
     return found
@@ -55,8 +65,8 @@ def guarded(manager: Any, plugin: Plugin, implementation: tuple[str, Any]) -> tu
         values = dict(zip(names, arguments, strict=True))
         return one.function(*[values[name] for name in one.argnames])
 
-    kind = _wrapper if one.wrapper else _pass if hook == PASS else _observer if hook in OBSERVERS else _provider
-    function = kind(manager, plugin, hook, call)
+    kinds = {PASS: _pass, NAMES: _lister, **dict.fromkeys(OBSERVERS, _observer)}
+    function = (_wrapper if one.wrapper else kinds.get(hook, _provider))(manager, plugin, hook, call)
     function.__wrapped__ = specification  # so that pluggy, which reads the signature, hands over every argument
     options = {"tryfirst": one.tryfirst, "trylast": one.trylast, "wrapper": one.wrapper}
     return hook, pluggy.HookimplMarker("tangrad")(function, specname=hook, **options)
@@ -84,6 +94,22 @@ def _provider(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any])
             return None
 
     return provide
+
+
+def _lister(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) -> Any:
+    def names(group: str) -> list[str] | None:
+        try:
+            answer = list(call(group) or ())
+            if not all(isinstance(name, str) for name in answer):
+                raise TypeError(f"expected names, got {answer!r}")
+        except CIRCUMSTANCES:
+            raise
+        except FAULTS as error:
+            manager.withdraw(plugin, error, f"its hook {hook} raised, or returned no names")
+            return None
+        return answer
+
+    return names
 
 
 def _objects(hook: str, cell: tuple[str, str | None], answer: Any) -> list[tuple[str, str, Any]]:

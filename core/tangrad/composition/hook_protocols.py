@@ -5,7 +5,7 @@ An implementation takes the arguments it wants, by name; one that takes them all
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from typing_extensions import Protocol
@@ -98,10 +98,16 @@ class ArrayAttributeProvider(Protocol):
 class CommandProvider(Protocol):
     """Provides sub-commands of `tangrad`: functions of the remaining arguments, by name."""
 
-    def tangrad_commands(self) -> Mapping[str, Callable[[list[str]], int]] | None: ...
+    def tangrad_commands(self) -> Mapping[str, Callable[[list[str]], int | None]] | None: ...
 
 
 class EntryProvider(Protocol):
     """Provides entries of groups that have no hook of their own."""
 
     def tangrad_entry(self, group: str, name: str) -> Any: ...
+
+
+class NameProvider(Protocol):
+    """Lists the names that a provider computes in a group."""
+
+    def tangrad_names(self, group: str) -> Iterable[str] | None: ...

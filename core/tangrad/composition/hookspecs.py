@@ -34,7 +34,7 @@ Implementations are called in the order of their distributions' names, then of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from pluggy import HookspecMarker
@@ -94,13 +94,21 @@ def tangrad_array_attribute(name: str) -> Any:
 
 
 @hookspec
-def tangrad_commands() -> Mapping[str, Callable[[list[str]], int]] | None:
+def tangrad_commands() -> Mapping[str, Callable[[list[str]], int | None]] | None:
     """Return sub-commands of `tangrad`, as functions of the remaining arguments. Entry points: `tangrad.commands`."""
 
 
 @hookspec
 def tangrad_entry(group: str, name: str) -> Any:
     """Return the entry `name` of a group that has no hook of its own, such as one that a library reads."""
+
+
+@hookspec
+def tangrad_names(group: str) -> Iterable[str] | None:
+    """Return the names in `group` (`tangrad.api`, ...) that the hooks above compute, for those who list what there is.
+
+    Asked by `dir(tangrad)`, `backend_names()`, the table of settings and the like; never by an import.
+    """
 
 
 # --- programs -------------------------------------------------------------------------------------------------------

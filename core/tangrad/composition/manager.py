@@ -7,6 +7,7 @@ imported later, by whoever uses the answer. The functions of its hook objects ar
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -111,15 +112,18 @@ class Manager(pluggy.PluginManager):
         cell = (group, name)
         if cell in self._busy.cells:
             raise RuntimeError(f"{name!r} of group {group!r} is looked up by a hook that is being asked for it")
-        entries = self._composition.entries_of(group, None if group == COMMANDS else name)
-        for plugin in entries:
-            if plugin.denial is None and not self.has_plugin(plugin.distribution):
-                self._admit(plugin.distribution)
-        self._busy.cells.append(cell)
-        try:
-            answers = flat(self._ask(group, name, facts))
-        finally:
-            self._busy.cells.remove(cell)
+        # Another thread's change must not come between admitting and asking. Hook objects are others' code, and asked
+        # without the lock.
+        with contextlib.nullcontext() if hook_of(group) in self.computes else self._composition.lock:
+            entries = self._composition.entries_of(group, None if group == COMMANDS else name)
+            for plugin in entries:
+                if plugin.denial is None and not self.has_plugin(plugin.distribution):
+                    self._admit(plugin.distribution)
+            self._busy.cells.append(cell)
+            try:
+                answers = flat(self._ask(group, name, facts))
+            finally:
+                self._busy.cells.remove(cell)
         answers += [plugin for plugin in entries if plugin.denial is not None and plugin not in answers]
         return sorted(answers, key=lambda one: (one.distribution == BY_HAND, one.name, one.distribution))
 

@@ -7,11 +7,11 @@ import warnings
 from importlib import import_module
 from typing import Any
 
-from tangrad.diagnostics.errors import BrokenPluginError, DeniedPluginError, PluginWarning
+from tangrad.diagnostics.errors import BrokenPluginError, DeniedPluginError, PluginError, PluginWarning
 
 HOOKS_GROUP, COMMANDS, RULES = "tangrad.hooks", "tangrad.commands", "tangrad.rules."
 # The hooks that watch and change programs while they are made; those of `hookspecs.py` beside them contribute.
-PASS = "tangrad_jaxpr_pass"
+PASS, NAMES = "tangrad_jaxpr_pass", "tangrad_names"
 OBSERVERS = ("tangrad_traced", "tangrad_lowered", "tangrad_compiled", "tangrad_cache_hit", "tangrad_cache_miss")
 PROGRAM_HOOKS = (PASS, *OBSERVERS)
 # Rules and commands have hooks of another form, all other groups share `tangrad_entry`.
@@ -24,6 +24,8 @@ _GROUP_OF_HOOK = {
     "tangrad_array_attribute": "tangrad.array",
     "tangrad_commands": COMMANDS,
 }
+# Every group that the kernel knows, but for those of rules; who reads other groups is their owner's business.
+GROUPS = (*_GROUP_OF_HOOK.values(), HOOKS_GROUP, "tangrad.transformations")
 _HOOK_OF_GROUP = {group: hook for hook, group in _GROUP_OF_HOOK.items()}
 _CURE = "What denies it can be changed: TANGRAD_DENY, TANGRAD_ALLOW, tangrad.core.configure_plugins"
 _AVAILABLE, _LOADED, _BROKEN = "available", "loaded", "broken"
@@ -39,16 +41,18 @@ class Plugin:
         distribution: the normalised name of the distribution that ships it; `(by hand)` for `register`.
         version: that distribution's version.
         override: whether it was registered by hand to take precedence.
+        denial: who denied it, and by which pattern; None where nobody did.
+        cause: why it was set aside, if it was.
     """
 
     __slots__ = (
         "__weakref__",
-        "_cause",
-        "_denial",
         "_object",
         "_owner",
         "_reason",
         "_state",
+        "cause",
+        "denial",
         "distribution",
         "group",
         "name",
@@ -66,10 +70,10 @@ class Plugin:
         self.version = version
         self.override = False
         self._object: Any = None
-        self._cause: BaseException | None = None
+        self.cause: BaseException | None = None
         self._reason = ""
         self._state = _AVAILABLE
-        self._denial: str | None = owner.policy.denial(self)
+        self.denial: str | None = owner.policy.denial(self)
 
     def __repr__(self) -> str:
         return f"<plugin {self.identity} ({self.status})>"
@@ -82,30 +86,20 @@ class Plugin:
     @property
     def status(self) -> str:
         """`available`, `loaded`, `broken`, `denied`, or `dormant` (it serves what is not installed)."""
-        if self._denial is not None:
+        if self.denial is not None:
             return "denied"
         if self._state == _AVAILABLE and not self._owner.is_served(self):
             return "dormant"
         return self._state
 
-    @property
-    def denial(self) -> str | None:
-        """Who denied it, and by which pattern; None where nobody did."""
-        return self._denial
-
-    @property
-    def cause(self) -> BaseException | None:
-        """Why it was set aside, if it was."""
-        return self._cause
-
     def judge(self, policy: Any) -> None:
         """Take over what the user's policy says about this plugin."""
-        self._denial = policy.denial(self)
+        self.denial = policy.denial(self)
 
     def withhold(self, reason: str) -> None:
         """Deny it, because a hook wrapper left it out; until the composition changes."""
-        if self._denial is None:
-            self._denial = reason
+        if self.denial is None:
+            self.denial = reason
 
     def provide(self, loaded: Any) -> bool:
         """Make `loaded` the plugin's object; False if it has one or is set aside: the first of several threads wins."""
@@ -126,12 +120,11 @@ class Plugin:
             DeniedPluginError: an allow or deny list excludes it; nothing of it is imported.
             BrokenPluginError: it could not be loaded, now or earlier; chained to the original cause.
         """
-        if self._denial is not None:
-            raise DeniedPluginError(f"plugin {self.identity} is needed but {self._denial}. {_CURE}")
-        if self._state == _LOADED:
+        if self.denial is None and self._state == _LOADED:
             return self._object
-        if self._state == _BROKEN:
-            raise BrokenPluginError(self._why_broken()) from self._cause
+        refusal = self.refusal()
+        if refusal is not None:
+            raise refusal
         # No lock of ours while a module runs: another thread may hold its import lock and wait for us.
         try:
             loaded = self._resolve()
@@ -140,8 +133,18 @@ class Plugin:
             raise
         except FAULTS as error:
             self.set_aside(error)
-            raise BrokenPluginError(self._why_broken()) from self._cause
+            raise BrokenPluginError(self._why_broken()) from self.cause
         return self._owner.publish(self, loaded)
+
+    def refusal(self) -> PluginError | None:
+        """The error that loading it raises without trying: it is denied, or was set aside. None where it is neither."""
+        if self.denial is not None:
+            return DeniedPluginError(f"plugin {self.identity} is needed but {self.denial}. {_CURE}")
+        if self._state != _BROKEN:
+            return None
+        error = BrokenPluginError(self._why_broken())
+        error.__cause__ = self.cause
+        return error
 
     def _resolve(self) -> Any:
         module_name, attribute = split_value(self.value)
@@ -168,14 +171,14 @@ class Plugin:
         with self._owner.lock:
             if self._state == _BROKEN:
                 return
-            self._cause = _without_frames(cause)
+            self.cause = _without_frames(cause)
             self._reason = reason
             self._object = None
             self._state = _BROKEN
         warnings.warn(self._why_broken(), PluginWarning, stacklevel=2)
 
     def _why_broken(self) -> str:
-        cause = self._cause
+        cause = self.cause
         cause_text = f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__
         return (
             f"plugin {self.name!r} of group {self.group!r} ({self.value}), "

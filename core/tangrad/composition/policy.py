@@ -9,12 +9,13 @@ A pattern is one of three forms (with the wildcards `*`, `?`, `[...]`):
 They come from the environment (`TANGRAD_ALLOW`, `TANGRAD_DENY`: comma separated) and from code (`configure_plugins`).
 What either denies is denied; with an allow list, what it does not name is denied as well. A preference
 (`TANGRAD_PREFER='kind:primitive=distribution'`, or `group:name=distribution` for other plugins, such as
-`api:numpy.einsum`) settles a conflict; code has the last word there.
+`api:numpy.einsum`; `kind:family.*` for all primitives of a family) settles a conflict; code has the last word there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Mapping
 
 from tangrad.composition.plugin import Plugin
 from tangrad.composition.record import normalise
@@ -56,9 +57,9 @@ class _PatternList:
     def names_plugins(self) -> bool:
         return bool(self.distributions or self.plugins)
 
-    def for_plugins(self) -> list[str]:
-        """Return the patterns that name distributions and plugins."""
-        return [*self.distributions, *[":".join(parts) for parts in self.plugins]]
+    def written(self) -> tuple[list[str], list[str]]:
+        """Return the patterns that name distributions and plugins, and those that name rules."""
+        return [*self.distributions, *map(":".join, self.plugins)], [*map(":".join, self.rules)]
 
     def matches_plugin(self, plugin: Plugin) -> str | None:
         """Return the pattern that names `plugin`, or None."""
@@ -94,12 +95,13 @@ def _matches(text: str, pattern: str) -> bool:
 class Policy:
     """What the user decided about plugins; immutable: another decision is another policy."""
 
-    __slots__ = ("_allow", "_deny", "_prefer", "active", "blocked")
+    __slots__ = ("_allow", "_deny", "_prefer", "active", "blocked", "rejected")
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         self._allow: list[_PatternList] = []
         self._deny: list[_PatternList] = []
         self._prefer: dict[str, str] = {}
+        self.rejected: dict[str, str] = {}  # items of TANGRAD_PREFER that were not understood, and why
         self.blocked: frozenset[str] = frozenset()  # by `plugin_manager().set_blocked`
         if environment is not None:
             self._read_environment(environment)
@@ -111,10 +113,12 @@ class Policy:
             if text:
                 lists.append(_PatternList(_split(text), variable))
         for item in _split(environment.get("TANGRAD_PREFER", "")):
-            cell, equals, distribution = item.rpartition("=")
-            if not equals:
-                raise ValueError(f"TANGRAD_PREFER: {item!r} is not 'kind:primitive=distribution'")
-            self._add_preference(cell, distribution, "TANGRAD_PREFER")
+            cell, _, distribution = item.rpartition("=")
+            try:
+                self._add_preference(cell, distribution, "TANGRAD_PREFER")
+            except ValueError:  # a word in a variable must not stop every program
+                self.rejected[item] = f"TANGRAD_PREFER: {item!r} is not 'kind:primitive=distribution'"
+                warnings.warn(f"{self.rejected[item]}; it is ignored", UserWarning, stacklevel=4)
 
     def _add_preference(self, cell: str, distribution: str, source: str) -> None:
         if not isinstance(cell, str) or not isinstance(distribution, str):
@@ -136,6 +140,7 @@ class Policy:
         policy._allow = list(self._allow)
         policy._deny = list(self._deny)
         policy._prefer = dict(self._prefer)
+        policy.rejected = dict(self.rejected)
         for argument, patterns, lists in (("allow", allow, policy._allow), ("deny", deny, policy._deny)):
             if isinstance(patterns, str):
                 raise TypeError(
@@ -148,10 +153,6 @@ class Policy:
         policy.blocked = blocked
         policy.active = bool(policy._allow or policy._deny or blocked)
         return policy
-
-    def with_blocked(self, blocked: frozenset[str]) -> Policy:
-        """Return this policy with other distributions blocked."""
-        return self.extended(blocked=blocked)
 
     def blocks(self, distribution: str) -> str | None:
         """Return who denied a distribution as a whole, or None where nobody did."""
@@ -173,67 +174,34 @@ class Policy:
         """Return who denied `plugin` and by which pattern, or None where nobody did."""
         if not self.active or plugin.distribution == BY_HAND:
             return None
-        denial = self.blocks(plugin.distribution)
-        if denial is not None:
-            return denial
-        for patterns in self._deny:
-            pattern = patterns.matches_plugin(plugin)
-            if pattern is not None:
-                return f"denied by {patterns.source} ({pattern!r})"
-        for patterns in self._allow:
-            if patterns.names_plugins and patterns.matches_plugin(plugin) is None:
-                return f"not among what {patterns.source} allows"
-        return None
+        return self.blocks(plugin.distribution) or self._verdict(
+            lambda patterns: patterns.matches_plugin(plugin), lambda patterns: patterns.names_plugins
+        )
 
     def rule_denial(self, kind: str, primitive: str) -> str | None:
         """Return who denied the rule of `kind` for `primitive` (`family.name`), or None where nobody did."""
         if not self.active:
             return None
+        return self._verdict(
+            lambda patterns: patterns.matches_rule(kind, primitive), lambda patterns: bool(patterns.rules)
+        )
+
+    def _verdict(
+        self, match: Callable[[_PatternList], str | None], concerns: Callable[[_PatternList], bool]
+    ) -> str | None:
+        """Which list denies what `match` finds in it; `concerns`: whether an allow list speaks of such things."""
         for patterns in self._deny:
-            pattern = patterns.matches_rule(kind, primitive)
+            pattern = match(patterns)
             if pattern is not None:
                 return f"denied by {patterns.source} ({pattern!r})"
         for patterns in self._allow:
-            if patterns.rules and patterns.matches_rule(kind, primitive) is None:
+            if concerns(patterns) and match(patterns) is None:
                 return f"not among what {patterns.source} allows"
         return None
 
-    def unmatched(self, plugins: Iterable[Plugin]) -> list[tuple[str, str]]:
-        """Return source and pattern of every pattern that names none of `plugins`: most likely a typing error.
-
-        Patterns for single rules are left out: to tell, all rules would have to be loaded.
-        """
-        plugins = list(plugins)
-        return [
-            (patterns.source, pattern)
-            for patterns in (*self._allow, *self._deny)
-            for pattern in patterns.for_plugins()
-            if not any(_PatternList([pattern], "").matches_plugin(plugin) for plugin in plugins)
-        ]
-
-    def has_rule_patterns(self) -> bool:
-        """Return whether some pattern is for single rules."""
-        return any(patterns.rules for patterns in (*self._allow, *self._deny))
-
-    def unmatched_rules(self, rules: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Return source and pattern of every pattern for single rules that names none of `rules` (kind, primitive)."""
-        rules = list(rules)
-        return [
-            (patterns.source, ":".join(parts))
-            for patterns in (*self._allow, *self._deny)
-            for parts in patterns.rules
-            if not any(_PatternList([":".join(parts)], "").matches_rule(*rule) for rule in rules)
-        ]
-
-    def described(self) -> list[tuple[str, str]]:
-        """Return everything that the user decided, as source and text."""
-        lists = [
-            (f"{patterns.source}: {verb}", pattern)
-            for verb, group in (("only", self._allow), ("none of", self._deny))
-            for patterns in group
-            for pattern in (*patterns.for_plugins(), *[":".join(parts) for parts in patterns.rules])
-        ]
-        return lists + [("prefer", f"{cell}={distribution}") for cell, distribution in self._prefer.items()]
+    def lists(self) -> list[tuple[str, _PatternList]]:
+        """Return every list, with what it says of its patterns."""
+        return [*[("only", patterns) for patterns in self._allow], *[("none of", patterns) for patterns in self._deny]]
 
     def preferences(self) -> dict[str, str]:
         """Return the preferences: `kind:primitive` or `group:name` -> distribution."""
@@ -243,9 +211,9 @@ class Policy:
         """Return the distribution preferred for a cell (`kind`, `family.name`) or a plugin (group, name)."""
         if not self._prefer:
             return None
-        kind = kind.removeprefix(_PREFIX)
-        exact = self._prefer.get(f"{kind}:{name}")
-        return exact if exact is not None else self._prefer.get(f"{kind}:{name.rpartition('.')[2]}")
+        kind, found = kind.removeprefix(_PREFIX), self._prefer
+        family, _, bare = name.rpartition(".")
+        return found.get(f"{kind}:{name}") or found.get(f"{kind}:{bare}") or found.get(f"{kind}:{family}.*")
 
 
 def _split(text: str) -> list[str]:

@@ -27,6 +27,8 @@ import os
 import zlib
 from typing import NamedTuple
 
+from tangrad.composition.files import read_own_file, write_new_file
+
 _MAGIC = b"tangrad-discovery 1 "
 _DISTRIBUTIONS, _WATCHED, _PROBLEMS = "@", "~", "!"
 
@@ -225,20 +227,16 @@ def parse(data: bytes) -> Record | None:
 
 def is_whole_record(file: str) -> bool:
     """Return whether `file` is a record as discovery writes them: of this user, neither cut nor altered."""
-    data = read_own_file(file)
-    return data is not None and parse(data) is not None
+    return read(file) is not None
 
 
-def read_own_file(file: str) -> bytes | None:
-    """Return the content of a file that belongs to this user; None if there is none.
+def read(file: str) -> Record | None:
+    """Return the record in `file`; None if it is not there, not whole, or not this user's.
 
     A record names modules that will be imported: what another user put into a shared folder is not taken at its word.
     """
     try:
-        with open(file, "rb", buffering=0) as stream:
-            if hasattr(os, "getuid") and os.fstat(stream.fileno()).st_uid != os.getuid():
-                return None
-            return stream.read()
+        return parse(read_own_file(file))
     except (OSError, ValueError):
         return None
 
@@ -253,10 +251,7 @@ def write(file: str, record: Record, maximum: int) -> bool:
         body = text.encode("utf-8", "surrogateescape")
         folder = os.path.dirname(file)
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        with open(temporary, "xb", buffering=0) as stream:
-            data = _MAGIC + b"%08x\n" % zlib.crc32(body) + body
-            if stream.write(data) != len(data):
-                raise OSError("short write")
+        write_new_file(temporary, _MAGIC + b"%08x\n" % zlib.crc32(body) + body)
         os.replace(temporary, file)
         _prune(folder, maximum)
     except (OSError, ValueError):

@@ -16,7 +16,7 @@ from importlib import invalidate_caches
 from typing import TYPE_CHECKING, Any
 
 from tangrad.composition.discovery import Index, cache_folder, discover
-from tangrad.composition.plugin import HOOKS_GROUP, RULES, Plugin, stands_for
+from tangrad.composition.plugin import HOOKS_GROUP, NAMES, RULES, Plugin, stands_for
 from tangrad.composition.policy import BY_HAND, Policy
 from tangrad.diagnostics.errors import PluginConflictError
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Composition", "Plugin", "Registration", "composition", "configure_plugins", "plugin_manager", "register"]
 
 # Groups whose entries one command's distribution reads: without it nothing asks for them, and they may not load.
-_READERS = {"tangrad.samples": "conformance"}
+_READERS = {"tangrad.samples": "conformance", "tangrad.conformance_checks": "conformance"}
 
 
 class Registration:
@@ -108,6 +108,13 @@ class Composition:
         if found is None:
             with self.lock:
                 found = self._entries[group] = self._made(group, self.index.rows(group), None)
+        return found
+
+    def names(self, group: str) -> set[str]:
+        """Return the names in `group`: of entries, and those that hook objects say they compute."""
+        found = {plugin.name for plugin in self.entries(group)}
+        if NAMES in self.manager.computes:
+            found.update(*self.manager.hook.tangrad_names(group=group))
         return found
 
     def entries_for(self, group: str, name: str) -> tuple[Plugin, ...]:
@@ -228,12 +235,9 @@ class Composition:
         rivals = " and ".join(
             f"{plugin.distribution} {plugin.version} ({plugin.value})".replace("  ", " ") for plugin in admitted
         )
+        what = f"{name!r} of group {group!r} is provided by {rivals}"
         cell = f"{group.removeprefix('tangrad.')}:{name}"
-        raise PluginConflictError(
-            f"{name!r} of group {group!r} is provided by {rivals}. Uninstall or deny one of them, or choose one: "
-            f"TANGRAD_PREFER='{cell}={admitted[0].distribution}', or "
-            f"tangrad.core.configure_plugins(prefer={{'{cell}': '{admitted[0].distribution}'}})"
-        )
+        raise PluginConflictError.between(what, cell, [plugin.distribution for plugin in admitted])
 
     # --- loading ----------------------------------------------------------------------------------------------------
 
@@ -333,7 +337,7 @@ class Composition:
         names = self.policy.blocked
         if (distribution in names) is blocked:
             return False
-        self.policy = self.policy.with_blocked(names | {distribution} if blocked else names - {distribution})
+        self.policy = self.policy.extended(blocked=names | {distribution} if blocked else names - {distribution})
         self.changed(None)
         return True
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tangrad.composition.api import public_package as public_package
 from tangrad.composition.discovery import cache_folder as cache_folder
+from tangrad.composition.files import read_own_file as read_own_file
 from tangrad.composition.hooks import HookContext as HookContext
 from tangrad.composition.hooks import hookimpl as hookimpl
 from tangrad.composition.hooks import hooks as hooks
@@ -98,12 +99,12 @@ from tangrad.core.rules import rule_kinds as rule_kinds
 from tangrad.core.rules import rule_table as rule_table
 from tangrad.core.staging import StagingTrace as StagingTrace
 from tangrad.core.staging import StagingTracer as StagingTracer
+from tangrad.core.staging import decomposed as decomposed
 from tangrad.core.staging import decomposition_jaxpr as decomposition_jaxpr
 from tangrad.core.staging import trace_to_closed_jaxpr as trace_to_closed_jaxpr
 from tangrad.core.staging import trace_to_jaxpr as trace_to_jaxpr
 from tangrad.core.trace import Trace as Trace
 from tangrad.core.trace import Tracer as Tracer
-from tangrad.core.trace import check_no_leak as check_no_leak
 from tangrad.core.trace import checked_operands as checked_operands
 from tangrad.core.trace import close_trace as close_trace
 from tangrad.core.trace import concrete_or_error as concrete_or_error
@@ -111,13 +112,19 @@ from tangrad.core.trace import current_trace as current_trace
 from tangrad.core.trace import find_backend as find_backend
 from tangrad.core.trace import is_concrete as is_concrete
 from tangrad.core.trace import set_current_trace as set_current_trace
+from tangrad.diagnostics.errors import check_no_leak as check_no_leak
+from tangrad.diagnostics.errors import mixed_backends as mixed_backends
 from tangrad.diagnostics.logs import Logger as Logger
+from tangrad.diagnostics.rule_errors import DerivedRule as DerivedRule
 from tangrad.diagnostics.source_info import NO_NAMES as NO_NAMES
 from tangrad.diagnostics.source_info import SourceInfo as SourceInfo
 from tangrad.diagnostics.source_info import copy_identity as copy_identity
 from tangrad.diagnostics.source_info import current_source as current_source
 from tangrad.dtypes import system as _dtypes
+from tangrad.dtypes.conversions import can_stand_for_array as can_stand_for_array
+from tangrad.dtypes.conversions import stands_for as stands_for
 from tangrad.settings.caches import JaxprCache as JaxprCache
+from tangrad.settings.caches import RecentlyUsed as RecentlyUsed
 from tangrad.settings.caches import clear_caches as clear_caches
 from tangrad.settings.caches import register_cache as register_cache
 from tangrad.settings.config import SETTINGS as SETTINGS
@@ -133,6 +140,13 @@ from tangrad.settings.config import one_of as one_of
 from tangrad.settings.config import optional_text as optional_text
 from tangrad.settings.config import shared as shared
 from tangrad.settings.config import thread as thread
+from tangrad.settings.sharding import Sharding as Sharding
+from tangrad.settings.sharding import agreed_devices as agreed_devices
+from tangrad.settings.sharding import as_sharding as as_sharding
+from tangrad.settings.sharding import check_argument as check_argument
+from tangrad.settings.sharding import is_addressable as is_addressable
+from tangrad.settings.sharding import program_shardings as program_shardings
+from tangrad.settings.sharding import stated_claims as stated_claims
 from tangrad.settings.table import config as config
 from tangrad.settings.table import usable_settings as usable_settings
 
@@ -142,6 +156,7 @@ if TYPE_CHECKING:  # names whose modules are not needed before their first use: 
     from tangrad.diagnostics.leaves import returned_leaves as returned_leaves
     from tangrad.diagnostics.tracebacks import api_boundary as api_boundary
     from tangrad.diagnostics.tracebacks import filter_traceback as filter_traceback
+    from tangrad.diagnostics.tracebacks import own_boundary as own_boundary
     from tangrad.diagnostics.tracebacks import without_internal_frames as without_internal_frames
     from tangrad.settings.compile_time import computes_at_once as computes_at_once
 
@@ -155,6 +170,7 @@ _LATER = {
     "catalogue": "tangrad.composition.catalogue",
     "computes_at_once": "tangrad.settings.compile_time",
     "filter_traceback": "tangrad.diagnostics.tracebacks",
+    "own_boundary": "tangrad.diagnostics.tracebacks",
     "returned_leaves": "tangrad.diagnostics.leaves",
     "without_internal_frames": "tangrad.diagnostics.tracebacks",
 }

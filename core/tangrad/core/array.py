@@ -12,39 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.composition.api import missing_array_attribute
+from tangrad.composition.attributes import ATTRIBUTES_GROUP, attributes
 from tangrad.composition.registry import composition
 from tangrad.core.aval import ShapedArray
 from tangrad.core.keys import exact_equality
+from tangrad.diagnostics.tracebacks import filter_traceback, own_boundary
 from tangrad.dtypes import system as dtypes
-
-ATTRIBUTES_GROUP = "tangrad.array"
-
-
-class _Attributes(dict[str, Any]):
-    """Name of an operator, method or property of arrays -> its function or `property`: entries of `tangrad.array`.
-
-    Each is loaded when it is first used, without the others.
-    """
-
-    def __missing__(self, name: str) -> Any:
-        plugin = composition().find(ATTRIBUTES_GROUP, name)
-        if plugin is None:
-            raise missing_array_attribute(name)
-        found = self[name] = plugin.load()
-        return found
-
-
-def _check_attribute(_: Any, loaded: Any) -> None:
-    if not hasattr(type(loaded), "__get__"):
-        raise TypeError(
-            f"expected a function of the array, or a property, got {loaded!r} of type {type(loaded).__name__}"
-        )
-
-
-_attributes = _Attributes()
-composition().set_check(ATTRIBUTES_GROUP, _check_attribute)
-composition().on_change(lambda _: _attributes.clear())
 
 
 class ArrayOperators:
@@ -86,67 +59,80 @@ class ArrayOperators:
         return self.aval.size * self.aval.dtype.itemsize
 
     def __len__(self) -> int:
-        shape = self.aval.shape
-        if not shape:
-            raise TypeError("len() of an array without dimensions")
-        return operator.index(shape[0])
+        return len(self.aval)
 
     def __iter__(self) -> Any:
         if not self.aval.shape:
             raise TypeError("iteration over an array without dimensions")
-        return _attributes["__iter__"](self)
+        return attributes["__iter__"](self)
+
+    def __contains__(self, item: Any) -> bool:
+        return bool(attributes["__contains__"](self, item))
 
     def __getattr__(self, name: str) -> Any:
         # Only names that the class lacks come here: plugins' methods and properties. `ndarray` is what the NumPy
         # backend looks for, to tell its own arrays and literals from all others.
         if name.startswith("__") or name == "ndarray":
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return _attributes[name].__get__(self, type(self))
+        try:
+            return attributes[name].__get__(self, type(self))
+        except Exception as error:
+            filter_traceback(error)
+            raise
 
     def __dir__(self) -> list[str]:
         """The class's own names and those of plugins: what an interactive prompt completes."""
-        more = [plugin.name for plugin in composition().entries(ATTRIBUTES_GROUP)]
-        return sorted({*super().__dir__(), *more})
-
-    def __eq__(self, other: Any) -> Any:
-        return _attributes["__eq__"](self, other)
-
-    def __ne__(self, other: Any) -> Any:
-        return _attributes["__ne__"](self, other)
+        return sorted({*super().__dir__(), *composition().names(ATTRIBUTES_GROUP)})
 
     __hash__ = None  # type: ignore[assignment]
 
 
 def _unary(name: str) -> Any:
     def method(self: Any) -> Any:
-        return _attributes[name](self)
+        try:
+            return attributes[name](self)
+        except Exception as error:
+            filter_traceback(error)
+            raise
 
-    return method
+    return own_boundary(method)
 
 
 def _binary(name: str) -> Any:
     def method(self: Any, other: Any) -> Any:
-        return _attributes[name](self, other)
+        try:
+            return attributes[name](self, other)
+        except Exception as error:
+            filter_traceback(error)
+            raise
 
-    return method
+    return own_boundary(method)
 
 
 def _reflected(name: str) -> Any:
     def method(self: Any, other: Any) -> Any:
-        return _attributes[name](other, self)
+        try:
+            return attributes[name](other, self)
+        except Exception as error:
+            filter_traceback(error)
+            raise
 
-    return method
+    return own_boundary(method)
 
 
 def _variadic(name: str) -> Any:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return _attributes[name](self, *args, **kwargs)
+        try:
+            return attributes[name](self, *args, **kwargs)
+        except Exception as error:
+            filter_traceback(error)
+            raise
 
-    return method
+    return own_boundary(method)
 
 
 UNARY_OPERATORS = ("neg", "pos", "abs", "invert")
-COMPARISONS = ("lt", "le", "gt", "ge")
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul")
 BITWISE = ("and", "or", "xor", "lshift", "rshift")
 BINARY_OPERATORS = ARITHMETIC + BITWISE
@@ -165,6 +151,7 @@ def _install_operators() -> None:
 
 
 _install_operators()
+own_boundary(ArrayOperators.__getattr__)
 
 
 class Array(ArrayOperators):

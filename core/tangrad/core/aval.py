@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tangrad.dtypes import system as dtypes
+from tangrad.dtypes.conversions import can_stand_for_array, stands_for
 from tangrad.settings.config import thread
 
 Shape = tuple[Any, ...]  # integers, or symbolic dimensions: hashable objects that compare and calculate like integers
@@ -108,26 +109,24 @@ class ShapedArray(AbstractValue):
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of an array without dimensions")
-        return int(self.shape[0])
+        return operator.index(self.shape[0])
 
     def str_short(self) -> str:
         """The short form that jaxprs print, such as `f32[3,4]`."""
-        inside = ",".join(map(str, self.shape))
-        if self.named_shape:
-            inside += ";" + ",".join(f"{name}:{size}" for name, size in self.named_shape)
-        return f"{dtypes.short_name(self.dtype)}[{inside}]"
+        return f"{dtypes.short_name(self.dtype)}{self._dimensions()}"
 
     def __str__(self) -> str:
-        return "~" * self.weak_type + self._text()
+        return f"{'~' * self.weak_type}{dtypes.dtype_name(self.dtype)}{self._dimensions()}"
 
     def __repr__(self) -> str:
-        return f"ShapedArray({self._text()}{', weak_type=True' if self.weak_type else ''})"
+        weak = ", weak_type=True" if self.weak_type else ""
+        return f"ShapedArray({dtypes.dtype_name(self.dtype)}{self._dimensions()}{weak})"
 
-    def _text(self) -> str:
+    def _dimensions(self) -> str:
         inside = ",".join(map(str, self.shape))
         if self.named_shape:
             inside += ";" + ",".join(f"{name}:{size}" for name, size in self.named_shape)
-        return f"{dtypes.dtype_name(self.dtype)}[{inside}]"
+        return f"[{inside}]"
 
     def __reduce__(self) -> Any:
         return ShapedArray, (self.shape, self.dtype, self.weak_type, self.named_shape)
@@ -239,12 +238,6 @@ def is_symbolic(dimension: Any) -> bool:
 
 # --- the aval of a value -------------------------------------------------------------------------------------------
 
-_python_scalar_dtypes = {
-    bool: np.dtype("bool"),
-    int: np.dtype("int64"),
-    float: np.dtype("float64"),
-    complex: np.dtype("complex128"),
-}
 _handlers: dict[type, Callable[[Any], Any]] = {}
 
 
@@ -256,21 +249,24 @@ def register_aval_handler(kind: type, handler: Callable[[Any], Any]) -> None:
 def get_aval(value: Any) -> Any:
     """The aval of an array, a tracer, a NumPy array or scalar, or a Python scalar.
 
-    Raises TypeError for anything else.
+    Objects of other types are asked for the array that they stand for: by their method `__tangrad_array__`, or by
+    `__jax_array__`, under which name other packages give it. Raises TypeError for anything else.
     """
     aval = getattr(value, "aval", None)
     if aval is not None:
         return aval
     kind = type(value)
-    handler = _handlers.get(kind)
-    if handler is None:
-        for base in kind.__mro__:
-            handler = _handlers.get(base)
-            if handler is not None:
-                break
-        else:
-            raise TypeError(f"{value!r} of type {kind.__name__} is not an array, a NumPy array or a Python number")
-    return handler(value)
+    handler = _handlers.get(kind) or _inherited_handler(kind)
+    if handler is not None:
+        return handler(value)
+    array = stands_for(value)
+    if array is value:
+        raise TypeError(f"{value!r} of type {kind.__name__} is not an array, a NumPy array or a Python number")
+    return get_aval(array)
+
+
+def _inherited_handler(kind: type) -> Callable[[Any], Any] | None:
+    return next((_handlers[base] for base in kind.__mro__ if base in _handlers), None)
 
 
 typeof = get_aval
@@ -278,7 +274,9 @@ typeof = get_aval
 
 def is_array_value(value: Any) -> bool:
     """Whether `value` has an aval."""
-    return getattr(value, "aval", None) is not None or any(base in _handlers for base in type(value).__mro__)
+    if getattr(value, "aval", None) is not None:
+        return True
+    return _inherited_handler(type(value)) is not None or can_stand_for_array(value)
 
 
 def _numpy_aval(value: Any) -> ShapedArray:
@@ -288,7 +286,7 @@ def _numpy_aval(value: Any) -> ShapedArray:
 
 
 def _scalar_aval(kind: type) -> Callable[[Any], ShapedArray]:
-    wide, weak = _python_scalar_dtypes[kind], kind is not bool
+    wide, weak = dtypes.python_scalar_dtypes[kind], kind is not bool
 
     made: dict[bool, ShapedArray] = {}  # `enable_x64` -> the aval
 
@@ -301,7 +299,7 @@ def _scalar_aval(kind: type) -> Callable[[Any], ShapedArray]:
     return aval
 
 
-for _kind in _python_scalar_dtypes:
+for _kind in dtypes.python_scalar_dtypes:
     register_aval_handler(_kind, _scalar_aval(_kind))
 register_aval_handler(np.ndarray, _numpy_aval)
 register_aval_handler(np.generic, _numpy_aval)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +11,7 @@ from tangrad.core.array import Array, literal
 from tangrad.core.aval import ShapedArray, get_aval
 from tangrad.core.jaxpr import ClosedJaxpr
 from tangrad.dtypes import system as dtypes
+from tangrad.dtypes.conversions import can_stand_for_array, stands_for
 from tangrad.settings.backends import Backends
 
 
@@ -75,11 +76,13 @@ class CompileOptions:
         name: the program's name, for messages and profiles.
         device: the device to run on, or None.
         donated: for each argument, whether its buffer may be overwritten.
-        kept: for each argument of the caller, whether the program takes it (unused ones may be dropped).
+        in_shardings: for each argument the `Sharding` that it must have, or None.
+        out_shardings: the same for each result.
+        places: for each argument where it lies in the call that is to be compiled for, as `Backend.places` says; or ().
         extra: options that only one backend knows.
     """
 
-    __slots__ = ("device", "donated", "extra", "name")
+    __slots__ = ("device", "donated", "extra", "in_shardings", "name", "out_shardings", "places")
 
     def __init__(
         self,
@@ -87,8 +90,14 @@ class CompileOptions:
         device: Device | None = None,
         donated: tuple[bool, ...] = (),
         extra: dict[str, Any] | None = None,
+        in_shardings: tuple[Any, ...] = (),
+        out_shardings: tuple[Any, ...] = (),
+        places: tuple[Any, ...] = (),
     ) -> None:
         self.name = name
+        self.in_shardings = in_shardings
+        self.out_shardings = out_shardings
+        self.places = places
         self.device = device
         self.donated = donated
         self.extra = extra or {}
@@ -122,17 +131,32 @@ class Backend:
         """The devices, at least one."""
         raise NotImplementedError
 
-    def put(self, value: Any, aval: ShapedArray, device: Device | None = None) -> Array:
-        """An array on `device` (default: the first) with the contents of a NumPy array, of the aval's dtype."""
+    def put(self, value: Any, aval: ShapedArray, device: Any = None) -> Array:
+        """An array with the contents of a NumPy array, of the aval's dtype.
+
+        `device`: where: a device (default: the first), or, if the backend has several, a `Sharding`.
+        """
         raise NotImplementedError
 
     def move(self, array: Any, device: Any) -> Array:
-        """One of its arrays on another of its devices, committed to it."""
+        """One of its arrays on another of its devices, or lying as a `Sharding` says, and committed to that."""
         return self.put(array.to_numpy(), array.aval, device)
+
+    def assemble(self, aval: ShapedArray, sharding: Any, parts: Sequence[Any]) -> Array:
+        """An array of its parts: arrays of one device each, in the order of the sharding's devices."""
+        raise NotImplementedError
+
+    def parts(self, array: Any) -> Sequence[Any]:
+        """The parts of an array over several devices, in the order of its sharding's devices."""
+        raise NotImplementedError
 
     def get(self, array: Array) -> np.ndarray[Any, Any]:
         """The contents of one of its arrays, not to be written to."""
         raise NotImplementedError
+
+    def rows(self, array: Array) -> Iterator[Array] | None:
+        """The slices of one of its arrays along the first axis, which has a size above 0; None: by operations."""
+        return None
 
     def reduced(self, array: Array) -> tuple[Any, ...]:
         """How one of its arrays is pickled: as its contents, which become an array on the backend in use."""
@@ -156,6 +180,10 @@ class Backend:
         Raises ValueError if they disagree.
         """
         return None
+
+    def places(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        """Where each of its arrays lies, to compile a program for them; () where that makes no difference."""
+        return ()
 
     def block_until_ready(self, array: Array) -> None:
         """Wait until the array is computed."""
@@ -188,21 +216,21 @@ def put(value: Any, aval: ShapedArray | None = None, backend: str | None = None,
     if device is None:
         device = chosen_device()
     chosen = get_backend(backend) if device is None or backend is not None else device.backend
+    value = stands_for(value)
     if isinstance(value, Array):
         value = value.to_numpy()
     if type(value) is int:
         dtypes.check_integer_fits(value, aval.dtype)
-    return chosen.put(np.asarray(value, dtype=_storage_dtype(aval)), aval, device)
-
-
-def _storage_dtype(aval: ShapedArray) -> Any:
-    return None if isinstance(aval.dtype, dtypes.ExtendedDType) else aval.dtype
+    storage = None if isinstance(aval.dtype, dtypes.ExtendedDType) else aval.dtype
+    return chosen.put(np.asarray(value, dtype=storage), aval, device)
 
 
 def as_operand(value: Any) -> Any:
     """`value` itself if traces know it (array, tracer, literal); a scalar as a literal, a NumPy array as an array."""
     if getattr(value, "aval", None) is not None:
         return value
+    if can_stand_for_array(value):
+        return as_operand(stands_for(value))
     aval = get_aval(value)
     # A float0 has a field by that name, and no number that could be hashed.
     if not aval.shape and not isinstance(aval.dtype, dtypes.ExtendedDType) and aval.dtype.names is None:
@@ -214,4 +242,6 @@ def as_array(value: Any) -> Any:
     """As `as_operand`, but scalars and literals become arrays: what users are handed."""
     if isinstance(value, Array):
         return value
+    if can_stand_for_array(value):
+        return as_array(stands_for(value))
     return put(value.ndarray if hasattr(value, "ndarray") else value, getattr(value, "aval", None))

@@ -8,7 +8,8 @@ compilation.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
@@ -16,11 +17,11 @@ from tangrad.composition.hooks import HookContext, hooks
 from tangrad.core.array import Array, Literal
 from tangrad.core.backend import Backend, CompileOptions, preferred_backend
 from tangrad.core.dce import dce_jaxpr
-from tangrad.core.jaxpr import ClosedJaxpr, eval_jaxpr
+from tangrad.core.jaxpr import ClosedJaxpr, jaxpr_as_function
 from tangrad.core.jaxpr_check import check_jaxpr
 from tangrad.core.trace import Tracer, checked_operands
 from tangrad.diagnostics.logs import Logger
-from tangrad.diagnostics.nan_checks import bad_value, error_for
+from tangrad.diagnostics.nan_checks import checked_execute
 from tangrad.settings.caches import JaxprCache, register_cache
 from tangrad.settings.config import is_checking_values, thread
 
@@ -28,29 +29,24 @@ logger = Logger("tangrad")
 
 Execute = Callable[[Sequence[Any]], list[Any]]
 
+
 # One lock per program that is being compiled; each is dropped when the compilation is done.
 _locks: dict[Any, threading.Lock] = {}
 _locks_guard = threading.Lock()
 
 
-class one_at_a_time:  # noqa: N801 - a context manager, named as what it does
-    """Lets one thread at a time compile what `key` stands for; the others wait, and then find it."""
-
-    __slots__ = ("_key", "_lock")
-
-    def __init__(self, key: Any) -> None:
-        self._key = key
-
-    def __enter__(self) -> None:
+@contextmanager
+def one_at_a_time(key: Any) -> Iterator[None]:
+    """Within the block one thread at a time compiles what `key` stands for; the others wait, and then find it."""
+    with _locks_guard:
+        lock = _locks.setdefault(key, threading.Lock())
+    try:
+        with lock:
+            yield
+    finally:
         with _locks_guard:
-            self._lock = _locks.setdefault(self._key, threading.Lock())
-        self._lock.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
-        with _locks_guard:
-            if _locks.get(self._key) is self._lock and not self._lock.locked():
-                del _locks[self._key]
+            if _locks.get(key) is lock and not lock.locked():
+                del _locks[key]
 
 
 class Program:
@@ -69,8 +65,9 @@ class Program:
         execute = executable.execute
         plain = kept is None and not is_checking_values()
         if is_checking_values():
-            execute = _checked(execute, closed, name)
-        self.execute: Execute = execute if kept is None else _of_some(execute, kept)
+            execute = checked_execute(execute, jaxpr_as_function(closed), name)
+        # Callers have all arguments, the executable takes those at `kept`.
+        self.execute: Execute = execute if kept is None else lambda arrays: execute([arrays[at] for at in kept])
         self.execute_one: Callable[[Any], Any] | None = executable.execute_one if plain else None
 
 
@@ -102,8 +99,10 @@ def compile_program(closed: ClosedJaxpr, backend: Backend, name: str, **options:
     Args:
         closed: the program. backend: where it is to run. name: for messages and profiles.
         options: `device`; `donated`, for each argument whether it may be overwritten; `keep_unused`, whether to hand on
-            arguments that are not read; `thin=False`, where no dead code need be looked for; `extra`, what only the
-            backend knows; `reason`, why the program was not there already, for observers.
+            arguments that are not read; `thin=False`, where no dead code need be looked for; `in_shardings` and
+            `out_shardings`, for each argument and result the sharding that it must have, or None; `places`, where the
+            arguments lie (`Backend.places`); `extra`, what only the backend knows; `reason`, why the program was not
+            there already, for observers.
     """
     prepared = _prepare(closed, backend, name, **options)
     if hooks.observes("tangrad_lowered"):
@@ -126,6 +125,9 @@ def _prepare(
     donated: Sequence[bool] = (),
     keep_unused: bool = False,
     thin: bool = True,
+    in_shardings: Sequence[Any] = (),
+    out_shardings: Sequence[Any] = (),
+    places: Sequence[Any] = (),
     extra: dict[str, Any] | None = None,
     reason: str = "new program",
 ) -> tuple[ClosedJaxpr, Backend, tuple[int, ...] | None, CompileOptions, HookContext]:
@@ -142,8 +144,12 @@ def _prepare(
         jaxpr, used = dce_jaxpr(jaxpr, [True] * len(closed.out_avals), instantiate=keep_unused)
         if not all(used):
             kept = tuple([position for position, is_used in enumerate(used) if is_used])
-            donated = [donated[position] for position in kept] if donated else ()
-    options = CompileOptions(name=name, device=device, donated=tuple(donated), extra=extra)
+            donated, in_shardings, places = [
+                [values[position] for position in kept] if values else () for values in (donated, in_shardings, places)
+            ]
+    options = CompileOptions(
+        name, device, tuple(donated), extra, tuple(in_shardings), tuple(out_shardings), tuple(places)
+    )
     # A new object: what is remembered with the caller's jaxpr must not keep that alive.
     return ClosedJaxpr(jaxpr, closed.consts), backend, kept, options, context
 
@@ -156,28 +162,6 @@ def _compiled(make: Callable[[], Any], closed: ClosedJaxpr, kept: Any, context: 
     if thread.log_compiles:
         logger.warning("Compiled %s for %s in %.3f s", context.function_name, context.backend, seconds)
     return Program(executable, closed, kept, context.function_name)
-
-
-def _of_some(execute: Execute, kept: tuple[int, ...]) -> Execute:
-    """`execute` for those who have all arguments, of a program that takes those at `kept`."""
-    return lambda arrays: execute([arrays[position] for position in kept])
-
-
-def _checked(execute: Execute, closed: ClosedJaxpr, name: str) -> Execute:
-    """`execute` that looks at its results, for `debug_nans` and `debug_infs`.
-
-    Where one is bad the program is run again, operation by operation, to find the one that made it.
-    """
-
-    def run(arrays: Sequence[Any]) -> list[Any]:
-        outs = execute(arrays)
-        found = bad_value(outs)
-        if found is not None:
-            eval_jaxpr(closed.jaxpr, closed.consts, *arrays)
-            raise error_for(found, f"the compiled function {name!r}, but not by its operations one by one")
-        return outs
-
-    return run
 
 
 # --- programs that are kept ----------------------------------------------------------------------------------------

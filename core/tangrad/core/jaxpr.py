@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from tangrad.core.array import Literal
 from tangrad.core.effects import NO_EFFECTS
-from tangrad.core.jaxpr_print import equation_text, jaxpr_html, jaxpr_text
 from tangrad.core.keys import exact_equality, typed_key
+from tangrad.diagnostics.jaxpr_print import equation_text, jaxpr_html, jaxpr_text
 from tangrad.settings.config import thread
 
 
@@ -160,12 +160,12 @@ class ClosedJaxpr:
         return self.jaxpr._repr_html_()
 
 
-def join_effects(eqns: Sequence[JaxprEqn]) -> frozenset[Any]:
-    """The effects of a sequence of equations."""
+def join_effects(parts: Iterable[Any]) -> frozenset[Any]:
+    """The effects of equations, or of jaxprs, together."""
     joined: frozenset[Any] = NO_EFFECTS
-    for eqn in eqns:
-        if eqn.effects:
-            joined = joined | eqn.effects
+    for part in parts:
+        if part.effects:
+            joined = joined | part.effects
     return joined
 
 
@@ -188,11 +188,7 @@ def equation_effects(primitive: Any, avals: tuple[Any, ...], params: dict[str, A
     """The effects of applying `primitive`: as it declares, or those of the jaxprs among its parameters."""
     if primitive.effects is not None:
         return frozenset(primitive.effects(avals, params))
-    joined: frozenset[Any] = NO_EFFECTS
-    for jaxpr in sub_jaxprs(params):
-        if jaxpr.effects:
-            joined = joined | jaxpr.effects
-    return joined
+    return join_effects(sub_jaxprs(params))
 
 
 def one_equation(primitive: Any, in_avals: Sequence[Any], params: dict[str, Any]) -> ClosedJaxpr:
@@ -213,9 +209,7 @@ def one_equation(primitive: Any, in_avals: Sequence[Any], params: dict[str, Any]
 
 def carried_program(params: dict[str, Any]) -> Jaxpr | ClosedJaxpr | None:
     """The first jaxpr among parameters, or None: what is made of an equation that carries one lives as long as it."""
-    for jaxpr in sub_jaxprs(params):
-        return jaxpr
-    return None
+    return next(sub_jaxprs(params), None)
 
 
 def weak_key(value: Any) -> Any:

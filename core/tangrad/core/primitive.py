@@ -15,6 +15,8 @@ from tangrad.core.aval import AbstractToken, AbstractValue, ShapedArray
 from tangrad.core.backend import as_operand
 from tangrad.core.keys import FixedParams, exact_equality, params_key
 from tangrad.core.trace import Trace, find_backend
+from tangrad.diagnostics.errors import unhashable_parameters
+from tangrad.diagnostics.tracebacks import filter_traceback, own_boundary
 from tangrad.settings.config import ThreadState, thread
 
 MEMO_LIMIT = 4096  # inferred types kept per primitive
@@ -64,6 +66,7 @@ class Primitive:
         "multiple_results",
         "name",
         "own_named_shape",
+        "value_form",
         "weak_type",
     )
 
@@ -79,6 +82,7 @@ class Primitive:
         decompose: Callable[..., Any] | None = None,
         evaluate: Callable[[tuple[Any, ...], dict[str, Any]], Any] | None = None,
         own_named_shape: bool = False,
+        value_form: Callable[..., Callable[..., Any] | None] | None = None,
     ) -> None:
         if weak_type not in WEAK_TYPE_POLICIES:
             raise ValueError(f"primitive {name!r}: weak_type must be one of {WEAK_TYPE_POLICIES}, got {weak_type!r}")
@@ -90,6 +94,7 @@ class Primitive:
         self.effects = effects
         self.decompose = decompose
         self.evaluate = evaluate
+        self.value_form = value_form
         self.documentation = abstract_eval.__doc__
         self.carries_programs = False
         self.own_named_shape = own_named_shape
@@ -102,9 +107,14 @@ class Primitive:
     def __repr__(self) -> str:
         return self.name
 
+    @own_boundary
     def bind(self, *args: Any, **params: Any) -> Any:
         """Apply to arrays, tracers and literals, under the current trace."""
-        return thread.trace.process_primitive(self, args, params)
+        try:
+            return thread.trace.process_primitive(self, args, params)
+        except Exception as error:
+            filter_traceback(error)
+            raise
 
     def bind_fixed(self, params: FixedParams, *args: Any) -> Any:
         """As `bind`, with parameters that were made before, for hot paths."""
@@ -121,7 +131,7 @@ class Primitive:
             try:
                 key = (avals, params_key(params))
             except TypeError:
-                raise TypeError(self._unhashable(params)) from None
+                raise unhashable_parameters(self.identity, params) from None
         found = self.memo.get(key)
         if found is not None:
             return found
@@ -153,17 +163,6 @@ class Primitive:
                 a if a.named_shape or isinstance(a, AbstractToken) else a.update(named_shape=named_shape) for a in outs
             ]
         return tuple(outs) if self.multiple_results else outs[0]
-
-    def _unhashable(self, params: dict[str, Any]) -> str:
-        for name, value in params.items():
-            try:
-                hash(value)
-            except TypeError:
-                return (
-                    f"parameter {name!r} of primitive {self.identity!r} must be hashable and comparable, "
-                    f"got {value!r} of type {type(value).__name__}"
-                )
-        return f"the parameters of primitive {self.identity!r} must be hashable, got {params!r}"
 
 
 def _with_weak_type(aval: Any, weak: bool) -> Any:

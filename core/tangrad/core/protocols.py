@@ -16,7 +16,7 @@ The kernel itself imports nothing of this module while programs run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -35,6 +35,7 @@ from tangrad.composition.hook_protocols import CompilationObserver as Compilatio
 from tangrad.composition.hook_protocols import EntryProvider as EntryProvider
 from tangrad.composition.hook_protocols import JaxprPass as JaxprPass
 from tangrad.composition.hook_protocols import LoweringObserver as LoweringObserver
+from tangrad.composition.hook_protocols import NameProvider as NameProvider
 from tangrad.composition.hook_protocols import PrimitiveProvider as PrimitiveProvider
 from tangrad.composition.hook_protocols import RuleKindProvider as RuleKindProvider
 from tangrad.composition.hook_protocols import RuleProvider as RuleProvider
@@ -266,6 +267,7 @@ class Backend(Protocol):
     def apply(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any: ...
     def compile(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Executable: ...
     def lower(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Lowered: ...
+    def rows(self, array: Any) -> Iterator[Any] | None: ...
     def reduced(self, array: Any) -> tuple[Any, ...]: ...
 
     def placement(self, arrays: Sequence[Any]) -> Any: ...

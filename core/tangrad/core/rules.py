@@ -28,7 +28,7 @@ from tangrad.core.declarations import (
 )
 from tangrad.core.primitive import Primitive
 from tangrad.diagnostics import errors
-from tangrad.diagnostics.rule_errors import conflict_message, missing_message
+from tangrad.diagnostics.rule_errors import conflict, missing_message
 from tangrad.settings.caches import clear_caches
 
 
@@ -41,15 +41,17 @@ class Cell:
         rule: the rule, where there is one.
         plugin: the plugin it came from, or None.
         error: what using the cell raises, where there is no rule.
+        overridden: the plugins whose rules it takes the place of, by override or preference.
     """
 
-    __slots__ = ("error", "plugin", "rule", "status")
+    __slots__ = ("error", "overridden", "plugin", "rule", "status")
 
     def __init__(self, status: str, rule: Any = None, plugin: Plugin | None = None, error: Any = None) -> None:
         self.status = status
         self.rule = rule
         self.plugin = plugin
         self.error = error
+        self.overridden: tuple[Plugin, ...] = ()
 
     def __repr__(self) -> str:
         return f"<cell {self.status}{f' from {self.plugin.distribution}' if self.plugin else ''}>"
@@ -67,13 +69,17 @@ class RuleTable(dict[Primitive, Rule]):
         self._lock = threading.RLock()
 
     def __missing__(self, primitive: Primitive) -> Rule:
+        families = self._families  # see `_settle`
         cell = self.cell(primitive)
         if cell.rule is None:
             raise cell.error()
         if self._owner is None:
             self._owner = (find_rule_kind(self.kind),)
         (kind,) = self._owner
-        rule = self[primitive] = cell.rule if kind is None or kind.adapt is None else kind.adapt(primitive, cell.rule)
+        rule = cell.rule if kind is None or kind.adapt is None else kind.adapt(primitive, cell.rule)
+        with self._lock:
+            if self._families is families:
+                self[primitive] = rule
         return rule
 
     def get_rule(self, primitive: Primitive) -> Rule | None:
@@ -133,13 +139,16 @@ class RuleTable(dict[Primitive, Rule]):
             chosen = [claim for claim in claims if claim[1].override or claim[0].override]
         rivals = chosen or claims
         if len(rivals) > 1:
-            message = conflict_message(self.kind, primitive, [plugin for plugin, _, _ in rivals])
-            return Cell("conflict", error=lambda: errors.PluginConflictError(message))
+            plugins = [plugin for plugin, _, _ in rivals]
+            return Cell("conflict", error=lambda: conflict(self.kind, primitive, plugins, bool(chosen)))
         plugin, _, rule = rivals[0]
         if isinstance(rule, NotApplicable):
             reason = rule.reason
-            return Cell("not applicable", plugin=plugin, error=lambda: self._missing(primitive, reason))
-        return Cell("rule", rule, plugin)
+            cell = Cell("not applicable", plugin=plugin, error=lambda: self._missing(primitive, reason))
+        else:
+            cell = Cell("rule", rule, plugin)
+        cell.overridden = tuple([other for other, _, _ in claims if other is not plugin])
+        return cell
 
     def _fallback(self, primitive: Primitive) -> Cell:
         parent = self.kind.rpartition(".")[0]
@@ -149,7 +158,7 @@ class RuleTable(dict[Primitive, Rule]):
         broken = self._broken.get(primitive.family)
         if broken:
             plugin = broken[0]
-            return Cell("denied" if plugin.denial else "broken", plugin=plugin, error=lambda: _load_error(plugin))
+            return Cell("denied" if plugin.denial else "broken", plugin=plugin, error=plugin.refusal)
         kind = find_rule_kind(self.kind)
         if kind is not None and kind.derive is not None and primitive.decompose is not None:
             return Cell("derived", kind.derive(primitive), composition().provenance(primitive))
@@ -159,7 +168,7 @@ class RuleTable(dict[Primitive, Rule]):
         return Cell("optional" if optional else "missing", error=lambda: self._missing(primitive, None))
 
     def _missing(self, primitive: Primitive, reason: str | None) -> Exception:
-        return errors.MissingRuleError(missing_message(self.kind, primitive, reason))
+        return errors.MissingRuleError(missing_message(self.kind, primitive, reason), primitive.identity, self.kind)
 
 
 _tables: dict[str, RuleTable] = {}
@@ -181,7 +190,7 @@ def find_rule_kind(name: str) -> RuleKind | None:
 
 def rule_kinds() -> tuple[str, ...]:
     """The names of all declared rule kinds."""
-    return tuple(sorted({plugin.name for plugin in composition().entries(RULE_KINDS_GROUP)}))
+    return tuple(sorted(composition().names(RULE_KINDS_GROUP)))
 
 
 def primitive_set(family: str) -> PrimitiveSet:
@@ -204,7 +213,7 @@ def _primitives_of(family: str) -> tuple[Primitive, ...]:
 
 def families() -> tuple[str, ...]:
     """The names of all installed families."""
-    return tuple(sorted({plugin.name for plugin in composition().entries(PRIMITIVES_GROUP)}))
+    return tuple(sorted(composition().names(PRIMITIVES_GROUP)))
 
 
 def find_primitive(identity: str) -> Primitive:
@@ -218,14 +227,6 @@ def find_primitive(identity: str) -> Primitive:
 
 # Pickled by identity: the other process finds the primitive through its own composition.
 copyreg.pickle(Primitive, lambda primitive: (find_primitive, (primitive.identity,)))
-
-
-def _load_error(plugin: Plugin) -> BaseException:
-    try:
-        plugin.load()
-    except Exception as error:  # the error of a broken or denied plugin, with its cause
-        return error
-    return errors.BrokenPluginError(f"plugin {plugin.identity} was set aside")
 
 
 def _changed(plugins: tuple[Plugin, ...] | None) -> None:

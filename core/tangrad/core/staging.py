@@ -8,14 +8,16 @@ from typing import Any, cast
 
 from tangrad.composition.hooks import HookContext, hooks
 from tangrad.core.array import Literal
-from tangrad.core.aval import is_array_value
+from tangrad.core.aval import get_aval, is_array_value
 from tangrad.core.backend import as_operand
 from tangrad.core.effects import NO_EFFECTS
 from tangrad.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, closed_over_as_arguments, equation_effects
 from tangrad.core.jaxpr_check import check_jaxpr
-from tangrad.core.trace import Trace, Tracer, check_no_leak, close_trace
-from tangrad.diagnostics.errors import UnexpectedTracerError
+from tangrad.core.trace import Trace, Tracer, close_trace
+from tangrad.diagnostics.errors import UnexpectedTracerError, check_no_leak
+from tangrad.diagnostics.rule_errors import check_decomposition
 from tangrad.diagnostics.source_info import SourceInfo, current_source
+from tangrad.dtypes import system as dtypes
 from tangrad.settings.config import thread
 
 
@@ -41,6 +43,9 @@ _new_tracer = _new_var = object.__new__
 _BIND = 3  # frames between `current_source` and who bound the primitive: itself, `process_primitive`, `bind`
 
 
+COMPARED = 1 << 12  # bytes up to which constants are compared
+
+
 class StagingTrace(Trace):
     """Records each primitive as an equation.
 
@@ -50,7 +55,7 @@ class StagingTrace(Trace):
         constants: the values from outside that the program reads, by the variables that stand for them.
     """
 
-    __slots__ = ("_constant_vars", "_originals", "constants", "eqns", "invars", "name", "parent")
+    __slots__ = ("_by_aval", "_constant_vars", "_originals", "constants", "eqns", "invars", "name", "parent")
 
     def __init__(self, name: str = "a function") -> None:
         super().__init__()
@@ -61,6 +66,7 @@ class StagingTrace(Trace):
         self.invars: list[Var] = []
         self.constants: dict[Var, Any] = {}
         self._constant_vars: dict[int, Var] = {}
+        self._by_aval: dict[Any, list[Var]] = {}
         self._originals: list[Any] = []
 
     def new_input(self, aval: Any) -> StagingTracer:
@@ -91,12 +97,31 @@ class StagingTrace(Trace):
         operand = as_operand(value)
         if type(operand) is Literal:
             return operand
-        var = Var(operand.aval)
-        self.constants[var] = operand
+        var = self._equal_constant(operand)
+        if var is None:
+            var = Var(operand.aval)
+            self.constants[var] = operand
+            self._by_aval.setdefault(operand.aval, []).append(var)
         self._constant_vars[id(value)] = var
         # The table goes by identity: the original must live as long, or its id could come to mean another value.
         self._originals.append(value)
         return var
+
+    def _equal_constant(self, operand: Any) -> Var | None:
+        """The variable of a constant with the same contents: NumPy's arrays become new ones each time they are read.
+
+        Large ones are told apart by identity alone: comparing weights of one shape would take longer than it saves.
+        """
+        if isinstance(operand, Tracer) or type(operand.aval.size) is not int or operand.nbytes > COMPARED:
+            return None
+        if operand.aval not in self._by_aval or isinstance(operand.aval.dtype, dtypes.ExtendedDType):
+            return None
+        contents = operand.to_numpy().tobytes()
+        for var in self._by_aval[operand.aval]:
+            other = self.constants[var]
+            if not isinstance(other, Tracer) and other.to_numpy().tobytes() == contents:
+                return var
+        return None
 
     def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         if not self.alive:
@@ -196,10 +221,24 @@ def trace_to_closed_jaxpr(
 
 
 def decomposition_jaxpr(primitive: Any, in_avals: Sequence[Any], params: dict[str, Any]) -> ClosedJaxpr:
-    """The decomposition of a primitive as a jaxpr, for lowering and for rules that work on jaxprs."""
+    """The decomposition of a primitive as a jaxpr, for lowering and for rules that work on jaxprs.
+
+    Raises TypeError for one whose results are not of the types that the primitive's own inference says.
+    """
 
     def run(*args: Any) -> Sequence[Any]:
-        out = primitive.decompose(*args, **params)
+        out = decomposed(primitive, args, params)
         return tuple(out) if primitive.multiple_results else (out,)
 
     return trace_to_closed_jaxpr(run, in_avals, primitive.identity)
+
+
+def decomposed(primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    """What the decomposition of a primitive makes of operands.
+
+    Raises TypeError for one whose results are not of the types that the primitive's own inference says.
+    """
+    out = primitive.decompose(*args, **params)
+    outs = out if primitive.multiple_results else (out,)
+    check_decomposition(primitive, [get_aval(arg) for arg in args], params, [get_aval(out) for out in outs])
+    return out

@@ -6,7 +6,6 @@ trace that knows its parent, and runs its rules with the parent as the current t
 
 from __future__ import annotations
 
-import gc
 import weakref
 from typing import Any
 
@@ -76,11 +75,7 @@ class Tracer(Array):
         """Where the value is known it is refused all the same: `math.sin(x)` would go on without the derivative."""
         if self.concrete() is None:
             return errors.ConcretizationTypeError(self)
-        return errors.ConcretizationTypeError(
-            f"{kind}() of a traced array of type {self.aval.str_short()}, {self.origin()}: the number is known, but "
-            f"its derivative would be lost. Compute with tangrad.numpy in place of math, or say that no derivative is "
-            f"wanted: {kind}(lax.stop_gradient(x)), x.item()"
-        )
+        return errors.ConcretizationTypeError.of_known_number(self, kind)
 
     def __index__(self) -> int:
         return int(self._concrete_or(errors.TracerIntegerConversionError).__index__())
@@ -141,11 +136,7 @@ def checked_operands(backend: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
             raise errors.UnexpectedTracerError(arg)
         operand = as_operand(arg)
         if isinstance(operand, Array) and not isinstance(operand, backend.array_type):
-            other = type(operand).backend  # type: ignore[attr-defined]
-            raise ValueError(
-                f"arguments are on different backends, {backend.name!r} and {other.name!r}; "
-                f"move one of them: tangrad.device_put(x, tangrad.devices({backend.name!r})[0])"
-            )
+            raise errors.mixed_backends(backend, operand)
         operands.append(operand)
     return tuple(operands)
 
@@ -202,15 +193,3 @@ def close_trace(trace: Trace) -> weakref.ref[Any]:
     """End a trace: its tracers are dead. The caller drops its own references, then calls `check_no_leak`."""
     trace.alive = False
     return weakref.ref(trace)
-
-
-def check_no_leak(reference: weakref.ref[Any]) -> None:
-    """With `check_tracer_leaks`: raise LeakedTracerError if something still holds tracers of the ended trace."""
-    if reference() is None:
-        return
-    gc.collect()
-    trace = reference()
-    if trace is None:
-        return
-    leaked = [obj for obj in gc.get_referrers(trace) if isinstance(obj, Tracer)]
-    raise errors.leaked_tracers(trace, leaked)

@@ -7,7 +7,9 @@ outlive its trace.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import gc
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tangrad.diagnostics.leaks import describe_leak
@@ -70,6 +72,15 @@ Make the argument static, so that each of its values is compiled for itself:
     f = jit(f, static_argnames="n")
 
 or stay within arrays: to change the dtype write x.astype(float) in place of float(x)."""
+
+    @classmethod
+    def of_known_number(cls, tracer: Any, kind: str) -> ConcretizationTypeError:
+        """The error for a number that is known, and whose derivative `kind`, "float" or "complex", would lose."""
+        return cls(
+            f"{kind}() of {_subject(tracer)}, {tracer.origin()}: the number is known, but its derivative would be "
+            f"lost. Compute with tangrad.numpy in place of math, or say that no derivative is wanted: "
+            f"{kind}(lax.stop_gradient(x)), x.item()"
+        )
 
 
 class TracerBoolConversionError(ConcretizationTypeError):
@@ -173,6 +184,18 @@ class LeakedTracerError(TangradError, RuntimeError):
     """With the setting `check_tracer_leaks`: a transformation has ended and something still holds its tracers."""
 
 
+def check_no_leak(reference: weakref.ref[Any]) -> None:
+    """With `check_tracer_leaks`: raise LeakedTracerError if something still holds tracers of the ended trace."""
+    if reference() is None:
+        return
+    gc.collect()
+    trace = reference()
+    if trace is None:
+        return
+    leaked = [obj for obj in gc.get_referrers(trace) if getattr(obj, "_trace", None) is trace]
+    raise leaked_tracers(trace, leaked)
+
+
 def leaked_tracers(trace: Any, leaked: Sequence[Any]) -> LeakedTracerError:
     """The error for the tracers of an ended trace that are still held, and by whom."""
     return LeakedTracerError(describe_leak(trace, leaked))
@@ -189,10 +212,32 @@ class BackendError(TangradError, RuntimeError):
     """A backend is not there, cannot be used, or cannot do what was asked."""
 
 
+def mixed_backends(backend: Any, array: Any) -> ValueError:
+    """The error for an array beside those of another backend: nothing is moved unless somebody says so."""
+    other = type(array).backend
+    return ValueError(
+        f"arguments are on different backends, {backend.name!r} and {other.name!r}; "
+        f"move one of them: tangrad.device_put(x, tangrad.devices({backend.name!r})[0])"
+    )
+
+
 class CallbackError(TangradError, RuntimeError):
     """A Python function that a program calls has raised (what it raised is the cause), or returned something else than
     was declared.
     """
+
+
+def unhashable_parameters(primitive: str, params: Mapping[str, Any]) -> TypeError:
+    """The error for parameters that cannot be a key, naming the first that is to blame."""
+    for name, value in params.items():
+        try:
+            hash(value)
+        except TypeError:
+            return TypeError(
+                f"parameter {name!r} of primitive {primitive!r} must be hashable and comparable, "
+                f"got {value!r} of type {type(value).__name__}"
+            )
+    return TypeError(f"the parameters of primitive {primitive!r} must be hashable, got {params!r}")
 
 
 # --- rules ---------------------------------------------------------------------------------------------------------
@@ -203,7 +248,24 @@ class MissingRuleError(TangradError, NotImplementedError, TypeError):
 
     NotImplementedError, because programs catch that to try another way; TypeError too, because the kinds of the two do
     not fit, which is what TypeError says everywhere else in this package.
+
+    Attributes:
+        primitive: the identity, 'family.name', of the primitive without a rule; None where not one alone is meant.
+        kind: the rule kind.
     """
+
+    def __init__(self, message: str, primitive: str | None = None, kind: str | None = None) -> None:
+        super().__init__(message)
+        self.primitive = primitive
+        self.kind = kind
+
+    def needed_by(self, primitive: str) -> MissingRuleError:
+        """The same error, for a primitive whose decomposition has met it: that one is what the user has applied."""
+        message = (
+            f"{self.kind!r} of {primitive!r}, which has no rule of its own, is made of its decomposition, and cannot "
+            f"be: {self}"
+        )
+        return MissingRuleError(message, self.primitive, self.kind)
 
 
 def missing_rule_message(
@@ -244,7 +306,30 @@ class PluginError(TangradError, RuntimeError):
 
 
 class PluginConflictError(PluginError):
-    """Two plugins claim one name or one rule, and neither says `override=True`."""
+    """Two plugins claim one name or one rule, and neither says `override=True`, or both do.
+
+    Attributes:
+        cell: what is claimed, as preferences write it: `kind:primitive`, `group:name`. Empty where no preference helps.
+        claimants: the distributions that claim it; those registered by hand, which no preference names, are left out.
+    """
+
+    def __init__(self, message: str, cell: str = "", claimants: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.cell = cell
+        self.claimants = tuple(claimants)
+
+    @classmethod
+    def between(cls, what: str, cell: str, claimants: Iterable[str], more: str = "") -> PluginConflictError:
+        """The error for a cell that several distributions claim, with the lines that settle it."""
+        named = [name for name in dict.fromkeys(claimants) if name[0] != "("]
+        if not named:
+            return cls(f"{what}. Take one of them back: what `register` returned has undo(){more}", cell)
+        return cls(
+            f"{what}. Choose one: TANGRAD_PREFER='{cell}={named[0]}' in the environment, or "
+            f"tangrad.core.configure_plugins(prefer={{{cell!r}: {named[0]!r}}}){more}",
+            cell,
+            named,
+        )
 
 
 class BrokenPluginError(PluginError):

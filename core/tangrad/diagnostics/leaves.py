@@ -27,6 +27,7 @@ def array_leaves(value: Any, what: str, cure: str = _EXPECTED) -> tuple[list[Any
     leaves, structure = tree.flatten(value)
     for position, leaf in enumerate(leaves):
         if not hasattr(leaf, "aval") and not is_array_value(leaf):  # no call for an array
+            cure += "; a function is no operand: close over it" if callable(leaf) and cure is _EXPECTED else ""
             raise TypeError(f"{what}{_path(value, position)} is {leaf!r} of type {type(leaf).__name__}; {cure}")
     return leaves, structure
 

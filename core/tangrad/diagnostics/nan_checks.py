@@ -5,7 +5,7 @@ The bottom trace gets a checking function when one of the settings is first turn
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,25 @@ def evaluate_and_check(primitive: Any, args: tuple[Any, ...], params: dict[str, 
         if found is not None:
             raise error_for(found, f"primitive {primitive.name!r}")
     return out
+
+
+def checked_execute(
+    execute: Callable[[Sequence[Any]], list[Any]], evaluate: Callable[..., list[Any]], name: str
+) -> Callable[[Sequence[Any]], list[Any]]:
+    """`execute`, of the compiled program called `name`, that looks at its results.
+
+    Where one is bad the program is run again by `evaluate`, operation by operation, to find the one that made it.
+    """
+
+    def run(arrays: Sequence[Any]) -> list[Any]:
+        outs = execute(arrays)
+        found = bad_value(outs)
+        if found is not None:
+            evaluate(*arrays)
+            raise error_for(found, f"the compiled function {name!r}, but not by its operations one by one")
+        return outs
+
+    return run
 
 
 def _start_checking(value: Any) -> None:

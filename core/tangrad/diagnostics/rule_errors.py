@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from tangrad.composition.plugin import Plugin
 from tangrad.composition.registry import composition
 from tangrad.composition.versioning import EXTENSION_API, provider
 from tangrad.core.declarations import PRIMITIVES_GROUP, RULE_KINDS_GROUP, RULES_GROUP, RuleKind
 from tangrad.core.primitive import Primitive
-from tangrad.diagnostics.errors import missing_rule_message
+from tangrad.diagnostics.errors import MissingRuleError, PluginConflictError, missing_rule_message
 
 
-def conflict_message(kind: str, primitive: Primitive, plugins: list[Plugin]) -> str:
-    """Who the rivals are, and how to choose one."""
+def conflict(kind: str, primitive: Primitive, plugins: list[Plugin], overriding: bool) -> PluginConflictError:
+    """Who the rivals are, and how to choose one; `overriding`: whether each says that it replaces the others."""
     rivals = " and ".join([f"{provider(plugin)} (entry point {plugin.name!r}: {plugin.value})" for plugin in plugins])
-    cell = f"{kind}:{primitive.identity}"
-    return (
-        f"two rules of kind {kind!r} for primitive {primitive.identity!r}: from {rivals}. Choose one: "
-        f"TANGRAD_PREFER='{cell}={plugins[0].distribution}' in the environment, or "
-        f"tangrad.core.configure_plugins(prefer={{{cell!r}: {plugins[0].distribution!r}}}); the author of a deliberate "
-        f"replacement declares it: RuleSet({kind!r}, api={EXTENSION_API}, override=True)"
+    number = "two" if len(plugins) == 2 else len(plugins)
+    what = f"{number} rules of kind {kind!r} for primitive {primitive.identity!r}: from {rivals}"
+    more = (
+        f"; the author of a deliberate replacement declares it: RuleSet({kind!r}, api={EXTENSION_API}, override=True)"
     )
+    if overriding:
+        what, more = f"{what}, each to override all others", ""  # declaring it once more decides nothing
+    claimants = [plugin.distribution for plugin in plugins]
+    return PluginConflictError.between(what, f"{kind}:{primitive.identity}", claimants, more)
 
 
 def missing_message(kind_name: str, primitive: Primitive, reason: str | None) -> str:
@@ -42,3 +47,44 @@ def missing_message(kind_name: str, primitive: Primitive, reason: str | None) ->
         providers=[plugin.distribution for plugin in composition().entries(RULES_GROUP + kind_name)],
     )
     return message + not_asked
+
+
+def check_decomposition(
+    primitive: Primitive, in_avals: Sequence[Any], params: dict[str, Any], found: Sequence[Any]
+) -> None:
+    """Raise TypeError where `found`, the types of a decomposition's results, are not what the primitive infers."""
+    inferred = primitive.infer(tuple(in_avals), params)
+    expected = list(inferred) if primitive.multiple_results else [inferred]
+    if [_kind(aval) for aval in found] != [_kind(aval) for aval in expected]:
+        raise TypeError(
+            f"the decomposition of primitive {primitive.identity!r} gives {_shown(found)} for operands "
+            f"{_shown(in_avals)}, but its abstract evaluation says {_shown(expected)}"
+        )
+
+
+def _kind(aval: Any) -> tuple[Any, Any]:
+    return aval.shape, getattr(aval, "dtype", None)
+
+
+def _shown(avals: Sequence[Any]) -> str:
+    return f"({', '.join([aval.str_short() for aval in avals])})"
+
+
+class DerivedRule:
+    """Around what is made of a primitive's decomposition: where that lacks a rule, the error names the primitive.
+
+    >>> from tangrad.core import DerivedRule, find_primitive
+    >>> with DerivedRule(find_primitive("elementwise.sin")):
+    ...     pass
+    """
+
+    __slots__ = ("primitive",)
+
+    def __init__(self, primitive: Any) -> None:
+        self.primitive = primitive
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        if isinstance(error, MissingRuleError) and error.kind is not None:
+            raise error.needed_by(self.primitive.identity) from None

@@ -292,7 +292,7 @@ def current_source(skip: int = 1) -> SourceInfo:
 
 
 def copy_identity(wrapper: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give `wrapper` the name, documentation and signature of `function`, and return it.
+    """Give `wrapper` the name, documentation, annotations and signature of `function`, and return it.
 
     What `functools.wraps` does at a fifth of its cost: a transformation wraps a function at every call of `grad(f)`.
     """
@@ -302,5 +302,8 @@ def copy_identity(wrapper: Callable[..., Any], function: Callable[..., Any]) -> 
         wrapper.__qualname__ = getattr(function, "__qualname__", name)
     wrapper.__module__ = getattr(function, "__module__", None) or wrapper.__module__
     wrapper.__doc__ = getattr(function, "__doc__", None)
+    annotations = getattr(function, "__annotations__", None)
+    if annotations is not None:
+        wrapper.__annotations__ = annotations
     wrapper.__wrapped__ = function  # type: ignore[attr-defined]  # inspect.signature follows it
     return wrapper

@@ -4,12 +4,11 @@ The setting `traceback_filtering` (environment: TANGRAD_TRACEBACK_FILTERING) tur
 reachable: it is the attribute `unfiltered_traceback` of the exception, for `traceback.print_tb` and `pdb.post_mortem`.
 
 No traceback can be pickled, and an exception is pickled with its attributes: pools of processes send home what a worker
-raised. So tracebacks are pickled as None.
+raised. So the attribute is a view of the traceback that is pickled as None; tracebacks as such stay as Python has them.
 """
 
 from __future__ import annotations
 
-import copyreg
 import sys
 from collections.abc import Callable
 from types import TracebackType
@@ -25,16 +24,30 @@ NOTE = "(The frames of tangrad are left out; TANGRAD_TRACEBACK_FILTERING=off sho
 
 
 def _no_traceback() -> None:
-    """What a pickled traceback becomes: nothing."""
+    """What a pickled view becomes: nothing."""
 
 
-def _reduce_traceback(_: TracebackType) -> tuple[Callable[..., Any], tuple[()]]:
-    return _no_traceback, ()
+class WholeTraceback:
+    """The traceback of an exception with all its frames, as an attribute of that exception.
 
+    It reads like a traceback, so `traceback.print_tb` and `pdb.post_mortem` take it, and is pickled as None.
 
-# Other packages that can pickle tracebacks (tblib) may have registered how, and then do better.
-if TracebackType not in copyreg.dispatch_table:
-    copyreg.pickle(TracebackType, _reduce_traceback)
+    Attributes:
+        traceback: the traceback itself.
+    """
+
+    __slots__ = ("traceback",)
+
+    def __init__(self, traceback: TracebackType) -> None:
+        self.traceback = traceback
+
+    tb_frame = property(lambda self: self.traceback.tb_frame)
+    tb_lasti = property(lambda self: self.traceback.tb_lasti)
+    tb_lineno = property(lambda self: self.traceback.tb_lineno)
+    tb_next = property(lambda self: self.traceback.tb_next)
+
+    def __reduce__(self) -> tuple[Callable[[], None], tuple[()]]:
+        return _no_traceback, ()
 
 
 def api_boundary(function: Callable[P, R], *, identity: Callable[..., Any] | None = None) -> Callable[P, R]:
@@ -71,8 +84,24 @@ class filtered_traceback:  # noqa: N801 - a context manager
             filter_traceback(error)
 
 
-# Frames of this code mean that an outer boundary will see the exception, too.
-_BOUNDARY_CODE = api_boundary(lambda: None).__code__
+# Frames of these mean that an outer boundary will see the exception, too.
+_boundaries = {api_boundary(lambda: None).__code__}
+
+
+def own_boundary(function: Callable[P, R]) -> Callable[P, R]:
+    """Mark a function as a boundary that calls `filter_traceback` itself, where one more frame would cost too much.
+
+    >>> from tangrad.core import filter_traceback, own_boundary
+    >>> @own_boundary
+    ... def reciprocal(x):
+    ...     try:
+    ...         return 1 / x
+    ...     except Exception as error:
+    ...         filter_traceback(error)
+    ...         raise
+    """
+    _boundaries.add(cast(Any, function).__code__)
+    return function
 
 
 def filter_traceback(error: BaseException) -> None:
@@ -87,17 +116,17 @@ def filter_traceback(error: BaseException) -> None:
     try:
         if not hasattr(error, "unfiltered_traceback"):
             error.add_note(NOTE)
-        error.unfiltered_traceback = whole  # type: ignore[attr-defined]
+        error.unfiltered_traceback = WholeTraceback(whole)  # type: ignore[attr-defined]
     except (AttributeError, TypeError):
         pass  # an exception class that takes no attributes
 
 
 def _within_boundary() -> bool:
     frame: Any = sys._getframe(2)  # the boundary that asks, which is not its own outer one
-    if frame.f_code is _BOUNDARY_CODE:
+    if frame.f_code in _boundaries:
         frame = frame.f_back
     while frame is not None:
-        if frame.f_code is _BOUNDARY_CODE:
+        if frame.f_code in _boundaries:
             return True
         frame = frame.f_back
     return False

@@ -9,6 +9,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from tangrad.dtypes import lattice
+from tangrad.dtypes.conversions import stands_for
 from tangrad.dtypes.kinds import iinfo, issubdtype
 from tangrad.dtypes.lattice import TypePromotionError
 from tangrad.dtypes.objects import (
@@ -62,6 +63,9 @@ def _dtype_and_weak_type(x: Any) -> tuple[DType, bool]:
     for python_type, dtype in python_scalar_dtypes.items():
         if isinstance(x, python_type):  # bool, and subclasses such as enumerations, which are not weak
             return canonicalize_dtype(dtype), False
+    array = stands_for(x)
+    if array is not x:
+        return _dtype_and_weak_type(array)
     raise TypeError(f"{x!r} of type {kind.__name__} is neither a dtype nor an array or number that has one")
 
 

@@ -51,7 +51,7 @@ class Backends(Generic[B]):
 
     def names(self) -> tuple[str, ...]:
         """The names of the installed backends, sorted."""
-        return tuple(sorted({plugin.name for plugin in composition().entries(BACKENDS_GROUP)}))
+        return tuple(sorted(composition().names(BACKENDS_GROUP)))
 
     def get(self, name: str | None = None) -> B:
         """The backend called `name`, or the default one. Raises BackendError naming those that are installed."""

@@ -16,6 +16,7 @@ import os
 import re
 import sys
 import threading
+import warnings
 from collections.abc import Callable
 from contextlib import ContextDecorator
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,8 @@ class ThreadState(threading.local):
     trace: Any  # a `tangrad.core.trace.Trace`
     name_stack: tuple[str, ...] = ()
     axis_environment: tuple[tuple[Any, int], ...] = ()
+    # Called before a function is differentiated in reverse: by who would get another derivative than the user means.
+    reverse_mode_guard: Callable[[], None] | None = None
     # Part of the keys of caches, beside `shared.context`.
     overrides: tuple[tuple[str, Any], ...] = ()
 
@@ -102,19 +105,32 @@ class _Override(ContextDecorator):
         name = self._setting.name
         local = thread.__dict__
         self._previous.append((name in local, local.get(name), thread.overrides))
-        setattr(thread, name, self._value)
-        self._setting.tell(self._value)
-        if self._setting.changes_results:
-            others = tuple(item for item in thread.overrides if item[0] != name)
-            thread.overrides = (*others, (name, self._value))
+        try:
+            setattr(thread, name, self._value)
+            self._setting.tell(self._value)
+            if self._setting.changes_results:
+                others = tuple(item for item in thread.overrides if item[0] != name)
+                thread.overrides = (*others, (name, self._value))
+        except BaseException:  # an interrupt, or what a listener raises: nobody will call `__exit__`
+            self.__exit__()
+            raise
 
     def __exit__(self, *_: object) -> None:
-        name = self._setting.name
-        present, value, overrides = self._previous.pop()
+        previous = self._previous[-1]
+        try:
+            self._restore(*previous)
+        except BaseException:  # an interrupt halfway
+            self._restore(*previous)
+            raise
+        finally:
+            del self._previous[-1]
+
+    def _restore(self, present: bool, value: Any, overrides: tuple[tuple[str, Any], ...]) -> None:
+        local = thread.__dict__
         if present:
-            setattr(thread, name, value)
+            local[self._setting.name] = value
         else:
-            delattr(thread, name)
+            local.pop(self._setting.name, None)
         thread.overrides = overrides
 
 
@@ -127,7 +143,18 @@ class Setting:
     True
     """
 
-    __slots__ = ("_listeners", "changes_results", "check", "default", "defined_in", "doc", "initial", "name", "parse")
+    __slots__ = (
+        "_listeners",
+        "changes_results",
+        "check",
+        "default",
+        "defined_in",
+        "doc",
+        "initial",
+        "name",
+        "parse",
+        "rejected",
+    )
 
     def __init__(
         self,
@@ -147,6 +174,7 @@ class Setting:
         self.changes_results = changes_results
         self.initial: Any = None  # the value that the process began with
         self.defined_in = ""  # the module
+        self.rejected: str | None = None  # what is wrong with the environment variable, where that is not used
         self._listeners: list[Callable[[Any], None]] = []
 
     def __repr__(self) -> str:
@@ -191,13 +219,20 @@ class Setting:
         return [("tangrad.settings", self.name)]
 
     def from_environment(self) -> Any:
+        """The value that the environment says, or the default; that, with a warning, also for a value that is none."""
         text = os.environ.get(self.environment_variable)
         if text is None:
             return self.default
         try:
-            return self.parse(text)
+            return self.check(self.parse(text))
         except (TypeError, ValueError) as error:
-            raise ValueError(f"environment variable {self.environment_variable}={text!r}: {error}") from None
+            self.rejected = f"{self.environment_variable}={text!r}: {error}"
+            warnings.warn(
+                f"the environment variable {self.rejected}; the default, {self.default!r}, is used",
+                UserWarning,
+                stacklevel=3,
+            )
+            return self.default
 
 
 SETTINGS: dict[str, Setting] = {}

@@ -36,7 +36,7 @@ def setting(name: str) -> Setting:
 
 def names() -> tuple[str, ...]:
     """The names of all settings, of those too that are not loaded, sorted."""
-    return tuple(sorted({*SETTINGS, *[plugin.name for plugin in composition().entries(SETTINGS_GROUP)]}))
+    return tuple(sorted({*SETTINGS, *composition().names(SETTINGS_GROUP)}))
 
 
 def usable_settings() -> dict[str, Setting]:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, NoReturn, TypeAlias
 from weakref import WeakValueDictionary, ref
 
+from tangrad.tree import deep
 from tangrad.tree.dispatch import are_leaves, flatteners, on_replacement
 from tangrad.tree.interning import BY_VALUE, PLAIN, Table, data_key, equal_data, forgetter, hash_data, intern, same_data
 from tangrad.tree.specialised import Writer, compile_build, compile_take
+from tangrad.tree.walking import collect, rebuild, visit
 
 Leaf: TypeAlias = Any
 FoldNode: TypeAlias = Callable[[tuple[Any, ...], Any], Any]
 
 _HOT = 32  # uses after which a structure gets functions of its own
+_NEVER = -(1 << 60)  # uses of a structure too deep for that
 _LARGEST = 1000  # nodes and leaves above which it does not: compiling takes some 20 µs for each
 
 
@@ -99,7 +101,11 @@ class PyTreeDef:
         build = self.build or self.specialised_build()
         if build is not None:
             return build(leaves)
-        return _rebuild(self, iter(leaves))
+        try:
+            return rebuild(self, iter(leaves))
+        except RecursionError:
+            source = iter(leaves)
+            return deep.fold(self, lambda: next(source), lambda node, done: node.kind.put_together(node.data, done))
 
     def flatten_up_to(self, tree: Any) -> list[Any]:
         """Return the subtrees of `tree` that stand where this structure has its leaves.
@@ -121,7 +127,10 @@ class PyTreeDef:
             if taken is not None:
                 return taken
         parts: list[Any] = []
-        _collect(self, tree, parts)
+        try:
+            collect(self, tree, parts)
+        except RecursionError:
+            return deep.collect(self, tree)
         return parts
 
     def match(self, tree: Any) -> list[Leaf] | None:
@@ -194,7 +203,9 @@ class PyTreeDef:
         leaves = list(leaves)
         if len(leaves) != self.num_leaves:
             raise ValueError(f"walk got {len(leaves)} leaves for {self!r}, which has {self.num_leaves}")
-        return _walk(self, f_node, f_leaf, iter(leaves))
+        source = iter(leaves)
+        at_leaf = lambda: next(source) if f_leaf is None else f_leaf(next(source))
+        return deep.fold(self, at_leaf, lambda node, done: visit(node, f_node, done))
 
     def from_iterable_tree(self, tree: Any) -> Any:
         """Return the tree of this structure from nested iterables of the same shape; see `tree_util.build_tree`."""
@@ -209,7 +220,8 @@ class PyTreeDef:
     # --- as a Python object -----------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        return f"PyTreeDef({_describe(self)})"
+        text = deep.fold(self, lambda: "*", lambda node, done: node.kind.describe(node.data, done))
+        return f"PyTreeDef({text})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self.kind is None:
@@ -235,15 +247,21 @@ class PyTreeDef:
         """Count a use; return `take`, which is generated when a structure has been used often."""
         self._uses += 1  # a plain attribute: if two threads lose a count, or both compile, nothing is lost
         if self.take is None and self._uses > _HOT and self.num_nodes <= _LARGEST:
-            self.take = compile_take(self)
-            _with_take[id(self)] = self
+            try:
+                self.take = compile_take(self)
+                _with_take[id(self)] = self
+            except RecursionError:
+                self._uses = _NEVER
         return self.take
 
     def specialised_build(self) -> Callable[[Sequence[Leaf]], Any] | None:
         """Count a use; return `build`, which is generated when a structure has been used often."""
         self._uses += 1
         if self.build is None and self._uses > _HOT and self.num_nodes <= _LARGEST:
-            self.build = compile_build(self)
+            try:
+                self.build = compile_build(self)
+            except RecursionError:
+                self._uses = _NEVER
         return self.build
 
 
@@ -443,7 +461,12 @@ def flatten_into(tree: Any, leaves: list[Leaf]) -> PyTreeDef:
     if flattener is None:
         leaves.append(tree)
         return LEAF
-    structure: PyTreeDef = flattener(tree, leaves)
+    count = len(leaves)
+    try:
+        structure: PyTreeDef = flattener(tree, leaves)
+    except RecursionError:
+        del leaves[count:]
+        structure = deep.flatten(tree, leaves, LEAF, define)
     return structure
 
 
@@ -458,40 +481,3 @@ def flatten_children(children: Iterable[Any], leaves: list[Leaf]) -> list[PyTree
         else:
             subtrees.append(flattener(child, leaves))
     return subtrees
-
-
-def _rebuild(definition: PyTreeDef, leaves: Iterator[Leaf]) -> Any:
-    kind = definition.kind
-    if kind is None:
-        return next(leaves)
-    if definition.shallow:
-        return kind.put_together(definition.data, list(islice(leaves, definition.num_leaves)))
-    return kind.put_together(definition.data, [_rebuild(subtree, leaves) for subtree in definition.subtrees])
-
-
-def _collect(definition: PyTreeDef, tree: Any, parts: list[Any]) -> None:
-    kind = definition.kind
-    if kind is None:
-        parts.append(tree)
-        return
-    children = kind.children_like(definition, tree)
-    if definition.shallow:
-        parts.extend(children)
-        return
-    for subtree, child in zip(definition.subtrees, children):
-        _collect(subtree, child, parts)
-
-
-def _walk(definition: PyTreeDef, f_node: FoldNode, f_leaf: Callable[[Leaf], Any] | None, leaves: Iterator[Leaf]) -> Any:
-    if definition.kind is None:
-        leaf = next(leaves)
-        return leaf if f_leaf is None else f_leaf(leaf)
-    children = tuple([_walk(subtree, f_node, f_leaf, leaves) for subtree in definition.subtrees])
-    kind = definition.kind
-    return f_node(children, kind.metadata(kind.node_data(definition.data)))
-
-
-def _describe(definition: PyTreeDef) -> str:
-    if definition.kind is None:
-        return "*"
-    return definition.kind.describe(definition.data, [_describe(subtree) for subtree in definition.subtrees])

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+from tangrad.tree import deep
 from tangrad.tree.builtin_nodes import TUPLE
 from tangrad.tree.definition import LEAF, Leaf, PyTreeDef, define, kind_of
 from tangrad.tree.dispatch import flatteners
@@ -45,7 +46,11 @@ def tree_flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Leaf], 
     flattener = flatteners[type(tree)]
     if flattener is None:
         return [tree], LEAF
-    return leaves, flattener(tree, leaves)
+    try:
+        return leaves, flattener(tree, leaves)
+    except RecursionError:
+        leaves.clear()
+        return leaves, deep.flatten(tree, leaves, LEAF, define)
 
 
 def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Leaf]) -> Any:

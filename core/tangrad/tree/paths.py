@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tangrad.tree import deep
 from tangrad.tree.definition import LEAF, Leaf, PyTreeDef, define, kind_of
 from tangrad.tree.keys import KeyPath
 from tangrad.tree.mismatches import flatten_rest
@@ -36,16 +37,15 @@ def tree_flatten_with_path(
         def stops(path: KeyPath, node: Any) -> bool:
             return without_path(node)
 
-    return found, _flatten((), tree, stops, found)
+    def apart(value: tuple[KeyPath, Any]) -> deep.Apart | None:
+        path, node = value
+        kind = None if stops is not None and answers_yes(stops(path, node)) else kind_of(type(node))
+        if kind is None:
+            return None
+        keys, children, data = kind.entries(node)
+        return kind, [((*path, key), child) for key, child in zip(keys, children)], data, id(node)
 
-
-def _flatten(path: KeyPath, tree: Any, stops: PathIsLeaf, found: list[tuple[KeyPath, Leaf]]) -> PyTreeDef:
-    kind = None if stops is not None and answers_yes(stops(path, tree)) else kind_of(type(tree))
-    if kind is None:
-        found.append((path, tree))
-        return LEAF
-    keys, children, data = kind.entries(tree)
-    return define(kind, data, [_flatten((*path, key), child, stops, found) for key, child in zip(keys, children)])
+    return found, deep.flatten(((), tree), found, LEAF, define, apart)
 
 
 def tree_leaves_with_path(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tangrad.tree import deep
 from tangrad.tree.definition import LEAF, Leaf, NodeKind, PyTreeDef, define, kind_of
 
 IsLeaf = Callable[[Any], bool]
@@ -12,12 +13,13 @@ IsLeaf = Callable[[Any], bool]
 
 def flatten_until(tree: Any, is_leaf: IsLeaf, leaves: list[Leaf]) -> PyTreeDef:
     """Append to `leaves` what is a leaf or what `is_leaf` says is one; return the structure above."""
-    kind = kind_unless(tree, is_leaf)
-    if kind is None:
-        leaves.append(tree)
-        return LEAF
-    children, data = kind.take_apart(tree)
-    return define(kind, data, [flatten_until(child, is_leaf, leaves) for child in children])
+
+    def apart(value: Any) -> deep.Apart | None:
+        kind = kind_unless(value, is_leaf)
+        return None if kind is None else (kind, *kind.take_apart(value), id(value))
+
+    found: PyTreeDef = deep.flatten(tree, leaves, LEAF, define, apart)
+    return found
 
 
 def answers_yes(answer: Any) -> bool:

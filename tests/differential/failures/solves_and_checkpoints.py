@@ -102,11 +102,6 @@ def matvec_that_is_no_function(api):
     return linear(api, 3)
 
 
-@failing("static_argnums", jax=("NotImplementedError", "TypeError"))  # 0.12 has no such argument
-def checkpoint_with_concrete(api):
-    return api.checkpoint(lambda x: x, concrete=True)
-
-
 @failing("'text'", "str")
 def checkpoint_of_text(api):
     return api.checkpoint(lambda x: x)("text")

@@ -16,6 +16,7 @@ from tangrad.core import (
     Array,
     ClosedJaxpr,
     ShapedArray,
+    api_boundary,
     as_array,
     dtypes,
     eval_jaxpr,
@@ -26,6 +27,7 @@ from tangrad.core import (
 from tangrad.tree_util import Partial
 
 
+@api_boundary
 def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
     """The value of `fun` at `primals`, and its derivative in the direction `tangents`.
 
@@ -68,6 +70,7 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     return (result, derivative, call.aux(outs[count:])) if has_aux else (result, derivative)
 
 
+@api_boundary
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The value of `fun` at `primals`, and its derivative there as a linear function of tangents.
 
@@ -102,6 +105,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     return (result, function, call.aux(outs[count:])) if has_aux else (result, function)
 
 
+@api_boundary
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: Sequence[Any] = ()) -> Any:
     """The value of `fun` at `primals`, and the function that maps cotangents of its output to those of its arguments.
 
@@ -144,6 +148,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_ax
     return (result, function, call.aux(outs[count:])) if has_aux else (result, function)
 
 
+@api_boundary
 def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequence[Any] = ()) -> Partial:
     """The transpose of a linear function.
 
@@ -249,6 +254,7 @@ class _LinearMap:
         self.out_avals = out_avals
         self.nonzero = nonzero
 
+    @api_boundary
     def __call__(self, residuals: Sequence[Any], *tangents: Any) -> Any:
         leaves, treedef = tree.flatten(tangents)
         if treedef != self.in_tree:
@@ -304,6 +310,7 @@ class _Pullback(_Reverse):
         super().__init__(jaxpr, in_tree, out_tree, in_avals, out_avals, nonzero)
         self.active = active
 
+    @api_boundary
     def __call__(self, residuals: Sequence[Any], cotangent: Any) -> Any:
         wanted = [aval for aval, is_active in zip(self.in_avals, self.active, strict=True) if is_active]
         found = iter(self.backward(residuals, self.leaves(cotangent), wanted))
@@ -324,6 +331,7 @@ class _Transposed(_Reverse):
     __slots__ = ()
     name = "linear_transpose"
 
+    @api_boundary
     def __call__(self, constants: Sequence[Any], cotangent: Any) -> Any:
         found = self.backward(constants, [as_array(leaf) for leaf in self.leaves(cotangent)], self.in_avals)
         return self.in_tree.unflatten([as_array(instantiate(result)) for result in found])

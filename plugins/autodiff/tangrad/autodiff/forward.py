@@ -11,12 +11,14 @@ import numpy as np
 from tangrad.autodiff.zeros import Zero, instantiate
 from tangrad.core import (
     ClosedJaxpr,
+    DerivedRule,
     JaxprCache,
     Trace,
     Tracer,
     as_operand,
     check_no_leak,
     current_source,
+    decomposed,
     dtypes,
     eval_jaxpr,
     register_cache,
@@ -240,10 +242,11 @@ def jvp_by_decomposition(primitive: Any) -> Callable[..., Any]:
 
     def rule(primals: Any, tangents: Any, **params: Any) -> Any:
         def run(*args: Any) -> Any:
-            out = primitive.decompose(*args, **params)
+            out = decomposed(primitive, args, params)
             return tuple(out) if primitive.multiple_results else (out,)
 
-        outs, tangents_out = jvp_flat(run, primals, tangents)
+        with DerivedRule(primitive):
+            outs, tangents_out = jvp_flat(run, primals, tangents)
         if primitive.multiple_results:
             return tuple(outs), tuple(tangents_out)
         return outs[0], tangents_out[0]

@@ -11,10 +11,13 @@ from tangrad.autodiff.transpose_rules import is_linear
 from tangrad.autodiff.zeros import Zero, instantiate
 from tangrad.core import (
     ClosedJaxpr,
+    DerivedRule,
     Jaxpr,
     JaxprCache,
     Literal,
     Var,
+    dce_jaxpr,
+    decomposed,
     eval_jaxpr,
     register_cache,
     trace_to_closed_jaxpr,
@@ -79,6 +82,10 @@ def _linearize_jaxpr(closed: ClosedJaxpr, active: tuple[bool, ...]) -> Linearize
     def run(*inputs: Any) -> list[Any]:
         outs, program = linearize_flat(lambda *a: eval_jaxpr(closed.jaxpr, closed.consts, *a), inputs, active)
         linear, residuals = program.to_jaxpr()
+        # A loop of which one result is not used may have residuals for that one alone.
+        keep = [False] * len(residuals) + [True] * sum(active)
+        linear, used = dce_jaxpr(linear, [True] * len(linear.outvars), keep)
+        residuals = [residual for residual, is_used in zip(residuals, used) if is_used]
         positions = {id(value): position for position, value in enumerate(inputs)}
         sources = tuple([positions.get(id(residual)) for residual in residuals])
         nonzero = tuple([type(out) is not Zero for out in program.outputs])
@@ -225,7 +232,8 @@ def transpose_by_decomposition(primitive: Any) -> Any:
     """A transpose rule made of a primitive's decomposition, which must be linear in the linear arguments."""
 
     def rule(cotangents: Any, *args: Any, **params: Any) -> tuple[Any, ...]:
-        return _transposed_call(primitive, cotangents, args, params)
+        with DerivedRule(primitive):
+            return _transposed_call(primitive, cotangents, args, params)
 
     return rule
 
@@ -233,7 +241,7 @@ def transpose_by_decomposition(primitive: Any) -> Any:
 def _transposed_call(primitive: Any, cotangents: Any, args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
     def function(*unknowns: Any) -> Any:
         given = iter(unknowns)
-        out = primitive.decompose(*[next(given) if is_linear(arg) else arg for arg in args], **params)
+        out = decomposed(primitive, [next(given) if is_linear(arg) else arg for arg in args], params)
         return tuple(out) if primitive.multiple_results else (out,)
 
     program = record_linear(function, [arg.aval for arg in args if is_linear(arg)])

@@ -78,12 +78,13 @@ def _without_repeated_outputs(closed: ClosedJaxpr, count: int) -> tuple[ClosedJa
     """The program without the residuals that are results too; and where each residual stands among its outputs."""
     outs = closed.jaxpr.outvars
     kept, positions = list(outs[:count]), []
+    # By identity: literals among the results would compare by value.
+    places = {id(atom): place for place, atom in reversed(list(enumerate(kept)))}
     for atom in outs[count:]:
-        if type(atom) is Literal or atom not in kept:
+        if type(atom) is Literal or id(atom) not in places:
+            places[id(atom)] = len(kept)
             kept.append(atom)
-            positions.append(len(kept) - 1)
-        else:
-            positions.append(kept.index(atom))
+        positions.append(places[id(atom)])
     return ClosedJaxpr(closed.jaxpr.replace(outvars=kept), closed.consts), positions
 
 

@@ -23,9 +23,11 @@ from tangrad.core import (
     Tracer,
     as_array,
     dtypes,
+    filter_traceback,
     get_aval,
     is_array_value,
     is_checking_values,
+    own_boundary,
     thread,
 )
 from tangrad.errors import UnexpectedTracerError
@@ -63,8 +65,13 @@ def grad(
     """
     both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes, _name="grad")
 
+    @own_boundary
     def grad_of(*args: Any, **kwargs: Any) -> Any:
-        value, gradient = both(*args, **kwargs)
+        try:
+            value, gradient = both(*args, **kwargs)
+        except Exception as error:
+            filter_traceback(error)
+            raise
         return (gradient, value[1]) if has_aux else gradient
 
     return _like(grad_of, fun, "grad")
@@ -97,7 +104,15 @@ def value_and_grad(
     positions = _check_argnums(argnums, _name)
     single = positions[0] if isinstance(argnums, (int, np.integer)) else None
 
+    @own_boundary
     def value_and_grad_of(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return evaluate(args, kwargs)
+        except Exception as error:
+            filter_traceback(error)
+            raise
+
+    def evaluate(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         chosen = (
             args[single]
             if single is not None and -len(args) <= single < len(args)

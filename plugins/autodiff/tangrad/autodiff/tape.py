@@ -406,6 +406,8 @@ def linearize_flat(
 
     The inputs of the program are the active arguments (default: all).
     """
+    if thread.reverse_mode_guard is not None:
+        thread.reverse_mode_guard()
     previous = thread.trace
     trace = LinearizeTrace(previous)
     thread.trace = trace

@@ -8,6 +8,7 @@ from typing import Any
 from tangrad.batching.axes import AxisInfo, place_axis
 from tangrad.core import (
     ClosedJaxpr,
+    DerivedRule,
     JaxprCache,
     NamedAxisEffect,
     Trace,
@@ -16,6 +17,7 @@ from tangrad.core import (
     check_no_leak,
     close_trace,
     current_source,
+    decomposed,
     equation_effects,
     eval_jaxpr,
     register_cache,
@@ -251,10 +253,11 @@ def batch_by_decomposition(primitive: Any) -> Callable[..., Any]:
 
     def rule(args: Any, dims: Any, *, axis_info: AxisInfo, **params: Any) -> Any:
         def run(*inputs: Any) -> Any:
-            out = primitive.decompose(*inputs, **params)
+            out = decomposed(primitive, inputs, params)
             return tuple(out) if primitive.multiple_results else (out,)
 
-        outs, out_dims = batch_flat(run, args, dims, axis_info)
+        with DerivedRule(primitive):
+            outs, out_dims = batch_flat(run, args, dims, axis_info)
         if primitive.multiple_results:
             return tuple(outs), tuple(out_dims)
         return outs[0], out_dims[0]

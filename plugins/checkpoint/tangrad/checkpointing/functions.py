@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tangrad.checkpointing.concrete import known_value, with_values
 from tangrad.checkpointing.primitives import remat_p
 from tangrad.core import (
     ClosedJaxpr,
@@ -69,7 +70,14 @@ def trace(fun: Callable[..., Any], static: Sequence[tuple[int, Any]], treedef: A
     return found
 
 
-def _trace(fun: Callable[..., Any], static: Sequence[tuple[int, Any]], treedef: Any, avals: tuple[Any, ...]) -> Traced:
+def _trace(
+    fun: Callable[..., Any],
+    static: Sequence[tuple[int, Any]],
+    treedef: Any,
+    avals: tuple[Any, ...],
+    values: Sequence[Any] | None = None,
+) -> Traced:
+    """The program, traced now; `values`: what its arguments are this time, for a function that may look at them."""
     name = getattr(fun, "__name__", type(fun).__name__)
     out_tree: list[Any] = []
 
@@ -82,7 +90,7 @@ def _trace(fun: Callable[..., Any], static: Sequence[tuple[int, Any]], treedef: 
         out_tree.append(structure)
         return outs
 
-    jaxpr, consts = trace_to_jaxpr(flat, avals, name)
+    jaxpr, consts = trace_to_jaxpr(flat if values is None else with_values(flat, values), avals, name)
     return Traced(ClosedJaxpr(closed_over_as_arguments(jaxpr)), consts, out_tree[0])
 
 
@@ -110,10 +118,10 @@ def checkpoint(
             could not, and False is cheaper. A tuple says it for each argument, or for the parts of its tree.
         policy: which values to keep; see `checkpoint_policies`. None: none but the arguments.
         static_argnums: positions of arguments that are no arrays, or that decide on branches.
-        concrete: must be False; what needs concrete values is made static.
+        concrete: whether Python may branch on values, where these are known: not inside `jit` and `vmap`. The function
+            is then traced at every call, and computed while it is; better make static what decides.
 
-    Raises TypeError for what is not callable, and for results that are no arrays; NotImplementedError for
-    `concrete=True`.
+    Raises TypeError for what is not callable, and for results that are no arrays.
 
     >>> import tangrad
     >>> f = tangrad.checkpoint(lambda x: tangrad.numpy.sin(tangrad.numpy.sin(x)))
@@ -125,11 +133,6 @@ def checkpoint(
         return lambda function: checkpoint(function, **options)  # type: ignore[arg-type]
     if not callable(fun):
         raise TypeError(f"checkpoint expects a function, got {fun!r} of type {type(fun).__name__}")
-    if concrete:
-        raise NotImplementedError(
-            "checkpoint: concrete=True is not supported; name the arguments whose values are needed while the function "
-            "is traced in static_argnums"
-        )
     if policy is not None and not callable(policy):
         raise TypeError(f"checkpoint: policy must be a function or None, got {policy!r}")
     if not isinstance(prevent_cse, (bool, tuple, list)):
@@ -145,7 +148,11 @@ def checkpoint(
         positions = [position for position, _ in static]
         dynamic = tuple([arg for position, arg in enumerate(args) if position not in positions])
         leaves, treedef = leaves_of(name, dynamic, kwargs)
-        traced = trace(fun, static, treedef, tuple([leaf.aval for leaf in leaves]))
+        avals = tuple([leaf.aval for leaf in leaves])
+        if concrete:
+            traced = _trace(fun, static, treedef, avals, [known_value(leaf) for leaf in leaves])
+        else:
+            traced = trace(fun, static, treedef, avals)
         barrier: Any = prevent_cse
         if not isinstance(prevent_cse, bool):
             arguments = (dynamic, kwargs) if kwargs else dynamic

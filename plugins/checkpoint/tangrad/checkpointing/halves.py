@@ -5,19 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.checkpointing.effects import check_effects, is_kept, shown_again
+from tangrad.checkpointing.division import divide
+from tangrad.checkpointing.effects import check_effects
 from tangrad.checkpointing.primitives import Barrier, barrier_of
-from tangrad.core import (
-    ClosedJaxpr,
-    Jaxpr,
-    JaxprEqn,
-    Literal,
-    Var,
-    dce_jaxpr,
-    eval_jaxpr,
-    thread,
-    trace_to_closed_jaxpr,
-)
+from tangrad.core import ClosedJaxpr, dce_jaxpr, eval_jaxpr, trace_to_closed_jaxpr
 
 
 class Halves:
@@ -49,37 +40,23 @@ class Halves:
         jaxpr = first.jaxpr
         own = iter(jaxpr.outvars[count:])
         wanted = [next(own) if source is None else jaxpr.invars[source] for source in sources]
-        again, kept, needed = _divide(jaxpr, wanted, policy)
-        self.kept = len(kept)
-        self.inputs = [position for position, var in enumerate(jaxpr.invars) if var in needed]
-        everything = jaxpr.replace(outvars=[*jaxpr.outvars[:count], *kept])
+        outputs = jaxpr.outvars[:count]
+        program = ClosedJaxpr(jaxpr.replace(outvars=[*outputs, *wanted]), first.consts)
+        divided = divide(program, [*[False] * count, *[True] * len(wanted)], policy)
+        self.kept = divided.kept
+        self.inputs = [position for position, is_used in enumerate(divided.used) if is_used]
+        given = divided.first.jaxpr
+        everything = given.replace(outvars=[*given.outvars[:count], *given.outvars[len(given.outvars) - self.kept :]])
         self.first = ClosedJaxpr(dce_jaxpr(everything, [True] * len(everything.outvars), True)[0], first.consts)
-        given = [*[jaxpr.invars[position] for position in self.inputs], *kept]
-        recompute = ClosedJaxpr(jaxpr.replace(invars=given, outvars=wanted, eqns=again), first.consts)
+        again = divided.second.jaxpr
+        positions = [*self.inputs, *range(len(jaxpr.invars), len(again.invars))]
+        recompute = ClosedJaxpr(again.replace(invars=[again.invars[p] for p in positions]), first.consts)
         self.second = _joined(recompute, second)
         self.barrier = barrier_of(prevent_cse, self.inputs, len(self.second.in_avals) - len(self.inputs))
 
     def residuals(self, inputs: Sequence[Any], outs: Sequence[Any]) -> list[Any]:
         """What `second` takes of the first half, of the inputs of `first` and what it gave."""
         return [inputs[position] for position in self.inputs] + list(outs[len(outs) - self.kept :])
-
-
-def _divide(primal: Jaxpr, wanted: Sequence[Any], policy: Any) -> tuple[list[JaxprEqn], list[Var], set[Any]]:
-    """The equations to be computed again for the values wanted, the variables kept, and all that must be at hand."""
-    needed = {atom for atom in wanted if type(atom) is not Literal}
-    shown = shown_again(primal, policy)
-    again, kept = [], []
-    for eqn in reversed(primal.eqns):
-        outs = [var for var in eqn.outvars if var in needed]
-        if not outs and eqn not in shown:
-            continue
-        if eqn not in shown and is_kept(eqn, policy):
-            kept.extend(outs)
-            needed.difference_update(outs)
-        else:
-            again.append(eqn)
-            needed.update([atom for atom in eqn.invars if type(atom) is not Literal])
-    return again[::-1], kept[::-1], needed
 
 
 def _joined(recompute: ClosedJaxpr, second: ClosedJaxpr) -> ClosedJaxpr:
@@ -92,29 +69,3 @@ def _joined(recompute: ClosedJaxpr, second: ClosedJaxpr) -> ClosedJaxpr:
         return eval_jaxpr(second.jaxpr, second.consts, *residuals, *args[count:])
 
     return trace_to_closed_jaxpr(run, [*recompute.in_avals, *others], "the second half of a checkpointed program")
-
-
-def without_calls(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """The program with the steps of jitted functions in place of their calls: policies judge single operations."""
-    if not any([eqn.primitive.identity == "jit.jit" for eqn in closed.eqns]):
-        return closed
-    return trace_to_closed_jaxpr(lambda *args: _eval_without_calls(closed, args), closed.in_avals, "a function")
-
-
-def _eval_without_calls(closed: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
-    env: dict[Any, Any] = dict(zip(closed.jaxpr.constvars, closed.consts, strict=True))
-    env.update(zip(closed.jaxpr.invars, args, strict=True))
-    read = lambda atom: atom if type(atom) is Literal else env[atom]
-    outer = thread.source
-    try:
-        for eqn in closed.eqns:
-            thread.source = eqn.source_info or outer  # what is kept is told by where it was written
-            values = [read(atom) for atom in eqn.invars]
-            if eqn.primitive.identity == "jit.jit":
-                outs: Any = _eval_without_calls(eqn.params["jaxpr"], values)
-            else:
-                outs = eqn.primitive.bind(*values, **eqn.params)
-            env.update(zip(eqn.outvars, outs if type(outs) in (tuple, list) else (outs,), strict=True))
-    finally:
-        thread.source = outer
-    return [read(atom) for atom in closed.jaxpr.outvars]

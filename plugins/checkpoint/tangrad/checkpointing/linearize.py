@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad.autodiff import Linearized, PartialEval, linearize_jaxpr, partial_eval_jaxpr
-from tangrad.checkpointing.halves import Halves, without_calls
+from tangrad.checkpointing.division import judged
+from tangrad.checkpointing.halves import Halves
 from tangrad.checkpointing.primitives import Barrier, barrier_of, remat_p
 from tangrad.core import ClosedJaxpr, Jaxpr, JaxprCache, JaxprEqn, RuleSet, Var, register_cache
 
@@ -29,17 +30,13 @@ def _(primals: Any, active: Any, *, jaxpr: Any, policy: Any, prevent_cse: Barrie
 
 
 def _linearized(closed: ClosedJaxpr, active: tuple[bool, ...], policy: Any, prevent_cse: Barrier) -> Any:
-    program = linearize_jaxpr(_judged(closed, policy), active)
+    program = linearize_jaxpr(judged(closed, policy), active)
     count = len(program.nonzero)
     halves = Halves(program.primal, count, program.residual_sources, program.linear, policy, prevent_cse)
     call = _call(halves, policy)
     # A program of one equation: the tape holds that one, so nothing is computed early.
     linear = ClosedJaxpr(Jaxpr([], call.invars, call.outvars, [call] if call.outvars else []))
     return halves, linear, program.nonzero
-
-
-def _judged(closed: ClosedJaxpr, policy: Any) -> ClosedJaxpr:
-    return closed if policy is None else without_calls(closed)
 
 
 def _call(halves: Halves, policy: Any) -> JaxprEqn:
@@ -70,7 +67,7 @@ def _partial_eval(known: Any, args: Any, *, jaxpr: Any, policy: Any, prevent_cse
 
 
 def _divided(closed: ClosedJaxpr, known: tuple[bool, ...], policy: Any, prevent_cse: Barrier) -> Any:
-    program = partial_eval_jaxpr(_judged(closed, policy), known)
+    program = partial_eval_jaxpr(judged(closed, policy), known)
     given = [position for position, is_known in enumerate(known) if is_known]
     count = sum(program.out_known)
     barrier = barrier_of(prevent_cse, given)

@@ -2,6 +2,7 @@
 
 from tangrad.conformance.checks import CHECKS as CHECKS
 from tangrad.conformance.collection import find_samples as find_samples
+from tangrad.conformance.collection import own_checks as own_checks
 from tangrad.conformance.collection import primitives_of as primitives_of
 from tangrad.conformance.report import Cell as Cell
 from tangrad.conformance.report import Report as Report

@@ -9,7 +9,7 @@ from pathlib import Path
 from shutil import get_terminal_size
 
 from tangrad.conformance.checks import CHECKS
-from tangrad.conformance.collection import primitives_of
+from tangrad.conformance.collection import own_checks, primitives_of
 from tangrad.conformance.report import Report
 from tangrad.conformance.runner import sweep
 from tangrad.core import Primitive, backend_names, find_primitive
@@ -60,8 +60,10 @@ def _parser() -> argparse.ArgumentParser:
     command = "tangrad conformance" if Path(sys.argv[0]).stem == "tangrad" else "python -m tangrad.conformance"
     parser = argparse.ArgumentParser(prog=command, description=__doc__)
     parser.add_argument("primitives", nargs="*", help="identities, family.name; all if left out")
-    parser.add_argument("--distribution", action="append", default=[], help="all primitives of this distribution")
-    parser.add_argument("--check", action="append", choices=list(CHECKS), help="only this check")
+    whose = "all primitives of this distribution, or, of others, those that it has rules for"
+    parser.add_argument("--distribution", action="append", default=[], help=whose)
+    checks = [*CHECKS, *own_checks()]
+    parser.add_argument("--check", action="append", choices=checks, help="only this check")
     parser.add_argument("--backend", action="append", choices=list(backend_names()), help="only on this backend")
     parser.add_argument("--sample", type=int, help="only the sample of this number")
     parser.add_argument("--html", metavar="FILE", help="write the matrix as a page")

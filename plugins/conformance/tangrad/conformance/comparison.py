@@ -49,3 +49,56 @@ def check_near(x: Any, y: Any, tolerance: float, what: str) -> None:
         np.testing.assert_allclose(x, y, rtol=tolerance, atol=tolerance)
     except AssertionError as error:
         raise Mismatch(f"{what}: {' '.join(str(error).split())}") from None
+
+
+def check_propagation(
+    found: Sequence[Any], expected: Sequence[Any], tolerance: float | None, names: str, flushed: bool = False
+) -> None:
+    """Raise Mismatch unless two lists of arrays have NaN, infinities and the signs of zeros in the same places.
+
+    The other numbers must be near; with `flushed` one side may have zeros in place of denormal numbers.
+    """
+    for position, (x, y) in enumerate(zip(as_numpy(found), as_numpy(expected), strict=True)):
+        if x.shape != y.shape or x.dtype != y.dtype:
+            check_same([x], [y], None, names)
+        near = max(TOLERANCES.get(x.dtype.name, 0.0), tolerance or 0.0)
+        for one, other in zip(_real_parts(x), _real_parts(y), strict=True):
+            what = f"result {position} ({names})"
+            _check_parts(one, other, near, what)
+            if not flushed and one.dtype.kind == "f":
+                _check_not_flushed(one, other, np.finfo(one.dtype).tiny, what)
+
+
+def _real_parts(array: Any) -> list[Any]:
+    if array.dtype.kind not in "biufc":  # ml_dtypes'
+        array = array.astype(np.float32)
+    return [array.real, array.imag] if array.dtype.kind == "c" else [array]
+
+
+def _check_parts(x: Any, y: Any, tolerance: float, what: str) -> None:
+    for name, is_special in (
+        ("NaN", np.isnan),
+        ("an infinity", np.isposinf),
+        ("minus infinity", np.isneginf),
+        ("minus zero", lambda z: np.signbit(z) & (z == 0)),
+    ):
+        one, other = [is_special(z) if z.dtype.kind == "f" else np.zeros(z.shape, bool) for z in (x, y)]
+        if name == "minus zero":  # of a zero on one side alone the sign says nothing: it was rounded
+            both = (x == 0) & (y == 0)
+            one, other = one & both, other & both
+        if not np.array_equal(one, other):
+            place = tuple(np.argwhere(one != other)[0].tolist())
+            raise Mismatch(f"{what}: at {list(place)} {x[place]!r} and {y[place]!r}: {name} in one of them alone")
+    finite = np.isfinite(x)
+    if finite.any():
+        check_near(x[finite], y[finite], tolerance, what)
+
+
+def _check_not_flushed(x: Any, y: Any, least: Any, what: str) -> None:
+    """Numbers below the least normal one are within any tolerance of zero, and not zero."""
+    flushed = ((x == 0) != (y == 0)) & (np.maximum(np.abs(x), np.abs(y)) < least)
+    if flushed.any():
+        place = tuple(np.argwhere(flushed)[0].tolist())
+        raise Mismatch(
+            f"{what}: at {list(place)} {x[place]!r} and {y[place]!r}: a denormal number in one of them alone"
+        )

@@ -7,16 +7,20 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from tangrad import enable_x64
-from tangrad.conformance.checks import CHECKS, Check
-from tangrad.conformance.collection import find_samples
+from tangrad.conformance.checks import CHECKS, REFUSALS, Check
+from tangrad.conformance.collection import find_samples, own_checks
+from tangrad.conformance.places import place_of
 from tangrad.conformance.report import Cell, Report
 from tangrad.conformance.samples import Sample, reference_backend
 from tangrad.conformance.strategies import EXAMPLES, expanded, smallest_failing
-from tangrad.core import SETTINGS, Primitive
+from tangrad.core import SETTINGS, Primitive, backend_names
+from tangrad.errors import MissingRuleError
 
 NO_SAMPLES = "the primitive has no samples: an entry point of group tangrad.samples must provide some"
-
+LOWERINGS = "lower."  # of this and a backend's name are the kinds of lowerings
 
 Checks = Iterable[str] | Mapping[str, Check] | None
 
@@ -37,15 +41,16 @@ def check(
         primitive: the primitive.
         samples: a sequence of `Sample`, a Hypothesis strategy for them, or a sequence of both.
         checks: names of checks, or checks of your own by name: functions of a sample that yield cells, a subject and a
-            function that raises if something is wrong. None: all of the kit's.
+            function that raises if something is wrong. None: all of the kit's, and those that distributions ship.
         number: of the only sample to take; None: all.
         examples: how many samples a strategy is asked for.
         everywhere: how many samples are tried on all backends, the others on one: compilers take time; None: all.
         backends: names of the backends to try; None: all that are installed.
 
     Returns:
-        A report. Without samples it holds one failure. Where an example of a strategy fails, it also holds the simplest
-        one that does.
+        A report. Without samples it holds one failure. What a backend has no lowering for is not there: such cells are
+        counted apart, and fail only where no backend has one. Where an example of a strategy fails, it also holds the
+        simplest one that does.
 
     Raises:
         LookupError: for a check that does not exist.
@@ -61,24 +66,40 @@ def check(
     found = expanded(samples, examples)
     if not found:
         report.cells.append(Cell(primitive.identity, "samples", "", "", 0, 0, NO_SAMPLES))
-    with enable_x64(True), SETTINGS["check_jaxprs"](True):
+    settings = enable_x64(True), SETTINGS["check_jaxprs"](True), SETTINGS["traceback_filtering"]("off")
+    # What the kit computes with special values on its own side is no matter of NumPy's warnings.
+    with settings[0], settings[1], settings[2], np.errstate(all="ignore"):
         for position, sample in enumerate(found):
             if number is None or number == position:
                 few = everywhere is not None and position >= everywhere
                 _check_sample(report, _restricted(sample, backends, few), position, chosen)
         for sample in {id(sample.strategy): sample for sample in found if sample.strategy is not None}.values():
             _add_smallest(report, sample.strategy, backends, chosen)
+    if backends is None:
+        _require_a_backend(report, primitive)
     return report
 
 
 def _chosen_checks(checks: Checks) -> Mapping[str, Check]:
-    if checks is None or isinstance(checks, Mapping):
-        return CHECKS if checks is None else checks
+    if isinstance(checks, Mapping):
+        return checks
+    known = {**CHECKS, **own_checks()}
+    if checks is None:
+        return known
     names = list(checks)
-    unknown = [name for name in names if name not in CHECKS]
+    unknown = [name for name in names if name not in known]
     if unknown:
-        raise LookupError(f"there is no check {unknown[0]!r}; there are: {', '.join(CHECKS)}")
-    return {name: CHECKS[name] for name in names}
+        raise LookupError(f"there is no check {unknown[0]!r}; there are: {', '.join(known)}")
+    return {name: known[name] for name in names}
+
+
+def _require_a_backend(report: Report, primitive: Primitive) -> None:
+    """A primitive that runs nowhere is no matter of somebody's incomplete backend."""
+    nowhere = {cell.subject for cell in report.absent if cell.check == "abstract"}
+    if nowhere and nowhere >= set(backend_names()):
+        cell = next(cell for cell in report.absent if cell.check == "abstract")
+        problem = f"no installed backend can run it: {cell.absent}"
+        report.cells.append(replace(cell, subject="anywhere", problem=problem, absent=None))
 
 
 def _restricted(sample: Sample, backends: Sequence[str] | None, few: bool) -> Sample:
@@ -93,26 +114,47 @@ def _check_sample(report: Report, sample: Sample, position: int | None, checks: 
     identity, text, size = sample.primitive.identity, sample.describe(), sample.size()
 
     def run(name: str, subject: str, thunk: Callable[[], None]) -> None:
-        problem = None
+        cell = Cell(identity, name, subject, text, position, size)
         try:
             thunk()
+        except MissingRuleError as error:
+            if (error.kind or "").startswith(LOWERINGS):
+                report.absent.append(replace(cell, absent=_first_line(error)))
+            else:
+                report.cells.append(_failing(cell, sample, error))
         except Exception as error:  # whatever a rule raises is what the report is for
-            problem = f"{type(error).__name__}: {error}"
-        report.cells.append(Cell(identity, name, subject, text, position, size, problem))
+            report.cells.append(_failing(cell, sample, error))
+        else:
+            report.cells.append(cell)
+
+    def prepare(name: str, make: Check) -> list[tuple[str, Callable[[], None]]]:
+        try:
+            return list(make(sample))
+        except Exception as error:
+            return [("preparation", partial(_again, error))]
 
     position = None if sample.strategy is not None else position  # another run may draw others
     for name, make in checks.items():
+        if (sample.raises is None) is (name == REFUSALS):
+            continue
         if name in sample.without:
             report.left_out[identity, name] = sample.without[name]
             continue
-        cells: list[tuple[str, Callable[[], None]]] = []
-        try:
-            cells = list(make(sample))
-        except Exception as error:
-            problem = f"{type(error).__name__}: {error}"
-            report.cells.append(Cell(identity, name, "preparation", text, position, size, problem))
-        for subject, thunk in cells:
+        for subject, thunk in prepare(name, make):
             run(name, subject, thunk)
+
+
+def _again(error: Exception) -> None:
+    raise error
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).partition("\n")[0]
+
+
+def _failing(cell: Cell, sample: Sample, error: Exception) -> Cell:
+    place = place_of(sample.primitive, cell.check, error)
+    return replace(cell, problem=f"{type(error).__name__}: {error}", place=place)
 
 
 def _add_smallest(report: Report, strategy: Any, backends: Sequence[str] | None, checks: Mapping[str, Check]) -> None:

@@ -41,6 +41,8 @@ class Sample:
             of arrays, or of tuples of arrays, in the order in which it did, since it was last called.
         axes: names and sizes of mapped axes that the primitive is applied under, the outermost first; the arguments
             have them in front, and so have the results.
+        raises: the error, or a tuple of errors, with which the abstract evaluation must refuse these arguments and
+            parameters; nothing else is checked then.
 
     >>> import tangrad
     >>> from tangrad.conformance import Sample, draw
@@ -61,6 +63,7 @@ class Sample:
     axes: Mapping[Any, int] = field(default_factory=dict)
     strategy: Any = None
     observe: Callable[[], Sequence[Any]] | None = None
+    raises: type[Exception] | tuple[type[Exception], ...] | None = None
 
     def operands(self, *args: Any) -> Arguments:
         """What the primitive is applied to."""

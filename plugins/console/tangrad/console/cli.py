@@ -1,7 +1,7 @@
 """The command `tangrad`: what is installed, who provides what, and what is wrong.
 
 Commands are plugins of the group `tangrad.commands`: an entry's name is the command's, its value a function of the
-remaining arguments that returns the exit status; the first line of its docstring is the summary.
+remaining arguments that returns the exit status, or None for success; the first line of its docstring is the summary.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _run(command: str, arguments: list[str]) -> int | None:
         print(f"tangrad {command}: {error}", file=sys.stderr)
         return 2
     if function is not None:
-        return function(arguments)
+        return function(arguments) or 0  # a command that returns nothing has succeeded
     distribution = catalogue.distribution_of_command(command)
     if distribution is None:
         return None
@@ -53,7 +53,7 @@ def _run(command: str, arguments: list[str]) -> int | None:
     return 2
 
 
-def _loaded(command: str) -> Callable[[list[str]], int] | None:
+def _loaded(command: str) -> Callable[[list[str]], int | None] | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PluginWarning)  # the error says it
         plugin = composition().find(COMMANDS_GROUP, command)

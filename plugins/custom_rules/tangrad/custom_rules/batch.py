@@ -6,10 +6,10 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.autodiff import Zero
+from tangrad.autodiff import Zero, tangent_aval
 from tangrad.batching import AxisInfo, BatchTrace, batch_flat, batch_jaxpr, place_axis, to_front
 from tangrad.batching.primitives import sum_axes_p
-from tangrad.core import ClosedJaxpr, RuleSet
+from tangrad.core import ClosedJaxpr, RuleSet, dtypes, trace_to_jaxpr
 from tangrad.custom_rules.primitives import axes_of, custom_jvp_call_p, custom_lin_p, custom_vjp_call_p
 
 batch = RuleSet("batch", api=1)
@@ -220,6 +220,39 @@ def _program(jaxpr: Any, mapped: Flags, axis: AxisInfo) -> tuple[Any, _Outs]:
     return _MappedFunction(jaxpr, mapped, axis, outs), outs
 
 
+def _with_rule(
+    jaxpr: Any, program: Any, results: _Outs, rule: Any, operands: Sequence[Any], mapped: Flags, axis: AxisInfo
+) -> tuple[Any, _Outs]:
+    """The mapped program, such that a result is mapped where its tangent, which the rule makes, is.
+
+    That of a function whose result is constant may be: then the result is repeated, as it is where no program is staged
+    and the rule runs first. What raises in the rule is for those who differentiate.
+    """
+    if type(jaxpr) is not ClosedJaxpr or all(results.mapped or ()) or not any(mapped):
+        return program, results
+    found = _Outs()
+    of_rule = mapped[len(mapped) - len(operands) :]
+    has_tangent = [tangent_aval(operand.aval).dtype != dtypes.float0 for operand in operands]
+    avals = [operand.aval for operand in operands]
+
+    def run(*values: Any) -> list[Any]:
+        given = iter(values[len(avals) :])
+        primals = values[: len(avals)]
+        tangents = [next(given) if has else Zero.of(p) for p, has in zip(primals, has_tangent, strict=True)]
+        return list(_MappedJVP(rule, of_rule, axis, found)(primals, tangents)[0])
+
+    try:
+        trace_to_jaxpr(run, [*avals, *[tangent_aval(a) for a, has in zip(avals, has_tangent, strict=True) if has]])
+    except Exception:
+        return program, results
+    if found.mapped is None or results.mapped is None or len(found.mapped) != len(results.mapped):
+        return program, results
+    either = tuple([a or b for a, b in zip(results.mapped, found.mapped, strict=True)])
+    if either == results.mapped:
+        return program, results
+    return batch_jaxpr(jaxpr, mapped, axis, either)[0], _Outs(either)
+
+
 def _prepared(args: Any, dims: Any) -> tuple[list[Any], Flags]:
     operands = [to_front(arg, dim) for arg, dim in zip(args, dims, strict=True)]
     return operands, tuple([dim is not None for dim in dims])
@@ -229,6 +262,7 @@ def _prepared(args: Any, dims: Any) -> tuple[list[Any], Flags]:
 def _(args: Any, dims: Any, *, axis_info: Any, jaxpr: Any, rule: Any, num_consts: int, name: str) -> Any:
     operands, mapped = _prepared(args, dims)
     program, results = _program(jaxpr, mapped, axis_info)
+    program, results = _with_rule(jaxpr, program, results, rule, operands[num_consts:], mapped, axis_info)
     rule = _MappedJVP(rule, mapped[num_consts:], axis_info, results)
     outs = custom_jvp_call_p.bind(*operands, jaxpr=program, rule=rule, num_consts=num_consts, name=name)
     return outs, results.dims

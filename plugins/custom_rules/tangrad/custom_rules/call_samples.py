@@ -1,11 +1,12 @@
-"""Samples of linear calls and of calls with batch rules of their own, for the conformance kit."""
+"""Samples of linear calls, and of calls with rules of their own for batches and dead code, for the conformance kit."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from tangrad.conformance import Sample, draw, recorded
-from tangrad.core import find_primitive
+from tangrad.core import find_primitive, get_aval, trace_to_closed_jaxpr
+from tangrad.custom_rules.dead_code import custom_dce, custom_dce_call_p
 from tangrad.custom_rules.linear import linear_call, linear_call_p
 from tangrad.custom_rules.mapped import custom_vmap, custom_vmap_call_p
 
@@ -29,3 +30,13 @@ def mapped_samples() -> list[Sample]:
     wave.def_vmap(lambda size, batched, x: (_bind("sin", x), batched[0]))
     args, params = recorded(custom_vmap_call_p, lambda: wave(x))
     return [Sample(custom_vmap_call_p, args, params)]
+
+
+def partial_samples() -> list[Sample]:
+    """Of `custom_dce_call`."""
+    x = draw(2, 3, dtype="float64")
+    waves = custom_dce(lambda x: (_bind("sin", x), _bind("cos", x)))
+    waves.def_dce(lambda used, x: (_bind("sin", x) if used[0] else None, _bind("cos", x) if used[1] else None))
+    program = trace_to_closed_jaxpr(lambda x: waves(x), (get_aval(x),))
+    (equation,) = program.eqns
+    return [Sample(custom_dce_call_p, (x,), equation.params)]

@@ -12,6 +12,7 @@ from tangrad import tree
 from tangrad.core import (
     ClosedJaxpr,
     Tracer,
+    as_array,
     as_operand,
     closed_over_as_arguments,
     is_array_value,
@@ -104,11 +105,12 @@ class FlatCall:
         treedef: the structure of the tuple of differentiated arguments.
         nondiff: pairs of a position and the argument there, for those that are not differentiated.
         out_tree: the structure of the result, once the function or a rule has run.
+        numbers: for each flat argument, the Python number that was passed, or None for anything else.
         axes: pairs of a name and a size: the mapped axes in scope, which the function and its rules may use.
         trace: the trace of the call, as a weak reference: of its values the function and its rules may close over some.
     """
 
-    __slots__ = ("__weakref__", "arguments", "axes", "leaves", "nondiff", "out_tree", "trace", "treedef")
+    __slots__ = ("__weakref__", "arguments", "axes", "leaves", "nondiff", "numbers", "out_tree", "trace", "treedef")
     holds_program = True
 
     def __init__(self, arguments: Arguments, args: tuple[Any, ...]) -> None:
@@ -124,6 +126,7 @@ class FlatCall:
         self.nondiff = [(position, args[position]) for position in positions]
         leaves, self.treedef = tree.flatten(tuple([arg for i, arg in enumerate(args) if i not in positions]))
         self.leaves = [leaf if isinstance(leaf, Tracer) else self._leaf(leaf, i) for i, leaf in enumerate(leaves)]
+        self.numbers = [leaf if type(leaf) in (bool, int, float, complex) else None for leaf in leaves]
         self.out_tree: Any = None
         self.axes = thread.axis_environment
         self.trace = weakref.ref(thread.trace)
@@ -143,6 +146,12 @@ class FlatCall:
         leaves = [as_operand(leaf) for leaf in self.leaves]
         self.leaves = []  # rules outlive the call: they must not hold its values
         return leaves
+
+    def shown(self, primals: Sequence[Any], as_passed: bool) -> list[Any]:
+        """The values of the differentiated arguments for a rule: arrays, or, as they were passed, Python's numbers."""
+        if not as_passed:
+            return [as_array(primal) for primal in primals]
+        return [as_array(p) if n is None else n for p, n in zip(primals, self.numbers, strict=True)]
 
     def full(self, leaves: Sequence[Any]) -> list[Any]:
         """All arguments of the function, of flat values."""

@@ -60,7 +60,8 @@ class custom_jvp(Stackable):  # noqa: N801 - a decorator, named as the field kno
     def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
         """Give the rule, `(*nondiff, primals, tangents) -> (output, output tangent)`; returns it.
 
-        With `symbolic_zeros` tangents that are known to be zero are `SymbolicZero` objects.
+        With `symbolic_zeros` tangents that are known to be zero are `SymbolicZero` objects, and Python numbers among
+        the arguments come as they were passed.
         """
         if not callable(jvp):
             raise TypeError(f"defjvp expects a function, got {jvp!r} of type {type(jvp).__name__}")
@@ -158,7 +159,7 @@ class JVPRule(UserRule):
 
     def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
         flat, rule = self._flat, self._rule
-        given = flat.treedef.unflatten([as_array(primal) for primal in primals])
+        given = flat.treedef.unflatten(flat.shown(primals, self._symbolic_zeros))
         directions = flat.treedef.unflatten([shown(tangent, self._symbolic_zeros) for tangent in tangents])
         tape = thread.trace if type(thread.trace) is TapeTrace else None
         recorded = 0 if tape is None else len(tape.equations)

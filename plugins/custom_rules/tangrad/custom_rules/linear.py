@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tangrad import tree
+from tangrad.autodiff import Zero, instantiate
 from tangrad.core import (
     ClosedJaxpr,
     PrimitiveSet,
@@ -20,6 +21,7 @@ from tangrad.core import (
 from tangrad.custom_rules.calls import Stackable, function_name
 from tangrad.custom_rules.primitives import evaluate, inline
 from tangrad.custom_rules.structures import lines_of, place
+from tangrad.tree_util import broadcast_prefix
 
 linear_calls = PrimitiveSet("linear_calls", api=1)
 
@@ -169,15 +171,15 @@ class custom_transpose(Stackable):  # noqa: N801 - a decorator, named as the fie
     Args:
         fun: `(residuals, linear) -> output`.
 
-    The transpose is given by `def_transpose(transpose)`, `transpose(types, residuals, cotangent)`, which returns the
-    cotangent of `linear`; `types` is the tree of types of `linear`. The function is called with the types of its result
-    in front: `function(out_types, residuals, linear)`; types are anything with `shape` and `dtype`.
+    The transpose is given by `def_transpose(transpose)`, `transpose(residuals, cotangent)`, which returns the cotangent
+    of `linear`, or a prefix of its tree: None stands for zeros. The function is called with the types of its result in
+    front: `function(out_types, residuals, linear)`; types are anything with `shape` and `dtype`.
 
     Raises (at a call): AttributeError without a transpose; TypeError for a result of other types.
 
     >>> import tangrad
     >>> scale = tangrad.custom_transpose(lambda factor, x: factor * x)
-    >>> _ = scale.def_transpose(lambda types, factor, ct: 10.0 * ct)
+    >>> _ = scale.def_transpose(lambda factor, ct: 10.0 * ct)
     >>> kind = tangrad.ShapeDtypeStruct((), "float32")
     >>> float(tangrad.grad(lambda x: scale(kind, 2.0, x))(1.0))
     10.0
@@ -191,7 +193,7 @@ class custom_transpose(Stackable):  # noqa: N801 - a decorator, named as the fie
         copy_identity(self, fun)
 
     def def_transpose(self, transpose: Callable[..., Any]) -> Callable[..., Any]:
-        """Give the transpose, `(types, residuals, cotangent) -> cotangent of linear`; returns it."""
+        """Give the transpose, `(residuals, cotangent) -> cotangent of linear`; returns it."""
         self.transpose = transpose
         return transpose
 
@@ -200,7 +202,7 @@ class custom_transpose(Stackable):  # noqa: N801 - a decorator, named as the fie
         if transpose is None:
             raise AttributeError(f"custom_transpose function {name} has no transpose; use @{name}.def_transpose")
         types = tree.map(lambda leaf: as_operand(leaf).aval, lin_arg)
-        out = linear_call(self.fun, lambda residuals, ct: transpose(types, residuals, ct), res_arg, lin_arg)
+        out = linear_call(self.fun, lambda residuals, ct: _filled(transpose(residuals, ct), types), res_arg, lin_arg)
         found, expected = tree.structure(out), tree.structure(out_types)
         if found != expected:
             raise TypeError(
@@ -214,3 +216,18 @@ class custom_transpose(Stackable):  # noqa: N801 - a decorator, named as the fie
                     f"{leaf.aval.str_short()}, but out_types says shape {tuple(kind.shape)} and dtype {kind.dtype}"
                 )
         return out
+
+
+def _filled(found: Any, types: Any) -> Any:
+    """A cotangent that a transpose returned, in the structure of the linear argument: zeros where it says None.
+
+    What is no prefix of that structure is handed on, for the error that says so.
+    """
+    avals, structure = tree.flatten(types)
+    try:
+        leaves = broadcast_prefix(found, types, is_leaf=lambda value: value is None)
+    except ValueError:
+        return found
+    return structure.unflatten(
+        [instantiate(Zero(a)) if leaf is None else leaf for leaf, a in zip(leaves, avals, strict=True)]
+    )

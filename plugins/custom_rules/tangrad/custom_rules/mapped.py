@@ -16,7 +16,7 @@ from tangrad.core import (
     trace_to_jaxpr,
 )
 from tangrad.custom_rules.calls import Arguments, FlatCall, Stackable, function_name
-from tangrad.custom_rules.primitives import evaluate, inline
+from tangrad.custom_rules.primitives import axes_of, evaluate, inline
 from tangrad.custom_rules.structures import lines_of, paths_of, place
 
 mapped_calls = PrimitiveSet("mapped_calls", api=1)
@@ -123,3 +123,22 @@ class VmapRule:
                     f"{out.aval.str_short()}; expected an axis of size {size} in front"
                 )
         return [as_operand(out) for out in outs], [bool(flag) for flag in flags]
+
+
+class TangentRule:
+    """The rule of a function's directional derivative: the derivative of the rule `of` the function.
+
+    A record: the batch rule of the call runs it, so that differentiating does not need to know how to map.
+    """
+
+    __slots__ = ("of",)
+
+    def __init__(self, of: Any) -> None:
+        self.of = of
+
+    @property
+    def axes(self) -> Any:
+        return axes_of(self.of)
+
+    def __repr__(self) -> str:  # in printed programs
+        return repr(self.of)

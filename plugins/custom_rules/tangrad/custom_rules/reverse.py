@@ -10,6 +10,7 @@ from tangrad import tree
 from tangrad.autodiff import Zero, tangent_aval
 from tangrad.core import Tracer, as_array, as_operand, computes_at_once, copy_identity, dtypes, returned_leaves
 from tangrad.custom_rules.calls import Arguments, FlatCall, Stackable, UserRule, call, function_name, rule_closed_over
+from tangrad.custom_rules.dead_code import custom_dce
 from tangrad.custom_rules.forward import check_outputs
 from tangrad.custom_rules.primitives import custom_vjp_call_p
 from tangrad.custom_rules.zeros import shown, taken
@@ -84,6 +85,7 @@ class custom_vjp(Stackable):  # noqa: N801 - a decorator, named as the field kno
         self.fwd: Callable[..., Any] | None = None
         self.bwd: Callable[..., Any] | None = None
         self.symbolic_zeros = False
+        self.optimize_remat = False
         copy_identity(self, fun)
 
     def defvjp(
@@ -95,15 +97,20 @@ class custom_vjp(Stackable):  # noqa: N801 - a decorator, named as the field kno
     ) -> None:
         """Give the rule: `fwd(*args) -> (output, residuals)` and `bwd(*nondiff, residuals, cotangent) -> cotangents`.
 
-        With `symbolic_zeros`, `fwd` gets `CustomVJPPrimal` objects in place of arrays, and `bwd` gets `SymbolicZero`
-        ones for cotangents that are known to be zero. `optimize_remat` is accepted and changes nothing.
+        With `symbolic_zeros`, `fwd` gets `CustomVJPPrimal` objects in place of arrays (their `value` is a Python number
+        where that was passed), and `bwd` gets `SymbolicZero` objects for cotangents that are known to be zero. With
+        `optimize_remat`, `fun` runs in place of `fwd` where only the output is used, as in the first pass of a
+        checkpointed function: for a `fwd` that cannot be looked into. Raises NotImplementedError for both at once.
         """
+        if symbolic_zeros and optimize_remat:
+            raise NotImplementedError("defvjp: optimize_remat does not go with symbolic_zeros")
         for name, rule in (("fwd", fwd), ("bwd", bwd)):
             if not callable(rule):
                 raise TypeError(f"defvjp expects functions, got {rule!r} of type {type(rule).__name__} as {name}")
         self.fwd = fwd
         self.bwd = bwd
         self.symbolic_zeros = bool(symbolic_zeros)
+        self.optimize_remat = bool(optimize_remat)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         arguments = self._arguments
@@ -123,7 +130,7 @@ class custom_vjp(Stackable):  # noqa: N801 - a decorator, named as the field kno
         if computes_at_once(args):
             return self.fun(*args)
         operands = flat.operands()
-        rules = self.fwd, self.bwd, self.symbolic_zeros
+        rules = self.fwd, self.bwd, self.symbolic_zeros, self.optimize_remat
         outs = call(custom_vjp_call_p, flat, operands, lambda avals: {"fwd": FwdRule(flat, *rules, avals)})
         return flat.out_tree.unflatten([as_array(out) for out in outs])
 
@@ -134,21 +141,24 @@ class custom_vjp(Stackable):  # noqa: N801 - a decorator, named as the field kno
 class FwdRule(UserRule):
     """The forward rule of one call: `(primals, active) -> (outs, residuals, bwd)` of flat values."""
 
-    __slots__ = ("_avals", "_bwd", "_symbolic_zeros")
+    __slots__ = ("_avals", "_bwd", "_optimize_remat", "_symbolic_zeros")
 
-    def __init__(self, flat: FlatCall, fwd: Any, bwd: Any, symbolic_zeros: bool, avals: Any) -> None:
+    def __init__(
+        self, flat: FlatCall, fwd: Any, bwd: Any, symbolic_zeros: bool, optimize_remat: bool, avals: Any
+    ) -> None:
         super().__init__(flat, fwd)
         self._bwd = bwd
+        self._optimize_remat = optimize_remat
         self._symbolic_zeros = symbolic_zeros
         self._avals = avals
 
     def __call__(self, primals: Sequence[Any], active: Sequence[bool]) -> tuple[Any, Any, Any]:
         flat, fwd = self._flat, self._rule
-        values: Any = [as_array(primal) for primal in primals]
+        values: Any = flat.shown(primals, self._symbolic_zeros)
         if self._symbolic_zeros:
             values = [CustomVJPPrimal(value, bool(a)) for value, a in zip(values, active)]
         try:
-            pair = fwd(*flat.full(values))
+            pair = self._or_function(values) if self._optimize_remat else fwd(*flat.full(values))
         except UnexpectedTracerError as error:
             if flat.out_tree is None:
                 raise
@@ -161,6 +171,19 @@ class FwdRule(UserRule):
         residuals, res_tree = returned_leaves(pair[1], what, "residuals")
         bwd = BwdRule(flat, self._bwd, self._symbolic_zeros, res_tree, [primal.aval for primal in primals])
         return outs, [as_operand(leaf) for leaf in residuals], bwd
+
+    def _or_function(self, values: Sequence[Any]) -> Any:
+        """The forward rule, as a call that becomes one of the function where nobody uses the residuals."""
+        flat, fwd = self._flat, self._rule
+        both = custom_dce(lambda *leaves: fwd(*flat.full(leaves)))
+
+        @both.def_dce
+        def rule(used: Any, *leaves: Any) -> Any:
+            if isinstance(used, (tuple, list)) and not any(tree.leaves(used[1])):
+                return type(used)((flat.arguments.fun(*flat.full(leaves)), tree.map(lambda _: None, used[1])))
+            return fwd(*flat.full(leaves))
+
+        return both(*values)
 
 
 class BwdRule(UserRule):

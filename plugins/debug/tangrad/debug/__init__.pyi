@@ -6,6 +6,8 @@ from tangrad.debugging.functions import debug_callback as callback
 from tangrad.debugging.printing import debug_log as log
 from tangrad.debugging.printing import debug_print as print
 from tangrad.diagnostics.errors import CallbackError as CallbackError
+from tangrad.shardings.pictures import visualize_array_sharding as visualize_array_sharding
+from tangrad.shardings.pictures import visualize_sharding as visualize_sharding
 
 __all__ = [
     "CallbackError",
@@ -14,4 +16,6 @@ __all__ = [
     "callback",
     "log",
     "print",
+    "visualize_array_sharding",
+    "visualize_sharding",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -11,15 +13,19 @@ from tangrad.core import (
     ClosedJaxpr,
     ShapedArray,
     Tracer,
-    as_array,
+    backend_of,
     closed_over_as_arguments,
     dtypes,
     get_aval,
+    get_backend,
     is_array_value,
+    mixed_backends,
+    put,
     returned_leaves,
     trace_to_jaxpr,
     typed_key,
 )
+from tangrad.jitting.layout import ShardingTree
 from tangrad.jitting.signature import check_hashable
 from tangrad.tree_util import keystr
 
@@ -35,6 +41,8 @@ class Options(NamedTuple):
     device: Any = None
     backend: str | None = None
     inline: bool = False
+    in_shardings: ShardingTree | None = None
+    out_shardings: ShardingTree | None = None
 
 
 class Traced:
@@ -77,8 +85,12 @@ def split_static(options: Options, args: tuple[Any, ...], kwargs: dict[str, Any]
     return tuple(static), args, kwargs
 
 
-def arrays_for(backend: Any, leaves: Sequence[Any]) -> list[Any]:
-    """The leaves as arrays of one backend. Raises TypeError for tracers, and for what is no array."""
+def arrays_for(backend: Any, leaves: Sequence[Any], options: Options) -> list[Any]:
+    """The leaves as arrays of one backend. Arrays of another are moved only if the options say where to run.
+
+    Raises TypeError for tracers, and for what is no array; ValueError for arrays of another backend.
+    """
+    moves = options.backend is not None or options.device is not None
     kind = backend.array_type
     arrays = []
     for leaf in leaves:
@@ -86,8 +98,10 @@ def arrays_for(backend: Any, leaves: Sequence[Any]) -> list[Any]:
             if isinstance(leaf, Tracer):
                 raise TypeError("a tracer has no contents")
             if type(leaf) is int:
-                leaf = as_array(leaf)  # which looks whether it fits
+                dtypes.check_integer_fits(leaf, get_aval(leaf).dtype)
             if isinstance(leaf, Array):
+                if not moves:
+                    raise mixed_backends(backend, leaf)
                 leaf = backend.put(leaf.to_numpy(), leaf.aval)
             else:
                 leaf = backend.put(leaf, get_aval(leaf))
@@ -129,7 +143,8 @@ class Call:
         leaves, self.treedef = tree.flatten(dynamic)
         convert = _abstract_leaf if abstract else _leaf
         self.leaves = [
-            leaf if isinstance(leaf, Array) else convert(leaf, position, self) for position, leaf in enumerate(leaves)
+            leaf if isinstance(leaf, Array) else convert(leaf, position, self, options, leaves)
+            for position, leaf in enumerate(leaves)
         ]
         donated = {p % count if p < 0 else p for p in options.donate_argnums if p < count}
         for position in options.donate_argnums:
@@ -165,40 +180,85 @@ class Call:
                 kwargs[where] = static.value
         return args, kwargs
 
+    @property
+    def keywords(self) -> str:
+        """The names of the keyword arguments, for messages."""
+        return ", ".join(self._kwargs)
+
     def path(self, position: int) -> str:
         """Where a leaf is among the arguments, for messages."""
         path = tree.leaves_with_path((tuple(self._args), self._kwargs))[position][0]
         return ("args" if path[0].idx == 0 else "kwargs") + keystr(path[1:])
 
 
+_USER = 6  # frames up to who called the jitted function
+
+
+def warn_of_useless_donations(call: Call, traced: Traced) -> None:
+    """A warning that names the donated arguments whose buffer no result can take over: none has their type."""
+    donated = call.donated()
+    if not any(donated):
+        return
+    free = Counter([(aval.shape, aval.dtype) for aval in traced.jaxpr.out_avals])
+    useless = []
+    for position, (leaf, is_donated) in enumerate(zip(call.leaves, donated, strict=True)):
+        if is_donated:
+            free[leaf.aval.shape, leaf.aval.dtype] -= 1
+            if free[leaf.aval.shape, leaf.aval.dtype] < 0:
+                useless.append(f"{call.path(position)}: {_long_name(leaf.aval)}")
+    if useless:
+        warnings.warn(
+            f"Some donated buffers were not usable, since no result has their type: {', '.join(useless)}",
+            UserWarning,
+            stacklevel=_USER,
+        )
+
+
+def _long_name(aval: Any) -> str:
+    return f"{dtypes.dtype_name(aval.dtype)}[{','.join(map(str, aval.shape))}]"
+
+
 def _given_by_name(options: Options, kwargs: dict[str, Any]) -> bool:
     return any(name in kwargs for name in options.donate_argnames)
 
 
-def _leaf(leaf: Any, position: int, call: Call) -> Any:
+def run_backend(options: Options, leaves: Sequence[Any]) -> Any:
+    """The backend that a call runs on: as the options say, or that of the first array."""
+    if options.device is not None:
+        return options.device.backend
+    layout = options.in_shardings or options.out_shardings
+    if layout is not None:
+        return layout.backend()
+    return backend_of(leaves) if options.backend is None else get_backend(options.backend)
+
+
+def _leaf(leaf: Any, position: int, call: Call, options: Options, leaves: Sequence[Any]) -> Any:
+    """A number or NumPy array as an array beside the others."""
     if not is_array_value(leaf):
         raise TypeError(
             f"argument {call.path(position)} of a jitted function is {leaf!r} of type {type(leaf).__name__}, which "
             f"is not an array; "
             "make it static (static_argnums, static_argnames), or register its type as a pytree"
         )
-    return as_array(leaf)
+    beside = [other.concrete() if isinstance(other, Tracer) else other for other in leaves]
+    return put(getattr(leaf, "ndarray", leaf), get_aval(leaf), run_backend(options, beside).name)
 
 
 class AbstractLeaf:
-    """A leaf of which only the type is known."""
+    """A leaf of which only the type is known, and maybe how it is to lie on devices."""
 
-    __slots__ = ("aval",)
+    __slots__ = ("aval", "spread")
 
-    def __init__(self, aval: Any) -> None:
+    def __init__(self, aval: Any, spread: Any = None) -> None:
         self.aval = aval
+        self.spread = spread
 
 
-def _abstract_leaf(leaf: Any, position: int, call: Call) -> Any:
+def _abstract_leaf(leaf: Any, position: int, call: Call, options: Options, leaves: Sequence[Any]) -> Any:
     if hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
-        return AbstractLeaf(abstract_aval(leaf))
+        return AbstractLeaf(abstract_aval(leaf), getattr(leaf, "sharding", None))
     if not is_array_value(leaf):
-        return _leaf(leaf, position, call)
+        return _leaf(leaf, position, call, options, leaves)
     return AbstractLeaf(get_aval(leaf))
 
 

@@ -17,33 +17,43 @@ from typing import Any
 from tangrad import tree
 from tangrad.core import (
     EVAL_TRACE,
-    ClosedJaxpr,
     Logger,
     Tracer,
     as_array,
-    backend_of,
     cache_context,
     compile_program,
     copy_identity,
     eval_jaxpr,
     filter_traceback,
-    get_backend,
     hooks,
     one_at_a_time,
+    own_boundary,
     register_cache,
     report_hit,
     shared,
     thread,
 )
 from tangrad.jitting.abstract import struct_tree
-from tangrad.jitting.call import Call, Options, Traced, arrays_for, split_static, trace_call, why_new
+from tangrad.jitting.call import (
+    Call,
+    Options,
+    Traced,
+    arrays_for,
+    run_backend,
+    split_static,
+    trace_call,
+    warn_of_useless_donations,
+    why_new,
+)
+from tangrad.jitting.layout import ShardingTree, constrained, shardings_of_arguments, shardings_of_results, stated
+from tangrad.jitting.placed import Placed
 from tangrad.jitting.primitives import jit_p
 from tangrad.jitting.signature import infer_other, signature_of
 from tangrad.jitting.stages import Lowered, TracedFunction
 
 logger = Logger("tangrad")
 _LEAF = tree.structure(0)
-SIGNATURE_LIMIT = 4096  # compiled signatures kept per function; the oldest go first
+SIGNATURE_LIMIT = 4096  # signatures kept per function, traced and compiled; the oldest go first
 
 
 class _Tables:
@@ -98,6 +108,8 @@ def jit(
     device: Any = None,
     backend: str | None = None,
     inline: bool = False,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
 ) -> Any:
     """Compile `fun`: it is traced once per signature (types, structure, static values), and the program is run from
     then on.
@@ -112,13 +124,19 @@ def jit(
         device: where to run. At most one of `device` and `backend`.
         backend: the name of the backend to run on.
         inline: whether a call inside another traced function disappears into it.
+        in_shardings: how the positional arguments, static ones left out, must lie on devices: a sharding, a partition
+            spec (it means axes of the mesh in use), None where nothing is said, or a tuple of trees of these that is a
+            prefix of the arguments. Arrays that nobody has placed are moved.
+        out_shardings: the same for the result; where nothing is said the compiler chooses.
 
     Returns:
         a function of the same arguments, with `lower(...)`, `eval_shape(...)` and `clear_cache()`.
 
     Raises:
         TypeError: for what is not callable (generators and static methods included); ValueError: for arguments that the
-            signature does not have, and, at a call, for static values that are not hashable.
+            signature does not have, for shardings beside a device or backend, and, at a call, for static values that
+            are not hashable, for arrays that a sharding cannot cut, and for arrays that lie in another way or on other
+            devices.
 
     >>> import tangrad
     >>> double = tangrad.jit(lambda x: x + x)
@@ -134,6 +152,8 @@ def jit(
         "device": device,
         "backend": backend,
         "inline": inline,
+        "in_shardings": in_shardings,
+        "out_shardings": out_shardings,
     }
     if fun is None:
         return lambda function: jit(function, **options)  # type: ignore[arg-type]
@@ -154,10 +174,18 @@ class JitFunction:
         device: Any = None,
         backend: Any = None,
         inline: bool = False,
+        in_shardings: Any = None,
+        out_shardings: Any = None,
     ) -> None:
         _check_function(fun)
         if device is not None and backend is not None:
             raise ValueError(f"jit takes device or backend, not both; got device={device!r} and backend={backend!r}")
+        layout = ShardingTree.of(in_shardings, "jit in_shardings"), ShardingTree.of(out_shardings, "jit out_shardings")
+        if layout != (None, None) and (device is not None or backend is not None):
+            raise ValueError(
+                f"shardings say where a function runs, so jit takes no device or backend beside them; got "
+                f"device={device!r} and backend={backend!r}"
+            )
         self._fun = fun
         self._arguments = (
             static_argnums,
@@ -168,13 +196,16 @@ class JitFunction:
             device,
             backend,
             inline,
+            in_shardings,
+            out_shardings,
         )
         signature = signature_of(fun)
         static = infer_other(signature, static_argnums, static_argnames, "static")
         donated = infer_other(signature, donate_argnums, donate_argnames, "donate")
-        options = self._options = Options(*static, *donated, bool(keep_unused), device, backend, bool(inline))
+        options = self._options = Options(*static, *donated, bool(keep_unused), device, backend, bool(inline), *layout)
         _check_disjoint(options)
         self._name = getattr(fun, "__name__", type(fun).__name__)
+        self._sharded = layout != (None, None)
         self._plain = not (
             options.static_argnums or options.static_argnames or device is not None or backend is not None
         )
@@ -182,6 +213,7 @@ class JitFunction:
         self._programs, self._of_one_array = self._tables.programs, self._tables.of_one_array
         copy_identity(self, fun)  # type: ignore[arg-type]
 
+    @own_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         # The common paths: positional arrays or trees of them, no static arguments, not inside another trace.
         if thread.trace is EVAL_TRACE and args and not kwargs:
@@ -265,8 +297,8 @@ class JitFunction:
             if options.static_argnums or options.static_argnames:
                 static, args, kwargs = split_static(options, args, kwargs)
             leaves, treedef = tree.flatten((args, kwargs) if kwargs else args)
-            backend = backend_of(leaves) if options.backend is None else get_backend(options.backend)
-            arrays = arrays_for(backend, leaves)
+            backend = run_backend(options, leaves)
+            arrays = arrays_for(backend, leaves, options)
             avals = tuple([array.aval for array in arrays])
             key = (treedef, avals, bool(kwargs), static, backend.array_type, *cache_context())
             return key, arrays, self._programs.get(key)
@@ -275,33 +307,32 @@ class JitFunction:
 
     def _call_while_tracing(self, call: Call) -> Any:
         traced = self._trace(call)
-        operands = [*traced.outer, *call.leaves]
+        leaves = call.leaves
+        if self._sharded:
+            leaves = constrained(leaves, shardings_of_arguments(self._options, call, self._name))
+        operands = [*traced.outer, *leaves]
         if self._options.inline:
             outs = eval_jaxpr(traced.jaxpr.jaxpr, traced.jaxpr.consts, *operands)
         else:
             outs = jit_p.bind(*operands, jaxpr=traced.jaxpr, name=self._name)
+        if self._sharded:
+            outs = constrained(outs, shardings_of_results(self._options, traced, self._name))
         return traced.out_tree.unflatten([as_array(out) for out in outs])
 
     def _run(self, call: Call, looked_up: tuple[Any, list[Any], Any] | None) -> Any:
         options = self._options
-        device = options.device
-        if device is not None:
-            backend = device.backend
-        elif options.backend is not None:
-            backend = get_backend(options.backend)
-        else:
-            backend = backend_of(call.leaves)
+        backend = run_backend(options, call.leaves)
         key: Any
         if looked_up is not None:
             key, arrays, _ = looked_up
         else:
-            key = (call.key(), backend.name, device, *cache_context())
-            arrays = arrays_for(backend, call.leaves)
-        execute, out_tree = self._programs.get(key) or self._compile_entry(call, backend, key)
+            key = (call.key(), backend.name, options.device, *cache_context())
+            arrays = arrays_for(backend, call.leaves, options)
+        execute, out_tree = self._programs.get(key) or self._compile_entry(call, backend, key, arrays)
         outs = execute(arrays)
         return outs[0] if out_tree is None else out_tree.unflatten(outs)
 
-    def _compile_entry(self, call: Call, backend: Any, key: Any) -> Any:
+    def _compile_entry(self, call: Call, backend: Any, key: Any, arrays: Sequence[Any]) -> Any:
         reason = why_new(call.key(), list(self._tables.traced)) if hooks.observes("tangrad_cache_miss") else ""
         traced = self._trace(call)
         device = self._options.device
@@ -309,15 +340,22 @@ class JitFunction:
             entry = self._programs.get(key)
             if entry is not None:
                 return entry
+            warn_of_useless_donations(call, traced)
             donated = (*[False] * len(traced.outer), *call.donated())
-            options = {
+            options: dict[str, Any] = {
                 "donated": donated,
                 "keep_unused": self._options.keep_unused,
                 "reason": reason,
             }
+            if self._sharded:
+                inputs = shardings_of_arguments(self._options, call, self._name)
+                options["in_shardings"] = stated([*[None] * len(traced.outer), *inputs])
+                options["out_shardings"] = stated(shardings_of_results(self._options, traced, self._name))
+            if device is None and not traced.outer:
+                options["places"] = backend.places(arrays)
             execute_one = None
             if device is None and backend.has_placements:
-                execute: Any = _Placed(traced.jaxpr, backend, self._name, options)
+                execute: Any = Placed(traced.jaxpr, backend, self._name, options)
             else:
                 program = compile_program(traced.jaxpr, backend, self._name, device=device, **options)
                 execute, execute_one = program.execute, program.execute_one
@@ -355,7 +393,10 @@ class JitFunction:
             logger.warning("Traced %s for %s in %.3f s", self._name, [leaf.aval for leaf in call.leaves], seconds)
         if not traced.outer:
             with self._tables.lock:
-                traced = self._tables.traced.setdefault(key, traced)
+                found = self._tables.traced.get(key)
+                if found is not None:
+                    return found
+                _remember(self._tables.traced, key, traced)
         return traced
 
     # --- what users may ask ----------------------------------------------------------------------------------------
@@ -412,31 +453,6 @@ def _one_to_any(execute: Callable[[Sequence[Any]], list[Any]], out_tree: Any) ->
     if out_tree is None:
         return lambda array: execute((array,))[0]
     return lambda array: out_tree.unflatten(execute((array,)))
-
-
-class _Placed:
-    """Runs a program where its arguments are: one compilation for each place."""
-
-    __slots__ = ("_backend", "_jaxpr", "_name", "_options", "_programs")
-
-    def __init__(self, jaxpr: ClosedJaxpr, backend: Any, name: str, options: dict[str, Any]) -> None:
-        self._jaxpr = jaxpr
-        self._backend = backend
-        self._name = name
-        self._options = options
-        self._programs: dict[Any, Any] = {}
-
-    def __call__(self, arrays: Sequence[Any]) -> list[Any]:
-        place = self._backend.placement(arrays)
-        program = self._programs.get(place)
-        if program is None:
-            with one_at_a_time((id(self), place)):
-                program = self._programs.get(place)
-                if program is None:
-                    program = self._programs[place] = compile_program(
-                        self._jaxpr, self._backend, self._name, device=place, **self._options
-                    )
-        return program.execute(arrays)  # type: ignore[no-any-return]
 
 
 def _remember(table: dict[Any, Any], key: Any, value: Any) -> None:

@@ -13,7 +13,8 @@ def run_jaxpr(args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
     arrays = to_arrays(backend, args)
     if is_checking_values():  # one by one, so that the error names the operation
         return tuple(eval_jaxpr(params["jaxpr"].jaxpr, params["jaxpr"].consts, *arrays))
-    program = program_for(params["jaxpr"], backend, params["name"], backend.placement(arrays))
+    places = backend.places(arrays)
+    program = program_for(params["jaxpr"], backend, params["name"], backend.placement(arrays), places=places)
     return tuple(program.execute(arrays))
 
 

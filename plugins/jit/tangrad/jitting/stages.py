@@ -6,19 +6,17 @@ from typing import Any
 
 from tangrad import tree
 from tangrad.core import (
-    Array,
     LoweredProgram,
     Program,
     Tracer,
-    as_array,
-    backend_of,
-    get_backend,
+    get_aval,
     is_array_value,
     lower_program,
     to_arrays,
 )
 from tangrad.jitting.abstract import struct_tree
-from tangrad.jitting.call import Call, Options, Traced
+from tangrad.jitting.call import Call, Options, Traced, arrays_for, run_backend, warn_of_useless_donations
+from tangrad.jitting.layout import shardings_of_arguments, shardings_of_results, stated
 
 
 class _Stage:
@@ -91,11 +89,7 @@ class TracedFunction(_Stage):
     def lower(self) -> Lowered:
         """The program in the language of the backend."""
         options = self._options
-        if options.device is not None:
-            backend = options.device.backend
-        else:
-            backend = get_backend(options.backend) if options.backend is not None else backend_of(self._call.leaves)
-        return Lowered.of(self._traced, self._call, backend, self._name, options)
+        return Lowered.of(self._traced, self._call, run_backend(options, self._call.leaves), self._name, options)
 
     def __repr__(self) -> str:
         return f"<traced {self._name}>"
@@ -104,14 +98,20 @@ class TracedFunction(_Stage):
 class Lowered(_Stage):
     """A program in the language that the backend compiles (StableHLO on XLA, Python on NumPy)."""
 
-    __slots__ = ("_backend", "_program")
+    __slots__ = ("_backend", "_options", "_program")
     _backend: Any
+    _options: Options
     _program: LoweredProgram
 
     @classmethod
     def of(cls, traced: Traced, call: Call, backend: Any, name: str, options: Options) -> Lowered:
+        warn_of_useless_donations(call, traced)
         stage = cls(traced, call, name, options.donate_argnums)
-        stage._backend = backend
+        stage._backend, stage._options = backend, options
+        inputs = [
+            getattr(leaf, "spread", None) if sharding is None else sharding
+            for leaf, sharding in zip(call.leaves, shardings_of_arguments(options, call, name), strict=True)
+        ]
         stage._program = lower_program(
             traced.jaxpr,
             backend,
@@ -119,6 +119,8 @@ class Lowered(_Stage):
             device=options.device,
             donated=(*[False] * len(traced.outer), *call.donated()),
             keep_unused=options.keep_unused,
+            in_shardings=stated([*[None] * len(traced.outer), *inputs]) if any(inputs) else (),
+            out_shardings=stated(shardings_of_results(options, traced, name)),
             reason="compiled ahead of time",
         )
         return stage
@@ -147,14 +149,15 @@ class Lowered(_Stage):
 class Compiled(_Stage):
     """A compiled program, for arguments of exactly the types it was lowered for."""
 
-    __slots__ = ("_backend", "_program")
+    __slots__ = ("_backend", "_options", "_program")
     _backend: Any
+    _options: Options
     _program: Program
 
     @classmethod
     def of(cls, lowered: Lowered, program: Program) -> Compiled:
         stage = cls(lowered._traced, lowered._call, lowered._name, lowered.donate_argnums)
-        stage._backend, stage._program = lowered._backend, program
+        stage._backend, stage._options, stage._program = lowered._backend, lowered._options, program
         return stage
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -179,14 +182,14 @@ class Compiled(_Stage):
                     f"it cannot be transformed, nor called while another function is traced; there use the jitted "
                     f"function itself"
                 )
-            given = as_array(leaf).aval
+            given = get_aval(leaf)
             if given.shape != expected.shape or given.dtype != expected.dtype:
                 raise TypeError(
                     f"compiled function {self._name!r} was lowered for {expected.str_short()} as "
                     f"{self._call.path(position)}, "
                     f"got {given.str_short()}"
                 )
-        arrays = to_arrays(self._backend, [leaf if isinstance(leaf, Array) else as_array(leaf) for leaf in leaves])
+        arrays = arrays_for(self._backend, leaves, self._options)
         if self._traced.outer:
             arrays = [*to_arrays(self._backend, self._traced.outer), *arrays]
         return self._traced.out_tree.unflatten(self._program.execute(arrays))

@@ -14,6 +14,7 @@ from tangrad.core import dtypes
 from tangrad.lax.elementwise import functions as lax
 from tangrad.lax.special.functions import erfc
 from tangrad.nn.primitives import log1mexp_p, relu6_p, relu_p, softplus_p
+from tangrad.numpy.fusing import as_one
 from tangrad.numpy.operands import array_operand, promote_inexact
 
 
@@ -83,6 +84,7 @@ def relu6(x: Any) -> Any:
     return relu6_p.bind(array_operand("relu6", x)) if isinstance(x, float) else tnp.minimum(tnp.maximum(x, 0), 6.0)
 
 
+@as_one()
 def leaky_relu(x: Any, negative_slope: Any = 1e-2) -> Any:
     """x where it is not negative, `negative_slope` · x elsewhere.
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 import tangrad.numpy as tnp
-from tangrad.core import dtypes, is_symbolic
+from tangrad.core import concrete_or_error, dtypes, is_symbolic
 from tangrad.lax.elementwise import functions as lax
 from tangrad.lax.structure.functions import broadcasted_iota, expand_dims
+from tangrad.numpy.fusing import as_one
 
 
 def one_hot(x: Any, num_classes: Any, *, dtype: Any = None, axis: int = -1) -> Any:
@@ -38,12 +39,21 @@ def one_hot(x: Any, num_classes: Any, *, dtype: Any = None, axis: int = -1) -> A
     made = tnp.asarray(x)
     if not dtypes.issubdtype(made.aval.dtype, np.integer):
         warnings.warn(f"one_hot takes integers, got {made.aval.str_short()}", DeprecationWarning, stacklevel=2)
-    count = num_classes if is_symbolic(num_classes) else operator.index(num_classes)
+    count: Any = num_classes
+    if not is_symbolic(num_classes):
+        count = operator.index(concrete_or_error(num_classes, "num_classes of one_hot, the size of the result"))
     kind = dtypes.default_float_dtype() if dtype is None else dtypes.check_user_dtype_supported(dtype, "one_hot")
     rank = made.aval.ndim + 1
     if not -rank <= axis < rank:
         raise ValueError(f"one_hot: axis {axis} is out of bounds for a result of {rank} dimensions")
     position = axis % rank
+    return _hits(made, count=count, kind=kind, position=position)
+
+
+@as_one("count", "kind", "position")
+def _hits(made: Any, count: Any, kind: Any, position: int) -> Any:
+    """Where the integers are the places along a new dimension."""
+    rank = made.aval.ndim + 1
     shape = (*made.aval.shape[:position], count, *made.aval.shape[position:])
     kind_of_x = made.aval.dtype
     narrow = not is_symbolic(count) and dtypes.issubdtype(kind_of_x, np.integer) and count > dtypes.iinfo(kind_of_x).max

@@ -43,6 +43,14 @@ from tangrad.lax.structure.primitives import (
 from tangrad.numpy.arithmetic import divide, power
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.fusing import Fused
+from tangrad.numpy.index_components import (
+    batch_shape,
+    index_component,
+    index_vectors,
+    kept_dimensions,
+    result_layout,
+    wrapped,
+)
 from tangrad.numpy.index_parsing import (
     ARRAY,
     FULL,
@@ -52,20 +60,12 @@ from tangrad.numpy.index_parsing import (
     SCALAR,
     SLICE,
     Entry,
+    Window,
+    is_full,
     parse,
     without_scalar_masks,
 )
-from tangrad.numpy.indexing import (
-    batch_shape,
-    index_component,
-    index_vectors,
-    parsed_mode,
-    planned,
-    replanned,
-    result_layout,
-    take_index,
-    wrapped,
-)
+from tangrad.numpy.indexing import parsed_mode, planned, replanned, take_index
 from tangrad.numpy.operands import BOOL, INT32, PYTHON_SCALARS, broadcast_to_shape, convert, is_array_like
 from tangrad.numpy.shapes import expand_dims, reshaped
 
@@ -354,7 +354,7 @@ def _axes_before(items: Sequence[Any], position: Any, rank: int, mask_rank: int)
 
 def _fitted(values: Any, entries: Sequence[Entry], shape: Sequence[Any], batch: tuple[Any, ...]) -> Any:
     """The values broadcast to the shape of x[index], then without its new dimensions."""
-    layout = result_layout(entries, len(batch)) if len(batch) or _has_advanced(entries) else _kept(entries)
+    layout = result_layout(entries, len(batch)) if len(batch) or _has_advanced(entries) else kept_dimensions(entries)
     extents = {axis: _extent(value) for kind, axis, value in entries if kind == SLICE}
     sizes = iter(batch)
     wanted = tuple([1 if item == NEW else next(sizes) if item == "batch" else extents[item] for item in layout])
@@ -368,15 +368,13 @@ def _fitted(values: Any, entries: Sequence[Entry], shape: Sequence[Any], batch: 
     return reshaped(broadcast_to_shape(values, wanted), without_new)
 
 
-def _kept(entries: Sequence[Entry]) -> list[Any]:
-    return [NEW if kind == NEW else axis for kind, axis, _ in entries if kind in (NEW, SLICE)]
-
-
 def _has_advanced(entries: Sequence[Entry]) -> bool:
     return any([kind in (ARRAY, SCALAR, INSIDE, INT) for kind, _, _ in entries])
 
 
-def _extent(bounds: tuple[Any, Any, int]) -> Any:
+def _extent(bounds: Window | tuple[Any, Any, int]) -> Any:
+    if type(bounds) is Window:
+        return bounds.size
     start, stop, step = bounds
     return stop - start if step == 1 else len(range(start, stop, step))
 
@@ -425,7 +423,7 @@ def _scatter(
     """Index arrays as they are; slices in full as windows, other slices as index arrays of a dimension of their own."""
     shape = x.aval.shape
     advanced = [entry for entry in entries if entry[0] in (ARRAY, SCALAR, INSIDE, INT)]
-    partial = [entry for entry in entries if entry[0] == SLICE and not _is_full(entry, shape)]
+    partial = [entry for entry in entries if entry[0] == SLICE and not is_full(entry, shape)]
     components = [index_component(entry, shape[entry[1]], negative) for entry in advanced]
     if mode == "wrap":
         components = [wrapped(component, shape[axis]) for component, (_, axis, _) in zip(components, advanced)]
@@ -434,7 +432,9 @@ def _scatter(
     values = _fitted(values, entries, shape, block)
     if 0 in shape:  # there is no place for a value
         return x
-    layout = [item for item in (result_layout(entries, len(block)) if advanced else _kept(entries)) if item != NEW]
+    layout = [
+        item for item in (result_layout(entries, len(block)) if advanced else kept_dimensions(entries)) if item != NEW
+    ]
     axes_of_partial = [axis for _, axis, _ in partial]
     # The dimensions of the result that indices run along, in order: those of the index arrays, and of partial slices.
     along = [position for position, item in enumerate(layout) if item == "batch" or item in axes_of_partial]
@@ -442,10 +442,9 @@ def _scatter(
     batch = tuple([sizes[position] for position in along])
     index_axes = [position for position, place in enumerate(along) if layout[place] == "batch"]
     columns = [_placed(component, batch, index_axes) for component in components]
-    for _, axis, (start, stop, step) in partial:
+    for _, axis, value in partial:
         place = along.index(layout.index(axis))
-        column = asarray(np.arange(start, stop, step, dtype=np.int32))
-        columns.append(_placed(column, batch, [place]))
+        columns.append(_placed(_places_of(value), batch, [place]))
     axes = tuple([axis for _, axis, _ in advanced] + axes_of_partial)
     numbers = ScatterDimensionNumbers(
         update_window_dims=tuple([position for position in range(len(layout)) if position not in along]),
@@ -459,9 +458,12 @@ def _scatter(
     return _bind_scatter(operation, x, index_vectors(columns, batch), values, numbers, mode, flags)
 
 
-def _is_full(entry: Entry, shape: Sequence[Any]) -> bool:
-    _, axis, (start, stop, step) = entry
-    return bool(start == 0 and stop == shape[axis] and step == 1)
+def _places_of(bounds: Window | tuple[Any, Any, int]) -> Any:
+    """The positions in a slice."""
+    if type(bounds) is not Window:
+        return asarray(np.arange(*bounds, dtype=np.int32))
+    steps = asarray(np.arange(bounds.size, dtype=np.int32) * np.int32(bounds.step))
+    return add_p.bind(steps, bounds.start)
 
 
 def _placed(component: Any, batch: tuple[Any, ...], positions: Sequence[int]) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 from tangrad.core import dtypes
 from tangrad.lax.elementwise.primitives import abs_p, and_p, eq_p, le_p, mul_p, or_p, sub_p
 from tangrad.numpy.conversion import asarray
+from tangrad.numpy.fusing import as_one
 from tangrad.numpy.logic import isfinite, isnan
 from tangrad.numpy.operands import (
     BOOL,
@@ -24,6 +25,7 @@ from tangrad.numpy.operands import (
 from tangrad.numpy.reductions import all as all_of
 
 
+@as_one("equal_nan")
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Tell where two arrays are nearly equal: |a - b| <= atol + rtol * |b|, or both are the same infinity.
 
@@ -73,6 +75,7 @@ def _integers_close(a: Any, b: Any, rtol: Any, atol: Any) -> Any:
     return _strong(or_p.bind(eq_p.bind(first, second), le_p.bind(*broadcast("isclose", [distance, allowed]))))
 
 
+@as_one("equal_nan")
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Tell whether two arrays are nearly equal everywhere; see `isclose`.
 

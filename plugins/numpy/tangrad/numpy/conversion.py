@@ -8,7 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import Array, Literal, ShapedArray, Tracer, as_array, dtypes, get_aval, get_backend, put
+from tangrad.core import (
+    Array,
+    Literal,
+    ShapedArray,
+    Tracer,
+    as_array,
+    can_stand_for_array,
+    dtypes,
+    get_aval,
+    get_backend,
+    put,
+    stands_for,
+)
 from tangrad.lax.elementwise.primitives import convert_element_type_p
 from tangrad.lax.structure.primitives import concatenate_p, copy_p
 from tangrad.numpy.operands import broadcast_to_shape, cast, convert, operand, user_dtype
@@ -305,6 +317,9 @@ def _from_foreign(value: Any, dtype: Any) -> Any:
     """What is neither ours, NumPy's nor a sequence: an object that says how it becomes an array."""
     if value is None:
         raise ValueError("array: None is not a number")
+    if can_stand_for_array(value):
+        made = as_array(stands_for(value))
+        return made if dtype is None else convert(made, dtype)
     if hasattr(value, "__array__"):
         return _from_numpy(np.asarray(value), dtype)
     if hasattr(value, "__dlpack__"):

@@ -11,7 +11,8 @@ from tangrad.core import concrete_or_error, is_concrete
 from tangrad.lax.structure.primitives import iota_p
 from tangrad.numpy.at import at
 from tangrad.numpy.conversion import asarray
-from tangrad.numpy.indexing import from_front, getitem
+from tangrad.numpy.index_components import from_front
+from tangrad.numpy.indexing import getitem
 from tangrad.numpy.joining import concatenate
 from tangrad.numpy.operands import (
     INT32,

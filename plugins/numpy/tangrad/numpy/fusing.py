@@ -8,15 +8,26 @@ traced the function runs as it is written, so that programs hold its operations 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from tangrad.core import EVAL_TRACE, Primitive, as_operand, register_cache, thread, trace_to_closed_jaxpr
+from tangrad.core import (
+    EVAL_TRACE,
+    FixedParams,
+    Primitive,
+    as_operand,
+    copy_identity,
+    register_cache,
+    thread,
+    trace_to_closed_jaxpr,
+)
 
 Pair = Callable[[Any, Any], Any]
 
+KNOWN_LIMIT = 512  # combinations of options, for each function
 _INT32 = range(-(1 << 31), 1 << 31)
 
 
@@ -37,13 +48,17 @@ class Fused:
         register_cache(self.primitives.clear)
 
     def __call__(self, *operands: Any, **params: Any) -> Any:
+        return self.call(operands, params)
+
+    def call(self, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+        """With parameters that may be `FixedParams`."""
         if thread.trace is not EVAL_TRACE:
             return self.function(*operands, **params)
         settings = thread.enable_x64, thread.numpy_dtype_promotion, thread.numpy_rank_promotion
         primitive = self.primitives.get(settings)
         if primitive is None:
             primitive = self.primitives.setdefault(settings, self._primitive())
-        return primitive.bind(*operands, **params)
+        return thread.trace.process_primitive(primitive, tuple(operands), params)
 
     def _primitive(self) -> Primitive:
         function, several = self.function, self.multiple_results
@@ -64,6 +79,56 @@ class Fused:
             weak_type="own",
             decompose=function,
         )
+
+
+def as_one(*static: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator of a public function: outside of transformations a call on arrays and numbers is one operation.
+
+    Args:
+        static: the arguments that are part of the operation, and must be hashable; all others are operands, or None.
+            A call with anything else, such as a list, runs the function as it is written.
+    """
+
+    def decorate(general: Callable[..., Any]) -> Callable[..., Any]:
+        names = tuple(inspect.signature(general).parameters)
+
+        def with_operands(*operands: Any, given: tuple[str, ...], **options: Any) -> Any:
+            return general(**dict(zip(given, operands)), **options)
+
+        fused = Fused(general.__name__, with_operands)
+        known: dict[Any, FixedParams] = {}
+
+        def function(*args: Any, **options: Any) -> Any:
+            if thread.trace is not EVAL_TRACE or len(args) > len(names):
+                return general(*args, **options)
+            given, operands, parameters = [], [], {}  # type: ignore[var-annotated]
+            for name, value in (*zip(names, args), *options.items()):
+                if name in static or value is None:
+                    parameters[name] = value
+                else:
+                    found = fusable(value)
+                    if found is None:
+                        return general(*args, **options)
+                    given.append(name)
+                    operands.append(found)
+            # An argument given twice or unknown, or an option that cannot be hashed: the function has the messages.
+            if len(given) + len(parameters) < len(args) + len(options) or not operands:
+                return general(*args, **options)
+            values = tuple(parameters.values())
+            try:
+                key = (*given, *parameters, *values, *map(type, values))
+                params = known.get(key)
+            except TypeError:
+                return general(*args, **options)
+            if params is None:
+                if len(known) >= KNOWN_LIMIT:
+                    known.clear()
+                params = known[key] = FixedParams(given=tuple(given), **parameters)
+            return fused.call(operands, params)
+
+        return copy_identity(function, general)
+
+    return decorate
 
 
 def fused_pair(

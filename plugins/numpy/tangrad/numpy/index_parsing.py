@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,9 +20,29 @@ from tangrad.numpy.conversion import asarray
 NEW, SLICE, INT, SCALAR, ARRAY = "new", "slice", "int", "scalar", "array"
 # A SCALAR that is known to lie within the array: what integers become where programs should not be made for each.
 INSIDE = "inside"
+# A SLICE whose start is an operand; its value is then a Window.
+WINDOW = "window"
 Entry = tuple[str, int, Any]
 
 FULL = slice(None)
+
+
+class Window(NamedTuple):
+    """A slice that starts at an operand.
+
+    Attributes:
+        start: a scalar array. size: the number of elements. step: from one to the next.
+    """
+
+    start: Any
+    size: int
+    step: int
+
+
+def is_full(entry: Entry, shape: Sequence[Any]) -> bool:
+    """Whether a slice selects the whole dimension."""
+    _, axis, value = entry
+    return type(value) is not Window and bool(value == (0, shape[axis], 1))
 
 
 def parse(shape: Sequence[Any], index: Any) -> list[Entry]:

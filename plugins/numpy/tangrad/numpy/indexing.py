@@ -11,28 +11,37 @@ import numpy as np
 
 from tangrad.core import (
     Array,
-    ShapedArray,
     Tracer,
     as_array,
     as_operand,
     dtypes,
     exact_equality,
+    is_concrete,
     is_symbolic,
     literal,
-    put,
 )
-from tangrad.lax.elementwise.primitives import add_p, convert_element_type_p, lt_p, rem_p, select_n_p
+from tangrad.lax.elementwise.primitives import convert_element_type_p, select_n_p
 from tangrad.lax.indexing.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from tangrad.lax.indexing.primitives import gather_p
 from tangrad.lax.structure.primitives import (
     broadcast_in_dim_p,
-    concatenate_p,
     dynamic_slice_p,
     rev_p,
     slice_p,
     squeeze_p,
 )
 from tangrad.numpy.fusing import Fused
+from tangrad.numpy.index_components import (
+    as_dtype,
+    batch_shape,
+    common_batch,
+    host_indices,
+    index_component,
+    index_vectors,
+    kept_dimensions,
+    result_layout,
+    wrapped,
+)
 from tangrad.numpy.index_parsing import (
     ARRAY,
     INSIDE,
@@ -40,17 +49,21 @@ from tangrad.numpy.index_parsing import (
     NEW,
     SCALAR,
     SLICE,
+    WINDOW,
     Entry,
+    Window,
+    is_full,
     parse,
     static_position,
     without_scalar_masks,
 )
-from tangrad.numpy.operands import INT32, common_shape
+from tangrad.numpy.operands import BOOL, INT32
 from tangrad.numpy.shapes import expand_dims, reshaped
 
 _INT32_MAX = (1 << 31) - 1
 _ZERO = literal(0, INT32)
 _POSITIONS = (ARRAY, SCALAR, INSIDE, INT)
+OPERAND = "operand"  # in the place of a fill value that is the last operand
 
 
 def getitem(x: Any, index: Any) -> Any:
@@ -117,19 +130,24 @@ class IndexPlan(tuple[Any, ...]):
 
 
 def planned(x: Any, entries: Sequence[Entry]) -> tuple[IndexPlan, list[Any]]:
-    """The plan of an index, and its arrays as operands; where programs are not staged, its integers too."""
+    """The plan of an index, and its arrays as operands; where programs are not staged, its integers, and the starts of
+    its slices, too.
+    """
     shape, eager = x.aval.shape, is_eager(x)
     plan: list[Any] = []
     operands = []
     for kind, axis, value in entries:
         if kind in (ARRAY, SCALAR):
             plan.append((kind, axis, None))
-            operands.append(_host_indices(value) if isinstance(value, np.ndarray) else value)
+            operands.append(host_indices(value) if isinstance(value, np.ndarray) else value)
         elif kind == INT and not is_symbolic(shape[axis]) and (eager or not 0 <= value < shape[axis]):
             size = int(shape[axis])
             plan.append((INSIDE if 0 <= value < size else SCALAR, axis, None))
             # What stayed negative was beyond the lower end: as it was written.
             operands.append(literal(value if value >= 0 else value - size, INT32))
+        elif kind == SLICE and eager and not is_full((kind, axis, value), shape) and shape[axis] <= _INT32_MAX:
+            plan.append((WINDOW, axis, (len(range(*value)), value[2])))
+            operands.append(literal(value[0], INT32))
         else:
             plan.append((kind, axis, value))
     return IndexPlan(plan), operands
@@ -138,7 +156,13 @@ def planned(x: Any, entries: Sequence[Entry]) -> tuple[IndexPlan, list[Any]]:
 def replanned(plan: IndexPlan, operands: Sequence[Any]) -> list[Entry]:
     """The entries of a plan, with the operands in their places."""
     rest = iter(operands)
-    return [(kind, axis, next(rest) if kind in _OPERANDS else value) for kind, axis, value in plan]
+    entries = []
+    for kind, axis, value in plan:
+        if kind == WINDOW:
+            entries.append((SLICE, axis, Window(next(rest), *value)))
+        else:
+            entries.append((kind, axis, next(rest) if kind in _OPERANDS else value))
+    return entries
 
 
 _OPERANDS = (ARRAY, SCALAR, INSIDE)
@@ -162,17 +186,74 @@ def take_index(
     entries = parse(x.aval.shape, index)
     if mode in (None, GatherScatterMode.CLIP):
         entries = [_within(entry, x.aval.shape) for entry in entries]
+    eager = is_eager(x)
+    if {kind for kind, _, _ in entries} <= {SLICE}:
+        return sliced(x, entries)
+    partial = [entry for entry in entries if entry[0] == SLICE and not is_full(entry, x.aval.shape)] if eager else ()
+    # Slices are operations of their own outside of programs, so that those need not be compiled for their limits.
+    if partial and _is_less(x.aval.shape, entries):
+        x = sliced(x, partial)
+        entries = _without_slices(x.aval.shape, entries)
+    elif partial:
+        whole = _without_slices(x.aval.shape, entries)
+        taken = _take_entries(x, whole, mode, fill_value, indices_are_sorted, unique_indices, wrap_negative)
+        return sliced(taken, _in_result(partial, entries))
+    return _take_entries(x, entries, mode, fill_value, indices_are_sorted, unique_indices, wrap_negative)
+
+
+def _without_slices(shape: Sequence[Any], entries: Sequence[Entry]) -> list[Entry]:
+    return [
+        (kind, axis, (0, shape[axis], 1)) if kind == SLICE else (kind, axis, value) for kind, axis, value in entries
+    ]
+
+
+def _batch_of(entries: Sequence[Entry]) -> tuple[Any, ...]:
+    return common_batch(tuple([tuple(value.shape) for kind, _, value in entries if kind == ARRAY]))
+
+
+def _is_less(shape: Sequence[Any], entries: Sequence[Entry]) -> bool:
+    """Whether there are fewer elements in the slices of the array than in what the index arrays select of all of it."""
+    arrays = [axis for kind, axis, _ in entries if kind == ARRAY]
+    if not arrays:
+        return False
+    sliced_first = math.prod([len(range(*value)) for kind, _, value in entries if kind == SLICE])
+    for kind, axis, _ in entries:
+        sliced_first *= shape[axis] if kind in (ARRAY, SCALAR, INT) else 1
+    taken_first = math.prod(_batch_of(entries)) * math.prod([shape[axis] for kind, axis, _ in entries if kind == SLICE])
+    return sliced_first <= taken_first
+
+
+def _in_result(partial: Sequence[Entry], entries: Sequence[Entry]) -> list[Entry]:
+    """Slices as they are of the result of all that an index does besides."""
+    kinds = {kind for kind, _, _ in entries}
+    layout = result_layout(entries, len(_batch_of(entries))) if kinds & set(_POSITIONS) else kept_dimensions(entries)
+    return [(SLICE, layout.index(axis), value) for _, axis, value in partial]
+
+
+def _take_entries(
+    x: Any,
+    entries: Sequence[Entry],
+    mode: Any,
+    fill_value: Any,
+    indices_are_sorted: bool,
+    unique_indices: bool,
+    wrap_negative: bool,
+) -> Any:
     plan, operands = planned(x, entries)
     if not operands:
-        kinds = {kind for kind, _, _ in entries}
-        simple = kinds <= {SLICE} or not is_eager(x)
-        return _static_part(x, x.aval.shape, entries) if simple else _taken(x, plan=plan, **_NO_OPTIONS)
+        return _taken(x, plan=plan, **_NO_OPTIONS) if is_eager(x) else _static_part(x, x.aval.shape, entries)
+    fill = filling(fill_value, x.aval.dtype) if mode is GatherScatterMode.FILL_OR_DROP else None
+    if fill_value is not None and fill is not None and is_eager(x):
+        fill = literal(np.asarray(fill).astype(x.aval.dtype)[()], x.aval.dtype)
+    if getattr(fill, "aval", None) is not None:
+        operands.append(fill)
+        fill = OPERAND
     return _taken(
         x,
         *operands,
         plan=plan,
         mode=mode,
-        fill_value=filling(fill_value, x.aval.dtype) if mode is GatherScatterMode.FILL_OR_DROP else None,
+        fill_value=fill,
         indices_are_sorted=indices_are_sorted,
         unique_indices=unique_indices,
         wrap_negative=wrap_negative,
@@ -204,6 +285,8 @@ def _take_planned(
     unique_indices: bool,
     wrap_negative: bool,
 ) -> Any:
+    if fill_value is OPERAND:
+        *operands, fill_value = operands  # type: ignore[assignment]
     entries = replanned(plan, operands)
     kinds = {kind for kind, _, _ in entries}
     shape = x.aval.shape
@@ -268,7 +351,7 @@ def _dynamic_part(x: Any, shape: Sequence[Any], entries: Sequence[Entry]) -> Any
             chosen.append(axis)
             starts[axis] = index_component((kind, axis, value), shape[axis])
     dtype = next((start.aval.dtype for start in starts if start.aval.dtype.itemsize > 4), INT32)
-    starts = [_as_dtype(start, dtype) for start in starts]
+    starts = [as_dtype(start, dtype) for start in starts]
     sizes = tuple([1 if axis in chosen else size for axis, size in enumerate(part.aval.shape)])
     return _shaped(dynamic_slice_p.bind(part, *starts, slice_sizes=sizes), tuple(chosen), entries)
 
@@ -284,96 +367,6 @@ def _shaped(part: Any, dropped: tuple[int, ...], entries: Sequence[Entry]) -> An
 def with_new_axes(x: Any, positions: Sequence[int]) -> Any:
     """Dimensions of size 1 at these positions of the result."""
     return expand_dims(x, tuple(positions)) if positions else x
-
-
-# --- indices -------------------------------------------------------------------------------------------------------
-
-
-def _as_dtype(x: Any, dtype: Any) -> Any:
-    return x if x.aval.dtype is dtype else convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
-
-
-def index_dtype(dtype: Any) -> Any:
-    """int32 for the indices that fit; 64-bit ones, and 32-bit ones without sign where there are such, stay wide."""
-    wide = dtype.itemsize == 8 or (dtype.itemsize == 4 and dtype.kind == "u")
-    return dtypes.canonicalize_dtype("int64") if wide else INT32
-
-
-def from_front(value: Any, size: Any, wrap_negative: bool = True) -> Any:
-    """Traced or device-side indices as int32 (or int64) counted from the front."""
-    signed = value.aval.dtype.kind != "u"
-    made = _as_dtype(value, index_dtype(value.aval.dtype))
-    if not signed or not wrap_negative:
-        return made
-    dtype = made.aval.dtype
-    negative = lt_p.bind(made, literal(0, dtype))
-    return select_n_p.bind(negative, made, add_p.bind(made, literal(int(size), dtype)))
-
-
-def _host_indices(value: Any) -> Any:
-    """A NumPy array of indices on the device, as int32: what is beyond that is beyond any array."""
-    small = np.clip(value, -_INT32_MAX, _INT32_MAX).astype(np.int32)
-    return put(small, ShapedArray(small.shape, INT32))
-
-
-def index_component(entry: Entry, size: Any, wrap_negative: bool = True) -> Any:
-    """The positions that an entry other than a slice selects, counted from the front."""
-    kind, _, value = entry
-    if kind == INT:
-        return literal(min(value, _INT32_MAX), INT32)
-    return value if kind == INSIDE else from_front(value, size, wrap_negative)
-
-
-def index_vectors(components: Sequence[Any], shape: tuple[Any, ...]) -> Any:
-    """Index components broadcast to `shape` and laid side by side along a new last dimension."""
-    dtype = next((c.aval.dtype for c in components if c.aval.dtype.itemsize > 4), INT32)
-    columns = [_column(_as_dtype(component, dtype), shape) for component in components]
-    return columns[0] if len(columns) == 1 else concatenate_p.bind(*columns, dimension=len(shape))
-
-
-def _column(component: Any, shape: tuple[Any, ...]) -> Any:
-    rank = len(shape)
-    dimensions = tuple(range(rank - component.aval.ndim, rank))
-    return broadcast_in_dim_p.bind(component, shape=(*shape, 1), broadcast_dimensions=dimensions)
-
-
-def wrapped(component: Any, size: Any) -> Any:
-    """Indices modulo the size, for the mode "wrap"."""
-    dtype = component.aval.dtype
-    whole = literal(int(size), dtype)
-    remainder = rem_p.bind(component, whole)
-    return select_n_p.bind(lt_p.bind(remainder, literal(0, dtype)), remainder, add_p.bind(remainder, whole))
-
-
-# --- where the dimensions of index arrays go -----------------------------------------------------------------------
-
-
-def advanced_position(entries: Sequence[Entry]) -> int:
-    """Before how many of the result's dimensions those of the index arrays stand, as in NumPy.
-
-    At the place of the index arrays if these (and integers) stand side by side, else in front.
-    """
-    places = [position for position, (kind, _, _) in enumerate(entries) if kind in _POSITIONS]
-    if places[-1] - places[0] + 1 != len(places):
-        return 0
-    return sum([kind in (SLICE, NEW) for kind, _, _ in entries[: places[0]]])
-
-
-def result_layout(entries: Sequence[Entry], batch_rank: int) -> list[Any]:
-    """The dimensions of x[index], in order: NEW, "batch", or the axis of the array that runs there."""
-    kept: list[Any] = [NEW if kind == NEW else axis for kind, axis, _ in entries if kind in (NEW, SLICE)]
-    before = advanced_position(entries)
-    return [*kept[:before], *["batch"] * batch_rank, *kept[before:]]
-
-
-def batch_shape(components: Sequence[Any]) -> tuple[Any, ...]:
-    """The common shape of index arrays. Raises IndexError where they do not broadcast together."""
-    shapes = tuple([component.aval.shape for component in components])
-    try:
-        return common_shape(shapes)
-    except ValueError:
-        listed = ", ".join([str(shape) for shape in shapes])
-        raise IndexError(f"index arrays of shapes {listed} do not broadcast together") from None
 
 
 def _gather(x: Any, entries: list[Entry], mode: Any, fill_value: Any, flags: dict[str, bool], negative: bool) -> Any:
@@ -393,16 +386,26 @@ def _gather(x: Any, entries: list[Entry], mode: Any, fill_value: Any, flags: dic
         result = reshaped(x, tuple([next(rows if item == "batch" else windows) for item in without_new]))
         return with_new_axes(result, [position for position, item in enumerate(layout) if item == NEW])
     numbers = _gather_numbers(tuple([place for place, item in enumerate(without_new) if item != "batch"]), axes)
-    result = gather_p.bind(
-        x,
-        index_vectors(components, batch),
-        dimension_numbers=numbers,
-        slice_sizes=tuple([1 if axis in axes else size for axis, size in enumerate(shape)]),
-        mode=GatherScatterMode.PROMISE_IN_BOUNDS if mode is None else mode,
-        fill_value=fill_value,
+    vectors = index_vectors(components, batch)
+    params = {
+        "dimension_numbers": numbers,
+        "slice_sizes": tuple([1 if axis in axes else size for axis, size in enumerate(shape)]),
+        "mode": GatherScatterMode.PROMISE_IN_BOUNDS if mode is None else mode,
         **flags,
-    )
+    }
+    result = gathered(x, vectors, fill_value, params)
     return with_new_axes(result, [position for position, item in enumerate(layout) if item == NEW])
+
+
+def gathered(x: Any, vectors: Any, fill: Any, params: dict[str, Any]) -> Any:
+    """A gather whose fill value may be an operand: what lies within is asked by the same gather then."""
+    if getattr(fill, "aval", None) is None:
+        return gather_p.bind(x, vectors, fill_value=fill, **params)
+    everywhere = broadcast_in_dim_p.bind(literal(True, BOOL), shape=x.aval.shape, broadcast_dimensions=())
+    within = gather_p.bind(everywhere, vectors, fill_value=False, **params)
+    found = gather_p.bind(x, vectors, fill_value=0, **params)
+    filler = broadcast_in_dim_p.bind(fill, shape=found.aval.shape, broadcast_dimensions=())
+    return select_n_p.bind(within, filler, found)
 
 
 @lru_cache(256)
@@ -411,9 +414,11 @@ def _gather_numbers(offset_dims: tuple[int, ...], axes: tuple[int, ...]) -> Gath
 
 
 def filling(value: Any, dtype: Any) -> Any:
-    """A fill value as a parameter of the primitive: a Python number, or None where the primitive has its own."""
+    """A fill value: a Python number, a parameter of the primitive; of the array's dtype where it is traced."""
     if value is None:
         return defaultfilling(dtype)
+    if not is_concrete(value):
+        return convert_element_type_p.bind(value, new_dtype=dtype, weak_type=False)
     if type(value) in (int, float, complex, bool):
         return value
     return as_operand(value).__array__().item()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import Array
+from tangrad.core import Array, Tracer, thread
 from tangrad.lax.structure.primitives import concatenate_p, split_p, squeeze_p
 from tangrad.numpy.axes import moveaxis
 from tangrad.numpy.conversion import asarray, converted
@@ -161,6 +161,8 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     size = made.aval.shape[dimension]
     if not size:
         return ()
+    if not isinstance(made, Tracer) and not thread.trace.stages:
+        return tuple(moveaxis(made, dimension, 0))
     parts = split_p.bind(made, sizes=(1,) * size, axis=dimension)
     return tuple([squeeze_p.bind(part, dimensions=(dimension,)) for part in parts])
 

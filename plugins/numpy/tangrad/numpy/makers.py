@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tangrad.core import thread
+from tangrad.core import api_boundary, can_stand_for_array, filter_traceback, own_boundary, thread
 from tangrad.numpy.fusing import Fused, fused_pair
 from tangrad.numpy.operands import (
     ARRAY_LIKE,
@@ -44,7 +44,11 @@ def unary(name: str, general: Callable[[Any], Any], summary: str, returns: str, 
     run: Any = Fused(name, general, fuse > 1) if fuse else general
 
     def function(x: Any, /) -> Any:
-        return run(x if getattr(x, "aval", None) is not None else operand(name, x))
+        try:
+            return run(x if getattr(x, "aval", None) is not None else operand(name, x))
+        except Exception as error:
+            filter_traceback(error)
+            raise
 
     return _documented(function, name, _unary_documentation(summary, returns, example))
 
@@ -53,10 +57,14 @@ def unary_inexact(name: str, primitive: Any, summary: str, example: str) -> Any:
     """A public function that computes in floats: integers and booleans are converted."""
 
     def function(x: Any, /) -> Any:
-        aval = getattr(x, "aval", None)
-        if aval is not None and aval.dtype in inexact_dtypes:
-            return thread.trace.process_primitive(primitive, (x,), {})  # what `bind` does, a call less
-        return primitive.bind(promote_inexact(name, x)[0])
+        try:
+            aval = getattr(x, "aval", None)
+            if aval is not None and aval.dtype in inexact_dtypes:
+                return thread.trace.process_primitive(primitive, (x,), {})  # what `bind` does, a call less
+            return primitive.bind(promote_inexact(name, x)[0])
+        except Exception as error:
+            filter_traceback(error)
+            raise
 
     returns = "An array of the shape of `x`, floating or complex: integers and booleans count as floats."
     return _documented(function, name, _unary_documentation(summary, returns, example))
@@ -82,37 +90,41 @@ def fast(primitive: Any, otherwise: Binary, direct_dtypes: set[Any]) -> Binary:
     """`primitive` where the first array has one of these dtypes and the other operand fits it, else `otherwise`."""
 
     def function(x: Any, y: Any, /) -> Any:
-        aval = getattr(x, "aval", None)
-        if aval is not None:
-            if aval.dtype in direct_dtypes:
-                other = getattr(y, "aval", None)
-                if other is aval:
-                    return thread.trace.process_primitive(primitive, (x, y), {})
-                if other is not None:
-                    if (aval, other) in direct_pairs:
+        try:
+            aval = getattr(x, "aval", None)
+            if aval is not None:
+                if aval.dtype in direct_dtypes:
+                    other = getattr(y, "aval", None)
+                    if other is aval:
                         return thread.trace.process_primitive(primitive, (x, y), {})
-                    note_direct(aval, other)
-                    return otherwise(x, y)
-                kind = type(y)
-                if kind is float or kind is int:
-                    key = (aval, kind, y or str(y))  # 0.0 == -0.0, and they are two numbers
+                    if other is not None:
+                        if (aval, other) in direct_pairs:
+                            return thread.trace.process_primitive(primitive, (x, y), {})
+                        note_direct(aval, other)
+                        return otherwise(x, y)
+                    kind = type(y)
+                    if kind is float or kind is int:
+                        key = (aval, kind, y or str(y))  # 0.0 == -0.0, and they are two numbers
+                        number = scalar_operands.get(key)
+                        if number is None:
+                            number = scalar_beside(aval, kind, y, key)
+                        if number is not None:
+                            return thread.trace.process_primitive(primitive, (x, number), {})
+                return otherwise(x, y)
+            kind = type(x)
+            if kind is float or kind is int:
+                aval = getattr(y, "aval", None)
+                if aval is not None and aval.dtype in direct_dtypes:
+                    key = (aval, kind, x or str(x))
                     number = scalar_operands.get(key)
                     if number is None:
-                        number = scalar_beside(aval, kind, y, key)
+                        number = scalar_beside(aval, kind, x, key)
                     if number is not None:
-                        return thread.trace.process_primitive(primitive, (x, number), {})
+                        return thread.trace.process_primitive(primitive, (number, y), {})
             return otherwise(x, y)
-        kind = type(x)
-        if kind is float or kind is int:
-            aval = getattr(y, "aval", None)
-            if aval is not None and aval.dtype in direct_dtypes:
-                key = (aval, kind, x or str(x))
-                number = scalar_operands.get(key)
-                if number is None:
-                    number = scalar_beside(aval, kind, x, key)
-                if number is not None:
-                    return thread.trace.process_primitive(primitive, (number, y), {})
-        return otherwise(x, y)
+        except Exception as error:
+            filter_traceback(error)
+            raise
 
     return function
 
@@ -122,6 +134,7 @@ def public_form(name: str, general: Binary, summary: str, example: str, **option
     primitive = options.get("primitive")
     if primitive is None:
         function: Any = lambda x, y, /: general(x, y)
+        function = api_boundary(function)
     else:
         function = fast(primitive, general, options.get("direct", numeric_dtypes))
     return _documented(function, name, binary_documentation(summary, options.get("returns", _ONE_DTYPE), example))
@@ -143,7 +156,7 @@ def acceptable(symbol: str, x: Any, y: Any) -> bool:
     An array beside a list would otherwise end in Python's own message, or in a comparison by identity.
     """
     for value in (x, y):
-        if not isinstance(value, ARRAY_LIKE):
+        if not isinstance(value, ARRAY_LIKE) and not can_stand_for_array(value):
             if type(value) in _SEQUENCES:
                 kinds = f"{type(x).__name__!r} and {type(y).__name__!r}"
                 raise TypeError(
@@ -167,7 +180,7 @@ def binary_pair(
 def _documented(function: Any, name: str, documentation: str) -> Any:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = documentation
-    return function
+    return own_boundary(function)
 
 
 def _unary_documentation(summary: str, returns: str, example: str) -> str:

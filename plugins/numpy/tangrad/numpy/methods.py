@@ -6,14 +6,18 @@ function itself, which then gets the array as its first argument.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 import tangrad.numpy as public
-from tangrad.core import dtypes
+from tangrad.core import Tracer, dtypes, is_symbolic, thread
 from tangrad.lax.elementwise.primitives import bitcast_convert_type_p, complex_p
+from tangrad.numpy.indexing import getitem, is_eager
 from tangrad.numpy.operands import user_dtype
+
+_CHUNK = 64
 
 
 def _sizes(given: tuple[Any, ...]) -> Any:
@@ -149,9 +153,33 @@ def imag(self: Any) -> Any:
 # --- operators -----------------------------------------------------------------------------------------------------
 
 
-def iterate(x: Any) -> Any:
-    """`iter(x)`: the slices along the first dimension."""
-    return iter(public.unstack(x))
+def iterate(x: Any) -> Iterator[Any]:
+    """`iter(x)`: the slices along the first dimension, made as they are asked for.
+
+    No program is as long as the dimension: XLA compiles a hundredth of a second for each result.
+    """
+    size = x.aval.shape[0]
+    if is_symbolic(size):
+        raise TypeError(
+            f"iteration over a dimension of symbolic size {size}: only a known number of slices can be made"
+        )
+    if not size:
+        return iter(())
+    if thread.trace.stages or not is_eager(x):
+        return _staged_rows(x, size)
+    rows = None if isinstance(x, Tracer) else type(x).backend.rows(x)
+    return (getitem(x, place) for place in range(size)) if rows is None else rows
+
+
+def _staged_rows(x: Any, size: int) -> Iterator[Any]:
+    """In a program that is recorded: some slices at a time, so that who stops early leaves no long program."""
+    for start in range(0, size, _CHUNK):
+        yield from public.unstack(x[start : start + _CHUNK])
+
+
+def contains(x: Any, item: Any) -> Any:
+    """`item in x`: whether any element is equal."""
+    return public.any(public.equal(x, item))
 
 
 def round_operator(x: Any, digits: int | None = None) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from tangrad.core import dtypes, literal
 from tangrad.lax.elementwise.primitives import sub_p
 from tangrad.numpy.conversion import asarray
+from tangrad.numpy.fusing import as_one
 from tangrad.numpy.indexing import getitem
 from tangrad.numpy.joining import concatenate
 from tangrad.numpy.logic import not_equal
@@ -44,6 +45,7 @@ def _part(x: Any, axis: int, start: int | None, stop: int | None) -> Any:
 # --- differences ---------------------------------------------------------------------------------------------------
 
 
+@as_one("n", "axis")
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """Take the differences of neighbours along an axis.
 
@@ -181,6 +183,7 @@ def _gradient_uneven(x: Any, axis: int, coordinates: Any) -> Any:
     return concatenate([_part(differences, axis, 0, 1), inner, _part(differences, axis, size - 2, None)], axis=axis)
 
 
+@as_one("axis")
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """Integrate along an axis by the trapezoidal rule.
 
@@ -281,6 +284,13 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     >>> np.interp(np.array([0.5, 3.0]), np.array([0.0, 1.0]), np.array([0.0, 10.0]))
     Array([ 5., 10.], dtype=float32)
     """
+    if isinstance(period, (int, float)) and period == 0:
+        raise ValueError("interp: period must not be 0")
+    return _interp(x, xp, fp, left, right, period)
+
+
+@as_one()
+def _interp(x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any) -> Any:
     check_array_like("interp", x, xp, fp)
     if len(shape_of(xp)) != 1 or shape_of(xp) != shape_of(fp):
         raise ValueError(
@@ -301,8 +311,6 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 
 
 def _periodic(at: Any, places: Any, values: Any, period: Any) -> tuple[Any, Any, Any]:
-    if not len(shape_of(period)) and isinstance(period, (int, float)) and period == 0:
-        raise ValueError("interp: period must not be 0")
     span = abs(asarray(period, dtype=at.aval.dtype))
     at, places = at % span, places % span
     order = argsort(places)
@@ -315,10 +323,10 @@ def _interpolated(at: Any, places: Any, values: Any, left: Any, right: Any) -> A
     last = places.aval.shape[0] - 1
     upper = clip(searchsorted(places, at, side="right"), 1, last)
     lower = upper - 1
-    start, rise = values[lower], values[upper] - values[lower]
-    run = places[upper] - places[lower]
+    start, begin = values[lower], places[lower]
+    rise, run = values[upper] - start, places[upper] - begin
     no_run = abs(run) <= float(np.spacing(dtypes.finfo(places.aval.dtype).eps))
-    slope_part = (at - places[lower]) / where(no_run, 1, run) * rise
+    slope_part = (at - begin) / where(no_run, 1, run) * rise
     result = where(no_run, start, start + slope_part)
     if not isinstance(left, str):
         result = where(at < places[0], values[0] if left is None else left, result)

@@ -19,7 +19,9 @@ from tangrad.core import (
     Tracer,
     as_array,
     as_operand,
+    can_stand_for_array,
     dtypes,
+    get_aval,
     is_symbolic,
     literal,
     register_cache,
@@ -66,13 +68,13 @@ register_cache(_clear_tables)
 
 def is_array_like(value: Any) -> bool:
     """Whether functions take `value` where they take an array: not lists, tuples, None, strings."""
-    return getattr(value, "aval", None) is not None or isinstance(value, ARRAY_LIKE)
+    return getattr(value, "aval", None) is not None or isinstance(value, ARRAY_LIKE) or can_stand_for_array(value)
 
 
 def check_array_like(name: str, *values: Any) -> None:
     """Raise TypeError for the first value that is no array or number."""
     for position, value in enumerate(values):
-        if getattr(value, "aval", None) is None and not isinstance(value, ARRAY_LIKE):
+        if not is_array_like(value):
             raise TypeError(not_array_like(name, value, position))
 
 
@@ -87,7 +89,7 @@ def operand(name: str, value: Any, position: int = 0) -> Any:
     """`value` as traces take it: an array, tracer or literal. Raises TypeError for what is no array or number."""
     if getattr(value, "aval", None) is not None:
         return value
-    if not isinstance(value, ARRAY_LIKE):
+    if not is_array_like(value):
         raise TypeError(not_array_like(name, value, position))
     return as_operand(value)
 
@@ -104,7 +106,9 @@ def shape_of(value: Any) -> tuple[Any, ...]:
     aval = getattr(value, "aval", None)
     if aval is not None:
         return aval.shape  # type: ignore[no-any-return]
-    return value.shape if isinstance(value, (np.ndarray, np.generic)) else ()
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.shape
+    return get_aval(value).shape if can_stand_for_array(value) else ()  # type: ignore[no-any-return]
 
 
 def convert(value: Any, dtype: Any, weak_type: bool = False) -> Any:

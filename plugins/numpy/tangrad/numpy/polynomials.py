@@ -9,6 +9,7 @@ import numpy as np
 from tangrad.lax.elementwise.primitives import add_p, mul_p, neg_p
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.creation import ones, zeros
+from tangrad.numpy.fusing import as_one
 from tangrad.numpy.joining import concatenate
 from tangrad.numpy.numerical import convolve
 from tangrad.numpy.operands import (
@@ -31,6 +32,7 @@ def _coefficients(name: str, value: Any, position: int = 0) -> Any:
     return x
 
 
+@as_one("unroll")
 def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
     """Evaluate a polynomial by Horner's rule.
 

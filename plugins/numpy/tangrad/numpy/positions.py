@@ -9,11 +9,12 @@ import numpy as np
 
 from tangrad.core import concrete_or_error, dtypes, literal
 from tangrad.numpy.conversion import asarray
-from tangrad.numpy.indexing import wrapped
+from tangrad.numpy.index_components import wrapped
 from tangrad.numpy.operands import (
     INT32,
     canonical_shape,
     convert,
+    literal_like,
     select,
     user_dtype,
 )
@@ -40,20 +41,20 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     """
     positions = integer_operand("unravel_index", indices, 0)
     sizes = canonical_shape("unravel_index", shape)
-    total = int(np.prod(sizes, dtype=np.int64))
     own = positions.dtype
     if dtypes.bit_width(own) < 32:  # the sizes may not fit it
         positions = convert(positions, INT32)
-    if dtypes.issubdtype(positions.dtype, np.unsignedinteger):
-        positions = clip(positions, None, total - 1)
-    else:
-        positions = clip(positions, -total, total - 1)
-        positions = select(positions < 0, positions + total, positions)
     results = []
     for size in reversed(sizes):
-        results.append(positions % size)
-        positions = positions // size
-    return tuple([x if x.dtype == own else convert(x, own) for x in results[::-1]])
+        positions, rest = divmod(positions, size)
+        results.append((size, rest))
+    # What is left says who was out of bounds: nothing is, but for those (from the end: -1 is).
+    beyond, before = positions > 0, positions < -1
+    found = []
+    for size, rest in reversed(results):
+        within = select(beyond, literal_like(rest, size - 1), select(before, literal_like(rest, 0), rest))
+        found.append(within if within.dtype == own else convert(within, own))
+    return tuple(found)
 
 
 def ravel_multi_index(

@@ -10,6 +10,7 @@ from tangrad.lax.sorting.primitives import sort_p
 from tangrad.numpy.axes import moveaxis
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.cumulative import cumsum
+from tangrad.numpy.fusing import as_one
 from tangrad.numpy.logic import isnan
 from tangrad.numpy.operands import (
     INT32,
@@ -35,6 +36,7 @@ _WEIGHTED_METHOD = "inverted_cdf"
 # --- public functions ----------------------------------------------------------------------------------------------
 
 
+@as_one("axis", "out", "overwrite_input", "method", "keepdims")
 def quantile(
     a: Any,
     q: Any,
@@ -74,6 +76,7 @@ def quantile(
     return _quantile("quantile", a, q, axis, method, keepdims, weights, False)
 
 
+@as_one("axis", "out", "overwrite_input", "method", "keepdims")
 def percentile(
     a: Any,
     q: Any,
@@ -112,6 +115,7 @@ def percentile(
     return _quantile("percentile", a, _shares("percentile", q), axis, method, keepdims, weights, False)
 
 
+@as_one("axis", "out", "overwrite_input", "method", "keepdims")
 def nanquantile(
     a: Any,
     q: Any,
@@ -150,6 +154,7 @@ def nanquantile(
     return _quantile("nanquantile", a, q, axis, method, keepdims, weights, True)
 
 
+@as_one("axis", "out", "overwrite_input", "method", "keepdims")
 def nanpercentile(
     a: Any,
     q: Any,
@@ -188,6 +193,7 @@ def nanpercentile(
     return _quantile("nanpercentile", a, _shares("nanpercentile", q), axis, method, keepdims, weights, True)
 
 
+@as_one("axis", "out", "overwrite_input", "keepdims")
 def median(a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
     """Find the middle of the sorted elements, or the mean of the middle two.
 
@@ -213,6 +219,7 @@ def median(a: Any, axis: Any = None, out: None = None, overwrite_input: bool = F
     return _quantile("median", a, 0.5, axis, "midpoint", keepdims, None, False)
 
 
+@as_one("axis", "out", "overwrite_input", "keepdims")
 def nanmedian(a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
     """Find the middle of the sorted elements that are not NaN, or the mean of the middle two.
 

@@ -29,7 +29,7 @@ from tangrad.lax.elementwise.primitives import (
     round_p,
 )
 from tangrad.lax.structure.primitives import broadcast_in_dim_p
-from tangrad.numpy.fusing import fused, fused_pair
+from tangrad.numpy.fusing import Fused, as_one, fused, fused_pair
 from tangrad.numpy.logic import greater, isnan, less, signbit
 from tangrad.numpy.makers import public_form, unary
 from tangrad.numpy.operands import (
@@ -62,9 +62,16 @@ def _whole(name: str, primitive: Any) -> Any:
     def general(x: Any) -> Any:
         if is_complex(x):
             raise TypeError(f"{name} does not accept complex numbers, got {x.aval.str_short()}")
-        return primitive(x) if is_inexact(x) else array_operand(name, x)
+        return primitive(x) if is_inexact(x) else _unchanged(name, x)
 
     return general
+
+
+def _unchanged(name: str, x: Any) -> Any:
+    """Integers and booleans. Raises TypeError for float0, the dtype of their derivatives, which are no numbers."""
+    if x.aval.dtype is dtypes.float0:
+        raise TypeError(f"{name} does not accept dtype float0, which has no numbers; zeros_like(x, dtype=float) has")
+    return array_operand(name, x)
 
 
 def _truncate(x: Any) -> Any:
@@ -138,7 +145,7 @@ def round(a: Any, decimals: int = 0, out: None = None) -> Any:
     if not is_inexact(x):
         if digits < 0:
             raise NotImplementedError(f"round: integers cannot be rounded to {digits} decimals; divide and multiply")
-        return array_operand("round", x)
+        return _unchanged("round", x)
     return _by_parts(lambda part: _round_real(part, digits), x)
 
 
@@ -152,8 +159,14 @@ def _round_real(x: Any, digits: int) -> Any:
     if digits < -most:
         return select(is_finite_p.bind(x), _zeros(x), x)
     factor = literal_like(wide, 10.0**digits)
-    rounded = div_p.bind(_to_even(mul_p.bind(wide, factor)), factor)
-    return convert(rounded, x.aval.dtype, x.aval.weak_type)
+    return convert(_rounded_at(wide, factor), x.aval.dtype, x.aval.weak_type)
+
+
+def _scaled(x: Any, factor: Any) -> Any:
+    return div_p.bind(_to_even(mul_p.bind(x, factor)), factor)
+
+
+_rounded_at = Fused("round", _scaled)
 
 
 @cache
@@ -293,6 +306,7 @@ fmin = public_form(
 # --- numbers in place of those that are none -----------------------------------------------------------------------
 
 
+@as_one("copy")
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     """Replace NaN and infinities by numbers.
 

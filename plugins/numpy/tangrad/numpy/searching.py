@@ -12,7 +12,7 @@ from tangrad.lax.elementwise.primitives import add_p, and_p, lt_p, ne_p, not_p, 
 from tangrad.lax.structure.primitives import broadcast_in_dim_p
 from tangrad.numpy.at import at
 from tangrad.numpy.conversion import asarray
-from tangrad.numpy.fusing import Fused
+from tangrad.numpy.fusing import Fused, as_one
 from tangrad.numpy.indexing import getitem
 from tangrad.numpy.logic import less
 from tangrad.numpy.operands import (
@@ -41,6 +41,7 @@ def _before(x: Any, y: Any) -> Any:
     return and_p.bind(or_p.bind(smaller, ne_p.bind(y, y)), not_p.bind(ne_p.bind(x, x)))
 
 
+@as_one("side", "method")
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan") -> Any:
     """Find where values go in a sorted vector so that it stays sorted.
 
@@ -100,6 +101,7 @@ def _filled(number: Any, dtype: Any, shape: tuple[Any, ...]) -> Any:
 _search = Fused("searchsorted", _bisect)
 
 
+@as_one("right", "method")
 def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Any:
     """Find in which interval each value lies.
 

@@ -16,7 +16,8 @@ from tangrad.lax.structure.primitives import broadcast_in_dim_p, iota_p
 from tangrad.numpy.arithmetic import maximum, minimum
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.fusing import Fused, fusable
-from tangrad.numpy.indexing import getitem, take_index, wrapped
+from tangrad.numpy.index_components import wrapped
+from tangrad.numpy.indexing import getitem, take_index
 from tangrad.numpy.joining import stack
 from tangrad.numpy.logic import truth
 from tangrad.numpy.operands import (

@@ -13,6 +13,7 @@ from tangrad.lax.structure.primitives import broadcast_in_dim_p, concatenate_p, 
 from tangrad.numpy.arithmetic import power
 from tangrad.numpy.axes import moveaxis
 from tangrad.numpy.conversion import placed
+from tangrad.numpy.fusing import as_one
 from tangrad.numpy.logic import signbit
 from tangrad.numpy.operands import (
     INT32,
@@ -65,11 +66,22 @@ def linspace(
     >>> tangrad.numpy.linspace(0, 1, 5)
     Array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
     """
+    if not retstep:
+        return placed(_line(start, stop, num=num, endpoint=endpoint, dtype=dtype, axis=axis), device)
+    result, step = _line_with_step(start, stop, num, endpoint, dtype, axis)
+    return placed(result, device), step
+
+
+@as_one("num", "endpoint", "dtype", "axis")
+def _line(start: Any, stop: Any, num: Any, endpoint: bool, dtype: Any, axis: int) -> Any:
+    return _line_with_step(start, stop, num, endpoint, dtype, axis)[0]
+
+
+def _line_with_step(start: Any, stop: Any, num: Any, endpoint: bool, dtype: Any, axis: int) -> tuple[Any, Any]:
     wanted, numbers, step = _spaced("linspace", start, stop, num, endpoint, dtype, axis)
     if dtypes.issubdtype(wanted, np.integer) and not is_complex(numbers):
         numbers = floor_p.bind(numbers)
-    result = placed(_plain(numbers, wanted), device)
-    return (result, _plain(step, dtypes.to_inexact_dtype(wanted))) if retstep else result
+    return _plain(numbers, wanted), _plain(step, dtypes.to_inexact_dtype(wanted))
 
 
 def _plain(x: Any, dtype: Any) -> Any:
@@ -126,6 +138,7 @@ def _between(first: Any, last: Any, count: int, endpoint: bool, intervals: int) 
     return concatenate_p.bind(numbers, expand_dims(array_operand("linspace", last), 0), dimension=0)
 
 
+@as_one("num", "endpoint", "dtype", "axis")
 def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> Any:
@@ -155,6 +168,7 @@ def logspace(
     return _plain(result, wanted if dtype is None else user_dtype("logspace", dtype))
 
 
+@as_one("num", "endpoint", "dtype", "axis")
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
     """Make a number of numbers each of which is the same multiple of the one before.
 

@@ -18,6 +18,7 @@ from tangrad.numpy.at import at
 from tangrad.numpy.axes import moveaxis
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.creation import full, ones, zeros
+from tangrad.numpy.fusing import Fused
 from tangrad.numpy.indexing import getitem
 from tangrad.numpy.joining import concatenate
 from tangrad.numpy.operands import (
@@ -88,7 +89,8 @@ def unique(
         dimension = canonical_axis("unique", axis, x.ndim)
         rows = moveaxis(x, dimension, 0)
     count = None if size is None else index_argument("unique", size, "size")
-    values, first, inverse, counts = _unique_rows(rows, count, fill_value, equal_nan, return_inverse)
+    wanted = bool(return_index), bool(return_inverse), bool(return_counts)
+    values, first, inverse, counts = _unique_rows(rows, count, fill_value, equal_nan, wanted)
     values = values if axis is None else moveaxis(values, 0, dimension)
     inverse = reshaped(inverse, shape) if axis is None and return_inverse else inverse
     results = [values]
@@ -98,8 +100,10 @@ def unique(
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def _unique_rows(rows: Any, size: int | None, fill_value: Any, equal_nan: bool, inverse: bool) -> tuple[Any, ...]:
-    """The different rows, where each is first, the positions that rebuild all, and the counts."""
+def _unique_rows(
+    rows: Any, size: int | None, fill_value: Any, equal_nan: bool, wanted: tuple[bool, bool, bool]
+) -> tuple[Any, ...]:
+    """The different rows; and, where wanted, where each is first, the positions that rebuild all, and the counts."""
     length = rows.aval.shape[0]
     if not length:
         if size and fill_value is None:
@@ -107,19 +111,35 @@ def _unique_rows(rows: Any, size: int | None, fill_value: Any, equal_nan: bool, 
         count = size or 0
         empty = full((count, *rows.aval.shape[1:]), 0 if fill_value is None else fill_value, rows.aval.dtype)
         return empty, zeros(count, int), zeros(0, int), zeros(count, int)
-    order = _order(rows)
-    ordered = getitem(rows, order)
-    starts = _starts(ordered, equal_nan)
+    order, ordered, starts = _in_order(rows, equal_nan=bool(equal_nan))
     (places,) = nonzero(starts, size=size, fill_value=length)
     values = getitem(ordered, where(places >= length, 0, places) if size is not None else places)
-    first = getitem(order, where(places >= length, 0, places) if size is not None else places)
-    ends = concatenate([places[1:], asarray(np.array([length], np.int32))])
-    counts = where(places >= length, 0, ends - places) if size is not None else ends - places
     if size is not None and fill_value is not None:
         missing = reshaped(places >= length, (-1, *(1,) * (rows.ndim - 1)))
         values = where(missing, asarray(fill_value, dtype=values.dtype), values)
-    rebuilt = _inverse(starts, order, size) if inverse else None
-    return values, convert(first, dtypes.default_int_dtype()), rebuilt, counts
+    first = _firsts(order, places, length, size) if wanted[0] else None
+    rebuilt = _inverse(starts, order, size) if wanted[1] else None
+    return values, first, rebuilt, _counts(places, length, size) if wanted[2] else None
+
+
+def _firsts(order: Any, places: Any, length: Any, size: int | None) -> Any:
+    first = getitem(order, where(places >= length, 0, places) if size is not None else places)
+    return convert(first, dtypes.default_int_dtype())
+
+
+def _counts(places: Any, length: Any, size: int | None) -> Any:
+    ends = concatenate([places[1:], asarray(np.array([length], np.int32))])
+    return where(places >= length, 0, ends - places) if size is not None else ends - places
+
+
+def _sorted_rows(rows: Any, *, equal_nan: bool) -> tuple[Any, Any, Any]:
+    """The positions that sort rows, the sorted rows, and which of these differs from the one before."""
+    order = _order(rows)
+    ordered = getitem(rows, order)
+    return order, ordered, _starts(ordered, equal_nan)
+
+
+_in_order = Fused("unique", _sorted_rows, multiple_results=True)
 
 
 def _order(rows: Any) -> Any:

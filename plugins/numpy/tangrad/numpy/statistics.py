@@ -142,12 +142,17 @@ def _variance(name: str, a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: boo
     types = _variance_dtypes(name, x, dtype)
     if where is None and center is None and isinstance(ddof, (int, float)):
         axes = reduction_axes(name, axis, x.aval.ndim)
-        return _fused_variance(x, axes=axes, types=types, ddof=ddof, keepdims=bool(keepdims))
+        count = element_count(name, x, axes, None, bool(keepdims))
+        if type(count) is int:
+            rest = literal(count - ddof if count > ddof else math.nan, types[1])
+            return _fused_variance(x, rest, axes=axes, types=types, keepdims=bool(keepdims))
     return _general_variance(name, x, axis, types, ddof, keepdims, where, center)
 
 
-def _simple_variance(x: Any, *, axes: Any, types: Any, ddof: Any, keepdims: bool) -> Any:
-    return _general_variance("var", x, axes, types, ddof, keepdims, None, None)
+def _simple_variance(x: Any, rest: Any, *, axes: Any, types: Any, keepdims: bool) -> Any:
+    """With what the sum of squares is divided by as an operand."""
+    total = _squares("var", x, axes, types[1], keepdims, None, None)
+    return convert(div_p.bind(total, convert(rest, total.aval.dtype)), types[0])
 
 
 _fused_variance = Fused("var", _simple_variance)
@@ -157,13 +162,18 @@ def _general_variance(
     name: str, x: Any, axis: Any, types: tuple[Any, Any], ddof: Any, keepdims: bool, where: Any, center: Any
 ) -> Any:
     wanted, computed = types
+    total = _squares(name, x, axis, computed, keepdims, where, center)
+    count = element_count(name, x, axis, where, keepdims)
+    return convert(_corrected_quotient(name, total, count, ddof), wanted)
+
+
+def _squares(name: str, x: Any, axis: Any, computed: Any, keepdims: bool, where: Any, center: Any) -> Any:
+    """The sum of the squared distances from the mean."""
     x = convert(x, computed)
     known = _mean(name, x, axis, computed, True, where) if center is None else convert(operand(name, center), computed)
     centered = sub_p.bind(x, broadcast_to_shape(known, x.aval.shape))
     squares = real_p.bind(mul_p.bind(centered, conj_p.bind(centered))) if is_complex(x) else square_p.bind(centered)
-    total = sum(squares, axis=axis, keepdims=keepdims, where=where)
-    count = element_count(name, x, axis, where, keepdims)
-    return convert(_corrected_quotient(name, total, count, ddof), wanted)
+    return sum(squares, axis=axis, keepdims=keepdims, where=where)
 
 
 def _corrected_quotient(name: str, total: Any, count: Any, ddof: Any) -> Any:

@@ -8,13 +8,14 @@ import numpy as np
 
 from tangrad.core import concrete_or_error, dtypes, is_concrete
 from tangrad.lax.indexing.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
-from tangrad.lax.indexing.primitives import gather_p
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, iota_p
 from tangrad.numpy.at import at
 from tangrad.numpy.axes import moveaxis
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.creation import zeros
-from tangrad.numpy.indexing import filling, from_front, getitem, parsed_mode, take_index, wrapped
+from tangrad.numpy.fusing import as_one
+from tangrad.numpy.index_components import from_front, wrapped
+from tangrad.numpy.indexing import filling, gathered, getitem, parsed_mode, take_index
 from tangrad.numpy.operands import (
     INT32,
     array_operand,
@@ -39,6 +40,7 @@ def integer_operand(name: str, indices: Any, position: int = 1) -> Any:
     return x
 
 
+@as_one("axis", "out", "mode", "unique_indices", "indices_are_sorted")
 def take(
     a: Any,
     indices: Any,
@@ -95,6 +97,7 @@ def take(
     return take_index(x, index, chosen, fill_value, indices_are_sorted, unique_indices)
 
 
+@as_one("axis", "mode", "wrap_negative_indices")
 def take_along_axis(
     arr: Any,
     indices: Any,
@@ -191,16 +194,14 @@ def _gather_along(x: Any, places: Any, axis: int, mode: Any, fill_value: Any) ->
         start_indices_batching_dims=others,
     )
     vectors = broadcast_in_dim_p.bind(places, shape=(*shape, 1), broadcast_dimensions=tuple(range(rank)))
-    return gather_p.bind(
-        x,
-        vectors,
-        dimension_numbers=numbers,
-        slice_sizes=(1,) * rank,
-        indices_are_sorted=False,
-        unique_indices=False,
-        mode=mode,
-        fill_value=filling(fill_value, x.aval.dtype) if mode is _FILL else None,
-    )
+    params = {
+        "dimension_numbers": numbers,
+        "slice_sizes": (1,) * rank,
+        "indices_are_sorted": False,
+        "unique_indices": False,
+        "mode": mode,
+    }
+    return gathered(x, vectors, filling(fill_value, x.aval.dtype) if mode is _FILL else None, params)
 
 
 # --- changed copies ------------------------------------------------------------------------------------------------

@@ -10,7 +10,8 @@ import numpy as np
 from tangrad.core import concrete_or_error, dtypes, is_concrete
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, concatenate_p, dynamic_slice_p, rev_p, slice_p
 from tangrad.numpy.axes import swapaxes
-from tangrad.numpy.indexing import getitem
+from tangrad.numpy.fusing import Fused
+from tangrad.numpy.indexing import getitem, is_eager
 from tangrad.numpy.operands import (
     INT32,
     array_operand,
@@ -285,7 +286,10 @@ def _rolled(x: Any, shifts: Sequence[Any], axes: Sequence[int]) -> Any:
         size = x.aval.shape[axis]
         if not size:
             continue
-        if is_concrete(shift):
+        if is_concrete(shift) and is_eager(x) and size < 1 << 31:
+            by = int(np.asarray(concrete_or_error(shift))) % size
+            x = _rolled_whole(x, literal(size - by, INT32), axis=axis) if by else x
+        elif is_concrete(shift):
             by = int(np.asarray(concrete_or_error(shift))) % size
             parts = _from(x, axis, size - by, size), _from(x, axis, 0, size - by)
             x = concatenate_p.bind(*parts, dimension=axis) if by else x
@@ -302,10 +306,17 @@ def _from(x: Any, axis: int, start: int, stop: int) -> Any:
 
 def _rolled_by_traced(x: Any, shift: Any, axis: int) -> Any:
     size = x.aval.shape[axis]
-    start = (size - shift % size).astype(INT32)
+    return _doubled_from(x, (size - shift % size).astype(INT32), axis=axis)
+
+
+def _doubled_from(x: Any, start: Any, *, axis: int) -> Any:
     starts = [literal(0, INT32)] * x.ndim
     starts[axis] = start
     return dynamic_slice_p.bind(concatenate_p.bind(x, x, dimension=axis), *starts, slice_sizes=x.aval.shape)
+
+
+# Outside of programs the shift is an operand: one program serves all.
+_rolled_whole = Fused("roll", _doubled_from)
 
 
 def resize(a: Any, new_shape: Any) -> Any:

@@ -24,7 +24,6 @@ from tangrad.lax.elementwise.primitives import (
     exp2_p,
     exp_p,
     expm1_p,
-    floor_p,
     gt_p,
     imag_p,
     log1p_p,
@@ -37,6 +36,7 @@ from tangrad.lax.elementwise.primitives import (
     neg_p,
     or_p,
     real_p,
+    rem_p,
     sign_p,
     sin_p,
     sinh_p,
@@ -238,17 +238,22 @@ def _log_add_exp(name: str, exponential: Any, log_of_one_plus: Any, base: float)
 
 
 def _complex_log_add_exp(x: Any, y: Any, base: float) -> Any:
-    if base != math.e:
-        unit = literal_like(x, math.log(base))
-        return div_p.bind(_complex_log_add_exp(mul_p.bind(x, unit), mul_p.bind(y, unit), math.e), unit)
+    unit = math.log(base)
     large, small = max_p.bind(x, y), min_p.bind(x, y)
     difference = sub_p.bind(small, large)
-    total = add_p.bind(large, log1p_p.bind(exp_p.bind(difference)))
+    if base == math.e:
+        logarithm = log1p_p.bind(exp_p.bind(difference))
+    else:
+        power = exp_p.bind(mul_p.bind(difference, literal_like(x, unit)))
+        logarithm = div_p.bind(log1p_p.bind(power), literal_like(x, unit))
+    total = add_p.bind(large, logarithm)
     imaginary = imag_p.bind(total)
-    turn = literal_like(imaginary, 2 * math.pi)
-    # Into (-π, π], the principal branch of the logarithm.
-    turns = div_p.bind(add_p.bind(imaginary, literal_like(imaginary, math.pi)), turn)
-    return complex_p.bind(real_p.bind(total), sub_p.bind(imaginary, mul_p.bind(turn, floor_p.bind(turns))))
+    # Into the principal branch of the logarithm, a turn around zero. Of large numbers a remainder is exact, where a
+    # quotient would have no digits left.
+    turn, half, zero = [literal_like(imaginary, number) for number in (2 * math.pi / unit, math.pi / unit, 0)]
+    rest = rem_p.bind(add_p.bind(imaginary, half), turn)
+    rest = select(lt_p.bind(rest, zero), add_p.bind(rest, turn), rest)
+    return complex_p.bind(real_p.bind(total), sub_p.bind(rest, half))
 
 
 def _log2_of_one_plus(x: Any) -> Any:

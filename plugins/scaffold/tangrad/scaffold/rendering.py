@@ -14,7 +14,7 @@ from string import Template
 
 from tangrad.scaffold.naming import Names
 
-KINDS = ("primitive", "backend", "transformation")
+KINDS = ("primitive", "backend", "transformation", "rules")
 _COMMON, _SUFFIX = "common", ".template"
 
 

@@ -12,11 +12,12 @@ from tangrad.lax.linalg.functions import cholesky as lax_cholesky
 from tangrad.lax.linalg.functions import triangular_solve
 from tangrad.linalg import functions as decompositions
 from tangrad.linalg import reduced_forms
-from tangrad.linalg.primitives import householder_product_p
+from tangrad.linalg.primitives import geqp3_p, geqrf_p, householder_product_p
 from tangrad.numpy.axes import swapaxes
 from tangrad.numpy.creation import eye, zeros
 from tangrad.numpy.matrices import tril, triu
 from tangrad.numpy.matrix_operands import inexact_matrix, square_matrix
+from tangrad.numpy.padding import pad
 from tangrad.numpy.products import matmul
 from tangrad.numpy.ranges import arange
 from tangrad.numpy.shapes import broadcast_to
@@ -106,6 +107,60 @@ def qr(
         raise ValueError(f"qr: mode must be 'full', 'economic' or 'r', got {mode!r}")
     outs = decompositions.qr(inexact_matrix("qr", a), pivoting=pivoting, full_matrices=mode != "economic")
     return outs[1:] if mode == "r" else outs
+
+
+def qr_multiply(
+    a: Any,
+    c: Any,
+    mode: str = "right",
+    pivoting: bool = False,
+    conjugate: bool = False,
+    overwrite_a: bool = False,
+    overwrite_c: bool = False,
+) -> tuple[Any, ...]:
+    """The product of Q and another matrix, and R, without making Q, for a = Q R.
+
+    Args:
+        a: an array (m, n).
+        c: an array: (k, m) for C Q, (min(m, n), k) for Q C; or a vector, which stands for one row or column.
+        mode: "right" for C Q, "left" for Q C.
+        pivoting: as for `qr`.
+        conjugate: whether to take the complex conjugate of Q.
+
+    Returns:
+        The product with the first min(m, n) columns of Q, R, and with pivoting the order of the columns.
+
+    Raises:
+        ValueError: for another mode, and shapes that do not fit.
+
+    >>> import tangrad.numpy as np
+    >>> import tangrad.scipy.linalg
+    >>> tangrad.scipy.linalg.qr_multiply(np.eye(2), np.ones(2))[0].shape
+    (2,)
+    """
+    if mode not in ("left", "right"):
+        raise ValueError(f"qr_multiply: mode must be 'left' or 'right', got {mode!r}")
+    matrix, other = inexact_matrix("qr_multiply", a), inexact_matrix("qr_multiply", c)
+    dtype = dtypes.result_type(matrix, other)
+    matrix, other = matrix.astype(dtype), other.astype(dtype)
+    rows, columns = matrix.shape
+    least = min(rows, columns)
+    is_vector = other.ndim == 1
+    if is_vector:
+        other = other[None] if mode == "right" else other[:, None]
+    expected = rows if mode == "right" else least
+    if other.shape[-1 if mode == "right" else -2] != expected:
+        side = "columns" if mode == "right" else "rows"
+        raise ValueError(f"qr_multiply: c must have {expected} {side}, got shape {other.shape}")
+    packed, taus, *order = (geqp3_p if pivoting else geqrf_p).bind(matrix)
+    if conjugate:
+        other = other.conj()
+    if mode == "right":
+        out = decompositions.ormqr(packed[:, :least], taus, other, left=False)[:, :least]
+    else:
+        out = decompositions.ormqr(packed[:, :least], taus, pad(other, ((0, rows - least), (0, 0))))
+    out = out.conj() if conjugate else out
+    return (out.ravel() if is_vector else out), triu(packed[:least]), *order
 
 
 def eigh(
@@ -272,3 +327,55 @@ def polar(
     left, values, right = decompositions.svd(inexact_matrix("polar", a), full_matrices=False)
     basis = _adjoint(right) if side == "right" else left
     return matmul(left, right), matmul(basis * values[..., None, :].astype(left.dtype), _adjoint(basis))
+
+
+def eigh_tridiagonal(
+    d: Any,
+    e: Any,
+    *,
+    eigvals_only: bool = False,
+    select: str = "a",
+    select_range: tuple[int, int] | None = None,
+    tol: float | None = None,
+    key: Any = None,
+) -> Any:
+    """The eigenvalues and eigenvectors of a tridiagonal Hermitian matrix.
+
+    Args:
+        d: its diagonal, an array (..., n).
+        e: the diagonal below it, an array (..., n - 1).
+        eigvals_only: whether to return the values alone.
+        select: "a" for all of them, or "i" for those of indices from `select_range[0]` to `select_range[1]`, both
+            included.
+        tol, key: of jax; here the whole matrix is decomposed.
+
+    Returns:
+        The values in ascending order, and the vectors as columns.
+
+    Raises:
+        ValueError: for shapes that do not fit, other selections and ranges that are none.
+        NotImplementedError: for values that are selected by their size: how many there are is not known.
+
+    >>> import tangrad.numpy as np
+    >>> import tangrad.scipy.linalg
+    >>> tangrad.scipy.linalg.eigh_tridiagonal(np.array([2.0, 4.0]), np.array([0.0]), eigvals_only=True)
+    Array([2., 4.], dtype=float32)
+    """
+    main, below = inexact_matrix("eigh_tridiagonal", d), inexact_matrix("eigh_tridiagonal", e)
+    size = main.shape[-1] if main.ndim else 0
+    if main.ndim == 0 or below.ndim == 0 or below.shape[-1] != max(size - 1, 0):
+        raise ValueError(f"eigh_tridiagonal: e must be one shorter than d, got shapes {main.shape} and {below.shape}")
+    if select == "v":
+        raise NotImplementedError("eigh_tridiagonal: select='v' has results of unknown size; select by index")
+    if select not in ("a", "i"):
+        raise ValueError(f"eigh_tridiagonal: select must be 'a' or 'i', got {select!r}")
+    if select == "i" and select_range is None:
+        raise ValueError("eigh_tridiagonal: select='i' needs select_range")
+    kept = None if select == "a" or select_range is None else (select_range[0], select_range[1] + 1)
+    dtype = dtypes.result_type(main, below)
+    beside = pad(below.astype(dtype), [(0, 0)] * (below.ndim - 1) + [(1, 0)])
+    # Only the lower triangle is read.
+    matrix = eye(size, dtype=dtype) * main.astype(dtype)[..., None, :]
+    matrix = matrix + eye(size, k=-1, dtype=dtype) * beside[..., :, None]
+    vectors, values = decompositions.eigh(matrix, symmetrize_input=False, subset_by_index=kept)
+    return values if eigvals_only else (values, vectors)

@@ -154,6 +154,37 @@ def fiedler(a: Any) -> Any:
     return absolute(values[..., :, None] - values[..., None, :])
 
 
+def fiedler_companion(a: Any) -> Any:
+    """Fiedler's companion matrix of a polynomial, which has five diagonals (Fiedler, 2003).
+
+    Args:
+        a: its coefficients from the highest power down; the first must not be 0.
+
+    >>> import tangrad.numpy as np
+    >>> import tangrad.scipy.linalg
+    >>> tangrad.scipy.linalg.fiedler_companion(np.array([1.0, -3.0, 2.0]))
+    Array([[ 3., -2.],
+           [ 1.,  0.]], dtype=float32)
+    """
+    coefficients = _vector("fiedler_companion", a, "a")
+    if coefficients.ndim != 1:
+        raise ValueError(f"fiedler_companion: a must be a vector, got shape {coefficients.shape}")
+    size = len(coefficients) - 1
+    if size < 1:
+        return zeros((0, 0), coefficients.dtype)
+    scaled = -coefficients / coefficients[0]
+    out = zeros((size, size), scaled.dtype).at[0, 0].set(scaled[1])
+    if size == 1:
+        return out
+    # The even coefficients stand beside the ones above the diagonal, the odd ones below it.
+    for k in range(2, size + 1):
+        out = out.at[(k - 2, k - 1) if k % 2 == 0 else (k - 1, k - 2)].set(scaled[k])
+    out = out.at[1, 0].set(1)
+    for k in range(2, size):
+        out = out.at[(k - 2, k) if k % 2 else (k, k - 2)].set(1)
+    return out
+
+
 def leslie(f: Any, s: Any) -> Any:
     """Leslie's matrix of a population: birth rates in the first row, rates of survival below the diagonal.
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tangrad.core import NamedAxisEffect, thread
+from tangrad.errors import MissingRuleError
 
 Axes = tuple[Any, ...]
 
@@ -101,7 +102,16 @@ def unbound(function: str, name: Any) -> NameError:
 
 
 def refuse_names(function: str, axes: Any) -> None:
-    """Raise NameError if a collective that is to run by itself still names an axis: nobody maps it."""
-    names = names_among(axes)
-    if names:
-        raise unbound(function, names[0])
+    """Refuse to decompose a collective that still names an axis: what it is made of holds without names only.
+
+    Raises NameError if nobody maps the axis, MissingRuleError if somebody does: then it is a transformation inside of
+    that map which has no rule for the collective.
+    """
+    for name in names_among(axes):
+        if all(other != name for other, _ in thread.axis_environment):
+            raise unbound(function, name)
+        raise MissingRuleError(
+            f"{function} along the mapped axis {name!r} cannot be decomposed, and the transformation that it is used "
+            f"in has no rule for the primitive 'collectives.{function}'. Its author adds one to the group of its rule "
+            "kind: the entry 'collectives', a rule set with a rule for it; or use it outside of that transformation"
+        )

@@ -9,6 +9,7 @@ from tangrad import tree
 from tangrad.control_flow.bodies import flat_operands
 from tangrad.core import api_boundary, literal
 from tangrad.lax.elementwise.primitives import add_p, or_p
+from tangrad.lax.reductions.running import nothing_added
 from tangrad.lax.structure.functions import concatenate, pad, rev, slice_in_dim
 
 
@@ -83,9 +84,9 @@ def _every_second(elems: Sequence[Any], axis: int, start: int, limit: int) -> li
 
 
 def _interleave(evens: Any, odds: Any, axis: int) -> Any:
-    """x0 y0 x1 y1 …: both padded with zeros at each other's places, and added."""
+    """x0 y0 x1 y1 …: both padded at each other's places with what changes no number, and added."""
     dtype = evens.dtype
-    zero = literal(0, dtype, False)
+    zero = literal(False, dtype, False) if dtype.name == "bool" else nothing_added(dtype)
     config = [(0, 0, 0)] * evens.ndim
     longer = evens.shape[axis] > odds.shape[axis]
     config[axis] = (0, 0 if longer else 1, 1)

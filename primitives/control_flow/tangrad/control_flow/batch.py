@@ -14,6 +14,7 @@ import numpy as np
 
 from tangrad.batching import batch_jaxpr, broadcast_axis, move_axis, place_axis, to_front
 from tangrad.control_flow.primitives import cond_p, scan_p, split_list, while_p
+from tangrad.control_flow.programs import handed_on, rearranged
 from tangrad.core import (
     ClosedJaxpr,
     JaxprCache,
@@ -73,17 +74,20 @@ def _select(index: Any, operands: Sequence[Any], dims: Sequence[Any], axis_info:
             f"cond: a mapped index would run all branches, and branches have effects that must happen only in the one "
             f"that is chosen: {refused}. Of callbacks only those of tangrad.debug can be here"
         )
+    sources = handed_on(branches)
+    made = [position for position, source in enumerate(sources) if source is None]
     results = []
     for number, branch in enumerate(branches):
         chosen = eq_p.bind(index, literal(number, index.aval.dtype, False))
         guarded, mapped = _guarded(chosen, operands, _mapped(dims), axis_info.size)
-        program, _ = batch_jaxpr(branch, mapped, axis_info, True)
+        program, _ = batch_jaxpr(rearranged(branch, range(len(operands)), made), mapped, axis_info, True)
         results.append(eval_jaxpr(program.jaxpr, program.consts, *guarded))
     which = index
     if len(branches) == 2:
         which = ne_p.bind(index, _ZERO)
-    outs = tuple([_choose(which, cases) for cases in zip(*results)])
-    return outs, (0,) * len(outs)
+    chosen_ones = iter([_choose(which, cases) for cases in zip(*results)])
+    outs = tuple([next(chosen_ones) if source is None else operands[source] for source in sources])
+    return outs, tuple([None if source is not None and dims[source] is None else 0 for source in sources])
 
 
 def _guarded(chosen: Any, operands: Sequence[Any], mapped: Flags, size: int) -> tuple[list[Any], Flags]:

@@ -10,7 +10,8 @@ import numpy as np
 from tangrad.control_flow.bodies import Body, flat_operands, function_name, trace_body, with_common_consts
 from tangrad.control_flow.mismatches import check_trees, check_types
 from tangrad.control_flow.primitives import cond_p
-from tangrad.core import api_boundary, as_operand, dtypes, is_array_value, is_concrete, literal, thread
+from tangrad.control_flow.programs import handed_on, rearranged
+from tangrad.core import api_boundary, as_array, as_operand, dtypes, is_array_value, is_concrete, literal, thread
 from tangrad.lax.elementwise.primitives import clamp_p, convert_element_type_p, ne_p
 
 _INT32 = dtypes.as_dtype("int32")
@@ -153,8 +154,18 @@ def _choose(what: str, index: Any, branches: Sequence[Any], names: Sequence[str]
     programs, consts = with_common_consts(bodies)
     if index.aval.dtype == _BOOL:
         index = convert_element_type_p.bind(index, new_dtype=_INT32, weak_type=False)
-    outs = cond_p.bind(index, *consts, *flat, branches=tuple(programs))
-    return bodies[0].out_tree.unflatten(outs)
+    return bodies[0].out_tree.unflatten(_bind(index, [*consts, *flat], programs))
+
+
+def _bind(index: Any, operands: Sequence[Any], programs: Sequence[Any]) -> list[Any]:
+    """The results of a conditional. One that all branches hand on as it came is not a result of the primitive: so it
+    stays unmapped where it was, and is not copied."""
+    sources = handed_on(programs)
+    made = [position for position, source in enumerate(sources) if source is None]
+    inputs = range(len(operands))
+    branches = tuple([rearranged(program, inputs, made) for program in programs])
+    outs = iter(cond_p.bind(index, *operands, branches=branches))
+    return [next(outs) if source is None else as_array(operands[source]) for source in sources]
 
 
 def _check_results(

@@ -56,7 +56,8 @@ def sums(jaxpr: Jaxpr, first: int, count: int) -> dict[int, Any]:
         if eqn is None or uses[var] != 1 or uses[out] != 1 or not var.aval.shape:
             continue
         if eqn.primitive is add_p or eqn.primitive.identity == "autodiff.add_any":
-            if var in eqn.invars and var.aval.dtype.kind in "fciu":
+            # By identity: a literal beside the variable would compare by value.
+            if any([atom is var for atom in eqn.invars]) and var.aval.dtype.kind in "fciu":
                 found[position] = eqn
     return found
 

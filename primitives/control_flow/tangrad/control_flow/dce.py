@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tangrad.control_flow.primitives import cond_p, scan_p, split_list, while_p
+from tangrad.control_flow.programs import kept
 from tangrad.core import ClosedJaxpr, JaxprCache, RuleSet, dce_jaxpr, keeps_alive, register_cache
 
 dce = RuleSet("dce", api=1)
@@ -28,11 +29,6 @@ def _thin(closed: ClosedJaxpr, used_outputs: Used, keep: Used) -> tuple[ClosedJa
     if same and all([new is old for new, old in zip(jaxpr.eqns, closed.eqns)]):
         return closed, used_inputs  # the same object: what was made of it stays good
     return ClosedJaxpr(jaxpr, closed.consts), used_inputs
-
-
-def kept(values: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
-    """The values whose flag is set."""
-    return [value for value, flag in zip(values, flags, strict=True) if flag]
 
 
 def _rebuilt(equation: Any, used_inputs: Sequence[bool], used_outputs: Sequence[bool], **params: Any) -> Any:

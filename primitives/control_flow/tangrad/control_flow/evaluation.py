@@ -22,6 +22,7 @@ from tangrad.core import (
     one_equation,
     program_for,
     register_cache,
+    to_arrays,
     weak_key,
 )
 from tangrad.lax.elementwise.primitives import convert_element_type_p
@@ -172,14 +173,7 @@ def _loop_alone(primitive: Any, avals: Values, params: dict[str, Any]) -> Closed
 def _execute(closed: ClosedJaxpr, key: Any, make: Callable[[], ClosedJaxpr], args: Values, name: str) -> Any:
     """Run the program that `make` gives, compiled once for each key, backend and place."""
     backend, operands = find_backend(tuple(args))
-    kind = backend.array_type
-    arrays = [backend.put(a.ndarray, a.aval) if type(a) is Literal else a for a in operands]
-    if not all([type(array) is kind or isinstance(array, kind) for array in arrays]):
-        other = next(a for a in arrays if not isinstance(a, kind))
-        raise ValueError(
-            f"{name}: arguments are on different backends, {backend.name!r} and {type(other).backend.name!r}; "
-            f"move one of them: tangrad.device_put(x, tangrad.devices({backend.name!r})[0])"
-        )
+    arrays = to_arrays(backend, operands)
     place = backend.placement(arrays) if backend.has_placements else None
-    program = program_for(closed, backend, name, place, key, make, keep_unused=True)
+    program = program_for(closed, backend, name, place, key, make, keep_unused=True, places=backend.places(arrays))
     return tuple(program.execute(arrays))

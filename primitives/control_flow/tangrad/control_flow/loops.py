@@ -211,12 +211,17 @@ def _as(value: Any, dtype: Any) -> Any:
 def _fori_scan(start: int, length: int, body_fun: Any, init_val: Any, unroll: Any) -> Any:
     def step(carry: Any, _: None) -> Any:
         i, value = carry
-        return (i + 1, body_fun(i, value)), None
+        return (_following(i), body_fun(i, value)), None
 
     (_, result), _ = run_scan(
         step, (start, init_val), None, length, False, 1 if unroll is None else unroll, "fori_loop", body_fun, "fori"
     )
     return result
+
+
+def _following(i: Any) -> Any:
+    """The next index: operators of arrays are those of tangrad-numpy; without `jit` it is a Python number."""
+    return i + 1 if isinstance(i, int) else add_p.bind(i, literal(1, i.aval.dtype, i.aval.weak_type))
 
 
 def _fori_while(lower: Any, upper: Any, body_fun: Any, init_val: Any) -> Any:

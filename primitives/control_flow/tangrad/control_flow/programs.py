@@ -53,6 +53,18 @@ def ignoring(closed: ClosedJaxpr, avals: Sequence[Any]) -> ClosedJaxpr:
     )
 
 
+def handed_on(programs: Sequence[ClosedJaxpr]) -> list[int | None]:
+    """For each output, the position of the input that all programs hand on as it is; None where they do not."""
+    found = []
+    for atoms in zip(*[program.jaxpr.outvars for program in programs], strict=True):
+        positions = {
+            next((k for k, var in enumerate(program.jaxpr.invars) if var is atom), None)
+            for program, atom in zip(programs, atoms, strict=True)
+        }
+        found.append(positions.pop() if len(positions) == 1 else None)
+    return found
+
+
 def without_effects(closed: ClosedJaxpr) -> ClosedJaxpr:
     """The program without what it does only for its effects, such as printing: for running it once more."""
     jaxpr = closed.jaxpr
@@ -113,3 +125,8 @@ def without_invariants(closed: ClosedJaxpr, num_consts: int) -> tuple[ClosedJaxp
     body = jaxpr.replace(invars=[*moved, *jaxpr.invars], eqns=late)
     body, _ = dce_jaxpr(body, [True] * len(jaxpr.outvars), instantiate=True)
     return ClosedJaxpr(before, closed.consts), ClosedJaxpr(body, closed.consts)
+
+
+def kept(values: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
+    """The values whose flag is set."""
+    return [value for value, flag in zip(values, flags, strict=True) if flag]

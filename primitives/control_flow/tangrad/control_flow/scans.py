@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tangrad import tree
 from tangrad.control_flow.bodies import Body, flat_operands, function_name, trace_body
 from tangrad.control_flow.mismatches import check_trees, check_types
 from tangrad.control_flow.primitives import same_type, scan_p
-from tangrad.core import ShapedArray, api_boundary, as_array, dtypes, is_concrete, thread
+from tangrad.control_flow.programs import handed_on, rearranged
+from tangrad.core import ClosedJaxpr, ShapedArray, api_boundary, as_array, dtypes, is_concrete, thread
 from tangrad.errors import ConcretizationTypeError
 from tangrad.lax.elementwise.primitives import convert_element_type_p
 from tangrad.lax.structure.functions import index_in_dim, stack
@@ -97,18 +98,39 @@ def run_scan(
     label = f"{what}: function {function_name(f if original is None else original)}"
     out_avals = body.out_avals[: carry_out_tree.num_leaves]
     check_carry(label, carry_tree, [c.aval for c in carry], carry_out_tree, out_avals, None if tag != "fori" else 1)
-    outs = scan_p.bind(
-        *body.consts,
-        *carry,
-        *slices,
-        jaxpr=body.jaxpr,
-        num_consts=len(body.consts),
-        num_carry=len(carry),
-        length=length,
-        reverse=bool(reverse),
-        unroll=unroll,
-    )
+    params = {"length": length, "reverse": bool(reverse), "unroll": unroll}
+    outs = _bind(body.jaxpr, body.consts, carry, slices, params)
     return carry_tree.unflatten(outs[: len(carry)]), y_tree.unflatten(outs[len(carry) :])
+
+
+def _bind(
+    jaxpr: ClosedJaxpr, consts: Sequence[Any], carry: Sequence[Any], slices: Sequence[Any], params: dict[str, Any]
+) -> list[Any]:
+    """The results of a scan. A carry that the body hands on as it came is a constant of it, and slices that it only
+    gives back are the array that they are of: neither is a result of the primitive."""
+    num_consts, num_carry = len(consts), len(carry)
+    sources = handed_on([jaxpr])
+    kept = [k for k in range(num_carry) if sources[k] != num_consts + k]
+    fixed = [k for k in range(num_carry) if sources[k] == num_consts + k]
+    first_slice = num_consts + num_carry
+    from_slices = {
+        k: slices[source - first_slice]
+        for k, source in enumerate(sources)
+        if k >= num_carry and source is not None and source >= first_slice
+    }
+    made = [*kept, *[k for k in range(num_carry, len(sources)) if k not in from_slices]]
+    order = [*range(num_consts), *[num_consts + k for k in (*fixed, *kept)], *range(first_slice, len(jaxpr.in_avals))]
+    outs = scan_p.bind(
+        *consts,
+        *[carry[k] for k in (*fixed, *kept)],
+        *slices,
+        jaxpr=rearranged(jaxpr, order, made),
+        num_consts=num_consts + len(fixed),
+        num_carry=len(kept),
+        **params,
+    )
+    results = {**dict(zip(made, outs, strict=True)), **from_slices, **{k: carry[k] for k in fixed}}
+    return [as_array(results[k]) for k in range(len(sources))]
 
 
 def _length(what: str, xs: Any, slices: list[Any], length: Any) -> Any:

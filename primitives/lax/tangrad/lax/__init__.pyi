@@ -195,6 +195,7 @@ from tangrad.lax.windows.shapes import conv_shape_tuple as conv_shape_tuple
 from tangrad.lax.windows.shapes import conv_transpose_shape_tuple as conv_transpose_shape_tuple
 from tangrad.lax.windows.shapes import padtype_to_pads as padtype_to_pads
 from tangrad.lax.windows.shapes import reduce_window_shape_tuple as reduce_window_shape_tuple
+from tangrad.shardings.functions import with_sharding_constraint as with_sharding_constraint
 
 __all__ = [
     "ConvDimensionNumbers",
@@ -390,6 +391,7 @@ __all__ = [
     "transpose",
     "unstack",
     "while_loop",
+    "with_sharding_constraint",
     "zeros_like_array",
     "zeta",
 ]

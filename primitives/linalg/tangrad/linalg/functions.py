@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.lax.checks import check_int
+from tangrad.lax.checks import check_int, check_same_dtype
 from tangrad.lax.elementwise import functions as e
-from tangrad.lax.linalg.matrices import lower_triangle, product, symmetrized, transposed
+from tangrad.lax.linalg.checks import check_ranks
+from tangrad.lax.linalg.matrices import adjoint, lower_triangle, product, symmetrized, transposed
 from tangrad.lax.operands import operand
 from tangrad.lax.structure import functions as s
 from tangrad.linalg import primitives as p
+from tangrad.linalg.composites import reflected
 from tangrad.linalg.symmetric import check_symmetric_product
 
 
@@ -112,6 +114,44 @@ def householder_product(a: Any, taus: Any) -> Any:
     """
     name = "householder_product"
     return p.householder_product_p.bind(operand(name, a, "a"), operand(name, taus, "taus"))
+
+
+def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = False) -> Any:
+    """Q C or C Q, without making Q, the product of the reflections that `householder_product` takes.
+
+    Args:
+        a: an array of shape (..., m, n) with m ≥ n; column i has a Householder vector below its diagonal.
+        taus: an array of shape (..., k) with k ≤ n: the factors of the reflections.
+        c: an array of shape (..., m, l), or without `left` of shape (..., l, m).
+        left: whether Q is on the left.
+        transpose: whether to take the adjoint of Q.
+
+    Returns:
+        An array of the type of `c`.
+
+    Raises:
+        TypeError: for dtypes that are not float32, float64, complex64 or complex128, or differ.
+        ValueError: for shapes that do not fit.
+
+    >>> import numpy as np
+    >>> import tangrad
+    >>> tangrad.lax.linalg.ormqr(np.array([[9.0], [1.0]]), np.array([1.0]), np.array([[1.0], [2.0]]))
+    Array([[-2.],
+           [-1.]], dtype=float32)
+    """
+    name = "ormqr"
+    a, taus, c = operand(name, a, "a"), operand(name, taus, "taus"), operand(name, c, "c")
+    p.householder_product_p.infer((a.aval, taus.aval), {})
+    check_same_dtype(name, (a.aval, c.aval))
+    check_ranks(name, (("a", a.aval, 2), ("c", c.aval, 2)))
+    if c.aval.shape[-2 if left else -1] != a.aval.shape[-2]:
+        side = "rows" if left else "columns"
+        raise ValueError(
+            f"{name}: c must have as many {side} as a has rows, got shapes {c.aval.shape} and {a.aval.shape}"
+        )
+    if left:
+        return reflected(a, taus, c, bool(transpose))
+    return adjoint(reflected(a, taus, adjoint(c), not transpose))
 
 
 def _range_of(name: str, subset: Any, count: int) -> tuple[int, int] | None:

@@ -4,12 +4,29 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from tangrad.backends.numpy.array import NumpyArray, physical, placed, wrap
-from tangrad.core import Backend, ClosedJaxpr, CompileOptions, Device, JaxprCache, ShapedArray, chosen_device, thread
+from tangrad.core import (
+    Backend,
+    ClosedJaxpr,
+    CompileOptions,
+    Device,
+    JaxprCache,
+    ShapedArray,
+    Sharding,
+    chosen_device,
+    thread,
+)
+
+
+def _rows(array: NumpyArray) -> Iterator[NumpyArray]:
+    contents, aval = array.buffer(), array.aval.update(shape=array.aval.shape[1:])
+    for place in range(len(contents)):
+        yield wrap(aval, contents[place, ...])
 
 
 class NumpyDevice(Device):
@@ -92,17 +109,36 @@ class NumpyBackend(Backend):
             return wrap(aval, contents)
         if device is None or device is chosen_device():
             return placed(aval, contents, self.default_device(), False)
+        if isinstance(device, Sharding):
+            return _spread().spread_over(contents, aval, device)  # type: ignore[no-any-return]
         if type(device) is not NumpyDevice:
             raise ValueError(f"expected a device of the NumPy backend, such as {self.devices()[0]!r}, got {device!r}")
         return placed(aval, contents, device, True)
+
+    def rows(self, array: Any) -> Iterator[NumpyArray] | None:
+        """The slices along the first axis: views. Of an array that was put on a device they are left to operations."""
+        return _rows(array) if type(array) is NumpyArray else None
 
     def get(self, array: Any) -> np.ndarray[Any, Any]:
         """The contents of an array, not to be written to."""
         return array.to_numpy()  # type: ignore[no-any-return]
 
     def move(self, array: NumpyArray, device: Any) -> NumpyArray:
-        """The array on `device`, committed to it. The contents are shared: all devices are this machine's memory."""
+        """The array on a device, or as a sharding says, committed to it.
+
+        The contents are shared: all devices are this machine's memory.
+        """
+        if isinstance(device, Sharding) and getattr(array, "spread", None) == device:
+            return array
         return self._placed(array.buffer(), array.aval, device)
+
+    def assemble(self, aval: ShapedArray, sharding: Any, parts: Any) -> NumpyArray:
+        """An array of its parts, on one device each, in the order of the sharding's devices; nothing is copied."""
+        return _spread().assembled(aval, sharding, parts)  # type: ignore[no-any-return]
+
+    def parts(self, array: NumpyArray) -> list[NumpyArray]:
+        """The parts of an array, on one device each, in the order of its devices."""
+        return _spread().parts_of(array)  # type: ignore[no-any-return]
 
     def from_dlpack(self, external: Any, device: Any = None, copy: bool | None = None) -> NumpyArray:
         """An array over the memory of another library's array, or a copy of it.
@@ -154,6 +190,12 @@ class NumpyBackend(Backend):
         self._functions.clear()
         if "tangrad.backends.numpy.dispatch" in sys.modules:
             _dispatch().clear_caches()
+
+
+def _spread() -> Any:
+    from tangrad.backends.numpy import spread
+
+    return spread
 
 
 def _compiler() -> Any:

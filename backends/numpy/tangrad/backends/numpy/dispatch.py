@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.backends.numpy.array import NumpyArray, PlacedArray, new_array, physical, placed, wrap
+from tangrad.backends.numpy.array import NumpyArray, new_array, physical, wrap
 from tangrad.backends.numpy.lowering import lower_primitive
 from tangrad.backends.numpy.program import Program
 from tangrad.backends.numpy.quiet import is_reentrant, quiet, run_quietly
 from tangrad.backends.numpy.source import program_function
+from tangrad.backends.numpy.spread import common_place
 from tangrad.core import (
     FixedParams,
     JaxprCache,
@@ -119,11 +120,11 @@ def _apply_slowly(primitive: Any, args: tuple[Any, ...], params: dict[str, Any])
     operands = checked_operands(NumpyArray.backend, args)
     function, out = kernel_for(primitive, tuple([operand.aval for operand in operands]), params)
     contents = [operand.ndarray if type(operand) is Literal else operand.buffer() for operand in operands]
-    device, committed = common_device(primitive.name, operands)
+    place = common_place(primitive.name, operands)
     results = run_quietly(function, *contents)
     if type(out) is tuple:
-        return tuple([placed(aval, result, device, committed) for aval, result in zip(out, results)])
-    return placed(out, results, device, committed)
+        return tuple([place.wrap(aval, result) for aval, result in zip(out, results)])
+    return place.wrap(out, results)
 
 
 def kernel_for(primitive: Any, avals: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, Any]:
@@ -154,35 +155,6 @@ def make_kernel(primitive: Any, avals: tuple[Any, ...], params: dict[str, Any], 
     program.outputs = [program.whole(result) for result in results]
     function, _ = program_function(program, primitive.name, not primitive.multiple_results)
     return function
-
-
-# --- devices -------------------------------------------------------------------------------------------------------
-
-
-def common_device(what: str, arrays: Any) -> tuple[Any, bool]:
-    """The device on which a computation with `arrays` runs, and whether its results are committed to it.
-
-    Raises ValueError where arrays are committed to different devices.
-    """
-    device, first = None, 0
-    for position, array in enumerate(arrays):
-        if isinstance(array, PlacedArray) and array.committed:
-            if device is None:
-                device, first = array.device, position
-            elif array.device is not device:
-                places = [
-                    f"argument {p}, {arrays[p].aval.str_short()}, to {arrays[p].device}" for p in (first, position)
-                ]
-                raise ValueError(
-                    f"{what}: arguments are committed to different devices: {' and '.join(places)}; "
-                    "move one of them with tangrad.device_put"
-                )
-    if device is not None:
-        return device, True
-    for array in arrays:
-        if isinstance(array, NumpyArray):
-            return array.device, False
-    return NumpyArray.backend.default_device(), False
 
 
 def _keep_free_memory() -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tangrad.backends.numpy.array import NumpyArray, is_sole_owner, physical, placed
+from tangrad.backends.numpy.array import NumpyArray, is_sole_owner, physical
 from tangrad.backends.numpy.blocks import find_blocks
-from tangrad.backends.numpy.dispatch import common_device
 from tangrad.backends.numpy.entry import entry_function
 from tangrad.backends.numpy.functions import ELEMENTWISE, FRESH
 from tangrad.backends.numpy.lowering import lower_jaxpr
@@ -15,6 +14,7 @@ from tangrad.backends.numpy.program import Program
 from tangrad.backends.numpy.quiet import run_quietly
 from tangrad.backends.numpy.simplify import simplify
 from tangrad.backends.numpy.source import Source, function_from
+from tangrad.backends.numpy.spread import Place, ProgramLayout, common_place
 from tangrad.core import ClosedJaxpr, CompileOptions, Executable, checked_operands
 
 FOLD_LIMIT = 1 << 20  # bytes: results that depend on constants alone are kept up to this size
@@ -71,6 +71,7 @@ class NumpyExecutable(Executable):
         "_donated",
         "_function",
         "_in_avals",
+        "_layout",
         "_name",
         "_out_avals",
         "_owned",
@@ -89,7 +90,9 @@ class NumpyExecutable(Executable):
         self._device = options.device
         self._in_avals = tuple(closed.in_avals)
         self._out_avals = tuple(closed.out_avals)
-        if options.device is not None and len(options.device.backend.devices()) > 1:
+        self._layout = ProgramLayout(closed, options)
+        several = len(NumpyArray.backend.devices()) > 1
+        if several and (options.device is not None or self._layout.is_stated):
             self.execute = self._execute_slowly
         else:
             self.execute = entry_function(
@@ -106,16 +109,20 @@ class NumpyExecutable(Executable):
     def _execute_slowly(self, arrays: Sequence[Any]) -> list[Any]:
         """With several devices, or arguments that are not what they should be."""
         operands = self._checked(arrays)
-        device, committed = common_device(f"program {self._name!r}", operands)
-        if self._device is not None:
-            device, committed = self._device, True
+        stated = self._layout.is_stated and self._device is None
+        if stated:
+            self._layout.check(operands)
+        place = common_place(f"program {self._name!r}", operands) if not stated and self._device is None else None
         buffers = [operand.buffer() if isinstance(operand, NumpyArray) else operand.ndarray for operand in operands]
         for position in self._donated:
             if isinstance(arrays[position], NumpyArray):
                 arrays[position].delete()
         owned = [buffers[position] if is_sole_owner(buffers, position) else None for position in self._owned]
         results = run_quietly(self._function, *buffers, *owned)
-        return [placed(aval, result, device, committed) for aval, result in zip(self._out_avals, results)]
+        if stated:
+            return self._layout.wrap(operands, self._out_avals, results)
+        place = place or Place(self._device, True)
+        return [place.wrap(aval, result) for aval, result in zip(self._out_avals, results)]
 
     def _checked(self, arrays: Sequence[Any]) -> list[Any]:
         if len(arrays) != len(self._in_avals):

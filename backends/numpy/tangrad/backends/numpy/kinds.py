@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad.backends.numpy.kernels import Kernel
-from tangrad.core import RuleKind, decomposition_jaxpr
+from tangrad.core import DerivedRule, RuleKind, decomposition_jaxpr
 
 
 def from_decomposition(primitive: Any) -> Kernel:
     """The lowering of a primitive that has none: its decomposition, traced for the types at hand."""
 
     def emit(ctx: Any, *values: Any, **params: Any) -> Any:
-        return ctx.inline(decomposition_jaxpr(primitive, ctx.in_avals, params), *values)
+        with DerivedRule(primitive):
+            return ctx.inline(decomposition_jaxpr(primitive, ctx.in_avals, params), *values)
 
     return Kernel(emit)
 

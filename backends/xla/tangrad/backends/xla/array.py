@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tangrad.backends.xla import failures, jaxlib_api
-from tangrad.core import Array, ShapedArray
+from tangrad.core import Array, ShapedArray, filter_traceback, own_boundary
 from tangrad.dtypes import ExtendedDType, float0
 
 DLPACK_KINDS = {"cpu": 1, "cuda": 2}  # the DLPack standard's numbers of devices
@@ -24,11 +24,13 @@ class Placement:
         devices: the devices, of class XlaDevice.
         sharding: jaxlib's sharding object.
         committed: see above.
+        spread: the user's `Sharding` over several devices, None for one device.
     """
 
-    __slots__ = ("__weakref__", "committed", "devices", "sharding")
+    __slots__ = ("__weakref__", "committed", "devices", "sharding", "spread")
 
-    def __init__(self, devices: Sequence[Any], sharding: Any, committed: bool) -> None:
+    def __init__(self, devices: Sequence[Any], sharding: Any, committed: bool, spread: Any = None) -> None:
+        self.spread = spread
         self.devices = tuple(devices)
         self.sharding = sharding
         self.committed = committed
@@ -50,26 +52,6 @@ def physical_aval(aval: Any) -> Any:
     return aval
 
 
-class Shard:
-    """The part of an array on one device.
-
-    Attributes:
-        device: the device.
-        index: which part of the array it is: a slice for each dimension.
-        data: the part, as an array.
-    """
-
-    __slots__ = ("data", "device", "index")
-
-    def __init__(self, device: Any, index: tuple[slice, ...], data: XlaArray) -> None:
-        self.device = device
-        self.index = index
-        self.data = data
-
-    def __repr__(self) -> str:
-        return f"Shard(device={self.device!r}, index={self.index}, data={self.data!r})"
-
-
 class XlaArray(Array):
     """An array whose contents XLA holds. Computing it may still be going on; reading it waits.
 
@@ -78,13 +60,38 @@ class XlaArray(Array):
         placement: where it lies.
     """
 
-    __slots__ = ("placement", "value")
+    __slots__ = ("_unsent", "placement", "value")
     backend: Any = None  # set by backend.py, which makes the one backend object
 
     def __init__(self, aval: ShapedArray, value: Any, placement: Placement) -> None:
         self.aval = aval
         self.value = value
         self.placement = placement
+
+    _unsent: Any  # a NumPy array or scalar, or None
+
+    @classmethod
+    def unsent(cls, aval: ShapedArray, contents: Any, placement: Placement) -> XlaArray:
+        """An array whose contents go to its device when somebody computes with it; they must never change."""
+        array: XlaArray = object.__new__(cls)
+        array.aval = aval
+        array._unsent = contents
+        array.placement = placement
+        return array
+
+    @own_boundary
+    def __getattr__(self, name: str) -> Any:
+        if name == "value":  # it is not there yet; another thread may be sending it too
+            contents = self._unsent
+            if contents is not None:
+                self.value = jaxlib_api.put(contents, physical_aval(self.aval), self.placement.sharding)
+                self._unsent = None
+            return self.value
+        try:
+            return Array.__getattr__(self, name)
+        except Exception as error:
+            filter_traceback(error)
+            raise
 
     def to_numpy(self) -> np.ndarray[Any, Any]:
         """The contents as a NumPy array, which must not be written to. Waits until they are computed."""
@@ -98,18 +105,42 @@ class XlaArray(Array):
 
     def _contents(self) -> np.ndarray[Any, Any]:
         """What the buffer holds, which is another array for typed keys and float0."""
+        try:
+            _read_value(self)
+        except AttributeError:
+            contents = self._unsent
+            if contents is not None:
+                return np.asarray(contents)
         sharding = self.placement.sharding
         aval = physical_aval(self.aval)
         if type(sharding) is jaxlib_api.OnDevice:
             return jaxlib_api.to_numpy(self.value, aval.dtype)
-        indices = jaxlib_api.shard_indices(sharding, aval.shape)
+        self._check_not_deleted()
+        number = {device: number for number, device in enumerate(self.placement.devices)}
+        if sharding.is_fully_replicated:
+            return jaxlib_api.to_numpy(self._single(0, aval), aval.dtype)
         whole = np.empty(aval.shape, aval.dtype)
-        for index, shard in zip(indices, jaxlib_api.shards_of(self.value, aval, sharding), strict=True):
-            whole[index] = jaxlib_api.to_numpy(shard, aval.dtype)
-            if sharding.is_fully_replicated:
-                break
+        spread, seen = self.placement.spread, set()
+        for device, index in zip(spread.device_order, spread.indices(aval.shape), strict=True):
+            key = str(index)
+            if key not in seen:  # of parts that are repeated, one
+                seen.add(key)
+                part = self._single(number[device], aval.update(shape=whole[index].shape))
+                whole[index] = jaxlib_api.to_numpy(part, aval.dtype)
         whole.flags.writeable = False
         return whole
+
+    def _single(self, number: int, aval: Any) -> Any:
+        """The buffer on one of its devices."""
+        device = self.placement.devices[number]
+        return jaxlib_api.with_aval(self.value._arrays[number], aval, device.committed.sharding)
+
+    def _is_unsent(self) -> bool:
+        try:
+            _read_value(self)
+        except AttributeError:
+            return True
+        return False
 
     def _check_not_deleted(self, cause: BaseException | None = None) -> None:
         if self.value.is_deleted():
@@ -144,33 +175,14 @@ class XlaArray(Array):
         return bool(self.placement.sharding.is_fully_replicated)
 
     @property
-    def sharding(self) -> Any:
-        """How it is spread over its devices."""
-        return self.placement.sharding
-
-    @property
-    def addressable_shards(self) -> list[Shard]:
-        """Its parts on the devices of this process, in the order of the devices."""
-        sharding, devices = self.placement.sharding, self.placement.devices
-        if type(sharding) is jaxlib_api.OnDevice:
-            return [Shard(devices[0], (slice(None),) * self.aval.ndim, self)]
-        aval = physical_aval(self.aval)
-        indices = jaxlib_api.shard_indices(sharding, self.aval.shape)
-        parts = jaxlib_api.shards_of(self.value, aval, sharding)
-        return [
-            Shard(device, index, XlaArray(self._part_aval(index), part, device.committed))
-            for device, index, part in zip(devices, indices, parts, strict=True)
-        ]
-
-    def _part_aval(self, index: tuple[slice, ...]) -> ShapedArray:
-        return self.aval.update(shape=jaxlib_api.shape_of_part(index, self.aval.shape))
-
-    def addressable_data(self, index: int) -> XlaArray:
-        """The part on the `index`-th device of this process."""
-        return self.addressable_shards[index].data
+    def spread(self) -> Any:
+        """Its `Sharding` over several devices; None if it lies on one."""
+        return self.placement.spread
 
     def block_until_ready(self) -> XlaArray:
         """Wait until it is computed, and return it. Raises the error of the computation, if it failed."""
+        if self._is_unsent():
+            return self
         self._check_not_deleted()
         try:
             self.value.block_until_ready()
@@ -225,6 +237,9 @@ class XlaArray(Array):
     def __dlpack_device__(self) -> tuple[int, int]:
         device = self.device
         return DLPACK_KINDS[device.platform], device.local_hardware_id or 0
+
+
+_read_value = XlaArray.__dict__["value"].__get__  # the slot, without what fills it
 
 
 def deleted_message(array: Any) -> str:

@@ -36,6 +36,10 @@ class AxisEnvironment:
             (*self.names, name), (*self.sizes, size), self.replica_count * size, self.partition_count
         )
 
+    def size(self, name: Any) -> int:
+        """The size of an axis."""
+        return self.sizes[len(self.names) - 1 - self.names[::-1].index(name)]
+
     def replica_groups(self, axes: Any) -> np.ndarray[Any, Any]:
         """For a collective over one or several axes: one row for each group, the numbers of the replicas in it.
 

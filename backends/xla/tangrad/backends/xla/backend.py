@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,19 @@ with jaxlib_version.explained:  # first of all: names that jaxlib lacks come up 
     from tangrad.backends.xla import jaxlib_api
 from tangrad.backends.xla.array import DLPACK_KINDS, XlaArray, physical_aval
 from tangrad.backends.xla.clients import Platforms, XlaDevice
-from tangrad.core import Backend, ClosedJaxpr, CompileOptions, Jaxpr, ShapedArray, Var, chosen_device, register_cache
+from tangrad.core import (
+    Backend,
+    ClosedJaxpr,
+    CompileOptions,
+    Jaxpr,
+    ShapedArray,
+    Sharding,
+    Var,
+    chosen_device,
+    register_cache,
+)
+
+LARGE_ROW = 1 << 16  # bytes
 
 
 class XlaBackend(Backend):
@@ -74,11 +87,15 @@ class XlaBackend(Backend):
         if contents.shape != physical.shape:
             raise ValueError(f"expected contents of shape {physical.shape}, got {contents.shape}")
         placement = self._placement(device)
+        if placement.spread is not None:
+            return _spread().put(contents, aval, placement)  # type: ignore[no-any-return]
         return XlaArray(aval, jaxlib_api.put(contents, physical, placement.sharding), placement)
 
     def _placement(self, device: Any) -> Any:
         if device is None or device is chosen_device():
             return self.default_device().uncommitted
+        if isinstance(device, Sharding):
+            return _spread().placement_of(device)
         if type(device) is not XlaDevice:
             raise ValueError(f"expected a device of the XLA backend, such as {self.devices()[0]!r}, got {device!r}")
         return device.committed
@@ -87,9 +104,48 @@ class XlaBackend(Backend):
         """The contents of an array, not to be written to."""
         return array.to_numpy()  # type: ignore[no-any-return]
 
-    def move(self, array: XlaArray, device: XlaDevice) -> XlaArray:
-        """The array on `device`, committed to it; copied only if it lies elsewhere."""
+    def rows(self, array: Any) -> Iterator[XlaArray] | None:
+        """The slices along the first axis, by way of the host where that is where they lie: nothing is compiled.
+
+        They are sent back when somebody computes with them: most are read. Large ones are left to operations, which
+        run meanwhile.
+        """
+        placement, aval = array.placement, array.aval.update(shape=array.aval.shape[1:])
+        if type(placement.sharding) is not jaxlib_api.OnDevice or placement.devices[0].platform != "cpu":
+            return None
+        size = aval.size * max(aval.dtype.itemsize, 1)
+        return None if size > LARGE_ROW else self._rows_from_host(array, aval, max(1, LARGE_ROW // max(size, 1)))
+
+    def _rows_from_host(self, array: XlaArray, aval: ShapedArray, count: int) -> Iterator[XlaArray]:
+        placement, unsent = array.placement, XlaArray.unsent
+        contents = array._contents()
+        for start in range(0, len(contents), count):
+            # A copy: the array may be donated while its rows are in use, and one row must not keep all the others.
+            rows = contents[start : start + count].copy()
+            rows.flags.writeable = False
+            for row in rows:
+                yield unsent(aval, row, placement)
+
+    def move(self, array: XlaArray, device: Any) -> XlaArray:
+        """The array on a device, or as a sharding says, committed to it; copied only if it lies elsewhere."""
         return _compiler().move(array, self._placement(device))  # type: ignore[no-any-return]
+
+    def assemble(self, aval: ShapedArray, sharding: Any, parts: Any) -> XlaArray:
+        """An array of its parts, on one device each, in the order of the sharding's devices; nothing is copied."""
+        placement = self._placement(sharding)
+        if placement.spread is None:
+            return XlaArray(aval, parts[0].value, placement)
+        return _spread().assemble(aval, placement, parts)  # type: ignore[no-any-return]
+
+    def parts(self, array: XlaArray) -> list[XlaArray]:
+        """The parts of an array, on one device each, in the order of its devices."""
+        return _spread().parts_of(array)  # type: ignore[no-any-return]
+
+    def places(self, arrays: Any) -> tuple[Any, ...]:
+        """Where each array lies; () where all lie on the one device that there is."""
+        if self.device_count() == 1:
+            return ()
+        return tuple([array.placement for array in arrays])
 
     def from_dlpack(self, external: Any, device: XlaDevice | None = None, copy: bool | None = None) -> XlaArray:
         """An array over the memory of another library's array, or a copy of it.
@@ -151,16 +207,24 @@ class XlaBackend(Backend):
 
     def lower(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Any:
         """The program as StableHLO."""
-        return _compiler().Lowered(self, closed_jaxpr, options)
+        compiler = _compiler()
+        return compiler.Lowered(self, closed_jaxpr, compiler.on_one_device(closed_jaxpr, options))
 
     def compile(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Any:
         """Compile a program; it runs where its arguments are, or on the device that the options say."""
-        return _compiler().Program(self, closed_jaxpr, options)
+        compiler = _compiler()
+        return compiler.Program(self, closed_jaxpr, compiler.on_one_device(closed_jaxpr, options))
 
     def clear_caches(self) -> None:
         """Forget compiled primitives."""
         if self._dispatcher is not None:
             self._dispatcher.clear()
+
+
+def _spread() -> Any:
+    from tangrad.backends.xla import spread
+
+    return spread
 
 
 def _compiler() -> Any:

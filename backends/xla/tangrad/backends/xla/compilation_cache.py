@@ -2,11 +2,13 @@
 
 It is off unless the setting `compilation_cache_dir` (TANGRAD_COMPILATION_CACHE_DIR) names a folder. An entry is a file
 named by the digest of all that determines the program: the StableHLO text, the compile options, jaxlib's version, the
-platform, and the processor's features. It holds a header, the digest of its contents, and XLA's serialised executable.
+platform, and the processor's features. That is its key. It holds a header, the digest of key and executable together,
+and XLA's serialised executable: one that was moved to another key's name does not fit its digest.
 Several processes may use one folder: files appear by renaming, and one that is damaged, cut or foreign is ignored and
 written anew.
 
-An entry is machine code. So the folder must belong to the user and be closed to others for writing, or it is not used.
+An entry is machine code. So the folder must belong to the user and be closed to others for writing, or it is not used;
+and so must each file in it, which may be older than the folder's mode.
 Whatever goes wrong with the disk is logged and costs a compilation, nothing more.
 """
 
@@ -25,11 +27,11 @@ from pathlib import Path
 from typing import Any
 
 from tangrad.backends.xla import jaxlib_api, mlir, settings
-from tangrad.core import HookContext, Logger, hooks, thread
+from tangrad.core import HookContext, Logger, hooks, read_own_file, thread
 
 logger = Logger(__name__)
 
-MAGIC = b"tangrad-xla-1\n"
+MAGIC = b"tangrad-xla-2\n"
 SUFFIX = ".xlaexec"
 _DIGEST_BYTES = hashlib.sha256().digest_size
 
@@ -128,11 +130,11 @@ def _folder(setting: str | None) -> Path | None:
 def _read(path: Path, key: str) -> bytes | None:
     """The payload of an entry; None if it is missing, damaged, or another's."""
     try:
-        contents = path.read_bytes()
+        contents = read_own_file(str(path))
     except FileNotFoundError:
         return None
     except OSError as error:
-        logger.warning("compilation cache: %s cannot be read: %s", path, error)
+        logger.warning("compilation cache: an entry cannot be used and is written anew: %s", error)
         return None
     payload = _payload(contents, key)
     if payload is None:
@@ -144,12 +146,14 @@ def _read(path: Path, key: str) -> bytes | None:
 
 
 def _payload(contents: bytes, key: str) -> bytes | None:
-    header = MAGIC + bytes.fromhex(key)
-    if not contents.startswith(header):
-        return None
-    digest = contents[len(header) : len(header) + _DIGEST_BYTES]
-    payload = contents[len(header) + _DIGEST_BYTES :]
-    return payload if hashlib.sha256(payload).digest() == digest else None
+    start = len(MAGIC) + _DIGEST_BYTES
+    payload = contents[start:]
+    return payload if contents[:start] == _header(key, payload) else None
+
+
+def _header(key: str, payload: bytes) -> bytes:
+    """What stands before the payload in the entry of a key, and in no other."""
+    return MAGIC + hashlib.sha256(bytes.fromhex(key) + payload).digest()
 
 
 def _store(folder: Path, key: str, executable: Any, name: str) -> None:
@@ -159,7 +163,7 @@ def _store(folder: Path, key: str, executable: Any, name: str) -> None:
     except (jaxlib_api.XlaRuntimeError, ValueError) as error:
         logger.debug("compilation cache: %s cannot be serialised: %s", name, error)
         return
-    contents = b"".join((MAGIC, bytes.fromhex(key), hashlib.sha256(payload).digest(), payload))
+    contents = _header(key, payload) + payload
     limit = thread.compilation_cache_max_size
     if limit is not None and len(contents) > limit:
         return

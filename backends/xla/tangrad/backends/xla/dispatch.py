@@ -12,13 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tangrad.backends.xla import jaxlib_api
+from tangrad.backends.xla import jaxlib_api, spread
 from tangrad.backends.xla.array import XlaArray
+from tangrad.backends.xla.calls import wrapped
 from tangrad.backends.xla.executable import Program, common_placement, device_for, move
 from tangrad.core import (
     FixedParams,
     JaxprCache,
     Literal,
+    RecentlyUsed,
     Tracer,
     carried_program,
     checked_operands,
@@ -32,7 +34,7 @@ from tangrad.core import (
 )
 from tangrad.errors import UnexpectedTracerError
 
-ENTRY_LIMIT = 4096
+ENTRY_LIMIT = 2048  # compiled primitives that are kept, each of some 100 kB
 LITERAL_LIMIT = 1024
 
 
@@ -52,10 +54,14 @@ class _Entry:
 
     def __init__(self, program: Program, arguments: Sequence[XlaArray], target: Any, multiple: bool) -> None:
         self.program = program
-        self.run, self.handlers, self.placement = program.runner.load(target)
+        if target is None:
+            (self.run, self.handlers, self.placement), values = program.runner.gather(arguments)
+            elsewhere = [array for array, value in zip(arguments, values) if array.value is not value]
+        else:
+            self.run, self.handlers, self.placement = program.runner.load(target)
+            elsewhere = [array for array in arguments if array.placement.sharding is not target.sharding]
         self.multiple = multiple
         self.avals = program.out_avals
-        elsewhere = [array for array in arguments if array.placement.sharding is not target.sharding]
         self.plain = not program.runner.effects and not elsewhere
 
 
@@ -64,13 +70,16 @@ class Dispatcher:
 
     def __init__(self, backend: Any) -> None:
         self._backend = backend
+        self._several_devices = False
         # The short way: primitive, parameters and types of the arguments (with several devices, placements too) ->
         # (run, handlers, aval, entry) of a primitive with one result whose arguments can go to XLA as they are.
         self._fast: dict[Any, tuple[Any, ...]] = {}
-        self._entries: dict[Any, _Entry] = {}
+        # The short way is filled again from the entries when their generations change, so that what it has was used
+        # lately.
+        self._entries = RecentlyUsed(ENTRY_LIMIT, self._fast.clear)
         # Those of primitives that carry programs, as long as the program lives.
         self._program_entries = JaxprCache()
-        self._literals: dict[int, tuple[Literal, XlaArray]] = {}
+        self._literals: dict[Any, tuple[Literal, XlaArray]] = {}  # by identity; and placement, of several devices
 
     def clear(self) -> None:
         """Forget the compiled primitives."""
@@ -81,7 +90,8 @@ class Dispatcher:
 
     def make_apply(self) -> Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]:
         """The function that applies a primitive to arrays and literals, made for the number of devices there is."""
-        return self._apply_anywhere if self._backend.device_count() > 1 else self._made_for_one_device()
+        self._several_devices = self._backend.device_count() > 1
+        return self._apply_anywhere if self._several_devices else self._made_for_one_device()
 
     def _made_for_one_device(self) -> Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]:
         """With one device no setting and no placement decides where a primitive runs: keys need not hold them."""
@@ -145,7 +155,7 @@ class Dispatcher:
         """As above, where there are several devices."""
         if len(args) > 2 or thread.default_device is not None:
             return self._apply_any(primitive, args, params)
-        arrays = [arg if type(arg) is XlaArray else self._operand(arg) for arg in args]
+        arrays = self._beside([arg if type(arg) is XlaArray else self._operand(arg) for arg in args], args)
         key = (primitive, params_key(params) if params else None, *[(x.aval, x.placement) for x in arrays])
         found = self._fast.get(key)
         if found is None:
@@ -162,20 +172,25 @@ class Dispatcher:
 
         `fast_key`: under what the short way will look next time.
         """
+        if primitive.value_form is not None:
+            by_values = primitive.value_form(
+                *[arg.aval for arg in checked_operands(self._backend, tuple(args))], **params
+            )
+            if by_values is not None:
+                return by_values(*args)
         program = carried_program(params) if params else None
         if program is not None:
             fast_key = None
             params_part = weak_key(params)
         else:
             params_part = value_key(params) if params else ()
-        arrays = []
+        arrays = [arg if type(arg) is XlaArray else self._operand(arg) for arg in args]
+        if self._several_devices:
+            arrays = self._beside(arrays, args)
         key = [primitive, params_part]
-        for arg in args:
-            if type(arg) is not XlaArray:
-                arg = self._operand(arg)
-            arrays.append(arg)
-            key.append(arg.aval)
-            key.append(arg.placement)
+        for array in arrays:
+            key.append(array.aval)
+            key.append(array.placement)
         if thread.default_device is not None:
             key.append(thread.default_device)
         entry = self._find(program, tuple(key)) or self._make_entry(program, tuple(key), primitive, arrays, params)
@@ -192,16 +207,18 @@ class Dispatcher:
         placement = entry.placement
         if not entry.multiple:
             return XlaArray(entry.avals[0], values[0], placement)
-        return tuple([XlaArray(aval, value, placement) for aval, value in zip(entry.avals, values)])
+        return tuple(wrapped(entry.avals, values, placement))
 
     def _run_moving(self, entry: _Entry, arrays: Sequence[XlaArray]) -> list[XlaArray]:
         placement = entry.placement
+        if type(placement) is tuple or placement.spread is not None:
+            return entry.program.execute(arrays)  # type: ignore[no-any-return]
         return entry.program.execute([move(array, placement) for array in arrays])  # type: ignore[no-any-return]
 
     # --- the first time ---------------------------------------------------------------------------------------------
 
     def _find(self, program: Any, key: Any) -> _Entry | None:
-        return self._entries.get(key) if program is None else self._program_entries.find(program, key)
+        return self._entries.find(key) if program is None else self._program_entries.find(program, key)
 
     def _make_entry(
         self, program: Any, key: Any, primitive: Any, arrays: list[XlaArray], params: dict[str, Any]
@@ -211,26 +228,45 @@ class Dispatcher:
             entry = self._find(program, key)
             if entry is None and program is None:
                 entry = self._compile(primitive, arrays, params)
-                self._remember(key, entry)
+                self._entries.add(key, entry)
             elif entry is None:
                 entry = self._compile(primitive, arrays, params)
                 entry.program.runner.forget_program()  # which would keep the key of this very entry alive
                 self._program_entries.get(program, key, lambda: entry)
             return entry
 
-    def _remember(self, key: Any, entry: _Entry) -> None:
-        if len(self._entries) >= ENTRY_LIMIT:
-            self._entries.clear()
-            self._fast.clear()
-        self._entries[key] = entry
-
     def _compile(self, primitive: Any, arrays: list[XlaArray], params: dict[str, Any]) -> _Entry:
-        target = common_placement(arrays, primitive.name) or device_for(self._backend).uncommitted
         closed = one_equation(primitive, [array.aval for array in arrays], params)
-        program = compile_program(closed, self._backend, primitive.name, thin=False, extra={"placement": target})
+        target: Any = None
+        options: dict[str, Any] = {}
+        if any([array.placement.spread is not None for array in arrays]):
+            options["places"] = tuple([array.placement for array in arrays])
+        else:
+            target = common_placement(arrays, primitive.name) or device_for(self._backend).uncommitted
+            options["extra"] = {"placement": target}
+        program = compile_program(closed, self._backend, primitive.name, thin=False, **options)
         return _Entry(program.executable, arrays, target, primitive.multiple_results)
 
     # --- arguments --------------------------------------------------------------------------------------------------
+
+    def _beside(self, arrays: list[XlaArray], args: Sequence[Any]) -> list[XlaArray]:
+        """The arguments, of which literals beside arrays over several devices lie on all of these. They are kept."""
+        place = next((array.placement for array in arrays if array.placement.spread is not None), None)
+        if place is None:
+            return arrays
+        return [
+            self._literal_over(arg, array, place) if type(arg) is Literal else array for arg, array in zip(args, arrays)
+        ]
+
+    def _literal_over(self, literal: Literal, array: XlaArray, place: Any) -> XlaArray:
+        key = (id(literal), place)
+        found = self._literals.get(key)
+        if found is None:
+            if len(self._literals) >= LITERAL_LIMIT:
+                self._literals.clear()
+            everywhere = spread.placement_of(place.spread.resharded((), place.devices))
+            found = self._literals[key] = (literal, spread.move(array, everywhere))
+        return found[1]
 
     def _operand(self, value: Any) -> XlaArray:
         """What is no array of this backend, as one. The buffers of literals are kept."""

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.backends.xla import cuda, failures, jaxlib_api, runtime_tokens
+from tangrad.backends.xla import cuda, failures, jaxlib_api, runtime_tokens, spread
 from tangrad.backends.xla.array import Placement, XlaArray, deleted_message, physical_aval
-from tangrad.backends.xla.calls import make_execute, make_execute_one
-from tangrad.backends.xla.lowering import Module, donation_aliases, lower_to_module
+from tangrad.backends.xla.calls import make_execute, make_execute_one, wrapped
+from tangrad.backends.xla.lowering import Module, lower_to_module
+from tangrad.backends.xla.mesh_words import Layout
 from tangrad.backends.xla.mlir import bytecode, copied_to_new_context
+from tangrad.backends.xla.partitioned import Plan, key_of, load, moved, on_one_device, stated_shardings
 from tangrad.backends.xla.turns import in_turns
 from tangrad.core import (
     Array,
@@ -24,9 +25,12 @@ from tangrad.core import (
     NamedAxisEffect,
     Tracer,
     chosen_device,
+    program_shardings,
     thread,
 )
 from tangrad.errors import UnexpectedTracerError
+
+__all__ = ["Lowered", "Program", "Runner", "on_one_device"]
 
 logger = Logger(__name__)
 
@@ -38,13 +42,15 @@ class Lowered:
         module: the module, with what belongs to it.
     """
 
-    __slots__ = ("_backend", "_closed", "_options", "module")
+    __slots__ = ("_backend", "_closed", "module", "options")
 
     def __init__(self, backend: Any, closed: ClosedJaxpr, options: CompileOptions) -> None:
         self._backend = backend
         self._closed = closed
-        self._options = options
-        self.module = _lower(backend, closed, options, target_platform(backend, options))
+        self.options = options
+        self.module = _lower(
+            backend, closed, options, target_platform(backend, options), _plan(backend, closed, options)
+        )
 
     def as_text(self, dialect: str = "stablehlo", *, debug_info: bool = False) -> str:
         """The program as "stablehlo" text (with `debug_info`, the location of each operation too) or as "hlo" text."""
@@ -62,30 +68,44 @@ class Lowered:
 
     def cost_analysis(self) -> dict[str, float]:
         """XLA's estimates before optimisation: `flops`, `bytes accessed` and the like."""
-        device: Any = self._options.device or device_for(self._backend)
+        device: Any = self.options.device or device_for(self._backend)
         return jaxlib_api.computation_cost(device.client, jaxlib_api.to_computation(bytecode(self.module.module)))
 
     def compile(self) -> Program:
         """Compile for the devices that the options say."""
-        return Program(self._backend, self._closed, self._options, self.module)
+        return Program(self._backend, self._closed, self.options, self.module)
 
 
 def target_platform(backend: Any, options: CompileOptions) -> str:
     """The platform that a program is for: that of its device, or the default one."""
-    placement = options.extra.get("placement")
+    placement = options.extra.get("placement") or next(iter(options.places), None)
     device = options.device or (placement.devices[0] if placement is not None else device_for(backend))
     return str(device.platform)
 
 
 def device_for(backend: Any) -> Any:
     """Where uncommitted programs run: the device of the setting, if it is one of this backend's, or the first."""
-    device = chosen_device()
+    device = None if thread.default_device is None else chosen_device()
     return backend.devices()[0] if device is None or device.backend is not backend else device
 
 
-def _lower(backend: Any, closed: ClosedJaxpr, options: CompileOptions, platform: str) -> Module:
+def _plan(backend: Any, closed: ClosedJaxpr, options: CompileOptions) -> Plan | None:
+    """How a program is to run on several devices, None for one that runs on one."""
+    places = options.places or (device_for(backend).uncommitted,) * len(closed.in_avals)
+    found = program_shardings(closed)
+    spread_out = found or stated_shardings(options) or any([place.spread is not None for place in places])
+    return Plan(options, found, closed.in_avals, places) if spread_out and options.device is None else None
+
+
+def _lower(
+    backend: Any, closed: ClosedJaxpr, options: CompileOptions, platform: str, plan: Plan | None = None
+) -> Module:
     donated = options.donated or (False,) * len(closed.in_avals)
-    return lower_to_module(closed, options.name, platform, donated, **options.extra.get("lowering", {}))
+    more = options.extra.get("lowering", {})
+    if plan is not None:
+        inputs = tuple([place.spread for place in plan.inputs])
+        more = {**more, "layout": Layout(plan.devices, inputs, options.out_shardings)}
+    return lower_to_module(closed, options.name, platform, donated, **more)
 
 
 class Runner:
@@ -105,20 +125,22 @@ class Runner:
         "_closed",
         "_keep_alive",
         "_lock",
-        "_options",
+        "_program_shardings",
+        "_stated",
         "backend",
         "calls_host",
         "effects",
         "executables",
         "in_avals",
         "loaded",
+        "options",
         "out_avals",
     )
 
     def __init__(self, backend: Any, closed: ClosedJaxpr, options: CompileOptions) -> None:
         self.backend = backend
         self._closed: ClosedJaxpr | None = closed
-        self._options = options
+        self.options = options
         self.in_avals = list(closed.in_avals)
         self.out_avals = list(closed.out_avals)
         # Those that take place when the program runs.
@@ -126,6 +148,8 @@ class Runner:
         self.calls_host = False
         self.loaded: dict[Any, Any] = {}
         self.executables: dict[Any, Any] = {}
+        self._program_shardings = program_shardings(closed)
+        self._stated = bool(self._program_shardings or stated_shardings(options))
         self._keep_alive: list[Any] = []
         self._lock = threading.Lock()
 
@@ -146,7 +170,7 @@ class Runner:
         loaded, values = self.gather(arrays)
         run, handlers, placement = loaded
         outs = run(values).consume_with_handlers(handlers)
-        return [XlaArray(aval, value, placement) for aval, value in zip(self.out_avals, outs, strict=True)]
+        return wrapped(self.out_avals, outs, placement)
 
     def _misplaced(self, arrays: Sequence[Any]) -> bool:
         return len({array.placement if type(array) is XlaArray else None for array in arrays}) > 1
@@ -160,11 +184,13 @@ class Runner:
         """Bring the arguments to one device. Raises ValueError where they must not move, TypeError if too many."""
         self._check_count(arrays)
         own = [self._own(array, aval) for array, aval in zip(arrays, self.in_avals, strict=True)]
-        pinned: Any = self._options.device
+        if self._is_partitioned([array.placement for array in own]):
+            return self._gather_parts(own)
+        pinned: Any = self.options.device
         if pinned is not None:
             placement = pinned.committed
         else:
-            placement = common_placement(own, self._options.name) or device_for(self.backend).uncommitted
+            placement = common_placement(own, self.options.name) or device_for(self.backend).uncommitted
         loaded = self.loaded.get(placement) or self.load(placement)
         sharding = placement.sharding
         values = []
@@ -173,10 +199,59 @@ class Runner:
             values.append(moved.value)
         return loaded, values
 
+    def _is_partitioned(self, places: Sequence[Placement]) -> bool:
+        return self._stated or any([place.spread is not None for place in places])
+
+    def _gather_parts(self, own: Sequence[XlaArray]) -> tuple[Any, list[Any]]:
+        """The same for a program over several devices."""
+        pinned = self.options.device
+        if pinned is not None:
+            placement: Placement = pinned.committed  # type: ignore[attr-defined]
+            loaded = self.loaded.get(placement) or self.load(placement)
+            return loaded, [move(array, placement).value for array in own]
+        plan = self.plan([array.placement for array in own])
+        return self.load_parts(plan), moved(own, plan)
+
+    def plan(self, places: Sequence[Placement]) -> Plan:
+        """How the program runs where arguments lie at these placements."""
+        return Plan(self.options, self._program_shardings, self.in_avals, places)
+
+    def load_parts(self, plan: Plan, module: Module | None = None) -> Any:
+        """Load the program for a plan, compiling it if it is new."""
+        key = key_of(plan.inputs) or plan.devices
+        loaded = self.loaded.get(key)
+        if loaded is None:
+            with self._lock:
+                loaded = self.loaded.get(key)
+                if loaded is None:
+                    loaded = load(self, plan, lambda plan: self._compile_parts(plan, key, module))
+                    self.loaded[key] = loaded
+        return loaded
+
+    def _compile_parts(self, plan: Plan, key: Any, module: Module | None) -> Any:
+        platform = plan.devices[0].platform
+        if module is None:
+            if self._closed is None:
+                raise RuntimeError(f"{self.options.name} was compiled for one placement, and cannot run at another")
+            module = _lower(self.backend, self._closed, self.options, platform, plan)
+        stated = self.options.out_shardings or (None,) * len(self.out_avals)
+        options = jaxlib_api.make_compile_options(
+            [[device.raw for device in plan.devices]],
+            len(self.in_avals),
+            len(self.out_avals),
+            propagate_to_inputs=[False] * len(self.in_avals),
+            propagate_to_outputs=[sharding is None for sharding in stated],
+            overrides=self.options.extra.get("compiler_options"),
+            cuda_data_folder=cuda.cuda_data_folder() if platform == "cuda" else None,
+        )
+        self._keep_alive.extend(module.keep_alive)
+        executable = self.executables[key] = compile_module(module, plan.devices, options, self.options.name)
+        return executable
+
     def _check_count(self, arrays: Sequence[Any]) -> None:
         if len(arrays) != len(self.in_avals):
             expected = len(self.in_avals)
-            raise TypeError(f"program {self._options.name!r} takes {expected} arguments, got {len(arrays)}")
+            raise TypeError(f"program {self.options.name!r} takes {expected} arguments, got {len(arrays)}")
 
     def _own(self, array: Any, aval: Any) -> XlaArray:
         if type(array) is XlaArray:
@@ -194,11 +269,11 @@ class Runner:
         with self._lock:
             loaded = self.loaded.get(placement)
             if loaded is None:
-                device = self._only_device(placement)
+                (device,) = placement.devices
                 executable = self.executables.get(device)
                 if executable is None:
                     executable = self.executables[device] = self._compile(device, module)
-                pinned = self._options.device is not None
+                pinned = self.options.device is not None
                 outputs = device.committed if pinned else placement
                 loaded = self.loaded[placement] = (executable.execute_sharded, self._handlers(outputs), outputs)
                 if pinned:
@@ -209,14 +284,6 @@ class Runner:
         """Let the jaxpr go: the program stays where it is loaded, and cannot be compiled for another device."""
         self._closed = None
 
-    def _only_device(self, placement: Placement) -> Any:
-        if len(placement.devices) != 1:
-            raise NotImplementedError(
-                f"{self._options.name}: an argument lies over several devices, {list(map(str, placement.devices))}; "
-                "move it to one first: tangrad.device_put(x, device)"
-            )
-        return placement.devices[0]
-
     def _handlers(self, placement: Placement) -> list[Any]:
         return [
             jaxlib_api.result_handler(physical_aval(aval), placement.sharding, placement.committed)
@@ -226,18 +293,18 @@ class Runner:
     def _compile(self, device: Any, module: Module | None) -> Any:
         if module is None or module.platform != device.platform:
             if self._closed is None:
-                raise RuntimeError(f"{self._options.name} was compiled for one device, and cannot run on {device}")
-            module = _lower(self.backend, self._closed, self._options, device.platform)
+                raise RuntimeError(f"{self.options.name} was compiled for one device, and cannot run on {device}")
+            module = _lower(self.backend, self._closed, self.options, device.platform)
         options = jaxlib_api.make_compile_options(
             [[device.raw]],
             len(self.in_avals),
             len(self.out_avals),
-            overrides=self._options.extra.get("compiler_options"),
+            overrides=self.options.extra.get("compiler_options"),
             cuda_data_folder=cuda.cuda_data_folder() if device.platform == "cuda" else None,
         )
         self._keep_alive.extend(module.keep_alive)
         self.calls_host = device.platform == "cpu" and bool(module.host_callbacks)
-        return compile_module(module, [device], options, self._options.name)
+        return compile_module(module, [device], options, self.options.name)
 
 
 class Program(Executable):
@@ -260,13 +327,15 @@ class Program(Executable):
     ) -> None:
         runner = self.runner = Runner(backend, closed, options)
         self.in_avals, self.out_avals = runner.in_avals, runner.out_avals
-        if any(options.donated):
-            _warn_of_useless_donations(closed, options.donated)
         placement: Placement | None = options.extra.get("placement")  # where a program of one equation is to run
         if placement is None:
             device: Any = options.device or device_for(backend)
             placement = device.uncommitted if options.device is None else device.committed
-        runner.load(placement, module)
+        places = options.places or (placement,) * len(runner.in_avals)
+        if runner._is_partitioned(places) and options.device is None:
+            runner.load_parts(runner.plan(places), module)
+        else:
+            runner.load(placement, module)
         self.execute: Any = make_execute(runner, backend.device_count() > 1)
         self.execute_one: Any = make_execute_one(runner)
         if runner.calls_host:
@@ -294,7 +363,11 @@ def compile_module(module: Module, devices: Sequence[Any], options: Any, name: s
     """jaxlib's executable of a module on devices; from the persistent cache, if it is there."""
     started = time.perf_counter()
     if thread.compilation_cache_dir is None or module.host_callbacks:  # numbers of callbacks hold in this process alone
-        program = copied_to_new_context(module.module) if module.host_callbacks else bytecode(module.module)
+        program = (
+            copied_to_new_context(module.module, module.meshes is not None)
+            if module.host_callbacks
+            else bytecode(module.module)
+        )
         raw_devices = [device.raw for device in devices]
         executable = jaxlib_api.compile_and_load(
             devices[0].client, program, raw_devices, options, module.host_callbacks
@@ -338,8 +411,10 @@ def _incompatible_message(arrays: Sequence[XlaArray], name: str) -> str:
 
 
 def move(array: XlaArray, placement: Placement) -> XlaArray:
-    """A copy of an array at another placement of one device; the array itself if only the commitment differs."""
+    """A copy of an array at another placement; the array itself if only the commitment differs."""
     source = array.placement
+    if placement.spread is not None:
+        return array if source is placement else spread.move(array, placement)
     if source.sharding is placement.sharding:
         return XlaArray(array.aval, array.value, placement)
     array._check_not_deleted()
@@ -348,16 +423,3 @@ def move(array: XlaArray, placement: Placement) -> XlaArray:
     if len(source.devices) == 1 and same_client:
         return XlaArray(array.aval, jaxlib_api.copy_to(array.value, aval, placement.sharding), placement)
     return XlaArray(array.aval, jaxlib_api.put(array._contents(), aval, placement.sharding), placement)
-
-
-def _warn_of_useless_donations(closed: ClosedJaxpr, donated: Sequence[bool]) -> None:
-    used = donation_aliases(closed.jaxpr, donated)
-    useless = [
-        aval.str_short() for position, aval in enumerate(closed.in_avals) if donated[position] and position not in used
-    ]
-    if useless:
-        warnings.warn(
-            f"some donated arguments are of no use, since no result has their type: {', '.join(useless)}",
-            UserWarning,
-            stacklevel=4,
-        )

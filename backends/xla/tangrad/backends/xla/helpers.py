@@ -166,6 +166,7 @@ def custom_call(
     operand_layouts: Sequence[Sequence[int]] | None = None,
     result_layouts: Sequence[Sequence[int]] | None = None,
     api_version: int = 4,
+    more: dict[str, Any] | None = None,
 ) -> list[Any]:
     """Call a registered function (`jaxlib_api.register_custom_call`); the values of its results.
 
@@ -173,6 +174,7 @@ def custom_call(
         backend_config: attributes by name, as MLIR attributes or Python numbers and strings.
         aliases: result -> operand whose memory it takes over.
         operand_layouts, result_layouts: dimensions from the fastest varying; default: row-major.
+        more: further attributes.
     """
     ir, words = ctx.vocabulary.ir, ctx.vocabulary
     attributes = {
@@ -183,6 +185,7 @@ def custom_call(
             {name: words.attribute(value) for name, value in (backend_config or {}).items()}, words.context
         ),
     }
+    attributes.update(more or {})
     if aliases:
         attributes["output_operand_aliases"] = ir.ArrayAttr.get(
             [words.output_alias(result, operand, len(out_avals)) for result, operand in aliases.items()], words.context

@@ -38,6 +38,9 @@ def emit_host_call(
     number = ctx.module.add_host_callback(_guarded(function, ctx.module.platform, effect is not None))
     if effect is not None:
         operands, in_avals, out_avals = [ctx.tokens[effect], *operands], [TOKEN, *in_avals], [TOKEN, *out_avals]
+    meshes = ctx.module.meshes
+    # Of the devices of a program the first one calls, unless each runs a part that is written for one.
+    by_one = meshes is not None and ctx.module.manual is None
     results = custom_call(
         ctx,
         jaxlib_api.host_call_target(ctx.module.platform),
@@ -47,6 +50,7 @@ def emit_host_call(
         has_side_effect=has_side_effect or effect is not None,
         operand_layouts=[_row_major(aval) for aval in in_avals],
         result_layouts=[_row_major(aval) for aval in out_avals],
+        more={"sdy.sharding": meshes.on_first_device(len(out_avals))} if by_one else None,
     )
     if effect is not None:
         ctx.tokens[effect] = results.pop(0)

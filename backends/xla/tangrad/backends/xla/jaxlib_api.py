@@ -15,8 +15,9 @@ from __future__ import annotations
 import atexit
 import ctypes
 import gc
+import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -149,57 +150,63 @@ class OnDevice(_jax.SingleDeviceSharding):  # type: ignore[misc,name-defined]
 
 
 class OverDevices(_jax.Sharding):  # type: ignore[misc,name-defined]
-    """An array spread over, or repeated on, several devices, as an HLO sharding says."""
+    """An array spread over, or repeated on, several devices.
 
-    __slots__ = ("_internal_device_list", "devices", "hlo", "memory_kind")
+    Args:
+        devices: raw devices.
+        hlo_of_rank: from the number of an array's dimensions to its HLO sharding, devices numbered in that order.
+        replicated: whether every device holds the whole array.
+    """
 
-    def __init__(self, devices: Sequence[Any], hlo: Any, memory_kind: str | None = None) -> None:
+    __slots__ = ("_hlo_of_rank", "_internal_device_list", "devices", "is_fully_replicated", "memory_kind")
+
+    def __init__(self, devices: Sequence[Any], hlo_of_rank: Callable[[int], Any], replicated: bool) -> None:
         super().__init__()
         self.devices = tuple(devices)
-        self.hlo = hlo
-        self.memory_kind = memory_kind
+        self._hlo_of_rank = hlo_of_rank
+        self.is_fully_replicated = replicated
+        self.memory_kind = None
         self._internal_device_list = _jax.DeviceList(self.devices)
 
     def _to_xla_hlo_sharding(self, num_dimensions: int) -> Any:
-        return self.hlo
+        return self._hlo_of_rank(num_dimensions)
 
     @property
     def is_fully_addressable(self) -> bool:
         return bool(self._internal_device_list.is_fully_addressable)
 
-    @property
-    def is_fully_replicated(self) -> bool:
-        return bool(self.hlo.is_replicated())
-
 
 _REPLICATED = HloSharding.replicate()
 
 
-def replicated_sharding() -> Any:
-    """The HLO sharding of an array that every device holds whole."""
-    return _REPLICATED
+def tiled_sharding(tiles: Sequence[int], order: Sequence[int]) -> Any:
+    """The HLO sharding that cuts dimension i into tiles[i] parts, held by the devices of these numbers, part by part.
+
+    Each part is repeated on as many devices as there are for it.
+    """
+    copies = len(order) // math.prod(tiles)
+    if copies == len(order):
+        return _REPLICATED
+    described = _hlo.OpSharding()
+    described.type = _hlo.OpSharding.Type.OTHER
+    described.tile_assignment_dimensions = [*tiles, copies] if copies > 1 else list(tiles)
+    described.tile_assignment_devices = list(order)
+    described.replicate_on_last_tile_dim = copies > 1
+    return HloSharding.from_proto(described)
 
 
-def tiled_sharding(tiles: Sequence[int]) -> Any:
-    """The HLO sharding that cuts dimension i into tiles[i] parts, in the order of the devices."""
-    return HloSharding.iota_tile(list(tiles))
+def output_shardings(executable: Any) -> list[Any]:
+    """The HLO sharding of each output of a partitioned program."""
+    found = executable.get_output_shardings()
+    return [HloSharding.from_proto(described) for described in found or ()]
 
 
-def shard_indices(sharding: OverDevices, shape: Sequence[int]) -> list[tuple[slice, ...]]:
-    """For each device of a sharding, in order, which part of an array of that shape it holds."""
-    if sharding.hlo.is_replicated():
-        return [(slice(None),) * len(shape)] * len(sharding.devices)
-    tiles = sharding.hlo.tile_assignment_dimensions()
-    order = np.asarray(sharding.hlo.tile_assignment_devices()).reshape(tiles)
-    # Dimensions of the tiling beyond those of the array say on how many devices each part is repeated.
-    indices: list[tuple[slice, ...]] = [()] * len(sharding.devices)
-    for position, device in np.ndenumerate(order):
-        parts = []
-        for size, count, index in zip(shape, tiles, position, strict=False):
-            step = -(-size // count)
-            parts.append(slice(index * step, min((index + 1) * step, size)))
-        indices[int(device)] = tuple(parts)
-    return indices
+def tiling_of(hlo: Any, ndim: int) -> tuple[tuple[int, ...], list[int]]:
+    """What `tiled_sharding` would be given for an HLO sharding; no devices where every one holds the whole array."""
+    if hlo is None or hlo.is_replicated() or hlo.is_maximal():
+        return (), []
+    tiles = [int(count) for count in hlo.tile_assignment_dimensions()]
+    return tuple(tiles[:ndim]), [int(number) for number in hlo.tile_assignment_devices()]
 
 
 # --- buffers ---------------------------------------------------------------------------------------------------------
@@ -216,10 +223,12 @@ def put(contents: Any, aval: Any, sharding: OnDevice, *, copy: bool = True) -> A
 
 
 def put_shards(contents: Sequence[Any], aval: Any, sharding: OverDevices) -> Any:
-    """One array from a NumPy array (or a buffer) for each device of the sharding, in the order of its devices."""
-    return _jax.batched_device_put(
-        aval, sharding, list(contents), sharding.devices, True, False, _COPY_DURING_CALL, True
-    )
+    """One array from a NumPy array for each device of the sharding, in the order of its devices.
+
+    The buffers may go on reading from the arrays, which nobody may write to. (Copying them instead fails with "bad
+    function call" where several are views of one array, up to jaxlib 0.10.2 at least.)
+    """
+    return _jax.batched_device_put(aval, sharding, list(contents), sharding.devices, True, False, _ALIAS, True)
 
 
 def copy_to(buffer: Any, aval: Any, sharding: OnDevice) -> Any:
@@ -232,18 +241,11 @@ def assemble(shards: Sequence[Any], aval: Any, sharding: OverDevices) -> Any:
     return _jax.ArrayImpl(aval, sharding, list(shards), True, _skip_checks=True)
 
 
-def shards_of(buffer: Any, aval: Any, sharding: OverDevices) -> list[Any]:
-    """The single-device buffers of an array, in the order of the sharding's devices."""
-    indices = shard_indices(sharding, aval.shape)
+def shards_of(buffer: Any, avals: Sequence[Any], shardings: Sequence[Any]) -> list[Any]:
+    """The single-device buffers of an array, in the order of its devices, under the avals and shardings of parts."""
     return [
-        with_aval(shard, aval.update(shape=shape_of_part(index, aval.shape)), OnDevice(device))
-        for shard, device, index in zip(buffer._arrays, sharding.devices, indices, strict=True)
+        with_aval(shard, aval, sharding) for shard, aval, sharding in zip(buffer._arrays, avals, shardings, strict=True)
     ]
-
-
-def shape_of_part(index: tuple[slice, ...], shape: Sequence[int]) -> tuple[int, ...]:
-    """The shape of the part of an array that slices choose."""
-    return tuple([len(range(*part.indices(size))) for part, size in zip(index, shape, strict=True)])
 
 
 def to_numpy(buffer: Any, dtype: Any) -> np.ndarray[Any, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core import RuleKind, decomposition_jaxpr
+from tangrad.core import DerivedRule, RuleKind, decomposition_jaxpr
 
 SIGNATURE = "(ctx, *operands, **params) -> MLIR value, or a tuple of them"
 
@@ -13,7 +13,8 @@ def lower_by_decomposition(primitive: Any) -> Any:
     """The rule of a primitive that is defined by others: they are lowered in its place."""
 
     def rule(ctx: Any, *operands: Any, **params: Any) -> Any:
-        outs = ctx.inline(decomposition_jaxpr(primitive, ctx.in_avals, params), operands)
+        with DerivedRule(primitive):
+            outs = ctx.inline(decomposition_jaxpr(primitive, ctx.in_avals, params), operands)
         return tuple(outs) if primitive.multiple_results else outs[0]
 
     return rule

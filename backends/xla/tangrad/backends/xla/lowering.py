@@ -17,6 +17,8 @@ import numpy as np
 
 from tangrad.backends.xla.array import physical_aval
 from tangrad.backends.xla.axes import AxisEnvironment, no_axes
+from tangrad.backends.xla.manual import ManualAxes
+from tangrad.backends.xla.mesh_words import Layout, Meshes
 from tangrad.backends.xla.mlir import ir
 from tangrad.backends.xla.vocabulary import Vocabulary, vocabulary
 from tangrad.core import AbstractToken, ClosedJaxpr, Jaxpr, Literal, rule_table
@@ -32,13 +34,17 @@ class Module:
         rules: primitive -> lowering rule, of the platform it is for.
         platform: "cpu", "cuda".
         axes: the named axes that are mapped over devices, with their replica groups.
+        meshes: the meshes that shardings name, where the program is for several devices, else None.
+        manual: the axes of a mesh that the part at hand is mapped over, or None.
         host_callbacks: Python functions that the program calls, in the order of their numbers.
         keep_alive: objects that must live as long as the compiled program.
         functions: what has been lowered as a function: jaxpr -> symbol.
         constants: the arrays that contexts remember by identity.
     """
 
-    def __init__(self, name: str, platform: str = "cpu", axes: AxisEnvironment = no_axes) -> None:
+    def __init__(
+        self, name: str, platform: str = "cpu", axes: AxisEnvironment = no_axes, layout: Layout | None = None
+    ) -> None:
         self.vocabulary: Vocabulary = vocabulary()
         self.platform = platform
         self.rules = rule_table(f"lower.xla.{platform}")
@@ -52,8 +58,23 @@ class Module:
         attributes = self.module.operation.attributes
         attributes["sym_name"] = self.vocabulary.string(_module_name(f"jit_{name}"))
         attributes["mhlo.num_replicas"] = self.vocabulary.integer32(axes.replica_count)
-        attributes["mhlo.num_partitions"] = self.vocabulary.integer32(axes.partition_count)
+        partitions = axes.partition_count if layout is None else len(layout.devices)
+        attributes["mhlo.num_partitions"] = self.vocabulary.integer32(partitions)
         self._body = ir.InsertionPoint(self.module.body)
+        self.meshes: Meshes | None = None if layout is None else Meshes(layout, self.vocabulary, self._declare)
+
+        self.manual: ManualAxes | None = None
+        self._channels = 0
+
+    def next_channel(self) -> int:
+        """The number of one more channel, by which the parts of a collective find each other."""
+        self._channels += 1
+        return self._channels
+
+    def _declare(self, name: str, attributes: dict[str, Any]) -> None:
+        """An operation of the module itself, before its functions."""
+        first = ir.InsertionPoint.at_block_begin(self.module.body)
+        _create(name, (), (), attributes, None, 0, self.vocabulary.unknown, first)
 
     def symbol(self, name: str) -> str:
         """A function name that is not taken."""
@@ -236,10 +257,11 @@ class FunctionContext:
     def lower_jaxpr_as_function(self, closed: ClosedJaxpr, name: str) -> str:
         """The symbol of the private function of a jaxpr: `(tokens of its effects, inputs) -> (tokens, outputs)`."""
         module = self.module
-        symbol = module.functions.get(closed)
+        key = closed if module.manual is None else (closed, module.manual.key())  # collectives in it are for these axes
+        symbol = module.functions.get(key)
         if symbol is None:
             symbol = lower_function(module, closed, name, f"{self.prefix}jit({name})/")
-            module.functions[closed] = symbol
+            module.functions[key] = symbol
         return symbol
 
     def constant_of(self, value: Any) -> Any:
@@ -258,7 +280,7 @@ class FunctionContext:
         """Lower the equations of a jaxpr here. `inputs`: the values of its constants and arguments."""
         env: dict[Any, Any] = dict(zip([*jaxpr.constvars, *jaxpr.invars], inputs, strict=True))
         rules = self._rules
-        locate, prefix = self.vocabulary.locations.of, self.prefix
+        locate, prefix, types = self.vocabulary.locations.of, self.prefix, self.types
         eqn = None
         try:
             for eqn in jaxpr.eqns:
@@ -270,9 +292,15 @@ class FunctionContext:
                 if not primitive.multiple_results:
                     if not isinstance(out, ir.Value):
                         raise TypeError(f"expected the value of the result, got {out!r}")
-                    env[eqn.outvars[0]] = out
+                    var = eqn.outvars[0]
+                    if out.type != types[var.aval]:
+                        raise _wrong_type(out, types[var.aval])
+                    env[var] = out
                 elif isinstance(out, (tuple, list)) and len(out) == len(eqn.outvars):
-                    env.update(zip(eqn.outvars, out))
+                    for var, value in zip(eqn.outvars, out):
+                        if not isinstance(value, ir.Value) or value.type != types[var.aval]:
+                            raise _wrong_type(value, types[var.aval])
+                        env[var] = value
                 else:
                     raise TypeError(f"expected a tuple of {len(eqn.outvars)} values, got {out!r}")
         except Exception as error:
@@ -280,6 +308,11 @@ class FunctionContext:
                 _note_equation(error, eqn)
             raise
         return [self.literal(atom) if type(atom) is Literal else env[atom] for atom in jaxpr.outvars]
+
+
+def _wrong_type(value: Any, expected: Any) -> TypeError:
+    found = f"a value of type {value.type}" if isinstance(value, ir.Value) else repr(value)
+    return TypeError(f"the lowering rule gave {found}; the primitive's result is of type {expected}")
 
 
 def _note_equation(error: Exception, eqn: Any) -> None:
@@ -317,7 +350,11 @@ def lower_function(
     in_types = [words.types[var.aval] for var in jaxpr.invars]
     out_types = [words.types[atom.aval] for atom in jaxpr.outvars]
     tokens = [] if public else [words.token] * len(effects)
-    attributes = donation_attributes(words, jaxpr, donated) if any(donated) else {}
+    attributes: dict[str, Any] = {}
+    if public and module.meshes is not None:
+        attributes = sharding_attributes(module.meshes, words, jaxpr, donated)
+    elif any(donated):
+        attributes = donation_attributes(words, jaxpr, donated)
     symbol, function = module.add_function(name, [*tokens, *in_types], [*tokens, *out_types], attributes, public)
     block = ir.Block.create_at_start(
         function.regions[0], [*tokens, *in_types], [words.unknown] * (len(tokens) + len(in_types))
@@ -347,6 +384,24 @@ def donation_attributes(words: Vocabulary, jaxpr: Jaxpr, donated: Sequence[bool]
     return {"arg_attrs": ir.ArrayAttr.get(entries, words.context)}
 
 
+def sharding_attributes(meshes: Meshes, words: Vocabulary, jaxpr: Jaxpr, donated: Sequence[bool]) -> dict[str, Any]:
+    """How arguments and results lie on devices, and which arguments may be written over: the compiler finds by what."""
+    layout = meshes.layout
+    arguments, results = [], []
+    for position, (var, sharding) in enumerate(zip(jaxpr.invars, layout.inputs, strict=True)):
+        found = {"sdy.sharding": meshes.attribute(sharding, physical_aval(var.aval).ndim)}
+        if donated and donated[position]:
+            found["jax.buffer_donor"] = words.true
+        arguments.append(ir.DictAttr.get(found, words.context))
+    for atom, sharding in zip(jaxpr.outvars, layout.outputs or (None,) * len(jaxpr.outvars), strict=True):
+        stated = {} if sharding is None else {"sdy.sharding": meshes.attribute(sharding, physical_aval(atom.aval).ndim)}
+        results.append(ir.DictAttr.get(stated, words.context))
+    return {
+        "arg_attrs": ir.ArrayAttr.get(arguments, words.context),
+        "res_attrs": ir.ArrayAttr.get(results, words.context),
+    }
+
+
 def donation_aliases(jaxpr: Jaxpr, donated: Sequence[bool]) -> dict[int, int]:
     """Donated argument -> the result that is written over it."""
     free: dict[Any, list[int]] = {}
@@ -362,9 +417,14 @@ def donation_aliases(jaxpr: Jaxpr, donated: Sequence[bool]) -> dict[int, int]:
 
 
 def lower_to_module(
-    closed: ClosedJaxpr, name: str, platform: str, donated: Sequence[bool] = (), axes: AxisEnvironment = no_axes
+    closed: ClosedJaxpr,
+    name: str,
+    platform: str,
+    donated: Sequence[bool] = (),
+    axes: AxisEnvironment = no_axes,
+    layout: Layout | None = None,
 ) -> Module:
-    """The StableHLO module of a program."""
-    module = Module(name, platform, axes)
+    """The StableHLO module of a program; `layout`: of one for several devices."""
+    module = Module(name, platform, axes, layout)
     lower_function(module, closed, "main", f"jit({name})/", public=True, donated=donated)
     return module

@@ -43,6 +43,13 @@ def new_context() -> Any:
     return context
 
 
+def load_sharding_dialect(context: Any) -> None:
+    """Have a context know `sdy`, the dialect of shardings."""
+    with jaxlib_version.explained:
+        from jaxlib.mlir._mlir_libs import _sdy
+    _sdy.register_dialect(context)
+
+
 _search_lock = threading.Lock()
 
 
@@ -69,6 +76,9 @@ def bytecode(module: Any) -> bytes:
     return buffer.getvalue()
 
 
-def copied_to_new_context(module: Any) -> Any:
-    """A copy of a module in a context that nothing else uses."""
-    return ir.Module.parse(bytecode(module), new_context())
+def copied_to_new_context(module: Any, shardings: bool = False) -> Any:
+    """A copy of a module, which may name shardings, in a context that nothing else uses."""
+    context = new_context()
+    if shardings:
+        load_sharding_dialect(context)
+    return ir.Module.parse(bytecode(module), context)

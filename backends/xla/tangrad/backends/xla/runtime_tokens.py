@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tangrad.backends.xla import failures, jaxlib_api
-from tangrad.backends.xla.array import XlaArray
+from tangrad.backends.xla.calls import wrapped
 
 # How many executions with unordered effects may be under way before the oldest is waited for.
 PENDING_LIMIT = 64
@@ -72,7 +72,7 @@ def execute_in_order(effects: Sequence[Any], out_avals: Sequence[Any], loaded: A
         started.pending.append(token)
         if len(started.pending) > PENDING_LIMIT:
             started.wait(started.pending.popleft())
-    return [XlaArray(aval, value, placement) for aval, value in zip(out_avals, outs, strict=True)]
+    return wrapped(out_avals, outs, placement)
 
 
 def wait_for_ordered(effects: Iterable[Any]) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from tangrad.backends.xla.array import physical_aval
 from tangrad.backends.xla.locations import Locations
-from tangrad.backends.xla.mlir import ir, new_context, stablehlo, without_dialect_modules
+from tangrad.backends.xla.mlir import ir, load_sharding_dialect, new_context, stablehlo, without_dialect_modules
 from tangrad.core import AbstractToken, dtypes
 
 # A context is replaced after this many modules or bytes of constants.
@@ -84,8 +84,15 @@ class Vocabulary:
         self._strings: dict[str, Any] = {}
         self._named: dict[Any, Any] = {}
         self.locations = Locations(context)
+        self._knows_shardings = False
         self.modules = 0
         self.constant_bytes = 0
+
+    def load_sharding_dialect(self) -> None:
+        """Have the context know the dialect of shardings, which few programs need."""
+        if not self._knows_shardings:
+            load_sharding_dialect(self.context)
+            self._knows_shardings = True
 
     # --- types ------------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterator
 
+from tangrad.conformance.checks.dead_code import check_dce
 from tangrad.conformance.checks.derivatives import check_jvp, check_second, check_transpose
+from tangrad.conformance.checks.dtypes import check_dtypes
 from tangrad.conformance.checks.effects import check_effects
 from tangrad.conformance.checks.execution import (
     check_abstract,
@@ -10,22 +12,37 @@ from tangrad.conformance.checks.execution import (
     check_decomposition,
     check_jit,
 )
+from tangrad.conformance.checks.layouts import check_layouts
 from tangrad.conformance.checks.mapping import check_batch
 from tangrad.conformance.checks.named_axes import check_axis_subst
 from tangrad.conformance.checks.parameters import check_params, check_pickle
+from tangrad.conformance.checks.points import check_points
+from tangrad.conformance.checks.refusals import check_refusals
+from tangrad.conformance.checks.sizes import check_sizes
+from tangrad.conformance.checks.special import check_special
+from tangrad.conformance.checks.usage import check_usage
 from tangrad.conformance.samples import Sample
 
 Check = Callable[[Sample], Iterator[tuple[str, Callable[[], None]]]]
 
+REFUSALS = "refusals"  # the only check of samples that must be refused, which no other one sees
 CHECKS: dict[str, Check] = {
     "abstract": check_abstract,
+    "refusals": check_refusals,
     "jvp": check_jvp,
     "transpose": check_transpose,
     "second": check_second,
+    "points": check_points,
     "batch": check_batch,
+    "usage": check_usage,
     "jit": check_jit,
     "backends": check_backends,
     "decomposition": check_decomposition,
+    "special": check_special,
+    "layouts": check_layouts,
+    "sizes": check_sizes,
+    "dtypes": check_dtypes,
+    "dce": check_dce,
     "params": check_params,
     "effects": check_effects,
     "pickle": check_pickle,

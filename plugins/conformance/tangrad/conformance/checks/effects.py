@@ -18,7 +18,7 @@ from tangrad.conformance.checks.execution import operands_of, staged
 from tangrad.conformance.checks.mapping import variants
 from tangrad.conformance.comparison import Mismatch
 from tangrad.conformance.samples import Sample, reference_backend
-from tangrad.core import Effect, get_aval, keeps_alive
+from tangrad.core import Effect, decomposition_jaxpr, get_aval, keeps_alive
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
 Function = Callable[..., Any]
@@ -33,6 +33,9 @@ REFUSALS = (ValueError, NotImplementedError)
 def check_effects(sample: Sample) -> Cells:
     """The declared effects against those of a staged program; those that take place against what should."""
     yield "staged", partial(_check_declared, sample)
+    # With names of mapped axes left there is nothing to decompose into.
+    if sample.primitive.decompose is not None and not sample.axes and "decomposition" not in sample.without:
+        yield "of the decomposition", partial(_check_decomposition, sample)
     if sample.observe is None:
         if keeps_alive(_declared(sample)):
             yield "observed", _no_observation
@@ -56,6 +59,17 @@ def _check_declared(sample: Sample) -> None:
     missing = _declared(sample) - frozenset(staged(sample, operands_of(sample)).effects)
     if missing:
         raise Mismatch(f"declared effects {sorted(map(str, missing))} are not those of the program")
+
+
+def _check_decomposition(sample: Sample) -> None:
+    """What is not declared would be dropped where nobody uses the results, or take place in another order."""
+    avals = [get_aval(value) for value in operands_of(sample)]
+    program = decomposition_jaxpr(sample.primitive, avals, dict(sample.params))
+    undeclared = frozenset(program.effects) - _declared(sample)
+    if undeclared:
+        raise Mismatch(
+            f"the decomposition has effects {sorted(map(str, undeclared))}, which the primitive does not declare"
+        )
 
 
 def _no_observation() -> None:

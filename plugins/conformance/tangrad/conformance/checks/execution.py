@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import lru_cache, partial
 from itertools import combinations
 from typing import Any
 
@@ -26,6 +26,22 @@ def operands_of(sample: Sample) -> tuple[Any, ...]:
     """The operands, of one example where the sample has axes."""
     args = sample.example() if sample.axes else sample.args
     return tuple([as_array(value) for value in sample.operands(*args)])
+
+
+@lru_cache(maxsize=2)  # samples come by one after the other, and several checks run the same program
+def compiled(sample: Sample) -> Callable[..., Any]:
+    """The sample's primitive as a compiled program, on whichever backend is chosen."""
+    return tangrad.jit(sample.apply)
+
+
+@lru_cache(maxsize=2)
+def decomposed(sample: Sample) -> Callable[..., Any] | None:
+    """The decomposition as a compiled program of the sample's arguments; None where there is none to run."""
+    decompose = sample.primitive.decompose
+    if decompose is None or sample.axes:  # with names left there is nothing to run
+        return None
+    run = tangrad.jit(lambda *args: decompose(*args, **sample.params))
+    return lambda *args: sample.results(run(*[as_array(value) for value in sample.operands(*args)]))
 
 
 def check_abstract(sample: Sample) -> Cells:
@@ -95,7 +111,7 @@ def staged(sample: Sample, operands: tuple[Any, ...]) -> Any:
 def check_jit(sample: Sample) -> Cells:
     """The compiled program against the primitive applied directly."""
     for name in sample.tried_on():
-        yield name, partial(_check_jit, sample, name, tangrad.jit(sample.apply))
+        yield name, partial(_check_jit, sample, name, compiled(sample))
         if sample.axes:
             inside = sample.around(tangrad.jit(sample.apply_one))
             yield f"{name}, inside the axes", partial(_check_jit, sample, name, inside)
@@ -118,12 +134,13 @@ def _check_backends(sample: Sample, first: str, second: str) -> None:
 
 def check_decomposition(sample: Sample) -> Cells:
     """The decomposition against the lowering."""
-    if sample.primitive.decompose is not None and not sample.axes:  # with names left there is nothing to run
-        for name in sample.tried_on():
-            yield name, partial(_check_decomposition, sample, sample.primitive.decompose, name)
+    for name in sample.tried_on() if decomposed(sample) is not None else ():
+        yield name, partial(_check_decomposition, sample, name)
 
 
-def _check_decomposition(sample: Sample, decompose: Callable[..., Any], name: str) -> None:
+def _check_decomposition(sample: Sample, name: str) -> None:
+    function = decomposed(sample)
     with use_backend(name):
-        found = sample.results(tangrad.jit(lambda *args: decompose(*args, **sample.params))(*operands_of(sample)))
-        check_same(found, sample.apply(*sample.args), sample.tolerance, "decomposed, lowered")
+        if function is not None:
+            found, expected = function(*sample.args), sample.apply(*sample.args)
+            check_same(found, expected, sample.tolerance, "decomposed, lowered")

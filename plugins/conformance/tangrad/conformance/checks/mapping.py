@@ -19,6 +19,7 @@ Axes = tuple[int | None, ...]
 
 SIZE = 3
 MOST = 12  # combinations of axes for one sample
+MANY = 130  # rows: more elements than go into one block of an implementation that works in blocks
 
 
 def check_batch(sample: Sample) -> Cells:
@@ -27,6 +28,8 @@ def check_batch(sample: Sample) -> Cells:
         return
     for axes in _combinations(sample):
         yield f"in_axes={axes}", partial(_check_batch, sample, axes)
+    for size in (0, 1, MANY):
+        yield f"axis of size {size}", partial(_check_size, sample, size)
     yield "nested", partial(_check_nested, sample)
     for position, name in enumerate(sample.axes):
         yield f"not mapped along {name!r}", partial(_check_unmapped, sample, position)
@@ -60,6 +63,20 @@ def _check_batch(sample: Sample, axes: Axes) -> None:
             for i in range(SIZE)
         ]
     check_same(found, [np.stack(parts, named) for parts in zip(*loop)], sample.tolerance, "mapped, loop")
+
+
+def _check_size(sample: Sample, size: int) -> None:
+    """All arguments mapped along their first axes: no example, one, or many, which come by in turn."""
+    named = len(sample.axes)
+    turns = [position % SIZE for position in range(size)]
+    mapped = [np.take(np.stack(variants(arg), named), turns, named) for arg in sample.args]
+    with use_backend(reference_backend()):
+        found = sample.around(tangrad.vmap(sample.apply_one))(*mapped)
+        loop = [
+            as_numpy(sample.apply(*row)) for row in list(zip(*[variants(arg) for arg in sample.args]))[: max(size, 1)]
+        ]
+    expected = [np.take(np.stack(parts, named), turns, named) for parts in zip(*loop)]
+    check_same(found, expected, sample.tolerance, f"mapped along an axis of size {size}, loop")
 
 
 def _check_nested(sample: Sample) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 
+from packaging.utils import canonicalize_name
+
 from tangrad.console.delivery import deliver, report_parser
 from tangrad.console.report.model import Report
 from tangrad.console.report.rules import kinds, rules_report
+from tangrad.core import composition
 
 
 def main(arguments: list[str]) -> int:
@@ -14,6 +17,7 @@ def main(arguments: list[str]) -> int:
     parser = report_parser("rules", main.__doc__)
     parser.add_argument("--family", help="only this family of primitives")
     parser.add_argument("--kind", help="only this rule kind")
+    parser.add_argument("--distribution", help="only rows in which this distribution provides something")
     parser.add_argument("--holes", action="store_true", help="only rows in which something is missing or in conflict")
     parser.add_argument("--check", action="store_true", help="exit with status 1 if there are holes")
     options = parser.parse_args(arguments)
@@ -23,4 +27,7 @@ def main(arguments: list[str]) -> int:
 def _report(options: argparse.Namespace) -> Report:
     if options.kind is not None and options.kind not in kinds():
         raise LookupError(f"there is no rule kind {options.kind!r}; there are: {', '.join(kinds()) or 'none'}")
-    return rules_report(options.family, options.kind, options.holes)
+    distribution = options.distribution and canonicalize_name(options.distribution)
+    if distribution is not None and distribution not in composition().index.distributions():
+        raise LookupError(f"no distribution {options.distribution!r} with plugins is installed; see tangrad plugins")
+    return rules_report(options.family, options.kind, options.holes, distribution)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tangrad.console.report import cures
 from tangrad.console.report.model import BAD, GOOD, WARNING, Entry, Problem, Table, one_line
 from tangrad.core import (
     CompileOptions,
@@ -14,9 +15,15 @@ from tangrad.core import (
     backend_names,
     get_backend,
     put,
+    thread,
     trace_to_closed_jaxpr,
 )
 from tangrad.errors import PluginConflictError
+
+# No problem: programs can be traced, transformed and exported for others to run.
+NONE_INSTALLED = (
+    "No backend is installed: programs can be traced, not run. To run them: pip install tangrad-backend-numpy"
+)
 
 _TONES = {"works": GOOD, "denied": WARNING}
 
@@ -32,13 +39,11 @@ def examine(composition: Composition) -> tuple[list[dict[str, Any]], list[Proble
         except PluginConflictError:
             continue  # reported among the conflicts
         except Exception as error:  # a third party's code; a driver that is not there
-            cure = f"TANGRAD_BACKEND chooses another one; TANGRAD_DENY='*:backends:{name}' hides it"
-            problems.append(Problem(f"backend {name!r} does not start: {one_line(error, 600)}", cure))
+            what, cure = f"backend {name!r} does not start: {one_line(error, 600)}", "until it does go without it"
+            problems.append(Problem(what, cure, cures.deny(f"*:backends:{name}")))
     usable = [facts for facts in found if facts["usable"]]
-    if not found:
-        what = "no backend is installed: nothing can be computed"
-        problems.append(Problem(what, "pip install tangrad-backend-numpy"))
-    problems += _default_problems(usable)
+    if found or thread.backend is not None:
+        problems += _default_problems(found, usable)
     for facts in found:
         facts["default"] = facts["usable"] and facts["name"] == _default_name()
     return found, problems
@@ -76,15 +81,16 @@ def _default_name() -> str | None:
         return None
 
 
-def _default_problems(usable: list[dict[str, Any]]) -> list[Problem]:
+def _default_problems(found: list[dict[str, Any]], usable: list[dict[str, Any]]) -> list[Problem]:
     """The backend that is asked for must be there."""
     try:
         get_backend()
     except Exception as error:
-        if not usable:
+        if found and not usable:
             return []  # each has said why
         names = " or ".join(facts["name"] for facts in usable)
-        return [Problem(one_line(error, 600), f"set TANGRAD_BACKEND to {names}, or unset it")]
+        cure = f"set TANGRAD_BACKEND to {names}, or unset it" if usable else "unset TANGRAD_BACKEND, or install it"
+        return [Problem(one_line(error, 600), cure, cures.unset("TANGRAD_BACKEND"))]
     return []
 
 

@@ -6,8 +6,9 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tangrad.console.report import backends, installation, releases, surroundings
-from tangrad.console.report.model import BAD, Entry, Problem, Report, Table, counted, one_line
+from tangrad.console.report import backends, composed, entries, installation, releases, surroundings
+from tangrad.console.report.model import BAD, LINE, Entry, Problem, Report, Table, counted, one_line
+from tangrad.console.report.rules import overrides_table, squares
 from tangrad.core import Composition
 
 
@@ -21,11 +22,13 @@ def doctor_report(composition: Composition) -> Report:
         *_asked("releases", lambda: releases.problems([one.name for one in installed])),
         *_asked("metadata", lambda: installation.metadata_problems(composition)),
         *_asked("entry points", lambda: installation.unseen_entries(composition)),
-        *_asked("plugins", lambda: installation.plugin_problems(composition)),
-        *_asked("extension API", lambda: installation.number_problems(composition)),
-        *_asked("conflicts", lambda: installation.conflicts(composition)),
-        *_asked("rules", installation.rule_problems),
+        *_asked("plugins", lambda: composed.plugin_problems(composition)),
+        *_asked("extension API", lambda: composed.number_problems(composition)),
+        *_asked("conflicts", lambda: composed.conflicts(composition)),
+        *_asked("rules", composed.rule_problems),
+        *_asked("names of entries", lambda: entries.entry_problems(composition)),
         *_asked("allow and deny lists", lambda: surroundings.list_problems(composition)),
+        *_asked("stubs", lambda: surroundings.stub_problems(composition)),
         *_asked("Python's options", installation.isolated),
     ]
     # After the plugins, which may define settings of their own, are loaded.
@@ -40,6 +43,7 @@ def doctor_report(composition: Composition) -> Report:
         surroundings.caches_table(caches),
         surroundings.variables_table(variables),
         surroundings.lists_table(composition),
+        overrides_table(squares()[0]),
     ]
     data: dict[str, Any] = {
         "versions": installation.versions(installed),
@@ -48,12 +52,13 @@ def doctor_report(composition: Composition) -> Report:
         "backends": found,
         "caches": [cache._asdict() for cache in caches],
         "environment": [variable._asdict() for variable in variables],
-        "lists": [{"from": source, "what": text} for source, text in composition.policy.described()],
+        "lists": [{"from": source, "what": text} for source, text in surroundings.decisions(composition.policy)],
         "problems": [problem._asdict() for problem in problems],
     }
     verdict = f"{counted(len(problems), 'problem')} found." if problems else "No problems found."
     shown = [table for table in tables if table.rows]
-    return Report("Doctor", [], shown, data, succeeded=not problems, verdict=verdict)
+    lines = [] if found else [backends.NONE_INSTALLED]
+    return Report("Doctor", lines, shown, data, succeeded=not problems, verdict=verdict)
 
 
 def _asked(about: str, question: Callable[[], Iterable[Problem]]) -> list[Problem]:
@@ -66,8 +71,8 @@ def _asked(about: str, question: Callable[[], Iterable[Problem]]) -> list[Proble
 
 
 def _problems_table(problems: list[Problem]) -> Table:
-    rows = [[Entry(one_line(problem.what, 600), BAD), Entry(problem.cure)] for problem in problems]
-    return Table("Problems", ["problem", "cure"], rows, long=True)
+    rows = [[Entry(one_line(one.what, 600), BAD), Entry(one.cure), Entry(one.paste, LINE)] for one in problems]
+    return Table("Problems", ["problem", "cure", "to paste"], rows, long=True)
 
 
 def _facts(one: installation.Installed) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 from collections.abc import Iterator
@@ -9,35 +10,16 @@ from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
-from tangrad.composition import finders
+from packaging.utils import canonicalize_name
+
+from tangrad.console.report import cures
 from tangrad.console.report.model import BAD, PLAIN, QUIET, WARNING, Entry, Problem, Table, counted
-from tangrad.console.report.plugins import TONES, load_all
+from tangrad.console.report.plugins import TONES, all_plugins
 from tangrad.console.report.requirements import Requirement, is_met, parse_requirement
-from tangrad.console.report.rules import HOLES, Square, squares
-from tangrad.core import EXTENSION_API, Composition, Plugin, catalogue
-from tangrad.errors import ApiVersionError, PluginConflictError
+from tangrad.core import EXTENSION_API, Composition, cache_folder
 
 # Used where it is there, and required by nobody.
 _OPTIONAL = ("ml-dtypes",)
-# Groups whose objects state the number of the extension API.
-_NUMBERED = (
-    "tangrad.primitives",
-    "tangrad.rules.",
-    "tangrad.rule_kinds",
-    "tangrad.transformations",
-    "tangrad.backends",
-)
-# Groups in which one name can have one owner only; rule sets are settled rule by rule instead.
-_SINGLE = (
-    "tangrad.api",
-    "tangrad.primitives",
-    "tangrad.rule_kinds",
-    "tangrad.transformations",
-    "tangrad.backends",
-    "tangrad.commands",
-    "tangrad.array",
-    "tangrad.settings",
-)
 
 
 class Installed(NamedTuple):
@@ -126,7 +108,7 @@ def _shortened(needed: list[str]) -> str:
 
 def distributions_table(composition: Composition, installed: list[Installed]) -> Table:
     """Everything that has plugins, with the state of those."""
-    plugins = _plugins(composition)
+    plugins = all_plugins(composition)
     rows = []
     for one in installed:
         own = [plugin for plugin in plugins if plugin.distribution == one.name]
@@ -135,10 +117,6 @@ def distributions_table(composition: Composition, installed: list[Installed]) ->
         tone = BAD if counts["broken"] else WARNING if counts["denied"] else PLAIN
         rows.append([Entry(one.name), Entry(one.version), Entry(text, tone, one.location)])
     return Table("Distributions", ["distribution", "version", "plugins"], rows)
-
-
-def _plugins(composition: Composition) -> list[Plugin]:
-    return [plugin for group in composition.groups() for plugin in composition.entries(group)]
 
 
 # --- problems -------------------------------------------------------------------------------------------------------
@@ -155,21 +133,24 @@ def requirement_problems(installed: list[Installed]) -> Iterator[Problem]:
             version = _version(name)
             needs = f"{one.name} {one.version} needs {name}{wanted}"
             if version is None:
-                yield Problem(f"{name} is not installed; {needs}", f"pip install '{name}{wanted}'")
+                yield Problem(f"{name} is not installed; {needs}", "install it", cures.install(name + wanted))
             elif not is_met(wanted, version):
-                cure = f"pip install '{name}{wanted}', or pip install --upgrade {one.name}"
-                yield Problem(f"{name} {version} does not do: {needs}", cure)
+                cure = f"install a version that does, or pip install --upgrade {one.name}"
+                yield Problem(f"{name} {version} does not do: {needs}", cure, cures.install(name + wanted))
 
 
 def metadata_problems(composition: Composition) -> Iterator[Problem]:
     """Metadata that cannot be read, and distributions that are installed more than once."""
-    again = "run `pip uninstall {0}` until nothing is left of it, then install it again"
     for name, problem in composition.index.problems():
-        cure = again.format(name) if "not used" in problem else f"pip install --force-reinstall {name}"
-        yield Problem(f"{name}: {problem}", cure)
+        folder, is_left, _ = problem.partition(" is what another version of it left")
+        if is_left:
+            yield Problem(f"{name}: {problem}", "delete what is left", cures.delete(folder))
+        else:
+            yield Problem(f"{name}: {problem}", "install it anew", f"pip install --force-reinstall {name}")
     for name, used, hidden in composition.index.shadowed():
         what = f"{name} is installed twice: {used} is used, {hidden} is hidden by it"
-        yield Problem(what, f"{again.format(name)}; or take one of the two folders off PYTHONPATH")
+        cure = f"take one of the two folders off PYTHONPATH, or pip uninstall {name} until one is left"
+        yield Problem(what, cure, cures.off_path(str(Path(hidden).parent.parent)))
 
 
 def unseen_entries(composition: Composition) -> Iterator[Problem]:
@@ -178,90 +159,28 @@ def unseen_entries(composition: Composition) -> Iterator[Problem]:
         return
     groups = composition.index.groups()
     ours = {(group, name, value, owner) for group in groups for name, value, owner, _ in composition.index.rows(group)}
-    theirs = set(finders.entries())
-    cure = "delete the folder of the cache of plugins found (below); if it stays so, report it"
+    theirs = set(_seen_by_python())
+    folder = cache_folder(os.environ)
+    cure = "delete the cache of the plugins found; if it stays so, report it"
+    line = "" if folder is None else cures.delete(folder)
     for found, missed, entries in (
         ("importlib.metadata", "tangrad", theirs - ours),
         ("tangrad", "importlib.metadata", ours - theirs),
     ):
         for group, name, value, owner in sorted(entries):
-            yield Problem(f"{found} finds {owner}:{group}:{name} ({value}), which {missed} does not find", cure)
+            yield Problem(f"{found} finds {owner}:{group}:{name} ({value}), which {missed} does not find", cure, line)
 
 
-def plugin_problems(composition: Composition) -> Iterator[Problem]:
-    """Plugins that are set aside, with the cause; those of one distribution with the same cause together."""
-    plugins = _plugins(composition)
-    load_all(plugins)
-    broken: dict[tuple[str, str], list[Plugin]] = {}
-    for plugin in plugins:
-        if plugin.status == "broken":
-            cause = f"{type(plugin.cause).__name__}: {plugin.cause}"
-            broken.setdefault((plugin.distribution, cause), []).append(plugin)
-    for (distribution, cause), group in broken.items():
-        first = f"plugin {group[0].identity}"
-        what = f"{first} is set aside" if len(group) == 1 else f"{first} and {len(group) - 1} more are set aside"
-        denied = group[0].identity if len(group) == 1 else distribution
-        cure = f"pip install --upgrade {distribution}, or TANGRAD_DENY='{denied}'"
-        if isinstance(group[0].cause, ApiVersionError):
-            both = f"pip install --upgrade {distribution} tangrad-core: both must be of one extension API"
-            cure = f"{both} (this core: {EXTENSION_API}); until then TANGRAD_DENY='{distribution}'"
-        yield Problem(f"{what}: {cause}", cure)
-
-
-def number_problems(composition: Composition) -> Iterator[Problem]:
-    """Distributions that state another number of the extension API than this core's, or two of them."""
-    plugins = _plugins(composition)
-    load_all(plugins)
-    numbers: dict[str, set[int]] = {}
-    for plugin in plugins:
-        if plugin.status == "loaded" and plugin.group.startswith(_NUMBERED):
-            numbers.setdefault(plugin.distribution, set()).add(plugin.load().api)
-    for distribution, stated in sorted(numbers.items()):
-        if len(stated) > 1:
-            listed = " and ".join(map(str, sorted(stated)))
-            what = f"{distribution} states the numbers {listed} of the extension API"
-            yield Problem(what, f"its author should state one in all its plugins; pip install --upgrade {distribution}")
-        elif max(stated) < EXTENSION_API:
-            core = f"this core ({EXTENSION_API})"
-            what = f"{distribution} was written for extension API {max(stated)}, which {core} takes for the last time"
-            yield Problem(what, f"pip install --upgrade {distribution}")
-
-
-def conflicts(composition: Composition) -> Iterator[Problem]:
-    """Names that two distributions claim."""
-    for group in _SINGLE:
-        for name in dict.fromkeys(plugin.name for plugin in composition.entries(group)):
-            try:
-                composition.find(group, name)
-            except PluginConflictError as error:
-                yield Problem(str(error), "TANGRAD_PREFER, as the message says, or uninstall one of them")
-
-
-def rule_problems() -> Iterator[Problem]:
-    """Cells of the matrix that two distributions fill, or a broken one; or nobody, though all is of one house.
-
-    What a third party's primitive or rule kind leaves out is no fault of the installation: `tangrad rules --check`
-    finds that.
-    """
-    cells, _ = squares()  # families that cannot be shown are reported with their plugins
-    for status in HOLES:
-        holes = [cell for cell in cells if cell.status == status and (status != "missing" or _is_ours(cell))]
-        if holes:
-            first = ", ".join(f"{cell.kind}:{cell.primitive.identity}" for cell in holes[:3])
-            more = ", ..." if len(holes) > 3 else ""
-            what = f"{counted(len(holes), 'cell')} of the rule matrix {'is' if len(holes) == 1 else 'are'} {status}"
-            cure = "tangrad rules --holes shows each; --json says why and what would fill it"
-            yield Problem(f"{what}: {first}{more}", cure)
-
-
-def _is_ours(cell: Square) -> bool:
-    owner = catalogue.distribution_of_family(cell.primitive.family)
-    kind = cell.kind
-    while owner is not None and kind:  # a platform's kind belongs to the owner of the general one
-        if catalogue.distribution_of_rule_kind(kind) is not None:
-            return True
-        kind = kind.rpartition(".")[0]
-    return False
+def _seen_by_python() -> Iterator[tuple[str, str, str, str]]:
+    """Yield `(group, entry name, value, distribution)` of each entry point of ours, as importlib.metadata sees them."""
+    seen = set()
+    for distribution in metadata.distributions():
+        name = canonicalize_name(distribution.metadata["Name"] or "")
+        if name not in seen:
+            seen.add(name)
+            for entry in distribution.entry_points:
+                if entry.group.startswith("tangrad."):
+                    yield entry.group, entry.name, entry.value, name
 
 
 def isolated() -> Iterator[Problem]:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 # How a cell is meant. The page gives each a look of its own, in colour and without; text has the words alone.
 PLAIN, GOOD, MADE, QUIET, WARNING, BAD = "plain", "good", "made", "quiet", "warning", "bad"
+LINE = "line"  # for a shell: as text it has a line to itself and is never broken
 
 
 class Entry(NamedTuple):
@@ -55,10 +56,17 @@ class Table(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """What is wrong, and what to do about it."""
+    """What is wrong, and what to do about it.
+
+    Attributes:
+        what: what is wrong.
+        cure: what to do, in words.
+        paste: a line for a shell that does it, or does without what is wrong; empty where no line can.
+    """
 
     what: str
     cure: str
+    paste: str = ""
 
 
 class Report(NamedTuple):

@@ -29,9 +29,9 @@ def plugins_report(composition: Composition, group: str | None, distribution: st
     """
     chosen = [
         plugin
-        for name in composition.groups()
-        for plugin in composition.entries(name)
-        if group in (None, name, name.removeprefix("tangrad.")) and distribution in (None, plugin.distribution)
+        for plugin in all_plugins(composition)
+        if group in (None, plugin.group, plugin.group.removeprefix("tangrad."))
+        and distribution in (None, plugin.distribution)
     ]
     if load:
         load_all(chosen)
@@ -46,6 +46,11 @@ def plugins_report(composition: Composition, group: str | None, distribution: st
         data={"plugins": [_facts(plugin) for plugin in chosen], "problems": problems},
         keys=[Key("Status", [Sign(name, _MEANINGS[name], tone, counts[name]) for name, tone in TONES.items()])],
     )
+
+
+def all_plugins(composition: Composition) -> list[Plugin]:
+    """Return every plugin that is declared, group by group."""
+    return [plugin for group in composition.groups() for plugin in composition.entries(group)]
 
 
 def load_all(plugins: list[Plugin]) -> None:

@@ -15,6 +15,7 @@ from tangrad.console.report.requirements import is_met, parse_requirement
 
 # Not of ours, but in the same environment, and read by the same jaxlib.
 _BESIDE = ("jax",)
+_CURE = "bring the two to releases that fit each other"
 _PYTHON = "Programming Language :: Python :: 3."
 
 
@@ -82,10 +83,12 @@ def problems(names: list[str]) -> Iterator[Problem]:
             found = _version(requirement.name) if requirement is not None else None
             if requirement is not None and found is not None and not is_met(requirement.versions, found):
                 needs = f"{name} {version} needs {requirement.name}{requirement.versions}"
-                yield Problem(f"{requirement.name} {found} does not do: {needs}", _cure(name, requirement.name, found))
+                yield Problem(
+                    f"{requirement.name} {found} does not do: {needs}", _CURE, _line(name, requirement.name, found)
+                )
 
 
-def _cure(name: str, needed: str, found: str) -> str:
+def _line(name: str, needed: str, found: str) -> str:
     """jax follows jaxlib release by release: it is jax that is brought to what is there, and is used by others."""
     if name == "jax" and needed == "jaxlib":
         return f'pip install "jax=={".".join(found.split(".")[:2])}.*"'

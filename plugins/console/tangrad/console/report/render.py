@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from textwrap import fill
 
-from tangrad.console.report.model import Entry, Key, Report, Table
+from tangrad.console.report.model import LINE, Entry, Key, Report, Table
 
 
 def to_json(report: Report) -> str:
@@ -41,5 +41,8 @@ def _item(table: Table, row: list[Entry]) -> list[str]:
     lines = [fill(f"- {first.text}", 100, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)]
     for column, entry in zip(table.columns[1:], rest, strict=True):
         text = f"  {column}: {entry.text}"
-        lines.append(fill(text, 100, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False))
+        if entry.tone == LINE:
+            lines += [f"  {column}:", f"    {entry.text}"] if entry.text else []
+        else:
+            lines.append(fill(text, 100, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False))
     return lines

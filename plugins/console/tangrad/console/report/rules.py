@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from tangrad.console.report.decompositions import not_derivable
 from tangrad.console.report.model import (
     BAD,
     GOOD,
@@ -45,6 +46,7 @@ class Square(NamedTuple):
     plugin: Plugin | None
     source: str
     explanation: str
+    overridden: tuple[Plugin, ...] = ()
 
 
 def squares(family: str | None = None, kind: str | None = None) -> tuple[list[Square], list[str]]:
@@ -79,8 +81,11 @@ def _square(primitive: Primitive, kind: str) -> Square:
         error = None if silent else cell.error()
     except Exception as raised:  # a report must survive whatever plugins do
         return Square(primitive, kind, "broken", None, "", one_line(raised))
+    if cell.status == "derived" and (lacking := not_derivable(primitive, kind)):
+        return Square(primitive, kind, "missing", cell.plugin, "", lacking)
     source = _source(primitive.decompose if cell.status == "derived" else cell.rule, cell.plugin)
-    return Square(primitive, kind, cell.status, cell.plugin, source, "" if error is None else str(error))
+    explanation = "" if error is None else str(error)
+    return Square(primitive, kind, cell.status, cell.plugin, source, explanation, cell.overridden)
 
 
 def _source(rule: Any, plugin: Plugin | None) -> str:
@@ -95,15 +100,36 @@ def _source(rule: Any, plugin: Plugin | None) -> str:
     return f"{plugin.value}, made by {written}" if written else plugin.value
 
 
-def rules_report(family: str | None = None, kind: str | None = None, only_holes: bool = False) -> Report:
+def overrides_table(cells: list[Square]) -> Table:
+    """Whose rules take the place of whose, for how many primitives of which families."""
+    counts: dict[tuple[str, str, str, str], list[str]] = {}
+    for cell in cells:
+        for other in cell.overridden:
+            winner = "" if cell.plugin is None else cell.plugin.distribution
+            key = (cell.kind, cell.primitive.family, winner, other.distribution)
+            counts.setdefault(key, []).append(cell.primitive.name)
+    rows = [
+        [*map(Entry, key), Entry(", ".join(names[:3]) + (f" and {len(names) - 3} more" if names[3:] else ""))]
+        for key, names in sorted(counts.items())
+    ]
+    return Table("Overrides", ["kind", "family", "used is", "in place of", "for"], rows)
+
+
+def rules_report(
+    family: str | None = None, kind: str | None = None, only_holes: bool = False, distribution: str | None = None
+) -> Report:
     """Return the matrix, for all families and kinds or for one.
 
     Args:
         family: only the primitives of this family.
         kind: only this rule kind.
         only_holes: only the rows in which something is missing, broken or claimed twice.
+        distribution: only the rows in which it provides something, be it only what another one overrides.
     """
     cells, problems = squares(family, kind)
+    if distribution is not None:
+        rows = {cell.primitive for cell in cells if distribution in _providers(cell)}
+        cells = [cell for cell in cells if cell.primitive in rows]
     holes = [cell for cell in cells if cell.status in HOLES]
     shown = {cell.primitive for cell in (holes if only_holes else cells)}
     providers = sorted({cell.plugin.distribution for cell in cells if cell.plugin is not None})
@@ -120,6 +146,8 @@ def rules_report(family: str | None = None, kind: str | None = None, only_holes:
         + ".",
         *problems,
     ]
+    overrides = overrides_table(cells)
+    tables += [overrides] if overrides.rows else []
     data = {"cells": [_facts(cell) for cell in cells if cell.primitive in shown], "problems": problems}
     keys = [
         Key("Cells", [Sign(text, meaning, tone, counts[status]) for status, (text, tone, meaning) in STATUSES.items()]),
@@ -129,6 +157,12 @@ def rules_report(family: str | None = None, kind: str | None = None, only_holes:
     if problems:
         verdict += f" {counted(len(problems), 'family')} cannot be shown.".replace("familys", "families")
     return Report("Rules", lines, tables, data, not holes and not problems, keys, verdict)
+
+
+def _providers(cell: Square) -> set[str]:
+    """The distributions that have something to do with a cell: its rule, one that is overridden, its primitive."""
+    shipper = composition().provenance(cell.primitive)
+    return {one.distribution for one in (cell.plugin, shipper, *cell.overridden) if one is not None}
 
 
 def _table(family: str, cells: list[Square], numbers: dict[str, str]) -> Table:
@@ -149,6 +183,7 @@ def _entry(cell: Square, numbers: dict[str, str]) -> Entry:
     parts = [f"{cell.kind} of {cell.primitive.name}: {meaning}"]
     if cell.plugin is not None:
         parts.append(f"from {cell.plugin.distribution} {cell.plugin.version}".strip())
+    parts += [f"in place of {other.distribution} {other.version}".strip() for other in cell.overridden]
     parts += [text for text in (cell.source, cell.explanation) if text]
     number = () if cell.plugin is None else (numbers[cell.plugin.distribution],)
     return Entry("".join((letter, *number)), tone, "\n".join(parts), (letter, *number))
@@ -163,5 +198,6 @@ def _facts(cell: Square) -> dict[str, Any]:
         "version": None if cell.plugin is None else cell.plugin.version,
         "plugin": None if cell.plugin is None else cell.plugin.identity,
         "source": cell.source,
+        "overrides": [other.identity for other in cell.overridden],
         "explanation": cell.explanation,
     }

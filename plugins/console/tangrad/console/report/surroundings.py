@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
+from itertools import chain
 from typing import Any, NamedTuple
 
+from tangrad.console import stubs
+from tangrad.console.report import cures
 from tangrad.console.report.model import BAD, GOOD, PLAIN, QUIET, WARNING, Entry, Problem, Table, counted
+from tangrad.console.report.plugins import all_plugins
 from tangrad.console.report.rules import squares
 from tangrad.core import Composition, cache_folder, catalogue, is_whole_record, usable_settings
 
@@ -67,13 +72,17 @@ def variable_problems(found: list[Variable]) -> Iterator[Problem]:
         if meaning is None:
             owner = catalogue.distribution_of_setting(name.removeprefix("TANGRAD_").lower())
             if owner is not None:
-                yield Problem(
-                    f"environment variable {name} is read by nothing that is installed", f"pip install {owner}"
-                )
+                what = f"environment variable {name} is read by nothing that is installed"
+                yield Problem(what, "install what reads it", cures.install(owner))
                 continue
             (close,) = get_close_matches(name.upper(), known, 1, 0.75) or [""]
             cure = f"{close}={value} is probably meant" if close else f"known are: {', '.join(sorted(known))}"
-            yield Problem(f"environment variable {name} is read by nothing", cure)
+            line = f"{cures.assign(close, value)}; {cures.unset(name)}" if close else cures.unset(name)
+            yield Problem(f"environment variable {name} is read by nothing", cure, line)
+    for setting in usable_settings().values():
+        if setting.rejected is not None:
+            what = f"environment variable {setting.rejected}; the default, {setting.default!r}, is used"
+            yield Problem(what, "correct it or leave it out", cures.unset(setting.environment_variable))
 
 
 # --- caches ---------------------------------------------------------------------------------------------------------
@@ -151,10 +160,7 @@ def _writable(folder: str) -> bool:
 
 
 _FINE = ("off", "not made yet", "in order")
-_CURES = {
-    "can be written to by other users": "chmod go-w {0}: what others put there is not to be trusted",
-    "belongs to another user": "set {1} to a folder of your own",
-}
+_CURES = {"can be written to by other users": "what others put there is not to be trusted"}
 
 
 def caches_table(found: list[Cache]) -> Table:
@@ -176,42 +182,72 @@ def cache_problems(found: list[Cache]) -> Iterator[Problem]:
     for cache in found:
         folder, variable = cache.folder or "", cache.variable
         if cache.state not in _FINE:
-            cure = _CURES.get(cache.state, "set {1} to a folder that can be written to, or to 0").format(
-                folder, variable
-            )
-            yield Problem(f"the cache folder {folder} ({cache.name}) {cache.state}", cure)
+            cure = _CURES.get(cache.state, f"set {variable} to a folder of your own, or to 0: no cache")
+            line = f"chmod go-w {shlex.quote(folder)}" if cache.state in _CURES else cures.assign(variable, "0")
+            yield Problem(f"the cache folder {folder} ({cache.name}) {cache.state}", cure, line)
         if cache.damaged:
             names = ", ".join(os.path.basename(file) for file in cache.damaged[:3])
             more = ", ..." if len(cache.damaged) > 3 else ""
             what = f"{counted(len(cache.damaged), 'file')} in the cache folder {folder} damaged or foreign, and ignored"
-            yield Problem(f"{what}: {names}{more}", f"delete the folder {folder}: it is made anew")
+            yield Problem(f"{what}: {names}{more}", "delete the folder: it is made anew", cures.delete(folder))
         if cache.bound is not None and cache.size > 1.1 * cache.bound:
             what = f"the cache folder {folder} holds {_amount(cache.size)}, more than its bound of"
-            yield Problem(
-                f"{what} {_amount(cache.bound)}", f"delete what is not ours in {folder}, or choose another one"
-            )
+            cure = "delete what is not ours in it, or all of it: it is made anew"
+            yield Problem(f"{what} {_amount(cache.bound)}", cure, cures.delete(folder))
+
+
+# --- stubs ----------------------------------------------------------------------------------------------------------
+
+
+def stub_problems(composition: Composition) -> Iterator[Problem]:
+    """Stubs that were written for another composition: type checkers know names that are gone, or miss some."""
+    folder = stubs.default_folder()
+    if (folder / stubs.NAME).is_dir() and stubs.differing(stubs.stub_files(composition), folder):
+        what = f"the stubs in {folder / stubs.NAME} are those of other installed distributions than there are"
+        yield Problem(what, "write them anew", "tangrad stubs")
 
 
 # --- allow and deny lists -------------------------------------------------------------------------------------------
 
 
+def decisions(policy: Any) -> list[tuple[str, str]]:
+    """Return everything that the user decided about plugins, as source and text."""
+    lists = [
+        (f"{patterns.source}: {verb}", pattern)
+        for verb, patterns in policy.lists()
+        for pattern in chain(*patterns.written())
+    ]
+    return lists + [("prefer", f"{cell}={distribution}") for cell, distribution in policy.preferences().items()]
+
+
 def lists_table(composition: Composition) -> Table:
     """What the user decided about plugins."""
-    rows = [[Entry(source), Entry(text)] for source, text in composition.policy.described()]
+    rows = [[Entry(source), Entry(text)] for source, text in decisions(composition.policy)]
     return Table("Allow and deny lists, preferences", ["from", "what"], rows)
 
 
 def list_problems(composition: Composition) -> Iterator[Problem]:
     """Patterns that name nothing, and preferences for what is not installed: most likely typing errors."""
-    plugins = [plugin for group in composition.groups() for plugin in composition.entries(group)]
+    plugins = all_plugins(composition)
     policy, cure = composition.policy, "correct it or leave it out; tangrad plugins lists all"
-    for source, pattern in policy.unmatched(plugins):
-        yield Problem(f"{source}: {pattern!r} matches no installed plugin", cure)
-    if policy.has_rule_patterns():
-        rules = [(cell.kind, cell.primitive.identity) for cell in squares()[0]]
-        for source, pattern in policy.unmatched_rules(rules):
-            yield Problem(f"{source}: {pattern!r} matches no rule", "correct it or leave it out; see tangrad rules")
+    for item, what in policy.rejected.items():
+        yield Problem(f"{what}; it is ignored", cure, cures.leave_out("TANGRAD_PREFER", item))
+    nothing: Any = type(policy)()
+    written = [(patterns.source, *patterns.written()) for _, patterns in policy.lists()]
+    for source, pattern in [(source, pattern) for source, found, _ in written for pattern in found]:
+        only = nothing.extended(deny=[pattern])
+        if all(only.denial(plugin) is None for plugin in plugins):
+            what = f"{source}: {pattern!r} matches no installed plugin"
+            yield Problem(what, cure, cures.leave_out(source, pattern))
+    of_rules = [(source, pattern) for source, _, found in written for pattern in found]
+    rules = squares()[0] if of_rules else []  # to tell, all of them have to be loaded
+    for source, pattern in of_rules:
+        only = nothing.extended(deny=[pattern])
+        if all(only.rule_denial(cell.kind, cell.primitive.identity) is None for cell in rules):
+            what = f"{source}: {pattern!r} matches no rule"
+            yield Problem(what, "correct it or leave it out; tangrad rules lists all", cures.leave_out(source, pattern))
     shippers = {plugin.distribution for plugin in plugins}
     for cell, distribution in policy.preferences().items():
         if distribution not in shippers:
-            yield Problem(f"the preference {cell}={distribution} names a distribution that has no plugins here", cure)
+            what = f"the preference {cell}={distribution} names a distribution that has no plugins here"
+            yield Problem(what, cure, cures.leave_out("TANGRAD_PREFER", f"{cell}={distribution}"))

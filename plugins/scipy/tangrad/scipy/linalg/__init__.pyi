@@ -1,10 +1,12 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
 from tangrad.scipy.matrix_factors import eigh as eigh
+from tangrad.scipy.matrix_factors import eigh_tridiagonal as eigh_tridiagonal
 from tangrad.scipy.matrix_factors import hessenberg as hessenberg
 from tangrad.scipy.matrix_factors import lu as lu
 from tangrad.scipy.matrix_factors import polar as polar
 from tangrad.scipy.matrix_factors import qr as qr
+from tangrad.scipy.matrix_factors import qr_multiply as qr_multiply
 from tangrad.scipy.matrix_factors import rsf2csf as rsf2csf
 from tangrad.scipy.matrix_factors import schur as schur
 from tangrad.scipy.matrix_factors import svd as svd
@@ -28,6 +30,7 @@ from tangrad.scipy.special_matrices import companion as companion
 from tangrad.scipy.special_matrices import convolution_matrix as convolution_matrix
 from tangrad.scipy.special_matrices import dft as dft
 from tangrad.scipy.special_matrices import fiedler as fiedler
+from tangrad.scipy.special_matrices import fiedler_companion as fiedler_companion
 from tangrad.scipy.special_matrices import hadamard as hadamard
 from tangrad.scipy.special_matrices import hankel as hankel
 from tangrad.scipy.special_matrices import helmert as helmert
@@ -49,9 +52,11 @@ __all__ = [
     "det",
     "dft",
     "eigh",
+    "eigh_tridiagonal",
     "expm",
     "expm_frechet",
     "fiedler",
+    "fiedler_companion",
     "funm",
     "hadamard",
     "hankel",
@@ -68,6 +73,7 @@ __all__ = [
     "pascal",
     "polar",
     "qr",
+    "qr_multiply",
     "rsf2csf",
     "schur",
     "solve",

@@ -228,12 +228,19 @@ def _select_n(primals: Any, tangents: Any) -> Any:
     return answer, tangent
 
 
+def _above(x: Any, y: Any) -> Any:
+    """Whether x > y; of complex numbers, in the order in which `max` has them."""
+    if x.aval.dtype.kind != "c":
+        return p.gt_p.bind(x, y)
+    return p.ne_p.bind(p.max_p.bind(x, y), y)
+
+
 elementwise_jvp(
     jvp,
     p.clamp_p,
-    lambda t, ans, low, x, high: where(p.and_p.bind(p.gt_p.bind(low, x), p.lt_p.bind(low, high)), t, 0),
-    lambda t, ans, low, x, high: where(p.and_p.bind(p.gt_p.bind(x, low), p.lt_p.bind(x, high)), t, 0),
-    lambda t, ans, low, x, high: where(p.gt_p.bind(x, high), t, 0),
+    lambda t, ans, low, x, high: where(p.and_p.bind(_above(low, x), _above(high, low)), t, 0),
+    lambda t, ans, low, x, high: where(p.and_p.bind(_above(x, low), _above(high, x)), t, 0),
+    lambda t, ans, low, x, high: where(_above(x, high), t, 0),
 )
 
 # --- conversions ---------------------------------------------------------------------------------------------------

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import enum
 import math
+from collections.abc import Callable
 from typing import Any
 
-from tangrad.core import PrimitiveSet, ShapedArray, dtypes, literal
+from tangrad.core import Primitive, PrimitiveSet, ShapedArray, dtypes, literal
 from tangrad.lax.checks import (
     ANY,
     BITS,
@@ -32,6 +33,7 @@ from tangrad.lax.checks import (
 )
 
 elementwise = PrimitiveSet("elementwise", api=1)
+INT32 = dtypes.as_dtype("int32")
 
 
 class RoundingMethod(enum.IntEnum):
@@ -154,7 +156,37 @@ acosh_p = unary(elementwise, "acosh", INEXACT, "Inverse hyperbolic cosine.")
 atanh_p = unary(elementwise, "atanh", INEXACT, "Inverse hyperbolic tangent.")
 
 
-@elementwise.primitive(name="integer_pow", decompose=_integer_pow)
+def _power_by_digits(x: Any, y: Any, *, digits: int, inverse: bool) -> Any:
+    """By squaring, with the binary digits of an exponent that is an operand, the last one first."""
+    one, last_digit = _number(1, x), literal(1, INT32)
+    power, square = one, x
+    for place in range(digits):
+        digit = and_p.bind(shift_right_logical_p.bind(y, literal(place, INT32)), last_digit)
+        power = select_n_p.bind(eq_p.bind(digit, last_digit), _like(power, x), mul_p.bind(power, square))
+        square = mul_p.bind(square, square)
+    return div_p.bind(one, power) if inverse else power
+
+
+def _like(value: Any, x: Any) -> Any:
+    """A scalar in the shape of `x`."""
+    return value if value.aval.shape == x.aval.shape else select_n_p.bind(eq_p.bind(x, x), value, value)
+
+
+# What powers are outside of programs, where they are compiled; no program holds one.
+_power_by_digits_p = Primitive(
+    "integer_pow_of", lambda x, y, **_: x, family="elementwise", weak_type="own", decompose=_power_by_digits
+)
+
+
+def _power_by_operand(x: Any, *, y: int) -> Callable[[Any], Any] | None:
+    """Exponents but the smallest, which are the commonest and quick, are numbers that one program serves."""
+    if abs(y) <= 3 or abs(y) >= 1 << 31:
+        return None
+    digits, exponent = 7 if abs(y) < 1 << 7 else 31, literal(abs(y), INT32)
+    return lambda x: _power_by_digits_p.bind(x, exponent, digits=digits, inverse=y < 0)
+
+
+@elementwise.primitive(name="integer_pow", decompose=_integer_pow, value_form=_power_by_operand)
 def integer_pow_p(x: Any, *, y: int) -> Any:
     """x to the power of the integer `y`, by repeated multiplication; negative `y` for floating and complex x only."""
     check_dtype("integer_pow", x, NUMERIC, "x")
@@ -282,9 +314,12 @@ def select_n_p(which: Any, *cases: Any) -> Any:
 
 @elementwise.primitive(name="clamp", decompose=lambda min, x, max: min_p.bind(max_p.bind(x, min), max))
 def clamp_p(min: Any, x: Any, max: Any) -> Any:
-    """x, or the bound that it passes. `min` and `max` have x's shape or rank 0; where min > max the result is max."""
+    """x, or the bound that it passes. `min` and `max` have x's shape or rank 0; where min > max the result is max.
+
+    Complex numbers are in the order that `min` and `max` have: by their real parts, then by their imaginary ones.
+    """
     for aval, argument in ((min, "min"), (x, "x"), (max, "max")):
-        check_dtype("clamp", aval, ORDERED, argument)
+        check_dtype("clamp", aval, ANY, argument)
     check_same_dtype("clamp", (min, x, max))
     for aval, argument in ((min, "min"), (max, "max")):
         if aval.shape and aval.shape != x.shape:

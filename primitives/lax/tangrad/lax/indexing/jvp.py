@@ -52,7 +52,8 @@ def _(primals: Any, tangents: Any, **params: Any) -> Any:
     total: Any = Zero.of(answer)
     if type(tangent_operand) is not Zero:
         total = p.scatter_mul_p.bind(tangent_operand, indices, updates, **params)
-    if type(tangent_updates) is not Zero:
+    # Where nothing is scattered no index occurs twice, whatever was promised.
+    if type(tangent_updates) is not Zero and 0 not in updates.aval.shape:
         if not params["unique_indices"]:
             raise NotImplementedError(
                 "scatter_mul is differentiable by its updates only where each index occurs once: pass "

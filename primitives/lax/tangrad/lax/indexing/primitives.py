@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tangrad.core import Primitive, PrimitiveSet, ShapedArray, dtypes
-from tangrad.lax.checks import ORDERED, check_dtype
+from tangrad.lax.checks import NUMERIC, ORDERED, check_dtype
 from tangrad.lax.indexing.dimension_numbers import window_sizes
 
 indexing = PrimitiveSet("indexing", api=1)
@@ -111,6 +111,8 @@ def _check_scatter(name: str, operand: Any, indices: Any, updates: Any, numbers:
         raise TypeError(f"{name}: operand and updates must have one dtype, got {found}")
     if name in ("scatter_min", "scatter_max"):
         check_dtype(name, operand, ORDERED, "operand")
+    if name == "scatter_sub":
+        check_dtype(name, operand, NUMERIC, "operand")
     _check_dimensions(name, "update_window_dims", numbers.update_window_dims, updates.ndim)
     window_rank = operand.ndim - len(numbers.inserted_window_dims) - len(numbers.operand_batching_dims)
     if len(numbers.update_window_dims) != window_rank:

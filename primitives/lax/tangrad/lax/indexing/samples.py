@@ -64,4 +64,7 @@ def _scatter(primitive: Any, indices: Any, numbers: Any, sizes: Any, *, mode: An
         "unique_indices": primitive.name == "scatter_mul",
         "mode": mode,
     }
-    return Sample(primitive, (draw(4, 3, dtype=kind), indices, draw(*shape, dtype=kind, seed=1)), params)
+    # Repeated, the indices of scatter_mul would not be unique any more.
+    without = {"sizes": "the indices must be unique"} if params["unique_indices"] else {}
+    args = (draw(4, 3, dtype=kind), indices, draw(*shape, dtype=kind, seed=1))
+    return Sample(primitive, args, params, without=without)

@@ -8,6 +8,7 @@ from tangrad.linalg.functions import eigh as eigh
 from tangrad.linalg.functions import householder_product as householder_product
 from tangrad.linalg.functions import lu as lu
 from tangrad.linalg.functions import lu_pivots_to_permutation as lu_pivots_to_permutation
+from tangrad.linalg.functions import ormqr as ormqr
 from tangrad.linalg.functions import qr as qr
 from tangrad.linalg.functions import svd as svd
 from tangrad.linalg.functions import symmetric_product as symmetric_product
@@ -25,6 +26,7 @@ __all__ = [
     "householder_product",
     "lu",
     "lu_pivots_to_permutation",
+    "ormqr",
     "qr",
     "schur",
     "svd",

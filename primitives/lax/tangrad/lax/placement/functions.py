@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad import tree
-from tangrad.core import Array, Device, Tracer, as_array, as_operand, is_array_value
+from tangrad.core import Array, Device, Sharding, Tracer, as_array, as_operand, is_array_value
 from tangrad.errors import UnexpectedTracerError
 from tangrad.lax.placement.primitives import Target, device_put_p
 from tangrad.tree_util import flatten_axes
@@ -18,9 +18,11 @@ def device_put(
 
     Args:
         x: a tree of arrays, NumPy arrays and numbers.
-        device: a device, None (as arrays are made, not committed), or a tree of these that is a prefix of `x`.
+        device: a device, a sharding over several, None (as arrays are made, not committed), or a tree of these that is
+            a prefix of `x`.
 
-    Raises TypeError for what is not an array, ValueError for what is not a device.
+    Raises TypeError for what is not an array, ValueError for what is neither device nor sharding, and for an array that
+    a sharding cannot cut, naming the dimension and the axes of the mesh.
 
     >>> import tangrad
     >>> tangrad.device_put(1.5, tangrad.devices()[0])
@@ -38,8 +40,12 @@ def _put(leaf: Any, device: Any) -> Any:
         raise UnexpectedTracerError(leaf)
     if device is None:
         return leaf if isinstance(leaf, Array) else as_array(leaf)
+    if isinstance(device, Sharding):
+        device.check_shape(as_operand(leaf).aval.shape, "device_put: an array")
+        return device.constrain(leaf)
     if not isinstance(device, Device):
         raise ValueError(
-            f"device_put takes a device (tangrad.devices()), got {device!r} of type {type(device).__name__}"
+            f"device_put takes a device (tangrad.devices()) or a sharding, got {device!r} of type "
+            f"{type(device).__name__}"
         )
     return device_put_p.bind(leaf if isinstance(leaf, Array) else as_operand(leaf), target=Target(device))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tangrad.core import literal
-from tangrad.lax.checks import COMPLEX, is_kind
+from tangrad.lax.checks import COMPLEX, FLOATING, is_kind
 from tangrad.lax.elementwise import primitives as p
 from tangrad.lax.structure.primitives import concatenate_p, pad_p, rev_p, slice_p
 
@@ -63,8 +63,8 @@ def _part(arrays: Arrays, axis: int, start: int, limit: int, step: int = 1) -> A
 
 
 def _interleave(even: Any, odd: Any, axis: int) -> Any:
-    """Elements of two arrays in turn, which is two padded arrays added: what is padded is 0."""
-    shape, zero = even.aval.shape, literal(0, even.aval.dtype, True)
+    """Elements of two arrays in turn, which is two padded arrays added: what is padded changes no number."""
+    shape, zero = even.aval.shape, nothing_added(even.aval.dtype)
     uneven = shape[axis] - odd.aval.shape[axis]
     around_even, around_odd = [(0, 0, 0)] * len(shape), [(0, 0, 0)] * len(shape)
     around_even[axis], around_odd[axis] = (0, 1 - uneven, 1), (1, uneven, 1)
@@ -72,6 +72,13 @@ def _interleave(even: Any, odd: Any, axis: int) -> Any:
         pad_p.bind(even, zero, padding_config=tuple(around_even)),
         pad_p.bind(odd, zero, padding_config=tuple(around_odd)),
     )
+
+
+def nothing_added(dtype: Any) -> Any:
+    """The number that added to any other gives that: -0.0, to which 0.0 would not leave its sign; of integers 0."""
+    if is_kind(dtype, (COMPLEX,)):
+        return literal(complex(-0.0, -0.0), dtype, True)
+    return literal(-0.0 if is_kind(dtype, (FLOATING,)) else 0, dtype, True)
 
 
 # --- the primitives' decompositions --------------------------------------------------------------------------------

@@ -16,7 +16,18 @@ P = reductions.primitives
 
 def samples() -> list[Sample]:
     """All of them."""
-    return [*_numbers(), *_bits(), *_positions(), *_running(), *_programs()]
+    return [*_numbers(), *_bits(), *_positions(), *_running(), *_programs(), *_refused()]
+
+
+def _refused() -> list[Sample]:
+    """Axes that are not there, or twice; integers where exponentials are taken."""
+    x, running = draw(2, 3), {"axis": 2, "reverse": False}
+    return [
+        *[Sample(P["reduce_sum"], (x,), {"axes": axes}, raises=ValueError) for axes in ((2,), (0, 0))],
+        Sample(P["argmax"], (x,), {"axes": (2,), "index_dtype": np.dtype(np.int32)}, raises=ValueError),
+        Sample(P["cumsum"], (x,), running, raises=ValueError),
+        Sample(P["cumlogsumexp"], (draw(3, dtype="int32"),), {**running, "axis": 0}, raises=TypeError),
+    ]
 
 
 def _numbers() -> list[Sample]:

@@ -9,6 +9,7 @@ from tangrad.lax.special.primitives import special
 
 P = special.primitives
 NEAR = 3e-4  # between the backends' approximations in single precision
+LIMITS = {"special": "at infinity XLA gives NaN, where there are limits"}
 
 
 def samples() -> list[Sample]:
@@ -24,8 +25,10 @@ def samples() -> list[Sample]:
         Sample(P["digamma"], (positive,), tolerance=NEAR),
         Sample(P["bessel_i0e"], (positive,), tolerance=NEAR),
         Sample(P["bessel_i1e"], (positive,), tolerance=NEAR),
-        Sample(P["polygamma"], (np.full((2, 3), 2.0, np.float32), positive), derivatives=0, tolerance=NEAR),
-        Sample(P["zeta"], (positive + np.float32(1.2), other), derivatives=0, tolerance=NEAR),
+        Sample(
+            P["polygamma"], (np.full((2, 3), 2.0, np.float32), positive), derivatives=0, tolerance=NEAR, without=LIMITS
+        ),
+        Sample(P["zeta"], (positive + np.float32(1.2), other), derivatives=0, tolerance=NEAR, without=LIMITS),
         Sample(P["igamma"], (positive, other), derivatives=1, tolerance=NEAR),
         Sample(P["igammac"], (positive, other), derivatives=1, tolerance=NEAR),
         Sample(P["igamma_grad_a"], (positive, other), derivatives=0, tolerance=NEAR),

@@ -5,11 +5,21 @@ Dimensions may be symbolic: sizes are compared, added and multiplied, and never 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from tangrad.core import PrimitiveSet, ShapedArray, canonicalize_shape, is_symbolic
+from tangrad.core import (
+    FixedParams,
+    Primitive,
+    PrimitiveSet,
+    ShapedArray,
+    canonicalize_shape,
+    dtypes,
+    is_symbolic,
+    literal,
+)
 from tangrad.lax.checks import (
     COMPLEX,
     FLOATING,
@@ -22,6 +32,9 @@ from tangrad.lax.checks import (
 )
 
 structure = PrimitiveSet("structure", api=1)
+
+_INT32 = dtypes.as_dtype("int32")
+_INT32_MAX = 2**31 - 1
 
 
 def _result(operand: Any, shape: Sequence[Any]) -> ShapedArray:
@@ -101,7 +114,53 @@ def rev_p(operand: Any, *, dimensions: tuple[int, ...]) -> Any:
 # --- parts ---------------------------------------------------------------------------------------------------------
 
 
-@structure.primitive(name="slice")
+def _part_from(operand: Any, *starts: Any, axes: tuple[int, ...], sizes: tuple[int, ...], strides: Any) -> Any:
+    """The part of these sizes along some axes, whole along the others, from starts that are operands."""
+    places: list[Any] = [literal(0, starts[0].aval.dtype)] * operand.aval.ndim
+    extents = list(operand.aval.shape)
+    for axis, start, size in zip(axes, starts, sizes):
+        places[axis], extents[axis] = start, size
+    part = dynamic_slice_p.bind(operand, *places, slice_sizes=tuple(extents))
+    if strides is None:
+        return part
+    return slice_p.bind(part, start_indices=(0,) * len(extents), limit_indices=tuple(extents), strides=strides)
+
+
+def _type_of_part(operand: Any, *starts: Any, axes: tuple[int, ...], sizes: tuple[int, ...], strides: Any) -> Any:
+    shape = list(operand.shape)
+    for axis, size in zip(axes, sizes):
+        shape[axis] = size
+    steps = strides or (1,) * len(shape)
+    return ShapedArray([strided_size(size, step) for size, step in zip(shape, steps)], operand.dtype, operand.weak_type)
+
+
+# What slices are outside of programs, where they are compiled; no program holds one.
+_part_from_p = Primitive("slice_from", _type_of_part, family="structure", weak_type="own", decompose=_part_from)
+
+
+def _slice_by_operands(operand: Any, *, start_indices: Any, limit_indices: Any, strides: Any) -> Any:
+    """Where a slice starts is a number that programs need not be compiled for."""
+    return _slice_form(operand.shape, tuple(start_indices), tuple(limit_indices), strides)
+
+
+@lru_cache(1024)
+def _slice_form(shape: Any, starts: Any, limits: Any, strides: Any) -> Callable[[Any], Any] | None:
+    axes = tuple([axis for axis, size in enumerate(shape) if limits[axis] - starts[axis] != size])
+    if not axes:
+        return None
+    dtype = _INT32 if all([shape[axis] <= _INT32_MAX for axis in axes]) else dtypes.as_dtype("int64")
+    values = tuple([literal(starts[axis], dtype) for axis in axes])
+    sizes = tuple([limits[axis] - starts[axis] for axis in axes])
+    params = _part_params(axes, sizes, strides)
+    return lambda operand: _part_from_p.bind_fixed(params, operand, *values)
+
+
+@lru_cache(1024)
+def _part_params(axes: tuple[int, ...], sizes: tuple[int, ...], strides: Any) -> FixedParams:
+    return FixedParams(axes=axes, sizes=sizes, strides=strides)
+
+
+@structure.primitive(name="slice", value_form=_slice_by_operands)
 def slice_p(
     operand: Any, *, start_indices: tuple[Any, ...], limit_indices: tuple[Any, ...], strides: tuple[int, ...] | None
 ) -> Any:
@@ -137,7 +196,12 @@ def _split(operand: Any, *, sizes: tuple[Any, ...], axis: int) -> tuple[Any, ...
     return tuple(parts)
 
 
-@structure.primitive(name="split", multiple_results=True, decompose=_split)
+def _split_by_operands(_: Any, *, sizes: tuple[Any, ...], axis: int) -> Callable[[Any], Any]:
+    """Slice by slice: a program for each size, where one for all would be as long as there are parts."""
+    return lambda operand: _split(operand, sizes=sizes, axis=axis)
+
+
+@structure.primitive(name="split", multiple_results=True, decompose=_split, value_form=_split_by_operands)
 def split_p(operand: Any, *, sizes: tuple[Any, ...], axis: int) -> Any:
     """Consecutive parts of the operand along `axis`, with the given sizes."""
     check_axes("split", (axis,), operand.ndim, "axis")
@@ -215,7 +279,36 @@ def concatenate_p(*operands: Any, dimension: int) -> Any:
     return _result(first, (*first.shape[:dimension], total, *first.shape[dimension + 1 :]))
 
 
-@structure.primitive(name="pad")
+def _laid_into(operand: Any, padding_value: Any, *lows: Any, shape: tuple[int, ...], interior: tuple[int, ...]) -> Any:
+    """The operand laid into an array that is full of the padding value, at places that are operands."""
+    if any(interior):
+        operand = pad_p.bind(operand, padding_value, padding_config=tuple([(0, 0, count) for count in interior]))
+    around = broadcast_in_dim_p.bind(padding_value, shape=shape, broadcast_dimensions=())
+    return dynamic_update_slice_p.bind(around, operand, *lows)
+
+
+def _type_of_laid_into(operand: Any, padding_value: Any, *_: Any, shape: tuple[int, ...], interior: Any) -> Any:
+    return ShapedArray(shape, operand.dtype, operand.weak_type and padding_value.weak_type)
+
+
+# What paddings are outside of programs, where they are compiled; no program holds one.
+_laid_into_p = Primitive("pad_from", _type_of_laid_into, family="structure", weak_type="own", decompose=_laid_into)
+
+
+def _pad_by_operands(operand: Any, padding_value: Any, *, padding_config: Any) -> Callable[..., Any] | None:
+    """How a padding is shared out between both ends is a number that programs need not be compiled for."""
+    if not all([low >= 0 and high >= 0 for low, high, _ in padding_config]):
+        return None
+    between = [dilated_size(size, interior) for size, (_, _, interior) in zip(operand.shape, padding_config)]
+    shape = tuple([low + size + high for size, (low, high, _) in zip(between, padding_config)])
+    if shape == tuple(between) or max(shape) > _INT32_MAX:
+        return None
+    lows = [literal(low, _INT32) for low, _, _ in padding_config]
+    interior = tuple([item[2] for item in padding_config])
+    return lambda operand, value: _laid_into_p.bind(operand, value, *lows, shape=shape, interior=interior)
+
+
+@structure.primitive(name="pad", value_form=_pad_by_operands)
 def pad_p(operand: Any, padding_value: Any, *, padding_config: tuple[tuple[Any, Any, Any], ...]) -> Any:
     """`padding_value` added before, after and between the elements; (low, high, interior) for each dimension.
 

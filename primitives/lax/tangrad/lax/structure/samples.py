@@ -13,7 +13,18 @@ KINDS = ("float32", "int32", "complex64", "bool")
 
 def samples() -> list[Sample]:
     """All of them."""
-    return [*_shapes(), *_parts(), *_joining(), *_others()]
+    return [*_shapes(), *_parts(), *_joining(), *_others(), *_refused()]
+
+
+def _refused() -> list[Sample]:
+    """Dimensions that are not there, or are twice, or do not fit."""
+    x = draw(2, 3)
+    return [
+        Sample(P["transpose"], (x,), {"permutation": (0, 0)}, raises=ValueError),
+        Sample(P["rev"], (x,), {"dimensions": (2,)}, raises=ValueError),
+        Sample(P["squeeze"], (x,), {"dimensions": (0,)}, raises=ValueError),
+        Sample(P["concatenate"], (x, draw(3, 2)), {"dimension": 0}, raises=(TypeError, ValueError)),
+    ]
 
 
 def _shapes() -> list[Sample]:

@@ -139,4 +139,6 @@ def _optimization_barrier(cotangents: Any, *operands: Any) -> Any:
 
 
 transpose.not_applicable("it has no operands", p.iota_p)
-transpose.not_applicable("tangents do not pass through it", p.stop_gradient_p)
+# Of a value that has a tangent none passes. What a linear program hands it is itself a tangent, as when a rule of a
+# user's calls jvp of a mapped conditional: forward it stays what it is, and so does its cotangent.
+linear_transpose_rule(transpose, p.stop_gradient_p, lambda ct, x: ct)

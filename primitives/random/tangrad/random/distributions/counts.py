@@ -74,7 +74,7 @@ def _poisson_hat(rate: Any) -> Hat:
     )
 
 
-random_poisson_p = sampler("random_poisson", _poisson, "Numbers k with probability λ^k exp(-λ) / k!.")
+random_poisson_p = sampler("random_poisson", _poisson, "Numbers k with probability λ^k exp(-λ) / k!.", any_float=True)
 
 
 def poisson(
@@ -116,7 +116,7 @@ def _binomial(stream: Stream, count: Any, p: Any, *, shape: Any, dtype: Any) -> 
     rare = lax.select(is_rare, p, 1.0 - p)
     is_valid = (count >= 0) & (rare >= 0)  # not where one is NaN
     is_finite = count < np.inf
-    rare = _where(rare >= 0, rare, 0.01)
+    rare = lax.abs(_where(rare >= 0, rare, 0.01))  # of -0.0, log(1 - p) would be 0.0, and no trial the last one
     is_many = count * rare > FEW  # infinitely many that all fail are not: none of them would be accepted
     trials = lax.floor(count)
     few = _where(is_many, 0, _where(is_finite, trials, 0))
@@ -188,7 +188,7 @@ def _correction(k: Any) -> Any:
     return values[lax.convert_element_type(lax.clamp(0.0, k, float(len(CORRECTIONS))), np.int32)]
 
 
-random_binomial_p = sampler("random_binomial", _binomial, "How many of n trials succeed.")
+random_binomial_p = sampler("random_binomial", _binomial, "How many of n trials succeed.", any_float=True)
 
 
 def binomial(key: Any, n: Any, p: Any, shape: Sequence[int] | None = None, dtype: Any = None) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 
 from tangrad.control_flow.loops import while_loop
 from tangrad.core import ShapedArray, as_operand, canonicalize_shape, dtypes, literal
+from tangrad.lax.checks import FLOATING, check_dtype
 from tangrad.lax.elementwise import functions as lax
 from tangrad.lax.reductions.functions import reduce_max, reduce_or, reduce_sum
 from tangrad.lax.structure.functions import broadcast_in_dim, full, reshape, stop_gradient
@@ -111,6 +112,7 @@ def _any(mask: Any) -> Any:
 def random_gamma_p(keys: Any, a: Any, *, log_space: bool, partitionable: bool) -> Any:
     """Gamma distributed numbers, or their logarithms; keys for the leading dimensions of the parameter."""
     check_keys("random_gamma", keys)
+    check_dtype("random_gamma", a, (FLOATING,), "a")
     if a.shape[: len(keys.shape)] != keys.shape:
         raise ValueError(f"random_gamma: keys of shape {keys.shape} do not lead those of a parameter {a.str_short()}")
     return ShapedArray(a.shape, a.dtype)

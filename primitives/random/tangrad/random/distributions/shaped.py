@@ -157,7 +157,9 @@ def _geometric(stream: Stream, p: Any, *, shape: Any, dtype: Any) -> Any:
     return lax.convert_element_type(lax.add(trials, 1), dtype)
 
 
-random_geometric_p = sampler("random_geometric", _geometric, "The number of trials until the first success.")
+random_geometric_p = sampler(
+    "random_geometric", _geometric, "The number of trials until the first success.", any_float=True
+)
 
 
 def geometric(

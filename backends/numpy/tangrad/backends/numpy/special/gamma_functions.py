@@ -77,7 +77,7 @@ def _lgamma_by_reflection(x: Any) -> Any:
 
 
 def digamma(x: Any) -> Any:
-    """The derivative of log Γ; NaN at the negative integers, -inf at 0 and inf at -0."""
+    """The derivative of log Γ; NaN at its poles, 0 and the negative integers, as on XLA."""
     return piecewise(
         (x,),
         ((x > 0) & (x < 0.5), lambda x: polynomial(x, DIGAMMA_NEAR_2) - 1 / (1 + x) - 1 / x),
@@ -109,8 +109,7 @@ def _digamma_by_series(x: Any) -> Any:
 def _digamma_by_reflection(x: Any) -> Any:
     distance = x - np.round(x)
     finite = digamma(1 - x) - np.pi / np.tan(np.pi * distance)
-    at_pole = np.where(x == 0, np.copysign(np.inf, -x), np.nan)
-    return np.where((distance == 0) | np.isinf(x), at_pole, finite)
+    return np.where((distance == 0) | np.isinf(x), np.nan, finite)
 
 
 # --- ζ -------------------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from tangrad.backends.xla.helpers import (
     same_type,
     select,
 )
+from tangrad.backends.xla.kinds import lower_by_decomposition
 from tangrad.core import RuleSet, dtypes
 from tangrad.dtypes import ExtendedDType
 from tangrad.lax.elementwise import primitives as p
@@ -84,7 +85,6 @@ lower.table(
         p.lt_to_p: comparison("LT", total_order=True),
         p.le_to_p: comparison("LE", total_order=True),
         # the rest
-        p.clamp_p: elementwise("stablehlo.clamp"),
         p.bitcast_convert_type_p: lambda ctx, x, new_dtype: ctx.op("stablehlo.bitcast_convert", ctx.out_type, (x,)),
         p.convert_element_type_p: lambda ctx, x, **_: convert(ctx, x, ctx.in_avals[0], ctx.out_aval),
         p.reduce_precision_p: elementwise(
@@ -245,6 +245,13 @@ def _extremum(name: str, direction: str) -> Any:
 
 
 lower.table({p.max_p: _extremum("stablehlo.maximum", "GT"), p.min_p: _extremum("stablehlo.minimum", "LT")})
+_clamp, _clamp_by_extrema = elementwise("stablehlo.clamp"), lower_by_decomposition(p.clamp_p)
+
+
+@lower.rule(p.clamp_p)
+def _clamped(ctx: Any, low: Any, x: Any, high: Any) -> Any:
+    # XLA's own clamp compares complex numbers by their real parts alone.
+    return (_clamp_by_extrema if _is_complex(ctx.out_aval) else _clamp)(ctx, low, x, high)
 
 
 @lower.rule(p.mulhi_p)

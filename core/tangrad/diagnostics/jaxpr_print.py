@@ -102,10 +102,11 @@ class _Printer:
         results = " ".join([names.typed(var) for var in eqn.outvars])
         head = f"{results} = " if results else ""
         text = f"{head}{eqn.primitive.name}{self.params(eqn.params, names, indent)}{operands}"
-        if self.name_stack and eqn.source_info is not None and getattr(eqn.source_info, "name_stack", None):
-            text += f" # {eqn.source_info.name_stack}"
-        if self.source_info and eqn.source_info is not None:
-            text += f" # {summary(eqn.source_info)}"
+        source = eqn.source_info
+        if self.name_stack and source is not None and source.name_stack:
+            text += f" # {source.name_stack}"
+        if self.source_info and source is not None:
+            text += f" # {source.summarize()}"
         return text
 
     def params(self, params: dict[str, Any], names: Names, indent: str) -> str:
@@ -128,9 +129,3 @@ class _Printer:
         if callable(value):
             return str(getattr(value, "__name__", value))
         return str(value)
-
-
-def summary(source: Any) -> str:
-    """Where an equation was written, as `file.py:3 (function)`."""
-    summarize = getattr(source, "summarize", None)
-    return str(summarize() if summarize is not None else source)

@@ -1,0 +1,16 @@
+"""The constraint that a value lies in a certain way: it says where results lie, and nothing to be computed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad.backends.numpy.kernels import composed
+from tangrad.core import RuleSet
+from tangrad.shardings.primitives import sharding_constraint_p
+
+lower = RuleSet("lower.numpy", api=1)
+
+
+@composed(lower, sharding_constraint_p)
+def _(ctx: Any, x: Any, *, sharding: Any) -> Any:
+    return x

@@ -1,0 +1,265 @@
+"""Arrays over several simulated devices: one NumPy array for each part, and how results of computations lie."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tangrad.backends.numpy.array import NumpyArray, PlacedArray, deleted_message, placed
+from tangrad.core import (
+    ClosedJaxpr,
+    Jaxpr,
+    Literal,
+    Sharding,
+    agreed_devices,
+    check_argument,
+    program_shardings,
+    stated_claims,
+    sub_jaxprs,
+)
+
+
+class SpreadArray(NumpyArray):
+    """An array over several devices. Its slot `ndarray` stays empty, so that dispatch takes the slow path.
+
+    Attributes:
+        spread: its sharding.
+    """
+
+    __slots__ = ("_parts", "spread")
+
+    def __init__(self, aval: Any, sharding: Sharding, parts: Sequence[np.ndarray[Any, Any]]) -> None:
+        self.aval = aval
+        self.spread = sharding
+        self._parts: list[Any] | None = list(parts)
+
+    def part_buffers(self) -> list[np.ndarray[Any, Any]]:
+        """The contents of the parts, in the order of the devices. Raises RuntimeError for a deleted array."""
+        if self._parts is None:
+            raise RuntimeError(deleted_message(self))
+        return self._parts
+
+    def buffer(self) -> np.ndarray[Any, Any]:
+        parts = self.part_buffers()
+        if self.spread.is_fully_replicated:
+            return parts[0]
+        indices = self.spread.indices(self.aval.shape)
+        inside = parts[0].shape[len(self.aval.shape) :]  # of typed keys
+        whole = np.empty((*self.aval.shape, *inside), parts[0].dtype)
+        for index, part in zip(indices, parts, strict=True):
+            whole[index] = part
+        return whole
+
+    @property
+    def device(self) -> Any:
+        raise ValueError(f"the array lies on {self.spread.num_devices} devices; use x.devices() or x.sharding")
+
+    def devices(self) -> set[Any]:
+        return self.spread.device_set
+
+    @property
+    def committed(self) -> bool:
+        return True
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        return self.spread.is_fully_replicated
+
+    def on_device_size_in_bytes(self) -> int:
+        """The bytes of its parts, on all devices together."""
+        return sum([part.nbytes for part in self.part_buffers()])
+
+    def delete(self) -> None:
+        self._parts = None
+
+    def is_deleted(self) -> bool:
+        return self._parts is None
+
+    def __deepcopy__(self, _: Any) -> Any:
+        return SpreadArray(self.aval, self.spread, [part.copy() for part in self.part_buffers()])
+
+
+def spread_over(contents: np.ndarray[Any, Any], aval: Any, sharding: Sharding) -> NumpyArray:
+    """An array with these contents, lying as a sharding says. Raises ValueError for a shape that it cannot cut."""
+    contents = np.asarray(contents)
+    sharding.check_shape(aval.shape)
+    _check_devices(sharding)
+    if sharding.num_devices == 1:
+        return placed(aval, contents, sharding.device_order[0], True)
+    made: dict[str, Any] = {}  # devices that hold the same part share it: nobody writes to it
+    parts = []
+    for index in sharding.indices(aval.shape):
+        key = str(index)
+        if key not in made:
+            part = np.asarray(contents[index])  # an array even where it has no dimensions
+            made[key] = part if part.shape == contents.shape else np.array(part, order="C")
+        parts.append(made[key])
+    return SpreadArray(aval, sharding, parts)
+
+
+def _check_devices(sharding: Sharding) -> None:
+    for device in sharding.device_order:
+        if device.backend is not NumpyArray.backend:
+            raise ValueError(f"{sharding} must be of devices of the NumPy backend, got {device!r}")
+    if sharding.memory_kind is not None:
+        raise ValueError(f"the NumPy backend has one memory, got {sharding}")
+
+
+def assembled(aval: Any, sharding: Sharding, parts: Sequence[NumpyArray]) -> NumpyArray:
+    """An array of parts on one device each, in the order of the devices."""
+    _check_devices(sharding)
+    buffers = [part.buffer() for part in parts]
+    if sharding.num_devices == 1:
+        return placed(aval, buffers[0], sharding.device_order[0], True)
+    return SpreadArray(aval, sharding, buffers)
+
+
+def parts_of(array: NumpyArray) -> list[NumpyArray]:
+    """The parts of an array, on one device each, in the order of the devices."""
+    if not isinstance(array, SpreadArray):
+        return [array]
+    shape = array.aval.shape
+    return [
+        placed(array.aval.update(shape=part.shape[: len(shape)]), part, device, True)
+        for part, device in zip(array.part_buffers(), array.spread.device_order, strict=True)
+    ]
+
+
+# --- where results lie ----------------------------------------------------------------------------------------------
+
+
+class Place:
+    """Where the results of a computation lie.
+
+    Attributes:
+        device, committed: for one device.
+    """
+
+    __slots__ = ("committed", "device")
+
+    def __init__(self, device: Any, committed: bool) -> None:
+        self.device = device
+        self.committed = committed
+
+    def wrap(self, aval: Any, contents: Any) -> NumpyArray:
+        """A result as an array there."""
+        return placed(aval, contents, self.device, self.committed)
+
+
+class SeveralDevices(Place):
+    """Several devices. A result lies like the first argument of its shape that lies over them; others are repeated.
+
+    XLA's compiler chooses by more than that; the numbers are the same.
+    """
+
+    __slots__ = ("_model", "_operands", "devices")
+
+    def __init__(self, devices: tuple[Any, ...], model: Sharding, operands: Sequence[Any]) -> None:
+        self.devices = devices
+        self._model = model
+        self._operands = operands
+
+    def wrap(self, aval: Any, contents: Any) -> NumpyArray:
+        for operand in self._operands:
+            if isinstance(operand, SpreadArray) and operand.aval.shape == aval.shape:
+                return spread_over(contents, aval, operand.spread)
+        return spread_over(contents, aval, self._model.resharded((), self.devices))
+
+
+def common_place(what: str, arrays: Sequence[Any]) -> Place:
+    """Where a computation with `arrays` runs, and whether its results are committed to it.
+
+    Raises ValueError where arrays are committed to different devices.
+    """
+    if any([isinstance(array, SpreadArray) for array in arrays]):
+        return _several(what, arrays, [], [])
+    device, first = None, 0
+    for position, array in enumerate(arrays):
+        if isinstance(array, PlacedArray) and array.committed:
+            if device is None:
+                device, first = array.device, position
+            elif array.device is not device:
+                places = [
+                    f"argument {p}, {arrays[p].aval.str_short()}, to {arrays[p].device}" for p in (first, position)
+                ]
+                raise ValueError(
+                    f"{what}: arguments are committed to different devices: {' and '.join(places)}; "
+                    "move one of them with tangrad.device_put"
+                )
+    if device is not None:
+        return Place(device, True)
+    for array in arrays:
+        if isinstance(array, NumpyArray):
+            return Place(array.device, False)
+    return Place(NumpyArray.backend.default_device(), False)
+
+
+def _several(what: str, arrays: Sequence[Any], claims: list[Any], models: Sequence[Sharding]) -> SeveralDevices:
+    spread = [array.spread for array in arrays if isinstance(array, SpreadArray)]
+    for position, array in enumerate(arrays):
+        if isinstance(array, SpreadArray):
+            claims.append((f"argument {position} ({array.aval.str_short()})", array.spread.device_order))
+        elif isinstance(array, PlacedArray) and array.committed:
+            claims.append((f"argument {position} ({array.aval.str_short()})", (array.device,)))
+    return SeveralDevices(agreed_devices(what, claims), [*models, *spread][0], arrays)
+
+
+class ProgramLayout:
+    """How a program lies on several devices, where its options or its equations say so."""
+
+    __slots__ = ("_claims", "_inputs", "_models", "_name", "_outputs")
+
+    def __init__(self, closed: ClosedJaxpr, options: Any) -> None:
+        program = program_shardings(closed)
+        self._name = options.name
+        self._inputs = options.in_shardings or (None,) * len(closed.in_avals)
+        stated = options.out_shardings or (None,) * len(closed.out_avals)
+        self._outputs = [
+            sharding_of_result(closed.jaxpr, atom) if sharding is None else sharding
+            for sharding, atom in zip(stated, closed.jaxpr.outvars, strict=True)
+        ]
+        self._claims = stated_claims(options, program)
+        self._models = [s for s in (*options.in_shardings, *options.out_shardings, *program[:1]) if s is not None]
+
+    @property
+    def is_stated(self) -> bool:
+        """Whether anything says so."""
+        return bool(self._claims)
+
+    def wrap(self, arrays: Sequence[Any], avals: Sequence[Any], results: Sequence[Any]) -> list[NumpyArray]:
+        """The results of a run as arrays."""
+        place = self._place(arrays)
+        return [
+            place.wrap(aval, contents) if sharding is None else spread_over(contents, aval, sharding)
+            for aval, contents, sharding in zip(avals, results, self._outputs, strict=True)
+        ]
+
+    def _place(self, arrays: Sequence[Any]) -> Place:
+        if self._models[0].num_devices == 1:
+            return Place(self._models[0].device_order[0], True)
+        return _several(self._name, arrays, list(self._claims), self._models)
+
+    def check(self, arrays: Sequence[Any]) -> None:
+        """Raise ValueError for arguments that do not lie as they must."""
+        self._place(arrays)
+        for position, (array, stated) in enumerate(zip(arrays, self._inputs, strict=True)):
+            if stated is not None:
+                check_argument(self._name, position, array.aval, getattr(array, "spread", None), stated)
+
+
+def sharding_of_result(jaxpr: Jaxpr, atom: Any) -> Sharding | None:
+    """How a result lies, where the equation that makes it says so."""
+    if type(atom) is Literal:
+        return None
+    for eqn in jaxpr.eqns:
+        if atom in eqn.outvars:
+            position = list(eqn.outvars).index(atom)
+            stated = eqn.params.get("sharding") or (eqn.params.get("out_shardings") or {position: None})[position]
+            if isinstance(stated, Sharding):
+                return stated
+            inner = [sub.jaxpr if isinstance(sub, ClosedJaxpr) else sub for sub in sub_jaxprs(eqn.params)]
+            if len(inner) == 1 and [v.aval for v in inner[0].outvars] == [v.aval for v in eqn.outvars]:
+                return sharding_of_result(inner[0], inner[0].outvars[position])
+    return None

@@ -1,0 +1,37 @@
+"""How a sharded map becomes StableHLO: a region that is written for one device, `sdy.manual_computation`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad.backends.xla.manual import ManualAxes
+from tangrad.core import RuleSet, decomposition_jaxpr
+from tangrad.shard_mapping.primitives import shard_map_p
+from tangrad.shard_mapping.specs import uncut
+
+lower = RuleSet("lower.xla", api=1)
+
+
+@lower.rule(shard_map_p)
+def _(ctx: Any, *operands: Any, jaxpr: Any, mesh: Any, in_shardings: Any, out_shardings: Any, manual_axes: Any) -> Any:
+    meshes, module = ctx.module.meshes, ctx.module
+    if meshes is None:  # one device: along each axis there is one
+        return tuple(ctx.inline(decomposition_jaxpr(shard_map_p, ctx.in_avals, ctx.eqn.params), operands))
+    if [effect for effect in jaxpr.effects if effect.ordered]:
+        raise NotImplementedError(
+            "ordered effects, such as ordered callbacks, have no order among devices: use them outside of shard_map"
+        )
+    whole = uncut(mesh)
+    manual = ManualAxes(manual_axes, whole, meshes.layout.numbers(whole))
+    outs = list(zip(out_shardings, ctx.out_avals, strict=True))
+    operation = meshes.manual_computation(
+        ctx, operands, list(zip(in_shardings, ctx.in_avals, strict=True)), outs, whole, manual_axes
+    )
+    inner, arguments = ctx.region(operation, 0, [ctx.types[aval] for aval in jaxpr.in_avals])
+    around, module.manual = module.manual, manual if module.manual is None else manual.within(module.manual)
+    try:
+        consts = [inner.constant_of(const) for const in jaxpr.consts]
+        inner.give(inner.lower_jaxpr(jaxpr.jaxpr, [*consts, *arguments]), "sdy.return")
+    finally:
+        module.manual = around
+    return tuple(operation.results)

@@ -1,0 +1,122 @@
+"""Programs over several devices: which devices, how each argument lies on them, and how each result does.
+
+A program is one for several devices where a sharding is stated for an argument or a result, where its equations state
+one, or where an argument lies on several. It is compiled once for each combination of placements of its arguments, as a
+program for as many partitions as there are devices; where nobody says how a result lies, the compiler chooses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tangrad.backends.xla import jaxlib_api, spread
+from tangrad.backends.xla.array import Placement, XlaArray, physical_aval
+from tangrad.core import (
+    ClosedJaxpr,
+    CompileOptions,
+    Sharding,
+    agreed_devices,
+    check_argument,
+    program_shardings,
+    stated_claims,
+)
+
+
+def key_of(placements: Sequence[Placement]) -> Any:
+    """Under what a program for arguments at these placements is kept: one placement, if it is that of all."""
+    first = placements[0] if placements else None
+    return first if first is not None and all([place is first for place in placements]) else tuple(placements)
+
+
+def stated_shardings(options: Any) -> list[Sharding]:
+    """The shardings that the caller states for arguments and results."""
+    return [sharding for sharding in (*options.in_shardings, *options.out_shardings) if sharding is not None]
+
+
+def on_one_device(closed: ClosedJaxpr, options: Any) -> Any:
+    """The options with a device in place of shardings, where all of these are of one device."""
+    shardings = [*stated_shardings(options), *program_shardings(closed)]
+    if not shardings or shardings[0].num_devices > 1 or options.device is not None:
+        return options
+    (device,) = shardings[0].device_order
+    return CompileOptions(options.name, device, options.donated, options.extra)
+
+
+class Plan:
+    """How a program runs on several devices.
+
+    Attributes:
+        devices: the devices, in the order of the partitions.
+        inputs: the placement of each argument.
+        model: a sharding over these devices, of whose kind the others are made.
+    """
+
+    __slots__ = ("devices", "inputs", "model")
+
+    def __init__(self, options: Any, program: Sequence[Any], avals: Sequence[Any], places: Sequence[Any]) -> None:
+        self.model, self.devices = _devices(options, program, avals, places)
+        self.inputs = tuple(
+            [
+                self._input(options, aval, stated, place, position)
+                for position, (aval, stated, place) in enumerate(
+                    zip(avals, options.in_shardings or (None,) * len(avals), places, strict=True)
+                )
+            ]
+        )
+
+    def _input(self, options: Any, aval: Any, stated: Sharding | None, place: Placement, position: int) -> Placement:
+        if stated is None:
+            return place if place.spread is not None else self.replicated()
+        check_argument(options.name, position, aval, place.spread, stated)
+        return spread.placement_of(stated)
+
+    def replicated(self) -> Placement:
+        """The placement of what every device has whole."""
+        return spread.placement_of(self.model.resharded((), self.devices))
+
+    def output(self, aval: Any, stated: Sharding | None, chosen: Any) -> Placement:
+        """The placement of a result: as stated, or as the compiler chose."""
+        if stated is not None:
+            return spread.placement_of(stated)
+        tiles, order = jaxlib_api.tiling_of(chosen, aval.ndim)
+        if not order:
+            return self.replicated()
+        return spread.placement_of(self.model.resharded(tiles, [self.devices[number] for number in order]))
+
+
+def _devices(
+    options: Any, program: Sequence[Any], avals: Sequence[Any], places: Sequence[Any]
+) -> tuple[Any, tuple[Any, ...]]:
+    """A sharding to take as a model, and the devices in order. Raises ValueError where two sets of them are meant."""
+    claims = stated_claims(options, program)
+    models = [*stated_shardings(options), *program[:1]]
+    for position, (aval, place) in enumerate(zip(avals, places, strict=True)):
+        if place.committed:
+            claims.append((f"argument {position} ({aval.str_short()})", place.devices))
+        if place.spread is not None:
+            models.append(place.spread)
+    return models[0], spread.in_order(agreed_devices(options.name, claims))
+
+
+def load(runner: Any, plan: Plan, compile_for: Any) -> Any:
+    """What a runner keeps for arguments of a plan: (run, handlers, placement of all results, or of each)."""
+    executable = compile_for(plan)
+    options = runner.options
+    stated = options.out_shardings or (None,) * len(runner.out_avals)
+    chosen = jaxlib_api.output_shardings(executable) or [None] * len(runner.out_avals)
+    outputs = [plan.output(aval, given, hlo) for aval, given, hlo in zip(runner.out_avals, stated, chosen, strict=True)]
+    handlers = [
+        jaxlib_api.result_handler(physical_aval(aval), place.sharding, True)
+        for aval, place in zip(runner.out_avals, outputs, strict=True)
+    ]
+    same = outputs and all([place is outputs[0] for place in outputs])
+    return executable.execute_sharded, handlers, outputs[0] if same else tuple(outputs)
+
+
+def moved(arrays: Sequence[XlaArray], plan: Plan) -> list[Any]:
+    """The buffers of arguments, where the plan wants them."""
+    return [
+        array.value if array.placement is place else spread.move(array, place).value
+        for array, place in zip(arrays, plan.inputs, strict=True)
+    ]

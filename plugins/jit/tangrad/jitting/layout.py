@@ -1,0 +1,89 @@
+"""`in_shardings` and `out_shardings`: trees of shardings, and what they say of the leaves of one call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tangrad import tree
+from tangrad.core import Sharding, as_sharding
+from tangrad.tree_util import flatten_axes
+
+
+class ShardingTree:
+    """A tree of shardings and what stands for them, None where nothing is said; hashable, for keys of caches."""
+
+    __slots__ = ("_key", "tree", "what")
+
+    def __init__(self, value: Any, what: str) -> None:
+        self.what = what
+        self.tree = tuple(value) if isinstance(value, list) else value
+        leaves, structure = tree.flatten(self.tree)
+        for leaf in leaves:
+            if not isinstance(leaf, Sharding) and not hasattr(leaf, "to_sharding"):
+                as_sharding(leaf, what)  # which says what is wrong with it
+        self._key = (structure, tuple(leaves))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ShardingTree) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @classmethod
+    def of(cls, value: Any, what: str) -> ShardingTree | None:
+        """The tree that a user gave; None where it says nothing."""
+        return None if value is None or not tree.leaves(value) else cls(value, what)
+
+    def backend(self) -> Any:
+        """The backend of the devices."""
+        sharding: Sharding = as_sharding(self._key[1][0], self.what)
+        return sharding.device_order[0].backend
+
+    def of_leaves(self, structure: Any) -> list[Any]:
+        """The sharding of each leaf of a tree, None where nothing is said. Raises ValueError for another structure."""
+        spread = flatten_axes(self.what, structure, self.tree)
+        return [None if leaf is None else as_sharding(leaf, self.what) for leaf in spread]
+
+
+def shardings_of_arguments(options: Any, call: Any, name: str) -> list[Any]:
+    """The sharding that each leaf of a call must have, or None.
+
+    Raises ValueError for a leaf that cannot be cut so, and for keyword arguments, whose shardings nobody says.
+    """
+    if options.in_shardings is None:
+        return [None] * len(call.leaves)
+    if call.has_keywords:
+        raise ValueError(
+            f"{name}: in_shardings are those of positional arguments; pass these by position: {call.keywords}"
+        )
+    found: list[Any] = options.in_shardings.of_leaves(call.treedef)
+    for position, (leaf, sharding) in enumerate(zip(call.leaves, found, strict=True)):
+        if sharding is not None:
+            sharding.check_shape(leaf.aval.shape, f"{name}: argument {call.path(position)}")
+    return found
+
+
+def shardings_of_results(options: Any, traced: Any, name: str) -> list[Any]:
+    """The sharding that each result must have, or None. Raises ValueError for a result that cannot be cut so."""
+    avals = traced.jaxpr.out_avals
+    if options.out_shardings is None:
+        return [None] * len(avals)
+    found: list[Any] = options.out_shardings.of_leaves(traced.out_tree)
+    for position, (aval, sharding) in enumerate(zip(avals, found, strict=True)):
+        if sharding is not None:
+            sharding.check_shape(aval.shape, f"{name}: result {position}")
+    return found
+
+
+def constrained(values: Sequence[Any], shardings: Sequence[Any]) -> list[Any]:
+    """Values within a traced program, those with a sharding constrained to it."""
+    return [
+        value if sharding is None else sharding.constrain(value)
+        for value, sharding in zip(values, shardings, strict=True)
+    ]
+
+
+def stated(shardings: Sequence[Any]) -> tuple[Any, ...]:
+    """Shardings as the compiler takes them: () where none is said."""
+    return tuple(shardings) if any([sharding is not None for sharding in shardings]) else ()

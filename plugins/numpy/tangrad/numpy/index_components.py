@@ -1,0 +1,115 @@
+"""Indices as operands: counted from the front, side by side for a gather, and where their dimensions go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tangrad.core import ShapedArray, dtypes, literal, put
+from tangrad.lax.elementwise.primitives import add_p, convert_element_type_p, lt_p, rem_p, select_n_p
+from tangrad.lax.structure.primitives import broadcast_in_dim_p, concatenate_p
+from tangrad.numpy.index_parsing import ARRAY, INSIDE, INT, NEW, SCALAR, SLICE, Entry
+from tangrad.numpy.operands import INT32, common_shape
+
+_INT32_MAX = (1 << 31) - 1
+_POSITIONS = (ARRAY, SCALAR, INSIDE, INT)
+
+
+# --- indices -------------------------------------------------------------------------------------------------------
+
+
+def as_dtype(x: Any, dtype: Any) -> Any:
+    return x if x.aval.dtype is dtype else convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
+
+
+def index_dtype(dtype: Any) -> Any:
+    """int32 for the indices that fit; 64-bit ones, and 32-bit ones without sign where there are such, stay wide."""
+    wide = dtype.itemsize == 8 or (dtype.itemsize == 4 and dtype.kind == "u")
+    return dtypes.canonicalize_dtype("int64") if wide else INT32
+
+
+def from_front(value: Any, size: Any, wrap_negative: bool = True) -> Any:
+    """Traced or device-side indices as int32 (or int64) counted from the front."""
+    signed = value.aval.dtype.kind != "u"
+    made = as_dtype(value, index_dtype(value.aval.dtype))
+    if not signed or not wrap_negative:
+        return made
+    dtype = made.aval.dtype
+    negative = lt_p.bind(made, literal(0, dtype))
+    return select_n_p.bind(negative, made, add_p.bind(made, literal(int(size), dtype)))
+
+
+def host_indices(value: Any) -> Any:
+    """A NumPy array of indices on the device, as int32: what is beyond that is beyond any array."""
+    small = np.clip(value, -_INT32_MAX, _INT32_MAX).astype(np.int32)
+    return put(small, ShapedArray(small.shape, INT32))
+
+
+def index_component(entry: Entry, size: Any, wrap_negative: bool = True) -> Any:
+    """The positions that an entry other than a slice selects, counted from the front."""
+    kind, _, value = entry
+    if kind == INT:
+        return literal(min(value, _INT32_MAX), INT32)
+    return value if kind == INSIDE else from_front(value, size, wrap_negative)
+
+
+def index_vectors(components: Sequence[Any], shape: tuple[Any, ...]) -> Any:
+    """Index components broadcast to `shape` and laid side by side along a new last dimension."""
+    dtype = next((c.aval.dtype for c in components if c.aval.dtype.itemsize > 4), INT32)
+    columns = [_column(as_dtype(component, dtype), shape) for component in components]
+    return columns[0] if len(columns) == 1 else concatenate_p.bind(*columns, dimension=len(shape))
+
+
+def _column(component: Any, shape: tuple[Any, ...]) -> Any:
+    rank = len(shape)
+    dimensions = tuple(range(rank - component.aval.ndim, rank))
+    return broadcast_in_dim_p.bind(component, shape=(*shape, 1), broadcast_dimensions=dimensions)
+
+
+def wrapped(component: Any, size: Any) -> Any:
+    """Indices modulo the size, for the mode "wrap"."""
+    dtype = component.aval.dtype
+    whole = literal(int(size), dtype)
+    remainder = rem_p.bind(component, whole)
+    return select_n_p.bind(lt_p.bind(remainder, literal(0, dtype)), remainder, add_p.bind(remainder, whole))
+
+
+# --- where the dimensions of index arrays go -----------------------------------------------------------------------
+
+
+def advanced_position(entries: Sequence[Entry]) -> int:
+    """Before how many of the result's dimensions those of the index arrays stand, as in NumPy.
+
+    At the place of the index arrays if these (and integers) stand side by side, else in front.
+    """
+    places = [position for position, (kind, _, _) in enumerate(entries) if kind in _POSITIONS]
+    if places[-1] - places[0] + 1 != len(places):
+        return 0
+    return sum([kind in (SLICE, NEW) for kind, _, _ in entries[: places[0]]])
+
+
+def result_layout(entries: Sequence[Entry], batch_rank: int) -> list[Any]:
+    """The dimensions of x[index], in order: NEW, "batch", or the axis of the array that runs there."""
+    kept = kept_dimensions(entries)
+    before = advanced_position(entries)
+    return [*kept[:before], *["batch"] * batch_rank, *kept[before:]]
+
+
+def kept_dimensions(entries: Sequence[Entry]) -> list[Any]:
+    """What an index leaves besides the dimensions of index arrays: NEW, or the axis of the array that runs there."""
+    return [NEW if kind == NEW else axis for kind, axis, _ in entries if kind in (NEW, SLICE)]
+
+
+def batch_shape(components: Sequence[Any]) -> tuple[Any, ...]:
+    """The common shape of index arrays. Raises IndexError where they do not broadcast together."""
+    return common_batch(tuple([component.aval.shape for component in components]))
+
+
+def common_batch(shapes: tuple[tuple[Any, ...], ...]) -> tuple[Any, ...]:
+    try:
+        return common_shape(shapes)
+    except ValueError:
+        listed = ", ".join([str(shape) for shape in shapes])
+        raise IndexError(f"index arrays of shapes {listed} do not broadcast together") from None

@@ -1,0 +1,85 @@
+"""The axes that are mapped: of arguments and results, their sizes, and the devices for them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from tangrad import tree
+from tangrad.core import get_backend
+from tangrad.tree_util import flatten_axes, keystr
+
+
+def checked_axes(axes: Any, what: str) -> None:
+    """Raise TypeError unless `axes` is an integer, None, or a tree of them."""
+    for leaf in tree.leaves(axes):
+        if isinstance(leaf, bool) or not hasattr(type(leaf), "__index__"):
+            raise TypeError(f"pmap: {what} must be integers, None, or trees of them, got {leaf!r} in {axes!r}")
+
+
+def axes_of_arguments(in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any], values: Sequence[Any]) -> list[Any]:
+    """The mapped axis of each leaf, counted from the front, or None; keyword arguments are mapped along the first."""
+    if isinstance(in_axes, tuple) and len(in_axes) != len(args):
+        raise ValueError(
+            f"pmap: in_axes has {len(in_axes)} entries, but the function was called with {len(args)} positional "
+            f"arguments"
+        )
+    found = flatten_axes("pmap in_axes", tree.structure(args), in_axes) + [0] * tree.structure(kwargs).num_leaves
+    axes: list[Any] = []
+    for position, (axis, value) in enumerate(zip(found, values, strict=True)):
+        if axis is None:
+            axes.append(None)
+            continue
+        number, ndim = operator.index(axis), len(value.aval.shape)
+        if not -ndim <= number < ndim:
+            raise ValueError(
+                f"pmap: {path(position, args, kwargs)} has shape {value.aval.shape}, so it cannot be mapped over axis "
+                f"{number}"
+            )
+        axes.append(number % ndim)
+    return axes
+
+
+def path(position: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """Where a leaf is among the arguments, for messages."""
+    keys = tree.leaves_with_path((args, kwargs))[position][0]
+    return ("args" if keys[0].idx == 0 else "kwargs") + keystr(keys[1:])
+
+
+def mapped_size(
+    values: Sequence[Any], axes: Sequence[Any], axis_size: int | None, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> int:
+    """The size of the mapped axes. Raises ValueError where they differ, listing them, or where there are none."""
+    sizes = {position: values[position].aval.shape[axis] for position, axis in enumerate(axes) if axis is not None}
+    found = set(sizes.values()) | ({axis_size} if axis_size is not None else set())
+    if len(found) == 1:
+        return int(found.pop())
+    if not found:
+        raise ValueError(
+            "pmap: no argument is mapped (all of in_axes is None, or there are no arrays); state axis_size"
+        )
+    lines = [
+        f"  * {path(position, args, kwargs)}, axis {axes[position]}: size {size}" for position, size in sizes.items()
+    ]
+    if axis_size is not None:
+        lines.append(f"  * axis_size is {axis_size}")
+    raise ValueError("pmap: the sizes of the mapped axes disagree:\n" + "\n".join(lines))
+
+
+def devices_for(size: int, devices: Sequence[Any] | None, backend: str | None) -> list[Any]:
+    """As many devices as examples: those given, of which each is used, or the first ones there are.
+
+    Raises ValueError where there are too few, with both counts.
+    """
+    if devices is not None:
+        if len(devices) != size:
+            raise ValueError(f"pmap: the mapped axis has size {size}, and devices has {len(devices)}")
+        return list(devices)
+    there = list(get_backend(backend).devices())
+    if size > len(there):
+        raise ValueError(
+            f"pmap: the mapped axis has size {size}, and there are {len(there)} devices: each example needs one of its "
+            f"own. Use vmap for more examples than devices, or simulate them: TANGRAD_NUM_CPU_DEVICES={size}"
+        )
+    return there[:size]

@@ -1,0 +1,275 @@
+"""`pmap`: a function of single examples, run on one device for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tangrad import tree
+from tangrad.batching import AxisInfo, batch_flat, place_axis
+from tangrad.core import (
+    Array,
+    Tracer,
+    api_boundary,
+    array_leaves,
+    as_array,
+    as_operand,
+    copy_identity,
+    returned_leaves,
+)
+from tangrad.jitting.function import jit
+from tangrad.jitting.signature import positions
+from tangrad.lax.structure.primitives import reshape_p
+from tangrad.pmapping.axes import axes_of_arguments, checked_axes, devices_for, mapped_size
+from tangrad.pmapping.nesting import inside_pmap, is_inside
+from tangrad.shard_mapping.specs import part_aval
+from tangrad.shard_mapping.tracing import MappedProgram
+from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
+from tangrad.tree_util import flatten_axes
+
+
+class _Unnamed:
+    """The name of a mapped axis that has none: nobody else can say it."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "unnamed"
+
+
+def pmap(
+    fun: Callable[..., Any] | None = None,
+    axis_name: Any = None,
+    *,
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    static_broadcasted_argnums: int | Sequence[int] = (),
+    devices: Sequence[Any] | None = None,
+    backend: str | None = None,
+    axis_size: int | None = None,
+    donate_argnums: int | Sequence[int] = (),
+) -> Any:
+    """Map a function along an axis of its arguments, with one device for each example. It is compiled.
+
+    Args:
+        fun: a function of single examples; without it a decorator is returned.
+        axis_name: a name for the mapped axis, for collectives.
+        in_axes: which axis of each positional argument is mapped: an integer, None (the whole goes to every device), or
+            a tuple of trees of these. Keyword arguments are mapped along their first.
+        out_axes: where the mapped axis is in the results; None for a result that is the same on all devices.
+        static_broadcasted_argnums: positions of arguments that are part of the program; they must be hashable.
+        devices: the devices to run on, as many as examples; default: the first ones of the backend in use.
+        backend: the name of another backend to take devices of.
+        axis_size: the size of the mapped axis, for a check or where no argument is mapped.
+        donate_argnums: arguments whose buffers the program may overwrite.
+
+    Returns:
+        a function of batches, whose results stay on the devices; with `lower(...)`.
+
+    Raises:
+        ValueError: for more examples than devices, with both counts; sizes that differ, listed; results with
+            out_axes=None that differ between devices. TypeError: for what is not callable, and arguments that are no
+            arrays.
+
+    Within another `pmap` examples are computed together on each of its devices, as by `vmap`.
+
+    >>> import tangrad
+    >>> import tangrad.numpy as np
+    >>> tangrad.pmap(lambda x: x - tangrad.lax.pmean(x, "i"), axis_name="i")(np.ones((1, 2)))
+    Array([[0., 0.]], dtype=float32)
+    """
+    if fun is None:
+        return lambda function: pmap(
+            function, axis_name, in_axes=in_axes, out_axes=out_axes, devices=devices, backend=backend,
+            static_broadcasted_argnums=static_broadcasted_argnums, axis_size=axis_size, donate_argnums=donate_argnums,
+        )  # fmt: skip
+    if not callable(fun):
+        raise TypeError(f"pmap expects a function, got {fun!r} of type {type(fun).__name__}")
+    if devices is not None and backend is not None:
+        raise ValueError(f"pmap takes devices or backend, not both; got devices={devices!r} and backend={backend!r}")
+    checked_axes(in_axes, "in_axes")
+    checked_axes(out_axes, "out_axes")
+    static = positions(static_broadcasted_argnums, "static_broadcasted_argnums")
+    donated = positions(donate_argnums, "donate_argnums")
+    return PmapFunction(fun, axis_name, in_axes, out_axes, static, devices, backend, axis_size, donated)
+
+
+class PmapFunction:
+    """A function made by `pmap`."""
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        axis_name: Any,
+        in_axes: Any,
+        out_axes: Any,
+        static: tuple[int, ...],
+        devices: Any,
+        backend: Any,
+        axis_size: Any,
+        donated: tuple[int, ...],
+    ) -> None:
+        self._fun = fun
+        self._name = _Unnamed() if axis_name is None else axis_name
+        self._in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
+        self._out_axes = out_axes
+        self._static = static
+        self._devices = devices
+        self._backend = backend
+        self._axis_size = axis_size
+        self._meshes: dict[tuple[Any, ...], Mesh] = {}
+        self._cuts: dict[tuple[Mesh, int | None], NamedSharding] = {}
+        self._jitted = jit(self._mapped, static_argnums=static, donate_argnums=donated)
+        self.call = api_boundary(self._call)
+        copy_identity(self, fun)  # type: ignore[arg-type]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.call(args, kwargs)
+
+    def __repr__(self) -> str:
+        return f"<pmapped {getattr(self._fun, '__name__', type(self._fun).__name__)}>"
+
+    def lower(self, *args: Any, **kwargs: Any) -> Any:
+        """The program for these arguments, not yet compiled."""
+        return self._jitted.lower(*args, **kwargs)
+
+    # --- a call -----------------------------------------------------------------------------------------------------
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        dynamic, _ = self._split(args)
+        leaves, structure = array_leaves((dynamic, kwargs), "pmap: the arguments ")
+        values = [as_operand(leaf) for leaf in leaves]
+        axes, size = self._axes(dynamic, kwargs, values)
+        if not is_inside() and not any([isinstance(value, Tracer) for value in values]):
+            mesh = self._mesh(size)
+            dynamic, kwargs = structure.unflatten(
+                [_placed(leaf, self._cut(mesh, axis)) for leaf, axis in zip(leaves, axes, strict=True)]
+            )
+            args = self._merged(dynamic, args)
+        return self._jitted(*args, **kwargs)
+
+    def _split(self, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[int, Any]]:
+        """The arguments that are mapped, and the static ones by their positions."""
+        count = len(args)
+        static = {p % count: args[p] for p in self._static if -count <= p < count}
+        return tuple([arg for position, arg in enumerate(args) if position not in static]), static
+
+    def _merged(self, dynamic: tuple[Any, ...], args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments with other values for those that are mapped."""
+        _, static = self._split(args)
+        rest = iter(dynamic)
+        return tuple([static[position] if position in static else next(rest) for position in range(len(args))])
+
+    def _axes(self, dynamic: tuple[Any, ...], kwargs: dict[str, Any], values: Sequence[Any]) -> tuple[list[Any], int]:
+        in_axes = self._in_axes
+        if isinstance(in_axes, tuple) and self._static and len(in_axes) == len(dynamic) + len(self._static):
+            count = len(in_axes)  # the entries of static arguments say nothing
+            static = {position % count for position in self._static}
+            in_axes = tuple([axis for position, axis in enumerate(in_axes) if position not in static])
+        axes = axes_of_arguments(in_axes, dynamic, kwargs, values)
+        return axes, mapped_size(values, axes, self._axis_size, dynamic, kwargs)
+
+    def _mesh(self, size: int) -> Mesh:
+        devices = tuple(devices_for(size, self._devices, self._backend))
+        found = self._meshes.get(devices)  # one for each number of devices, or backend
+        if found is None:
+            found = self._meshes[devices] = Mesh(devices, (self._name,))
+        return found
+
+    def _cut(self, mesh: Mesh, axis: int | None) -> NamedSharding:
+        found = self._cuts.get((mesh, axis))
+        if found is None:
+            spec = PartitionSpec() if axis is None else PartitionSpec(*[None] * axis, self._name)
+            found = self._cuts[mesh, axis] = NamedSharding(mesh, spec)
+        return found
+
+    # --- as it is traced --------------------------------------------------------------------------------------------
+
+    def _mapped(self, *args: Any, **kwargs: Any) -> Any:
+        dynamic, _ = self._split(args)
+        leaves, structure = tree.flatten((dynamic, kwargs))
+        values = [as_operand(leaf) for leaf in leaves]
+        axes, size = self._axes(dynamic, kwargs, values)
+        out_tree: list[Any] = []
+
+        def of_one(*examples: Any) -> list[Any]:
+            call_args, call_kwargs = structure.unflatten(examples)
+            with inside_pmap():
+                out = self._fun(*self._merged(call_args, args), **call_kwargs)
+            outs, treedef = returned_leaves(out, "pmap: the function")
+            out_tree[:] = [treedef]
+            return outs
+
+        outs = self._vectorised(of_one, values, axes, size, out_tree) if is_inside() else None
+        if outs is None:
+            outs = self._sharded(of_one, values, axes, size, out_tree)
+        return out_tree[0].unflatten([as_array(out) for out in outs])
+
+    def _sharded(self, of_one: Any, values: Any, axes: Any, size: int, out_tree: list[Any]) -> Sequence[Any]:
+        mesh = self._mesh(size)
+        wanted: list[Any] = []
+
+        def of_parts(*parts: Any) -> list[Any]:
+            outs = of_one(*[_without(part, axis) for part, axis in zip(parts, axes, strict=True)])
+            wanted[:] = self._axes_of_results(out_tree[0], outs)
+            return [_with(as_operand(out), axis) for out, axis in zip(outs, wanted, strict=True)]
+
+        cuts = [self._cut(mesh, axis) for axis in axes]
+        parts = [part_aval(value.aval, cut) for value, cut in zip(values, cuts, strict=True)]
+        program = MappedProgram(of_parts, parts, "pmap", mesh, (self._name,), cuts)
+        results = [self._cut(mesh, axis) for axis in wanted]
+        for position, _ in program.undeclared(results):
+            raise ValueError(
+                f"pmap: out_axes is None for result {position}, which may differ between devices; give it an axis, or "
+                f"make it the same everywhere (lax.psum, lax.pmean, …)"
+            )
+        return program.bind(values, results)  # type: ignore[no-any-return]
+
+    def _vectorised(self, of_one: Any, values: Any, axes: Any, size: int, out_tree: list[Any]) -> Sequence[Any]:
+        outs, dims = batch_flat(of_one, values, axes, AxisInfo(self._name, size))
+        wanted = self._axes_of_results(out_tree[0], outs, dims)
+        placed = []
+        for out, dim, axis in zip(outs, dims, wanted, strict=True):
+            if axis is None and dim is not None:
+                raise ValueError("pmap: out_axes is None for a result that differs between examples; give it an axis")
+            placed.append(out if axis is None else place_axis(out, dim, axis, size))
+        return placed
+
+    def _axes_of_results(self, out_tree: Any, outs: Sequence[Any], dims: Sequence[Any] | None = None) -> list[Any]:
+        """Where the mapped axis is in each result, counted from the front, or None."""
+        found: list[Any] = []
+        for position, (axis, out) in enumerate(zip(flatten_axes("pmap out_axes", out_tree, self._out_axes), outs)):
+            if axis is None:
+                found.append(None)
+                continue
+            is_mapped = dims is not None and dims[position] is not None
+            ndim = len(as_operand(out).aval.shape) + (not is_mapped)
+            if not -ndim <= axis < ndim:
+                raise ValueError(
+                    f"pmap: out_axes is {axis} for result {position}, which with its mapped axis has rank {ndim}"
+                )
+            found.append(axis % ndim)
+        return found
+
+
+def _placed(leaf: Any, sharding: NamedSharding) -> Any:
+    """A concrete argument on the devices."""
+    spread = getattr(leaf, "spread", None) if isinstance(leaf, Array) else None
+    lies_so = spread is not None and spread.is_equivalent_to(sharding, leaf.ndim)
+    return leaf if lies_so else sharding.constrain(leaf)
+
+
+def _without(part: Any, axis: int | None) -> Any:
+    """A part of one example, as the example."""
+    if axis is None:
+        return part
+    shape = part.aval.shape
+    return reshape_p.bind(part, new_sizes=(*shape[:axis], *shape[axis + 1 :]), dimensions=None)
+
+
+def _with(out: Any, axis: int | None) -> Any:
+    """The opposite."""
+    if axis is None:
+        return out
+    shape = out.aval.shape
+    return reshape_p.bind(out, new_sizes=(*shape[:axis], 1, *shape[axis:]), dimensions=None)

@@ -1,0 +1,31 @@
+"""Whether a function is being traced for the examples of a `pmap`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class _Depth(threading.local):
+    """How many parallel maps a thread is tracing within."""
+
+    count = 0
+
+
+_depth = _Depth()
+
+
+@contextmanager
+def inside_pmap() -> Iterator[None]:
+    """Have maps within know that there is one around them."""
+    _depth.count += 1
+    try:
+        yield
+    finally:
+        _depth.count -= 1
+
+
+def is_inside() -> bool:
+    """Whether there is one."""
+    return _depth.count > 0

@@ -1,0 +1,3 @@
+"""Functions mapped over the devices of a mesh: what is behind `tangrad.shard_map`."""
+
+from tangrad.shard_mapping.replication import varying_of_program as varying_of_program

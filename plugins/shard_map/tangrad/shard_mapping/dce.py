@@ -1,0 +1,43 @@
+"""Dead code inside sharded maps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad.core import ClosedJaxpr, JaxprCache, RuleSet, dce_jaxpr, keeps_alive, register_cache
+from tangrad.shard_mapping.primitives import shard_map_p
+
+dce = RuleSet("dce", api=1)
+_thinned = JaxprCache()
+register_cache(_thinned.clear)
+
+
+@dce.rule(shard_map_p)
+def _(used_outputs: Any, equation: Any) -> Any:
+    if not any(used_outputs) and not keeps_alive(equation.effects):
+        return [False] * len(equation.invars), None
+    params, used = equation.params, tuple(used_outputs)
+    closed = params["jaxpr"]
+    program, used_inputs = _thinned.get(closed, used, lambda: _thin(closed, used))
+    new = equation.replace(
+        invars=[atom for atom, is_used in zip(equation.invars, used_inputs, strict=True) if is_used],
+        outvars=[var for var, is_used in zip(equation.outvars, used, strict=True) if is_used],
+        params={
+            **params,
+            "jaxpr": program,
+            "in_shardings": _chosen(params["in_shardings"], used_inputs),
+            "out_shardings": _chosen(params["out_shardings"], used),
+        },
+    )
+    return used_inputs, new
+
+
+def _chosen(items: Any, wanted: Any) -> tuple[Any, ...]:
+    return tuple([item for item, is_wanted in zip(items, wanted, strict=True) if is_wanted])
+
+
+def _thin(closed: ClosedJaxpr, used: tuple[bool, ...]) -> Any:
+    jaxpr, used_inputs = dce_jaxpr(closed.jaxpr, used)
+    if all(used) and all(used_inputs) and len(jaxpr.eqns) == len(closed.eqns):
+        return closed, used_inputs  # the same object: what was compiled of it stays good
+    return ClosedJaxpr(jaxpr, closed.consts), used_inputs

@@ -1,0 +1,143 @@
+"""How a sharded map is differentiated: its program is, and the results are sharded maps again.
+
+Values that the second, linear half needs of the first are put out as stacks, one of each device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tangrad.autodiff import (
+    Linearized,
+    PartialEval,
+    Zero,
+    is_marked_linear,
+    jvp_jaxpr,
+    linearize_jaxpr,
+    mark_linear,
+    partial_eval_jaxpr,
+    symbolic_zeros,
+)
+from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, RuleSet, Var, equation_effects
+from tangrad.shard_mapping.primitives import shard_map_p
+from tangrad.shard_mapping.programs import stacking, unstacking
+from tangrad.shard_mapping.scope import axes_in_scope
+from tangrad.shard_mapping.specs import over_all, whole_aval
+
+jvp = RuleSet("jvp", api=1)
+linearize = RuleSet("linearize", api=1)
+partial_eval = RuleSet("partial_eval", api=1)
+
+
+def _chosen(items: Sequence[Any], wanted: Sequence[bool]) -> tuple[Any, ...]:
+    return tuple([item for item, is_wanted in zip(items, wanted, strict=True) if is_wanted])
+
+
+@jvp.rule(shard_map_p)
+@symbolic_zeros
+def _(
+    primals: Any, tangents: Any, *, jaxpr: Any, mesh: Any, in_shardings: Any, out_shardings: Any, manual_axes: Any
+) -> Any:
+    nonzero = tuple([type(tangent) is not Zero for tangent in tangents])
+    with axes_in_scope(mesh, manual_axes):
+        program, nonzero_out = jvp_jaxpr(jaxpr, nonzero)
+    results = shard_map_p.bind(
+        *primals,
+        *_chosen(tangents, nonzero),
+        jaxpr=program,
+        mesh=mesh,
+        in_shardings=(*in_shardings, *_chosen(in_shardings, nonzero)),
+        out_shardings=(*out_shardings, *_chosen(out_shardings, nonzero_out)),
+        manual_axes=manual_axes,
+    )
+    count = len(jaxpr.out_avals)
+    outs, rest = results[:count], iter(results[count:])
+    return outs, tuple([next(rest) if has else Zero.of(out) for out, has in zip(outs, nonzero_out, strict=True)])
+
+
+@linearize.rule(shard_map_p)
+def _(
+    primals: Any, active: Any, *, jaxpr: Any, mesh: Any, in_shardings: Any, out_shardings: Any, manual_axes: Any
+) -> Any:
+    with axes_in_scope(mesh, manual_axes):
+        program = linearize_jaxpr(jaxpr, active)
+        count = len(jaxpr.out_avals)
+        first = stacking(program.primal, count)
+        second = mark_linear(_of_residuals(program.linear, program.residual_sources))
+    stack = over_all(mesh, manual_axes)
+    outs = shard_map_p.bind(
+        *primals,
+        jaxpr=first,
+        mesh=mesh,
+        in_shardings=in_shardings,
+        out_shardings=(*out_shardings, *[stack] * (len(first.out_avals) - count)),
+        manual_axes=manual_axes,
+    )
+    primals_out, residuals = program.split(primals, outs)
+    params = {
+        "jaxpr": second,
+        "mesh": mesh,
+        "in_shardings": (
+            *[stack if source is None else in_shardings[source] for source in program.residual_sources],
+            *_chosen(in_shardings, active),
+        ),
+        "out_shardings": _chosen(out_shardings, program.nonzero),
+        "manual_axes": manual_axes,
+    }
+    return Linearized(tuple(primals_out), tuple(residuals), _as_call(params), program.nonzero)
+
+
+@partial_eval.rule(shard_map_p)
+def _(known: Any, args: Any, *, jaxpr: Any, mesh: Any, in_shardings: Any, out_shardings: Any, manual_axes: Any) -> Any:
+    if is_marked_linear(jaxpr):
+        return None
+    with axes_in_scope(mesh, manual_axes):
+        program = partial_eval_jaxpr(jaxpr, known)
+        if not any(program.out_known):
+            return None
+        count = sum(program.out_known)
+        first = stacking(program.known, count)
+        second = _of_residuals(program.unknown, program.residual_sources)
+    stack = over_all(mesh, manual_axes)
+    given, given_shardings = _chosen(args, known), _chosen(in_shardings, known)
+    results = shard_map_p.bind(
+        *given,
+        jaxpr=first,
+        mesh=mesh,
+        in_shardings=given_shardings,
+        out_shardings=(*_chosen(out_shardings, program.out_known), *[stack] * (len(first.out_avals) - count)),
+        manual_axes=manual_axes,
+    )
+    outs, own = iter(results[:count]), iter(results[count:])
+    residuals = [next(own) if source is None else given[source] for source in program.residual_sources]
+    known_outs = [next(outs) if is_known else None for is_known in program.out_known]
+    if all(program.out_known):
+        return PartialEval(known_outs, (), None)
+    params = {
+        "jaxpr": second,
+        "mesh": mesh,
+        "in_shardings": (
+            *[stack if source is None else given_shardings[source] for source in program.residual_sources],
+            *_chosen(in_shardings, [not is_known for is_known in known]),
+        ),
+        "out_shardings": _chosen(out_shardings, [not is_known for is_known in program.out_known]),
+        "manual_axes": manual_axes,
+    }
+    (call,) = _as_call(params).eqns
+    return PartialEval(known_outs, residuals, call)
+
+
+def _of_residuals(closed: ClosedJaxpr, sources: Sequence[Any]) -> ClosedJaxpr:
+    """A second half that takes the residuals that are no inputs of the first as stacks of one."""
+    stacked = [source is None for source in sources]
+    return unstacking(closed, [*stacked, *[False] * (len(closed.in_avals) - len(stacked))])
+
+
+def _as_call(params: dict[str, Any]) -> ClosedJaxpr:
+    """A program of one equation: the tape then holds one for the whole map."""
+    program = params["jaxpr"]
+    inputs = [Var(whole_aval(aval, s)) for aval, s in zip(program.in_avals, params["in_shardings"], strict=True)]
+    outputs = [Var(whole_aval(aval, s)) for aval, s in zip(program.out_avals, params["out_shardings"], strict=True)]
+    effects = equation_effects(shard_map_p, tuple([var.aval for var in inputs]), params)
+    return ClosedJaxpr(Jaxpr([], inputs, outputs, [JaxprEqn(shard_map_p, inputs, outputs, params, effects)]))

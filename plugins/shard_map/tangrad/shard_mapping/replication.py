@@ -1,0 +1,56 @@
+"""Along which mapped axes the values of a program differ: rules of kind `replication`, and a walk over programs.
+
+A value that is computed of values that are the same everywhere along an axis is the same everywhere too, unless the
+operation itself tells devices apart. So the default for a primitive is the union over its operands, and over the axes
+that it names; collectives that make values equal have rules that say so, and so have loops, whose carries go round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tangrad.core import ClosedJaxpr, Literal, axes_of_effects, equation_effects, rule_table, sub_jaxprs
+
+Axes = frozenset[Any]
+
+_NOWHERE: Axes = frozenset()
+REPLICATION = rule_table("replication")
+
+
+def varying_of_program(closed: ClosedJaxpr, varying: Sequence[Axes]) -> list[Axes]:
+    """For each output of a program the axes along which it differs, given those of the inputs; constants never do."""
+    jaxpr = closed.jaxpr
+    known: dict[Any, Axes] = dict(zip(jaxpr.invars, varying, strict=True))
+
+    def of(atom: Any) -> Axes:
+        return _NOWHERE if type(atom) is Literal else known.get(atom, _NOWHERE)
+
+    for eqn in jaxpr.eqns:
+        found = REPLICATION[eqn.primitive](tuple([of(atom) for atom in eqn.invars]), eqn.params)
+        if not eqn.primitive.multiple_results:
+            found = (found,)
+        if found == (None,) or found is None:  # the default: see `default_rule`
+            found = (_union([of(atom) for atom in eqn.invars]) | _named(eqn),) * len(eqn.outvars)
+        known.update(zip(eqn.outvars, found, strict=True))
+    return [of(atom) for atom in jaxpr.outvars]
+
+
+def _named(eqn: Any) -> Axes:
+    return axes_of_effects(equation_effects(eqn.primitive, tuple([atom.aval for atom in eqn.invars]), eqn.params))
+
+
+def _union(sets: Sequence[Axes]) -> Axes:
+    return frozenset().union(*sets)
+
+
+def default_rule(primitive: Any) -> Any:
+    """Of a primitive without a rule: its one program of the same inputs and outputs decides, or the union of all."""
+
+    def rule(varying: tuple[Axes, ...], params: dict[str, Any]) -> Any:
+        programs = [program for program in sub_jaxprs(params) if isinstance(program, ClosedJaxpr)]
+        if len(programs) == 1 and len(programs[0].in_avals) == len(varying) and primitive.multiple_results:
+            return tuple(varying_of_program(programs[0], varying))
+        return None
+
+    return rule

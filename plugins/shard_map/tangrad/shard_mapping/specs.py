@@ -1,0 +1,58 @@
+"""Specs of arguments and results: read, checked, and what they make of the shapes of whole arrays and of parts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
+
+
+def as_named(mesh: Mesh, spec: Any, what: str, manual: Sequence[Any]) -> NamedSharding:
+    """A spec as a sharding. Raises TypeError for what is no spec, ValueError for axes that are not mapped here."""
+    if not isinstance(spec, PartitionSpec):
+        raise TypeError(f"shard_map: {what} must be partition specs, or trees of them, got {spec!r}")
+    sharding = NamedSharding(mesh, spec)
+    for axis in mentioned(sharding):
+        if axis not in manual:
+            raise ValueError(
+                f"shard_map: {what} has {spec}, which names the axis {axis!r}, and axis_names are {manual}"
+            )
+    return sharding
+
+
+def mentioned(sharding: NamedSharding) -> tuple[Any, ...]:
+    """The axes that a sharding cuts dimensions along."""
+    return tuple([axis for axes in sharding.dimension_axes(max(len(sharding.spec), 1)) for axis in axes])
+
+
+def part_aval(aval: Any, sharding: NamedSharding) -> Any:
+    """The type of a part."""
+    return aval.update(shape=sharding.shard_shape(aval.shape))
+
+
+def whole_aval(aval: Any, sharding: NamedSharding) -> Any:
+    """The type of the array of which `aval` is a part."""
+    counts = sharding.tiles(len(aval.shape))
+    return aval.update(shape=tuple([size * count for size, count in zip(aval.shape, counts, strict=True)]))
+
+
+def size_along(mesh: Mesh, axes: Sequence[Any]) -> int:
+    """The product of the sizes of axes."""
+    return math.prod([mesh.shape[axis] for axis in axes])
+
+
+def with_leading(sharding: NamedSharding, entry: Any) -> NamedSharding:
+    """The sharding of arrays with one more dimension in front, cut along the axes of `entry`."""
+    return NamedSharding(sharding.mesh, PartitionSpec(entry, *sharding.spec))
+
+
+def uncut(mesh: Mesh) -> NamedSharding:
+    """The sharding of arrays that every device has whole."""
+    return NamedSharding(mesh, PartitionSpec())
+
+
+def over_all(mesh: Mesh, manual: Sequence[Any]) -> NamedSharding:
+    """The sharding of stacked values, one of each device."""
+    return NamedSharding(mesh, PartitionSpec(tuple(manual)))

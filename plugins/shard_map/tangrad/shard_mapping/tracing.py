@@ -1,0 +1,66 @@
+"""Functions of parts, traced, checked and mapped: what `shard_map` and maps that are made of it share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tangrad.core import ClosedJaxpr, closed_over_as_arguments, trace_to_jaxpr
+from tangrad.shard_mapping.primitives import shard_map_p
+from tangrad.shard_mapping.replication import varying_of_program
+from tangrad.shard_mapping.scope import axes_in_scope
+from tangrad.shard_mapping.specs import mentioned, uncut
+from tangrad.sharding import Mesh, NamedSharding
+
+
+class MappedProgram:
+    """A program of parts, with how its arguments are cut.
+
+    Attributes:
+        jaxpr: of the parts; values that the function closed over, cut nowhere, are its first arguments.
+        outer: those values.
+        mesh, manual_axes, in_shardings: see `primitives`.
+    """
+
+    __slots__ = ("in_shardings", "jaxpr", "manual_axes", "mesh", "outer")
+
+    def __init__(
+        self,
+        function: Callable[..., Sequence[Any]],
+        parts: Sequence[Any],
+        name: str,
+        mesh: Mesh,
+        manual_axes: tuple[Any, ...],
+        shardings: Sequence[NamedSharding],
+        checked: bool = False,
+    ) -> None:
+        """Trace a flat function of parts of certain types; `checked`: for a map that checks replication."""
+        with axes_in_scope(mesh, manual_axes, checked):
+            jaxpr, self.outer = trace_to_jaxpr(function, parts, name)
+        self.jaxpr = ClosedJaxpr(closed_over_as_arguments(jaxpr))
+        self.mesh = mesh
+        self.manual_axes = manual_axes
+        self.in_shardings = (*[uncut(mesh)] * len(self.outer), *shardings)
+
+    def undeclared(self, out_shardings: Sequence[NamedSharding]) -> list[tuple[int, tuple[Any, ...]]]:
+        """The results that may differ along axes that they are not put together along, and which axes."""
+        inputs = [frozenset(mentioned(sharding)) for sharding in self.in_shardings]
+        found = []
+        for position, varying in enumerate(varying_of_program(self.jaxpr, inputs)):
+            declared = mentioned(out_shardings[position])
+            beyond = tuple([axis for axis in self.manual_axes if axis in varying and axis not in declared])
+            if beyond:
+                found.append((position, beyond))
+        return found
+
+    def bind(self, values: Sequence[Any], out_shardings: Sequence[NamedSharding]) -> Any:
+        """Map it over whole arrays."""
+        return shard_map_p.bind(
+            *self.outer,
+            *values,
+            jaxpr=self.jaxpr,
+            mesh=self.mesh,
+            in_shardings=self.in_shardings,
+            out_shardings=tuple(out_shardings),
+            manual_axes=self.manual_axes,
+        )

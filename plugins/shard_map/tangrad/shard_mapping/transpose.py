@@ -1,0 +1,51 @@
+"""How a sharded map of a linear program is transposed.
+
+A result that is the same on several devices is taken from each in equal shares, so each gets a share of its cotangent;
+an argument that is the same on several devices has the sum of their cotangents.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad.autodiff import Zero, is_linear, symbolic_zeros, transpose_jaxpr
+from tangrad.core import RuleSet
+from tangrad.shard_mapping.primitives import shard_map_p
+from tangrad.shard_mapping.programs import sharing_cotangents
+from tangrad.shard_mapping.scope import axes_in_scope
+from tangrad.shard_mapping.specs import mentioned, size_along
+
+transpose = RuleSet("transpose", api=1)
+
+
+@transpose.rule(shard_map_p)
+@symbolic_zeros
+def _(
+    cotangents: Any, *args: Any, jaxpr: Any, mesh: Any, in_shardings: Any, out_shardings: Any, manual_axes: Any
+) -> Any:
+    linear = tuple([is_linear(arg) for arg in args])
+    given = tuple([type(cotangent) is not Zero for cotangent in cotangents])
+
+    def not_in(sharding: Any) -> tuple[Any, ...]:
+        return tuple([axis for axis in manual_axes if axis not in mentioned(sharding)])
+
+    known = [(arg, sharding) for arg, sharding, unknown in zip(args, in_shardings, linear, strict=True) if not unknown]
+    cuts = [sharding for sharding, unknown in zip(in_shardings, linear, strict=True) if unknown]
+    present = [(ct, sharding) for ct, sharding, has in zip(cotangents, out_shardings, given, strict=True) if has]
+    with axes_in_scope(mesh, manual_axes):
+        program, nonzero = transpose_jaxpr(jaxpr, linear, given)
+        results_cuts = tuple([sharding for sharding, has in zip(cuts, nonzero, strict=True) if has])
+        shares = [size_along(mesh, not_in(sharding)) for _, sharding in present]
+        program = sharing_cotangents(program, shares, [not_in(sharding) for sharding in results_cuts])
+    results = shard_map_p.bind(
+        *[arg for arg, _ in known],
+        *[ct for ct, _ in present],
+        jaxpr=program,
+        mesh=mesh,
+        in_shardings=(*[sharding for _, sharding in known], *[sharding for _, sharding in present]),
+        out_shardings=results_cuts,
+        manual_axes=manual_axes,
+    )
+    found = iter(results)
+    per_unknown = iter([next(found) if has else None for has in nonzero])
+    return tuple([next(per_unknown) if is_unknown else None for is_unknown in linear])

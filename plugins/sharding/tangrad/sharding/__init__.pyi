@@ -1,0 +1,29 @@
+# Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
+
+from tangrad.core import Sharding as Sharding
+from tangrad.shardings.context import current_mesh as get_mesh
+from tangrad.shardings.context import set_mesh as set_mesh
+from tangrad.shardings.context import set_mesh as use_mesh
+from tangrad.shardings.gspmd import GSPMDSharding as GSPMDSharding
+from tangrad.shardings.hlo import HloSharding as HloSharding
+from tangrad.shardings.mesh import AxisType as AxisType
+from tangrad.shardings.mesh import Mesh as Mesh
+from tangrad.shardings.named import NamedSharding as NamedSharding
+from tangrad.shardings.named import PartitionSpec as PartitionSpec
+from tangrad.shardings.positional import PositionalSharding as PositionalSharding
+from tangrad.shardings.single_device import SingleDeviceSharding as SingleDeviceSharding
+
+__all__ = [
+    "AxisType",
+    "GSPMDSharding",
+    "HloSharding",
+    "Mesh",
+    "NamedSharding",
+    "PartitionSpec",
+    "PositionalSharding",
+    "Sharding",
+    "SingleDeviceSharding",
+    "get_mesh",
+    "set_mesh",
+    "use_mesh",
+]

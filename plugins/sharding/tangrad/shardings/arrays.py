@@ -1,0 +1,75 @@
+"""What arrays tell of how they lie on devices: properties and methods of every array."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad.core import Sharding, Tracer, is_addressable
+from tangrad.errors import ConcretizationTypeError
+from tangrad.shardings.single_device import SingleDeviceSharding
+
+
+class Shard:
+    """The part of an array on one device.
+
+    Attributes:
+        device: the device.
+        index: which part of the array it is: a slice for each dimension.
+        replica_id: its number among the devices that hold the same part, from 0.
+        data: the part, as an array on the device.
+    """
+
+    __slots__ = ("data", "device", "index", "replica_id")
+
+    def __init__(self, device: Any, index: tuple[slice, ...], replica_id: int, data: Any) -> None:
+        self.device = device
+        self.index = index
+        self.replica_id = replica_id
+        self.data = data
+
+    def __repr__(self) -> str:
+        return f"Shard(device={self.device!r}, index={self.index}, replica_id={self.replica_id}, data={self.data!r})"
+
+
+def _sharding(array: Any) -> Sharding:
+    """How the array lies on devices.
+
+    Raises ConcretizationTypeError for a traced array: that has no place yet.
+
+    >>> import tangrad
+    >>> import tangrad.numpy as np
+    >>> np.ones(3).sharding.num_devices
+    1
+    """
+    if isinstance(array, Tracer):
+        raise ConcretizationTypeError(array, "asking for its sharding")
+    spread = getattr(array, "spread", None)
+    return SingleDeviceSharding(array.device) if spread is None else spread
+
+
+def _addressable_shards(array: Any) -> list[Shard]:
+    """The parts of the array on the devices of this process, in the order of the sharding's devices."""
+    return [shard for shard in _global_shards(array) if is_addressable(shard.device)]
+
+
+def _global_shards(array: Any) -> list[Shard]:
+    """The parts of the array on all devices."""
+    sharding = _sharding(array)
+    seen: dict[str, int] = {}
+    shards = []
+    parts = type(array).backend.parts(array)
+    for device, index, part in zip(sharding.device_order, sharding.indices(array.shape), parts, strict=True):
+        replica = seen.get(str(index), 0)
+        seen[str(index)] = replica + 1
+        shards.append(Shard(device, index, replica, part))
+    return shards
+
+
+def addressable_data(array: Any, index: int) -> Any:
+    """The part of the array on the `index`-th device of this process, as an array on that device."""
+    return _addressable_shards(array)[index].data
+
+
+sharding = property(_sharding)
+addressable_shards = property(_addressable_shards)
+global_shards = property(_global_shards)

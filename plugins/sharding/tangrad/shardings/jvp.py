@@ -1,0 +1,10 @@
+"""Tangents lie as the values do."""
+
+from __future__ import annotations
+
+from tangrad.autodiff import linear_jvp
+from tangrad.core import RuleSet
+from tangrad.shardings.primitives import sharding_constraint_p
+
+jvp = RuleSet("jvp", api=1)
+linear_jvp(jvp, sharding_constraint_p)

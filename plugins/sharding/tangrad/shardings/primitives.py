@@ -1,0 +1,29 @@
+"""The primitive of the family: a value of which programs are told how it is to lie on devices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad.core import Array, PrimitiveSet, Sharding, as_array
+from tangrad.shardings.tilings import part_numbers
+
+sharding = PrimitiveSet("sharding", api=1)
+
+
+def _move(args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """Outside of programs the array is moved."""
+    array, target = as_array(args[0]), params["sharding"]
+    if target.unconstrained_dimensions():
+        ndim = len(array.aval.shape)
+        target = target.resharded(target.tiles(ndim), part_numbers(target, ndim))
+    backend = target.device_order[0].backend
+    if isinstance(array, Array) and type(array).backend is backend:  # type: ignore[attr-defined]
+        return backend.move(array, target)
+    return backend.put(array.to_numpy(), array.aval, target)
+
+
+@sharding.primitive(name="sharding_constraint", evaluate=_move)
+def sharding_constraint_p(x: Any, *, sharding: Sharding) -> Any:
+    """The same value, lying on devices as a sharding says."""
+    sharding.check_shape(x.shape)
+    return x

@@ -1,0 +1,18 @@
+"""Cotangents lie as the values do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad.autodiff import linear_transpose_rule
+from tangrad.core import RuleSet
+from tangrad.shardings.primitives import sharding_constraint_p
+
+transpose = RuleSet("transpose", api=1)
+
+
+def _constrain(ct: Any, aval: Any, *, sharding: Any) -> Any:
+    return sharding_constraint_p.bind(ct, sharding=sharding)
+
+
+linear_transpose_rule(transpose, sharding_constraint_p, _constrain)

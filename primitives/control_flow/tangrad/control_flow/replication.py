@@ -1,0 +1,55 @@
+"""Along which mapped axes the results of conditionals and loops differ; the carry of a loop goes round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tangrad.control_flow.primitives import cond_p, scan_p, while_p
+from tangrad.core import RuleSet
+from tangrad.shard_mapping import varying_of_program
+
+replication = RuleSet("replication", api=1)
+
+
+@replication.rule(cond_p)
+def _(varying: Any, params: Any) -> Any:
+    index, *operands = varying
+    branches = [varying_of_program(branch, operands) for branch in params["branches"]]
+    return tuple([index.union(*found) for found in zip(*branches, strict=True)])
+
+
+@replication.rule(scan_p)
+def _(varying: Any, params: Any) -> Any:
+    consts = list(varying[: params["num_consts"]])
+    count = params["num_carry"]
+    carry = list(varying[params["num_consts"] : params["num_consts"] + count])
+    xs = list(varying[params["num_consts"] + count :])
+    found: list[Any] = []
+
+    def turn(carry: list[Any]) -> list[Any]:
+        found[:] = varying_of_program(params["jaxpr"], [*consts, *carry, *xs])
+        return found[:count]
+
+    return (*_settled(carry, turn), *found[count:])
+
+
+@replication.rule(while_p)
+def _(varying: Any, params: Any) -> Any:
+    first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
+    for_cond, for_body, carry = list(varying[:first]), list(varying[first:second]), list(varying[second:])
+
+    def turn(carry: list[Any]) -> list[Any]:
+        (again,) = varying_of_program(params["cond_jaxpr"], [*for_cond, *carry])
+        return [again | found for found in varying_of_program(params["body_jaxpr"], [*for_body, *carry])]
+
+    return tuple(_settled(carry, turn))
+
+
+def _settled(carry: list[Any], turn: Callable[[list[Any]], list[Any]]) -> list[Any]:
+    """The carry after as many turns as it takes until it differs along no further axis."""
+    while True:
+        after = [before | found for before, found in zip(carry, turn(carry), strict=True)]
+        if after == carry:
+            return carry
+        carry = after

@@ -1,0 +1,38 @@
+"""Functions in loops, with numbers that change."""
+
+from .idioms import TIMES, Idioms, square
+
+IDIOMS = Idioms()
+add = IDIOMS.add
+
+add("x + i", lambda api, x, n: [x + i for i in TIMES])
+add("x * 0.1 i", lambda api, x, n: [x * (i * 0.1) for i in TIMES])
+add("x ** i", lambda api, x, n: [x**i for i in range(12)])
+add("x ** (i + 0.5)", lambda api, x, n: [x ** (i + 0.5) for i in range(12)])
+add("x % i", lambda api, x, n: [x % (i + 1) for i in TIMES])
+add("(x > i).sum()", lambda api, x, n: [(x > i).sum() for i in TIMES])
+add("where(x > i, x, i)", lambda api, x, n: [api.numpy.where(x > i, x, i) for i in TIMES])
+add("clip(x, i, i + 5)", lambda api, x, n: [api.numpy.clip(x, i, i + 5) for i in TIMES])
+add("maximum(x, i)", lambda api, x, n: [api.numpy.maximum(x, i) for i in TIMES])
+add("round(x, i)", lambda api, x, n: [api.numpy.round(x, i) for i in range(6)])
+add("var(x, ddof=i)", lambda api, x, n: [api.numpy.var(x, ddof=i) for i in range(6)])
+add("quantile(x, 0.03 i)", lambda api, x, n: [api.numpy.quantile(x, i / 30) for i in TIMES])
+add("percentile(x, i)", lambda api, x, n: [api.numpy.percentile(x, i) for i in TIMES])
+add("searchsorted(x, i)", lambda api, x, n: [api.numpy.searchsorted(x, i) for i in TIMES])
+add("digitize(i, x)", lambda api, x, n: [api.numpy.digitize(i + 0.5, x) for i in TIMES])
+add("interp(i, x, x)", lambda api, x, n: [api.numpy.interp(i + 0.5, x, x) for i in TIMES])
+add("polyval of i", lambda api, x, n: [api.numpy.polyval(api.numpy.array([1.0, 2.0, i]), x) for i in TIMES])
+add("nan_to_num(x, nan=i)", lambda api, x, n: [api.numpy.nan_to_num(x, nan=i) for i in range(8)])
+add("allclose(x, x, atol=i)", lambda api, x, n: [api.numpy.allclose(x, x, atol=i) for i in range(8)])
+add("sort of each row", lambda api, x, n: [api.numpy.sort(row) for row in square(x)])
+add("unique(x)", lambda api, x, n: api.numpy.unique(x))
+add("cumsum(x)[-1]", lambda api, x, n: api.numpy.cumsum(x)[-1])
+add("diff(x)", lambda api, x, n: api.numpy.diff(x))
+add("einsum in a loop", lambda api, x, n: [api.numpy.einsum("i,i->", x, x * i) for i in TIMES])
+add("outer of windows", lambda api, x, n: [api.numpy.outer(x[i : i + 4], x[i : i + 4]) for i in TIMES])
+add("dot in a loop", lambda api, x, n: [x @ (x + i) for i in TIMES])
+add("mean of windows", lambda api, x, n: [api.numpy.mean(x[i : i + 5]) for i in TIMES])
+add("take, fill_value i", lambda api, x, n: [api.numpy.take(x, 1000, fill_value=i) for i in range(8)], False)
+add("lax.clamp(i, x, i + 4)", lambda api, x, n: [api.lax.clamp(float(i), x, i + 4.0) for i in TIMES], False)
+add("nn.softmax(i x)", lambda api, x, n: [api.nn.softmax(x * i) for i in TIMES], False)
+add("nn.leaky_relu(x, i)", lambda api, x, n: [api.nn.leaky_relu(x, i * 0.1) for i in TIMES], False)

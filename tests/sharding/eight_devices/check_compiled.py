@@ -1,0 +1,192 @@
+"""`jit` with shardings, constraints within programs, and sharded arguments of compiled functions."""
+
+import re
+
+import numpy as np
+import pytest
+
+import tangrad
+import tangrad.numpy as jnp
+from tangrad.core import SETTINGS
+from tangrad.sharding import NamedSharding
+from tangrad.sharding import PartitionSpec as P
+from tests.sharding.eight_devices.support import ON_XLA, assert_equal, by, matrix, mesh
+
+constrain = tangrad.lax.with_sharding_constraint
+
+
+def test_inputs_and_outputs() -> None:
+    double = tangrad.jit(lambda a: a * 2, in_shardings=by("y"), out_shardings=by(None, "x"))
+    for argument in (matrix(), jnp.asarray(matrix()), tangrad.device_put(matrix(), by("y")), matrix().tolist()):
+        found = double(np.asarray(argument, np.float32)) if isinstance(argument, list) else double(argument)
+        assert found.sharding == by(None, "x")
+        assert_equal(found, 2 * matrix())
+    assert double.trace_count == 1
+
+
+def test_specs_mean_the_mesh_in_use() -> None:
+    double = tangrad.jit(lambda a: a * 2, in_shardings=P("y"), out_shardings=P("x"))
+    with pytest.raises(RuntimeError, match=r"jit in_shardings: .* axes of the mesh in use, and there is none"):
+        double(matrix())
+    for grid in (mesh(), mesh(4, 2), mesh()):
+        with grid:
+            found = double(matrix())
+            assert found.sharding == NamedSharding(grid, P("x"))
+            assert_equal(found, 2 * matrix())
+
+
+def test_prefixes_donation_static_arguments() -> None:
+    shardings = {"w": by("x", "y"), "b": by("y")}
+
+    def step(parameters, batch, rate):
+        def loss(p):
+            return ((batch @ p["w"] + p["b"]) ** 2).mean()
+
+        value, gradients = tangrad.value_and_grad(loss)(parameters)
+        return value, tangrad.tree.map(lambda p, g: p - rate * g, parameters, gradients)
+
+    start = {"w": matrix() / 10, "b": np.ones(8, np.float32)}
+    batch = np.linspace(0, 1, 32, dtype=np.float32).reshape(4, 8)
+    expected_loss, expected = tangrad.jit(step, static_argnums=2)(start, batch, 0.1)
+    sharded = tangrad.jit(
+        step, static_argnums=2, donate_argnums=0, in_shardings=(shardings, by("x")), out_shardings=(None, shardings)
+    )
+    given = tangrad.device_put(start, shardings)
+    loss, found = sharded(given, batch, 0.1)
+    assert_equal(loss, expected_loss)
+    for name in start:
+        assert_equal(found[name], expected[name], 1e-4)
+        assert found[name].sharding == shardings[name]
+    assert given["w"].is_deleted()
+
+
+def test_nested_and_transformed() -> None:
+    double = tangrad.jit(lambda a: a * 2, in_shardings=by("y"), out_shardings=by("x"))
+    x = matrix()
+    assert_equal(tangrad.jit(lambda a: jnp.sin(double(a)).sum(0))(x), np.sin(2 * x).sum(0), 1e-4)
+    assert_equal(tangrad.grad(lambda a: double(a).sum())(x), np.full((8, 8), 2.0))
+    assert_equal(tangrad.vmap(tangrad.jit(lambda a: a * 2, in_shardings=by("y")))(x), 2 * x)
+    assert_equal(tangrad.jvp(double, (x,), (x,))[1], 2 * x)
+
+
+def test_sharded_arguments_of_plain_functions() -> None:
+    x = tangrad.device_put(matrix(), by("x", "y"))
+    several = tangrad.jit(lambda a, b: (a @ b, a.sum(), b))
+    for other in (x, tangrad.device_put(matrix(), by("y")), matrix()):
+        for found, expected in zip(several(x, other), (matrix() @ matrix(), matrix().sum(), matrix()), strict=True):
+            assert_equal(found, expected, 1e-3)
+            assert found.sharding.num_devices == 8
+    assert several.trace_count == 1
+    assert tangrad.jit(lambda a: a * 2)(x).sharding == by("x", "y")
+    carry, rows = tangrad.jit(lambda a: tangrad.lax.scan(lambda c, row: (c + row, c * row), jnp.zeros(8), a))(x)
+    sums = np.cumsum(matrix(), 0)
+    assert_equal(carry, sums[-1])
+    assert_equal(rows[1:], sums[:-1] * matrix()[1:], 1e-4)
+    assert_equal(tangrad.lax.cond(True, lambda a: a + 1, lambda a: a, x), matrix() + 1)
+
+
+def test_constraints() -> None:
+    assert constrain(matrix(), by("x", "y")).sharding == by("x", "y")
+    found = tangrad.jit(lambda a: constrain(a * 2, by("y")))(matrix())
+    assert found.sharding == by("y")
+    assert_equal(found, 2 * matrix())
+    with mesh():
+        assert tangrad.jit(lambda a: constrain(a, P("y")))(matrix()).sharding == by("y")
+    tree = constrain({"a": matrix(), "b": 1.0}, {"a": by("x"), "b": None})
+    assert tree["a"].sharding == by("x") and tree["b"] == 1.0
+    x = matrix()
+    gradient = tangrad.jit(tangrad.grad(lambda a: (constrain(jnp.sin(a), by("x", "y")) ** 2).sum()))(x)
+    assert_equal(gradient, np.sin(2 * x), 1e-4)
+    assert_equal(tangrad.jvp(lambda a: constrain(3 * a, by("x")), (x,), (x,))[1], 3 * x)
+
+
+def test_mapped_constraints() -> None:
+    x = matrix()
+    plain = tangrad.jit(tangrad.vmap(lambda a: constrain(a, by("x"))))
+    assert_equal(plain(x), x)
+    over = tangrad.jit(tangrad.vmap(lambda a: constrain(2 * a, by("x")), spmd_axis_name="y"))
+    assert_equal(over(x), 2 * x)
+    assert over(x).sharding == by("y", "x")
+    with pytest.raises(ValueError, match="'x' twice"):
+        tangrad.vmap(lambda a: constrain(a, by("x")), spmd_axis_name="x")(x)
+    free = tangrad.jit(lambda a: constrain(a * 2, by(P.UNCONSTRAINED, "x")))
+    assert_equal(free(tangrad.device_put(x, by("y"))), 2 * x)
+
+
+def test_ahead_of_time() -> None:
+    x = tangrad.device_put(matrix(), by("x", "y"))
+    compiled = tangrad.jit(lambda a: a @ a, in_shardings=by("x", "y"), out_shardings=by("x")).lower(matrix()).compile()
+    assert_equal(compiled(x), matrix() @ matrix(), 1e-3)
+    assert compiled(x).sharding == by("x")
+    described = tangrad.ShapeDtypeStruct((8, 8), np.float32, sharding=by("y"))
+    assert_equal(tangrad.jit(lambda a: a * 2).lower(described).compile()(matrix()), 2 * matrix())
+
+
+@pytest.mark.skipif(not ON_XLA, reason="NumPy has no compiler that would put them in")
+def test_collectives_in_the_compiled_program() -> None:
+    def collectives(function, *specs, out):
+        jitted = tangrad.jit(function, in_shardings=tuple([by(*spec) for spec in specs]), out_shardings=by(*out))
+        text = jitted.lower(*[matrix()] * len(specs)).compile().as_text()
+        return sorted(set(re.findall(r" (all-\w+|collective-permute|reduce-scatter)\(", text)))
+
+    assert collectives(lambda a, b: a @ b, ("x",), (None, "y"), out=("x", "y")) == []
+    assert collectives(lambda a, b: a @ b, (None, "y"), ("y",), out=()) == ["all-reduce"]
+    assert collectives(lambda a: a, ("x",), out=()) == ["all-gather"]
+
+
+def test_bad_calls() -> None:
+    x = tangrad.device_put(matrix(), by("x", "y"))
+    jit = tangrad.jit
+    for error, call, words in [
+        (ValueError, lambda: jit(lambda a: a, in_shardings=by("y"))(x), "lies by .* in_shardings say .*'y'"),
+        (ValueError, lambda: jit(lambda a: a, in_shardings=by("y"))(np.ones((6, 8))),
+         r"argument args\[0\] of shape \(6, 8\).*dimension 0, of size 6.*'y' of size 4"),
+        (ValueError, lambda: jit(lambda a: a, out_shardings=by("y"))(np.ones((6, 8))), "result 0 of shape"),
+        (ValueError, lambda: jit(lambda a, b: a, in_shardings=(by("y"),))(x, x), "tuple of length 1"),
+        (ValueError, lambda: jit(lambda a: (a, a), out_shardings=(by("y"),))(x), "tuple of length 1"),
+        (ValueError, lambda: jit(lambda a: a, in_shardings=by("y"))(a=x), "by position: a"),
+        (ValueError, lambda: jit(lambda a: a, in_shardings=by("y"))(tangrad.device_put(matrix(), tangrad.devices()[3])),
+         "incompatible devices"),
+        (ValueError, lambda: jit(lambda a: a, in_shardings=by("y"), backend="numpy"), "no device or backend beside"),
+        (TypeError, lambda: jit(lambda a: a, in_shardings=3), "got 3 of type int"),
+        (TypeError, lambda: constrain(matrix(), 3), "got 3 of type int"),
+        (ValueError, lambda: constrain({"k": np.ones(3)}, by("x")), r"x\['k'\] of shape \(3,\)"),
+        (RuntimeError, lambda: constrain(matrix(), P("x")), "there is none"),
+        (ValueError, lambda: jit(lambda a: constrain(constrain(a, by("x")),
+                                                     NamedSharding(tangrad.make_mesh((4,), ("z",)), P())))(matrix()),
+         "two sets of devices"),
+    ]:  # fmt: skip
+        with pytest.raises(error, match=words):
+            call()
+    assert_equal(x, matrix())
+
+
+def test_python_functions_that_programs_call() -> None:
+    x = tangrad.device_put(matrix(), by("x", "y"))
+    calls = []
+
+    def tell(total):
+        calls.append(float(total))
+
+    def double(a):
+        return tangrad.pure_callback(lambda b: np.asarray(b) * 2, tangrad.ShapeDtypeStruct(a.shape, a.dtype), a)
+
+    def function(a):
+        tangrad.debug.callback(tell, a.sum())
+        return double(a)
+
+    assert_equal(tangrad.jit(function)(x), 2 * matrix())
+    tangrad.effects_barrier()
+    assert calls == [matrix().sum()]
+
+
+@pytest.mark.skipif(not ON_XLA, reason="NumPy keeps no programs on disk")
+def test_programs_that_are_kept_on_disk(tmp_path) -> None:
+    x = tangrad.device_put(matrix(), by("x", "y"))
+    with SETTINGS["compilation_cache_dir"](str(tmp_path)), SETTINGS["xla_cache_min_compile_seconds"](0.0):
+        for _ in range(2):
+            found = tangrad.jit(lambda a: jnp.tanh(a @ a), out_shardings=by("x"))(x)
+            assert_equal(found, np.tanh(matrix() @ matrix()), 1e-3)
+            assert found.sharding == by("x")
+            tangrad.clear_caches()
+    assert list(tmp_path.rglob("*"))

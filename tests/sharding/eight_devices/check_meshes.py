@@ -1,0 +1,144 @@
+"""Meshes, partition specs and the notation of XLA."""
+
+from collections import OrderedDict
+
+import numpy as np
+import pytest
+
+import tangrad
+from tangrad.sharding import AxisType, GSPMDSharding, HloSharding, Mesh, NamedSharding, PositionalSharding
+from tangrad.sharding import PartitionSpec as P
+from tests.sharding.eight_devices.support import by, mesh
+
+
+def test_a_mesh_tells_its_shape() -> None:
+    grid = mesh()
+    assert grid.shape == OrderedDict(x=2, y=4) and grid.axis_names == ("x", "y") and grid.size == 8
+    assert grid.device_ids.tolist() == [[0, 1, 2, 3], [4, 5, 6, 7]]
+    assert not grid.empty and grid.local_mesh is grid and not grid.is_multi_process
+    assert grid.axis_types == (AxisType.Auto,) * 2
+    assert str(grid) == "Mesh('x': 2, 'y': 4)"
+
+
+def test_meshes_compare_by_devices_and_names() -> None:
+    devices = tangrad.devices()
+    assert mesh() == mesh() and hash(mesh()) == hash(mesh())
+    assert Mesh([devices[:4], devices[4:]], ("x", "y")) == mesh()
+    assert Mesh([devices[4:], devices[:4]], ("x", "y")) != mesh()
+    assert Mesh([devices[:4], devices[4:]], ("y", "x")) != mesh()
+    assert tangrad.make_mesh((8,), ("x",), devices=devices[::-1]).device_ids.tolist() == [7, 6, 5, 4, 3, 2, 1, 0]
+
+
+def test_the_mesh_in_use() -> None:
+    get_mesh = tangrad.sharding.get_mesh
+    assert get_mesh().empty and get_mesh().size == 0
+    with mesh() as outer:
+        assert get_mesh() is outer
+        with pytest.raises(KeyError), mesh(4, 2) as inner:
+            assert get_mesh() == inner
+            raise KeyError
+        assert get_mesh() is outer
+    with tangrad.set_mesh(mesh(8, 1)):
+        assert get_mesh().shape["x"] == 8
+    assert get_mesh().empty
+
+
+def test_bad_meshes() -> None:
+    devices = tangrad.devices()
+    for make, words in [
+        (lambda: Mesh([devices[:4], devices[4:]], ("x",)), "2 dimensions, of sizes (2, 4), and 1 names"),
+        (lambda: Mesh([devices[:4], devices[4:]], ("x", "x")), "'x' twice"),
+        (lambda: Mesh([devices[:4], devices[4:]], ("x", None)), "must not be None"),
+        (lambda: Mesh([devices[:4], devices[4:7]], ("x", "y")), "different lengths"),
+        (lambda: Mesh([devices[0], devices[0]], ("x",)), "got " + repr(devices[0]) + " twice"),
+        (lambda: Mesh(devices, ("x",), axis_types=AxisType.Explicit), "type AxisType.Auto, got Explicit"),
+        (lambda: tangrad.make_mesh((3, 4), ("x", "y")), "needs 12 devices, and there are 8"),
+        (lambda: tangrad.make_mesh((2, 4), ("x",)), "must be of the same length"),
+        (lambda: tangrad.make_mesh((0, 4), ("x", "y")), "positive sizes, got (0, 4)"),
+    ]:
+        with pytest.raises(ValueError) as error:
+            make()
+        assert words in str(error.value)
+    with pytest.raises(TypeError, match="is made of devices"):
+        Mesh(["cpu"], ("x",))
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        mesh().devices = devices
+
+
+def test_partition_specs() -> None:
+    assert P("x", ("y", "z")) == ("x", ("y", "z")) and P(("x",)) == P("x") and P(()) == P(None)
+    assert P("x") != P("x", None) and hash(P("x")) == hash(P(["x"]))
+    assert P("x") + P(None, "y") == P("x", None, "y") and tuple(P("x", None)) == ("x", None) and len(P()) == 0
+    assert repr(P("x", None)) == "P('x', None)"
+    with pytest.raises(ValueError, match="each mesh axis once, got 'x' twice"):
+        P("x", ("y", "x"))
+
+
+def test_bad_named_shardings() -> None:
+    with pytest.raises(ValueError, match="names the axis 'z', and the axes of"):
+        by("z")
+    with pytest.raises(ValueError, match="for arrays of 2 dimensions or more"):
+        by("x", "y").shard_shape((8,))
+    with pytest.raises(ValueError, match=r"dimension 0, of size 3, does not divide into 2 .* 'x' of size 2"):
+        by("x", "y").shard_shape((3, 8))
+    with pytest.raises(TypeError, match="takes a PartitionSpec"):
+        NamedSharding(mesh(), "x")
+    with pytest.raises(ValueError, match="memory kinds 'device', not 'pinned'"):
+        NamedSharding(mesh(), P(), memory_kind="pinned")
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        (P("x", "y"), "{devices=[2,4]<=[8]}"),
+        (P("y"), "{devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}"),
+        (P(None, ("y", "x")), "{devices=[1,8]<=[2,4]T(1,0)}"),
+        (P("y", "x"), "{devices=[4,2]<=[2,4]T(1,0)}"),
+        (P(("x", "y")), "{devices=[8,1]<=[8]}"),
+        (P(), "{replicated}"),
+    ],
+)
+def test_hlo_round_trips(spec: P, text: str) -> None:
+    sharding = NamedSharding(mesh(), spec)
+    hlo = sharding.to_hlo(2)
+    assert str(hlo) == text and HloSharding.parse(text) == hlo
+    parsed = GSPMDSharding(tangrad.devices(), text)
+    assert parsed.is_equivalent_to(sharding, 2) and sharding.is_equivalent_to(parsed, 2)
+    assert parsed.devices_indices_map((8, 8)) == sharding.devices_indices_map((8, 8))
+    assert parsed.to_hlo(2) == hlo
+
+
+def test_hlo_shardings_of_any_order_of_devices() -> None:
+    order = [3, 1, 0, 2, 7, 6, 5, 4]
+    hlo = HloSharding((4, 2), order)
+    assert str(hlo) == "{devices=[4,2]3,1,0,2,7,6,5,4}" and HloSharding.parse(str(hlo)) == hlo
+    for text in ("{devices=[2,2]<=[8]}", "{nonsense}", "{devices=[3]0,1,1}"):
+        with pytest.raises(ValueError):
+            HloSharding.parse(text)
+    with pytest.raises(ValueError, match="is for 8 devices, got 4"):
+        GSPMDSharding(tangrad.devices()[:4], "{devices=[8]<=[8]}")
+
+
+def test_indices_and_equivalence() -> None:
+    sharding = by(None, "y")
+    indices = sharding.devices_indices_map((4, 8))
+    assert indices[tangrad.devices()[5]] == (slice(None), slice(2, 4))
+    assert sharding.addressable_devices == set(tangrad.devices()) and sharding.num_devices == 8
+    assert by("x").is_equivalent_to(by("x", None), 2) and by("x") != by("x", None)
+    assert not by("x").is_equivalent_to(by("y"), 2)
+    assert by().is_fully_replicated and not by("x").is_fully_replicated
+
+
+def test_positional_shardings() -> None:
+    grid = PositionalSharding(tangrad.devices()).reshape(4, 2)
+    assert grid.shape == (4, 2) and grid.shard_shape((8, 8)) == (2, 4) and grid.T.shape == (2, 4)
+    columns = grid.replicate(0)
+    assert columns.shape == (1, 2) and columns.shard_shape((8, 8)) == (8, 4)
+    assert columns.devices_indices_map((8, 8))[tangrad.devices()[3]] == (slice(None), slice(4, 8))
+    assert grid.replicate().is_fully_replicated and not columns.is_fully_replicated
+    assert grid.replicate(0, keepdims=False).shape == (2,)
+    assert np.prod(grid.reshape(-1).shape) == 8
+    with pytest.raises(ValueError, match="8 positions cannot be reshaped to"):
+        grid.reshape(3, 2)
+    with pytest.raises(ValueError, match="for arrays of 2 dimensions"):
+        grid.shard_shape((8,))

@@ -1,0 +1,278 @@
+"""`shard_map`: collectives against what they mean, transformations against the same program without devices."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+import tangrad
+import tangrad.numpy as jnp
+from tangrad import lax
+from tangrad.sharding import PartitionSpec as P
+from tests.sharding.eight_devices.support import ON_XLA, assert_equal, by, matrix, mesh
+
+shard_map = partial(tangrad.shard_map, mesh=mesh())
+X = matrix()
+BLOCKS = X.reshape(2, 4, 4, 2).transpose(0, 2, 1, 3)  # by ("x", "y"): [x, y] is the part of a device
+
+
+def put_together(parts: np.ndarray) -> np.ndarray:
+    """Parts of matrices, [x, y, rows, columns], as one matrix."""
+    x, y, rows, columns = parts.shape
+    return parts.transpose(0, 2, 1, 3).reshape(x * rows, y * columns)
+
+
+def shifted(parts: np.ndarray, perm: list) -> np.ndarray:
+    found = np.zeros_like(parts)
+    for source, to in perm:
+        found[:, to] = parts[:, source]
+    return found
+
+
+ROUND = [(0, 1), (1, 2), (3, 0)]
+PROGRAMS = {
+    "psum": (lambda a: lax.psum(a, "x"), P("x", "y"), P(None, "y"), X[:4] + X[4:]),
+    "psum over both": (lambda a: lax.psum(a.sum(), ("x", "y")), P("x", "y"), P(), X.sum()),
+    "psum over dimensions": (lambda a: lax.psum(a, ("y", 1)), P("x", "y"), P("x"), X.sum(1)),
+    "pmean": (lambda a: lax.pmean(a, "y"), P("x", "y"), P("x"), X.reshape(8, 4, 2).mean(1)),
+    "pmax": (lambda a: lax.pmax(a, ("y", "x")), P("x", "y"), P(), BLOCKS.max((0, 1))),
+    "pmin": (lambda a: lax.pmin(a, "x"), P("x"), P(), X[:4]),
+    "groups": (
+        lambda a: lax.psum(a, "y", axis_index_groups=[[0, 1], [3, 2]]), P("x", "y"), P("x", "y"),
+        put_together(np.repeat(BLOCKS.reshape(2, 2, 2, 4, 2).sum(2), 2, axis=1)),
+    ),
+    "all_gather": (lambda a: lax.all_gather(a, "y", tiled=True), P("y", "x"), P(None, "x"), X),
+    "all_gather, stacked": (lambda a: lax.all_gather(a, ("x", "y")), P(("x", "y")), P(), X[:, None]),
+    "all_gather in groups": (
+        lambda a: lax.all_gather(a, "y", axis_index_groups=[[0, 1], [2, 3]], tiled=True), P("y"), P("y"),
+        np.concatenate([X[:4], X[:4], X[4:], X[4:]]),
+    ),
+    "psum_scatter": (
+        lambda a: lax.psum_scatter(a, "y", scatter_dimension=1, tiled=True), P("x"), P("x", "y"), 4 * X,
+    ),
+    "psum_scatter, one each": (lambda a: lax.psum_scatter(a, "y"), P("x"), P(("x", "y")), 4 * X.reshape(-1)),
+    "all_to_all": (lambda a: lax.all_to_all(a, "y", 1, 0, tiled=True), P("y"), P(None, "y"), X),
+    "ppermute": (lambda a: lax.ppermute(a, "y", ROUND), P("x", "y"), P("x", "y"), put_together(shifted(BLOCKS, ROUND))),
+    "ppermute over both": (
+        lambda a: lax.ppermute(a, ("x", "y"), [(n, (n + 3) % 8) for n in range(8)]), P(("x", "y")), P(("x", "y")),
+        np.roll(X, 3, 0),
+    ),
+    "pshuffle": (
+        lambda a: lax.pshuffle(a, "y", [1, 0, 3, 2]), P("x", "y"), P("x", "y"), put_together(BLOCKS[:, [1, 0, 3, 2]]),
+    ),
+    "pbroadcast": (lambda a: lax.pbroadcast(a, "y", 2), P("x", "y"), P("x"), BLOCKS[:, 2].reshape(8, 2)),
+    "axis_index": (
+        lambda a: a * 0 + lax.axis_index("y") + 10.0 * lax.axis_index(("x", "y")), P("x", "y"), P("x", "y"),
+        put_together(np.arange(8.0).reshape(2, 4, 1, 1) * 10 + np.arange(4.0)[:, None, None] + np.zeros((1, 1, 4, 2))),
+    ),
+    "matmul": (lambda a: lax.psum(a @ a.T, "y"), P(None, "y"), P(), X @ X.T),
+    "scan": (
+        lambda a: lax.scan(lambda c, row: (c + lax.psum(row, "x"), None), jnp.zeros(2), a)[0], P("x", "y"), P("y"),
+        X.sum(0),
+    ),
+    "cond": (
+        lambda a: lax.cond(a.shape[0] > 1, lambda b: lax.psum(b, "x"), lambda b: lax.psum(0 * b, "x"), a), P("x"), P(),
+        X[:4] + X[4:],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_collectives(name: str) -> None:
+    function, in_spec, out_spec, expected = PROGRAMS[name]
+    mapped = shard_map(function, in_specs=in_spec, out_specs=out_spec)
+    assert_equal(mapped(X), expected, 1e-4)
+    several = tangrad.jit(
+        lambda a: (mapped(a), tangrad.jvp(mapped, (a,), (a,))[1], tangrad.vmap(mapped)(jnp.stack([a, a])))
+    )
+    found, tangent, mapped_twice = several(tangrad.device_put(X, by("y", "x")))
+    assert_equal(found, expected, 1e-4)
+    assert_equal(tangent, {"axis_index": 0, "matmul": 2}.get(name, 1) * expected, 1e-4)
+    assert_equal(mapped_twice[1], expected, 1e-4)
+    assert tangrad.jit(mapped)(X).sharding.is_equivalent_to(by(*out_spec), np.ndim(expected))
+
+
+LINEAR = [name for name in PROGRAMS if name not in ("axis_index", "pmax", "pmin", "matmul")]
+
+
+# Derivatives are of rules that both backends share: XLA, which takes its time to compile, gets every third.
+@pytest.mark.parametrize("name", LINEAR[::3] if ON_XLA else LINEAR)
+def test_linear_ones_transpose(name: str) -> None:
+    function, in_spec, out_spec, expected = PROGRAMS[name]
+    mapped = shard_map(function, in_specs=in_spec, out_specs=out_spec)
+    weights = np.cos(np.arange(expected.size, dtype=np.float32)).reshape(np.shape(expected))
+    gradient = np.asarray(tangrad.jit(tangrad.grad(lambda a: (mapped(a) * weights).sum()))(X))
+    for direction in (np.sin(7 * X), np.cos(X * X)):
+        assert_equal((gradient * direction).sum(), (np.asarray(mapped(direction)) * weights).sum(), 1e-3)
+
+
+def test_layers_of_a_network() -> None:
+    def network(first, second, batch):
+        return jnp.tanh(batch @ first) @ second
+
+    sharded = shard_map(
+        lambda first, second, batch: lax.psum(jnp.tanh(batch @ first) @ second, "y"),
+        in_specs=(P(None, "y"), P("y"), P("x")),
+        out_specs=P("x"),
+    )
+    first, second, batch = X / 8, X.T / 8, np.sin(X)
+    assert_equal(sharded(first, second, batch), network(first, second, batch), 1e-4)
+
+    def gradients(function):
+        return tangrad.grad(lambda *arguments: (function(*arguments) ** 2).sum(), (0, 1, 2))
+
+    for transform in (lambda f: f, tangrad.jit):
+        found = transform(gradients(sharded))(first, second, batch)
+        for one, other in zip(found, gradients(network)(first, second, batch), strict=True):
+            assert_equal(one, other, 1e-3)
+    hessian = tangrad.hessian(lambda v: (sharded(first, second, v[:, None] * batch) ** 2).sum())(jnp.ones(8))
+    expected = tangrad.hessian(lambda v: (network(first, second, v[:, None] * batch) ** 2).sum())(jnp.ones(8))
+    assert_equal(hessian, expected, 1e-3)
+
+
+def test_it_composes() -> None:
+    half = shard_map(lambda a: a / 2 + lax.ppermute(a, "x", [(0, 1), (1, 0)]), in_specs=P("x"), out_specs=P("x"))
+    expected = X
+    for _ in range(3):
+        expected = expected / 2 + np.concatenate([expected[4:], expected[:4]])
+    assert_equal(lax.scan(lambda c, _: (half(c), None), jnp.asarray(X), None, length=3)[0], expected)
+    remembered = shard_map(
+        tangrad.checkpoint(lambda a: jnp.sin(lax.psum(jnp.sin(a), "x"))), in_specs=P("x"), out_specs=P()
+    )
+    whole = lambda a: jnp.sin(jnp.sin(a[:4]) + jnp.sin(a[4:])).sum()
+    assert_equal(tangrad.grad(lambda a: remembered(a).sum())(X), tangrad.grad(whole)(X), 1e-4)
+    inner = shard_map(tangrad.jit(lambda a: lax.psum(a, "x")), in_specs=P("x"), out_specs=P())
+    assert_equal(inner(X), X[:4] + X[4:])
+    weights = jnp.arange(8.0)  # closed over
+    product = tangrad.grad(lambda w: shard_map(lambda a: jnp.sin(a @ w), in_specs=P("x"), out_specs=P("x"))(X).sum())
+    assert_equal(product(weights), X.T @ np.cos(X @ np.arange(8.0)), 1e-4)
+    assert shard_map(lambda: lax.axis_index("y")[None], in_specs=(), out_specs=P("y"))().tolist() == [0, 1, 2, 3]
+    tree = shard_map(
+        lambda t: {"s": lax.psum(t["a"], "x"), "b": t["b"]}, in_specs=({"a": P("x"), "b": P()},), out_specs=P()
+    )
+    assert_equal(tree({"a": X, "b": 3.0})["s"], X[:4] + X[4:])
+
+
+def test_gradients_inside() -> None:
+    def gradient(w, a):
+        return lax.pmean(tangrad.grad(lambda v: (jnp.sin(a @ v) ** 2).sum())(w), "x")
+
+    w = np.arange(8, dtype=np.float32) / 8
+    inside = partial(shard_map, gradient, in_specs=(P(), P("x")), out_specs=P())
+    expected = tangrad.grad(lambda v: (jnp.sin(X @ v) ** 2).sum())(w) / 2
+    assert_equal(inside(check_vma=False)(w, X), expected, 1e-4)
+    with pytest.raises(NotImplementedError, match="check_vma=False"):
+        inside()(w, X)
+    assert tangrad.grad(lambda v: v * v)(3.0) == 6.0  # the refusal ended with the map
+    forward = shard_map(lambda a: tangrad.jvp(jnp.sin, (a,), (a,))[1], in_specs=P("x"), out_specs=P("x"))
+    assert_equal(forward(X), X * np.cos(X), 1e-4)
+
+
+def test_custom_rules_inside() -> None:
+    @tangrad.custom_vjp
+    def thrice(a):
+        return lax.psum(a, "x")
+
+    thrice.defvjp(lambda a: (lax.psum(a, "x"), None), lambda _, ct: (3 * lax.psum(ct, "x"),))
+    mapped = shard_map(thrice, in_specs=P("x"), out_specs=P())
+    assert_equal(tangrad.grad(lambda a: mapped(a).sum())(X), np.full((8, 8), 3.0))
+
+
+def test_mapped_over_named_and_spmd_axes() -> None:
+    stack = np.stack([X, 2 * X])
+    over = tangrad.vmap(shard_map(lambda a: lax.psum(a, "y"), in_specs=P("y"), out_specs=P()), spmd_axis_name="x")
+    assert_equal(over(stack), stack.reshape(2, 4, 2, 8).sum(1))
+    if ON_XLA:
+        assert tangrad.jit(over)(stack).sharding.spec == P("x")
+    both = tangrad.vmap(
+        lambda a: shard_map(lambda b: lax.psum(b, ("y", "b")), in_specs=P("y"), out_specs=P())(a), axis_name="b"
+    )
+    assert_equal(both(stack)[0], 3 * X.reshape(4, 2, 8).sum(0))
+    with pytest.raises(ValueError, match="cannot be cut along the mesh axes"):
+        tangrad.vmap(lambda a: shard_map(lambda b: b, in_specs=P("y"), out_specs=P("y"))(a), axis_name="b",
+                     spmd_axis_name="x")(stack)  # fmt: skip
+
+
+def test_some_axes_for_the_compiler() -> None:
+    some = shard_map(lambda a: jnp.sin(a) * lax.axis_index("x"), in_specs=P("x"), out_specs=P("x"), axis_names={"x"})
+    expected = np.concatenate([0 * X[:4], np.sin(X[4:])])
+    for argument in (X, tangrad.device_put(X, by("x", "y"))):
+        assert_equal(some(argument), expected, 1e-4)
+        assert_equal(tangrad.jit(some)(argument), expected, 1e-4)
+    inner = shard_map(lambda b: lax.psum(b, "y"), in_specs=P(None, "y"), out_specs=P(), auto={"x"})
+    nested = shard_map(inner, in_specs=P("x"), out_specs=P("x"), axis_names={"x"})
+    assert_equal(tangrad.jit(nested)(X), X.reshape(8, 4, 2).sum(1))
+
+
+def test_the_check_of_replication() -> None:
+    def check(function, spec, accepted):
+        mapped = shard_map(function, in_specs=P("x", "y"), out_specs=spec)
+        if accepted:
+            mapped(X)
+            return
+        with pytest.raises(ValueError, match="result may differ along the mesh axes"):
+            mapped(X)
+
+    check(lambda a: a, P("x"), accepted=False)
+    check(lambda a: lax.psum(a, "y"), P("x"), accepted=True)
+    check(lambda a: lax.psum(a, "y", axis_index_groups=[[0, 1], [2, 3]]), P("x"), accepted=False)
+    check(lambda a: lax.pmax(lax.pmin(a, "x"), "y"), P(), accepted=True)
+    check(lambda a: lax.all_gather(a, ("x", "y")), P(), accepted=True)
+    check(lambda a: lax.psum(a, ("x", "y")) + lax.axis_index("x"), P(), accepted=False)
+    check(lambda a: tangrad.jit(lambda b: lax.psum(b, "y"))(a), P("x"), accepted=True)
+    loop = lambda a, start: lax.fori_loop(0, 3, lambda _, c: lax.psum(c, "y"), start + 0 * a[0, 0])
+    check(lambda a: lax.pmax(loop(a, 1.0), "x"), P(), accepted=False)
+    check(lambda a: lax.scan(lambda c, row: (c + lax.psum(row.sum(), ("x", "y")), None), 0.0, a)[0], P(), accepted=True)
+    check(lambda a: lax.cond(a[0, 0] > 0, lambda: 1.0, lambda: 2.0), P(), accepted=False)
+    unchecked = tangrad.shard_map(lambda a: a, mesh(), P("x"), P(), check_rep=False)
+    assert unchecked(X).shape == (4, 8)
+
+
+def test_replica_groups_in_the_program() -> None:
+    if not ON_XLA:
+        return
+
+    def text(function):
+        mapped = shard_map(function, in_specs=P("x", "y"), out_specs=P("x", "y"), check_vma=False)
+        return tangrad.jit(mapped).lower(X).as_text()
+
+    assert "dense<[[0, 4], [1, 5], [2, 6], [3, 7]]>" in text(lambda a: lax.psum(a, "x"))
+    assert "dense<[[0, 1, 2, 3], [4, 5, 6, 7]]>" in text(lambda a: lax.psum(a, "y"))
+    assert "dense<[[0, 2], [1, 3], [4, 6], [5, 7]]>" in text(
+        lambda a: lax.psum(a, "y", axis_index_groups=[[0, 2], [1, 3]])
+    )
+    several = text(lambda a: lax.psum(lax.psum(a, "y"), "x"))
+    assert "handle = 1" in several and "handle = 2" in several
+
+
+def test_bad_calls() -> None:
+    identity = lambda a: a
+    small = tangrad.make_mesh((4,), ("x",))
+    for error, call, words in [
+        (ValueError, lambda: shard_map(identity, in_specs=P("x"), out_specs=P("x"))(np.ones((3, 8))),
+         r"argument args\[0\] of shape \(3, 8\).*dimension 0, of size 3.*'x' of size 2"),
+        (ValueError, lambda: shard_map(lambda a: a.sum(), in_specs=P("x"), out_specs=P("x"))(X), "has 0 dimensions"),
+        (ValueError, lambda: shard_map(identity, in_specs=P("z"), out_specs=P("x"))(X), "names the axis 'z'"),
+        (ValueError, lambda: shard_map(identity, in_specs=(P("x"), P()), out_specs=P("x"))(X), "tuple of length 2"),
+        (ValueError, lambda: shard_map(lambda a: (a, a), in_specs=P("x"), out_specs=(P("x"),))(X), "tuple of length 1"),
+        (ValueError, lambda: shard_map(identity, in_specs=P("x", None, "y"), out_specs=P())(X), "3 dimensions or more"),
+        (ValueError, lambda: shard_map(identity, in_specs=P("y"), out_specs=P(), axis_names={"x"})(X), "axis_names"),
+        (ValueError, lambda: shard_map(identity, in_specs=P(), out_specs=P(), axis_names={"q"}), "has 'q'"),
+        (ValueError, lambda: tangrad.shard_map(identity, in_specs=P("x"), out_specs=P("x"))(X), "needs a mesh"),
+        (ValueError, lambda: shard_map(lambda a: shard_map(identity, in_specs=P(), out_specs=P())(a),
+                                       in_specs=P("x"), out_specs=P("x"))(X), "'x' is mapped already"),
+        (ValueError, lambda: shard_map(lambda a: tangrad.shard_map(identity, small, P(), P())(a),
+                                       in_specs=P("x"), out_specs=P("x"))(X), "nested maps need one mesh"),
+        (ValueError, lambda: shard_map(identity, in_specs=P("x"), out_specs=P("x"))(
+            tangrad.device_put(X, tangrad.devices()[3])), "incompatible devices"),
+        (TypeError, lambda: shard_map(identity, in_specs="x", out_specs=P())(X), "must be partition specs"),
+        (TypeError, lambda: shard_map(identity, in_specs=P(), out_specs=P())(a=X), r"keyword arguments \['a'\]"),
+        (TypeError, lambda: shard_map(identity, in_specs=P(), out_specs=P())("x"), "is 'x' of type str"),
+        (TypeError, lambda: shard_map(3, in_specs=P(), out_specs=P()), "expects a function"),
+        (TypeError, lambda: shard_map(identity, in_specs=P()), "needs out_specs"),
+        (NameError, lambda: shard_map(lambda a: lax.psum(a, "q"), in_specs=P("x"), out_specs=P("x"))(X), "'q'.*'x'"),
+    ]:  # fmt: skip
+        with pytest.raises(error, match=words):
+            call()
+    with mesh():
+        assert_equal(tangrad.shard_map(identity, in_specs=P("x"), out_specs=P("x"))(X), X)

@@ -1,0 +1,123 @@
+"""Interrupts, forks, a full disk, files of others: nothing is lost, and the next call works."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = Path(__file__).parent / "interrupted.py"
+
+
+def run(*command: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    settings = {**os.environ, **environment}
+    return subprocess.run(
+        [sys.executable, *command], env=settings, capture_output=True, text=True, timeout=600, check=False
+    )
+
+
+def interrupted(backend: str, kind: str, count: int, crowd: int) -> None:
+    done = run(str(PROGRAM), kind, str(count), "0", str(crowd), TANGRAD_BACKEND=backend)
+    assert done.returncode == 0 and "nothing lost" in done.stdout, done.stdout[-500:] + done.stderr[-3000:]
+
+
+@pytest.mark.parametrize("kind", ["signal", "sent"])
+def test_some_interrupts(kind: str) -> None:
+    interrupted("numpy", kind, 20, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["signal", "sent"])
+@pytest.mark.parametrize("crowd", [0, 32])
+def test_three_hundred_interrupts_while_plugins_come_and_go(kind: str, crowd: int) -> None:
+    interrupted("numpy", kind, 300, crowd)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["signal", "sent"])
+def test_interrupts_of_compilations(kind: str) -> None:
+    pytest.importorskip("jaxlib")
+    interrupted("xla", kind, 60, 0)
+
+
+GRADIENT = """
+import tangrad, tangrad.numpy as np
+print(tangrad.jit(tangrad.grad(lambda x: (np.sin(x) * x).sum()))(np.arange(3.0)).tolist())
+"""
+EXPECTED = "[0.0, 1.381773"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_fork_computes_on_while_threads_run() -> None:
+    code = """
+import os, sys, threading, warnings
+warnings.simplefilter("ignore", DeprecationWarning)  # of Python 3.12 and later: forks of processes with threads
+import tangrad, tangrad.numpy as np
+from tangrad.core import PrimitiveSet, register
+stop = threading.Event()
+def churn(name):
+    while not stop.is_set():
+        with register(PrimitiveSet(name, api=1)):
+            tangrad.jit(lambda x: np.sin(x) + 1)(1.0)
+threads = [threading.Thread(target=churn, args=(f"family_{i}",)) for i in range(4)]
+f = tangrad.jit(lambda x: (x * 2).sum())
+x = np.arange(3.0)
+assert float(f(x)) == 6.0
+for thread in threads: thread.start()
+for _ in range(20):
+    child = os.fork()
+    if not child:
+        os._exit(0 if float(f(x)) == 6.0 else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert float(f(x)) == 6.0
+stop.set()
+for thread in threads: thread.join()
+print("whole")
+"""
+    done = run("-c", code, TANGRAD_BACKEND="numpy")
+    assert done.stdout.strip() == "whole", done.stderr
+
+
+@pytest.mark.parametrize("backend", ["numpy", "xla"])
+def test_a_full_disk(tmp_path: Path, backend: str) -> None:
+    pytest.importorskip("resource")
+    if backend == "xla":
+        pytest.importorskip("jaxlib")
+    full = """
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # writing beyond the limit is then an OSError, as on a full disk
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY))
+"""
+    folders = caches(tmp_path)
+    first = run("-c", full + GRADIENT, TANGRAD_BACKEND=backend, **folders)
+    assert first.stdout.startswith(EXPECTED), first.stderr
+    assert [file for file in tmp_path.rglob("*") if file.is_file()] == []
+    second = run("-c", GRADIENT, TANGRAD_BACKEND=backend, **folders)
+    assert second.stdout == first.stdout
+    if backend == "xla":
+        assert list((tmp_path / "programs").glob("*.xlaexec"))
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can give files away")
+@pytest.mark.parametrize("backend", ["numpy", "xla"])
+def test_caches_that_belong_to_another_user(tmp_path: Path, backend: str) -> None:
+    if backend == "xla":
+        pytest.importorskip("jaxlib")
+    folders = caches(tmp_path)
+    first = run("-c", GRADIENT, TANGRAD_BACKEND=backend, **folders)
+    for path in tmp_path.rglob("*"):
+        if path.is_file():  # nothing in them may be used any more
+            path.write_bytes(path.read_bytes()[:-8] + b"planted!")
+        os.chown(path, 12345, 12345)
+    second = run("-c", GRADIENT, TANGRAD_BACKEND=backend, **folders)
+    assert second.stdout == first.stdout and second.stdout.startswith(EXPECTED), second.stderr
+
+
+def caches(folder: Path) -> dict[str, str]:
+    return {
+        "TANGRAD_CACHE_DIR": str(folder / "found"),
+        "TANGRAD_COMPILATION_CACHE_DIR": str(folder / "programs"),
+        "TANGRAD_XLA_CACHE_MIN_COMPILE_SECONDS": "0",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }

@@ -1,0 +1,298 @@
+"""What programs of the field do, and what they then see: small differences from JAX that were found, each mended."""
+
+import copy
+import pickle
+import traceback
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy
+import pytest
+
+import tangrad
+import tangrad.numpy as np
+from tangrad import lax
+
+FLOAT0 = tangrad.dtypes.float0
+X = numpy.array([-1.0, 2.0, 0.5], "float32")
+
+
+@pytest.fixture(params=["numpy", "xla"], autouse=True)
+def backend(request):
+    with tangrad.use_backend(request.param):
+        yield request.param
+
+
+def close(got, expected, **options):
+    got, expected = tangrad.tree.leaves(got), jax.tree.leaves(expected)
+    assert len(got) == len(expected)
+    for one, other in zip(got, expected):
+        numpy.testing.assert_allclose(numpy.asarray(one), numpy.asarray(other), **{"rtol": 1e-5, **options})
+
+
+# --- control flow hands on what it does not change ------------------------------------------------------------------
+
+
+def test_a_mapped_conditional_hands_on_an_operand_that_is_not_mapped():
+    choose = lambda p, x, y: lax.cond(p, lambda a, b: (a, b), lambda a, b: (2.0 * a, b), x, y)
+    mapped = tangrad.vmap(choose, in_axes=(0, 0, None), out_axes=(0, None))
+    close(mapped(X > 0, X, 3.0), (numpy.where(X > 0, X, 2 * X), 3.0))
+    one = tangrad.vmap(choose, in_axes=(None, 0, None), out_axes=(0, None))
+    close(one(True, X, 3.0), (X, 3.0))
+    directional = lambda p, x, y: tangrad.jvp(lambda x, y: choose(p, x, y), (x, y), (1.0, y))
+    mapped = tangrad.vmap(directional, in_axes=(0, 0, None), out_axes=((0, None), (0, None)))
+    close(mapped(X > 0, X, 3.0), ((numpy.where(X > 0, X, 2 * X), 3.0), (numpy.where(X > 0, 1, 2), 3.0)))
+
+
+def test_a_mapped_scan_hands_on_what_is_not_mapped():
+    run = lambda c, y: lax.scan(lambda carry, x: ((carry[0] + x, carry[1]), carry[1] * x), (c, y), X)
+    mapped = tangrad.vmap(run, in_axes=(0, None), out_axes=((0, None), None))
+    close(mapped(X, 2.0), ((X + X.sum(), 2.0), 2 * X))
+
+
+def test_what_a_loop_or_branch_only_hands_on_is_no_result_of_it():
+    scan = tangrad.make_jaxpr(lambda x: lax.scan(lambda c, v: ((c[0] + v, c[1]), v), (x, x * 2.0), X))(1.0)
+    (equation,) = [eqn for eqn in scan.jaxpr.eqns if eqn.primitive.name == "scan"]
+    assert len(equation.outvars) == 1 and (equation.params["num_consts"], equation.params["num_carry"]) == (1, 1)
+    close(tangrad.jit(lambda x: lax.scan(lambda c, v: ((c[0] + v, c[1]), v), (x, x * 2.0), X))(1.0), ((2.5, 2.0), X))
+    cond = tangrad.make_jaxpr(lambda p, x: lax.cond(p, lambda a: (a, a + 1.0), lambda a: (a, a), x))(True, 1.0)
+    (equation,) = [eqn for eqn in cond.jaxpr.eqns if eqn.primitive.name == "cond"]
+    assert len(equation.outvars) == 1
+
+
+@pytest.mark.parametrize("run", [lambda f: f, tangrad.jit])
+def test_a_carry_to_which_a_number_is_added_from_the_left(run):
+    add = run(lambda x: lax.scan(lambda c, _: (1.25 + c, None), x, None, length=3)[0])
+    for _ in range(3):  # operation by operation first, then compiled
+        assert not np.any(np.asarray(1.25) == np.ones((3, 2)))  # these types have a fast way to be compared
+        close(add(np.ones((3, 2))), numpy.full((3, 2), 4.75))
+
+
+def test_functions_are_no_operands():
+    with pytest.raises(TypeError, match="a function is no operand: close over it"):
+        lax.cond(True, lambda f: f, lambda f: f, numpy.sin)
+
+
+def test_a_rule_may_differentiate_a_mapped_conditional():
+    branch = lambda x: lax.cond(x > 0, lambda y: np.sin(y), lambda y: y * y, x)
+    f = tangrad.custom_jvp(branch)
+    f.defjvp(lambda primals, tangents: tangrad.jvp(branch, primals, tangents))
+    expected = numpy.where(X > 0, numpy.cos(X), 2 * X)
+    for transformed in (tangrad.grad(lambda x: tangrad.vmap(f)(x).sum()), tangrad.vmap(tangrad.grad(f))):
+        close(transformed(X), expected)
+        close(tangrad.jit(transformed)(X), expected)
+    along = lambda t: tangrad.vmap(lambda x, t: tangrad.jvp(branch, (x,), (t,))[1])(X, t)
+    close(tangrad.linear_transpose(along, X)(np.ones(3))[0], expected)
+
+
+def test_equal_constants_of_a_program_are_one():
+    table = numpy.arange(3.0, dtype="float32")
+    program = tangrad.make_jaxpr(lambda x: (x + table) * table - numpy.arange(3.0, dtype="float32"))(X)
+    assert len(program.consts) == 1
+    other = tangrad.make_jaxpr(lambda x: x * numpy.zeros(3, "float32") + numpy.array([0.0, -0.0, 0.0], "float32"))(X)
+    assert len(other.consts) == 2  # the sign of zero is part of a constant
+
+
+# --- rules of users -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("outer", [lambda f: f, tangrad.jit])
+@pytest.mark.parametrize(
+    "inner", [tangrad.vmap, lambda f: tangrad.jit(tangrad.vmap(f)), lambda f: tangrad.vmap(tangrad.jit(f))]
+)
+def test_a_constant_function_may_have_a_rule_that_is_not(outer, inner):
+    constant = tangrad.custom_jvp(lambda x: numpy.zeros(x.shape, "float32"))
+    constant.defjvp(lambda primals, tangents: (constant(*primals), 2.0 * tangents[0]))
+    close(outer(tangrad.grad(lambda x: inner(constant)(x).sum()))(X), numpy.full(3, 2.0))
+
+
+def test_a_rule_that_raises_does_not_stop_who_does_not_differentiate():
+    constant = tangrad.custom_jvp(lambda x: numpy.zeros(x.shape, "float32"))
+
+    @constant.defjvp
+    def rule(primals, tangents):
+        raise RuntimeError("no derivative")
+
+    close(tangrad.jit(tangrad.vmap(constant))(X), numpy.zeros(3))
+    with pytest.raises(RuntimeError, match="no derivative"):
+        tangrad.jit(tangrad.grad(lambda x: tangrad.vmap(constant)(x).sum()))(X)
+
+
+@pytest.mark.parametrize("outer", [lambda f: f, tangrad.jit])
+def test_rules_with_symbolic_zeros_get_numbers_as_they_were_passed(outer):
+    seen = []
+    f = tangrad.custom_jvp(lambda x, y: x * y)
+
+    def jvp(primals, tangents):
+        seen.append(type(primals[1]))
+        return f(*primals), tangents[0] * primals[1]
+
+    f.defjvp(jvp, symbolic_zeros=True)
+    g = tangrad.custom_vjp(lambda x, y: x * y)
+
+    def fwd(x, y):
+        seen.append(type(y.value))
+        return x.value * y.value, y.value
+
+    g.defvjp(fwd, lambda y, ct: (ct * y, None), symbolic_zeros=True)
+    assert outer(tangrad.grad(lambda x: f(x, 2)))(3.0) == 2.0 and outer(tangrad.grad(lambda x: f(x, 2.5)))(3.0) == 2.5
+    assert outer(tangrad.grad(lambda x: g(x, 2)))(3.0) == 2.0 and outer(tangrad.grad(lambda x: g(x, 2.5)))(3.0) == 2.5
+    assert seen == [int, float, int, float]
+
+
+# --- what functions and arrays look like ----------------------------------------------------------------------------
+
+
+def documented(x: int, y: "float" = 1.0) -> float:
+    """Documented."""
+    return x * y
+
+
+@pytest.mark.parametrize("name", ["jit", "grad", "vmap", "checkpoint", "jacfwd", "custom_jvp", "custom_vjp"])
+def test_annotations_are_kept(name):
+    wrapped = getattr(tangrad, name)(documented)
+    assert wrapped.__annotations__ == documented.__annotations__ and "Documented." in wrapped.__doc__
+
+
+class Stands:
+    def __init__(self, value):
+        self.value = value
+
+    def __tangrad_array__(self):
+        return self.value
+
+
+class StandsElsewhere:
+    def __jax_array__(self):
+        return np.asarray(X)
+
+
+@pytest.mark.parametrize("value", [Stands(X), StandsElsewhere()])
+def test_objects_that_stand_for_arrays(value):
+    close(np.sin(value), numpy.sin(X))
+    close(np.asarray(value), X)
+    close(np.array(value, "int32"), X.astype("int32"))
+    close(np.ones(3) + value, 1 + X)
+    close(lax.add(value, value), 2 * X)
+    close(tangrad.jit(lambda x: x * 2.0)(value), 2 * X)
+    close(tangrad.grad(lambda x: (x * value).sum())(np.ones(3)), X)
+    assert np.result_type(value, 1.0) == "float32" and np.shape(value) == (3,)
+    close(tangrad.jit(lambda x: np.sum(Stands(x)))(X), X.sum())
+
+
+def test_an_object_that_stands_for_no_array():
+    with pytest.raises(TypeError, match=r"Stands.__tangrad_array__ must return an array or a number, got 'text'"):
+        np.asarray(Stands("text"))
+
+
+def test_a_warning_names_the_donated_buffers_of_no_use():
+    f = tangrad.jit(lambda x, d: (x[:2], d["a"] * 2.0), donate_argnums=(0, 1))
+    with pytest.warns(UserWarning, match=r"Some donated buffers were not usable.*: args\[0\]: float32\[3\]$"):
+        f(np.ones(3), {"a": np.ones(5)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tangrad.jit(lambda x: x * 2.0, donate_argnums=0)(np.ones(3))
+
+
+# --- values ---------------------------------------------------------------------------------------------------------
+
+
+def test_values_as_in_jax():
+    poles = numpy.array([0.0, -0.0, -1.0, 2.0], "float32")
+    close(lax.digamma(poles), jax.lax.digamma(poles))
+    far = numpy.array([1e10 + 1j, -1e10 + 3j, 1 + 1e10j, 500 + 1j, 88 + 2j, 1e30 + 1e30j, 2j], "complex64")
+    other = numpy.array([1 + 1j, -1e10 - 3j, 2 - 1e10j, 500 - 2.1415927j, 88 - 1j, -1e30j, 1 - 7j], "complex64")
+    close(np.logaddexp(far, other), jnp.logaddexp(far, other), rtol=1e-4)
+    close(np.logaddexp2(far, other), jnp.logaddexp2(far, other), rtol=1e-4)
+    positions = numpy.array([0, 11, 12, -1, -12, -13, 100])
+    for shape in ((3, 4), (2, 0, 3), (), (5,)):
+        close(np.unravel_index(positions, shape), jnp.unravel_index(positions, shape))
+        close(np.unravel_index(-20, shape), jnp.unravel_index(-20, shape))
+    parts = numpy.array([1, 5, -1]), numpy.array([0, 7, -2])
+    for mode in ("wrap", "clip"):
+        close(np.ravel_multi_index(parts, (3, 4), mode=mode), jnp.ravel_multi_index(parts, (3, 4), mode=mode))
+    with pytest.raises(ValueError):
+        np.ravel_multi_index(parts, (3, 4))
+
+
+def test_complex_clamp_is_in_the_order_of_max():
+    low, high = numpy.complex64(1 + 1j), numpy.complex64(2 + 2j)
+    x = numpy.array([0j, 2 + 3j, 1 + 5j, 1 + 0j, 1.5 - 9j], "complex64")
+    close(lax.clamp(low, x, high), numpy.minimum(numpy.maximum(x, low), high))
+    close(
+        tangrad.vjp(lambda x: lax.clamp(low, x, high), x)[1](np.ones(5, "complex64"))[0], numpy.array([0, 0, 1, 0, 1])
+    )
+
+
+def test_one_hot_names_a_size_that_is_not_known():
+    with pytest.raises(tangrad.errors.ConcretizationTypeError, match="num_classes"):
+        tangrad.jit(lambda n: tangrad.nn.one_hot(np.arange(3), n))(3)
+
+
+def test_complex_tracers_say_so():
+    seen = []
+    tangrad.jit(lambda x: seen.append((np.iscomplexobj(x), np.isrealobj(x))))(1j)
+    tangrad.grad(lambda x: seen.append(np.iscomplexobj(x)) or x)(1.0)
+    assert seen == [(True, False), False]
+
+
+@pytest.mark.parametrize("run", [lambda f: f(), lambda f: tangrad.jit(f)()])
+def test_arrays_of_float0(run):
+    for shape in ((), (2,)):
+        made = run(lambda shape=shape: [make(shape, FLOAT0) for make in (np.zeros, np.ones, np.empty)])
+        assert {(array.shape, array.dtype) for array in made} == {(shape, FLOAT0)}
+    assert run(lambda: np.zeros_like(numpy.zeros(3, FLOAT0))).dtype == FLOAT0
+    for function in (np.floor, np.ceil, np.trunc, np.round, np.sin, np.negative):
+        with pytest.raises(TypeError, match="float0"):
+            run(lambda function=function: function(numpy.zeros(3, FLOAT0)))
+
+
+def test_products_with_nothing_are_differentiable():
+    nothing = numpy.zeros(0, "int32")
+    close(
+        tangrad.vjp(lambda x, y: x.at[nothing].multiply(y), X, numpy.ones(0, "float32"))[1](np.ones(3))[0],
+        numpy.ones(3),
+    )
+    close(tangrad.grad(lambda y: np.asarray(X).at[nothing].multiply(y).sum())(2.0), 0.0)
+
+
+# --- trees and exceptions -------------------------------------------------------------------------------------------
+
+
+def nested(depth, leaf):
+    for _ in range(depth):
+        leaf = [leaf]
+    return leaf
+
+
+@pytest.mark.parametrize("depth", [800, 20_000])
+def test_deep_trees(depth):
+    tree = nested(depth, 1.0)
+    leaves, structure = tangrad.tree.flatten(tree)
+    assert leaves == [1.0] and structure.num_nodes == depth + 1
+    for _ in range(40):  # more often than structures get functions of their own
+        assert tangrad.tree.leaves(structure.unflatten([2.0])) == [2.0]
+    assert tangrad.tree.leaves(tangrad.tree.map(lambda x, y: x + y, tree, tree)) == [2.0]
+    assert tangrad.tree.leaves(tree, is_leaf=lambda x: x is None) == [1.0]
+    assert repr(structure) == f"PyTreeDef({'[' * depth}*{']' * depth})"
+    assert tangrad.tree.leaves(tangrad.jit(lambda tree: tree)(tree)) == [1.0]
+
+
+def test_a_tree_in_itself_is_refused():
+    tree = []
+    tree.append(tree)
+    for walk in (tangrad.tree.leaves, tangrad.tree.leaves_with_path):
+        with pytest.raises(RecursionError, match="contains itself"):
+            walk(tree)
+
+
+def test_only_our_own_view_of_a_traceback_is_pickled():
+    with pytest.raises(TypeError) as caught:
+        tangrad.jit(lambda x: np.ones(3) @ "text")(1.0)
+    whole = caught.value.unfiltered_traceback
+    assert len(traceback.extract_tb(whole)) > 2
+    assert pickle.loads(pickle.dumps(caught.value)).unfiltered_traceback is None
+    assert copy.copy(caught.value).args == caught.value.args
+    with pytest.raises(TypeError, match="pickle"):
+        pickle.dumps(caught.value.__traceback__)
