@@ -171,7 +171,7 @@ def fiedler_companion(a: Any) -> Any:
         raise ValueError(f"fiedler_companion: a must be a vector, got shape {coefficients.shape}")
     size = len(coefficients) - 1
     if size < 1:
-        return zeros((0, 0), coefficients.dtype)
+        return zeros((0,), coefficients.dtype)  # as SciPy
     scaled = -coefficients / coefficients[0]
     out = zeros((size, size), scaled.dtype).at[0, 0].set(scaled[1])
     if size == 1:

@@ -15,8 +15,8 @@ def accumulated(a: Any, taus: Any) -> tuple[Any, Any]:
     """V and T⁻¹, with which the product of reflections is I - V T Vᴴ.
 
     T⁻¹ has 1 / τ on its diagonal and the products of the vectors above it: Joffrain, Low, Quintana-Ortí, van de Geijn,
-    Van Zee, Accumulating Householder transformations, revisited, ACM TOMS 32, 2006. A reflection with τ = 0 is none: its
-    vector is taken for 0.
+    Van Zee, Accumulating Householder transformations, revisited, ACM TOMS 32, 2006. A reflection with τ = 0 is none:
+    its vector is taken for 0.
     """
     rows, count = a.aval.shape[-2], taus.aval.shape[-1]
     absent = e.eq(taus, s.zeros_like_array(taus))
