@@ -181,7 +181,7 @@ def fiedler_companion(a: Any) -> Any:
         out = out.at[(k - 2, k - 1) if k % 2 == 0 else (k - 1, k - 2)].set(scaled[k])
     out = out.at[1, 0].set(1)
     for k in range(2, size):
-        out = out.at[(k - 2, k) if k % 2 else (k, k - 2)].set(1)
+        out = out.at[(k, k - 2) if k % 2 else (k - 2, k)].set(1)
     return out
 
 

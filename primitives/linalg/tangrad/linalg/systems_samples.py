@@ -13,6 +13,7 @@ from tangrad.linalg.systems import systems
 
 P = systems.primitives
 NEAR = 1e-3
+SINGULAR = {"points": "at 0, 1 and -1 the matrix is singular: derivatives of its adjugate are not known there"}
 
 
 def samples() -> list[Sample]:
@@ -23,7 +24,8 @@ def samples() -> list[Sample]:
         found += [
             Sample(P["solve"], (a, draw(3, 2, dtype=kind, seed=1)), tolerance=NEAR),
             Sample(P["solve"], (batch, draw(2, 3, 1, dtype=kind, seed=1)), tolerance=NEAR),
-            *[Sample(P[name], (x,), tolerance=NEAR) for name in ("determinant", "adjugate") for x in (a, batch)],
+            *[Sample(P["determinant"], (x,), tolerance=NEAR) for x in (a, batch)],
+            *[Sample(P["adjugate"], (x,), tolerance=NEAR, without=SINGULAR) for x in (a, batch)],
             _pseudoinverse(draw(3, 2, dtype=kind)),
             _pseudoinverse(draw(2, 2, 3, dtype=kind)),
             _pseudoinverse(a, hermitian=True, enter=_hermitian),

@@ -88,21 +88,20 @@ def reflector(x: Array) -> tuple[Any, Array, Any]:
 
 
 def householder_product(a: Array, taus: Array) -> Array:
-    """I - V T Vᴴ, where T⁻¹ has 1 / τ on its diagonal and the products of the vectors above it.
+    """I - V (I + D S)⁻¹ D Vᴴ, where D has the factors on its diagonal, and S the products of the vectors above it.
 
     Joffrain, Low, Quintana-Ortí, van de Geijn, Van Zee, Accumulating Householder transformations, revisited, ACM
-    TOMS 32, 2006. A reflection with τ = 0 is none: its vector is taken for 0.
+    TOMS 32, 2006, without the reciprocals of factors, which may be 0.
     """
     columns, count = a.shape[-1], taus.shape[-1]
     identity = np.broadcast_to(np.eye(*a.shape[-2:], dtype=a.dtype), a.shape)
     if a.size == 0 or count == 0:
         return identity.copy()
-    absent = taus == 0
     vectors = np.tril(a[..., :count], -1)
     diagonal = np.arange(count)
     vectors[..., diagonal, diagonal] = 1
-    vectors = np.where(absent[..., None, :], a.dtype.type(0), vectors)
     adjoint = vectors.conj().swapaxes(-1, -2)
-    inverse = np.triu(adjoint @ vectors, 1)
-    inverse[..., diagonal, diagonal] = 1 / np.where(absent, 1, taus)
-    return identity - vectors @ np.linalg.solve(inverse, adjoint[..., :columns])
+    factors = taus[..., None]
+    mixing = factors * np.triu(adjoint @ vectors, 1)
+    mixing[..., diagonal, diagonal] = 1
+    return identity - vectors @ np.linalg.solve(mixing, factors * adjoint[..., :columns])
