@@ -20,6 +20,7 @@ from tangrad import diagnostics as diagnostics
 from tangrad import dtypes as dtypes
 from tangrad import errors as errors
 from tangrad import experimental as experimental
+from tangrad import fft as fft
 from tangrad import flatten_util as flatten_util
 from tangrad import jacobians as jacobians
 from tangrad import jitting as jitting
@@ -28,6 +29,7 @@ from tangrad import linalg as linalg
 from tangrad import named_axes as named_axes
 from tangrad import nn as nn
 from tangrad import numpy as numpy
+from tangrad import ops as ops
 from tangrad import pmapping as pmapping
 from tangrad import random as random
 from tangrad import scaffold as scaffold
@@ -39,6 +41,7 @@ from tangrad import shardings as shardings
 from tangrad import tree as tree
 from tangrad import tree_util as tree_util
 from tangrad import typing as typing
+from tangrad import xmapping as xmapping
 from tangrad.autodiff.directional import jvp as jvp
 from tangrad.autodiff.directional import linear_transpose as linear_transpose
 from tangrad.autodiff.directional import linearize as linearize
@@ -109,6 +112,7 @@ from tangrad.shardings.making import make_array_from_single_device_arrays as mak
 from tangrad.shardings.mesh_making import make_mesh as make_mesh
 from tangrad.shardings.named import NamedSharding as NamedSharding
 from tangrad.shardings.named import PartitionSpec as P
+from tangrad.xmapping.functions import xmap as xmap
 
 __version__: str
 
@@ -166,6 +170,7 @@ __all__ = [
     "errors",
     "eval_shape",
     "experimental",
+    "fft",
     "flatten_util",
     "float0",
     "grad",
@@ -198,6 +203,7 @@ __all__ = [
     "numpy",
     "numpy_dtype_promotion",
     "numpy_rank_promotion",
+    "ops",
     "pmap",
     "pmapping",
     "process_count",
@@ -222,4 +228,6 @@ __all__ = [
     "value_and_grad",
     "vjp",
     "vmap",
+    "xmap",
+    "xmapping",
 ]

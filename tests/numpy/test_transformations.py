@@ -5,10 +5,14 @@ import math
 import numpy
 import pytest
 
-from . import expressions_arrays, expressions_numbers
+from . import expressions_arrays, expressions_fourier, expressions_numbers
 from .support import assert_equal
 
-EXPRESSIONS = [*expressions_arrays.EXPRESSIONS, *expressions_numbers.OTHERS]
+EXPRESSIONS = [
+    *expressions_arrays.EXPRESSIONS,
+    *expressions_fourier.EXPRESSIONS,
+    *expressions_numbers.OTHERS,
+]
 
 # How many elements these have, or which Python value they are, depends on contents, which a traced array does not have.
 NEED_CONTENTS = {
@@ -131,6 +135,7 @@ MAPPED = [
     "np.searchsorted(np.sort(x), x)", "np.take_along_axis(x, k, 0)", "np.unique(x, size=3)",
     "np.nonzero(x > 0, size=2)[0]", "np.pad(x, 1, 'reflect')", "np.roll(x, 1)",
     "np.histogram(x, 3, range=(-2, 2))[0]", "np.linalg.norm(x)", "np.tile(x, 2)", "np.repeat(x, 2)",
+    "np.fft.irfft(np.fft.rfft(x), 3)",
     "np.cross(x, g)", "np.gradient(x)", "np.floor_divide(x, 2)", "x @ q", "np.kron(x, g)",
 ]  # fmt: skip
 

@@ -22,6 +22,8 @@ import tangrad.numpy as tnp
 from tangrad import enable_x64, lax, nn, random, use_backend
 from tangrad.core import backend_names, composition, get_backend
 from tangrad.experimental import custom_dce
+from tangrad.sharding import NamedSharding
+from tangrad.sharding import PartitionSpec as P
 from tools.workspace import ROOT, Distribution, distributions, umbrella
 
 X = np.linspace(0.1, 0.9, 6, dtype=np.float32)
@@ -127,6 +129,19 @@ def _(used, x):
     return (tnp.sin(x) if used[0] else None, tnp.exp(x) if used[1] else None)
 
 
+def mesh():
+    return tangrad.make_mesh((1,), ("i",), devices=tangrad.devices()[:1])
+
+
+def constrained(x):
+    return lax.with_sharding_constraint(x * 2, NamedSharding(mesh(), P("i")))
+
+
+def shared(x):
+    spread = tangrad.shard_map(lambda y: y / lax.psum(y, "i"), mesh=mesh(), in_specs=P("i"), out_specs=P("i"))
+    return spread(x)
+
+
 def drawn(x):
     return x * random.normal(random.key(7), x.shape)
 
@@ -148,6 +163,7 @@ PROGRAMS = {
     "control_flow": (looped, True),
     "custom_rules": (doubled, True),
     "elementwise": (lambda x: tnp.exp(x) / (1 + tnp.abs(x)) - lax.population_count(tnp.int32(7)), True),
+    "fft": (lambda x: tnp.fft.irfft(tnp.fft.rfft(x) * tnp.exp(-1j * tnp.fft.rfftfreq(6))), True),
     "indexing": (lambda x: x.at[tnp.array([0, 2])].add(1.0)[::2] * x[tnp.array([1, 1, 5])], True),
     "jit": (tangrad.jit(lambda x: tnp.cos(x) * x), True),
     "linalg": (lambda x: tnp.linalg.cholesky(SQUARE @ SQUARE.T + tnp.sum(x) * tnp.eye(2)), True),
@@ -157,11 +173,14 @@ PROGRAMS = {
     "placement": (lambda x: tangrad.device_put(x) + 1, True),
     "random": (drawn, True),
     "reductions": (lambda x: tnp.cumsum(x) / tnp.max(x) + tnp.argmax(x), True),
+    "shard_map": (shared, True),
+    "sharding": (constrained, True),
     "solves": (solved, True),
     "sorting": (lambda x: tnp.sort(-x) + tnp.argsort(x), True),
     "special": (lambda x: lax.lgamma(x) + lax.erf(x), True),
     "structure": (lambda x: tnp.concatenate([x.reshape(2, 3).T.ravel(), tnp.pad(x, 1)]), True),
     "windows": (lambda x: tnp.convolve(x, x[:3]), True),
+    "xmapping": (tangrad.xmap(lambda y: y / lax.psum(y, "i"), in_axes=["i"], out_axes=["i"]), True),
 }
 
 

@@ -25,6 +25,12 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "debug.CallbackError debug.DebugEffect debug.OrderedDebugEffect debug.callback debug.log debug.print "
         "experimental.io_callback pure_callback"
     ),
+    "tangrad-fft": (
+        "lax.FftType lax.fft numpy.fft.fft numpy.fft.fft2 numpy.fft.fftfreq numpy.fft.fftn numpy.fft.fftshift "
+        "numpy.fft.hfft numpy.fft.ifft numpy.fft.ifft2 numpy.fft.ifftn numpy.fft.ifftshift numpy.fft.ihfft "
+        "numpy.fft.irfft numpy.fft.irfft2 numpy.fft.irfftn numpy.fft.rfft numpy.fft.rfft2 numpy.fft.rfftfreq "
+        "numpy.fft.rfftn"
+    ),
     "tangrad-jacobians": "hessian jacfwd jacobian jacrev",
     "tangrad-jit": "ShapeDtypeStruct eval_shape jit make_jaxpr",
     "tangrad-lax": (
@@ -142,6 +148,7 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "numpy.vectorize numpy.vsplit numpy.vstack numpy.where numpy.zeros numpy.zeros_like "
         "numpy_rank_promotion"
     ),
+    "tangrad-ops": "ops.segment_max ops.segment_min ops.segment_prod ops.segment_sum",
     "tangrad-pmap": "pmap",
     "tangrad-random": (
         "random.PRNGKey random.ball random.bernoulli random.beta random.binomial random.bits "
@@ -174,6 +181,7 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "sharding.NamedSharding sharding.PartitionSpec sharding.PositionalSharding sharding.Sharding "
         "sharding.SingleDeviceSharding sharding.get_mesh sharding.set_mesh sharding.use_mesh"
     ),
+    "tangrad-xmap": "xmap",
 }
 
 MODULES: dict[str, str] = {  # distribution: the tops of its tree
@@ -188,6 +196,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-control-flow": "tangrad.control_flow",
     "tangrad-custom-rules": "tangrad.custom_batching tangrad.custom_derivatives tangrad.custom_rules",
     "tangrad-debug": "tangrad.debug tangrad.debugging",
+    "tangrad-fft": "tangrad.fft",
     "tangrad-jacobians": "tangrad.jacobians",
     "tangrad-jit": "tangrad.jitting",
     "tangrad-lax": "tangrad.lax",
@@ -195,12 +204,14 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-named-axes": "tangrad.named_axes",
     "tangrad-nn": "tangrad.nn",
     "tangrad-numpy": "tangrad.flatten_util tangrad.numpy",
+    "tangrad-ops": "tangrad.ops",
     "tangrad-pmap": "tangrad.pmapping",
     "tangrad-random": "tangrad.random",
     "tangrad-scaffold": "tangrad.scaffold",
     "tangrad-scipy": "tangrad.scipy",
     "tangrad-shard-map": "tangrad.shard_mapping",
     "tangrad-sharding": "tangrad.sharding tangrad.shardings",
+    "tangrad-xmap": "tangrad.experimental.maps tangrad.xmapping",
 }
 
 FAMILIES: dict[str, str] = {  # distribution: families of primitives
@@ -211,6 +222,7 @@ FAMILIES: dict[str, str] = {  # distribution: families of primitives
     "tangrad-control-flow": "control_flow",
     "tangrad-custom-rules": "custom_rules linear_calls mapped_calls partial_calls solves",
     "tangrad-debug": "callbacks",
+    "tangrad-fft": "fft",
     "tangrad-jit": "jit",
     "tangrad-lax": "contractions elementwise indexing linalg placement reductions sorting special structure windows",
     "tangrad-linalg": "decompositions systems",
@@ -218,6 +230,7 @@ FAMILIES: dict[str, str] = {  # distribution: families of primitives
     "tangrad-random": "random",
     "tangrad-shard-map": "shard_map",
     "tangrad-sharding": "sharding",
+    "tangrad-xmap": "xmapping",
 }
 
 RULE_KINDS: dict[str, str] = {  # distribution: rule kinds
@@ -255,6 +268,7 @@ SETTINGS: dict[str, str] = {  # distribution: settings
     "tangrad-numpy": "numpy_rank_promotion",
     "tangrad-random": "threefry_partitionable",
     "tangrad-sharding": "mesh",
+    "tangrad-xmap": "experimental_xmap_spmd_lowering experimental_xmap_spmd_lowering_manual serial_loops",
 }
 
 BACKENDS: dict[str, str] = {  # distribution: backends

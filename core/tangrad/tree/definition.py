@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, NoReturn, TypeAlias
 from weakref import WeakValueDictionary, ref
 
@@ -10,7 +11,6 @@ from tangrad.tree import deep
 from tangrad.tree.dispatch import are_leaves, flatteners, on_replacement
 from tangrad.tree.interning import BY_VALUE, PLAIN, Table, data_key, equal_data, forgetter, hash_data, intern, same_data
 from tangrad.tree.specialised import Writer, compile_build, compile_take
-from tangrad.tree.walking import collect, rebuild, visit
 
 Leaf: TypeAlias = Any
 FoldNode: TypeAlias = Callable[[tuple[Any, ...], Any], Any]
@@ -102,7 +102,7 @@ class PyTreeDef:
         if build is not None:
             return build(leaves)
         try:
-            return rebuild(self, iter(leaves))
+            return _rebuild(self, iter(leaves))
         except RecursionError:
             source = iter(leaves)
             return deep.fold(self, lambda: next(source), lambda node, done: node.kind.put_together(node.data, done))
@@ -128,7 +128,7 @@ class PyTreeDef:
                 return taken
         parts: list[Any] = []
         try:
-            collect(self, tree, parts)
+            _collect(self, tree, parts)
         except RecursionError:
             return deep.collect(self, tree)
         return parts
@@ -174,9 +174,7 @@ class PyTreeDef:
         Raises:
             ValueError: the type is not that of a node, or the number of children does not fit the metadata.
         """
-        if node_data is None:
-            return LEAF
-        return restore(node_data[0], node_data[1], tuple(children))
+        return LEAF if node_data is None else restore(node_data[0], node_data[1], tuple(children))
 
     def compose(self, inner: PyTreeDef) -> PyTreeDef:
         """Return this structure with `inner` in place of each leaf.
@@ -205,7 +203,8 @@ class PyTreeDef:
             raise ValueError(f"walk got {len(leaves)} leaves for {self!r}, which has {self.num_leaves}")
         source = iter(leaves)
         at_leaf = lambda: next(source) if f_leaf is None else f_leaf(next(source))
-        return deep.fold(self, at_leaf, lambda node, done: visit(node, f_node, done))
+        at_node = lambda node, done: f_node(tuple(done), node.kind.metadata(node.kind.node_data(node.data)))
+        return deep.fold(self, at_leaf, at_node)
 
     def from_iterable_tree(self, tree: Any) -> Any:
         """Return the tree of this structure from nested iterables of the same shape; see `tree_util.build_tree`."""
@@ -224,9 +223,7 @@ class PyTreeDef:
         return f"PyTreeDef({text})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if self.kind is None:
-            return _leaf, ()
-        return restore, (self.kind.type, self.data, self.subtrees)
+        return (_leaf, ()) if self.kind is None else (restore, (self.kind.type, self.data, self.subtrees))
 
     def takes(self, tree: Any, leaves: list[Leaf]) -> bool:
         """Append the leaves of `tree` to `leaves` if this is exactly its structure; say so. Needs `take`."""
@@ -405,8 +402,7 @@ def _make(kind: NodeKind | None, data: Any, subtrees: tuple[PyTreeDef, ...], com
     made.num_nodes = sum([subtree.num_nodes for subtree in subtrees]) + 1
     made.shallow = kind is None or all(subtree.kind is None for subtree in subtrees)
     made.direct = made.shallow and kind is not None and kind.direct
-    made.take, made.build, made._hash = None, None, None
-    made._uses = 0
+    made.take, made.build, made._hash, made._uses = None, None, None, 0
     return made
 
 
@@ -447,9 +443,7 @@ def restore(node_type: type, data: Any, subtrees: tuple[PyTreeDef, ...]) -> PyTr
 
 def kind_of(node_type: type) -> NodeKind | None:
     """Return the kind of the nodes of a type, or None if its values are leaves."""
-    flattener: Any = flatteners[node_type]
-    kind: NodeKind | None = None if flattener is None else flattener.__self__
-    return kind
+    return getattr(flatteners[node_type], "__self__", None)
 
 
 # --- walking ----------------------------------------------------------------------------------------------------------
@@ -481,3 +475,25 @@ def flatten_children(children: Iterable[Any], leaves: list[Leaf]) -> list[PyTree
         else:
             subtrees.append(flattener(child, leaves))
     return subtrees
+
+
+def _rebuild(definition: PyTreeDef, leaves: Iterator[Leaf]) -> Any:
+    kind = definition.kind
+    if kind is None:
+        return next(leaves)
+    if definition.shallow:
+        return kind.put_together(definition.data, list(islice(leaves, definition.num_leaves)))
+    return kind.put_together(definition.data, [_rebuild(subtree, leaves) for subtree in definition.subtrees])
+
+
+def _collect(definition: PyTreeDef, tree: Any, parts: list[Any]) -> None:
+    kind = definition.kind
+    if kind is None:
+        parts.append(tree)
+        return
+    children = kind.children_like(definition, tree)
+    if definition.shallow:
+        parts.extend(children)
+    else:
+        for subtree, child in zip(definition.subtrees, children):
+            _collect(subtree, child, parts)

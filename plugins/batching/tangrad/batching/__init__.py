@@ -11,5 +11,6 @@ from tangrad.batching.rule_helpers import front_batch as front_batch
 from tangrad.batching.rule_helpers import match_axes as match_axes
 from tangrad.batching.rule_helpers import reduction_batch as reduction_batch
 from tangrad.batching.trace import BatchTrace as BatchTrace
+from tangrad.batching.trace import BatchTracer as BatchTracer
 from tangrad.batching.trace import batch_flat as batch_flat
 from tangrad.batching.trace import batch_jaxpr as batch_jaxpr

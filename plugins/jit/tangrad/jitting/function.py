@@ -180,7 +180,10 @@ class JitFunction:
         _check_function(fun)
         if device is not None and backend is not None:
             raise ValueError(f"jit takes device or backend, not both; got device={device!r} and backend={backend!r}")
-        layout = ShardingTree.of(in_shardings, "jit in_shardings"), ShardingTree.of(out_shardings, "jit out_shardings")
+        layout = (
+            None if in_shardings is None else ShardingTree.of(in_shardings, "jit in_shardings"),
+            None if out_shardings is None else ShardingTree.of(out_shardings, "jit out_shardings"),
+        )
         if layout != (None, None) and (device is not None or backend is not None):
             raise ValueError(
                 f"shardings say where a function runs, so jit takes no device or backend beside them; got "

@@ -33,7 +33,7 @@ class ShardingTree:
     @classmethod
     def of(cls, value: Any, what: str) -> ShardingTree | None:
         """The tree that a user gave; None where it says nothing."""
-        return None if value is None or not tree.leaves(value) else cls(value, what)
+        return cls(value, what) if tree.leaves(value) else None
 
     def backend(self) -> Any:
         """The backend of the devices."""

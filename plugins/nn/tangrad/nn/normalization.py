@@ -14,6 +14,7 @@ from tangrad.lax.reductions.functions import reduce_max, reduce_sum
 from tangrad.lax.structure.functions import expand_dims, full_like, stop_gradient
 from tangrad.nn.primitives import repeated, softmax_p
 from tangrad.numpy.operands import array_operand, canonical_axes, promote_inexact
+from tangrad.numpy.reduced_axes import split_names
 
 Axis = int | Sequence[int] | None
 
@@ -37,8 +38,8 @@ def softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
     Array([0.5, 0.5], dtype=float32)
     """
     made = array_operand("softmax", x)
-    if where is not None:
-        return _masked_softmax(made, axis, where)
+    if where is not None or split_names(axis)[0]:
+        return _masked_softmax(made, axis, True if where is None else where)
     axes = canonical_axes("softmax", axis, made.aval.ndim)
     return softmax_p.bind(_inexact("softmax", made), axes=axes)
 
@@ -53,7 +54,8 @@ def _inexact(name: str, x: Any) -> Any:
 
 
 def _masked_softmax(x: Any, axis: Axis, where: Any) -> Any:
-    greatest = stop_gradient(tnp.max(x, axis, where=where, initial=-np.inf, keepdims=True))
+    where = tnp.asarray(where)
+    greatest = tnp.max(stop_gradient(x), axis, where=where, initial=-np.inf, keepdims=True)
     powers = tnp.exp(tnp.where(where, x, -np.inf) - greatest)
     return tnp.where(where, powers / tnp.sum(powers, axis, where=where, keepdims=True), 0)
 
@@ -77,10 +79,11 @@ def log_softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
     Array([-0.6931472, -0.6931472], dtype=float32)
     """
     made = array_operand("log_softmax", x)
-    if where is None:
+    if where is None and not split_names(axis)[0]:
         return _log_softmax(made, canonical_axes("log_softmax", axis, made.aval.ndim))
-    greatest = tnp.max(made, axis, where=where, initial=-np.inf, keepdims=True)
-    shifted = tnp.where(where, made, -np.inf) - stop_gradient(greatest)
+    where = tnp.asarray(True if where is None else where)
+    greatest = tnp.max(stop_gradient(made), axis, where=where, initial=-np.inf, keepdims=True)
+    shifted = tnp.where(where, made, -np.inf) - greatest
     result = shifted - tnp.log(tnp.sum(tnp.exp(shifted), axis, where=where, keepdims=True))
     return tnp.where(where, result, -np.inf)
 
@@ -121,14 +124,16 @@ def logsumexp(
     else:
         powers, b = promote_inexact("logsumexp", a, b)
         powers = tnp.where(b != 0, powers, -np.inf)
-    axes = canonical_axes("logsumexp", axis, powers.aval.ndim)
-    greatest = tnp.max(tnp.real(powers), axes, where=where, initial=-np.inf, keepdims=keepdims)
-    greatest = stop_gradient(lax.select(tnp.isfinite(greatest), greatest, full_like(greatest, 0)))
+    names, positions = split_names(axis)
+    axes = canonical_axes("logsumexp", positions, powers.aval.ndim)
+    reduced = (*names, *axes)
+    greatest = tnp.max(stop_gradient(tnp.real(powers)), reduced, where=where, initial=-np.inf, keepdims=keepdims)
+    greatest = lax.select(tnp.isfinite(greatest), greatest, full_like(greatest, 0))
     shift = greatest if keepdims else expand_dims(greatest, axes)
     exponentials = lax.exp(tnp.subtract(powers, lax.convert_element_type(shift, powers.aval.dtype)))
     if b is not None:
         exponentials = tnp.multiply(exponentials, b)
-    total = tnp.sum(exponentials, axes, keepdims=keepdims, where=where)
+    total = tnp.sum(exponentials, reduced, keepdims=keepdims, where=where)
     sign = lax.sign(total)
     if return_sign or not dtypes.issubdtype(powers.aval.dtype, np.complexfloating):
         total = tnp.abs(total)

@@ -1,5 +1,6 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
+from tangrad.numpy import fft as fft
 from tangrad.numpy import linalg as linalg
 from tangrad.numpy.arithmetic import abs as abs
 from tangrad.numpy.arithmetic import absolute as absolute
@@ -542,6 +543,7 @@ __all__ = [
     "extract",
     "eye",
     "fabs",
+    "fft",
     "fill_diagonal",
     "finfo",
     "flatnonzero",

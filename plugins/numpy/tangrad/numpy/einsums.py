@@ -18,6 +18,7 @@ from tangrad.lax.elementwise.primitives import convert_element_type_p, eq_p, sel
 from tangrad.lax.reductions.primitives import reduce_sum_p
 from tangrad.lax.structure.primitives import iota_p, squeeze_p
 from tangrad.numpy.axes import permuted
+from tangrad.numpy.named_subscripts import positional_subscripts
 from tangrad.numpy.operands import BOOL, INT32, array_operand, literal_like, promote, refuse_out, user_dtype
 
 Labels = tuple[Any, ...]
@@ -296,6 +297,7 @@ def einsum(
         subscripts: such as "ij,jk->ik": a letter for each dimension of each operand, then those of the result; letters
             that the result lacks are summed over, repeated ones take a diagonal. Without "->" the letters that occur
             once remain, in alphabetical order. "..." stands for further dimensions, which are broadcast.
+            Names in braces, "{b,in}i,{in}ij->{b}j", are mapped axes: those that the result lacks are summed over.
         operands: arrays. Instead of letters, `einsum(x, [0, 1], y, [1, 2], [0, 2])` names dimensions by integers.
         out: must be None.
         optimize: in which order operands meet: "auto", "optimal", "greedy", True, False (left to right), or a path.
@@ -317,6 +319,8 @@ def einsum(
            [3., 3.]], dtype=float32)
     """
     refuse_out("einsum", out)
+    if isinstance(subscripts, str) and "{" in subscripts:
+        subscripts, operands = positional_subscripts(subscripts, operands)
     made, (inputs, output, sizes, path) = _planned((subscripts, *operands), optimize)
     if len(made) > 1:
         made = promote("einsum", *made)

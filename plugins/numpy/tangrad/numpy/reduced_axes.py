@@ -1,10 +1,14 @@
-"""The axes of reductions: which are meant, the parameters that name them, and keeping them with size 1."""
+"""The axes of reductions: which are meant, the parameters that name them, and keeping them with size 1.
+
+Mapped axes that have names (`vmap(..., axis_name=)`, `xmap`) may be among them: a reduction then goes over these, too.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core import FixedParams
+from tangrad.core import FixedParams, find_primitive, thread
+from tangrad.lax.reductions.primitives import reduce_prod_p
 from tangrad.lax.structure.primitives import broadcast_in_dim_p
 from tangrad.numpy.operands import canonical_axes
 
@@ -43,3 +47,56 @@ def with_kept_axes(x: Any, shape: tuple[Any, ...], axes: tuple[int, ...]) -> Any
     kept = tuple([position for position in range(len(shape)) if position not in axes])
     sizes = tuple([1 if position in axes else size for position, size in enumerate(shape)])
     return broadcast_in_dim_p.bind(x, shape=sizes, broadcast_dimensions=kept)
+
+
+# --- mapped axes ----------------------------------------------------------------------------------------------------
+
+
+def split_names(axis: Any) -> tuple[tuple[Any, ...], Any]:
+    """The names of mapped axes in scope among the axes of a reduction, and the others; what nobody maps is no name."""
+    if not thread.axis_environment or axis is None or type(axis) is int:
+        return (), axis
+    scope = [name for name, _ in thread.axis_environment]
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    names = tuple([entry for entry in given if not isinstance(entry, int) and entry in scope])
+    if not names:
+        return (), axis
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            raise ValueError(f"the mapped axis {name!r} is named twice in axis {axis!r}")
+    return names, tuple([entry for entry in given if isinstance(entry, int) or entry not in scope])
+
+
+def size_of_names(names: tuple[Any, ...]) -> Any:
+    """The number of examples along mapped axes."""
+    sizes = dict(thread.axis_environment)  # an inner axis hides an outer one of the same name
+    total: Any = 1
+    for name in names:
+        total = total * sizes[name]
+    return total
+
+
+_ALONG = {"sum": "psum", "max": "pmax", "min": "pmin", "any": "pmax", "all": "pmin"}
+
+
+def reduced_along_names(reduction: str, x: Any, names: tuple[Any, ...]) -> Any:
+    """A reduction over mapped axes."""
+    collective = _ALONG.get(reduction)
+    if collective is not None:
+        return find_primitive(f"collectives.{collective}").bind(x, axes=names, axis_index_groups=None)
+    return reduce_prod_p.bind(gathered_along_names(x, names), axes=tuple(range(len(names))))
+
+
+def gathered_along_names(x: Any, names: tuple[Any, ...]) -> Any:
+    """An array with a dimension in front for each of some mapped axes, the same for all examples along these."""
+    gather = find_primitive("collectives.all_gather")
+    for name in reversed(names):
+        x = gather.bind(
+            x,
+            axis_name=(name,),
+            all_gather_dimension=0,
+            axis_index_groups=None,
+            axis_size=size_of_names((name,)),
+            tiled=False,
+        )
+    return x

@@ -41,7 +41,15 @@ from tangrad.numpy.operands import (
     shape_of,
     user_dtype,
 )
-from tangrad.numpy.reduced_axes import all_axes, axes_params, reduction_axes, with_kept_axes
+from tangrad.numpy.reduced_axes import (
+    all_axes,
+    axes_params,
+    reduced_along_names,
+    reduction_axes,
+    size_of_names,
+    split_names,
+    with_kept_axes,
+)
 from tangrad.numpy.shapes import reshaped
 
 # Reduced as they are: in their own precision, and to their own dtype.
@@ -98,13 +106,16 @@ class _Reduction:
         """Reduce to `dtype`: the arguments in full."""
         x = operand(self.name, a)
         shape = x.aval.shape
-        axes = reduction_axes(self.name, axis, len(shape))
+        names, positions = split_names(axis)
+        axes = reduction_axes(self.name, positions, len(shape))
         x = as_added(x, dtype) if self.arithmetic else convert(x, dtype)
         computed = x.aval.dtype
         if where is not None:
             x = masked(self.name, x, where, self.start(computed))
             shape = x.aval.shape
-        result = self.primitive.bind_fixed(axes_params[axes], x)
+        result = self.primitive.bind_fixed(axes_params[axes], x) if axes or not names else x
+        if names:
+            result = reduced_along_names(self.name, result, names)
         if initial is not None:
             first = convert(operand(self.name, initial), computed)
             if first.aval.ndim:
@@ -170,9 +181,10 @@ def sum(
     if params is not None and dtype is None and initial is None and where is None and out is None:
         if axis is None and not keepdims:
             return thread.trace.process_primitive(reduce_sum_p, (a,), params)
-        axes = reduction_axes("sum", axis, len(aval.shape))
-        result = reduce_sum_p.bind_fixed(axes_params[axes], a)
-        return with_kept_axes(result, aval.shape, axes) if keepdims else result
+        if not split_names(axis)[0]:
+            axes = reduction_axes("sum", axis, len(aval.shape))
+            result = reduce_sum_p.bind_fixed(axes_params[axes], a)
+            return with_kept_axes(result, aval.shape, axes) if keepdims else result
     refuse_out("sum", out)
     if aval is not None and aval.dtype in _DIRECT and not aval.weak_type:
         if len(whole_sums) >= _LIMIT:
@@ -231,6 +243,7 @@ def _extreme(reduction: _Reduction, a: Any, axis: Any, out: Any, keepdims: bool,
         and out is None
         and not aval.weak_type
         and 0 not in aval.shape
+        and not split_names(axis)[0]
     ):
         axes = reduction_axes(name, axis, len(aval.shape))
         result = reduction.primitive.bind_fixed(axes_params[axes], a)
@@ -240,7 +253,7 @@ def _extreme(reduction: _Reduction, a: Any, axis: Any, out: Any, keepdims: bool,
     if where is not None and initial is None:
         raise ValueError(f"{name}: where needs initial: of no elements there is no {name}")
     if initial is None:
-        _check_not_empty(name, x.aval.shape, reduction_axes(name, axis, x.aval.ndim))
+        _check_not_empty(name, x.aval.shape, reduction_axes(name, split_names(axis)[1], x.aval.ndim))
     return reduction(x, axis, x.aval.dtype, keepdims, initial, where)
 
 
@@ -469,12 +482,13 @@ def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | N
 def element_count(name: str, x: Array, axis: Any, where: Any, keepdims: bool) -> Any:
     """How many elements each result of a reduction stands for: a Python number, or an array if `where` says."""
     shape = shape_of(x)
-    axes = reduction_axes(name, axis, len(shape))
+    names, positions = split_names(axis)
+    axes = reduction_axes(name, positions, len(shape))
     if where is None:
-        count: Any = 1
+        count = size_of_names(names)
         for position in axes:
             count = count * shape[position]
         return count
     mask = where_mask(name, where)
     mask, _ = broadcast_all(name, [mask, operand(name, x)])
-    return sum(mask, axis=axes, keepdims=keepdims, dtype=INT32)
+    return sum(mask, axis=(*names, *axes), keepdims=keepdims, dtype=INT32)

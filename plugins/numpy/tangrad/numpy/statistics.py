@@ -25,6 +25,7 @@ from tangrad.numpy.operands import (
     select,
     user_dtype,
 )
+from tangrad.numpy.reduced_axes import split_names
 from tangrad.numpy.reductions import element_count, reduction_axes, sum
 from tangrad.numpy.shapes import reshaped
 
@@ -58,7 +59,7 @@ def mean(
     Array(2.5, dtype=float32)
     """
     refuse_out("mean", out)
-    if where is None:
+    if where is None and not split_names(axis)[0]:
         x = operand("mean", a)
         axes = reduction_axes("mean", axis, x.aval.ndim)
         return _fused_mean(x, axes=axes, dtype=_mean_dtype("mean", x, dtype), keepdims=bool(keepdims))
@@ -140,7 +141,7 @@ def _degrees(name: str, ddof: Any, correction: Any) -> Any:
 def _variance(name: str, a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: bool, where: Any, center: Any) -> Any:
     x = operand(name, a)
     types = _variance_dtypes(name, x, dtype)
-    if where is None and center is None and isinstance(ddof, (int, float)):
+    if where is None and center is None and isinstance(ddof, (int, float)) and not split_names(axis)[0]:
         axes = reduction_axes(name, axis, x.aval.ndim)
         count = element_count(name, x, axes, None, bool(keepdims))
         if type(count) is int:

@@ -25,6 +25,8 @@ from tangrad.control_flow.scans import scan as scan
 from tangrad.custom_rules.linear_solves import custom_linear_solve as custom_linear_solve
 from tangrad.custom_rules.roots import custom_implicit_solve as custom_implicit_solve
 from tangrad.custom_rules.roots import custom_root as custom_root
+from tangrad.fft.functions import fft as fft
+from tangrad.fft.primitives import FftType as FftType
 from tangrad.lax import linalg as linalg
 from tangrad.lax.contractions.functions import batch_matmul as batch_matmul
 from tangrad.lax.contractions.functions import dot as dot
@@ -203,6 +205,7 @@ __all__ = [
     "DotAlgorithm",
     "DotAlgorithmPreset",
     "DotDimensionNumbers",
+    "FftType",
     "GatherDimensionNumbers",
     "GatherScatterMode",
     "Precision",
@@ -289,6 +292,7 @@ __all__ = [
     "exp2",
     "expand_dims",
     "expm1",
+    "fft",
     "floor",
     "fori_loop",
     "full",

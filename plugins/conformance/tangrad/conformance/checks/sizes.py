@@ -103,7 +103,9 @@ def _cut(args: Arguments, size: int, start: int, stop: int) -> Arguments:
 def _goes_along(sample: Sample, size: int) -> bool:
     """Whether, of twice the arguments, each half of the results comes from that half of the arguments."""
     twice = grown(sample, size, 2)
-    if twice is None or any([np.shape(arg).count(size) != 1 for arg in sample.args if np.ndim(arg)]):
+    shapes = [np.shape(arg) for arg in sample.args if np.ndim(arg)]
+    # What is cut is told by its size: no other dimension may have it, before or after.
+    if twice is None or any([shape.count(size) != 1 or 2 * size in shape for shape in shapes]):
         return False
     whole = _run(twice)
     for start in (0, size):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.core import dtypes
+from tangrad.core import dtypes, find_primitive, thread
 from tangrad.lax.checks import check_int
 from tangrad.lax.operands import operand as _as_operand
 from tangrad.lax.reductions import primitives as p
@@ -32,12 +32,20 @@ def _axes(name: str, axes: Any) -> tuple[int, ...]:
         raise TypeError(f"{name}: axes must be a sequence of integers, got {found}") from None
 
 
+def _names_among(axes: Any) -> bool:
+    """Whether a reduction goes over mapped axes, too: names that are in scope."""
+    if not thread.axis_environment or not isinstance(axes, (tuple, list)):
+        return False
+    scope = [name for name, _ in thread.axis_environment]
+    return any([not isinstance(axis, int) and axis in scope for axis in axes])
+
+
 def reduce_sum(operand: Any, axes: Sequence[int]) -> Any:
     """The sum of the elements along axes; integers wrap.
 
     Args:
         operand: an array or number, integer, floating or complex.
-        axes: the dimensions to combine, distinct and not negative.
+        axes: the dimensions to combine, distinct and not negative; names of mapped axes in scope may be among them.
 
     Returns:
         An array of the dtype of `operand`, without those dimensions; 0 where nothing is summed.
@@ -51,9 +59,10 @@ def reduce_sum(operand: Any, axes: Sequence[int]) -> Any:
     >>> tangrad.lax.reduce_sum(np.array([[1.0, 2.0], [3.0, 4.0]]), (0,))
     Array([4., 6.], dtype=float32)
     """
-    return p.reduce_sum_p.bind(
-        operand if hasattr(operand, "aval") else _operand("reduce_sum", operand), axes=_axes("reduce_sum", axes)
-    )
+    operand = operand if hasattr(operand, "aval") else _operand("reduce_sum", operand)
+    if _names_among(axes):
+        return find_primitive("collectives.psum").bind(operand, axes=tuple(axes), axis_index_groups=None)
+    return p.reduce_sum_p.bind(operand, axes=_axes("reduce_sum", axes))
 
 
 def reduce_prod(operand: Any, axes: Sequence[int]) -> Any:
@@ -85,7 +94,7 @@ def reduce_max(operand: Any, axes: Sequence[int]) -> Any:
 
     Args:
         operand: an array or number, of any dtype.
-        axes: the dimensions to combine, distinct and not negative.
+        axes: the dimensions to combine, distinct and not negative; names of mapped axes in scope may be among them.
 
     Returns:
         An array of the dtype of `operand`, without those dimensions; where there is nothing, the least value
@@ -100,9 +109,10 @@ def reduce_max(operand: Any, axes: Sequence[int]) -> Any:
     >>> tangrad.lax.reduce_max(np.array([[1.0, 2.0], [3.0, 4.0]]), (1,))
     Array([2., 4.], dtype=float32)
     """
-    return p.reduce_max_p.bind(
-        operand if hasattr(operand, "aval") else _operand("reduce_max", operand), axes=_axes("reduce_max", axes)
-    )
+    operand = operand if hasattr(operand, "aval") else _operand("reduce_max", operand)
+    if _names_among(axes):
+        return find_primitive("collectives.pmax").bind(operand, axes=tuple(axes), axis_index_groups=None)
+    return p.reduce_max_p.bind(operand, axes=_axes("reduce_max", axes))
 
 
 def reduce_min(operand: Any, axes: Sequence[int]) -> Any:
@@ -110,7 +120,7 @@ def reduce_min(operand: Any, axes: Sequence[int]) -> Any:
 
     Args:
         operand: an array or number, of any dtype.
-        axes: the dimensions to combine, distinct and not negative.
+        axes: the dimensions to combine, distinct and not negative; names of mapped axes in scope may be among them.
 
     Returns:
         An array of the dtype of `operand`, without those dimensions; where there is nothing, the greatest
@@ -125,9 +135,10 @@ def reduce_min(operand: Any, axes: Sequence[int]) -> Any:
     >>> tangrad.lax.reduce_min(np.array([[1.0, 2.0], [3.0, 4.0]]), (1,))
     Array([1., 3.], dtype=float32)
     """
-    return p.reduce_min_p.bind(
-        operand if hasattr(operand, "aval") else _operand("reduce_min", operand), axes=_axes("reduce_min", axes)
-    )
+    operand = operand if hasattr(operand, "aval") else _operand("reduce_min", operand)
+    if _names_among(axes):
+        return find_primitive("collectives.pmin").bind(operand, axes=tuple(axes), axis_index_groups=None)
+    return p.reduce_min_p.bind(operand, axes=_axes("reduce_min", axes))
 
 
 def reduce_and(operand: Any, axes: Sequence[int]) -> Any:

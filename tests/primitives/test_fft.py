@@ -1,0 +1,73 @@
+"""Fourier transforms: values in both precisions and any number of dimensions; what a transform is transposed to."""
+
+import numpy as np
+import pytest
+
+import tangrad
+import tangrad.numpy as tnp
+from tangrad import enable_x64, lax
+from tangrad import use_backend as backend_setting
+from tests.primitives.support import BACKENDS, agree_everywhere, check_batching, check_derivative, draw
+
+# Name -> NumPy's function, which before NumPy 2 gives double precision, and the dtypes of operand and result.
+KINDS = {
+    "FFT": (np.fft.fftn, "complex64", "complex64"),
+    "IFFT": (np.fft.ifftn, "complex64", "complex64"),
+    "RFFT": (np.fft.rfftn, "float32", "complex64"),
+    "IRFFT": (np.fft.irfftn, "complex64", "float32"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("lengths", [(7,), (64,), (2, 3, 2, 2), (2, 3, 2, 1, 2, 3, 2)], ids=str)
+def test_values(kind, lengths):
+    """More than three dimensions too, which XLA transforms in turn."""
+    reference, taken, given = KINDS[kind]
+    x = draw(taken, 2, *lax.FftType.from_any(kind).sizes(lengths)[0])
+    expected = reference(x, lengths, tuple(range(-len(lengths), 0))).astype(given)
+    agree_everywhere(lambda x: lax.fft(x, kind, lengths), expected, x, tolerance=1e-4)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_double_precision(backend):
+    with enable_x64(True), backend_setting(backend):
+        x = draw("float64", 3, 101)
+        half = tnp.fft.rfft(x)
+        assert half.dtype == np.complex128 and tnp.fft.fft(x).dtype == np.complex128
+        np.testing.assert_allclose(half, np.fft.rfft(x), rtol=1e-12, atol=1e-12)
+        back = tnp.fft.irfft(half, 101)
+        assert back.dtype == np.float64
+        np.testing.assert_allclose(back, x, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("length", [1, 2, 5, 6])
+def test_derivatives_through_halves(length):
+    """Of real functions; the second half of the spectrum counts where it is not written down."""
+    x = draw("float64", 3, length)
+    check_derivative(lambda x: tnp.abs(tnp.fft.rfft(tnp.sin(x)) + 3) ** 2, x)
+    check_derivative(lambda x: tnp.sin(tnp.fft.irfft(x * (1 + 2j) + 1j, 2 * length - 1)), x)
+    check_derivative(lambda x: tnp.sin(tnp.fft.irfft2(x * x * 1j, (3, max(2 * length - 2, 1)))), x)
+
+
+def test_mapped_axes():
+    x = draw("float32", 2, 4, 3)
+    check_batching(lambda x: tnp.fft.rfft2(x, axes=(0, 1)), x)
+    check_batching(lambda x: tnp.fft.fft(x, axis=0), x)
+
+
+def test_a_transform_is_its_own_transpose():
+    """And that of the half spectrum of ones: the cotangent of each element is the sum over what it goes into."""
+    z = draw("complex64", 5)
+    (back,) = tangrad.linear_transpose(lambda z: lax.fft(z, "FFT", (5,)), z)(z)
+    np.testing.assert_allclose(back, np.fft.fft(z), rtol=1e-5, atol=1e-5)
+    ones = np.ones(3, np.complex64)
+    (back,) = tangrad.linear_transpose(lambda x: lax.fft(x, "RFFT", (4,)), np.ones(4, np.float32))(ones)
+    np.testing.assert_allclose(back, np.exp(-0.5j * np.pi * np.outer(range(4), range(3))).sum(1).real, atol=1e-6)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_empty_arrays(backend):
+    with backend_setting(backend):
+        assert tnp.fft.rfft(np.ones((0, 4), np.float32)).shape == (0, 3)
+        assert tnp.fft.fft2(np.ones((3, 0, 4), np.float32)).shape == (3, 0, 4)
+        np.testing.assert_array_equal(tnp.fft.fft(np.ones((2, 0), np.float32), 3), np.zeros((2, 3)))

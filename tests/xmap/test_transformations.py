@@ -1,0 +1,228 @@
+"""xmap under every transformation, against the same function of whole arrays; and the memory of serial loops."""
+
+import tracemalloc
+from typing import Any
+
+import numpy as onp
+import pytest
+
+import tangrad
+import tangrad.numpy as np
+from tangrad import lax
+from tangrad.core import check_jaxpr, find_primitive
+from tangrad.experimental.maps import SerialLoop, xmap
+from tangrad.named_axes import subst_axis_names
+
+RNG = onp.random.default_rng(0)
+X = RNG.normal(size=(4, 3, 5)).astype(onp.float32)
+W = RNG.normal(size=(3, 2)).astype(onp.float32)
+LOOP = {"i": SerialLoop(2)}
+
+
+def example(x: Any, w: Any) -> Any:
+    return np.tanh(x @ w)
+
+
+def whole(x: Any, w: Any) -> Any:
+    return np.tanh(np.einsum("iaj,ab->jib", x, w))
+
+
+def mapped(resources: Any = None, function: Any = example) -> Any:
+    return xmap(function, in_axes=({0: "i", 2: "j"}, {}), out_axes=["j", "i", ...], axis_resources=resources)
+
+
+def coupled(x: Any, w: Any) -> Any:
+    return lax.psum(example(x, w), "i"), x * lax.pmean(np.sum(w), ("i", "j"))
+
+
+def by_names() -> Any:
+    return xmap(coupled, in_axes=({0: "i", 2: "j"}, {}), out_axes=({0: "j"}, {0: "i", 2: "j"}))
+
+
+def by_dimensions(x: Any, w: Any) -> Any:
+    return whole(x, w).sum(1), x * w.sum()
+
+
+PAIRS = {
+    "separate": (mapped(), whole),
+    "looped": (mapped(LOOP), whole),
+    "two loops": (mapped({"i": SerialLoop(4), "j": SerialLoop(5)}), whole),
+    "coupled": (by_names(), by_dimensions),
+}
+
+
+def close(found: Any, expected: Any) -> None:
+    found, expected = tangrad.tree.leaves(found), tangrad.tree.leaves(expected)
+    for one, other in zip(found, expected, strict=True):
+        onp.testing.assert_allclose(one, other, rtol=2e-4, atol=1e-5)
+
+
+def loss(function: Any) -> Any:
+    return lambda x, w: sum([np.sum(np.sin(out)) for out in tangrad.tree.leaves(function(x, w))])
+
+
+def tangents(f: Any) -> Any:
+    return tangrad.jvp(f, (X, W), (X[::-1].copy(), W * 2))
+
+
+TRANSFORMED = {
+    "called": lambda f: f(X, W),
+    "jit": lambda f: tangrad.jit(f)(X, W),
+    "jvp": tangents,
+    "jvp of jit": lambda f: tangents(tangrad.jit(f)),
+    "grad": lambda f: tangrad.grad(loss(f), (0, 1))(X, W),
+    "jit of grad": lambda f: tangrad.jit(tangrad.grad(loss(f), (0, 1)))(X, W),
+    "grad of jit": lambda f: tangrad.grad(loss(tangrad.jit(f)), (0, 1))(X, W),
+    "jvp of grad": lambda f: tangrad.jvp(tangrad.grad(loss(f), 1), (X, W), (X, W)),
+    "grad of grad": lambda f: tangrad.grad(lambda x, w: np.sum(tangrad.grad(loss(f), 1)(x, w) ** 2), (0, 1))(X, W),
+    "linearize": lambda f: tangrad.linearize(f, X, W)[1](X * 2, W),
+    "vjp of vmap": lambda f: tangrad.grad(lambda ws: np.sum(tangrad.vmap(loss(f), (None, 0))(X, ws)))(
+        np.stack([W, 2 * W])
+    ),
+    "vmap": lambda f: tangrad.vmap(f, (1, None), 1)(onp.stack([X, 2 * X], 1), W),
+    "vmap of grad": lambda f: tangrad.vmap(tangrad.grad(loss(f)), (None, 2))(X, onp.stack([W, 2 * W], 2)),
+    "scan": lambda f: lax.scan(lambda c, x: (c * 0.5, f(x, c)), W, onp.stack([X, X + 1])),
+    "grad of scan": lambda f: tangrad.grad(
+        lambda w: np.sum(lax.scan(lambda c, x: (c + loss(f)(x, w), c), 0.0, onp.stack([X, X + 1]))[1])
+    )(W),
+    "cond": lambda f: lax.cond(X[0, 0, 0] > 5, f, lambda x, w: f(2 * x, w), X, W),
+    "checkpoint": lambda f: tangrad.grad(loss(tangrad.checkpoint(f)), (0, 1))(X, W),
+    "checkpoint with a policy": lambda f: tangrad.grad(
+        loss(tangrad.checkpoint(f, policy=tangrad.checkpoint_policies.dots_saveable)), (0, 1)
+    )(X, W),
+}
+
+
+@pytest.mark.parametrize("backend", ["numpy", "xla"])
+@pytest.mark.parametrize("pair", PAIRS)
+def test_transformed(pair: str, backend: str) -> None:
+    ours, plain = PAIRS[pair]
+    # What transformations make is the same for every backend: one that compiles for long is given some of it.
+    chosen = TRANSFORMED if backend == "numpy" else ["jit", "jit of grad"]
+    with tangrad.use_backend(backend):
+        for name in chosen:
+            close(TRANSFORMED[name](ours), TRANSFORMED[name](plain))
+
+
+def test_derivatives_inside() -> None:
+    inside = xmap(
+        tangrad.grad(lambda x, w: np.sum(example(x, w))), in_axes=({0: "i", 2: "j"}, {}), out_axes=["i", None, "j"]
+    )
+    close(inside(X, W), tangrad.grad(lambda x, w: np.sum(whole(x, w)))(X, W))
+    kept = xmap(
+        tangrad.checkpoint(example), in_axes=({0: "i", 2: "j"}, {}), out_axes=["j", "i", ...], axis_resources=LOOP
+    )
+    close(tangrad.grad(loss(kept), (0, 1))(X, W), tangrad.grad(loss(whole), (0, 1))(X, W))
+
+
+def test_nested() -> None:
+    def row(x: Any, w: Any) -> Any:
+        inner = xmap(lambda v: v @ w - lax.pmean(np.sum(v), ("i", "j")), in_axes={1: "j"}, out_axes={0: "j"})
+        return inner(x)
+
+    nested = xmap(row, in_axes=({0: "i"}, {}), out_axes={1: "i"})
+
+    def plain(x: Any, w: Any) -> Any:
+        return np.einsum("iaj,ab->jib", x, w) - x.sum(1).mean()
+
+    close(nested(X, W), plain(X, W))
+    close(tangrad.grad(loss(nested), (0, 1))(X, W), tangrad.grad(loss(plain), (0, 1))(X, W))
+    close(tangrad.vmap(nested, (None, 0))(X, np.stack([W, W])), tangrad.vmap(plain, (None, 0))(X, np.stack([W, W])))
+
+
+def test_closed_over_values_of_outer_functions() -> None:
+    def outer(w: Any) -> Any:
+        return np.sum(xmap(lambda x: np.sin(x @ w), in_axes={0: "i", 2: "j"}, out_axes={0: "i", 1: "j"})(X))
+
+    close(tangrad.grad(outer)(W), tangrad.grad(lambda w: np.sum(np.sin(np.einsum("iaj,ab->ijb", X, w))))(W))
+
+
+def test_axes_around_are_seen_inside_and_can_be_renamed() -> None:
+    function = xmap(lambda x: x - lax.pmean(x, ("o", "i")), in_axes={0: "i"}, out_axes={0: "i"})
+    expected = X - X.mean((0, 1))
+    close(tangrad.vmap(function, axis_name="o")(X), expected)
+    jaxpr = tangrad.make_jaxpr(function, axis_env=[("o", 4)])(X[0])
+    renamed = subst_axis_names(jaxpr, {"o": "i"})  # what comes in must not be caught by the axis of that name inside
+    assert "'i_1'" in str(renamed)
+    again = tangrad.vmap(lambda x: tangrad.core.eval_jaxpr(renamed.jaxpr, renamed.consts, x)[0], axis_name="i")
+    close(again(X), expected)
+
+
+def test_the_program_does_not_depend_on_resources() -> None:
+    def body(resources: Any) -> str:
+        (eqn,) = tangrad.make_jaxpr(mapped(resources))(X, W).eqns
+        assert eqn.primitive is find_primitive("xmapping.xmap")
+        return str(eqn.params["jaxpr"])
+
+    assert body(None) == body(LOOP) == body({"j": SerialLoop(5)})
+
+
+def test_dead_results_and_arguments_go() -> None:
+    def both(x: Any, w: Any) -> Any:
+        return xmap(lambda x, w: (np.sin(x), np.cos(w)), in_axes=({0: "i"}, {0: "i"}), out_axes={0: "i"})(x, w)[0]
+
+    jaxpr = tangrad.make_jaxpr(both)(X, X)
+    check_jaxpr(jaxpr.jaxpr)
+    thinned, used = tangrad.core.dce_jaxpr(jaxpr.jaxpr, [True])
+    check_jaxpr(thinned)
+    assert list(used) == [True, False]
+    assert "cos" not in str(thinned)
+
+
+def test_calls_are_compiled_once() -> None:
+    traced = []
+
+    def function(x: Any) -> Any:
+        traced.append(x)
+        return x + 1
+
+    f = xmap(function, in_axes={0: "i"}, out_axes={0: "i"})
+    f(X), f(X), f(2 * X)
+    assert len(traced) == 1
+    f(X[:2])
+    assert len(traced) == 2
+    tangrad.grad(lambda x: np.sum(f(x)))(X[:2])
+    assert len(traced) == 2
+
+
+def test_lower_and_donate() -> None:
+    f = xmap(lambda x: x + 1, in_axes={0: "i"}, out_axes={0: "i"}, donate_argnums=0)
+    compiled = f.lower(tangrad.ShapeDtypeStruct((4, 3), onp.float32)).compile()
+    close(compiled(np.ones((4, 3))), onp.full((4, 3), 2.0))
+    x = np.ones((4, 3))
+    close(f(x), onp.full((4, 3), 2.0))
+    assert x.is_deleted()
+    on_numpy = xmap(lambda x: x + 1, in_axes={0: "i"}, out_axes={0: "i"}, backend="numpy")
+    assert on_numpy(X).device.platform == "cpu"
+    assert type(on_numpy(X)).backend.name == "numpy"
+
+
+def wide(x: Any) -> Any:
+    products = np.tanh(np.outer(x, x))
+    return np.sum(np.tanh(products @ products))
+
+
+# XLA keeps nothing of the function itself, only of its gradient.
+@pytest.mark.parametrize(("backend", "differentiated"), [("numpy", False), ("numpy", True), ("xla", True)])
+def test_a_loop_of_n_turns_needs_one_nth_of_the_memory(backend: str, differentiated: bool) -> None:
+    function = tangrad.checkpoint(wide) if differentiated else wide
+    x = RNG.normal(size=(16, 96)).astype(onp.float32)
+
+    def peak(turns: int) -> int:
+        f: Any = xmap(function, in_axes={0: "i"}, out_axes={0: "i"}, axis_resources={"i": SerialLoop(turns)})
+        if differentiated:
+            f = tangrad.jit(tangrad.grad(lambda x, f=f: np.sum(f(x))))
+        if backend == "xla":
+            return int(f.lower(x).compile().memory_analysis().temp_size_in_bytes)
+        f(x)
+        tracemalloc.start()
+        try:
+            f(x)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    with tangrad.use_backend(backend):
+        found = {turns: peak(turns) for turns in (1, 2, 4, 8)}
+    for turns in (2, 4, 8):
+        assert found[turns] < found[1] / turns * 1.35, found
