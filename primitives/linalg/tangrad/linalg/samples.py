@@ -7,15 +7,28 @@ from typing import Any
 import numpy as np
 
 from tangrad.conformance import Sample, draw
-from tangrad.core import as_operand
+from tangrad.core import as_operand, literal
 from tangrad.lax.elementwise.functions import abs as absolute
-from tangrad.lax.elementwise.functions import square
+from tangrad.lax.elementwise.functions import add, mul, square
 from tangrad.lax.linalg.matrices import symmetrized
+from tangrad.linalg.algebra import identity_like
 from tangrad.linalg.primitives import decompositions
 
 P = decompositions.primitives
 NEAR = 1e-3
 SINGULAR = {"points": "at 0, 1 and -1 the matrix is singular: there is nothing to differentiate"}
+NOT_FINITE = {
+    "special": "how far NaN and infinities spread, and the signs of zeros, differ between reflections and blocks"
+}
+REPEATED = {
+    "sizes": "of repeated rows and columns only the first few are independent: rounding makes the rest of the factors"
+}
+
+
+def dominated(x: Any) -> Any:
+    """The square matrix with a multiple of the identity added: regular however often rows and columns are repeated."""
+    x = as_operand(x)
+    return add(x, mul(identity_like(x), literal(2 * x.aval.shape[-1], x.aval.dtype)))
 
 
 def samples() -> list[Sample]:
@@ -46,18 +59,37 @@ def _qr() -> list[Sample]:
         ((0, 2), False, False, "float32"),
     ):
         params = {"pivoting": pivoting, "full_matrices": full}
-        found.append(Sample(P["qr"], (draw(*shape, dtype=kind),), params, tolerance=NEAR, without=SINGULAR))
+        found.append(
+            Sample(
+                P["qr"],
+                (draw(*shape, dtype=kind),),
+                params,
+                tolerance=NEAR,
+                without={**SINGULAR, **NOT_FINITE, **REPEATED},
+            )
+        )
     # The bases are completed arbitrarily: there is no derivative.
     params = {"pivoting": False, "full_matrices": True}
-    found.append(Sample(P["qr"], (draw(4, 2),), params, derivatives=0, tolerance=NEAR))
+    found.append(
+        Sample(P["qr"], (draw(4, 2),), params, derivatives=0, tolerance=NEAR, without={**NOT_FINITE, **REPEATED})
+    )
     for kind in ("float32", "complex64"):
         for shape in ((4, 2), (2, 3, 3), (2, 4), (0, 2)):
             x = draw(*shape, dtype=kind)
-            found += [Sample(P[name], (x,), derivatives=0, tolerance=NEAR) for name in ("geqrf", "geqp3")]
+            found += [
+                Sample(P[name], (x,), derivatives=0, tolerance=NEAR, without=REPEATED) for name in ("geqrf", "geqp3")
+            ]
+        # Made larger it stays regular: its factors in blocks are the same ones.
+        found.append(
+            Sample(
+                P["geqrf"], (draw(5, 5, dtype=kind),), enter=lambda a: (dominated(a),), derivatives=0, tolerance=NEAR
+            )
+        )
         vectors, taus = draw(4, 3, dtype=kind), draw(2, dtype=kind, seed=1)
-        found.append(Sample(P["householder_product"], (vectors, taus), tolerance=NEAR))
+        found.append(Sample(P["householder_product"], (vectors, taus), tolerance=NEAR, without=NOT_FINITE))
     taus = np.array([[0.5, 0, 1.5], [1, 1, 1]], np.float32)
-    found.append(Sample(P["householder_product"], (draw(2, 3, 3), taus), derivatives=0, tolerance=NEAR))
+    options: dict[str, Any] = {"derivatives": 0, "tolerance": NEAR, "without": NOT_FINITE}
+    found.append(Sample(P["householder_product"], (draw(2, 3, 3), taus), **options))
     return found
 
 
@@ -119,16 +151,14 @@ def _up_to_sign(x: Any) -> Any:
 
 def _reduced() -> list[Sample]:
     found = []
+    options: dict[str, Any] = {"derivatives": 0, "tolerance": NEAR, "without": REPEATED}
     for kind in ("float32", "complex64"):
         for shape in ((4, 4), (2, 3, 3), (1, 1), (0, 0)):
             x = draw(*shape, dtype=kind)
-            found += [
-                Sample(P["schur"], (x,), {"compute_schur_vectors": full}, derivatives=0, tolerance=NEAR)
-                for full in (True, False)
-            ]
-            found.append(Sample(P["hessenberg"], (x,), derivatives=0, tolerance=NEAR))
+            found += [Sample(P["schur"], (x,), {"compute_schur_vectors": full}, **options) for full in (True, False)]
+            found.append(Sample(P["hessenberg"], (x,), **options))
             for lower in (True, False):
-                found.append(
-                    Sample(P["tridiagonal"], (x,), {"lower": lower}, enter=_hermitian, derivatives=0, tolerance=NEAR)
-                )
+                params = {"lower": lower}
+                mirrored = {**options, "enter": _hermitian, "without": {**NOT_FINITE, **REPEATED}}
+                found.append(Sample(P["tridiagonal"], (x,), params, **mirrored))
     return found
