@@ -41,6 +41,12 @@ def identity_like(matrix: Any) -> Any:
     return e.convert_element_type(_on_diagonal(matrix.aval.shape), matrix.aval.dtype)
 
 
+def dominated(matrix: Any) -> Any:
+    """A square matrix with a multiple of the identity added: regular however often rows and columns are repeated."""
+    factor = literal(2 * matrix.aval.shape[-1], matrix.aval.dtype)
+    return e.add(matrix, e.mul(identity_like(matrix), factor))
+
+
 def diagonal_of(matrix: Any) -> Any:
     """The elements on the diagonals; those of a wide or a tall matrix too."""
     rows, columns = matrix.aval.shape[-2:]

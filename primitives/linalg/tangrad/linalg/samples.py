@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from tangrad.conformance import Sample, draw
-from tangrad.core import as_operand, literal
+from tangrad.core import as_operand
 from tangrad.lax.elementwise.functions import abs as absolute
-from tangrad.lax.elementwise.functions import add, mul, square
+from tangrad.lax.elementwise.functions import square
 from tangrad.lax.linalg.matrices import symmetrized
-from tangrad.linalg.algebra import identity_like
+from tangrad.linalg.algebra import dominated
 from tangrad.linalg.primitives import decompositions
 
 P = decompositions.primitives
@@ -23,12 +23,6 @@ NOT_FINITE = {
 REPEATED = {
     "sizes": "of repeated rows and columns only the first few are independent: rounding makes the rest of the factors"
 }
-
-
-def dominated(x: Any) -> Any:
-    """The square matrix with a multiple of the identity added: regular however often rows and columns are repeated."""
-    x = as_operand(x)
-    return add(x, mul(identity_like(x), literal(2 * x.aval.shape[-1], x.aval.dtype)))
 
 
 def samples() -> list[Sample]:
@@ -80,17 +74,17 @@ def _qr() -> list[Sample]:
                 Sample(P[name], (x,), derivatives=0, tolerance=NEAR, without=REPEATED) for name in ("geqrf", "geqp3")
             ]
         # Made larger it stays regular: its factors in blocks are the same ones.
-        found.append(
-            Sample(
-                P["geqrf"], (draw(5, 5, dtype=kind),), enter=lambda a: (dominated(a),), derivatives=0, tolerance=NEAR
-            )
-        )
+        found.append(Sample(P["geqrf"], (draw(5, 5, dtype=kind),), enter=_dominated, derivatives=0, tolerance=NEAR))
         vectors, taus = draw(4, 3, dtype=kind), draw(2, dtype=kind, seed=1)
         found.append(Sample(P["householder_product"], (vectors, taus), tolerance=NEAR, without=NOT_FINITE))
     taus = np.array([[0.5, 0, 1.5], [1, 1, 1]], np.float32)
     options: dict[str, Any] = {"derivatives": 0, "tolerance": NEAR, "without": NOT_FINITE}
     found.append(Sample(P["householder_product"], (draw(2, 3, 3), taus), **options))
     return found
+
+
+def _dominated(x: Any) -> tuple[Any]:
+    return (dominated(as_operand(x)),)
 
 
 def _svd() -> list[Sample]:

@@ -9,7 +9,7 @@ import numpy as np
 from tangrad.conformance import Sample, draw
 from tangrad.core import as_operand
 from tangrad.lax.linalg.matrices import symmetrized
-from tangrad.linalg.samples import dominated
+from tangrad.linalg.algebra import dominated
 from tangrad.linalg.systems import systems
 
 P = systems.primitives
@@ -54,7 +54,7 @@ def _solving() -> dict[str, Any]:
 
 
 def _dominated(a: Any, b: Any) -> tuple[Any, Any]:
-    return dominated(a), b
+    return dominated(as_operand(a)), b
 
 
 def _hermitian(x: Any, rtol: Any) -> tuple[Any, Any]:
