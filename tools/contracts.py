@@ -77,7 +77,7 @@ PRIVILEGED = {
 ONLY_IN = {"jaxlib": {"tangrad.backends.xla.jaxlib_api", "tangrad.backends.xla.mlir"}}
 
 # Packages used where they are installed, and required by nobody.
-OPTIONAL = {"ml_dtypes"}
+OPTIONAL = {"ml_dtypes", "scipy"}
 
 # What is required and needed without an import that could be seen, and what for.
 UNSEEN = {
@@ -138,7 +138,10 @@ class House:
             for group, entries in part.entry_points.items():
                 for name, value in entries.items() if group.startswith(RULES) else ():
                     owners = kinds.get(group.removeprefix(RULES)), families.get(name.split(".")[0])
-                    result[value.partition(":")[0].strip()] |= {owner for owner in owners if owner is not None}
+                    # What a family requires is installed wherever it is.
+                    beside = self.parts[owners[1]].first_party_requirements if owners[1] in self.parts else ()
+                    allowed = {owner for owner in (*owners, *beside) if owner is not None}
+                    result[value.partition(":")[0].strip()] |= allowed
                 for value in entries.values() if group == SAMPLES else ():
                     result[value.partition(":")[0].strip()].add("tangrad-conformance")
         return result

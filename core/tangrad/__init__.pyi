@@ -26,6 +26,7 @@ from tangrad import hlo_computations as hlo_computations
 from tangrad import jacobians as jacobians
 from tangrad import jitting as jitting
 from tangrad import lax as lax
+from tangrad import linalg as linalg
 from tangrad import named_axes as named_axes
 from tangrad import nn as nn
 from tangrad import numpy as numpy
@@ -34,6 +35,7 @@ from tangrad import pjitting as pjitting
 from tangrad import pmapping as pmapping
 from tangrad import random as random
 from tangrad import scaffold as scaffold
+from tangrad import scipy as scipy
 from tangrad import settings as settings
 from tangrad import shard_mapping as shard_mapping
 from tangrad import sharding as sharding
@@ -186,6 +188,7 @@ __all__ = [
     "jitting",
     "jvp",
     "lax",
+    "linalg",
     "linear_call",
     "linear_transpose",
     "linearize",
@@ -215,6 +218,7 @@ __all__ = [
     "random",
     "remat",
     "scaffold",
+    "scipy",
     "set_mesh",
     "settings",
     "shard_map",

@@ -151,6 +151,10 @@ def called_back(x):
     return tangrad.pure_callback(lambda value: np.asarray(value) * 2, shape, x, vmap_method="broadcast_all")
 
 
+def plane(x):
+    return SQUARE + tnp.outer(x[:2], x[2:4])
+
+
 # Family -> a function of a vector of six floats, and whether it has a derivative.
 PROGRAMS = {
     "activations": (lambda x: nn.relu(x) + nn.softplus(x), True),
@@ -162,6 +166,7 @@ PROGRAMS = {
     "contractions": (lambda x: tnp.outer(x, x) @ x, True),
     "control_flow": (looped, True),
     "custom_rules": (doubled, True),
+    "decompositions": (lambda x: tnp.linalg.svd(plane(x), compute_uv=False) @ tnp.linalg.qr(plane(x))[1], True),
     "elementwise": (lambda x: tnp.exp(x) / (1 + tnp.abs(x)) - lax.population_count(tnp.int32(7)), True),
     "fft": (lambda x: tnp.fft.irfft(tnp.fft.rfft(x) * tnp.exp(-1j * tnp.fft.rfftfreq(6))), True),
     "indexing": (lambda x: x.at[tnp.array([0, 2])].add(1.0)[::2] * x[tnp.array([1, 1, 5])], True),
@@ -179,6 +184,7 @@ PROGRAMS = {
     "sorting": (lambda x: tnp.sort(-x) + tnp.argsort(x), True),
     "special": (lambda x: lax.lgamma(x) + lax.erf(x), True),
     "structure": (lambda x: tnp.concatenate([x.reshape(2, 3).T.ravel(), tnp.pad(x, 1)]), True),
+    "systems": (lambda x: tnp.linalg.solve(plane(x), x[2:4]), True),
     "windows": (lambda x: tnp.convolve(x, x[:3]), True),
     "xmapping": (tangrad.xmap(lambda y: y / lax.psum(y, "i"), in_axes=["i"], out_axes=["i"]), True),
 }

@@ -63,6 +63,11 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "lax.sort_key_val lax.split lax.sqrt lax.square lax.squeeze lax.stack lax.stop_gradient lax.sub "
         "lax.tan lax.tanh lax.tile lax.top_k lax.transpose lax.unstack lax.zeros_like_array lax.zeta"
     ),
+    "tangrad-linalg": (
+        "lax.linalg.eig lax.linalg.eigh lax.linalg.hessenberg lax.linalg.householder_product lax.linalg.lu "
+        "lax.linalg.lu_pivots_to_permutation lax.linalg.ormqr lax.linalg.qr lax.linalg.schur lax.linalg.svd "
+        "lax.linalg.symmetric_product lax.linalg.tridiagonal lax.linalg.tridiagonal_solve"
+    ),
     "tangrad-nn": (
         "nn.celu nn.dot_product_attention nn.elu nn.gelu nn.glu nn.hard_sigmoid nn.hard_silu nn.hard_swish "
         "nn.hard_tanh nn.identity nn.leaky_relu nn.log1mexp nn.log_sigmoid nn.log_softmax nn.logmeanexp "
@@ -106,9 +111,13 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "numpy.iscomplex numpy.iscomplexobj numpy.isdtype numpy.isfinite numpy.isin numpy.isinf numpy.isnan "
         "numpy.isneginf numpy.isposinf numpy.isreal numpy.isrealobj numpy.isscalar numpy.issubdtype "
         "numpy.iterable numpy.ix_ numpy.kaiser numpy.kron numpy.lcm numpy.ldexp numpy.left_shift numpy.less "
-        "numpy.less_equal numpy.lexsort numpy.linalg.cholesky numpy.linalg.cross numpy.linalg.diagonal "
-        "numpy.linalg.matmul numpy.linalg.matrix_norm numpy.linalg.matrix_power numpy.linalg.matrix_transpose "
-        "numpy.linalg.multi_dot numpy.linalg.norm numpy.linalg.outer numpy.linalg.tensordot "
+        "numpy.less_equal numpy.lexsort numpy.linalg.cholesky numpy.linalg.cond numpy.linalg.cross "
+        "numpy.linalg.det numpy.linalg.diagonal numpy.linalg.eig numpy.linalg.eigh numpy.linalg.eigvals "
+        "numpy.linalg.eigvalsh numpy.linalg.inv numpy.linalg.lstsq numpy.linalg.matmul "
+        "numpy.linalg.matrix_norm numpy.linalg.matrix_power numpy.linalg.matrix_rank "
+        "numpy.linalg.matrix_transpose numpy.linalg.multi_dot numpy.linalg.norm numpy.linalg.outer "
+        "numpy.linalg.pinv numpy.linalg.qr numpy.linalg.slogdet numpy.linalg.solve numpy.linalg.svd "
+        "numpy.linalg.svdvals numpy.linalg.tensordot numpy.linalg.tensorinv numpy.linalg.tensorsolve "
         "numpy.linalg.trace numpy.linalg.vecdot numpy.linalg.vector_norm numpy.linspace numpy.load numpy.log "
         "numpy.log10 numpy.log1p numpy.log2 numpy.logaddexp numpy.logaddexp2 numpy.logical_and "
         "numpy.logical_not numpy.logical_or numpy.logical_xor numpy.logspace numpy.mask_indices numpy.matmul "
@@ -153,6 +162,18 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "random.triangular random.truncated_normal random.uniform random.wald random.weibull_min "
         "random.wrap_key_data threefry_partitionable"
     ),
+    "tangrad-scipy": (
+        "scipy.linalg.block_diag scipy.linalg.cho_factor scipy.linalg.cho_solve scipy.linalg.cholesky "
+        "scipy.linalg.circulant scipy.linalg.companion scipy.linalg.convolution_matrix scipy.linalg.det "
+        "scipy.linalg.dft scipy.linalg.eigh scipy.linalg.eigh_tridiagonal scipy.linalg.expm "
+        "scipy.linalg.expm_frechet scipy.linalg.fiedler scipy.linalg.fiedler_companion scipy.linalg.funm "
+        "scipy.linalg.hadamard scipy.linalg.hankel scipy.linalg.helmert scipy.linalg.hessenberg "
+        "scipy.linalg.hilbert scipy.linalg.inv scipy.linalg.invhilbert scipy.linalg.invpascal "
+        "scipy.linalg.leslie scipy.linalg.lu scipy.linalg.lu_factor scipy.linalg.lu_solve scipy.linalg.pascal "
+        "scipy.linalg.polar scipy.linalg.qr scipy.linalg.qr_multiply scipy.linalg.rsf2csf scipy.linalg.schur "
+        "scipy.linalg.solve scipy.linalg.solve_sylvester scipy.linalg.solve_triangular scipy.linalg.sqrtm "
+        "scipy.linalg.svd scipy.linalg.toeplitz"
+    ),
     "tangrad-shard-map": "experimental.shard_map.shard_map shard_map",
     "tangrad-sharding": (
         "NamedSharding P debug.visualize_array_sharding debug.visualize_sharding "
@@ -182,6 +203,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-jacobians": "tangrad.jacobians",
     "tangrad-jit": "tangrad.jitting",
     "tangrad-lax": "tangrad.lax",
+    "tangrad-linalg": "tangrad.linalg",
     "tangrad-named-axes": "tangrad.named_axes",
     "tangrad-nn": "tangrad.nn",
     "tangrad-numpy": "tangrad.flatten_util tangrad.numpy",
@@ -190,6 +212,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-pmap": "tangrad.pmapping",
     "tangrad-random": "tangrad.random",
     "tangrad-scaffold": "tangrad.scaffold",
+    "tangrad-scipy": "tangrad.scipy",
     "tangrad-shard-map": "tangrad.experimental.shard_map tangrad.shard_mapping",
     "tangrad-sharding": "tangrad.experimental.mesh_utils tangrad.sharding tangrad.shardings",
     "tangrad-xla-computation": "tangrad.hlo_computations",
@@ -207,6 +230,7 @@ FAMILIES: dict[str, str] = {  # distribution: families of primitives
     "tangrad-fft": "fft",
     "tangrad-jit": "jit",
     "tangrad-lax": "contractions elementwise indexing linalg placement reductions sorting special structure windows",
+    "tangrad-linalg": "decompositions systems",
     "tangrad-nn": "activations",
     "tangrad-random": "random",
     "tangrad-shard-map": "shard_map",

@@ -50,18 +50,32 @@ def column_major(avals: Sequence[Any], rank: int) -> list[list[int]]:
 
 
 def call_matrices(
-    ctx: Any, target: str, out_avals: Sequence[Any], operands: Sequence[Any], alias: int, **config: Any
+    ctx: Any,
+    target: str,
+    out_avals: Sequence[Any],
+    operands: Sequence[Any],
+    alias: int | dict[int, int] | None,
+    *,
+    in_avals: Sequence[Any] | None = None,
+    **config: Any,
 ) -> list[Any]:
-    """Call a function of the equation's matrices, whose first result takes over the memory of operand `alias`."""
-    rank = max([aval.ndim for aval in ctx.in_avals])
+    """Call a function of matrices.
+
+    Args:
+        alias: the operand whose memory the first result takes over, or by result, or None.
+        in_avals: the types of the operands, where they are not those of the equation.
+    """
+    in_avals = ctx.in_avals if in_avals is None else in_avals
+    rank = max([aval.ndim for aval in in_avals])
+    aliases = {0: alias} if isinstance(alias, int) else alias
     return custom_call(
         ctx,
         target,
         out_avals,
         operands,
         backend_config=config,
-        aliases={0: alias},
-        operand_layouts=column_major(ctx.in_avals, rank),
+        aliases=aliases,
+        operand_layouts=column_major(in_avals, rank),
         result_layouts=column_major(out_avals, rank),
     )
 
@@ -71,10 +85,15 @@ def factor_or_nan(ctx: Any, name: str, x: Any, **config: Any) -> Any:
     aval = ctx.out_aval
     info_aval = ShapedArray(aval.shape[:-2], INFO)
     factor, info = call_matrices(ctx, name, [aval, info_aval], [x], 0, **config)
+    return lower_triangle(ctx, where_succeeded(ctx, info, info_aval, factor, aval), aval)
+
+
+def where_succeeded(ctx: Any, info: Any, info_aval: Any, value: Any, aval: Any) -> Any:
+    """The results for the matrices of which LAPACK reports no failure; NaN for the others."""
     succeeded = compare(ctx, "EQ", info, full(ctx, 0, info_aval), info_aval)
-    mask = broadcast(ctx, succeeded, aval.update(dtype=BOOL), tuple(range(aval.ndim - 2)))
+    mask = broadcast(ctx, succeeded, aval.update(dtype=BOOL), tuple(range(info_aval.ndim)))
     nan = complex(np.nan, np.nan) if dtypes.issubdtype(aval.dtype, np.complexfloating) else np.nan
-    return lower_triangle(ctx, select(ctx, mask, factor, full(ctx, nan, aval), aval), aval)
+    return select(ctx, mask, value, full(ctx, nan, aval), aval)
 
 
 # --- algorithms ------------------------------------------------------------------------------------------------------

@@ -6,11 +6,11 @@ shape for all operands.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from tangrad.core import PrimitiveSet, ShapedArray, dtypes
+from tangrad.core import PrimitiveSet, ShapedArray
 from tangrad.lax.checks import FLOATING, INEXACT, check_dtype, check_same_dtype
+from tangrad.lax.linalg.checks import check_ranks, check_square, check_wide
 
 linalg = PrimitiveSet("linalg", api=1)
 
@@ -21,9 +21,9 @@ def cholesky_p(x: Any) -> Any:
 
     NaN on and below the diagonal where x is not positive definite.
     """
-    _check_wide("cholesky", x, "x")
-    _check_ranks("cholesky", (("x", x, 2),))
-    _check_square("cholesky", x, "x")
+    check_wide("cholesky", x, "x")
+    check_ranks("cholesky", (("x", x, 2),))
+    check_square("cholesky", x, "x")
     return ShapedArray(x.shape, x.dtype)
 
 
@@ -34,8 +34,8 @@ def cholesky_update_p(r_matrix: Any, w_vector: Any) -> Any:
     for operand, argument in ((r_matrix, "r_matrix"), (w_vector, "w_vector")):
         check_dtype(name, operand, (FLOATING,), argument)
     check_same_dtype(name, (r_matrix, w_vector))
-    _check_ranks(name, (("r_matrix", r_matrix, 2), ("w_vector", w_vector, 1)))
-    _check_square(name, r_matrix, "r_matrix")
+    check_ranks(name, (("r_matrix", r_matrix, 2), ("w_vector", w_vector, 1)))
+    check_square(name, r_matrix, "r_matrix")
     if r_matrix.shape[-1] != w_vector.shape[-1]:
         raise ValueError(
             f"{name}: r_matrix and w_vector must be of one size, got shapes {r_matrix.shape} and {w_vector.shape}"
@@ -52,37 +52,9 @@ def triangular_solve_p(
     for operand, argument in ((a, "a"), (b, "b")):
         check_dtype(name, operand, INEXACT, argument)
     check_same_dtype(name, (a, b))
-    _check_ranks(name, (("a", a, 2), ("b", b, 2)))
-    _check_square(name, a, "a")
+    check_ranks(name, (("a", a, 2), ("b", b, 2)))
+    check_square(name, a, "a")
     if a.shape[-1] != b.shape[-2 if left_side else -1]:
         side = "rows" if left_side else "columns"
         raise ValueError(f"{name}: b must have as many {side} as a, got shapes {a.shape} and {b.shape}")
     return ShapedArray(b.shape, b.dtype)
-
-
-# --- checks --------------------------------------------------------------------------------------------------------
-
-
-def _check_wide(name: str, aval: Any, argument: str) -> None:
-    """Raise TypeError for what LAPACK has no functions for."""
-    check_dtype(name, aval, INEXACT, argument)
-    if dtypes.bit_width(aval.dtype) < 32:
-        found = dtypes.dtype_name(aval.dtype)
-        expected = "float32, float64, complex64 or complex128"
-        raise TypeError(f"{name} does not accept dtype {found} for {argument}; expected {expected}")
-
-
-def _check_ranks(name: str, operands: Sequence[tuple[str, Any, int]]) -> None:
-    """Raise ValueError unless each operand has its rank or more, and all have one batch shape."""
-    for argument, aval, rank in operands:
-        if aval.ndim < rank:
-            raise ValueError(f"{name}: {argument} must have at least {rank} dimensions, got shape {aval.shape}")
-    batches = [aval.shape[: aval.ndim - rank] for _, aval, rank in operands]
-    if any([batch != batches[0] for batch in batches]):
-        found = " and ".join([str(aval.shape) for _, aval, _ in operands])
-        raise ValueError(f"{name}: the dimensions before those of the matrices must agree, got shapes {found}")
-
-
-def _check_square(name: str, aval: Any, argument: str) -> None:
-    if aval.shape[-1] != aval.shape[-2]:
-        raise ValueError(f"{name}: {argument} must be a square matrix, or a batch of them, got shape {aval.shape}")

@@ -7,33 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from tangrad.backends.xla import jaxlib_api
+from tangrad.backends.xla.lapack import character, lapack_name
 from tangrad.backends.xla.matrices import call_matrices, conjugate, factor_or_nan, triangular_solve
-from tangrad.core import RuleSet, dtypes
+from tangrad.core import RuleSet
 from tangrad.lax.linalg import primitives as p
 
 lower = RuleSet("lower.xla.cpu", api=1)
-
-_PREFIXES = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
-
-
-def lapack_name(function: str, dtype: Any) -> str | None:
-    """The name under which a function of LAPACK can be called, for a dtype; None where it has none for that.
-
-    Registers the functions at the first use: that loads SciPy.
-    """
-    prefix = _PREFIXES.get(dtypes.dtype_name(dtype))
-    if prefix is None:
-        return None
-    jaxlib_api.register_lapack()
-    return f"lapack_{prefix}{function}_ffi"
-
-
-def character(text: str) -> np.uint8:
-    """A letter as LAPACK's functions take it."""
-    return np.uint8(ord(text))
 
 
 @lower.rule(p.cholesky_p)
