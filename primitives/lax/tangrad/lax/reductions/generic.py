@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tangrad import tree
-from tangrad.core import ClosedJaxpr, JaxprCache, Tracer, register_cache, trace_to_closed_jaxpr
+from tangrad.core import ClosedJaxpr, JaxprCache, Tracer, register_cache, trace_to_closed_jaxpr, without_boundary
 from tangrad.lax.checks import ANY, BITS, NUMERIC, check_int, is_kind
 from tangrad.lax.elementwise import functions as elementwise
 from tangrad.lax.elementwise.primitives import convert_element_type_p
@@ -148,7 +148,7 @@ def _simple_reduction(computation: Any, initial: Sequence[Any]) -> Any:
     if len(initial) != 1:
         return None
     try:
-        primitive = _SIMPLE.get(computation)
+        primitive = _SIMPLE.get(without_boundary(computation))
     except TypeError:  # not hashable
         return None
     (start,) = initial

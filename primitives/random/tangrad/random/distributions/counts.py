@@ -10,6 +10,7 @@ import numpy as np
 import tangrad.numpy as tnp
 from tangrad.control_flow.scans import scan
 from tangrad.core import as_operand, canonicalize_shape, dtypes
+from tangrad.lax.checks import FLOATING
 from tangrad.lax.elementwise import functions as lax
 from tangrad.lax.reductions.functions import cumsum
 from tangrad.lax.special.functions import lgamma
@@ -74,7 +75,7 @@ def _poisson_hat(rate: Any) -> Hat:
     )
 
 
-random_poisson_p = sampler("random_poisson", _poisson, "Numbers k with probability λ^k exp(-λ) / k!.", any_float=True)
+random_poisson_p = sampler("random_poisson", _poisson, "Numbers k with probability λ^k exp(-λ) / k!.", accepts=FLOATING)
 
 
 def poisson(
@@ -188,7 +189,7 @@ def _correction(k: Any) -> Any:
     return values[lax.convert_element_type(lax.clamp(0.0, k, float(len(CORRECTIONS))), np.int32)]
 
 
-random_binomial_p = sampler("random_binomial", _binomial, "How many of n trials succeed.", any_float=True)
+random_binomial_p = sampler("random_binomial", _binomial, "How many of n trials succeed.", accepts=FLOATING)
 
 
 def binomial(key: Any, n: Any, p: Any, shape: Sequence[int] | None = None, dtype: Any = None) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tangrad.core import as_operand, canonicalize_shape, dtypes, literal
+from tangrad.lax.checks import INTEGER
 from tangrad.lax.elementwise import functions as lax
 from tangrad.lax.structure.functions import full_like
 from tangrad.random.distributions.arguments import converted, fitted, int_dtype, no_sharding
@@ -45,7 +46,7 @@ def _integers(stream: Stream, minval: Any, maxval: Any, *, shape: Any, dtype: An
     return lax.add(minval, converted(lax.rem(offset, span), dtype))
 
 
-random_integers_p = sampler("random_integers", _integers, "Integers in [minval, maxval).")
+random_integers_p = sampler("random_integers", _integers, "Integers in [minval, maxval).", accepts=INTEGER)
 _INT32 = np.dtype(np.int32)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tangrad.core import as_operand, dtypes
+from tangrad.lax.checks import FLOATING
 from tangrad.lax.elementwise import functions as lax
 from tangrad.lax.structure.functions import full_like
 from tangrad.numpy.arithmetic import power
@@ -158,7 +159,7 @@ def _geometric(stream: Stream, p: Any, *, shape: Any, dtype: Any) -> Any:
 
 
 random_geometric_p = sampler(
-    "random_geometric", _geometric, "The number of trials until the first success.", any_float=True
+    "random_geometric", _geometric, "The number of trials until the first success.", accepts=FLOATING
 )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tangrad.core import Primitive, ShapedArray, dtypes, literal
-from tangrad.lax.checks import FLOATING, check_dtype
+from tangrad.lax.checks import check_dtype
 from tangrad.lax.elementwise.primitives import bitcast_convert_type_p, or_p, shift_right_logical_p, sub_p
 from tangrad.lax.structure.primitives import slice_p, squeeze_p
 from tangrad.random.cipher import check_keys, random
@@ -61,11 +61,11 @@ class Stream:
         return primitive.bind(self.keys, *operands, partitionable=self.partitionable, **params)
 
 
-def sampler(name: str, program: Program, documentation: str, any_float: bool = False) -> Primitive:
+def sampler(name: str, program: Program, documentation: str, accepts: str | None = None) -> Primitive:
     """A primitive that draws: an array of `shape` and `dtype` for each key, or for one key and operands.
 
     `program(stream, *operands, shape=, dtype=, **params)` is its decomposition. Operands have rank 0 or that shape, and
-    the dtype of the result; or, with `any_float`, one of any floating-point dtype.
+    the dtype of the result; or, with `accepts`, one of any dtype of that kind.
     """
 
     def abstract_eval(keys: Any, *operands: Any, shape: Any, dtype: Any, partitionable: bool, **params: Any) -> Any:
@@ -76,8 +76,8 @@ def sampler(name: str, program: Program, documentation: str, any_float: bool = F
                     f"{name} takes one key, and operands without dimensions or of shape {shape}; got keys of shape "
                     f"{keys.shape} and operands of shapes {[operand.shape for operand in operands]}"
                 )
-            if any_float:
-                check_dtype(name, operand, (FLOATING,), "operands")
+            if accepts is not None:
+                check_dtype(name, operand, (accepts,), "operands")
             elif operand.dtype != dtype:
                 found = f"{dtypes.dtype_name(operand.dtype)} and {dtypes.dtype_name(dtype)}"
                 raise TypeError(f"{name} takes operands of the dtype that it draws, got {found}")

@@ -109,9 +109,9 @@ def _coarse_bernoulli(stream: Stream, p: Any, *, shape: Any, dtype: Any) -> Any:
 
 
 _BOOL = dtypes.as_dtype(bool)
-random_bernoulli_p = sampler("random_bernoulli", _coarse_bernoulli, "True with probability p.", any_float=True)
+random_bernoulli_p = sampler("random_bernoulli", _coarse_bernoulli, "True with probability p.", accepts=FLOATING)
 random_fine_bernoulli_p = sampler(
-    "random_fine_bernoulli", _fine_bernoulli, "True with probability p, however small.", any_float=True
+    "random_fine_bernoulli", _fine_bernoulli, "True with probability p, however small.", accepts=FLOATING
 )
 
 

@@ -59,4 +59,4 @@ def _choose(ctx: Any, which: Any, offset: int, cases: Any) -> Any:
 def _(ctx: Any, low: Any, x: Any, high: Any) -> Any:
     if x.dtype.kind == "c":
         return ctx.inline(decomposition_jaxpr(p.clamp_p, ctx.in_avals, {}), low, x, high)
-    return ctx.minimum(high, ctx.maximum(low, x))
+    return ctx.minimum(ctx.maximum(x, low), high)

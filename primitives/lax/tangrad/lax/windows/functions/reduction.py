@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tangrad import tree
-from tangrad.core import ClosedJaxpr, Tracer
+from tangrad.core import ClosedJaxpr, Tracer, without_boundary
 from tangrad.lax.checks import ANY, NUMERIC, is_kind
 from tangrad.lax.elementwise import functions as elementwise
 from tangrad.lax.operands import operand as as_lax_operand
@@ -126,7 +126,7 @@ def _parameters(
 def _simple_reduction(computation: Any, initial: Sequence[Any]) -> Any:
     """The primitive that reduces by `computation` from `initial`, or None where no single one does."""
     try:
-        found = _SIMPLE.get(computation)
+        found = _SIMPLE.get(without_boundary(computation))
     except TypeError:  # not hashable
         return None
     start = initial[0]
