@@ -88,6 +88,7 @@ UNSEEN = {
     ("tangrad-backend-xla", "scipy"): "jaxlib takes the addresses of LAPACK's functions from it",
     ("tangrad-jacobians", "tangrad-numpy"): "the operators of arrays",
     ("tangrad-scaffold", "tangrad-console"): "`tangrad new` is a command of its `tangrad`",
+    ("tangrad-sharding", "tangrad-debug"): "its pictures are names of `tangrad.debug`",
 }
 
 

@@ -38,6 +38,9 @@ for one in (alone, jvp, transpose, batch, lower):
 LAX = "from tangrad import lax\n"
 SQUARE = LAX + "square = lambda x: lax.mul(x, x)\n"
 LIKE = "like = ShapedArray((), np.dtype('float32'))\n"
+MESH = "mesh, P, ones = tangrad.make_mesh((1,), ('i',)), tangrad.P, np.ones(3, 'float32')\n"
+PUT = "from tangrad.core import put\n"
+IN_USE = MESH + "from tangrad import sharding\nwith {}(mesh):\n    assert sharding.get_mesh() == mesh\n"
 # Programs for functions whose examples use more than their distribution requires: operators of arrays, jit, vmap.
 PROGRAMS = {
     "grad": FAMILY + "equal(tangrad.grad(double)(1.0), 2)",
@@ -113,6 +116,40 @@ PROGRAMS = {
     "local_device_count": "assert tangrad.local_device_count() == len(tangrad.devices())",
     "process_count": "assert tangrad.process_count() == 1",
     "process_index": "assert tangrad.process_index() == 0",
+    "pmap": FAMILY + "equal(tangrad.pmap(double)(np.ones((1, 3), 'float32')).tolist(), [[2, 2, 2]])",
+    "soft_pmap": FAMILY + "equal(tangrad.soft_pmap(double)(np.ones(3, 'float32')).tolist(), [2, 2, 2])",
+    "shard_map": FAMILY
+    + MESH
+    + "equal(tangrad.shard_map(double, mesh=mesh, in_specs=P('i'), out_specs=P('i'))(ones).tolist(), [2, 2, 2])",
+    "experimental.shard_map.shard_map": FAMILY
+    + MESH
+    + "from tangrad.experimental.shard_map import shard_map\n"
+    + "equal(shard_map(double, mesh=mesh, in_specs=P('i'), out_specs=P('i'))(ones).tolist(), [2, 2, 2])",
+    "experimental.pjit.pjit": FAMILY + "from tangrad.experimental.pjit import pjit\nequal(pjit(double)(1.0), 2)",
+    "experimental.pjit.with_sharding_constraint": MESH
+    + "from tangrad.experimental.pjit import with_sharding_constraint\n"
+    + "equal(with_sharding_constraint(ones, tangrad.NamedSharding(mesh, P('i'))).tolist(), [1, 1, 1])",
+    "debug.visualize_array_sharding": PUT + "tangrad.debug.visualize_array_sharding(put(np.ones((2, 2), 'float32')))",
+    "lax.with_sharding_constraint": LAX
+    + MESH
+    + "equal(lax.with_sharding_constraint(ones, tangrad.NamedSharding(mesh, P('i'))).tolist(), [1, 1, 1])",
+    "make_array_from_single_device_arrays": PUT
+    + MESH
+    + "rows = tangrad.NamedSharding(mesh, P('i'))\n"
+    + "equal(tangrad.make_array_from_single_device_arrays((3,), rows, [put(ones)]).tolist(), [1, 1, 1])",
+    "set_mesh": IN_USE.format("tangrad.set_mesh"),
+    "sharding.set_mesh": IN_USE.format("sharding.set_mesh"),
+    "sharding.use_mesh": IN_USE.format("sharding.use_mesh"),
+    "sharding.get_mesh": IN_USE.format("tangrad.set_mesh"),
+    "experimental.custom_dce": SQUARE
+    + "from tangrad.experimental import custom_dce\nf = custom_dce(square)\n"
+    + "f.def_dce(lambda used, x: square(x))\nequal(f(3.0), 9)",
+    "xmap": FAMILY
+    + "equal(tangrad.xmap(double, in_axes=['i'], out_axes=['i'])(np.ones(3, 'float32')).tolist(), [2, 2, 2])",
+    "xla_computation": FAMILY  # which requires no backend, and says that none of these compiles by XLA
+    + "try:\n    tangrad.xla_computation(double)(1.0)\n"
+    + "except Exception as error:\n    assert 'xla' in str(error).lower(), error\n"
+    + "else:\n    raise AssertionError('no error')\n",
     "random.clone": "key = tangrad.random.key(1)\nequal(tangrad.random.clone(key).shape, ())",
 }
 # Without somebody who maps an axis these can only say that nobody does.
