@@ -65,9 +65,10 @@ def check(name: str, arrays: list, params: dict | None = None, jax_params: dict 
     operands = [put(array) for array in arrays]
     result = primitive.bind(*operands, **params)
     assert result.dtype == expected.dtype
-    # Composed by JAX since 0.12, and so rounded more than once; powers of complex numbers by a loop or without one.
-    if name in ("abs", "integer_pow") and arrays[0].dtype.kind == "c":
+    if name == "abs" and arrays[0].dtype.kind == "c":  # composed by JAX since 0.12, and so rounded more than once
         np.testing.assert_array_max_ulp(result.to_numpy(), np.asarray(expected), 1)
+    elif name == "integer_pow" and arrays[0].dtype.kind == "c":  # products of several roundings, fused or not
+        np.testing.assert_allclose(result.to_numpy(), np.asarray(expected), rtol=3e-7)
     else:
         assert_same(result.to_numpy(), np.asarray(expected))
 

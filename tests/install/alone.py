@@ -130,6 +130,11 @@ PROGRAMS = {
     + "from tangrad.experimental.pjit import with_sharding_constraint\n"
     + "equal(with_sharding_constraint(ones, tangrad.NamedSharding(mesh, P('i'))).tolist(), [1, 1, 1])",
     "debug.visualize_array_sharding": PUT + "tangrad.debug.visualize_array_sharding(put(np.ones((2, 2), 'float32')))",
+    "lax.linalg.eigh": LAX
+    + "vectors, values = lax.linalg.eigh(2 * np.eye(2, dtype='float32'))\nequal(values.tolist(), [2, 2])",
+    "lax.linalg.qr": LAX
+    + "q, r = lax.linalg.qr(2 * np.eye(2, dtype='float32'), full_matrices=False)\n"
+    + "equal(np.abs(np.asarray(r)).tolist(), [[2, 0], [0, 2]])",
     "lax.with_sharding_constraint": LAX
     + MESH
     + "equal(lax.with_sharding_constraint(ones, tangrad.NamedSharding(mesh, P('i'))).tolist(), [1, 1, 1])",
