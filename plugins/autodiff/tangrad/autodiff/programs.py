@@ -117,6 +117,13 @@ class PartialEvalJaxpr:
         self.out_known = out_known
         self.residual_sources = sources
 
+    def split(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """Results (None where unknown) and residuals, in `unknown`'s order; of what `known` takes and gives."""
+        own = iter(outputs[sum(self.out_known) :])
+        residuals = [next(own) if source is None else inputs[source] for source in self.residual_sources]
+        found = iter(outputs)
+        return [next(found) if is_known else None for is_known in self.out_known], residuals
+
 
 def partial_eval_jaxpr(
     closed: ClosedJaxpr, known: Sequence[bool], unknown_outputs: bool | Sequence[bool] = False

@@ -65,10 +65,7 @@ def _partial_eval(known: Any, args: Any, *, jaxpr: Any, rule: Any, name: str) ->
         return None
     given = chosen(args, known)
     results = eval_jaxpr(program.known.jaxpr, program.known.consts, *given)
-    count = sum(program.out_known)
-    outs, own = iter(results[:count]), iter(results[count:])
-    residuals = [next(own) if source is None else given[source] for source in program.residual_sources]
-    known_outs = [next(outs) if is_known else None for is_known in program.out_known]
+    known_outs, residuals = program.split(given, results)
     if all(program.out_known):
         return PartialEval(known_outs, (), None)
     unknown = program.unknown

@@ -70,11 +70,9 @@ def _partial_eval(known: Any, args: Any, *, jaxpr: Any, rule: Any, num_consts: i
         return None
     inputs = [arg for arg, is_known in zip(args, known, strict=True) if is_known]
     outs = eval_jaxpr(program.known.jaxpr, program.known.consts, *inputs)
-    found, own = iter(outs), iter(outs[sum(program.out_known) :])
-    known_outs = [next(found) if is_known else None for is_known in program.out_known]
+    known_outs, residuals = program.split(inputs, outs)
     if all(program.out_known):
         return PartialEval(known_outs, (), None)
-    residuals = [next(own) if source is None else inputs[source] for source in program.residual_sources]
     rest = [arg for arg, is_known in zip(args, known, strict=True) if not is_known]
     unknown = program.unknown
     invars, outvars = [Var(aval) for aval in unknown.in_avals], [Var(aval) for aval in unknown.out_avals]

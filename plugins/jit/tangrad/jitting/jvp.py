@@ -59,10 +59,7 @@ def _(known: Any, args: Any, *, jaxpr: Any, name: str) -> Any:
         return None
     given = [arg for arg, is_known in zip(args, known, strict=True) if is_known]
     results = jit_p.bind(*given, jaxpr=program.known, name=name)
-    count = sum(program.out_known)
-    outs, own = iter(results[:count]), iter(results[count:])
-    residuals = [next(own) if source is None else given[source] for source in program.residual_sources]
-    known_outs = [next(outs) if is_known else None for is_known in program.out_known]
+    known_outs, residuals = program.split(given, results)
     if all(program.out_known):
         return PartialEval(known_outs, (), None)
     (call,) = _as_call(program.unknown, name).eqns

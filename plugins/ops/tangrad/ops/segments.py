@@ -159,7 +159,7 @@ def segment_prod(
         indices_are_sorted: a promise that `segment_ids` is in ascending order.
         unique_indices: a promise that no segment has two elements; without it products have no derivative.
         bucket_size: of how many elements at a time the products are taken, and then those of all: rounding errors of
-            sums of many elements grow less. None: of all at once.
+            products of many elements grow less. None: of all at once.
         mode: what happens to numbers of no segment, as in `x.at[...]`: "drop", "clip", "promise_in_bounds".
         out_sharding: None.
 
@@ -211,8 +211,7 @@ def segment_max(
             for: it is no traced array.
         indices_are_sorted: a promise that `segment_ids` is in ascending order.
         unique_indices: a promise that no segment has two elements.
-        bucket_size: of how many elements at a time the maxima are taken, and then those of all: rounding errors of
-            sums of many elements grow less. None: of all at once.
+        bucket_size: of how many elements at a time the maxima are taken, and then those of all. None: of all at once.
         mode: what happens to numbers of no segment, as in `x.at[...]`: "drop", "clip", "promise_in_bounds".
         out_sharding: None.
 
@@ -265,8 +264,7 @@ def segment_min(
             for: it is no traced array.
         indices_are_sorted: a promise that `segment_ids` is in ascending order.
         unique_indices: a promise that no segment has two elements.
-        bucket_size: of how many elements at a time the minima are taken, and then those of all: rounding errors of
-            sums of many elements grow less. None: of all at once.
+        bucket_size: of how many elements at a time the minima are taken, and then those of all. None: of all at once.
         mode: what happens to numbers of no segment, as in `x.at[...]`: "drop", "clip", "promise_in_bounds".
         out_sharding: None.
 

@@ -109,9 +109,7 @@ def _(known: Any, args: Any, *, jaxpr: Any, mesh: Any, in_shardings: Any, out_sh
         out_shardings=(*_chosen(out_shardings, program.out_known), *[stack] * (len(first.out_avals) - count)),
         manual_axes=manual_axes,
     )
-    outs, own = iter(results[:count]), iter(results[count:])
-    residuals = [next(own) if source is None else given[source] for source in program.residual_sources]
-    known_outs = [next(outs) if is_known else None for is_known in program.out_known]
+    known_outs, residuals = program.split(given, results)
     if all(program.out_known):
         return PartialEval(known_outs, (), None)
     params = {

@@ -123,12 +123,9 @@ def _(known: Any, args: Any, *, jaxpr: Any, in_axes: Any, out_axes: Any, sums: A
         sums=(*_chosen(sums, program.out_known), *[()] * len(own_axes)),
         **params,
     )
-    outs, own, rest = iter(results[:count]), iter(results[count:]), iter(own_axes)
-    residuals, axes = [], []
-    for source in program.residual_sources:
-        residuals.append(next(own) if source is None else given[source])
-        axes.append(next(rest) if source is None else given_axes[source])
-    known_outs = [next(outs) if is_known else None for is_known in program.out_known]
+    known_outs, residuals = program.split(given, results)
+    rest = iter(own_axes)
+    axes = [next(rest) if source is None else given_axes[source] for source in program.residual_sources]
     if all(program.out_known):
         return PartialEval(known_outs, (), None)
     unknown_out = [not is_known for is_known in program.out_known]

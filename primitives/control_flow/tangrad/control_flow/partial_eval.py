@@ -12,7 +12,7 @@ from typing import Any
 from tangrad.autodiff import PartialEval, is_marked_linear, partial_eval_jaxpr
 from tangrad.control_flow.halves import equation
 from tangrad.control_flow.primitives import cond_p, scan_p, split_list, while_p
-from tangrad.control_flow.programs import rearranged, without_effects
+from tangrad.control_flow.programs import kept, rearranged, without_effects
 from tangrad.control_flow.residuals import BranchResiduals, LoopResiduals, second_half
 from tangrad.core import JaxprCache, RuleSet, Var, register_cache
 
@@ -22,10 +22,6 @@ _halves = JaxprCache()
 register_cache(_halves.clear)
 
 Flags = tuple[bool, ...]
-
-
-def _where(values: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
-    return [value for value, flag in zip(values, flags, strict=True) if flag]
 
 
 def _not(flags: Sequence[bool]) -> Flags:
@@ -56,7 +52,7 @@ def _(known: Any, args: Any, *, branches: Any) -> Any:
     made = [partial_eval_jaxpr(branch, flags, _not(out_known)) for branch in branches]
     sources = [program.residual_sources for program in made]
     residuals = BranchResiduals([program.known for program in made], sources, sum(out_known))
-    index, operands = args[0], _where(args[1:], flags)
+    index, operands = args[0], kept(args[1:], flags)
     outs, slots = split_list(cond_p.bind(index, *operands, branches=residuals.branches), sum(out_known))
     avals = [operand.aval for operand in operands]
     second = tuple(
@@ -65,7 +61,7 @@ def _(known: Any, args: Any, *, branches: Any) -> Any:
             for program, places in zip(made, residuals.places, strict=True)
         ]
     )
-    rest = (index, *slots, *operands, *_where(args[1:], _not(flags)))
+    rest = (index, *slots, *operands, *kept(args[1:], _not(flags)))
     if all(out_known):
         return PartialEval(outs, (), None)
     call = equation(cond_p, [Var(value.aval) for value in rest], {"branches": second})
@@ -112,7 +108,7 @@ def _known_while(args: Any, params: dict[str, Any], of_cond: Flags, of_body: Fla
         "cond_nconsts": sum(of_cond),
         "body_nconsts": sum(of_body),
     }
-    return while_p.bind(*_where(cond_consts, of_cond), *_where(body_consts, of_body), *_where(init, carry), **new)
+    return while_p.bind(*kept(cond_consts, of_cond), *kept(body_consts, of_body), *kept(init, carry), **new)
 
 
 # --- scan -----------------------------------------------------------------------------------------------------------
@@ -129,7 +125,7 @@ def _(known: Any, args: Any, **params: Any) -> Any:
     consts, init, xs = split_list(args, params["num_consts"], params["num_carry"])
     of_consts, _, of_xs = split_list(known, params["num_consts"], params["num_carry"])
     carry = halves.carry
-    first = _where(consts, of_consts), _where(init, carry), _where(xs, of_xs)
+    first = kept(consts, of_consts), kept(init, carry), kept(xs, of_xs)
     before = halves.residuals.before(first[0], first[1])
     results = scan_p.bind(*before, *first[0], *first[1], *first[2], **halves.known_params)
     last, ys, stacked = split_list(results, sum(carry), sum(halves.ys))
@@ -139,10 +135,10 @@ def _(known: Any, args: Any, **params: Any) -> Any:
     fixed, rows = halves.residuals.values(before, *first, ys, stacked)
     rest = (
         *fixed,
-        *_where(consts, _not(of_consts)),
-        *_where(init, _not(carry)),
+        *kept(consts, _not(of_consts)),
+        *kept(init, _not(carry)),
         *rows,
-        *_where(xs, _not(of_xs)),
+        *kept(xs, _not(of_xs)),
     )
     call = equation(scan_p, [Var(value.aval) for value in rest], halves.unknown_params)
     return PartialEval(_merge(out_known, [*last, *ys]), (), call, rest)
