@@ -26,7 +26,8 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "experimental.io_callback pure_callback"
     ),
     "tangrad-ffi": (
-        "ffi.FfiError ffi.ffi_call ffi.include_dir ffi.pycapsule ffi.register_ffi_target ffi.register_ffi_type"
+        "ffi.FfiError ffi.ffi_call ffi.ffi_lowering ffi.host_lowering ffi.include_dir ffi.pycapsule "
+        "ffi.register_ffi_target ffi.register_ffi_type"
     ),
     "tangrad-fft": (
         "lax.FftType lax.fft numpy.fft.fft numpy.fft.fft2 numpy.fft.fftfreq numpy.fft.fftn numpy.fft.fftshift "
