@@ -472,13 +472,34 @@ def set_custom_call_registrar(platform: str, registrar: Any) -> None:
     _plugin_registrars[platform] = registrar
 
 
-def register_custom_call(name: str, function: Any, platform: str, api_version: int = 1) -> None:
-    """Make a function (a capsule) callable from programs of a platform by `stablehlo.custom_call @name`."""
+def register_custom_call(name: str, function: Any, platform: str, api_version: int = 1, traits: int = 0) -> None:
+    """Make a function callable from programs of a platform by `stablehlo.custom_call @name`.
+
+    It is a capsule, or a dictionary of capsules by stage.
+    """
     if (platform, name) in _registered:
         return
     registrar = _plugin_registrars.get(platform, _jax.register_custom_call_target)
-    registrar(name, function, {"cpu": "Host", "cuda": "CUDA"}.get(platform, platform), api_version, 0)
+    registrar(name, function, _xla_platform(platform), api_version, traits)
     _registered.add((platform, name))
+
+
+def register_custom_type(name: str, registration: dict[str, Any]) -> None:
+    """Make known the type of the state of functions that programs of the host call: its capsules by name."""
+    if ("type", name) not in _registered:
+        _jax.register_custom_type(name, registration)
+        _registered.add(("type", name))
+
+
+def has_custom_call(name: str, platform: str) -> bool:
+    """Whether programs of a platform can call a function of this name, whoever registered it."""
+    if platform == "cpu":
+        register_lapack()
+    return name in _jax.custom_call_targets(_xla_platform(platform))
+
+
+def _xla_platform(platform: str) -> str:
+    return {"cpu": "Host", "cuda": "CUDA"}.get(platform, platform)
 
 
 def register_lapack() -> None:
