@@ -38,7 +38,7 @@ def environment(name: str, requirements: list[str]) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     run(sys.executable, "-m", "venv", "--without-pip", folder)
     python = folder / "bin" / "python"
-    uv = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", python]
+    uv = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", str(python)]
     # Wheels of the same version as last time are others: what uv remembers of them does not hold.
     run(*uv, "--refresh", "--find-links", BUILD / "wheels", *requirements)
     return python
