@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad import lax
 from tangrad.batching import broadcast_axis, move_axis
+from tangrad.control_flow.scans import scan
 from tangrad.core import RuleSet
 from tangrad.ffi.primitives import ffi_call_p
 
@@ -67,4 +67,4 @@ def _for_each_row(args: Any, dims: Any, size: Any, vmap_method: str, params: dic
         return (), tuple(ffi_call_p.bind(*operands, vmap_method=vmap_method, **params))
 
     unroll = max(size, 1) if vmap_method == "sequential_unrolled" else 1
-    return lax.scan(call, (), mapped, length=size, unroll=unroll)[1]
+    return scan(call, (), mapped, length=size, unroll=unroll)[1]

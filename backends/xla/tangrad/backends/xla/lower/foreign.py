@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.backends.xla import jaxlib_api
+from tangrad.backends.xla import jaxlib_calls
 from tangrad.backends.xla.helpers import custom_call
 from tangrad.core import RuleSet
 from tangrad.errors import BackendError
@@ -32,13 +32,13 @@ def _(
     platform = ctx.module.platform
     if platform == "cpu":
         for name, registration in types(platform).items():
-            jaxlib_api.register_custom_type(name, dict(registration))
+            jaxlib_calls.register_custom_type(name, dict(registration))
     found = find(target, platform)
     if found is not None:
         stages = dict(found.capsules)
         function = stages["execute"] if len(stages) == 1 else stages
-        jaxlib_api.register_custom_call(target, function, platform, found.api_version, found.traits)
-    elif not jaxlib_api.has_custom_call(target, platform):
+        jaxlib_calls.register_custom_call(target, function, platform, found.api_version, found.traits)
+    elif not jaxlib_calls.has_custom_call(target, platform):
         raise BackendError(missing(target, platform))
     more = {} if api_version == 4 else {"backend_config": ctx.vocabulary.string(backend_config or "")}
     results = custom_call(
