@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("jaxlib")
 
 import tangrad
-from tangrad.backends.xla import cuda, jaxlib_api, jaxlib_calls
+from tangrad.backends.xla import cuda, jaxlib_api
 from tangrad.core import ShapedArray, get_backend
 
 XLA = get_backend("xla")
@@ -209,7 +209,7 @@ def test_lapack_may_be_registered_by_both() -> None:
     pytest.importorskip("scipy")
     program = """
     import jax, jax.numpy as jnp
-    from tangrad.backends.xla import jaxlib_api
+    from tangrad.backends.xla import jaxlib_calls
     {first}
     {second}
     print("done")
