@@ -1,0 +1,78 @@
+"""Non-uniform fast Fourier transforms by FINUFFT.
+
+Barnett, Magland and af Klinteberg, A parallel nonuniform fast Fourier transform library based on an "exponential of
+semicircle" kernel, SIAM J. Sci. Comput. 41, 2019.
+"""
+
+from tangrad.core import api_boundary, as_operand
+from tangrad_finufft.primitives import TABLE
+
+__all__ = ["nufft1", "nufft2", "nufft3"]
+
+
+def _bound(kind, points, more, data, sign, eps, **params):
+    name = f"nufft{kind}"
+    if not isinstance(points, (tuple, list)) or not 1 <= len(points) <= 3:
+        raise TypeError(f"{name}: points is a tuple of one, two or three arrays of coordinates, got {points!r}")
+    if sign not in (-1, 1):
+        raise ValueError(f"{name}: sign is 1 or -1, got {sign!r}")
+    if not 0 < eps < 1:
+        raise ValueError(f"{name}: eps is a relative error between 0 and 1, got {eps!r}")
+    operands = [as_operand(one) for one in (*points, *more, data)]
+    return TABLE[kind, len(points)].bind(*operands, sign=int(sign), eps=float(eps), **params)
+
+
+@api_boundary
+def nufft1(points, strengths, modes, *, sign=1, eps=1e-6):
+    """Fourier coefficients of point sources: type 1, `f[k] = sum over j of c[j] exp(i sign k·x[j])`.
+
+    Args:
+        points: a tuple of one, two or three arrays (n,): coordinates in radians, any real numbers.
+        strengths: complex array (..., n).
+        modes: how many coefficients there are along each dimension; n of them run from -(n // 2).
+        sign: of the exponent, 1 or -1.
+        eps: the relative error asked for.
+
+    Returns:
+        a complex array (..., *modes).
+
+    Raises:
+        TypeError, ValueError: for operands that do not go together, with their types.
+    """
+    modes = tuple(int(size) for size in modes)
+    if len(modes) != len(points) or min(modes) < 0:
+        raise ValueError(f"nufft1: modes {modes} do not say sizes for points in {len(points)} dimensions")
+    return _bound(1, points, (), strengths, sign, eps, modes=modes)
+
+
+@api_boundary
+def nufft2(points, coefficients, *, sign=1, eps=1e-6):
+    """A Fourier series at points: type 2, `c[j] = sum over k of f[k] exp(i sign k·x[j])`.
+
+    Args:
+        points: a tuple of one, two or three arrays (n,).
+        coefficients: complex array (..., *modes), a dimension for each coordinate.
+        sign, eps: as of `nufft1`.
+
+    Returns:
+        a complex array (..., n).
+    """
+    return _bound(2, points, (), coefficients, sign, eps)
+
+
+@api_boundary
+def nufft3(points, strengths, frequencies, *, sign=1, eps=1e-6):
+    """From points to any frequencies: type 3, `f[k] = sum over j of c[j] exp(i sign s[k]·x[j])`.
+
+    Args:
+        points: a tuple of one, two or three arrays (n,).
+        strengths: complex array (..., n).
+        frequencies: a tuple of as many arrays (m,).
+        sign, eps: as of `nufft1`.
+
+    Returns:
+        a complex array (..., m).
+    """
+    if len(frequencies) != len(points):
+        raise ValueError(f"nufft3: {len(points)} coordinates of points and {len(frequencies)} of frequencies")
+    return _bound(3, points, frequencies, strengths, sign, eps)

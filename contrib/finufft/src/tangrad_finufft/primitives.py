@@ -1,0 +1,79 @@
+"""The primitives: types 1, 2 and 3, each in one, two and three dimensions.
+
+Operands of type 1: the d coordinates of the points, (n,) each, and strengths (..., n); of type 2: the coordinates, and
+coefficients (..., *modes); of type 3: the coordinates of the points, those of the m frequencies, and strengths.
+Axes in front are transforms over the same points. Modes of size n run from -(n // 2).
+"""
+
+import finufft
+import numpy
+
+import tangrad
+from tangrad.core import PrimitiveSet, ShapedArray
+
+nufft = PrimitiveSet("nufft", api=1)
+# (type, number of dimensions) -> primitive.
+TABLE = {}
+# The least relative error that FINUFFT reaches in each precision.
+LEAST = {"complex64": 1e-6, "complex128": 1e-14}
+REAL = {"complex64": "float32", "complex128": "float64"}
+
+
+def _checked(kind, dims, avals, modes):
+    """The shape of the result. Raises TypeError and ValueError for operands that do not go together."""
+    name, (*real, data) = f"nufft{kind}", avals
+    if data.dtype.name not in REAL:
+        raise TypeError(f"{name} expects complex numbers as strengths or coefficients, got {data.str_short()}")
+    for coordinate in real:
+        if coordinate.dtype.name != REAL[data.dtype.name] or coordinate.ndim != 1:
+            raise TypeError(
+                f"{name} expects coordinates of shape (n,) and dtype {REAL[data.dtype.name]} beside "
+                f"{data.str_short()}, got {coordinate.str_short()}"
+            )
+    for group in (real[:dims], real[dims:]):
+        if len({coordinate.shape for coordinate in group}) > 1:
+            shapes = [coordinate.shape for coordinate in group]
+            raise ValueError(f"{name}: the coordinates of the points have different shapes, {shapes}")
+    inner = dims if kind == 2 else 1
+    if data.ndim < inner or (kind != 2 and data.shape[-1:] != real[0].shape):
+        raise ValueError(f"{name}: {real[0].shape[0]} points do not go with {data.str_short()} in {dims} dimensions")
+    result = {1: modes, 2: real[0].shape, 3: real[-1].shape}[kind]
+    return data.shape[: data.ndim - inner] + tuple(result)
+
+
+def on_host(kind, dims, *operands, modes=None, sign, eps):
+    """The transform by FINUFFT, of NumPy arrays. Points that are not finite give NaN."""
+    *real, data = [numpy.ascontiguousarray(operand) for operand in operands]
+    inner = data.shape[data.ndim - dims :] if kind == 2 else data.shape[-1:]
+    batch = data.shape[: data.ndim - len(inner)]
+    result = tuple({1: modes, 2: real[0].shape, 3: real[-1].shape}[kind])
+    if 0 in batch + inner + result or real[0].size == 0:  # FINUFFT wants at least one of everything
+        return numpy.zeros(batch + result, data.dtype)
+    if not all(numpy.isfinite(coordinate).all() for coordinate in real):  # it would read outside of its arrays
+        return numpy.full(batch + result, numpy.nan, data.dtype)
+    points, targets = real[:dims], real[dims:]
+    if kind != 3:
+        points = [numpy.mod(coordinate, 2 * numpy.pi).astype(coordinate.dtype) for coordinate in points]
+    many = data.reshape(-1, *inner)
+    sizes = (tuple(modes),) if kind == 1 else ()
+    eps = max(eps, LEAST[data.dtype.name])
+    function = getattr(finufft, f"nufft{dims}d{kind}")
+    found = function(*points, many, *targets, *sizes, eps=eps, isign=sign)
+    return found.reshape(batch + result)
+
+
+def _make(kind, dims):
+    def infer(*avals, sign, eps, modes=None):
+        return ShapedArray(_checked(kind, dims, avals, modes), avals[-1].dtype)
+
+    def by_callback(*operands, **params):
+        declared = infer(*[tangrad.core.get_aval(operand) for operand in operands], **params)
+        return tangrad.pure_callback(lambda *arrays: on_host(kind, dims, *arrays, **params), declared, *operands)
+
+    infer.__doc__ = f"The transform of type {kind} in {dims} dimensions."
+    TABLE[kind, dims] = nufft.primitive(infer, name=f"nufft{dims}d{kind}", decompose=by_callback)
+
+
+for kind in (1, 2, 3):
+    for dims in (1, 2, 3):
+        _make(kind, dims)
