@@ -30,23 +30,23 @@ BATCH, TIME = 8, 6
 RATE = 0.3
 
 # Which dimension of a parameter of a layer is cut along `model`; the others are whole on every device.
-CUT = {"query": 1, "key": 1, "value": 1, "out": 0, "wide": 1, "wide_bias": 0, "narrow": 0}
+CUT = {"projections": 2, "out": 0, "wide": 1, "wide_bias": 0, "narrow": 0}
 
 
 def initial_parameters() -> dict:
-    """Random parameters: an embedding (vocabulary, width), and layers of attention and of a pair of dense layers."""
+    """Random parameters: of an embedding, of layers of attention and of a pair of dense layers, of a linear readout."""
     draw = onp.random.default_rng(0)
 
     def normal(*shape):
         return (draw.normal(size=shape) / onp.sqrt(WIDTH)).astype(onp.float32)
 
     def layer():
-        projections = {name: normal(WIDTH, HEADS, WIDTH // HEADS) for name in ("query", "key", "value")}
+        heads = {"projections": normal(3, WIDTH, HEADS, WIDTH // HEADS), "out": normal(HEADS, WIDTH // HEADS, WIDTH)}
         dense = {"wide": normal(WIDTH, HIDDEN), "wide_bias": normal(HIDDEN), "narrow": normal(HIDDEN, WIDTH) / 2}
-        scales = {name: onp.ones(WIDTH, onp.float32) for name in ("scale1", "scale2")}
-        return {**projections, "out": normal(HEADS, WIDTH // HEADS, WIDTH), **dense, **scales}
+        return {**heads, **dense, **{name: onp.ones(WIDTH, onp.float32) for name in ("scale1", "scale2")}}
 
-    return {"embedding": normal(VOCABULARY, WIDTH), "layers": [layer() for _ in range(LAYERS)]}
+    borders = {"embedding": normal(VOCABULARY, WIDTH), "readout": normal(WIDTH, VOCABULARY)}
+    return {**borders, "layers": [layer() for _ in range(LAYERS)]}
 
 
 def batches(steps: int) -> list:
@@ -71,7 +71,7 @@ def normalised(x, scale):
 
 def attention(p, x):
     """Causal attention of `x` (..., time, width), by the heads that `p` has: a sum over heads."""
-    query, key, value = (np.einsum("...td,dhk->...htk", x, p[name]) for name in ("query", "key", "value"))
+    query, key, value = np.einsum("...td,ndhk->n...htk", x, p["projections"])
     scores = np.einsum("...htk,...hsk->...hts", query, key) / (WIDTH // HEADS) ** 0.5
     time = np.arange(x.shape[-2])
     weights = nn.softmax(np.where(time[:, None] >= time, scores, -1e9), axis=-1)
@@ -89,12 +89,11 @@ def loss(parameters, tokens, enter=same, leave=same):
     `enter` is applied to what heads and hidden units read, `leave` to what they add up to: where each device has
     some of them only, these are the places to sum, the first of gradients, the second of values.
     """
-    embedding = parameters["embedding"]
-    x = embedding[tokens[..., :-1]]
+    x = parameters["embedding"][tokens[..., :-1]]
     for p in parameters["layers"]:
         x = x + leave(attention(p, enter(normalised(x, p["scale1"]))))
         x = x + leave(dense(p, enter(normalised(x, p["scale2"]))))
-    scores = nn.log_softmax(x @ embedding.T, axis=-1)
+    scores = nn.log_softmax(x @ parameters["readout"], axis=-1)
     return -np.mean(np.sum(scores * nn.one_hot(tokens[..., 1:], VOCABULARY), axis=-1))
 
 
@@ -133,7 +132,7 @@ def step_of_one_device(parameters, tokens, sum_over_model, mean_over_data):
 def for_each_parameter(function, parameters) -> dict:
     """`function(array, dimension that is cut, or None)` of each parameter, as a tree."""
     layers = [{name: function(array, CUT.get(name)) for name, array in p.items()} for p in parameters["layers"]]
-    return {"embedding": function(parameters["embedding"], None), "layers": layers}
+    return {**{name: function(parameters[name], None) for name in ("embedding", "readout")}, "layers": layers}
 
 
 def spec(array, cut):
@@ -212,7 +211,7 @@ def by_pmap():
 
 
 def by_xmap(mesh=None):
-    """Parts of the model and examples are named axes, spread over the mesh."""
+    """Parts of the model and examples are named axes, spread over the mesh that the step is called within."""
     mesh = mesh or mesh_of_eight()
     parameters = for_each_parameter(partial(with_parts, parts=mesh.shape["model"]), initial_parameters())
     parts = for_each_parameter(lambda array, cut: {} if cut is None else {cut: "parts"}, initial_parameters())
@@ -226,16 +225,11 @@ def by_xmap(mesh=None):
     def mean_loss(p, tokens):
         return np.mean(losses(p, tokens))
 
-    @tangrad.jit
     def named_step(p, tokens):
         value, gradients = tangrad.value_and_grad(mean_loss)(p, tokens)
         return updated(p, gradients), value
 
-    def within_mesh(p, tokens):
-        with mesh:
-            return named_step(p, tokens)
-
-    return within_mesh, parameters, same
+    return tangrad.jit(named_step), parameters, same
 
 
 WAYS = {"one device": by_one_device, "jit": by_jit, "shard_map": by_shard_map, "pmap": by_pmap, "xmap": by_xmap}
@@ -245,9 +239,10 @@ def losses_by(way: str, steps: int) -> list[float]:
     """The loss of each step."""
     take_step, parameters, given = WAYS[way]()
     found = []
-    for tokens in batches(steps):
-        parameters, value = take_step(parameters, given(tokens))
-        found.append(float(np.ravel(value)[0]))
+    with mesh_of_eight():
+        for tokens in batches(steps):
+            parameters, value = take_step(parameters, given(tokens))
+            found.append(float(np.ravel(value)[0]))
     return found
 
 
