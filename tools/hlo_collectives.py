@@ -25,7 +25,7 @@ class Collective(NamedTuple):
 
 
 def collectives(text: str) -> list[Collective]:
-    """The collectives of a program as XLA prints it, in order, those of branches and loops as often as they stand there.
+    """The collectives of a program as XLA prints it, in order; those of loops and branches once.
 
     Raises ValueError for replica groups in a notation that is not known.
 

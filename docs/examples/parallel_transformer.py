@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
+from typing import NamedTuple
 
 import numpy as onp
 
@@ -25,34 +26,51 @@ from tangrad.sharding import NamedSharding
 from tangrad.sharding import PartitionSpec as P
 
 DATA, MODEL = 2, 4  # the mesh
-VOCABULARY, WIDTH, HEADS, HIDDEN, LAYERS = 16, 8, 4, 32, 2
-BATCH, TIME = 8, 6
 RATE = 0.3
+
+
+class Sizes(NamedTuple):
+    """Of the model, and of what it learns from."""
+
+    vocabulary: int = 16
+    width: int = 8
+    heads: int = 4
+    hidden: int = 32
+    layers: int = 2
+    batch: int = 8
+    time: int = 6
+
+
+SIZES = Sizes()
 
 # Which dimension of a parameter of a layer is cut along `model`; the others are whole on every device.
 CUT = {"projections": 2, "out": 0, "wide": 1, "wide_bias": 0, "narrow": 0}
 
 
-def initial_parameters() -> dict:
+def initial_parameters(sizes: Sizes = SIZES) -> dict:
     """Random parameters: of an embedding, of layers of attention and of a pair of dense layers, of a linear readout."""
     draw = onp.random.default_rng(0)
+    width, heads, hidden = sizes.width, sizes.heads, sizes.hidden
 
     def normal(*shape):
-        return (draw.normal(size=shape) / onp.sqrt(WIDTH)).astype(onp.float32)
+        return (draw.normal(size=shape) / onp.sqrt(width)).astype(onp.float32)
 
     def layer():
-        heads = {"projections": normal(3, WIDTH, HEADS, WIDTH // HEADS), "out": normal(HEADS, WIDTH // HEADS, WIDTH)}
-        dense = {"wide": normal(WIDTH, HIDDEN), "wide_bias": normal(HIDDEN), "narrow": normal(HIDDEN, WIDTH) / 2}
-        return {**heads, **dense, **{name: onp.ones(WIDTH, onp.float32) for name in ("scale1", "scale2")}}
+        attending = {
+            "projections": normal(3, width, heads, width // heads),
+            "out": normal(heads, width // heads, width),
+        }
+        dense = {"wide": normal(width, hidden), "wide_bias": normal(hidden), "narrow": normal(hidden, width) / 2}
+        return {**attending, **dense, **{name: onp.ones(width, onp.float32) for name in ("scale1", "scale2")}}
 
-    borders = {"embedding": normal(VOCABULARY, WIDTH), "readout": normal(WIDTH, VOCABULARY)}
-    return {**borders, "layers": [layer() for _ in range(LAYERS)]}
+    borders = {"embedding": normal(sizes.vocabulary, width), "readout": normal(width, sizes.vocabulary)}
+    return {**borders, "layers": [layer() for _ in range(sizes.layers)]}
 
 
-def batches(steps: int) -> list:
+def batches(steps: int, sizes: Sizes = SIZES) -> list:
     """Tokens (batch, time + 1) that count upwards from random starts, modulo the vocabulary."""
-    starts = onp.random.default_rng(1).integers(0, VOCABULARY, (steps, BATCH, 1))
-    return list(((starts + onp.arange(TIME + 1)) % VOCABULARY).astype(onp.int32))
+    starts = onp.random.default_rng(1).integers(0, sizes.vocabulary, (steps, sizes.batch, 1))
+    return list(((starts + onp.arange(sizes.time + 1)) % sizes.vocabulary).astype(onp.int32))
 
 
 # --- the model, once ------------------------------------------------------------------------------------------------
@@ -72,7 +90,7 @@ def normalised(x, scale):
 def attention(p, x):
     """Causal attention of `x` (..., time, width), by the heads that `p` has: a sum over heads."""
     query, key, value = np.einsum("...td,ndhk->n...htk", x, p["projections"])
-    scores = np.einsum("...htk,...hsk->...hts", query, key) / (WIDTH // HEADS) ** 0.5
+    scores = np.einsum("...htk,...hsk->...hts", query, key) / key.shape[-1] ** 0.5
     time = np.arange(x.shape[-2])
     weights = nn.softmax(np.where(time[:, None] >= time, scores, -1e9), axis=-1)
     return np.einsum("...hts,...hsk,hkd->...td", weights, value, p["out"])
@@ -94,7 +112,7 @@ def loss(parameters, tokens, enter=same, leave=same):
         x = x + leave(attention(p, enter(normalised(x, p["scale1"]))))
         x = x + leave(dense(p, enter(normalised(x, p["scale2"]))))
     scores = nn.log_softmax(x @ parameters["readout"], axis=-1)
-    return -np.mean(np.sum(scores * nn.one_hot(tokens[..., 1:], VOCABULARY), axis=-1))
+    return -np.mean(np.sum(scores * nn.one_hot(tokens[..., 1:], scores.shape[-1]), axis=-1))
 
 
 def updated(parameters, gradients):
@@ -140,12 +158,12 @@ def spec(array, cut):
     return P() if cut is None else P(*[None] * cut, "model")
 
 
-def with_parts(array, cut, parts=MODEL):
+def with_parts(array, cut):
     """The parameter with a dimension for its parts, before the one that is cut."""
     if cut is None:
         return array
     shape = array.shape
-    return np.reshape(array, (*shape[:cut], parts, shape[cut] // parts, *shape[cut + 1 :]))
+    return np.reshape(array, (*shape[:cut], MODEL, shape[cut] // MODEL, *shape[cut + 1 :]))
 
 
 def on_eight(array, cut):
@@ -157,45 +175,32 @@ def on_eight(array, cut):
 # --- four ways to run it --------------------------------------------------------------------------------------------
 
 
-def mesh_of_eight(data: int = DATA, model: int = MODEL):
+def mesh_of_eight():
     """The mesh, with axes `data` and `model`."""
-    return tangrad.make_mesh((data, model), ("data", "model"))
+    return tangrad.make_mesh((DATA, MODEL), ("data", "model"))
 
 
-def by_one_device():
-    """(step, parameters, how the tokens of a step are given to it), on one device."""
-    return tangrad.jit(step), initial_parameters(), same
-
-
-def by_jit(mesh=None):
-    """The compiler spreads the step as its arguments lie."""
-    mesh = mesh or mesh_of_eight()
-    parameters = initial_parameters()
+def step_by_jit(mesh, parameters):
+    """The step that the compiler spreads as its arguments lie, and how the parameters lie."""
     lie = for_each_parameter(lambda array, cut: NamedSharding(mesh, spec(array, cut)), parameters)
     examples, everywhere = NamedSharding(mesh, P("data")), NamedSharding(mesh, P())
-    spread = tangrad.jit(step, in_shardings=(lie, examples), out_shardings=(lie, everywhere))
-    return spread, tangrad.device_put(parameters, lie), same
+    return tangrad.jit(step, in_shardings=(lie, examples), out_shardings=(lie, everywhere)), lie
 
 
-def by_shard_map(mesh=None):
-    """Each device runs the step of its part, with sums along the axes of the mesh."""
-    mesh = mesh or mesh_of_eight()
-    parameters = initial_parameters()
-    lie = for_each_parameter(spec, parameters)
+def step_by_shard_map(mesh, parameters):
+    """The step of which each device runs its part, with sums along the axes of the mesh; how the parameters lie."""
+    specs = for_each_parameter(spec, parameters)
     of_part = partial(
         step_of_one_device,
         sum_over_model=lambda x: lax.psum(x, "model"),
         mean_over_data=lambda x: lax.pmean(x, "data"),
     )
-    mapped = tangrad.shard_map(
-        of_part, mesh=mesh, in_specs=(lie, P("data")), out_specs=(lie, P()), check_vma=False
-    )
-    shardings = tangrad.tree.map(lambda one: NamedSharding(mesh, one), lie)
-    return tangrad.jit(mapped), tangrad.device_put(parameters, shardings), same
+    mapped = tangrad.shard_map(of_part, mesh=mesh, in_specs=(specs, P("data")), out_specs=(specs, P()), check_vma=False)
+    return tangrad.jit(mapped), tangrad.tree.map(lambda one: NamedSharding(mesh, one), specs)
 
 
-def by_pmap():
-    """The same over a row of 8 devices: device `4 * data + model`."""
+def step_by_pmap():
+    """The same over a row of 8 devices, of which device `4 * data + model` stands for a place of the mesh."""
     grid = onp.arange(DATA * MODEL).reshape(DATA, MODEL)
     rows, columns = grid.tolist(), grid.T.tolist()
     of_part = partial(
@@ -203,18 +208,12 @@ def by_pmap():
         sum_over_model=lambda x: lax.psum(x, "device", axis_index_groups=rows),
         mean_over_data=lambda x: lax.pmean(x, "device", axis_index_groups=columns),
     )
-
-    def for_devices(tokens):
-        return np.repeat(tokens.reshape(DATA, BATCH // DATA, TIME + 1), MODEL, axis=0)
-
-    return tangrad.pmap(of_part, axis_name="device"), for_each_parameter(on_eight, initial_parameters()), for_devices
+    return tangrad.pmap(of_part, axis_name="device")
 
 
-def by_xmap(mesh=None):
+def step_by_xmap(parameters):
     """Parts of the model and examples are named axes, spread over the mesh that the step is called within."""
-    mesh = mesh or mesh_of_eight()
-    parameters = for_each_parameter(partial(with_parts, parts=mesh.shape["model"]), initial_parameters())
-    parts = for_each_parameter(lambda array, cut: {} if cut is None else {cut: "parts"}, initial_parameters())
+    parts = for_each_parameter(lambda array, cut: {} if cut is None else {cut: "parts"}, parameters)
     losses = tangrad.xmap(
         partial(loss, leave=lambda x: lax.psum(x, "parts")),
         in_axes=(parts, {0: "examples"}),
@@ -222,22 +221,40 @@ def by_xmap(mesh=None):
         axis_resources={"parts": "model", "examples": "data"},
     )
 
-    def mean_loss(p, tokens):
-        return np.mean(losses(p, tokens))
-
     def named_step(p, tokens):
-        value, gradients = tangrad.value_and_grad(mean_loss)(p, tokens)
+        value, gradients = tangrad.value_and_grad(lambda p: np.mean(losses(p, tokens)))(p)
         return updated(p, gradients), value
 
-    return tangrad.jit(named_step), parameters, same
+    return tangrad.jit(named_step)
 
 
-WAYS = {"one device": by_one_device, "jit": by_jit, "shard_map": by_shard_map, "pmap": by_pmap, "xmap": by_xmap}
+def prepared(way: str):
+    """(step, parameters, how the tokens of a step are given to it), to be called within the mesh."""
+    parameters, mesh = initial_parameters(), mesh_of_eight()
+
+    def for_devices(tokens):
+        rows = tokens.reshape(DATA, -1, tokens.shape[-1])
+        return np.repeat(rows, MODEL, axis=0)
+
+    match way:
+        case "one device":
+            return tangrad.jit(step), parameters, same
+        case "jit" | "shard_map":
+            spread, lie = (step_by_jit if way == "jit" else step_by_shard_map)(mesh, parameters)
+            return spread, tangrad.device_put(parameters, lie), same
+        case "pmap":
+            return step_by_pmap(), for_each_parameter(on_eight, parameters), for_devices
+        case "xmap":
+            return step_by_xmap(parameters), for_each_parameter(with_parts, parameters), same
+    raise ValueError(f"no way is called {way!r}; there are {', '.join(WAYS)}")
+
+
+WAYS = ("one device", "jit", "shard_map", "pmap", "xmap")
 
 
 def losses_by(way: str, steps: int) -> list[float]:
     """The loss of each step."""
-    take_step, parameters, given = WAYS[way]()
+    take_step, parameters, given = prepared(way)
     found = []
     with mesh_of_eight():
         for tokens in batches(steps):

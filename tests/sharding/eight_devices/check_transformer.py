@@ -15,12 +15,12 @@ from tools.hlo_collectives import Collective, collectives
 from tools.workspace import ROOT
 
 sys.path.insert(0, str(Path(ROOT) / "docs" / "examples"))
-import parallel_transformer as model  # noqa: E402 (a program that stands by itself)
+import parallel_transformer as model
 
 STEPS = 3
-WAYS = ("jit", "shard_map", "pmap", "xmap")
-ACTIVATIONS = model.BATCH // model.DATA * model.TIME * model.WIDTH * 4  # bytes of a value between layers, on a device
-SUMS = 2 * model.LAYERS  # where heads or hidden units meet
+SIZES = model.SIZES
+ACTIVATIONS = SIZES.batch // model.DATA * SIZES.time * SIZES.width * 4  # bytes of a value between layers, on a device
+SUMS = 2 * SIZES.layers  # where heads or hidden units meet
 
 
 def bytes_on_a_device(whole: bool) -> int:
@@ -34,8 +34,8 @@ def bytes_on_a_device(whole: bool) -> int:
 
 
 WHOLE, CUT = bytes_on_a_device(True), bytes_on_a_device(False)
-WHOLE_COUNT = 2 + 2 * model.LAYERS  # embedding, readout, and two scales a layer
-COUNT = WHOLE_COUNT + len(model.CUT) * model.LAYERS
+WHOLE_COUNT = 2 + 2 * SIZES.layers  # embedding, readout, and two scales a layer
+COUNT = WHOLE_COUNT + len(model.CUT) * SIZES.layers
 OVER_DATA = Collective("all-reduce", model.DATA, WHOLE + CUT + 4, COUNT + 1)  # gradients and the loss, in one
 SUM = Collective("all-reduce", model.MODEL, ACTIVATIONS, 1)
 # Values are summed forwards and gradients backwards at each of the places.
@@ -45,7 +45,7 @@ DEMANDED = Counter({SUM: 2 * SUMS, OVER_DATA: 1})
 @cache
 def compiled(way: str) -> Any:
     """The step of a way, compiled once for all tests, the parameters, and how it is given tokens."""
-    take_step, parameters, given = model.WAYS[way]()
+    take_step, parameters, given = model.prepared(way)
     with model.mesh_of_eight():
         return take_step.lower(parameters, given(model.batches(1)[0])).compile(), parameters, given
 
@@ -66,7 +66,7 @@ def found(way: str) -> Counter[Collective]:
 def test_losses_are_those_of_one_device() -> None:
     expected = losses_by("one device")
     assert expected[-1] < expected[0] - 1
-    for way in WAYS:
+    for way in model.WAYS:
         np.testing.assert_allclose(losses_by(way), expected, rtol=2e-5, err_msg=way)
     # A call finds the compiled program itself, and moves what it is given.
     np.testing.assert_allclose(model.losses_by("one device", STEPS), expected, rtol=1e-6)
@@ -89,7 +89,7 @@ def test_collectives_are_those_that_theory_demands(way: str) -> None:
 def test_collectives_of_named_axes_are_one_fewer() -> None:
     # Gradients are summed where they meet a sum of the forward pass again. Those of the first layer meet none: they are
     # summed at the end, as gradients of the parameters before, which are less than activations.
-    embedding, scales = model.VOCABULARY * model.WIDTH * 4, 2 * model.LAYERS * model.WIDTH * 4
+    embedding, scales = SIZES.vocabulary * SIZES.width * 4, 2 * SIZES.layers * SIZES.width * 4
     at_the_end = Collective("all-reduce", model.MODEL, embedding + scales, WHOLE_COUNT - 1)
     assert at_the_end.bytes < ACTIVATIONS
     assert found("xmap") == Counter({SUM: 2 * SUMS - 1, OVER_DATA: 1, at_the_end: 1})
