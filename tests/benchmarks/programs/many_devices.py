@@ -76,7 +76,7 @@ def small_shard_map_jitted(api: Any, mesh: Any) -> Any:
 
 
 def call_case(maker: Maker, side: Side) -> Case:
-    """Call what the maker made, and wait for it: of many runs that are under way at once devices wait for one another."""
+    """Call what the maker made, and wait for it: with many runs under way devices wait for one another."""
     api = side.api()
     function, arguments = maker(api, mesh_of_eight(api))
     return Case(lambda: function(*arguments).block_until_ready())
