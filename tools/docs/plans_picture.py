@@ -113,7 +113,8 @@ def plot(panel: Panel, plans: Sequence[Plan], left: int) -> list[str]:
 
     lines = [
         f'  <text x="{left - 40}" y="32" class="b">{panel.title}</text>',
-        f'  <text x="{left - 40}" y="54" class="s">{panel.unit}, over the number of devices</text>',
+        f'  <text x="{left - 40}" y="54" class="s">{panel.unit}</text>',
+        f'  <text x="{left + WIDTH / 2}" y="{TOP + HEIGHT + 40}" class="s c">devices</text>',
     ]
     for number in range(round(top / step) + 1):
         y = at(counts[0], number * step)[1]
