@@ -11,6 +11,7 @@ from .programs.cliffs import IDIOMS
 from .sides import (
     AUTOGRAD,
     JAX,
+    JAX_0_4_23,
     JAX_8,
     JAX_AGAIN,
     JAX_AGAIN_8,
@@ -191,6 +192,16 @@ def many_devices_rows() -> list[Row]:
     ]
 
 
+def xmap_rows() -> list[Row]:
+    """Named axes on 8 devices, against JAX 0.4.23, where somebody has an interpreter with it."""
+    calls = ("xmap: dispatch", "xmap: product 256 from the host")
+    n, x, peer = TANGRAD_NUMPY_8.name, TANGRAD_XLA_8.name, JAX_0_4_23.name
+    return [
+        *[Row(name, subject, name, (Peer(peer, 1.0),)) for name in calls for subject in (x, n)],
+        Row("xmap: trace + lower", x, "xmap: trace + lower", (Peer(peer, 0.35),)),
+    ]
+
+
 GEOMETRIC_MEAN = Row("steady state: geometric mean", X, "", (Peer(JAX.name, 1.0),), kind="geometric mean")
 
 
@@ -209,6 +220,7 @@ def all_rows() -> list[Row]:
         *control_flow_rows(),
         *cliff_rows(),
         *many_devices_rows(),
+        *xmap_rows(),
         GEOMETRIC_MEAN,
     ]
 

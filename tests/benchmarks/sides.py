@@ -18,12 +18,16 @@ SUBMODULES = ("numpy", "lax", "nn", "random", "sharding")
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side: `name`, what to call it in a table, the module behind it, and its environment variables."""
+    """One side: `name`, what to call it in a table, the module behind it, and its environment variables.
+
+    `interpreter` says whose it runs in: of a 'peer', or of 'xmap', a JAX that still has it; Tangrad has its own.
+    """
 
     name: str
     title: str
     module: str
     environment: tuple[tuple[str, str], ...] = ()
+    interpreter: str = "peer"
 
     def compilations(self) -> Callable[[], int]:
         """The function that tells how many programs the side has compiled."""
@@ -63,6 +67,7 @@ _OF_JAX = (("XLA_FLAGS", f"--xla_force_host_platform_device_count={EIGHT}"),)
 TANGRAD_NUMPY_8 = replace(TANGRAD_NUMPY, name="tangrad-numpy-8", environment=(*TANGRAD_NUMPY.environment, *_OF_TANGRAD))
 TANGRAD_XLA_8 = replace(TANGRAD_XLA, name="tangrad-xla-8", environment=(*TANGRAD_XLA.environment, *_OF_TANGRAD))
 JAX_8 = replace(JAX, name="jax-8", environment=(*JAX.environment, *_OF_JAX))
+JAX_0_4_23 = replace(JAX_8, name="jax-0.4.23", title="JAX 0.4.23", interpreter="xmap")
 JAX_AGAIN_8 = replace(JAX_8, name="jax-again-8")
 JAX_AGAIN = Side("jax-again", "JAX", "jax", JAX.environment)  # in Tangrad's place in the self-test
 AUTOGRAD = Side("autograd", "autograd", "autograd")
@@ -75,6 +80,7 @@ EVERY = (
     TANGRAD_XLA_8,
     JAX,
     JAX_8,
+    JAX_0_4_23,
     JAX_AGAIN,
     JAX_AGAIN_8,
     AUTOGRAD,
