@@ -27,7 +27,7 @@ def test_the_table_and_the_picture() -> None:
 
 def check_equal(small: Plan, large: Plan) -> None:
     assert small.volume == small.formula and large.volume == large.formula
-    assert small.count == large.count
+    assert small.collectives == large.collectives
     # In shard_map's program are the groups of devices that talk, 8 bytes for each device, for each axis of the mesh.
     assert large.stablehlo < 1.05 * small.stablehlo + (17 * large.devices if large.way == "shard_map" else 0)
 

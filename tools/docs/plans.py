@@ -155,7 +155,7 @@ def table(plans: Sequence[Plan]) -> str:
     for plan in sorted(plans, key=lambda plan: (plan.way, plan.devices)):
         rows.append(
             f"| {plan.devices:,} | {plan.data} × {plan.model} | `{plan.way}` | {plan.lower:.2f} s | "
-            f"{plan.compile:.1f} s | {plan.stablehlo / 1e3:.0f} kB | {plan.hlo / 1e3:.0f} kB | {plan.count} | "
+            f"{plan.compile:.1f} s | {plan.stablehlo / 1e3:.0f} kB | {plan.hlo / 1e3:.0f} kB | {plan.collectives} | "
             f"{plan.volume / 1e3:,.1f} kB | {plan.formula / 1e3:,.1f} kB |"
         )
     return "\n".join(rows)
@@ -164,8 +164,8 @@ def table(plans: Sequence[Plan]) -> str:
 def main(arguments: Sequence[str]) -> int:
     """Measure all plans, or one where it is named; the exit status."""
     if arguments:
-        way, data, model = arguments
-        answer(way, int(data), int(model))
+        one, data_places, model_places = arguments
+        answer(one, int(data_places), int(model_places))
         return 0
     text = PAGE.read_text()
     between = re.compile(r"(<!-- plans -->\n).*?(\n<!-- /plans -->)", re.DOTALL)

@@ -15,7 +15,7 @@ class Plan(NamedTuple):
     Attributes:
         lower, compile: seconds of the processor.
         stablehlo, hlo: bytes of the program that the compiler gets, and of the text of what it makes.
-        count: how many collectives there are.
+        collectives: how many there are.
         volume, formula: bytes that a device sends, as read from the program and as it should.
     """
 
@@ -26,7 +26,7 @@ class Plan(NamedTuple):
     compile: float
     stablehlo: int
     hlo: int
-    count: int
+    collectives: int
     volume: float
     formula: float
 

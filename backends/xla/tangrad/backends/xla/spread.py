@@ -129,8 +129,13 @@ def layout_of(placement: Placement, shape: tuple[int, ...]) -> Parts:
         return Parts((0,), (whole,), (tuple([(0, size) for size in shape]),), (whole,))
     order: dict[Any, int] = {device: number for number, device in enumerate(placement.spread.device_order)}
     parts = placement.spread.parts(shape)
-    by_device = [[column[order[device]] for device in placement.devices] for column in parts[:3]]
-    return Parts(*[tuple(column) for column in by_device], parts.distinct)
+    at = [order[device] for device in placement.devices]
+    return Parts(
+        tuple([parts.numbers[number] for number in at]),
+        tuple([parts.indices[number] for number in at]),
+        tuple([parts.bounds[number] for number in at]),
+        parts.distinct,
+    )
 
 
 def raw_parts(array: XlaArray) -> list[Any]:
