@@ -170,7 +170,10 @@ class Sharding:
 
     def check_shape(self, shape: Sequence[int], what: str = "an array") -> None:
         """Raise ValueError for a shape of which a dimension does not divide, or that has too few dimensions."""
-        dimension = _undivided(self, tuple(shape))
+        try:
+            dimension = _undivided(self, tuple(shape))
+        except ValueError as error:
+            raise ValueError(f"{what} of shape {tuple(shape)} cannot be sharded by {self}: {error}") from None
         if dimension is not None:
             sizes, axes = dict(self.grid), self.dimension_axes(len(shape))[dimension]
             named = ", ".join([f"{axis!r} of size {sizes[axis]}" for axis in axes])
