@@ -84,7 +84,8 @@ def move(array: XlaArray, placement: Placement) -> XlaArray:
     shape = array.aval.shape
     sharding.check_shape(shape)
     wanted, there = layout_of(placement, shape).bounds, layout_of(source, shape).bounds
-    if not set(wanted).issubset(there):
+    # From one of the host's own devices by way of the host: one copy, which all devices read, not one for each.
+    if not set(wanted).issubset(there) or (source.spread is None and source.devices[0].platform == "cpu"):
         return put(array._contents(), array.aval, placement)
     held: dict[Any, Any] = {}
     for device, bounds, part in zip(source.devices, there, raw_parts(array), strict=True):
