@@ -11,7 +11,7 @@ from .pool import WorkerError, WorkerPool
 from .processes import ProcessBench
 from .report import as_json, machine, markdown_table, summary, text_table
 from .rows import Row, all_rows, with_peer_as_subject
-from .sides import JAX
+from .sides import JAX, SIDES
 
 ROUNDS = 5
 SECONDS = 0.08
@@ -33,13 +33,15 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--profile", metavar="ROW", help="print the profile of the first row whose title has ROW")
     options.add_argument("--peer-only", action="store_true", help="JAX in Tangrad's place: a self-test, ratios near 1")
     options.add_argument("--peer-python", default=sys.executable, help="interpreter that has jax and autograd")
+    options.add_argument("--xmap-python", metavar="PYTHON", help="interpreter that has jax 0.4.23: adds rows of xmap")
     options.add_argument("--list", action="store_true", help="print the rows and stop")
     return options
 
 
-def chosen_rows(only: Sequence[str] | None, peer_only: bool) -> list[Row]:
-    """The rows that `--only` asks for (all without it)."""
+def chosen_rows(only: Sequence[str] | None, peer_only: bool, xmap: bool = False) -> list[Row]:
+    """The rows that `--only` asks for (all without it), those of `xmap` if there is a JAX that has it."""
     rows = [row for row in all_rows() if not only or any(part in row.title for part in only)]
+    rows = [row for row in rows if xmap or all(SIDES[peer.side].interpreter != "xmap" for peer in row.peers)]
     return [with_peer_as_subject(row) for row in rows] if peer_only else rows
 
 
@@ -70,7 +72,9 @@ def tell(message: str) -> None:
 
 def measure(rows: Sequence[Row], options: argparse.Namespace) -> list[Result]:
     """Run the rows with progress shown."""
-    driver = Driver(options.rounds, options.seconds, options.peer_python, options.clock, options.hlo)
+    driver = Driver(
+        options.rounds, options.seconds, options.peer_python, options.clock, options.hlo, options.xmap_python
+    )
     try:
         return driver.run(rows, tell)
     finally:
@@ -83,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.rounds < 1:
         parser().error(f"--rounds must be at least 1, got {options.rounds}")
     wanted = [options.profile] if options.profile else options.only
-    rows = chosen_rows(wanted, options.peer_only)
+    rows = chosen_rows(wanted, options.peer_only, bool(options.xmap_python or options.profile))
     if options.list:
         print("\n".join(row.title for row in rows))
         return 0

@@ -43,11 +43,17 @@ class Driver:
     """Measures rows one after another."""
 
     def __init__(
-        self, rounds: int, seconds: float, peer_python: str, clock: str = "wall", hlo_folder: Path | None = None
+        self,
+        rounds: int,
+        seconds: float,
+        peer_python: str,
+        clock: str = "wall",
+        hlo_folder: Path | None = None,
+        xmap_python: str | None = None,
     ) -> None:
         self.rounds, self.seconds, self.clock, self.hlo_folder = rounds, seconds, clock, hlo_folder
         self.processes = ProcessBench(peer_python)
-        self.pool = WorkerPool(Path(self.processes.folder.name), peer_python)
+        self.pool = WorkerPool(Path(self.processes.folder.name), peer_python, xmap_python)
 
     def close(self) -> None:
         """End the workers and remove what was written."""

@@ -80,8 +80,8 @@ class WorkerProcess:
 class WorkerPool:
     """Workers by side; a dead one is replaced at the next request."""
 
-    def __init__(self, folder: Path, peer_python: str = sys.executable) -> None:
-        self.folder, self.peer_python = folder, peer_python
+    def __init__(self, folder: Path, peer_python: str = sys.executable, xmap_python: str | None = None) -> None:
+        self.folder, self.pythons = folder, {"peer": peer_python, "xmap": xmap_python}
         self.workers: dict[str, WorkerProcess] = {}
 
     def ask(self, side_name: str, **request: Any) -> dict[str, Any]:
@@ -91,7 +91,9 @@ class WorkerPool:
             if worker is not None:
                 worker.close()
             side = SIDES[side_name]
-            python = sys.executable if side.module == "tangrad" else self.peer_python
+            python = sys.executable if side.module == "tangrad" else self.pythons[side.interpreter]
+            if python is None:
+                raise WorkerError(f"no interpreter that has {side.title}")
             worker = self.workers[side_name] = WorkerProcess(side, python, self.folder)
         return worker.ask(request)
 

@@ -8,9 +8,28 @@ fresh processes (`processes.py`); the geometric mean is made from the steady-sta
 from dataclasses import dataclass, replace
 
 from .programs.cliffs import IDIOMS
-from .sides import AUTOGRAD, JAX, JAX_AGAIN, NUMPY, TANGRAD_NUMPY, TANGRAD_XLA
+from .sides import (
+    AUTOGRAD,
+    JAX,
+    JAX_0_4_23,
+    JAX_8,
+    JAX_AGAIN,
+    JAX_AGAIN_8,
+    NUMPY,
+    TANGRAD_NUMPY,
+    TANGRAD_NUMPY_8,
+    TANGRAD_XLA,
+    TANGRAD_XLA_8,
+)
 
-BACKEND_LETTER = {TANGRAD_NUMPY.name: "N", TANGRAD_XLA.name: "X", JAX_AGAIN.name: "-"}
+BACKEND_LETTER = {
+    TANGRAD_NUMPY.name: "N",
+    TANGRAD_XLA.name: "X",
+    TANGRAD_NUMPY_8.name: "N",
+    TANGRAD_XLA_8.name: "X",
+    JAX_AGAIN.name: "-",
+    JAX_AGAIN_8.name: "-",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +160,48 @@ def cliff_rows() -> list[Row]:
     ]
 
 
+EIGHT_DEVICES = tuple(
+    [
+        f"8 devices: {name}"
+        for name in (
+            "dispatch",
+            "pmap dispatch",
+            "device_put to 2 x 4",
+            "matmul 1024",
+            "psum of 800,000",
+            "shard_map, eager",
+            "shard_map, jitted",
+        )
+    ]
+)
+
+
+def many_devices_rows() -> list[Row]:
+    """What runs on 8 devices of the processor, against JAX's 8; on N, which has them one after another, all but what is
+    NumPy's own work, a matrix product."""
+    lowering, product = "8 devices: trace + StableHLO of a step", "8 devices: matmul 1024"
+    n, x, jax = TANGRAD_NUMPY_8.name, TANGRAD_XLA_8.name, JAX_8.name
+    return [
+        *[
+            Row(name, subject, name, (Peer(jax, 1.0),))
+            for name in EIGHT_DEVICES
+            for subject in (x, n)
+            if (name, subject) != (product, n)
+        ],
+        Row(lowering, x, lowering, (Peer(jax, 0.35),)),
+    ]
+
+
+def xmap_rows() -> list[Row]:
+    """Named axes on 8 devices, against JAX 0.4.23, where somebody has an interpreter with it."""
+    calls = ("xmap: dispatch", "xmap: product 256 from the host")
+    n, x, peer = TANGRAD_NUMPY_8.name, TANGRAD_XLA_8.name, JAX_0_4_23.name
+    return [
+        *[Row(name, subject, name, (Peer(peer, 1.0),)) for name in calls for subject in (x, n)],
+        Row("xmap: trace + lower", x, "xmap: trace + lower", (Peer(peer, 0.35),)),
+    ]
+
+
 GEOMETRIC_MEAN = Row("steady state: geometric mean", X, "", (Peer(JAX.name, 1.0),), kind="geometric mean")
 
 
@@ -158,11 +219,14 @@ def all_rows() -> list[Row]:
         *_rows(STEADY, (X,), 1.02, compare_hlo=True),
         *control_flow_rows(),
         *cliff_rows(),
+        *many_devices_rows(),
+        *xmap_rows(),
         GEOMETRIC_MEAN,
     ]
 
 
 def with_peer_as_subject(row: Row) -> Row:
     """The row with JAX in Tangrad's place: the self-test of the harness, whose ratios must come out near 1."""
-    peers = tuple(peer if peer.side != row.subject else replace(peer, side=JAX_AGAIN.name) for peer in row.peers)
-    return replace(row, subject=JAX_AGAIN.name, peers=peers)
+    again = JAX_AGAIN_8.name if row.subject in (TANGRAD_NUMPY_8.name, TANGRAD_XLA_8.name) else JAX_AGAIN.name
+    peers = tuple(peer if peer.side != row.subject else replace(peer, side=again) for peer in row.peers)
+    return replace(row, subject=again, peers=peers)

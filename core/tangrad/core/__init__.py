@@ -144,6 +144,7 @@ from tangrad.settings.config import one_of as one_of
 from tangrad.settings.config import optional_text as optional_text
 from tangrad.settings.config import shared as shared
 from tangrad.settings.config import thread as thread
+from tangrad.settings.sharding import Parts as Parts
 from tangrad.settings.sharding import Sharding as Sharding
 from tangrad.settings.sharding import agreed_devices as agreed_devices
 from tangrad.settings.sharding import as_sharding as as_sharding

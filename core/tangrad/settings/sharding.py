@@ -8,12 +8,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from tangrad.core.backend import Device
 from tangrad.core.jaxpr import ClosedJaxpr, Jaxpr, sub_jaxprs
 
 Index = tuple[slice, ...]
+Bounds = tuple[tuple[int, int], ...]
+PARTS_LIMIT = 4096  # pairs of a sharding and a shape whose parts are remembered
+
+
+class Parts(NamedTuple):
+    """Which part of an array of some shape each device holds, in the order of the devices.
+
+    Attributes:
+        numbers: the number of the part; devices that hold the same have the same.
+        indices: the part as slices. bounds: the same as pairs of start and stop.
+        distinct: the slices of each part once, by number.
+    """
+
+    numbers: tuple[int, ...]
+    indices: tuple[Index, ...]
+    bounds: tuple[Bounds, ...]
+    distinct: tuple[Index, ...]
 
 
 class Sharding:
@@ -119,16 +137,11 @@ class Sharding:
 
     def indices(self, shape: Sequence[int]) -> list[Index]:
         """For each device, in order, which part of an array of that shape it holds."""
-        steps = [-(-size // count) for size, count in zip(shape, self.tiles(len(shape)), strict=True)]
-        return [
-            tuple(
-                [
-                    slice(None) if step >= size else slice(min(number * step, size), min((number + 1) * step, size))
-                    for number, step, size in zip(coordinate, steps, shape, strict=True)
-                ]
-            )
-            for coordinate in self.coordinates(len(shape))
-        ]
+        return list(self.parts(shape).indices)
+
+    def parts(self, shape: Sequence[int]) -> Parts:
+        """The parts of an array of that shape, and which each device holds."""
+        return _parts(self, tuple(shape))
 
     def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
         """The shape of the part that each device holds. Raises ValueError for a dimension that does not divide."""
@@ -157,15 +170,56 @@ class Sharding:
 
     def check_shape(self, shape: Sequence[int], what: str = "an array") -> None:
         """Raise ValueError for a shape of which a dimension does not divide, or that has too few dimensions."""
-        sizes = dict(self.grid)
-        for dimension, (axes, size) in enumerate(zip(self.dimension_axes(len(shape)), shape, strict=True)):
-            count = math.prod([sizes[axis] for axis in axes])
-            if size % count:
-                named = ", ".join([f"{axis!r} of size {sizes[axis]}" for axis in axes])
-                raise ValueError(
-                    f"{what} of shape {tuple(shape)} cannot be sharded by {self}: dimension {dimension}, of size "
-                    f"{size}, does not divide into {count} equal parts along the mesh axes {named}"
-                )
+        try:
+            dimension = _undivided(self, tuple(shape))
+        except ValueError as error:
+            raise ValueError(f"{what} of shape {tuple(shape)} cannot be sharded by {self}: {error}") from None
+        if dimension is not None:
+            sizes, axes = dict(self.grid), self.dimension_axes(len(shape))[dimension]
+            named = ", ".join([f"{axis!r} of size {sizes[axis]}" for axis in axes])
+            raise ValueError(
+                f"{what} of shape {tuple(shape)} cannot be sharded by {self}: dimension {dimension}, of size "
+                f"{shape[dimension]}, does not divide into {math.prod([sizes[axis] for axis in axes])} equal parts "
+                f"along the mesh axes {named}"
+            )
+
+
+@lru_cache(PARTS_LIMIT)
+def _parts(sharding: Sharding, shape: tuple[int, ...]) -> Parts:
+    steps = [-(-size // count) for size, count in zip(shape, sharding.tiles(len(shape)), strict=True)]
+    coordinates = sharding.coordinates(len(shape))
+    number_of = {coordinate: number for number, coordinate in enumerate(dict.fromkeys(coordinates))}
+    bounds = {
+        coordinate: tuple(
+            [
+                (min(at * step, size), min((at + 1) * step, size))
+                for at, step, size in zip(coordinate, steps, shape, strict=True)
+            ]
+        )
+        for coordinate in number_of
+    }
+    indices = {
+        coordinate: tuple(
+            [
+                slice(None) if start == 0 and stop == size else slice(start, stop)
+                for (start, stop), size in zip(pairs, shape, strict=True)
+            ]
+        )
+        for coordinate, pairs in bounds.items()
+    }
+    return Parts(
+        tuple([number_of[coordinate] for coordinate in coordinates]),
+        tuple([indices[coordinate] for coordinate in coordinates]),
+        tuple([bounds[coordinate] for coordinate in coordinates]),
+        tuple(indices.values()),
+    )
+
+
+@lru_cache(PARTS_LIMIT)
+def _undivided(sharding: Sharding, shape: tuple[int, ...]) -> int | None:
+    """The first dimension that does not divide, or None."""
+    counts = sharding.tiles(len(shape))
+    return next((at for at, (size, count) in enumerate(zip(shape, counts, strict=True)) if size % count), None)
 
 
 _MOST_DIMENSIONS = 64  # NumPy's limit

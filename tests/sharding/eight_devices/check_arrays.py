@@ -2,6 +2,8 @@
 
 import copy
 import pickle
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -172,6 +174,20 @@ def test_pictures(capsys: pytest.CaptureFixture) -> None:
     assert "CPU 0,4" in lines[6]
     with pytest.raises(ValueError, match="one or two dimensions"):
         tangrad.debug.visualize_sharding((8, 8, 8), by("y"))
+
+
+def test_a_drawing(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    tangrad.debug.visualize_array_sharding(tangrad.device_put(matrix(8, 24), by("x", "y")), file=tmp_path / "x.svg")
+    tangrad.debug.visualize_sharding((8,), by("y"), file=str(tmp_path / "y.svg"))
+    assert not capsys.readouterr().out
+    kind = "{http://www.w3.org/2000/svg}"
+    two, one = [ElementTree.parse(tmp_path / name).getroot() for name in ("x.svg", "y.svg")]
+    texts = [element.text for element in two.iter(f"{kind}text")]
+    # The elements that columns and rows begin at, and the devices of each part.
+    assert sorted(texts) == sorted(["0", "6", "12", "18", "0", "4", *[f"CPU {number}" for number in range(8)]])
+    assert len({element.get("fill") for element in two.iter(f"{kind}rect")}) == 8 + 1
+    assert [element.text for element in one.iter(f"{kind}text")][-1] == "CPU 3,7"
+    assert "(8, 24)" in str(two.find(f"{kind}title").text)
 
 
 def test_the_contents_are_one_per_device() -> None:

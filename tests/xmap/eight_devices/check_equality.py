@@ -1,11 +1,12 @@
-"""One program, the same numbers: by xmap with any resources, lowered in each of three ways, and by plain `vmap`.
+"""One program, the same numbers: by `vmap`, by xmap with any resources and lowering, by shard_map, by pmap, and by jit.
 
-Hypothesis draws the program, where its axes are in the arguments, the mesh, the resources and the lowering.
+Hypothesis draws the program, where its axes are in the arguments, meshes, resources, specs and what is done by devices.
 """
 
 import math
 import os
 from contextlib import ExitStack
+from functools import cache
 from typing import Any
 
 import numpy as onp
@@ -16,15 +17,17 @@ import tangrad
 import tangrad.numpy as np
 from tangrad import lax
 from tangrad.experimental.maps import SerialLoop, xmap
+from tangrad.sharding import NamedSharding
+from tangrad.sharding import PartitionSpec as P
 from tangrad.xmapping.lowering import manual_lowering, spmd_lowering
 
 ON_XLA = tangrad.default_backend() == "xla"
 EXAMPLES = int(os.environ.get("XMAP_EXAMPLES", 10 if ON_XLA else 100))
-SIZES = {"i": 8, "j": 4}
+SIZES = {"i": 4, "j": 2}  # so that there is a device for each example
 RNG = onp.random.default_rng(0)
-A = RNG.normal(size=(8, 3, 4)).astype(onp.float32)
-B = RNG.normal(size=(3, 4)).astype(onp.float32)
-RING = [(k, (k + 1) % 8) for k in range(8)]
+A = RNG.normal(size=(4, 3, 2)).astype(onp.float32)
+B = RNG.normal(size=(3, 2)).astype(onp.float32)
+RING = [(k, (k + 1) % 4) for k in range(4)]
 
 # Steps (value varying along i and j of shape (3,), value varying along j of shape (3,)) -> the same.
 LOCAL: dict[str, Any] = {
@@ -32,17 +35,17 @@ LOCAL: dict[str, Any] = {
     "matmul": lambda a, b: (np.outer(a, b) @ b, b * 2),
     "scan": lambda a, b: (lax.scan(lambda c, x: (c * 0.5 + x, c), a[0], a + b)[1], b),
     "cond": lambda a, b: (lax.cond(a[0] > 0, lambda v: v * 2, lambda v: v - 1, a), b),
-    "index": lambda a, b: (a + lax.axis_index("i") - lax.axis_index(("j", "i")) / 8, b + lax.axis_index("j")),
+    "index": lambda a, b: (a + lax.axis_index("i") - lax.axis_index(("j", "i")) / 4, b + lax.axis_index("j")),
     "jit": lambda a, b: (tangrad.jit(lambda v: v * lax.axis_index("i"))(a), b),
     "grad": lambda a, b: (tangrad.grad(lambda v: np.sum(np.tanh(v * b)))(a), b),
     "checkpoint": lambda a, b: (tangrad.checkpoint(lambda v: np.cos(np.sin(v)))(a), b),
 }
 ALONG_I: dict[str, Any] = {
-    "psum": lambda a, b: (a - lax.psum(a, "i") / 8, b),
+    "psum": lambda a, b: (a - lax.psum(a, "i") / 4, b),
     "pmax": lambda a, b: (a * 0.5 + lax.pmax(a, "i"), b),
     "gather": lambda a, b: (a + np.cumsum(lax.all_gather(a, "i"), axis=0)[3], b),
     "ring": lambda a, b: (lax.ppermute(a, "i", RING), b),
-    "scatter": lambda a, b: (a + lax.psum_scatter(np.ones((8, 3)) * a, "i"), b),
+    "scatter": lambda a, b: (a + lax.psum_scatter(np.ones((4, 3)) * a, "i"), b),
     "mean": lambda a, b: (a - np.mean(a, axis="i"), b + np.mean(a, axis=(0, "i"))),
     "loop": lambda a, b: (lax.fori_loop(0, 2, lambda k, c: c * 0.5 + lax.pmean(c, "i"), a), b),
 }
@@ -75,15 +78,59 @@ def resources(draw: Any, names: list[str]) -> Any:
     return (x, y), found
 
 
+def specs(mesh: dict[str, int], shape: tuple[int, ...]) -> Any:
+    """Partition specs of arrays of a shape: no mesh axis twice, and every dimension divides."""
+
+    def fits(entries: tuple[tuple[str, ...], ...]) -> bool:
+        used = [name for entry in entries for name in entry]
+        counts = [math.prod([mesh[name] for name in entry]) for entry in entries]
+        return len(used) == len(set(used)) and not any([n % count for n, count in zip(shape, counts, strict=True)])
+
+    entry = st.sampled_from([(), ("x",), ("y",), ("x", "y"), ("y", "x")])
+    return st.tuples(*[entry] * len(shape)).filter(fits).map(lambda entries: P(*entries))
+
+
+@st.composite
+def of_xmap(draw: Any, names: list[str]) -> Any:
+    """(place of the axes in the first argument, mesh, resources, lowering)."""
+    mesh, spread = draw(resources(names))
+    place = draw(st.sampled_from([(0, 2), (2, 0), (1, 2), (0, 1)]))
+    return place, mesh, spread, draw(st.sampled_from(["spmd", "manual", "replicated"]))
+
+
+@st.composite
+def of_jit(draw: Any) -> Any:
+    """(mesh, specs of two arguments and of two results)."""
+    x, y = draw(st.sampled_from([(1, 2), (2, 1), (2, 2), (4, 2), (2, 4), (4, 1)]))
+    shapes = (A.shape, B.shape, (4, 2, 3), (4, 2, 3))
+    return (x, y), [draw(specs({"x": x, "y": y}, shape)) for shape in shapes]
+
+
+@st.composite
+def of_shard_map(draw: Any, names: list[str]) -> Any:
+    """(what is done by devices, the rest being done by vmap; whether what leaves is checked)."""
+    may_check = "grad" not in names  # gradients inside need check_vma=False
+    return draw(st.sampled_from(["i", "j", "ij"])), may_check and draw(st.booleans())
+
+
+@st.composite
+def of_pmap(draw: Any) -> Any:
+    """What is done by whom, from the outside."""
+    return draw(st.sampled_from([("pmap", "vmap"), ("pmap", "pmap"), ("vmap", "pmap")]))
+
+
+FORMS = {"jit": lambda names: of_jit(), "shard_map": of_shard_map, "pmap": lambda names: of_pmap()}
+
+
 @st.composite
 def cases(draw: Any) -> Any:
+    """(names of the steps, whether to differentiate, how by xmap, another form, how by it)."""
     names = draw(st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=3))
-    shape, spread = draw(resources(names))
-    place = draw(st.sampled_from([(0, 2), (2, 0), (1, 2), (0, 1)]))
-    return names, shape, spread, place, draw(st.sampled_from(["spmd", "manual", "replicated"])), draw(st.booleans())
+    form = draw(st.sampled_from(sorted(FORMS)))
+    return tuple(names), draw(st.booleans()), draw(of_xmap(names)), form, draw(FORMS[form](names))
 
 
-def program(names: list[str]) -> Any:
+def program(names: tuple[str, ...]) -> Any:
     def run(a: Any, b: Any) -> Any:
         for name in names:
             a, b = STEPS[name](a, b)
@@ -99,35 +146,79 @@ def order_for(place: tuple[int, int]) -> list[int]:
     return order
 
 
-def by_vmap(function: Any) -> Any:
-    inner = tangrad.vmap(function, in_axes=(1, 1), out_axes=(0, 0), axis_name="j")
-    return tangrad.vmap(inner, in_axes=(0, None), out_axes=(0, 0), axis_name="i")
+def nested(function: Any, outer: Any = tangrad.vmap, inner: Any = tangrad.vmap) -> Any:
+    """Along j within i, by maps like `vmap`."""
+    along_j = inner(function, in_axes=(1, 1), out_axes=0, axis_name="j")
+    return outer(along_j, in_axes=(0, None), out_axes=0, axis_name="i")
 
 
-def assert_close(found: Any, expected: Any) -> None:
-    for one, other in zip(tangrad.tree.leaves(found), tangrad.tree.leaves(expected), strict=True):
-        onp.testing.assert_allclose(onp.asarray(one), onp.asarray(other), rtol=2e-3, atol=2e-3)
+def of_one_device(function: Any, in_axes: Any, out_axes: int, axis_name: str) -> Any:
+    """In the manner of `vmap`, of an axis of which a device has one example."""
+
+    def run(*args: Any) -> Any:
+        parts = [arg if axis is None else np.squeeze(arg, axis) for arg, axis in zip(args, in_axes, strict=True)]
+        return tangrad.tree.map(lambda out: np.expand_dims(out, out_axes), function(*parts))
+
+    return run
+
+
+def by_xmap(function: Any, how: Any) -> Any:
+    place, _, spread, _ = how
+    axes = ({place[0]: "i", place[1]: "j"}, {1: "j"})
+    mapped = xmap(function, in_axes=axes, out_axes=(["i", "j", ...], ["i", "j", ...]), axis_resources=spread)
+    return lambda a, b: mapped(np.transpose(a, order_for(place)), b)
+
+
+def by_jit(function: Any, how: Any) -> Any:
+    shape, (of_a, of_b, *of_results) = how
+    mesh = tangrad.make_mesh(shape, ("x", "y"))
+    lie = [NamedSharding(mesh, spec) for spec in (of_a, of_b, *of_results)]
+    return tangrad.jit(nested(function), in_shardings=tuple(lie[:2]), out_shardings=tuple(lie[2:]))
+
+
+def by_shard_map(function: Any, how: Any) -> Any:
+    by_devices, checked = how
+    i, j = [axis if axis in by_devices else None for axis in "ij"]
+    mesh = tangrad.make_mesh(tuple([SIZES[axis] for axis in by_devices]), tuple(by_devices))
+    ways = [tangrad.vmap if axis is None else of_one_device for axis in (i, j)]
+    return tangrad.shard_map(
+        nested(function, *ways), mesh=mesh, in_specs=(P(i, None, j), P(None, j)), out_specs=P(i, j), check_vma=checked
+    )
+
+
+def by_pmap(function: Any, how: Any) -> Any:
+    return nested(function, *[getattr(tangrad, way) for way in how])
+
+
+WAYS = {"jit": by_jit, "shard_map": by_shard_map, "pmap": by_pmap}
+
+
+def evaluated(mapped: Any, differentiated: bool) -> list[onp.ndarray]:
+    """The two results, or the gradients of a loss of them."""
+    if differentiated:
+        mapped = tangrad.grad(lambda a, b, run=mapped: sum([np.sum(np.sin(out)) for out in run(a, b)]), (0, 1))
+    return [onp.asarray(out) for out in mapped(A, B)]
+
+
+@cache
+def expected(names: tuple[str, ...], differentiated: bool) -> list[onp.ndarray]:
+    return evaluated(nested(program(names)), differentiated)
+
+
+def assert_close(found: Any, wanted: Any, form: str) -> None:
+    for one, other in zip(found, wanted, strict=True):
+        onp.testing.assert_allclose(one, other, rtol=2e-3, atol=2e-3, err_msg=form)
 
 
 @given(cases())
 @settings(max_examples=EXAMPLES, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
-def test_xmap_is_vmap_whatever_the_resources(case: Any) -> None:
-    names, shape, spread, place, lowering, differentiated = case
-    function, order = program(names), order_for(place)
-
-    def loss(mapped: Any) -> Any:
-        return lambda a, b: sum([np.sum(np.sin(out)) for out in mapped(a, b)])
-
-    axes = ({place[0]: "i", place[1]: "j"}, {1: "j"})
-    named = xmap(function, in_axes=axes, out_axes=(["i", "j", ...], ["i", "j", ...]), axis_resources=spread)
-    plain = by_vmap(function)
+def test_one_program_in_every_form(case: Any) -> None:
+    names, differentiated, how_by_xmap, form, how = case
+    wanted = expected(names, differentiated)
+    _, mesh, _, lowering = how_by_xmap
     with ExitStack() as context:
         context.enter_context(spmd_lowering(lowering != "replicated"))
         context.enter_context(manual_lowering(lowering == "manual"))
-        context.enter_context(tangrad.make_mesh(shape, ("x", "y")))
-        if differentiated:
-            found = list(tangrad.grad(loss(named), (0, 1))(A.transpose(order), B))
-            found[0] = onp.asarray(found[0]).transpose(onp.argsort(order))
-            assert_close(found, tangrad.grad(loss(plain), (0, 1))(A, B))
-        else:
-            assert_close(named(A.transpose(order), B), plain(A, B))
+        context.enter_context(tangrad.make_mesh(mesh, ("x", "y")))
+        assert_close(evaluated(by_xmap(program(names), how_by_xmap), differentiated), wanted, "xmap")
+    assert_close(evaluated(WAYS[form](program(names), how), differentiated), wanted, form)

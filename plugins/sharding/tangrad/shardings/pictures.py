@@ -1,19 +1,24 @@
-"""Which device holds which part of an array, drawn as text."""
+"""Which device holds which part of an array, as text and as a drawing."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from tangrad.core import Array, Sharding, Tracer
 from tangrad.errors import ConcretizationTypeError
+from tangrad.shardings.drawing import drawing
 
 
-def visualize_array_sharding(array: Any) -> None:
+def visualize_array_sharding(array: Any, *, file: str | PathLike[str] | None = None) -> None:
     """Print a table of the parts of an array of one or two dimensions, with the devices that hold each.
 
     Args:
         array: the array.
+        file: where to write a drawing, as SVG, in place of what is printed: parts as large as they are, with the
+            elements that they begin at, and a colour for each.
 
     Raises ValueError for other numbers of dimensions, TypeError for what is no array.
 
@@ -28,11 +33,11 @@ def visualize_array_sharding(array: Any) -> None:
         raise ConcretizationTypeError(array, "drawing its sharding")
     if not isinstance(array, Array):
         raise TypeError(f"visualize_array_sharding takes an array, got {array!r} of type {type(array).__name__}")
-    visualize_sharding(array.shape, array.sharding)
+    visualize_sharding(array.shape, array.sharding, file=file)
 
 
-def visualize_sharding(shape: Sequence[int], sharding: Sharding) -> None:
-    """Print the same for any array of a shape that lies as a sharding says.
+def visualize_sharding(shape: Sequence[int], sharding: Sharding, *, file: str | PathLike[str] | None = None) -> None:
+    """Print, or draw, the same for any array of a shape that lies as a sharding says.
 
     >>> import tangrad
     >>> from tangrad.sharding import SingleDeviceSharding
@@ -41,11 +46,20 @@ def visualize_sharding(shape: Sequence[int], sharding: Sharding) -> None:
     │ CPU 0 │
     └───────┘
     """
-    print(picture(shape, sharding))
+    table = _table(shape, sharding)
+    if file is None:
+        print(_drawn(table))
+    else:
+        Path(file).write_text(drawing(table, shape), encoding="utf-8")
 
 
 def picture(shape: Sequence[int], sharding: Sharding) -> str:
     """The table as text: a cell for each part, in its place."""
+    return _drawn(_table(shape, sharding))
+
+
+def _table(shape: Sequence[int], sharding: Sharding) -> list[list[str]]:
+    """The devices that hold each part, part by part."""
     ndim = len(shape)
     if ndim not in (1, 2):
         raise ValueError(f"only arrays of one or two dimensions can be drawn, got one of shape {tuple(shape)}")
@@ -54,8 +68,7 @@ def picture(shape: Sequence[int], sharding: Sharding) -> str:
     held: dict[tuple[int, ...], list[Any]] = {}
     for device, coordinate in zip(sharding.device_order, sharding.coordinates(ndim), strict=True):
         held.setdefault((0, *coordinate) if ndim == 1 else coordinate, []).append(device)
-    table = [[_label(held[row, column]) for column in range(columns)] for row in range(rows)]
-    return _drawn(table)
+    return [[_label(held[row, column]) for column in range(columns)] for row in range(rows)]
 
 
 def _label(devices: Sequence[Any]) -> str:

@@ -10,12 +10,17 @@ from tangrad.shardings.tilings import part_numbers
 sharding = PrimitiveSet("sharding", api=1)
 
 
+def settled(target: Sharding, ndim: int) -> Sharding:
+    """The sharding of an array of `ndim` dimensions, of which nothing is left to a compiler."""
+    if target.unconstrained_dimensions():
+        return target.resharded(target.tiles(ndim), part_numbers(target, ndim))
+    return target
+
+
 def _move(args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Outside of programs the array is moved."""
-    array, target = as_array(args[0]), params["sharding"]
-    if target.unconstrained_dimensions():
-        ndim = len(array.aval.shape)
-        target = target.resharded(target.tiles(ndim), part_numbers(target, ndim))
+    array = as_array(args[0])
+    target = settled(params["sharding"], len(array.aval.shape))
     backend = target.device_order[0].backend
     if isinstance(array, Array) and type(array).backend is backend:  # type: ignore[attr-defined]
         return backend.move(array, target)

@@ -45,7 +45,7 @@ class SpreadArray(NumpyArray):
         parts = self.part_buffers()
         if self.spread.is_fully_replicated:
             return parts[0]
-        indices = self.spread.indices(self.aval.shape)
+        indices = self.spread.parts(self.aval.shape).indices
         inside = parts[0].shape[len(self.aval.shape) :]  # of typed keys
         whole = np.empty((*self.aval.shape, *inside), parts[0].dtype)
         for index, part in zip(indices, parts, strict=True):
@@ -88,15 +88,16 @@ def spread_over(contents: np.ndarray[Any, Any], aval: Any, sharding: Sharding) -
     _check_devices(sharding)
     if sharding.num_devices == 1:
         return placed(aval, contents, sharding.device_order[0], True)
-    made: dict[str, Any] = {}  # devices that hold the same part share it: nobody writes to it
-    parts = []
-    for index in sharding.indices(aval.shape):
-        key = str(index)
-        if key not in made:
-            part = np.asarray(contents[index])  # an array even where it has no dimensions
-            made[key] = part if part.shape == contents.shape else np.array(part, order="C")
-        parts.append(made[key])
+    layout = sharding.parts(aval.shape)
+    made = [_own_part(contents, index) for index in layout.distinct]  # devices that hold the same part share it
+    parts = [made[number] for number in layout.numbers]
     return SpreadArray(aval, sharding, parts)
+
+
+def _own_part(contents: np.ndarray[Any, Any], index: Any) -> np.ndarray[Any, Any]:
+    """A part as an array of its own, even where it has no dimensions; all of the contents as they are."""
+    part = np.asarray(contents[index])
+    return part if part.shape == contents.shape else np.array(part, order="C")
 
 
 def _check_devices(sharding: Sharding) -> None:

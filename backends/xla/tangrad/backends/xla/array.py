@@ -129,8 +129,8 @@ class XlaArray(Array):
             return jaxlib_api.to_numpy(self._single(0, aval), aval.dtype)
         whole = np.empty(aval.shape, aval.dtype)
         spread, seen = self.placement.spread, set()
-        for device, index in zip(spread.device_order, spread.indices(aval.shape), strict=True):
-            key = str(index)
+        parts = spread.parts(aval.shape)
+        for device, index, key in zip(spread.device_order, parts.indices, parts.numbers, strict=True):
             if key not in seen:  # of parts that are repeated, one
                 seen.add(key)
                 part = self._single(number[device], aval.update(shape=whole[index].shape))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ import numpy as np
 from tangrad.backends.xla import jaxlib_api
 from tangrad.backends.xla.array import Placement, XlaArray, physical_aval
 from tangrad.backends.xla.clients import XlaDevice
-from tangrad.core import Sharding
+from tangrad.core import Parts, Sharding
 
 PLACEMENT_LIMIT = 4096
+LAYOUT_LIMIT = 4096  # pairs of a placement and a shape
 
 _placements: dict[Sharding, Placement] = {}
 _lock = threading.Lock()
@@ -45,9 +47,8 @@ def _make(sharding: Sharding) -> Placement:
     # Buffers lie in the order of the devices' numbers, so that programs can take arrays over any arrangement of them.
     ordered = in_order(devices)
     raw = [device.raw for device in ordered]
-    over = jaxlib_api.OverDevices(
-        raw, lambda ndim: _hlo_sharding(sharding, ordered, ndim), sharding.is_fully_replicated
-    )
+    hlo_of_rank = cache(lambda ndim: _hlo_sharding(sharding, ordered, ndim))
+    over = jaxlib_api.OverDevices(raw, hlo_of_rank, sharding.is_fully_replicated)
     return Placement(ordered, over, True, sharding)
 
 
@@ -67,13 +68,9 @@ def put(contents: np.ndarray[Any, Any], aval: Any, placement: Placement) -> XlaA
     """An array over several devices with the contents of a NumPy array, which are copied, each part once."""
     sharding: Sharding = placement.spread
     sharding.check_shape(aval.shape)
-    made: dict[str, Any] = {}
-    parts = []
-    for index in indices_of(placement, aval.shape):
-        key = str(index)
-        if key not in made:
-            made[key] = np.array(contents[index], order="C")
-        parts.append(made[key])
+    layout = layout_of(placement, aval.shape)
+    made = [np.array(contents[index], order="C") for index in layout.distinct]
+    parts = [made[number] for number in layout.numbers]
     return XlaArray(aval, jaxlib_api.put_shards(parts, physical_aval(aval), placement.sharding), placement)
 
 
@@ -86,19 +83,20 @@ def move(array: XlaArray, placement: Placement) -> XlaArray:
         return put(array._contents(), array.aval, placement)
     shape = array.aval.shape
     sharding.check_shape(shape)
-    wanted = [_bounds(index, shape) for index in indices_of(placement, shape)]
-    held: dict[Any, Any] = {}
-    for device, index, part in zip(source.devices, indices_of(source, shape), raw_parts(array), strict=True):
-        held.setdefault(_bounds(index, shape), {})[device] = part
-    if not all([bounds in held for bounds in wanted]):
+    wanted, there = layout_of(placement, shape).bounds, layout_of(source, shape).bounds
+    # From one of the host's own devices by way of the host: one copy, which all devices read, not one for each.
+    if not set(wanted).issubset(there) or (source.spread is None and source.devices[0].platform == "cpu"):
         return put(array._contents(), array.aval, placement)
+    held: dict[Any, Any] = {}
+    for device, bounds, part in zip(source.devices, there, raw_parts(array), strict=True):
+        held.setdefault(bounds, {})[device] = part
     buffers = []
     for device, bounds in zip(placement.devices, wanted, strict=True):
-        there = held[bounds]
-        part = there.get(device)
+        holders = held[bounds]
+        part = holders.get(device)
         if part is None:
             aval = physical_aval(part_aval(array.aval, bounds))
-            part = jaxlib_api.copy_to(next(iter(there.values())), aval, device.committed.sharding)
+            part = jaxlib_api.copy_to(next(iter(holders.values())), aval, device.committed.sharding)
         buffers.append(part)
     return XlaArray(array.aval, jaxlib_api.assemble(buffers, physical_aval(array.aval), placement.sharding), placement)
 
@@ -116,18 +114,29 @@ def parts_of(array: XlaArray) -> list[XlaArray]:
     if placement.spread is None:
         return [array]
     parts = {
-        device: XlaArray(part_aval(array.aval, _bounds(index, shape)), part, device.committed)
-        for device, index, part in zip(placement.devices, indices_of(placement, shape), raw_parts(array), strict=True)
+        device: XlaArray(part_aval(array.aval, bounds), part, device.committed)
+        for device, bounds, part in zip(
+            placement.devices, layout_of(placement, shape).bounds, raw_parts(array), strict=True
+        )
     }
     return [parts[device] for device in placement.spread.device_order]
 
 
-def indices_of(placement: Placement, shape: Sequence[int]) -> list[tuple[slice, ...]]:
-    """For each device which part of an array it holds."""
+@lru_cache(LAYOUT_LIMIT)
+def layout_of(placement: Placement, shape: tuple[int, ...]) -> Parts:
+    """Which part of an array each device of a placement holds, in the order of its devices."""
     if placement.spread is None:
-        return [(slice(None),) * len(shape)]
-    indices = dict(zip(placement.spread.device_order, placement.spread.indices(shape), strict=True))
-    return [indices[device] for device in placement.devices]
+        whole = tuple([slice(None)] * len(shape))
+        return Parts((0,), (whole,), (tuple([(0, size) for size in shape]),), (whole,))
+    order: dict[Any, int] = {device: number for number, device in enumerate(placement.spread.device_order)}
+    parts = placement.spread.parts(shape)
+    at = [order[device] for device in placement.devices]
+    return Parts(
+        tuple([parts.numbers[number] for number in at]),
+        tuple([parts.indices[number] for number in at]),
+        tuple([parts.bounds[number] for number in at]),
+        parts.distinct,
+    )
 
 
 def raw_parts(array: XlaArray) -> list[Any]:
@@ -136,10 +145,11 @@ def raw_parts(array: XlaArray) -> list[Any]:
     if placement.spread is None:
         return [array.value]
     aval = array.aval
-    avals = [part_aval(aval, _bounds(index, aval.shape)) for index in indices_of(placement, aval.shape)]
+    bounds = layout_of(placement, aval.shape).bounds
+    avals = {part: physical_aval(part_aval(aval, part)) for part in set(bounds)}
     return jaxlib_api.shards_of(
         array.value,
-        [physical_aval(aval) for aval in avals],
+        [avals[part] for part in bounds],
         [device.committed.sharding for device in placement.devices],
     )
 
@@ -147,7 +157,3 @@ def raw_parts(array: XlaArray) -> list[Any]:
 def part_aval(aval: Any, bounds: tuple[tuple[int, int], ...]) -> Any:
     """The type of the part between bounds."""
     return aval.update(shape=tuple([stop - start for start, stop in bounds]))
-
-
-def _bounds(index: tuple[slice, ...], shape: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    return tuple([part.indices(size)[:2] for part, size in zip(index, shape, strict=True)])

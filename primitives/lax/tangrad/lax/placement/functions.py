@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad import tree
-from tangrad.core import Array, Device, Sharding, Tracer, as_array, as_operand, is_array_value
+from tangrad.core import Array, Device, Sharding, Tracer, as_array, as_operand, get_aval, is_array_value
 from tangrad.errors import UnexpectedTracerError
 from tangrad.lax.placement.primitives import Target, device_put_p
 from tangrad.tree_util import flatten_axes
@@ -41,7 +41,7 @@ def _put(leaf: Any, device: Any) -> Any:
     if device is None:
         return leaf if isinstance(leaf, Array) else as_array(leaf)
     if isinstance(device, Sharding):
-        device.check_shape(as_operand(leaf).aval.shape, "device_put: an array")
+        device.check_shape(get_aval(leaf).shape, "device_put: an array")
         return device.constrain(leaf)
     if not isinstance(device, Device):
         raise ValueError(
