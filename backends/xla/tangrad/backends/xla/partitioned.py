@@ -115,7 +115,19 @@ def load(runner: Any, plan: Plan, compile_for: Any) -> Any:
 
 
 def moved(arrays: Sequence[XlaArray], plan: Plan) -> list[Any]:
-    """The buffers of arguments, where the plan wants them."""
+    """The buffers of arguments, where the plan wants them.
+
+    Raises ValueError for an argument that this process alone has, and that is to be cut over devices of several: that
+    it is the same in each would have to be found out at every call.
+    """
+    for position, (array, place) in enumerate(zip(arrays, plan.inputs, strict=True)):
+        if not place.sharding.is_fully_addressable and array.is_fully_addressable and not place.spread.is_fully_replicated:
+            raise ValueError(
+                f"argument {position}, {array.aval.str_short()}, is an array of this process alone, and is to lie by "
+                f"{place.spread} on devices of several. Make it an array of all processes first: "
+                f"tangrad.make_array_from_process_local_data(sharding, part), or tangrad.device_put(x, sharding) of what "
+                f"is the same in each"
+            )
     return [
         array.value if array.placement is place else spread.move(array, place).value
         for array, place in zip(arrays, plan.inputs, strict=True)
