@@ -25,6 +25,14 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "debug.CallbackError debug.DebugEffect debug.OrderedDebugEffect debug.callback debug.log debug.print "
         "experimental.io_callback pure_callback"
     ),
+    "tangrad-distributed": (
+        "distributed.Cluster distributed.ClusterDetector distributed.initialize distributed.is_initialized "
+        "distributed.shutdown experimental.multihost_utils.assert_equal "
+        "experimental.multihost_utils.broadcast_one_to_all "
+        "experimental.multihost_utils.global_array_to_host_local_array "
+        "experimental.multihost_utils.host_local_array_to_global_array "
+        "experimental.multihost_utils.process_allgather experimental.multihost_utils.sync_global_devices"
+    ),
     "tangrad-fft": (
         "lax.FftType lax.fft numpy.fft.fft numpy.fft.fft2 numpy.fft.fftfreq numpy.fft.fftn numpy.fft.fftshift "
         "numpy.fft.hfft numpy.fft.ifft numpy.fft.ifft2 numpy.fft.ifftn numpy.fft.ifftshift numpy.fft.ihfft "
@@ -199,6 +207,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-control-flow": "tangrad.control_flow",
     "tangrad-custom-rules": "tangrad.custom_batching tangrad.custom_derivatives tangrad.custom_rules",
     "tangrad-debug": "tangrad.debug tangrad.debugging",
+    "tangrad-distributed": "tangrad.distributed tangrad.experimental.multihost_utils tangrad.processes",
     "tangrad-fft": "tangrad.fft",
     "tangrad-jacobians": "tangrad.jacobians",
     "tangrad-jit": "tangrad.jitting",
