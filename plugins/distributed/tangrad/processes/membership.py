@@ -19,6 +19,8 @@ from tangrad.processes.rendezvous import Host, Line, meet, numeric
 from tangrad.processes.vigil import Vigil, end_process
 
 WHAT = "tangrad.distributed.initialize"
+# How many seconds the news of a lost process takes at most, where nothing but its being told is under way.
+GRACE = 0.5
 
 
 class _Membership:
@@ -35,8 +37,8 @@ class _Membership:
         self.vigil = vigil
 
     def __str__(self) -> str:
-        _, count, number, _ = self.cluster
-        return f"process {number} of {count} at {self.cluster.coordinator_address}"
+        address, count, number, _ = self.cluster
+        return f"process {number} of {count}" + (f" at {address!r}" if count != 1 else "")
 
 
 _lock = threading.Lock()
@@ -150,7 +152,11 @@ def _leave_at_exit() -> None:
     if error is None or not _membership or _membership[0].vigil is None:
         shutdown()
     else:
+        # An error in a computation with others may follow from the loss of one, and then that is what to say.
+        _membership[0].vigil.wait_for_loss(GRACE)
         _membership[0].vigil.say_why(error)
+        # Not by way of what is left to do at exit: that would wait for computations with the others.
+        end_process()
 
 
 # --- what is asked for -----------------------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ class Vigil:
         self._lines = dict(lines)
         self._end = end
         self._over = False
+        self._losing = threading.Event()
         self._gone: set[int] = set()  # who has said goodbye
         self._thread = threading.Thread(target=self._watch, name="tangrad.distributed", daemon=True)
         self._thread.start()
@@ -48,6 +49,10 @@ class Vigil:
         """Tell the others that an error ends this process."""
         self._over = True
         self._tell_others(failed=f"{type(error).__name__}: {error}"[:1000])
+
+    def wait_for_loss(self, timeout: float) -> bool:
+        """Wait so many seconds for the loss of another process; whether there is one."""
+        return self._losing.wait(timeout)
 
     def close(self) -> None:
         """End the watch and all connections."""
@@ -97,6 +102,7 @@ class Vigil:
         if self._over:
             return
         self._over = True
+        self._losing.set()
         self._tell_others(lost=number, why=why)
         self._end(
             f"tangrad.distributed: process {number} of {self._count} is lost: {why}. Process {self._number} cannot go on "
@@ -104,8 +110,10 @@ class Vigil:
         )
 
 
-def end_process(message: str) -> None:
-    """End this process with a message, now: its threads may wait for a computation that never ends."""
+def end_process(message: str | None = None) -> None:
+    """End this process, with a message, now: its threads may wait for a computation that never ends."""
     sys.stdout.flush()
-    print(message, file=sys.stderr, flush=True)
+    if message is not None:
+        print(message, file=sys.stderr)
+    sys.stderr.flush()
     os._exit(EXIT_STATUS)
