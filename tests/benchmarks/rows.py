@@ -8,6 +8,7 @@ fresh processes (`processes.py`); the geometric mean is made from the steady-sta
 from dataclasses import dataclass, replace
 
 from .programs.cliffs import IDIOMS
+from .programs.several_processes import PROGRAMS as SEVERAL_PROCESSES
 from .sides import AUTOGRAD, JAX, JAX_AGAIN, NUMPY, TANGRAD_NUMPY, TANGRAD_XLA
 
 BACKEND_LETTER = {TANGRAD_NUMPY.name: "N", TANGRAD_XLA.name: "X", JAX_AGAIN.name: "-"}
@@ -111,6 +112,11 @@ def eager_gradient_rows() -> list[Row]:
     ]
 
 
+def several_processes_rows() -> list[Row]:
+    """What processes do together, in processes of their own."""
+    return [Row(name, X, name, (Peer(JAX.name, 1.0),), kind="process") for name in SEVERAL_PROCESSES]
+
+
 def jitted_numpy_rows() -> list[Row]:
     """Jitted MLP gradients on N against NumPy written by hand."""
     return [
@@ -158,6 +164,7 @@ def all_rows() -> list[Row]:
         *_rows(STEADY, (X,), 1.02, compare_hlo=True),
         *control_flow_rows(),
         *cliff_rows(),
+        *several_processes_rows(),
         GEOMETRIC_MEAN,
     ]
 

@@ -111,7 +111,34 @@ def load(runner: Any, plan: Plan, compile_for: Any) -> Any:
         for aval, place in zip(runner.out_avals, outputs, strict=True)
     ]
     same = outputs and all([place is outputs[0] for place in outputs])
-    return executable.execute_sharded, handlers, outputs[0] if same else tuple(outputs)
+    run = executable.execute_sharded
+    if plan.devices[0].platform == "cpu" and len({device.process_index for device in plan.devices}) > 1:
+        run = _to_its_end(run)
+    return run, handlers, outputs[0] if same else tuple(outputs)
+
+
+def _to_its_end(execute: Any) -> Any:
+    """The method that starts a program, as one that waits until it is done.
+
+    Where several programs are under way, XLA's threads for a process's CPUs can all wait for one whose counterpart in
+    another process has no thread left: both would wait for ever, as programs of JAX do.
+    """
+    return lambda values, with_tokens=False: _Done(execute(values, with_tokens=True))
+
+
+class _Done:
+    """The results of a program that has ended: as jaxlib's, with the token that was waited for."""
+
+    __slots__ = ("_token", "consume_with_handlers")
+
+    def __init__(self, results: Any) -> None:
+        self._token = results.consume_token()
+        self._token.block_until_ready()
+        self.consume_with_handlers = results.consume_with_handlers
+
+    def consume_token(self) -> Any:
+        """The token of the execution."""
+        return self._token
 
 
 def moved(arrays: Sequence[XlaArray], plan: Plan) -> list[Any]:
