@@ -77,7 +77,7 @@ PRIVILEGED = {
 ONLY_IN = {"jaxlib": {f"tangrad.backends.xla.{name}" for name in ("jaxlib_api", "jaxlib_coordination", "mlir")}}
 
 # Packages used where they are installed, and required by nobody.
-OPTIONAL = {"ml_dtypes", "scipy"}
+OPTIONAL = {"ml_dtypes", "mpi4py", "scipy"}
 
 # What is required and needed without an import that could be seen, and what for.
 UNSEEN = {

@@ -12,6 +12,7 @@ pytest.importorskip("jaxlib")
 
 import tangrad
 from tangrad.backends.xla import cuda, jaxlib_api
+from tangrad.backends.xla.coordination import Coordination
 from tangrad.core import ShapedArray, get_backend
 
 XLA = get_backend("xla")

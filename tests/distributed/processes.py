@@ -50,9 +50,7 @@ def run_together(
             pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
             started.append(subprocess.Popen(command, env=environment, text=True, **pipes))
         deadline = time.monotonic() + TIME_LIMIT
-        ended = {
-            number: _ended(process, deadline) for number, process in enumerate(started) if number not in stopped
-        }
+        ended = {number: _ended(process, deadline) for number, process in enumerate(started) if number not in stopped}
         return [ended.get(number) or _ended(process, 0) for number, process in enumerate(started)]
     finally:
         for process in started:

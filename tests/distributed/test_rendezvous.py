@@ -56,14 +56,19 @@ def test_all_meet(address: Address) -> None:
 
 
 def test_who_is_missing_is_said_to_all(address: Address) -> None:
-    words = f"process 0 waited for 0.5 s at {address!r} (initialization_timeout), and of 4 processes (num_processes) these"
+    words = (
+        f"process 0 waited for 0.5 s at {address!r} (initialization_timeout), and of 4 processes (num_processes) these"
+    )
     for found in at_once(lambda: hosted(address, 4, 0.5), lambda: meet(address, 2, 4, 5)):
         assert found == f"{words} did not come: 1, 3"
 
 
 @pytest.mark.parametrize(
     ("number", "count", "words"),
-    [(1, 3, "process 1 has num_processes=3, and process 0 has 2"), (2, 2, "there is another process with process_id=2")],
+    [
+        (1, 3, "process 1 has num_processes=3, and process 0 has 2"),
+        (2, 2, "there is another process with process_id=2"),
+    ],
 )
 def test_who_does_not_fit_is_sent_away(address: Address, number: int, count: int, words: str) -> None:
     def then_the_right_one() -> Any:
@@ -77,9 +82,7 @@ def test_who_does_not_fit_is_sent_away(address: Address, number: int, count: int
 
 
 def test_two_with_one_number(address: Address) -> None:
-    found = at_once(
-        lambda: hosted(address, 3, 1.0), lambda: meet(address, 1, 3, 5), lambda: meet(address, 1, 3, 5)
-    )
+    found = at_once(lambda: hosted(address, 3, 1.0), lambda: meet(address, 1, 3, 5), lambda: meet(address, 1, 3, 5))
     assert "these did not come: 2" in found[0]
     assert sorted([words.split(",")[0].split(" at ")[0] for words in found[1:]]) == [
         "process 0 waited for 1 s",

@@ -18,7 +18,9 @@ HEARTBEAT = 6  # seconds
 
 
 def main(address: str, count: int, number: int, lost: int, how: str) -> None:
-    tangrad.distributed.initialize(address, count, number, initialization_timeout=60, heartbeat_timeout_seconds=HEARTBEAT)
+    tangrad.distributed.initialize(
+        address, count, number, initialization_timeout=60, heartbeat_timeout_seconds=HEARTBEAT
+    )
     rows = NamedSharding(tangrad.make_mesh((count,), ("x",)), P("x"))
     x = tangrad.make_array_from_callback((count,), rows, lambda index: np.ones(count)[index])
     total = tangrad.jit(lambda x: x.sum())

@@ -3,6 +3,7 @@
 Arguments: the address of process 0, the number of processes, the number of this one.
 """
 
+import itertools
 import json
 import sys
 
@@ -35,7 +36,7 @@ def main(address: str, count: int, number: int) -> dict:
 
 def start() -> dict:
     random = np.random.default_rng(0)
-    layers = zip(SIZES, SIZES[1:], strict=False)
+    layers = itertools.pairwise(SIZES)
     return {f"w{n}": random.normal(size=shape).astype(np.float32) / 2 for n, shape in enumerate(layers)}
 
 

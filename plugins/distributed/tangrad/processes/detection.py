@@ -60,7 +60,9 @@ class ClusterDetector:
 
 def _check(plugin: Any, loaded: Any) -> None:
     if not isinstance(loaded, ClusterDetector):
-        raise TypeError(f"expected a tangrad.distributed.ClusterDetector, got {loaded!r} of type {type(loaded).__name__}")
+        raise TypeError(
+            f"expected a tangrad.distributed.ClusterDetector, got {loaded!r} of type {type(loaded).__name__}"
+        )
 
 
 composition().set_check(DETECTORS_GROUP, _check)

@@ -24,8 +24,8 @@ def process_allgather(in_tree: Any, tiled: bool = False) -> Any:
     """The arrays that each process has, in all of them.
 
     Args:
-        in_tree: a tree of arrays and numbers, of the same shapes and dtypes in each process; or arrays over the devices of
-            several processes.
+        in_tree: a tree of arrays and numbers, of the same shapes and dtypes in each process; or arrays over the devices
+            of several processes.
         tiled: whether they are put together along their first axis, and not along a new one. Arrays over the devices of
             several processes are one array already, and need it.
 
@@ -128,7 +128,8 @@ def _gathered_description(function: str, in_tree: Any, flag: int = 0) -> Sequenc
     differing = [number for number, row in enumerate(rows) if not np.array_equal(row[:-1], rows[0, :-1])]
     if differing:
         raise ValueError(
-            f"{function}: the processes {differing} pass other shapes or dtypes than process 0; this one passes {described}"
+            f"{function}: the processes {differing} pass other shapes or dtypes than process 0; this one passes "
+            f"{described}"
         )
     return rows[:, -1].tolist()  # type: ignore[no-any-return]
 
@@ -184,7 +185,7 @@ def _sent(contents: np.ndarray[Any, Any], mine: bool) -> np.ndarray[Any, Any]:
 
 
 def _spread_rows(row: np.ndarray[Any, Any]) -> tuple[Any, NamedSharding]:
-    """A row of each process as one array over the first device of each; and the sharding by which all have the whole."""
+    """A row of each process as one array over the first device of each; and the sharding by which all have all rows."""
     backend = get_backend()
     first: dict[int, Any] = {}
     for device in backend.devices():

@@ -56,7 +56,7 @@ def initialize(
     shutdown_timeout_seconds: float = 300,
     coordinator_bind_address: str | None = None,
 ) -> None:
-    """Join this process with others, so that they compute together: `tangrad.devices()` are then those of all.
+    """Join this process with others to compute together: `tangrad.devices()` are then those of all.
 
     Every process calls it, before its first computation and before it asks for devices; it returns when all are there.
     When one of them is lost, the others end with a message and exit status 1.
@@ -66,10 +66,10 @@ def initialize(
         num_processes: how many processes there are.
         process_id: the number of this one, from 0.
         local_device_ids: the numbers of the GPUs of this machine that the process takes; default: all that it sees.
-        cluster_detection_method: what is not stated is taken from the environment variables TANGRAD_COORDINATOR_ADDRESS,
-            TANGRAD_NUM_PROCESSES and TANGRAD_PROCESS_ID, else from the scheduler that started the process: "slurm",
-            "open_mpi", "kubernetes", "mpi4py", or another that is installed; default: the one that did, if that can be
-            seen ("mpi4py" has to be named). "deactivate": from no scheduler.
+        cluster_detection_method: what is not stated is taken from the environment variables
+            TANGRAD_COORDINATOR_ADDRESS, TANGRAD_NUM_PROCESSES and TANGRAD_PROCESS_ID, else from the scheduler that
+            started the process: "slurm", "open_mpi", "kubernetes", "mpi4py", or another that is installed; default: the
+            one that did, if that can be seen ("mpi4py" has to be named). "deactivate": from no scheduler.
         initialization_timeout: how many seconds to wait for the others.
         heartbeat_timeout_seconds: after how many seconds without a sign of life a process is lost. One that was killed
             is noticed at once.
@@ -78,8 +78,8 @@ def initialize(
             locally, if coordinator_address is a local one such as "localhost:1234".
 
     Raises:
-        RuntimeError: where the process is joined already, devices are in use, the port is, no process 0 is found, or not
-            all processes come in time, naming those that are missing.
+        RuntimeError: where the process is joined already, devices are in use, the port is, no process 0 is found, or
+            not all processes come in time, naming those that are missing.
         BackendError: for several processes, where the backend in use computes in one, as the NumPy backend does.
         ValueError, TypeError: for an address, number or time that cannot be, or is not known.
 
@@ -184,7 +184,7 @@ def _complete(stated: Cluster, method: str | None, environ: Mapping[str, str] = 
 
 
 def _merged(first: Cluster, second: Cluster) -> Cluster:
-    return Cluster(*[other if one is None else one for one, other in zip(first, second, strict=True)])
+    return first._replace(**{name: value for name, value in second._asdict().items() if getattr(first, name) is None})
 
 
 def _number_of(environ: Mapping[str, str], name: str) -> int | None:
@@ -238,8 +238,8 @@ def _coordination(cluster: Cluster) -> Any:
             return None
         raise BackendError(
             f"{WHAT}: {error}. For {cluster.num_processes} processes use XLA: pip install tangrad-backend-xla, and "
-            f"TANGRAD_BACKEND=xla where another backend is set. To try out on this one a program for several processes, "
-            f"run it in one with as many devices: num_processes=1 and TANGRAD_NUM_CPU_DEVICES"
+            f"TANGRAD_BACKEND=xla where another backend is set. To try out on this one a program for several "
+            f"processes, run it in one with as many devices: num_processes=1 and TANGRAD_NUM_CPU_DEVICES"
         ) from None
     coordination.check_not_started()
     return coordination
@@ -251,7 +251,7 @@ def _coordination(cluster: Cluster) -> Any:
 def _joined(cluster: Cluster, coordination: Any, bind: Address | None, timeouts: dict[str, float]) -> Vigil:
     """Bring the processes together and connect the backend. Raises RuntimeError, with nothing left behind."""
     address = parse_address(cluster.coordinator_address, f"{WHAT}: coordinator_address")
-    count, number = operator.index(cluster.num_processes), operator.index(cluster.process_id)
+    count, number = cluster.num_processes or 1, cluster.process_id or 0
     try:
         lines = (
             _hosted(address, bind, count, coordination, timeouts)

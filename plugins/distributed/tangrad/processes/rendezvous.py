@@ -1,7 +1,7 @@
 """Where processes meet before they connect to the coordination service: process 0 waits for the others at its address.
 
-XLA's service cannot say in Python what went wrong while processes come together (its client ends the process), so this is
-found out here: who did not come, who came twice, who counts otherwise. The connections stay open afterwards, so that
+XLA's service cannot say in Python what went wrong while processes come together (its client ends the process), so this
+is found out here: who did not come, who came twice, who counts otherwise. The connections stay open afterwards, so that
 the loss of a process is noticed at once (vigil.py). What goes over them is one line of JSON a message.
 """
 
@@ -211,15 +211,15 @@ def _reach(address: Address, number: int, deadline: float, timeout: float) -> so
     """A connection to an address where somebody may begin to listen a little later."""
     while True:
         try:
-            connection = socket.create_connection(tuple(address), max(0.1, deadline - time.monotonic()))
+            connection = socket.create_connection((address.host, address.port), max(0.1, deadline - time.monotonic()))
             if connection.getsockname() != connection.getpeername():  # a port of ours may be given the very number
                 return connection
             connection.close()
         except OSError as error:
             if time.monotonic() + RETRY_AFTER >= deadline:
                 raise RuntimeError(
-                    f"process {number} found no process 0 at {address!r} within {timeout:g} s (initialization_timeout): "
-                    f"{error.strerror or error}"
+                    f"process {number} found no process 0 at {address!r} within {timeout:g} s (initialization_timeout)"
+                    f": {error.strerror or error}"
                 ) from error
         time.sleep(RETRY_AFTER)
 

@@ -105,8 +105,8 @@ class Vigil:
         self._losing.set()
         self._tell_others(lost=number, why=why)
         self._end(
-            f"tangrad.distributed: process {number} of {self._count} is lost: {why}. Process {self._number} cannot go on "
-            f"without it, and ends"
+            f"tangrad.distributed: process {number} of {self._count} is lost: {why}. Process {self._number} cannot go "
+            f"on without it, and ends"
         )
 
 

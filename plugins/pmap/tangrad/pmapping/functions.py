@@ -72,8 +72,8 @@ def pmap(
             out_axes=None that differ between devices. TypeError: for what is not callable, and arguments that are no
             arrays.
 
-    Where devices belong to several processes, each of them passes the examples of its own devices, and gets their results
-    as an array of its own; collectives are over all. `axis_size` counts the devices of all processes.
+    Where devices belong to several processes, each of them passes the examples of its own devices, and gets their
+    results as an array of its own; collectives are over all. `axis_size` counts the devices of all processes.
 
     Within another `pmap` examples are computed together on each of its devices, as by `vmap`.
 
@@ -173,8 +173,8 @@ class PmapFunction:
         if size != here or self._axis_size not in (None, mesh.size):
             stated = "" if self._axis_size is None else f" (axis_size={self._axis_size})"
             raise ValueError(
-                f"pmap: the mapped axis has size {size}{stated}, and this process has {here} of the {mesh.size} devices: "
-                f"each process passes one example for each of its own devices, and axis_size counts those of all"
+                f"pmap: the mapped axis has size {size}{stated}, and this process has {here} of the {mesh.size} "
+                f"devices: each process passes one example for each of its own, and axis_size counts those of all"
             )
         placed = [
             global_array(value, mesh, self._cut(mesh, axis).spec) for value, axis in zip(values, axes, strict=True)

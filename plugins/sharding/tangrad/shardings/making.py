@@ -121,8 +121,8 @@ class _Block:
             if numbers != list(range(numbers[0], numbers[0] + len(numbers))):
                 raise ValueError(
                     f"make_array_from_process_local_data: along dimension {dimension} this process holds the parts "
-                    f"{numbers} of {self._tiles[dimension]} by {sharding}, which do not lie side by side; make the array "
-                    f"of its parts: tangrad.make_array_from_callback"
+                    f"{numbers} of {self._tiles[dimension]} by {sharding}, which do not lie side by side; make the "
+                    f"array of its parts: tangrad.make_array_from_callback"
                 )
 
     def whole_shape(self, local_shape: Sequence[int]) -> tuple[int, ...]:
@@ -130,8 +130,8 @@ class _Block:
         for dimension, (size, numbers) in enumerate(zip(local_shape, self._held, strict=True)):
             if size % len(numbers):
                 raise ValueError(
-                    f"make_array_from_process_local_data: dimension {dimension} of local_data, of size {size}, does not "
-                    f"divide into the {len(numbers)} parts that the devices of this process hold by {self._sharding}"
+                    f"make_array_from_process_local_data: dimension {dimension} of local_data, of size {size}, does "
+                    f"not divide into the {len(numbers)} parts that its devices hold by {self._sharding}"
                 )
         return tuple([
             size // len(numbers) * tiles
@@ -143,16 +143,16 @@ class _Block:
         found = []
         if len(local_shape) != len(shape):
             raise ValueError(
-                f"make_array_from_process_local_data: local_data has the shape {tuple(local_shape)}, and global_shape is "
-                f"{tuple(shape)}, of another rank"
+                f"make_array_from_process_local_data: local_data has the shape {tuple(local_shape)}, and global_shape "
+                f"is {tuple(shape)}, of another rank"
             )
         for dimension, (size, whole) in enumerate(zip(local_shape, shape, strict=True)):
             numbers = self._held[dimension]
             own = whole // self._tiles[dimension] * len(numbers)
             if size not in (own, whole):
                 raise ValueError(
-                    f"make_array_from_process_local_data: of dimension {dimension}, of size {whole}, this process holds "
-                    f"{own} by {self._sharding}, got local_data of shape {tuple(local_shape)}"
+                    f"make_array_from_process_local_data: of dimension {dimension}, of size {whole}, this process "
+                    f"holds {own} by {self._sharding}, got local_data of shape {tuple(local_shape)}"
                 )
             found.append(numbers[0] if size == own else 0)
         return found

@@ -110,8 +110,8 @@ class XlaBackend(Backend):
             raise ValueError(f"expected a device of the XLA backend, such as {self.home()!r}, got {device!r}")
         if device.process_index != self.process_index:
             raise ValueError(
-                f"{device!r} belongs to process {device.process_index}, and this is process {self.process_index}, which "
-                f"can put arrays on its own devices only (tangrad.local_devices())"
+                f"{device!r} belongs to process {device.process_index}, and this is process {self.process_index}, "
+                f"which can put arrays on its own devices only (tangrad.local_devices())"
             )
         return device.committed
 

@@ -1,9 +1,9 @@
 """All contact with XLA's coordination service: a server that one of several processes runs, and everybody's client.
 
 They are the same in the supported releases of jaxlib, and so is a gap in them: a client cannot tell Python what went
-wrong. By default it ends the process where it cannot connect, or where another one is lost, after it has said why; with a
-function of Python's to call instead, that call fails (the error it is called with has no counterpart in Python). So the
-default is kept, and whoever connects makes sure beforehand that everybody is there.
+wrong. By default it ends the process where it cannot connect, or where another one is lost, after it has said why; with
+a function of Python's to call instead, that call fails (the error it is called with has no counterpart in Python). So
+the default is kept, and whoever connects makes sure beforehand that everybody is there.
 """
 
 from __future__ import annotations
@@ -17,7 +17,12 @@ from jaxlib import _jax as runtime  # type: ignore[attr-defined]  # isort: skip
 
 
 def start_service(
-    address: str, process_count: int, *, initialization_timeout: float, heartbeat_timeout: float, shutdown_timeout: float
+    address: str,
+    process_count: int,
+    *,
+    initialization_timeout: float,
+    heartbeat_timeout: float,
+    shutdown_timeout: float,
 ) -> Any:
     """The service for so many processes, listening at `host:port`; time-outs in seconds.
 
@@ -33,7 +38,12 @@ def start_service(
 
 
 def connect(
-    address: str, process_index: int, *, initialization_timeout: float, heartbeat_timeout: float, shutdown_timeout: float
+    address: str,
+    process_index: int,
+    *,
+    initialization_timeout: float,
+    heartbeat_timeout: float,
+    shutdown_timeout: float,
 ) -> Any:
     """A client of the service at `host:port`, when all processes have connected."""
     client = runtime.get_distributed_runtime_client(

@@ -148,12 +148,13 @@ def moved(arrays: Sequence[XlaArray], plan: Plan) -> list[Any]:
     it is the same in each would have to be found out at every call.
     """
     for position, (array, place) in enumerate(zip(arrays, plan.inputs, strict=True)):
-        if not place.sharding.is_fully_addressable and array.is_fully_addressable and not place.spread.is_fully_replicated:
+        sharding = place.sharding
+        if not sharding.is_fully_addressable and not sharding.is_fully_replicated and array.is_fully_addressable:
             raise ValueError(
                 f"argument {position}, {array.aval.str_short()}, is an array of this process alone, and is to lie by "
                 f"{place.spread} on devices of several. Make it an array of all processes first: "
-                f"tangrad.make_array_from_process_local_data(sharding, part), or tangrad.device_put(x, sharding) of what "
-                f"is the same in each"
+                f"tangrad.make_array_from_process_local_data(sharding, part), or tangrad.device_put(x, sharding) of "
+                f"what is the same in each"
             )
     return [
         array.value if array.placement is place else spread.move(array, place).value

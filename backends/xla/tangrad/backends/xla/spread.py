@@ -156,7 +156,7 @@ def check_agreement(value: Any, placement: Placement) -> None:
         return
     contents = np.ascontiguousarray(value._contents() if isinstance(value, XlaArray) else value)
     described = hashlib.blake2b(f"{contents.dtype} {contents.shape}".encode(), digest_size=16)
-    described.update(contents.reshape(-1).view(np.uint8))
+    described.update(contents.reshape(-1).view(np.uint8).data)
     words = np.frombuffer(described.digest(), np.uint32)
     devices = placement.devices
     aval = ShapedArray((len(devices), len(words)), words.dtype)

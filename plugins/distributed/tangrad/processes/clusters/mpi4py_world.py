@@ -15,7 +15,8 @@ def _detect(environ: Mapping[str, str]) -> Cluster | None:
         mpi = importlib.import_module("mpi4py.MPI")
     except ImportError as error:
         raise ValueError(
-            f"cluster_detection_method='mpi4py' asks MPI who this process is, by mpi4py, which cannot be imported: {error}"
+            f"cluster_detection_method='mpi4py' asks MPI who this process is, by mpi4py, which cannot be imported: "
+            f"{error}"
         ) from error
     world = mpi.COMM_WORLD
     address = str(Address(socket.gethostname(), _free_port())) if world.Get_rank() == 0 else None
