@@ -1,6 +1,7 @@
 """Processes that compute together: the numbers of one process, and what becomes of them when one is lost."""
 
 import json
+import re
 
 import pytest
 
@@ -52,6 +53,17 @@ def test_the_same_training_as_in_one_process(count: int, apart: float, of_one_pr
         assert found["errors"].keys() == ERRORS.keys()
         for name, words in ERRORS.items():
             assert words in found["errors"][name], name
+
+
+def test_the_program_of_the_page() -> None:
+    """Its steps are not waited for: with several of them under way, programs of two devices a process would hang."""
+    ended = together("of_the_page.py", 2)
+    assert [process.status for process in ended] == [0, 0], [process.errors[-3000:] for process in ended]
+    for number, process in enumerate(ended):
+        first, *_, last = [line for line in process.output.splitlines() if "[Gloo]" not in line]
+        assert first.startswith(f"process {number} of 2, devices [CpuDevice(id=")
+        loss, weights = re.fullmatch(r"loss (\S+), weights \[(.*)\]", last).groups()
+        assert float(loss) < 1e-5 and [float(w) for w in weights.split()] == pytest.approx([1, -2, 0.5], abs=1e-2)
 
 
 @pytest.mark.parametrize(

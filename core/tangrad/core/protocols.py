@@ -263,6 +263,7 @@ class Coordination(Protocol):
     def leave(self) -> None: ...
 
 
+@runtime_checkable
 class Backend(Protocol):
     """Who holds arrays and computes with them; an entry point of `tangrad.backends` names one.
 
