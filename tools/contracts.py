@@ -74,7 +74,8 @@ PRIVILEGED = {
 }
 
 # Third-party packages that only these modules may touch.
-ONLY_IN = {"jaxlib": {f"tangrad.backends.xla.{name}" for name in ("jaxlib_api", "jaxlib_coordination", "mlir")}}
+JAXLIB_FILES = ("jaxlib_api", "jaxlib_calls", "jaxlib_coordination", "mlir")
+ONLY_IN = {"jaxlib": {f"tangrad.backends.xla.{name}" for name in JAXLIB_FILES}}
 
 # Packages used where they are installed, and required by nobody.
 OPTIONAL = {"ml_dtypes", "mpi4py", "scipy"}

@@ -33,6 +33,10 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "experimental.multihost_utils.host_local_array_to_global_array "
         "experimental.multihost_utils.process_allgather experimental.multihost_utils.sync_global_devices"
     ),
+    "tangrad-ffi": (
+        "ffi.FfiError ffi.ffi_call ffi.ffi_lowering ffi.host_lowering ffi.include_dir ffi.pycapsule "
+        "ffi.register_ffi_target ffi.register_ffi_type"
+    ),
     "tangrad-fft": (
         "lax.FftType lax.fft numpy.fft.fft numpy.fft.fft2 numpy.fft.fftfreq numpy.fft.fftn numpy.fft.fftshift "
         "numpy.fft.hfft numpy.fft.ifft numpy.fft.ifft2 numpy.fft.ifftn numpy.fft.ifftshift numpy.fft.ihfft "
@@ -208,6 +212,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-custom-rules": "tangrad.custom_batching tangrad.custom_derivatives tangrad.custom_rules",
     "tangrad-debug": "tangrad.debug tangrad.debugging",
     "tangrad-distributed": "tangrad.distributed tangrad.experimental.multihost_utils tangrad.processes",
+    "tangrad-ffi": "tangrad.ffi",
     "tangrad-fft": "tangrad.fft",
     "tangrad-jacobians": "tangrad.jacobians",
     "tangrad-jit": "tangrad.jitting",
@@ -236,6 +241,7 @@ FAMILIES: dict[str, str] = {  # distribution: families of primitives
     "tangrad-control-flow": "control_flow",
     "tangrad-custom-rules": "custom_rules linear_calls mapped_calls partial_calls solves",
     "tangrad-debug": "callbacks",
+    "tangrad-ffi": "foreign",
     "tangrad-fft": "fft",
     "tangrad-jit": "jit",
     "tangrad-lax": "contractions elementwise indexing linalg placement reductions sorting special structure windows",

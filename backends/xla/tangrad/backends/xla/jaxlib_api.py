@@ -1,5 +1,5 @@
 """All contact with jaxlib's runtime: clients, devices, buffers, executables. No other module imports it (see also
-mlir.py, and jaxlib_coordination.py).
+mlir.py, jaxlib_calls.py and jaxlib_coordination.py).
 
 jaxlib is used without jax, and beside it: both may live in one process, imported in either order. Hence three habits.
 Nothing process-wide is set: every transfer states `enable_x64=True`, so that jax's flag (or its absence) does not
@@ -452,48 +452,3 @@ def cost_analysis(executable: Any) -> dict[str, float]:
 def memory_analysis(executable: Any) -> Any:
     """Sizes in bytes of arguments, outputs, temporaries and code; None where the platform does not tell."""
     return executable.get_compiled_memory_stats()
-
-
-# --- custom calls ----------------------------------------------------------------------------------------------------
-
-
-def host_call_target(platform: str) -> str:
-    """The custom call by which programs call the Python functions that `compile_and_load` is given.
-
-    Its attribute `index`, an unsigned 64-bit integer, is the function's number. The function gets read-only NumPy
-    arrays that are good during the call (None for a token) and returns a tuple of NumPy arrays (anything for a token).
-    What it raises becomes an XlaRuntimeError with the traceback as text.
-    """
-    return f"xla_ffi_python_{'gpu' if platform == 'cuda' else 'cpu'}_callback"
-
-
-# Registrations are process-wide: jax may have made the same ones already. XLA takes a repeated registration of one
-# function as long as it is the same function; a set keeps us from repeating our own.
-_registered: set[tuple[str, str]] = set()
-_plugin_registrars: dict[str, Any] = {}
-
-
-def set_custom_call_registrar(platform: str, registrar: Any) -> None:
-    """How a plugin's platform takes custom calls: `registrar(name, function, xla_platform, api_version, traits)`."""
-    _plugin_registrars[platform] = registrar
-
-
-def register_custom_call(name: str, function: Any, platform: str, api_version: int = 1) -> None:
-    """Make a function (a capsule) callable from programs of a platform by `stablehlo.custom_call @name`."""
-    if (platform, name) in _registered:
-        return
-    registrar = _plugin_registrars.get(platform, _jax.register_custom_call_target)
-    registrar(name, function, {"cpu": "Host", "cuda": "CUDA"}.get(platform, platform), api_version, 0)
-    _registered.add((platform, name))
-
-
-def register_lapack() -> None:
-    """Register LAPACK's functions, which jaxlib wraps and SciPy provides, as custom calls of the CPU."""
-    if ("cpu", "lapack") in _registered:
-        return
-    from jaxlib.cpu import _lapack  # type: ignore[attr-defined]
-
-    for name, function in _lapack.registrations().items():
-        register_custom_call(name, function, "cpu", 1 if name.endswith("_ffi") else 0)
-    _lapack.initialize()
-    _registered.add(("cpu", "lapack"))
