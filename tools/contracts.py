@@ -74,10 +74,11 @@ PRIVILEGED = {
 }
 
 # Third-party packages that only these modules may touch.
-ONLY_IN = {"jaxlib": {f"tangrad.backends.xla.{name}" for name in ("jaxlib_api", "jaxlib_calls", "mlir")}}
+JAXLIB_FILES = ("jaxlib_api", "jaxlib_calls", "jaxlib_coordination", "mlir")
+ONLY_IN = {"jaxlib": {f"tangrad.backends.xla.{name}" for name in JAXLIB_FILES}}
 
 # Packages used where they are installed, and required by nobody.
-OPTIONAL = {"ml_dtypes", "scipy"}
+OPTIONAL = {"ml_dtypes", "mpi4py", "scipy"}
 
 # What is required and needed without an import that could be seen, and what for.
 UNSEEN = {

@@ -17,6 +17,7 @@ from tangrad import custom_rules as custom_rules
 from tangrad import debug as debug
 from tangrad import debugging as debugging
 from tangrad import diagnostics as diagnostics
+from tangrad import distributed as distributed
 from tangrad import dtypes as dtypes
 from tangrad import errors as errors
 from tangrad import experimental as experimental
@@ -34,6 +35,7 @@ from tangrad import numpy as numpy
 from tangrad import ops as ops
 from tangrad import pjitting as pjitting
 from tangrad import pmapping as pmapping
+from tangrad import processes as processes
 from tangrad import random as random
 from tangrad import scaffold as scaffold
 from tangrad import scipy as scipy
@@ -168,6 +170,7 @@ __all__ = [
     "devices",
     "diagnostics",
     "disable_jit",
+    "distributed",
     "dtypes",
     "effects_barrier",
     "enable_x64",
@@ -216,6 +219,7 @@ __all__ = [
     "pmapping",
     "process_count",
     "process_index",
+    "processes",
     "pure_callback",
     "random",
     "remat",

@@ -12,6 +12,7 @@ pytest.importorskip("jaxlib")
 
 import tangrad
 from tangrad.backends.xla import cuda, jaxlib_api
+from tangrad.backends.xla.coordination import Coordination
 from tangrad.core import ShapedArray, get_backend
 
 XLA = get_backend("xla")
@@ -245,7 +246,7 @@ def test_cuda_options_come_from_the_environment() -> None:
 def test_a_missing_cuda_plugin_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cuda, "find_plugin", lambda: None)
     with pytest.raises(RuntimeError, match=r"tangrad-backend-xla\[cuda\]"):
-        cuda.make_client()
+        cuda.make_client(Coordination(lambda: False))
 
 
 def test_a_platform_that_is_not_there_is_named() -> None:

@@ -2,11 +2,14 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from .loading import command
+from .programs import several_processes
 from .sides import Side
 
 TIME_LIMIT = 120.0
@@ -75,7 +78,9 @@ class ProcessBench:
         self.folder.cleanup()
 
     def sample(self, side: Side, program: str) -> dict[str, float]:
-        """Run the program in a fresh process; its seconds and resident bytes. RuntimeError if it fails."""
+        """Run the program in a fresh process, or several; its seconds and resident bytes. RuntimeError if it fails."""
+        if program in several_processes.PROGRAMS:
+            return self._sample_together(side, program)
         done = subprocess.run(
             [self.python(side), "-c", FRAME.format(work=WORK[program].format(module=side.module))],
             env=self.environment(side, program),
@@ -87,6 +92,28 @@ class ProcessBench:
         if done.returncode != 0:
             raise RuntimeError(last_line(done.stderr) or f"exit status {done.returncode}")
         return json.loads(done.stdout.splitlines()[-1])
+
+    def _sample_together(self, side: Side, program: str) -> dict[str, float]:
+        """What process 0 of several says."""
+        with socket.socket() as trial:
+            trial.bind(("127.0.0.1", 0))
+            address = f"127.0.0.1:{trial.getsockname()[1]}"
+        started: list[subprocess.Popen[str]] = []
+        try:
+            for number in range(several_processes.PROGRAMS[program][0]):
+                words = (side.name, program, address, str(number))
+                options = {"env": self.environment(side, program), "cwd": self.folder.name, "text": True}
+                pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+                whole = command(self.python(side), "programs.several_processes", *words)
+                started.append(subprocess.Popen(whole, **options, **pipes))
+            output, errors = started[0].communicate(timeout=TIME_LIMIT)
+            if started[0].returncode != 0:
+                raise RuntimeError(last_line(errors) or f"exit status {started[0].returncode}")
+            return json.loads(output.splitlines()[-1])
+        finally:
+            for process in started:
+                process.kill()
+                process.communicate()
 
     def python(self, side: Side) -> str:
         """The interpreter of a side."""

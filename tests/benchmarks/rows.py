@@ -8,6 +8,7 @@ fresh processes (`processes.py`); the geometric mean is made from the steady-sta
 from dataclasses import dataclass, replace
 
 from .programs.cliffs import IDIOMS
+from .programs.several_processes import PROGRAMS as SEVERAL_PROCESSES
 from .sides import (
     AUTOGRAD,
     JAX,
@@ -130,6 +131,11 @@ def eager_gradient_rows() -> list[Row]:
     ]
 
 
+def several_processes_rows() -> list[Row]:
+    """What processes do together, in processes of their own."""
+    return [Row(name, X, name, (Peer(JAX.name, 1.0),), kind="process") for name in SEVERAL_PROCESSES]
+
+
 def jitted_numpy_rows() -> list[Row]:
     """Jitted MLP gradients on N against NumPy written by hand."""
     return [
@@ -221,6 +227,7 @@ def all_rows() -> list[Row]:
         *cliff_rows(),
         *many_devices_rows(),
         *xmap_rows(),
+        *several_processes_rows(),
         GEOMETRIC_MEAN,
     ]
 

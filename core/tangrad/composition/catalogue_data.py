@@ -25,6 +25,14 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "debug.CallbackError debug.DebugEffect debug.OrderedDebugEffect debug.callback debug.log debug.print "
         "experimental.io_callback pure_callback"
     ),
+    "tangrad-distributed": (
+        "distributed.Cluster distributed.ClusterDetector distributed.initialize distributed.is_initialized "
+        "distributed.shutdown experimental.multihost_utils.assert_equal "
+        "experimental.multihost_utils.broadcast_one_to_all "
+        "experimental.multihost_utils.global_array_to_host_local_array "
+        "experimental.multihost_utils.host_local_array_to_global_array "
+        "experimental.multihost_utils.process_allgather experimental.multihost_utils.sync_global_devices"
+    ),
     "tangrad-ffi": (
         "ffi.FfiError ffi.ffi_call ffi.ffi_lowering ffi.host_lowering ffi.include_dir ffi.pycapsule "
         "ffi.register_ffi_target ffi.register_ffi_type"
@@ -203,6 +211,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-control-flow": "tangrad.control_flow",
     "tangrad-custom-rules": "tangrad.custom_batching tangrad.custom_derivatives tangrad.custom_rules",
     "tangrad-debug": "tangrad.debug tangrad.debugging",
+    "tangrad-distributed": "tangrad.distributed tangrad.experimental.multihost_utils tangrad.processes",
     "tangrad-ffi": "tangrad.ffi",
     "tangrad-fft": "tangrad.fft",
     "tangrad-jacobians": "tangrad.jacobians",

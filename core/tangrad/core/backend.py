@@ -10,6 +10,7 @@ import numpy as np
 from tangrad.core.array import Array, literal
 from tangrad.core.aval import ShapedArray, get_aval
 from tangrad.core.jaxpr import ClosedJaxpr
+from tangrad.diagnostics.errors import BackendError
 from tangrad.dtypes import system as dtypes
 from tangrad.dtypes.conversions import can_stand_for_array, stands_for
 from tangrad.settings.backends import Backends
@@ -110,6 +111,7 @@ class Backend:
         name: what users choose it by.
         platform: the platform of its devices.
         has_placements: whether there are several devices, so that `placement` is asked before each run.
+        process_index: the number of this process among those that compute together.
         lowering_kind: the rule kind of its lowerings, such as "lower.numpy"; platforms refine it ("lower.xla.cuda").
         array_type: its subclass of `Array`, whose class attribute `backend` is this object.
         priority: where nobody chooses and several are installed, the one with the highest is used; of equals, the first
@@ -126,10 +128,18 @@ class Backend:
     priority: int = 0
     # Whether programs can run in more than one place, so that `placement` must be asked before each run.
     has_placements: bool = False
+    process_index: int = 0
 
     def devices(self) -> Sequence[Device]:
         """The devices, at least one."""
         raise NotImplementedError
+
+    def coordination(self) -> Any:
+        """What joins this process with others whose devices it computes with: see `Coordination` in `protocols`.
+
+        Raises BackendError where there is no such thing.
+        """
+        raise BackendError(f"the backend {self.name!r} computes in one process, on devices of that process alone")
 
     def put(self, value: Any, aval: ShapedArray, device: Any = None) -> Array:
         """An array with the contents of a NumPy array, of the aval's dtype.
@@ -143,11 +153,11 @@ class Backend:
         return self.put(array.to_numpy(), array.aval, device)
 
     def assemble(self, aval: ShapedArray, sharding: Any, parts: Sequence[Any]) -> Array:
-        """An array of its parts: arrays of one device each, in the order of the sharding's devices."""
+        """An array of its parts on devices of this process: arrays of one device, in the order of the sharding's."""
         raise NotImplementedError
 
     def parts(self, array: Any) -> Sequence[Any]:
-        """The parts of an array over several devices, in the order of its sharding's devices."""
+        """The parts of an array on devices of this process, in the order of its sharding's devices."""
         raise NotImplementedError
 
     def get(self, array: Array) -> np.ndarray[Any, Any]:

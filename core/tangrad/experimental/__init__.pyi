@@ -3,6 +3,7 @@
 from tangrad.custom_rules.dead_code import custom_dce as custom_dce
 from tangrad.debugging.functions import io_callback as io_callback
 from tangrad.experimental import mesh_utils as mesh_utils
+from tangrad.experimental import multihost_utils as multihost_utils
 from tangrad.experimental import pjit as pjit
 from tangrad.experimental import shard_map as shard_map
 
@@ -10,6 +11,7 @@ __all__ = [
     "custom_dce",
     "io_callback",
     "mesh_utils",
+    "multihost_utils",
     "pjit",
     "shard_map",
 ]

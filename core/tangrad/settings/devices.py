@@ -51,7 +51,7 @@ def local_device_count(backend: str | None = None) -> int:
 
 def process_index_of_this_process(backend: str | None = None) -> int:
     """The number of this process among those that compute together, from 0."""
-    return int(getattr(backend_named(backend), "process_index", 0))
+    return backend_named(backend).process_index
 
 
 def process_count(backend: str | None = None) -> int:

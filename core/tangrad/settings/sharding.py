@@ -227,7 +227,7 @@ _MOST_DIMENSIONS = 64  # NumPy's limit
 
 def is_addressable(device: Device) -> bool:
     """Whether this process reaches a device."""
-    return device.process_index == int(getattr(device.backend, "process_index", 0))
+    return device.process_index == device.backend.process_index
 
 
 def as_sharding(value: Any, what: str) -> Any:

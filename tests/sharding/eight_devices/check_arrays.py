@@ -112,7 +112,7 @@ def test_bad_parts() -> None:
         (lambda: tangrad.device_put(np.ones(8), by("x", "y")), "for arrays of 2 dimensions or more"),
         (
             lambda: tangrad.make_array_from_process_local_data(by("x"), np.ones(4), (8,)),
-            "of shape (8,), got local_data",
+            "of dimension 0, of size 8, this process holds 8 by",
         ),
     ]:
         with pytest.raises(ValueError) as error:

@@ -15,6 +15,7 @@ from tangrad.core import (
     as_array,
     as_operand,
     copy_identity,
+    get_backend,
     returned_leaves,
 )
 from tangrad.jitting.function import jit
@@ -25,6 +26,7 @@ from tangrad.pmapping.nesting import inside_pmap, is_inside
 from tangrad.shard_mapping.specs import part_aval
 from tangrad.shard_mapping.tracing import MappedProgram
 from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
+from tangrad.shardings.local_views import global_array, local_array
 
 
 class _Unnamed:
@@ -69,6 +71,9 @@ def pmap(
         ValueError: for more examples than devices, with both counts; sizes that differ, listed; results with
             out_axes=None that differ between devices. TypeError: for what is not callable, and arguments that are no
             arrays.
+
+    Where devices belong to several processes, each of them passes the examples of its own devices, and gets their
+    results as an array of its own; collectives are over all. `axis_size` counts the devices of all processes.
 
     Within another `pmap` examples are computed together on each of its devices, as by `vmap`.
 
@@ -138,14 +143,49 @@ class PmapFunction:
         dynamic, _ = self._split(args)
         leaves, structure = array_leaves((dynamic, kwargs), "pmap: the arguments ")
         values = [as_operand(leaf) for leaf in leaves]
-        axes, size = self._axes(dynamic, kwargs, values)
-        if not is_inside() and not any([isinstance(value, Tracer) for value in values]):
-            mesh = self._mesh(size)
-            dynamic, kwargs = structure.unflatten(
-                [_placed(leaf, self._cut(mesh, axis)) for leaf, axis in zip(leaves, axes, strict=True)]
+        if is_inside() or any([isinstance(value, Tracer) for value in values]):
+            self._axes(dynamic, kwargs, values, self._axis_size)  # which looks whether the sizes agree
+            return self._jitted(*args, **kwargs)
+        others = self._mesh_with_other_processes()
+        if others is not None:
+            return self._call_with_others(others, args, kwargs, dynamic, values)
+        axes, size = self._axes(dynamic, kwargs, values, self._axis_size)
+        mesh = self._mesh(size)
+        dynamic, kwargs = structure.unflatten(
+            [_placed(leaf, self._cut(mesh, axis)) for leaf, axis in zip(leaves, axes, strict=True)]
+        )
+        return self._jitted(*self._merged(dynamic, args), **kwargs)
+
+    def _mesh_with_other_processes(self) -> Mesh | None:
+        """The devices, where some belong to other processes."""
+        devices = get_backend(self._backend).devices() if self._devices is None else self._devices
+        # The devices of a backend are in the order of their processes.
+        if not devices or devices[0].process_index == devices[-1].process_index == devices[0].backend.process_index:
+            return None
+        return self._mesh(len(devices))
+
+    def _call_with_others(
+        self, mesh: Mesh, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic: tuple[Any, ...], values: Sequence[Any]
+    ) -> Any:
+        """Each process passes the examples of its own devices, and gets their results."""
+        here = len(mesh.local_devices)
+        axes, size = self._axes(dynamic, kwargs, values, None if self._axis_size is None else here)
+        if size != here or self._axis_size not in (None, mesh.size):
+            stated = "" if self._axis_size is None else f" (axis_size={self._axis_size})"
+            raise ValueError(
+                f"pmap: the mapped axis has size {size}{stated}, and this process has {here} of the {mesh.size} "
+                f"devices: each process passes one example for each of its own, and axis_size counts those of all"
             )
-            args = self._merged(dynamic, args)
-        return self._jitted(*args, **kwargs)
+        placed = [
+            global_array(value, mesh, self._cut(mesh, axis).spec) for value, axis in zip(values, axes, strict=True)
+        ]
+        dynamic, kwargs = tree.structure((dynamic, kwargs)).unflatten(placed)
+        outs = self._jitted(*self._merged(dynamic, args), **kwargs)
+        return tree.map(lambda out: local_array(out, mesh, self._spec_of(out)), outs)
+
+    def _spec_of(self, out: Any) -> PartitionSpec:
+        """How a result lies: along the mapped axis in one dimension, or the same everywhere."""
+        return PartitionSpec(*[self._name if count > 1 else None for count in out.spread.tiles(out.ndim)])
 
     def _split(self, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[int, Any]]:
         """The arguments that are mapped, and the static ones by their positions."""
@@ -159,14 +199,16 @@ class PmapFunction:
         rest = iter(dynamic)
         return tuple([static[position] if position in static else next(rest) for position in range(len(args))])
 
-    def _axes(self, dynamic: tuple[Any, ...], kwargs: dict[str, Any], values: Sequence[Any]) -> tuple[list[Any], int]:
+    def _axes(
+        self, dynamic: tuple[Any, ...], kwargs: dict[str, Any], values: Sequence[Any], axis_size: int | None
+    ) -> tuple[list[Any], int]:
         in_axes = self._in_axes
         if isinstance(in_axes, tuple) and self._static and len(in_axes) == len(dynamic) + len(self._static):
             count = len(in_axes)  # the entries of static arguments say nothing
             static = {position % count for position in self._static}
             in_axes = tuple([axis for position, axis in enumerate(in_axes) if position not in static])
         axes = axes_of_arguments(in_axes, dynamic, kwargs, values)
-        return axes, mapped_size(values, axes, self._axis_size, dynamic, kwargs)
+        return axes, mapped_size(values, axes, axis_size, dynamic, kwargs)
 
     def _mesh(self, size: int) -> Mesh:
         devices = tuple(devices_for(size, self._devices, self._backend))
@@ -188,7 +230,7 @@ class PmapFunction:
         dynamic, _ = self._split(args)
         leaves, structure = tree.flatten((dynamic, kwargs))
         values = [as_operand(leaf) for leaf in leaves]
-        axes, size = self._axes(dynamic, kwargs, values)
+        axes, size = self._axes(dynamic, kwargs, values, self._axis_size)
         out_tree: list[Any] = []
 
         def of_one(*examples: Any) -> list[Any]:

@@ -16,7 +16,7 @@ class Shard:
         device: the device.
         index: which part of the array it is: a slice for each dimension.
         replica_id: its number among the devices that hold the same part, from 0.
-        data: the part, as an array on the device.
+        data: the part, as an array on the device; None on a device of another process.
     """
 
     __slots__ = ("data", "device", "index", "replica_id")
@@ -53,15 +53,15 @@ def _addressable_shards(array: Any) -> list[Shard]:
 
 
 def _global_shards(array: Any) -> list[Shard]:
-    """The parts of the array on all devices."""
+    """The parts of the array on all devices, without data on those of other processes."""
     sharding = _sharding(array)
     seen: dict[str, int] = {}
     shards = []
-    parts = type(array).backend.parts(array)
-    for device, index, part in zip(sharding.device_order, sharding.indices(array.shape), parts, strict=True):
+    parts = iter(type(array).backend.parts(array))
+    for device, index in zip(sharding.device_order, sharding.indices(array.shape), strict=True):
         replica = seen.get(str(index), 0)
         seen[str(index)] = replica + 1
-        shards.append(Shard(device, index, replica, part))
+        shards.append(Shard(device, index, replica, next(parts) if is_addressable(device) else None))
     return shards
 
 

@@ -7,7 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import Array, ShapedArray, Sharding, Tracer, as_array, as_sharding, dtypes, get_aval, put
+from tangrad.core import (
+    Array,
+    ShapedArray,
+    Sharding,
+    Tracer,
+    as_array,
+    as_sharding,
+    dtypes,
+    get_aval,
+    is_addressable,
+    put,
+)
 
 
 def make_array_from_callback(
@@ -37,7 +48,7 @@ def make_array_from_callback(
     part_shape = _part_shape("make_array_from_callback", sharding, shape)
     made: dict[str, Any] = {}
     parts = []
-    for device, index in zip(sharding.device_order, sharding.indices(shape), strict=True):
+    for device, index in sharding.addressable_devices_indices_map(shape).items():
         key = str(index)
         if key not in made:
             found = data_callback(index)
@@ -63,10 +74,12 @@ def make_array_from_process_local_data(
 
     Args:
         sharding: how it is to lie on devices.
-        local_data: the part of this process, as a NumPy array.
-        global_shape: the shape of the whole; default: that of `local_data`.
+        local_data: the part of this process, as a NumPy array: what its devices hold, side by side. Along a dimension
+            that is not cut between processes each has the whole.
+        global_shape: the shape of the whole; default: what follows if each process has parts of the same size. Where it
+            is stated, `local_data` may have the whole along any dimension: this process's part is taken of it.
 
-    Raises ValueError where the shapes do not fit.
+    Raises ValueError where the shapes do not fit, or the parts of this process are no block.
 
     >>> import tangrad
     >>> import numpy
@@ -74,15 +87,75 @@ def make_array_from_process_local_data(
     >>> tangrad.make_array_from_process_local_data(sharding, numpy.arange(2))
     Array([0, 1], dtype=int32)
     """
-    sharding = as_sharding(sharding, "make_array_from_process_local_data")
+    what = "make_array_from_process_local_data"
+    sharding = as_sharding(sharding, what)
     contents = np.asarray(local_data)
-    if global_shape is not None and tuple(global_shape) != contents.shape:
-        raise ValueError(
-            f"make_array_from_process_local_data: one process has the whole array, of shape {tuple(global_shape)}, got "
-            f"local_data of shape {contents.shape}"
-        )
-    _part_shape("make_array_from_process_local_data", sharding, contents.shape)
-    return sharding.device_order[0].backend.put(contents, get_aval(contents), sharding)
+    block = _Block(sharding, contents.ndim)
+    shape = block.whole_shape(contents.shape) if global_shape is None else ShapedArray(global_shape, bool).shape
+    part_shape = _part_shape(what, sharding, shape)
+    starts = block.starts(contents.shape, shape)
+    parts = []
+    for device, coordinate in block.coordinates.items():
+        index = tuple([
+            slice((number - start) * size, (number - start + 1) * size)
+            for number, start, size in zip(coordinate, starts, part_shape, strict=True)
+        ])  # fmt: skip
+        parts.append(put(contents[index], device=device))
+    return _assembled(what, shape, sharding, parts)
+
+
+class _Block:
+    """The parts of arrays that the devices of this process hold.
+
+    Attributes:
+        coordinates: device of this process -> which part it holds: the number along each dimension.
+    """
+
+    def __init__(self, sharding: Sharding, ndim: int) -> None:
+        places = zip(sharding.device_order, sharding.coordinates(ndim), strict=True)
+        self.coordinates = {device: place for device, place in places if is_addressable(device)}
+        self._sharding = sharding
+        self._tiles = sharding.tiles(ndim)
+        self._held = [sorted(set(numbers)) for numbers in zip(*self.coordinates.values(), strict=True)]
+        for dimension, numbers in enumerate(self._held):
+            if numbers != list(range(numbers[0], numbers[0] + len(numbers))):
+                raise ValueError(
+                    f"make_array_from_process_local_data: along dimension {dimension} this process holds the parts "
+                    f"{numbers} of {self._tiles[dimension]} by {sharding}, which do not lie side by side; make the "
+                    f"array of its parts: tangrad.make_array_from_callback"
+                )
+
+    def whole_shape(self, local_shape: Sequence[int]) -> tuple[int, ...]:
+        """The shape of the whole, where each process has as much of it as this one."""
+        for dimension, (size, numbers) in enumerate(zip(local_shape, self._held, strict=True)):
+            if size % len(numbers):
+                raise ValueError(
+                    f"make_array_from_process_local_data: dimension {dimension} of local_data, of size {size}, does "
+                    f"not divide into the {len(numbers)} parts that its devices hold by {self._sharding}"
+                )
+        return tuple([
+            size // len(numbers) * tiles
+            for size, numbers, tiles in zip(local_shape, self._held, self._tiles, strict=True)
+        ])  # fmt: skip
+
+    def starts(self, local_shape: Sequence[int], shape: Sequence[int]) -> list[int]:
+        """For each dimension the number of the part with which the data of this process begin."""
+        found = []
+        if len(local_shape) != len(shape):
+            raise ValueError(
+                f"make_array_from_process_local_data: local_data has the shape {tuple(local_shape)}, and global_shape "
+                f"is {tuple(shape)}, of another rank"
+            )
+        for dimension, (size, whole) in enumerate(zip(local_shape, shape, strict=True)):
+            numbers = self._held[dimension]
+            own = whole // self._tiles[dimension] * len(numbers)
+            if size not in (own, whole):
+                raise ValueError(
+                    f"make_array_from_process_local_data: of dimension {dimension}, of size {whole}, this process "
+                    f"holds {own} by {self._sharding}, got local_data of shape {tuple(local_shape)}"
+                )
+            found.append(numbers[0] if size == own else 0)
+        return found
 
 
 def make_array_from_single_device_arrays(shape: Sequence[int], sharding: Any, arrays: Sequence[Any]) -> Any:
@@ -91,7 +164,7 @@ def make_array_from_single_device_arrays(shape: Sequence[int], sharding: Any, ar
     Args:
         shape: the shape of the whole.
         sharding: how it lies on devices.
-        arrays: the parts, each on one device of the sharding, in any order.
+        arrays: the parts, each on one device of the sharding, in any order: those of this process.
 
     Raises:
         ValueError: for a missing part, one on another device, one of another shape or dtype.
@@ -110,13 +183,14 @@ def make_array_from_single_device_arrays(shape: Sequence[int], sharding: Any, ar
         if not isinstance(array, Array) or isinstance(array, Tracer):
             raise TypeError(f"make_array_from_single_device_arrays takes arrays, got {array!r}")
         by_device[array.device] = array
-    missing = [device for device in sharding.device_order if device not in by_device]
-    if missing or len(arrays) != sharding.num_devices:
+    wanted = [device for device in sharding.device_order if is_addressable(device)]
+    missing = [device for device in wanted if device not in by_device]
+    if missing or len(arrays) != len(wanted):
         raise ValueError(
-            f"make_array_from_single_device_arrays: {sharding} needs one array on each of its {sharding.num_devices} "
+            f"make_array_from_single_device_arrays: {sharding} needs one array on each of its {len(wanted)} "
             f"devices, got {len(arrays)}; missing: {missing}"
         )
-    parts = [by_device[device] for device in sharding.device_order]
+    parts = [by_device[device] for device in wanted]
     return _assembled("make_array_from_single_device_arrays", shape, sharding, parts)
 
 
@@ -128,7 +202,8 @@ def _part_shape(function: str, sharding: Sharding, shape: Sequence[int]) -> tupl
 def _assembled(function: str, shape: tuple[int, ...], sharding: Sharding, parts: Sequence[Any]) -> Any:
     expected = _part_shape(function, sharding, shape)
     first = parts[0].aval
-    for device, part in zip(sharding.device_order, parts, strict=True):
+    devices = [device for device in sharding.device_order if is_addressable(device)]
+    for device, part in zip(devices, parts, strict=True):
         if part.shape != expected or part.dtype != first.dtype:
             raise ValueError(
                 f"{function}: each part of an array of shape {shape} must be of shape {expected} and dtype "

@@ -22,16 +22,20 @@ class Placement:
 
     Attributes:
         devices: the devices, of class XlaDevice.
+        reachable: those of this process, which alone hold buffers that it can read.
         sharding: jaxlib's sharding object.
         committed: see above.
         spread: the user's `Sharding` over several devices, None for one device.
     """
 
-    __slots__ = ("__weakref__", "committed", "devices", "sharding", "spread")
+    __slots__ = ("__weakref__", "committed", "devices", "reachable", "sharding", "spread")
 
-    def __init__(self, devices: Sequence[Any], sharding: Any, committed: bool, spread: Any = None) -> None:
+    def __init__(
+        self, devices: Sequence[Any], sharding: Any, committed: bool, spread: Any = None, reachable: Any = None
+    ) -> None:
         self.spread = spread
         self.devices = tuple(devices)
+        self.reachable = self.devices if reachable is None else tuple(reachable)
         self.sharding = sharding
         self.committed = committed
 
@@ -124,24 +128,53 @@ class XlaArray(Array):
         if type(sharding) is jaxlib_api.OnDevice:
             return jaxlib_api.to_numpy(self.value, aval.dtype)
         self._check_not_deleted()
-        number = {device: number for number, device in enumerate(self.placement.devices)}
         if sharding.is_fully_replicated:
             return jaxlib_api.to_numpy(self._single(0, aval), aval.dtype)
+        if not self.is_whole_here():
+            raise RuntimeError(
+                f"the array {self.aval.str_short()} lies on devices of other processes too, and its contents cannot be "
+                "read by this one alone; gather them in all processes "
+                "(tangrad.experimental.multihost_utils.process_allgather(x, tiled=True)), or read the parts that are "
+                "here (x.addressable_shards)"
+            )
         whole = np.empty(aval.shape, aval.dtype)
+        number = {device: number for number, device in enumerate(self.placement.reachable)}
         spread, seen = self.placement.spread, set()
         parts = spread.parts(aval.shape)
         for device, index, key in zip(spread.device_order, parts.indices, parts.numbers, strict=True):
-            if key not in seen:  # of parts that are repeated, one
+            if key not in seen and device in number:  # of parts that are repeated, one
                 seen.add(key)
                 part = self._single(number[device], aval.update(shape=whole[index].shape))
                 whole[index] = jaxlib_api.to_numpy(part, aval.dtype)
         whole.flags.writeable = False
         return whole
 
+    def _holders(self, shape: Sequence[int]) -> dict[str, tuple[Any, list[Any]]]:
+        """For each part its index, and the devices that hold it."""
+        spread = self.placement.spread
+        found: dict[str, tuple[Any, list[Any]]] = {}
+        for device, index in zip(spread.device_order, spread.indices(shape), strict=True):
+            found.setdefault(str(index), (index, []))[1].append(device)
+        return found
+
+    def is_whole_here(self) -> bool:
+        """Whether devices of this process hold all parts."""
+        placement = self.placement
+        if len(placement.reachable) == len(placement.devices) or placement.sharding.is_fully_replicated:
+            return True
+        here = set(placement.reachable)
+        return all([not here.isdisjoint(holders) for _, holders in self._holders(self.aval.shape).values()])
+
     def _single(self, number: int, aval: Any) -> Any:
-        """The buffer on one of its devices."""
-        device = self.placement.devices[number]
+        """The buffer on one of the devices of this process."""
+        device = self.placement.reachable[number]
         return jaxlib_api.with_aval(self.value._arrays[number], aval, device.committed.sharding)
+
+    def __repr__(self) -> str:
+        return Array.__repr__(self) if self.is_whole_here() else f"Array(shape={self.shape}, dtype={self.dtype})"
+
+    def __str__(self) -> str:
+        return Array.__str__(self) if self.is_whole_here() else repr(self)
 
     def _is_unsent(self) -> bool:
         try:

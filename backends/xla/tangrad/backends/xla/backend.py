@@ -57,9 +57,18 @@ class XlaBackend(Backend):
         """The devices of a platform, or of the default one. Raises RuntimeError where the platform did not start."""
         return self._platforms.devices(platform)
 
-    def local_devices(self) -> tuple[XlaDevice, ...]:
-        """Those of the default platform that belong to this process."""
-        return self._platforms.local_devices()
+    @property
+    def process_index(self) -> int:  # type: ignore[override]
+        """The number of this process among those that compute together."""
+        return self._platforms.coordination.process_index
+
+    def coordination(self) -> Any:
+        """What joins this process with others, before its devices are first used."""
+        return self._platforms.coordination
+
+    def home(self) -> XlaDevice:
+        """The first device of the default platform that belongs to this process."""
+        return self._platforms.home()
 
     def device_count(self) -> int:
         """How many devices there are, of all platforms."""
@@ -70,7 +79,7 @@ class XlaBackend(Backend):
         device = chosen_device()
         if type(device) is XlaDevice:
             return device
-        return self._platforms.devices()[0]
+        return self._platforms.home()
 
     # --- arrays -----------------------------------------------------------------------------------------------------
 
@@ -88,6 +97,7 @@ class XlaBackend(Backend):
             raise ValueError(f"expected contents of shape {physical.shape}, got {contents.shape}")
         placement = self._placement(device)
         if placement.spread is not None:
+            _spread().check_agreement(contents, placement)
             return _spread().put(contents, aval, placement)  # type: ignore[no-any-return]
         return XlaArray(aval, jaxlib_api.put(contents, physical, placement.sharding), placement)
 
@@ -97,7 +107,12 @@ class XlaBackend(Backend):
         if isinstance(device, Sharding):
             return _spread().placement_of(device)
         if type(device) is not XlaDevice:
-            raise ValueError(f"expected a device of the XLA backend, such as {self.devices()[0]!r}, got {device!r}")
+            raise ValueError(f"expected a device of the XLA backend, such as {self.home()!r}, got {device!r}")
+        if device.process_index != self.process_index:
+            raise ValueError(
+                f"{device!r} belongs to process {device.process_index}, and this is process {self.process_index}, "
+                f"which can put arrays on its own devices only (tangrad.local_devices())"
+            )
         return device.committed
 
     def get(self, array: Any) -> np.ndarray[Any, Any]:
@@ -128,17 +143,20 @@ class XlaBackend(Backend):
 
     def move(self, array: XlaArray, device: Any) -> XlaArray:
         """The array on a device, or as a sharding says, committed to it; copied only if it lies elsewhere."""
-        return _compiler().move(array, self._placement(device))  # type: ignore[no-any-return]
+        placement = self._placement(device)
+        if placement.spread is not None and array.is_fully_addressable:
+            _spread().check_agreement(array, placement)
+        return _compiler().move(array, placement)  # type: ignore[no-any-return]
 
     def assemble(self, aval: ShapedArray, sharding: Any, parts: Any) -> XlaArray:
-        """An array of its parts, on one device each, in the order of the sharding's devices; nothing is copied."""
+        """An array of its parts on devices of this process, in the order of the sharding's; nothing is copied."""
         placement = self._placement(sharding)
         if placement.spread is None:
             return XlaArray(aval, parts[0].value, placement)
         return _spread().assemble(aval, placement, parts)  # type: ignore[no-any-return]
 
     def parts(self, array: XlaArray) -> list[XlaArray]:
-        """The parts of an array, on one device each, in the order of its devices."""
+        """The parts of an array on devices of this process, in the order of its sharding's."""
         return _spread().parts_of(array)  # type: ignore[no-any-return]
 
     def places(self, arrays: Any) -> tuple[Any, ...]:

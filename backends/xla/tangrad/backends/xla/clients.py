@@ -9,6 +9,7 @@ from typing import Any
 
 from tangrad.backends.xla import cuda, jaxlib_api, settings
 from tangrad.backends.xla.array import Placement
+from tangrad.backends.xla.coordination import Coordination
 from tangrad.core import Device, Logger, thread
 
 logger = Logger(__name__)
@@ -53,13 +54,19 @@ class XlaDevice(Device):
 
 
 class Platforms:
-    """The platforms of this process: name -> devices."""
+    """The platforms of this process: name -> devices.
+
+    Attributes:
+        coordination: with which other processes it computes.
+    """
 
     def __init__(self, backend: Any) -> None:
         self._backend = backend
         self._lock = threading.Lock()
         self._devices: dict[str, tuple[XlaDevice, ...]] | None = None
+        self._home: XlaDevice | None = None
         self._errors: dict[str, Exception] = {}
+        self.coordination = Coordination(lambda: self._devices is not None)
 
     def use(self, clients: dict[str, Any]) -> None:
         """Take these clients of jaxlib, one for each platform, in place of those that would be started."""
@@ -90,18 +97,19 @@ class Platforms:
             ) from cause
         return platforms[name]
 
-    def local_devices(self) -> tuple[XlaDevice, ...]:
-        """The default platform's devices that belong to this process."""
-        devices = self.devices()
-        process = devices[0].client.process_index()
-        return tuple([device for device in devices if device.process_index == process])
+    def home(self) -> XlaDevice:
+        """The first of the default platform's devices that belong to this process."""
+        if self._home is None:
+            process = self.coordination.process_index
+            self._home = next(device for device in self.devices() if device.process_index == process)
+        return self._home
 
     def _start(self) -> dict[str, tuple[XlaDevice, ...]]:
         asked = settings.xla_platforms.value
         found = {}
         for name in asked or _automatic():
             try:
-                client = _MAKERS[name]()
+                client = _MAKERS[name](self.coordination)
                 _warn_of_forks()
             except Exception as error:  # whatever a vendor's plugin raises
                 if asked:
@@ -143,8 +151,15 @@ def _warn() -> None:
     )
 
 
-def _make_cpu_client() -> Any:
-    return jaxlib_api.make_cpu_client(thread.num_cpu_devices)
+def _make_cpu_client(coordination: Coordination) -> Any:
+    return jaxlib_api.make_cpu_client(
+        thread.num_cpu_devices,
+        distributed_client=coordination.client,
+        process_index=coordination.process_index,
+        process_count=coordination.process_count,
+        host=coordination.host,
+        patience=coordination.patience,
+    )
 
 
 _MAKERS = {  # as settings.PLATFORMS

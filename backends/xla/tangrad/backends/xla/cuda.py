@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tangrad.backends.xla import jaxlib_api, jaxlib_calls
+from tangrad.backends.xla.coordination import Coordination
 from tangrad.core import Logger
 
 logger = Logger(__name__)
@@ -81,8 +82,11 @@ def has_nvidia_device() -> bool:
     return Path("/dev/nvidia0").exists() or Path("/dev/nvidiactl").exists() or Path("/dev/dxg").exists()
 
 
-def make_client(distributed_client: Any = None) -> Any:
-    """A client for the visible NVIDIA GPUs. Raises RuntimeError if the plugin is missing or finds no GPU."""
+def make_client(coordination: Coordination) -> Any:
+    """A client for the visible NVIDIA GPUs, and those of the processes that this one computes with, by NCCL.
+
+    Raises RuntimeError if the plugin is missing or finds no GPU.
+    """
     found = find_plugin()
     if found is None:
         raise RuntimeError("no CUDA plugin is installed: pip install 'tangrad-backend-xla[cuda]'")
@@ -90,7 +94,12 @@ def make_client(distributed_client: Any = None) -> Any:
     _load_libraries(generation)
     c_api = jaxlib_api.load_plugin(PLUGIN_NAME, str(library))
     _register_custom_calls(generation, c_api)
-    return jaxlib_api.make_plugin_client(PLUGIN_NAME, client_options(), distributed_client)
+    options = client_options()
+    if coordination.client is not None:
+        options |= {"node_id": coordination.process_index, "num_nodes": coordination.process_count}
+    if coordination.local_devices is not None:
+        options["visible_devices"] = list(coordination.local_devices)
+    return jaxlib_api.make_plugin_client(PLUGIN_NAME, options, coordination.client)
 
 
 def _load_libraries(generation: str) -> None:

@@ -96,7 +96,7 @@ class Dispatcher:
     def _made_for_one_device(self) -> Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]:
         """With one device no setting and no placement decides where a primitive runs: keys need not hold them."""
         fast, operand, apply_any = self._fast, self._operand, self._apply_any
-        recover, new, committed = _recover, object.__new__, self._backend.devices()[0].committed
+        recover, new, committed = _recover, object.__new__, self._backend.home().committed
 
         def apply(primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
             if len(args) == 2:

@@ -91,7 +91,7 @@ def target_platform(backend: Any, options: CompileOptions) -> str:
 def device_for(backend: Any) -> Any:
     """Where uncommitted programs run: the device of the setting, if it is one of this backend's, or the first."""
     device = None if thread.default_device is None else chosen_device()
-    return backend.devices()[0] if device is None or device.backend is not backend else device
+    return backend.home() if device is None or device.backend is not backend else device
 
 
 def _plan(backend: Any, closed: ClosedJaxpr, options: CompileOptions) -> Plan | None:
@@ -370,7 +370,9 @@ class Program(Executable):
 def compile_module(module: Module, devices: Sequence[Any], options: Any, name: str) -> Any:
     """jaxlib's executable of a module on devices; from the persistent cache, if it is there."""
     started = time.perf_counter()
-    if thread.compilation_cache_dir is None or module.host_callbacks:  # numbers of callbacks hold in this process alone
+    # Numbers of callbacks hold in this process alone; a program of several processes is no process's to keep.
+    alone = module.host_callbacks or any([device.process_index != devices[0].process_index for device in devices])
+    if thread.compilation_cache_dir is None or alone:
         program = (
             copied_to_new_context(module.module, module.meshes is not None)
             if module.host_callbacks

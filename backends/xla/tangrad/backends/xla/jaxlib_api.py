@@ -1,5 +1,5 @@
 """All contact with jaxlib's runtime: clients, devices, buffers, executables. No other module imports it (see also
-mlir.py).
+mlir.py, jaxlib_calls.py and jaxlib_coordination.py).
 
 jaxlib is used without jax, and beside it: both may live in one process, imported in either order. Hence three habits.
 Nothing process-wide is set: every transfer states `enable_x64=True`, so that jax's flag (or its absence) does not
@@ -95,15 +95,18 @@ def make_cpu_client(
     distributed_client: Any = None,
     process_index: int = 0,
     process_count: int = 1,
+    host: str | None = None,
+    patience: int = 5,
 ) -> Any:
     """A client for the host's processors, shown as `num_devices` devices.
 
     None takes the number from the environment's XLA_FLAGS (`--xla_force_host_platform_device_count`), else 1. With a
-    client of the coordination service, collectives run between processes by Gloo.
+    client of the coordination service, collectives run between processes by Gloo, which reach this one at `host`;
+    the others have `patience` minutes to say which devices they have.
     """
     collectives = None
     if distributed_client is not None:
-        collectives = _jax.make_gloo_tcp_collectives(distributed_client=distributed_client)
+        collectives = _jax.make_gloo_tcp_collectives(distributed_client=distributed_client, hostname=host)
     return _jax.get_tfrt_cpu_client(
         asynchronous=asynchronous,
         distributed_client=distributed_client,
@@ -111,6 +114,8 @@ def make_cpu_client(
         num_nodes=process_count,
         collectives=collectives,
         num_devices=num_devices,
+        get_local_topology_timeout_minutes=patience,
+        get_global_topology_timeout_minutes=patience,
     )
 
 
@@ -159,7 +164,7 @@ class OverDevices(_jax.Sharding):  # type: ignore[misc,name-defined]
         replicated: whether every device holds the whole array.
     """
 
-    __slots__ = ("_hlo_of_rank", "_internal_device_list", "devices", "is_fully_replicated", "memory_kind")
+    __slots__ = ("_hlo_of_rank", "_internal_device_list", "devices", "is_fully_replicated", "memory_kind", "reachable")
 
     def __init__(self, devices: Sequence[Any], hlo_of_rank: Callable[[int], Any], replicated: bool) -> None:
         super().__init__()
@@ -168,6 +173,7 @@ class OverDevices(_jax.Sharding):  # type: ignore[misc,name-defined]
         self.is_fully_replicated = replicated
         self.memory_kind = None
         self._internal_device_list = _jax.DeviceList(self.devices)
+        self.reachable = tuple(self._internal_device_list.addressable_device_list)
 
     def _to_xla_hlo_sharding(self, num_dimensions: int) -> Any:
         return self._hlo_of_rank(num_dimensions)
@@ -224,12 +230,12 @@ def put(contents: Any, aval: Any, sharding: OnDevice, *, copy: bool = True) -> A
 
 
 def put_shards(contents: Sequence[Any], aval: Any, sharding: OverDevices) -> Any:
-    """One array from a NumPy array for each device of the sharding, in the order of its devices.
+    """One array from a NumPy array for each device of the sharding in this process, in the order of its devices.
 
     The buffers may go on reading from the arrays, which nobody may write to. (Copying them instead fails with "bad
     function call" where several are views of one array, up to jaxlib 0.10.2 at least.)
     """
-    return _jax.batched_device_put(aval, sharding, list(contents), sharding.devices, True, False, _ALIAS, True)
+    return _jax.batched_device_put(aval, sharding, list(contents), sharding.reachable, True, False, _ALIAS, True)
 
 
 def copy_to(buffer: Any, aval: Any, sharding: OnDevice) -> Any:

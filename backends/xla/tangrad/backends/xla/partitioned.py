@@ -111,11 +111,51 @@ def load(runner: Any, plan: Plan, compile_for: Any) -> Any:
         for aval, place in zip(runner.out_avals, outputs, strict=True)
     ]
     same = outputs and all([place is outputs[0] for place in outputs])
-    return executable.execute_sharded, handlers, outputs[0] if same else tuple(outputs)
+    run = executable.execute_sharded
+    if plan.devices[0].platform == "cpu" and len({device.process_index for device in plan.devices}) > 1:
+        run = _to_its_end(run)
+    return run, handlers, outputs[0] if same else tuple(outputs)
+
+
+def _to_its_end(execute: Any) -> Any:
+    """The method that starts a program, as one that waits until it is done.
+
+    Where several programs are under way, XLA's threads for a process's CPUs can all wait for one whose counterpart in
+    another process has no thread left: both would wait for ever, as programs of JAX do.
+    """
+    return lambda values, with_tokens=False: _Done(execute(values, with_tokens=True))
+
+
+class _Done:
+    """The results of a program that has ended: as jaxlib's, with the token that was waited for."""
+
+    __slots__ = ("_token", "consume_with_handlers")
+
+    def __init__(self, results: Any) -> None:
+        self._token = results.consume_token()
+        self._token.block_until_ready()
+        self.consume_with_handlers = results.consume_with_handlers
+
+    def consume_token(self) -> Any:
+        """The token of the execution."""
+        return self._token
 
 
 def moved(arrays: Sequence[XlaArray], plan: Plan) -> list[Any]:
-    """The buffers of arguments, where the plan wants them."""
+    """The buffers of arguments, where the plan wants them.
+
+    Raises ValueError for an argument that this process alone has, and that is to be cut over devices of several: that
+    it is the same in each would have to be found out at every call.
+    """
+    for position, (array, place) in enumerate(zip(arrays, plan.inputs, strict=True)):
+        sharding = place.sharding
+        if not sharding.is_fully_addressable and not sharding.is_fully_replicated and array.is_fully_addressable:
+            raise ValueError(
+                f"argument {position}, {array.aval.str_short()}, is an array of this process alone, and is to lie by "
+                f"{place.spread} on devices of several. Make it an array of all processes first: "
+                f"tangrad.make_array_from_process_local_data(sharding, part), or tangrad.device_put(x, sharding) of "
+                f"what is the same in each"
+            )
     return [
         array.value if array.placement is place else spread.move(array, place).value
         for array, place in zip(arrays, plan.inputs, strict=True)

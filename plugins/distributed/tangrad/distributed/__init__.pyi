@@ -1,0 +1,15 @@
+# Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
+
+from tangrad.processes.detection import Cluster as Cluster
+from tangrad.processes.detection import ClusterDetector as ClusterDetector
+from tangrad.processes.membership import initialize as initialize
+from tangrad.processes.membership import is_initialized as is_initialized
+from tangrad.processes.membership import shutdown as shutdown
+
+__all__ = [
+    "Cluster",
+    "ClusterDetector",
+    "initialize",
+    "is_initialized",
+    "shutdown",
+]

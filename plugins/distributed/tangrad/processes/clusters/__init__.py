@@ -1,0 +1,1 @@
+"""The clusters whose processes are told by environment variables, or by MPI, who they are."""

@@ -1,0 +1,197 @@
+"""Values exchanged between processes: gathered, sent from one to all, compared. Every process has to call them alike.
+
+They go by way of the devices, one of each process. What is exchanged is first described (the tree, shapes and dtypes),
+in a few bytes: programs of different shapes would wait for each other, or mix up what they get.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tangrad import lax, tree
+from tangrad.core import Array, Tracer, dtypes, get_aval, get_backend, put
+from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
+from tangrad.tree_util import keystr
+
+DIGEST_WORDS = 4
+
+
+def process_allgather(in_tree: Any, tiled: bool = False) -> Any:
+    """The arrays that each process has, in all of them.
+
+    Args:
+        in_tree: a tree of arrays and numbers, of the same shapes and dtypes in each process; or arrays over the devices
+            of several processes.
+        tiled: whether they are put together along their first axis, and not along a new one. Arrays over the devices of
+            several processes are one array already, and need it.
+
+    Returns:
+        the tree, with NumPy arrays.
+
+    Raises ValueError for a process that passes other shapes or dtypes, in all of them.
+
+    >>> from tangrad.experimental.multihost_utils import process_allgather
+    >>> process_allgather({"loss": 0.5})
+    {'loss': array([0.5], dtype=float32)}
+    """
+    spread = [leaf for leaf in tree.leaves(in_tree) if _is_of_several(leaf)]
+    if spread and not tiled:
+        raise ValueError(
+            f"process_allgather: {spread[0].aval.str_short()} lies on devices of several processes, and is gathered as "
+            f"the one array that it is: tiled=True"
+        )
+    _gathered_description("process_allgather", in_tree)
+    return tree.map(lambda leaf: _whole(leaf) if _is_of_several(leaf) else _stacked(leaf, tiled), in_tree)
+
+
+def broadcast_one_to_all(in_tree: Any, is_source: bool | None = None) -> Any:
+    """The arrays of one process, in all of them.
+
+    Args:
+        in_tree: a tree of arrays and numbers, of the same shapes and dtypes in each process.
+        is_source: whether this process is the one, which exactly one has to be; default: process 0.
+
+    Returns:
+        the tree of the source, with NumPy arrays of the same bits.
+
+    Raises ValueError for a process that passes other shapes or dtypes, or if there is not one source, in all of them.
+
+    >>> from tangrad.experimental.multihost_utils import broadcast_one_to_all
+    >>> broadcast_one_to_all({"step": 7})
+    {'step': array(7, dtype=int32)}
+    """
+    mine = get_backend().process_index == 0 if is_source is None else bool(is_source)
+    flags = _gathered_description("broadcast_one_to_all", in_tree, int(mine))
+    sources = [number for number, flag in enumerate(flags) if flag]
+    if len(sources) != 1:
+        raise ValueError(f"broadcast_one_to_all: is_source must be true in one process, and is in {sources}")
+    return tree.map(lambda leaf: _sent(_contents(leaf), mine), in_tree)
+
+
+def assert_equal(in_tree: Any, fail_message: str = "") -> None:
+    """Check that all processes have the same arrays, to the last bit.
+
+    Args:
+        in_tree: a tree of arrays and numbers.
+        fail_message: how the error begins.
+
+    Raises AssertionError in all processes where one has others, naming the first leaf and the processes.
+
+    >>> from tangrad.experimental.multihost_utils import assert_equal
+    >>> assert_equal({"step": 7})
+    """
+    leaves = tree.leaves_with_path(in_tree)
+    digests = [_digest(_describe(leaf), _contents(leaf).tobytes()) for _, leaf in leaves]
+    _compare(_gathered(_digest(str(tree.structure(in_tree)))), f"{fail_message}: the trees".removeprefix(": "))
+    for (path, _), digest in zip(leaves, digests, strict=True):
+        _compare(_gathered(digest), f"{fail_message}: the values of in_tree{keystr(path)}".removeprefix(": "))
+
+
+def sync_global_devices(name: str) -> None:
+    """Wait until all processes have come to this call.
+
+    Args:
+        name: of the place, the same in all of them.
+
+    Raises AssertionError in all processes where one has come to a place of another name.
+
+    >>> from tangrad.experimental.multihost_utils import sync_global_devices
+    >>> sync_global_devices("the end of an epoch")
+    """
+    _compare(_gathered(_digest(name)), f"sync_global_devices({name!r}): the names")
+
+
+def _compare(rows: np.ndarray[Any, Any], what: str) -> None:
+    differing = [number for number, row in enumerate(rows) if not np.array_equal(row, rows[0])]
+    if differing:
+        raise AssertionError(f"{what} of the processes {differing} differ from those of process 0")
+
+
+# --- descriptions ----------------------------------------------------------------------------------------------------
+
+
+def _digest(*parts: str | bytes) -> np.ndarray[Any, Any]:
+    found = hashlib.blake2b(digest_size=4 * DIGEST_WORDS)
+    for part in parts:
+        found.update(part.encode() if isinstance(part, str) else part)
+    return np.frombuffer(found.digest(), np.uint32)
+
+
+def _gathered_description(function: str, in_tree: Any, flag: int = 0) -> Sequence[int]:
+    """The flags of all processes. Raises ValueError unless all pass the same tree, shapes and dtypes."""
+    described = f"{tree.structure(in_tree)} {[_describe(leaf) for leaf in tree.leaves(in_tree)]}"
+    rows = _gathered(np.append(_digest(described), np.uint32(flag)))
+    differing = [number for number, row in enumerate(rows) if not np.array_equal(row[:-1], rows[0, :-1])]
+    if differing:
+        raise ValueError(
+            f"{function}: the processes {differing} pass other shapes or dtypes than process 0; this one passes "
+            f"{described}"
+        )
+    return rows[:, -1].tolist()  # type: ignore[no-any-return]
+
+
+def _describe(leaf: Any) -> str:
+    aval = get_aval(leaf)
+    return f"{dtypes.dtype_name(aval.dtype)}{list(aval.shape)}"
+
+
+# --- arrays ----------------------------------------------------------------------------------------------------------
+
+
+def _is_of_several(leaf: Any) -> bool:
+    return isinstance(leaf, Array) and not isinstance(leaf, Tracer) and not leaf.is_fully_addressable
+
+
+def _contents(leaf: Any) -> np.ndarray[Any, Any]:
+    """An array, or number, as a NumPy array of the dtype that it has here. Raises TypeError for typed keys."""
+    aval = get_aval(leaf)
+    if isinstance(aval.dtype, dtypes.ExtendedDType):
+        raise TypeError(
+            f"arrays of dtype {aval.dtype} are not exchanged between processes; take their contents, such as "
+            f"tangrad.random.key_data(keys)"
+        )
+    return np.ascontiguousarray(np.asarray(leaf, aval.dtype)).reshape(aval.shape)
+
+
+def _whole(array: Any) -> np.ndarray[Any, Any]:
+    sharding = array.sharding
+    whole = sharding.resharded((1,) * array.ndim, sharding.device_order)
+    return np.array(whole.constrain(array).to_numpy())
+
+
+def _stacked(leaf: Any, tiled: bool) -> np.ndarray[Any, Any]:
+    rows = _gathered(_contents(leaf))
+    return rows.reshape(-1, *rows.shape[2:]) if tiled and rows.ndim > 1 else rows
+
+
+def _gathered(row: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The rows of all processes, one below the other."""
+    rows, everywhere = _spread_rows(row)
+    return np.array(everywhere.constrain(rows).to_numpy())
+
+
+def _sent(contents: np.ndarray[Any, Any], mine: bool) -> np.ndarray[Any, Any]:
+    """The array of the source. Its bits are added up as integers, to which the other processes add zeros."""
+    row = np.zeros(-(-contents.nbytes // 4), np.uint32)
+    if mine:
+        row.view(np.uint8)[: contents.nbytes] = np.frombuffer(contents.tobytes(), np.uint8)
+    rows, everywhere = _spread_rows(row)
+    total = everywhere.constrain(lax.reduce_sum(rows, (0,))).to_numpy()
+    return np.frombuffer(total.tobytes()[: contents.nbytes], contents.dtype).reshape(contents.shape).copy()
+
+
+def _spread_rows(row: np.ndarray[Any, Any]) -> tuple[Any, NamedSharding]:
+    """A row of each process as one array over the first device of each; and the sharding by which all have all rows."""
+    backend = get_backend()
+    first: dict[int, Any] = {}
+    for device in backend.devices():
+        first.setdefault(device.process_index, device)
+    mesh = Mesh(list(first.values()), ("processes",))
+    part = put(row[None], device=first[backend.process_index])
+    sharding = NamedSharding(mesh, PartitionSpec("processes"))
+    aval = part.aval.update(shape=(len(first), *row.shape))
+    return backend.assemble(aval, sharding, [part]), NamedSharding(mesh, PartitionSpec())

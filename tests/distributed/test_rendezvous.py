@@ -1,0 +1,195 @@
+"""How processes meet, tried out in threads: everybody is there, somebody is missing, or does not belong."""
+
+import socket
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from tangrad.processes.addresses import Address, parse_address, port_of
+from tangrad.processes.rendezvous import Host, Line, meet
+from tangrad.processes.vigil import Vigil
+from tests.distributed.processes import free_port
+
+
+@pytest.fixture
+def address() -> Address:
+    return Address("127.0.0.1", free_port())
+
+
+def at_once(*calls: Callable[[], Any]) -> list[Any]:
+    """What each returns, or the text of its error."""
+
+    def result(call: Callable[[], Any]) -> Any:
+        try:
+            return call()
+        except RuntimeError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(result, calls))
+
+
+def hosted(address: Address, count: int, timeout: float = 10, host: Host | None = None) -> dict[int, Line]:
+    host = host or Host(address, False, count)
+    try:
+        lines = host.gather(timeout)
+        host.stop_listening()
+        host.let_go()
+    except RuntimeError as error:
+        host.send_away(str(error))
+        raise
+    return lines
+
+
+def test_all_meet(address: Address) -> None:
+    lines, first, second = at_once(
+        lambda: hosted(address, 3), lambda: meet(address, 1, 3, 10), lambda: meet(address, 2, 3, 10)
+    )
+    assert sorted(lines) == [1, 2] and first.there() == lines[1].here() == address and first.here() == lines[1].there()
+    second.send(text="é")
+    assert lines[2].receive() == {"text": "é"}
+    for line in (*lines.values(), first, second):
+        line.close()
+
+
+def test_who_is_missing_is_said_to_all(address: Address) -> None:
+    words = (
+        f"process 0 waited for 0.5 s at {address!r} (initialization_timeout), and of 4 processes (num_processes) these"
+    )
+    for found in at_once(lambda: hosted(address, 4, 0.5), lambda: meet(address, 2, 4, 5)):
+        assert found == f"{words} did not come: 1, 3"
+
+
+@pytest.mark.parametrize(
+    ("number", "count", "words"),
+    [
+        (1, 3, "process 1 has num_processes=3, and process 0 has 2"),
+        (2, 2, "there is another process with process_id=2"),
+    ],
+)
+def test_who_does_not_fit_is_sent_away(address: Address, number: int, count: int, words: str) -> None:
+    def then_the_right_one() -> Any:
+        said = at_once(lambda: meet(address, number, count, 5))
+        return [*said, meet(address, 1, 2, 5)]
+
+    lines, (said, right) = at_once(lambda: hosted(address, 2), then_the_right_one)
+    assert words in said
+    lines[1].close()
+    right.close()
+
+
+def test_two_with_one_number(address: Address) -> None:
+    found = at_once(lambda: hosted(address, 3, 1.0), lambda: meet(address, 1, 3, 5), lambda: meet(address, 1, 3, 5))
+    assert "these did not come: 2" in found[0]
+    assert sorted([words.split(",")[0].split(" at ")[0] for words in found[1:]]) == [
+        "process 0 waited for 1 s",
+        "there is another process with process_id=1",
+    ]
+
+
+@pytest.mark.parametrize("said", [b"GET / HTTP/1.1\r\n\r\n", b'{"process": "1"}\n', b"\xff\n", b"x" * 10_000, b""])
+def test_strangers_are_ignored(address: Address, said: bytes) -> None:
+    def stranger_first() -> Any:
+        with socket.create_connection(tuple(address), 5) as stranger:
+            stranger.sendall(said)
+            stranger.shutdown(socket.SHUT_WR)
+            return meet(address, 1, 2, 5)
+
+    host = Host(address, False, 2)
+    lines, line = at_once(lambda: hosted(address, 2, host=host), stranger_first)
+    assert line.there() == address
+    lines[1].close()
+    line.close()
+
+
+def test_somebody_else_answers(address: Address) -> None:
+    with socket.create_server(tuple(address)) as listener:
+
+        def answer() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(1000)
+                connection.sendall(b"220 mail ready\r\n")
+
+        _, said = at_once(answer, lambda: meet(address, 1, 2, 5))
+    assert said == f"process 1 reached {address!r}, and what answers there is no process 0 that waits for others"
+
+
+def test_process_0_ends_meanwhile(address: Address) -> None:
+    with socket.create_server(tuple(address)) as listener:
+        _, said = at_once(lambda: listener.accept()[0].close(), lambda: meet(address, 1, 2, 5))
+    assert said.startswith((f"process 0 at {address!r} ended", "process 1 lost its connection"))
+
+
+# --- vigil -----------------------------------------------------------------------------------------------------------
+
+
+class _Watched:
+    """Three processes' watches, and what they did at the end."""
+
+    def __init__(self, address: Address) -> None:
+        self.said: dict[int, str] = {}
+        self.ended = {number: threading.Event() for number in range(3)}
+        lines, *others = at_once(
+            lambda: hosted(address, 3), lambda: meet(address, 1, 3, 10), lambda: meet(address, 2, 3, 10)
+        )
+        self.lines = {0: lines, 1: {0: others[0]}, 2: {0: others[1]}}
+        self.vigils = {number: Vigil(number, 3, lines, self._end(number)) for number, lines in self.lines.items()}
+
+    def _end(self, number: int) -> Callable[[str], None]:
+        def end(message: str) -> None:
+            self.said[number] = message
+            self.ended[number].set()
+
+        return end
+
+    def close(self) -> None:
+        for vigil in self.vigils.values():
+            vigil.close()
+
+
+def test_the_loss_of_one_is_told_to_all(address: Address) -> None:
+    watched = _Watched(address)
+    watched.lines[2][0].socket.shutdown(socket.SHUT_RDWR)
+    for number in (0, 1):
+        assert watched.ended[number].wait(10)
+        assert watched.said[number].startswith("tangrad.distributed: process 2 of 3 is lost: its connection ended")
+        assert f"Process {number} cannot go on without it" in watched.said[number]
+    watched.close()
+
+
+def test_the_error_that_ended_one_is_told_to_all(address: Address) -> None:
+    watched = _Watched(address)
+    watched.vigils[1].say_why(ValueError("no data"))
+    for number in (0, 2):
+        assert watched.ended[number].wait(10)
+        assert "process 1 of 3 is lost: it ended with ValueError: no data." in watched.said[number]
+    watched.close()
+    assert 1 not in watched.said
+
+
+def test_goodbyes_end_nobody(address: Address) -> None:
+    watched = _Watched(address)
+    for number in (2, 0, 1):
+        watched.vigils[number].say_goodbye()
+    for number in (1, 0, 2):
+        watched.vigils[number].close()
+    assert not watched.said
+
+
+# --- addresses -------------------------------------------------------------------------------------------------------
+
+
+def test_addresses() -> None:
+    assert parse_address("node-7.cluster:8080", "it") == ("node-7.cluster", 8080)
+    assert str(parse_address("[::1]:80", "it")) == "[::1]:80" and parse_address("[::1]:80", "it").is_loopback
+    assert [Address(host, 1).is_loopback for host in ("localhost", "127.0.0.9", "10.0.0.1", "node")] == [
+        True, True, False, False,
+    ]  # fmt: skip
+    for text in ("host", ":80", "host:", "host:0", "host:x", "host:65536", ""):
+        with pytest.raises(ValueError, match="it must be of the form 'host:port'"):
+            parse_address(text, "it")
+    assert port_of("17.0") == port_of("17.0") != port_of("18.0")
