@@ -72,7 +72,7 @@ class ShapedArray(AbstractValue):
     ) -> ShapedArray:
         if type(shape) is not tuple:
             shape = tuple(shape)
-        if named_shape and type(named_shape) is not tuple:
+        if type(named_shape) is not tuple:
             named_shape = _canonical_named_shape(named_shape)
         key = (shape, dtype, weak_type, named_shape)
         try:

@@ -229,6 +229,13 @@ def batch_jaxpr(
     return _batched_programs.get(closed, key, lambda: _batch_jaxpr(closed, *key))  # type: ignore[no-any-return]
 
 
+def _without_name(aval: Any, name: Any) -> Any:
+    """A type that does not tell of an axis which is a dimension now."""
+    if not aval.named_shape:
+        return aval
+    return aval.update(named_shape=tuple([pair for pair in aval.named_shape if pair[0] != name]))
+
+
 def _batch_jaxpr(
     closed: ClosedJaxpr, mapped: tuple[bool, ...], wanted: tuple[bool, ...], axis: AxisInfo
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
@@ -242,7 +249,7 @@ def _batch_jaxpr(
 
     avals = [
         aval.update(shape=(axis.size, *aval.shape)) if is_mapped else aval
-        for aval, is_mapped in zip(closed.in_avals, mapped, strict=True)
+        for aval, is_mapped in zip([_without_name(aval, axis.name) for aval in closed.in_avals], mapped, strict=True)
     ]
     out = trace_to_closed_jaxpr(run, avals, closed.jaxpr.debug_name)
     return out, tuple(out_mapped)

@@ -21,7 +21,7 @@ from tangrad.core import (
     thread,
 )
 from tangrad.shard_mapping.scope import check_nesting
-from tangrad.shard_mapping.specs import as_named, part_aval
+from tangrad.shard_mapping.specs import as_named, differing_part, part_aval
 from tangrad.shard_mapping.tracing import MappedProgram
 from tangrad.sharding import Mesh, NamedSharding, get_mesh
 from tangrad.tree_util import flatten_axes, keystr
@@ -150,7 +150,8 @@ class _ShardedFunction:
         operands = [as_operand(leaf) for leaf in leaves]
         specs = flatten_axes("shard_map in_specs", structure, self._in_specs)
         shardings = self._shardings_of_arguments(mesh, manual, args, operands, specs)
-        parts = tuple([part_aval(value.aval, sharding) for value, sharding in zip(operands, shardings, strict=True)])
+        typed = differing_part if self._checks else part_aval
+        parts = tuple([typed(value.aval, sharding) for value, sharding in zip(operands, shardings, strict=True)])
         traced = self._traced(mesh, manual, structure, parts, tuple(shardings))
         outs = traced.program.bind(operands, traced.out_shardings)
         return traced.out_tree.unflatten([as_array(out) for out in outs])
