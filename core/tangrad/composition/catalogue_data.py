@@ -242,7 +242,7 @@ RULE_KINDS: dict[str, str] = {  # distribution: rule kinds
     "tangrad-autodiff": "jvp linearize partial_eval transpose",
     "tangrad-backend-numpy": "lower.numpy",
     "tangrad-backend-xla": "lower.xla lower.xla.cpu lower.xla.cuda",
-    "tangrad-batching": "batch",
+    "tangrad-batching": "batch split_axis",
     "tangrad-checkpoint": "recompute",
     "tangrad-core": "dce",
     "tangrad-named-axes": "axis_subst",

@@ -1,7 +1,7 @@
 """`soft_pmap`: a function of single examples, run on a chunk of them on each device.
 
-The function is traced for the whole axis. Then that axis is split, by the rules of kind `axis_subst`, into one over the
-devices and one over the examples of a device, and the two are mapped by what maps such axes: `pmap` and `vmap`.
+The function is traced for the whole axis. That axis then is in two parts: one over the devices, which `pmap` maps, and
+one over the examples of a device. What names the whole axis is said along both by the rules of kind `split_axis`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tangrad import tree
-from tangrad.batching import AxisInfo, batch_flat, place_axis
+from tangrad.batching import SplitAxis, batch_flat, place_axis
 from tangrad.core import (
     ClosedJaxpr,
     api_boundary,
@@ -27,7 +27,6 @@ from tangrad.core import (
 )
 from tangrad.jitting.function import jit
 from tangrad.lax.structure.primitives import reshape_p
-from tangrad.named_axes import subst_axis_names
 from tangrad.pmapping.axes import axes_of_arguments, axes_of_results, checked_axes, mapped_size
 from tangrad.pmapping.functions import pmap
 from tangrad.pmapping.nesting import inside_pmap, is_inside
@@ -108,7 +107,7 @@ class SoftPmapFunction:
     ) -> None:
         self._fun = fun
         self._name = _Axis("unnamed") if axis_name is None else axis_name
-        self._halves = _Axis(f"devices of {self._name}"), _Axis(f"chunk of {self._name}")
+        self._outer = _Axis(f"devices of {self._name}")
         self._in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
         self._out_axes = out_axes
         self._devices = devices
@@ -147,21 +146,20 @@ class SoftPmapFunction:
         devices = self._devices_for(size)
         count, chunk = len(devices), size // len(devices)
         program, consts, out_tree = self._traced(structure, values, axes, size)
-        outer, inner = self._halves
-        halves = subst_axis_names(program, {self._name: (outer, inner)}, {outer: count, inner: chunk})
+        axis = SplitAxis(self._name, chunk, self._outer, count)
         wanted = axes_of_results(self._out_axes, out_tree, [aval.shape for aval in program.out_avals])
 
         def of_chunk(*parts: Any) -> list[Any]:
             operands, dims = [*consts, *parts], [*[None] * len(consts), *axes]
             outs, out_dims = batch_flat(
-                lambda *examples: eval_jaxpr(halves.jaxpr, halves.consts, *examples),
-                [as_operand(value) for value in operands], dims, AxisInfo(inner, chunk),
+                lambda *examples: eval_jaxpr(program.jaxpr, program.consts, *examples),
+                [as_operand(value) for value in operands], dims, axis,
             )  # fmt: skip
             return [_placed(out, dim, axis, chunk) for out, dim, axis in zip(outs, out_dims, wanted, strict=True)]
 
-        mapped = pmap(of_chunk, outer, in_axes=tuple(axes), out_axes=wanted, devices=devices, axis_size=count)
+        mapped = pmap(of_chunk, self._outer, in_axes=tuple(axes), out_axes=wanted, devices=devices, axis_size=count)
         chunks = [_split(value, axis, count) for value, axis in zip(values, axes, strict=True)]
-        mesh = Mesh(devices, (outer,))
+        mesh = Mesh(devices, (self._outer,))
         outs = [_joined(as_operand(out), axis, mesh) for out, axis in zip(mapped(*chunks), wanted, strict=True)]
         return out_tree.unflatten([as_array(out) for out in outs])
 
