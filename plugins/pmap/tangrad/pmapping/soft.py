@@ -17,19 +17,17 @@ from tangrad.core import (
     array_leaves,
     as_array,
     as_operand,
-    closed_over_as_arguments,
     copy_identity,
     eval_jaxpr,
     get_backend,
     returned_leaves,
-    thread,
-    trace_to_jaxpr,
 )
 from tangrad.jitting.function import jit
 from tangrad.lax.structure.primitives import reshape_p
-from tangrad.pmapping.axes import axes_of_arguments, axes_of_results, checked_axes, mapped_size
+from tangrad.pmapping.axes import axes_of_arguments, axes_of_results, checked_axes, checked_size, mapped_size
 from tangrad.pmapping.functions import pmap
 from tangrad.pmapping.nesting import inside_pmap, is_inside
+from tangrad.pmapping.tracing import trace_of_one
 from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
 
 
@@ -94,6 +92,9 @@ def soft_pmap(
         raise ValueError(
             f"soft_pmap takes devices or backend, not both; got devices={devices!r} and backend={backend!r}"
         )
+    if devices is not None and not len(devices):
+        raise ValueError("soft_pmap: devices must not be empty; None takes those of the backend")
+    axis_size = checked_size(axis_size)
     checked_axes(in_axes, "in_axes")
     checked_axes(out_axes, "out_axes")
     return SoftPmapFunction(fun, axis_name, in_axes, out_axes, devices, backend, axis_size)
@@ -185,21 +186,8 @@ class SoftPmapFunction:
             out_tree.append(treedef)
             return outs
 
-        avals = [
-            value.aval if axis is None else value.aval.update(shape=_left_out(value.aval.shape, axis))
-            for value, axis in zip(values, axes, strict=True)
-        ]
-        environment = thread.axis_environment
-        thread.axis_environment = (*environment, (self._name, size))
-        try:
-            jaxpr, consts = trace_to_jaxpr(of_one, avals, getattr(self._fun, "__name__", "soft_pmap"))
-        finally:
-            thread.axis_environment = environment
-        return ClosedJaxpr(closed_over_as_arguments(jaxpr)), list(consts), out_tree[0]
-
-
-def _left_out(shape: tuple[Any, ...], axis: int) -> tuple[Any, ...]:
-    return (*shape[:axis], *shape[axis + 1 :])
+        name = getattr(self._fun, "__name__", "soft_pmap")
+        return *trace_of_one(of_one, values, axes, (self._name, size), name), out_tree[0]
 
 
 def _placed(out: Any, dim: int | None, axis: int | None, size: int) -> Any:
