@@ -152,9 +152,9 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     "tangrad-pjit": "experimental.pjit.pjit experimental.pjit.with_sharding_constraint",
     "tangrad-pmap": "pmap soft_pmap",
     "tangrad-random": (
-        "random.PRNGKey random.ball random.bernoulli random.beta random.binomial random.bits "
-        "random.categorical random.cauchy random.chisquare random.choice random.clone random.dirichlet "
-        "random.double_sided_maxwell random.exponential random.f random.fold_in random.gamma "
+        "random.NamedShape random.PRNGKey random.ball random.bernoulli random.beta random.binomial "
+        "random.bits random.categorical random.cauchy random.chisquare random.choice random.clone "
+        "random.dirichlet random.double_sided_maxwell random.exponential random.f random.fold_in random.gamma "
         "random.generalized_normal random.geometric random.gumbel random.key random.key_data random.key_dtype "
         "random.key_impl random.laplace random.loggamma random.logistic random.lognormal random.maxwell "
         "random.multinomial random.multivariate_normal random.normal random.pareto random.permutation "
