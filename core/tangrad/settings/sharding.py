@@ -158,7 +158,11 @@ class Sharding:
     def check_shape(self, shape: Sequence[int], what: str = "an array") -> None:
         """Raise ValueError for a shape of which a dimension does not divide, or that has too few dimensions."""
         sizes = dict(self.grid)
-        for dimension, (axes, size) in enumerate(zip(self.dimension_axes(len(shape)), shape, strict=True)):
+        try:
+            cut = self.dimension_axes(len(shape))
+        except ValueError as error:
+            raise ValueError(f"{what} of shape {tuple(shape)} cannot be sharded by {self}: {error}") from None
+        for dimension, (axes, size) in enumerate(zip(cut, shape, strict=True)):
             count = math.prod([sizes[axis] for axis in axes])
             if size % count:
                 named = ", ".join([f"{axis!r} of size {sizes[axis]}" for axis in axes])
