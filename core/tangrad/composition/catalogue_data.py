@@ -179,9 +179,10 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "NamedSharding P debug.visualize_array_sharding debug.visualize_sharding "
         "experimental.mesh_utils.create_device_mesh lax.with_sharding_constraint make_array_from_callback "
         "make_array_from_process_local_data make_array_from_single_device_arrays make_mesh set_mesh "
-        "sharding.AxisType sharding.GSPMDSharding sharding.HloSharding sharding.Mesh sharding.NamedSharding "
-        "sharding.PartitionSpec sharding.PositionalSharding sharding.Sharding sharding.SingleDeviceSharding "
-        "sharding.get_mesh sharding.set_mesh sharding.use_mesh"
+        "sharding.AbstractMesh sharding.AxisType sharding.GSPMDSharding sharding.HloSharding sharding.Mesh "
+        "sharding.NamedSharding sharding.PartitionSpec sharding.PositionalSharding sharding.Sharding "
+        "sharding.SingleDeviceSharding sharding.get_abstract_mesh sharding.get_mesh sharding.set_mesh "
+        "sharding.use_mesh"
     ),
     "tangrad-xla-computation": "xla_computation",
     "tangrad-xmap": "xmap",
