@@ -99,7 +99,7 @@ def test_a_substitution_that_does_not_look_into_programs_is_caught():
     assert not check(psum, samples, ["axis_subst"]).failures
 
 
-# --- split_axis: rule(args, dims, *, axis_info, **params) -> (outs, dims) ----------------------------------------------
+# --- split_axis: rule(args, dims, *, axis_info, **params) -> (outs, dims) ---------------------------------------------
 
 
 def first_of_the_part(rule):
@@ -163,7 +163,7 @@ def test_a_wrong_split_is_caught(name, mutate):
     assert caught("split_axis", name, mutate(rule), "split_axis")
 
 
-# --- replication: rule(varying, params) -> varying ---------------------------------------------------------------------
+# --- replication: rule(varying, params) -> varying --------------------------------------------------------------------
 
 
 def nowhere(rule):

@@ -1,6 +1,6 @@
 """Programs that take derivatives inside of a checked `shard_map`, for JAX and for Tangrad: the same text for both.
 
-As a script, `python -m tests.sharding.gradients_inside jax results.npz`, it runs all of them on a mesh of 2 x 4 devices.
+As a script, `python -m tests.sharding.gradients_inside jax results.npz`, it runs all on a mesh of 2 x 4 devices.
 """
 
 import sys
@@ -17,7 +17,7 @@ SCALE = numpy.float32(0.7)
 BOTH = ("x", "y")
 
 
-def programs(api: Any, np: Any, lax: Any, P: Any) -> dict[str, tuple[Any, Any, Any, tuple[Any, ...]]]:  # noqa: N803
+def programs(api: Any, np: Any, lax: Any, P: Any) -> dict[str, tuple[Any, Any, Any, tuple[Any, ...]]]:
     """name -> (function of parts, in_specs, out_specs, arguments)."""
     all_of, own = P(), P(BOTH)
     shared = (all_of, own)
@@ -111,7 +111,7 @@ def programs(api: Any, np: Any, lax: Any, P: Any) -> dict[str, tuple[Any, Any, A
     }  # fmt: skip
 
 
-def results(api: Any, np: Any, lax: Any, P: Any, mesh: Any) -> dict[str, Any]:  # noqa: N803
+def results(api: Any, np: Any, lax: Any, P: Any, mesh: Any) -> dict[str, Any]:
     """What the programs give; and gradients and maps of functions with gradients inside."""
     table = programs(api, np, lax, P)
     found = {}

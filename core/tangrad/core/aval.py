@@ -84,7 +84,7 @@ class ShapedArray(AbstractValue):
             # `True == 1` and `2.0 == 2`: only exact integers may meet in the table, so keys made by hand are rebuilt.
             if found is not None and found.dtype is dtype:
                 return found
-        return _intern(shape, dtype, bool(weak_type), named_shape)  # type: ignore[arg-type]
+        return _intern(shape, dtype, bool(weak_type), named_shape)
 
     def update(self, **changes: Any) -> ShapedArray:
         """A copy with some of `shape`, `dtype`, `weak_type`, `named_shape` replaced."""

@@ -139,8 +139,8 @@ class BatchRule(Protocol):
 class SplitAxisRule(BatchRule, Protocol):
     """`(args, dims, *, axis_info, **params) -> (outs, out_dims)`: a primitive that names an axis in two parts.
 
-    As a batch rule for the inner part, which is a dimension of the operands; `axis_info` (a `SplitAxis`) has the name of
-    the outer part, which is in scope.
+    As a batch rule for the inner part, which is a dimension of the operands; `axis_info` (a `SplitAxis`) has the name
+    of the outer part, which is in scope.
     """
 
 

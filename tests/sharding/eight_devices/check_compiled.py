@@ -221,7 +221,7 @@ def test_what_was_donated_is_refused() -> None:
         tangrad.shard_map(lambda a: a, mesh=mesh(), in_specs=P("x"), out_specs=P("x")),
         np.asarray,
     ):
-        with pytest.raises(RuntimeError, match="deleted, or .*donated"):
+        with pytest.raises(RuntimeError, match=r"deleted, or .*donated"):
             use(spread)
 
 

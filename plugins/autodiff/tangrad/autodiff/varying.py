@@ -1,7 +1,7 @@
 """Cotangents of values whose types tell along which mapped axes they differ, as within a checked `shard_map`.
 
-What is the same along an axis is one value, used on each device: its cotangent is the sum of those that come from there.
-What differs has a cotangent on each device. So a cotangent that differs along more axes than its value is summed over
+What is the same along an axis is one value, used on each device: its cotangent is the sum of those from there. What
+differs has a cotangent on each device. So a cotangent that differs along more axes than its value is summed over
 them, and one that is to be the cotangent of a value that differs is marked as such.
 """
 

@@ -1,8 +1,8 @@
-"""A mapped axis in two parts: the outer one is mapped by somebody else, under a name of its own, the inner one here.
+"""A mapped axis in two parts: the outer one is mapped by somebody else, with a name of its own, the inner one here.
 
 What names the axis has a rule of kind `split_axis`, which says it by what names the outer part and by the dimension
-that the inner part is. Where there is no rule, the axis is named by its two parts (kind `axis_subst`), and the inner one
-is mapped as any other. What does not name the axis, and what carries programs that do, has its batch rule.
+that the inner part is. Where there is no rule, the axis is named by its two parts (kind `axis_subst`), and the inner
+one is mapped as any other. What does not name the axis, and what carries programs that do, has its batch rule.
 """
 
 from __future__ import annotations

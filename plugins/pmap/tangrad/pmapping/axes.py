@@ -86,7 +86,7 @@ def mapped_size(
 
 
 def devices_for(size: int, devices: Sequence[Any] | None, backend: str | None) -> list[Any] | None:
-    """As many devices as examples, the first ones of those given or of those there are; None where there are too few."""
+    """As many devices as examples, the first ones of those given, or there are; None where there are too few."""
     there = list(get_backend(backend).devices()) if devices is None else list(devices)
     return there[:size] if size <= len(there) else None
 

@@ -265,7 +265,9 @@ class PmapFunction:
         outs = eval_jaxpr(thinned, closed.consts, *[const for const, is_used in zip(consts, used) if is_used])
         outs = [as_operand(out) for out in outs]
         wanted = axes_of_results(self._out_axes, out_tree[0], [out.aval.shape for out in outs])
-        return [out if axis is None else place_axis(out, None, axis, size) for out, axis in zip(outs, wanted, strict=True)]
+        return [
+            out if axis is None else place_axis(out, None, axis, size) for out, axis in zip(outs, wanted, strict=True)
+        ]
 
     def _vectorised(self, of_one: Any, values: Any, axes: Any, size: int, out_tree: list[Any]) -> Sequence[Any]:
         outs, dims = batch_flat(of_one, values, axes, AxisInfo(self._name, size))

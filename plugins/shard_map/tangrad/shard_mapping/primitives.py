@@ -70,4 +70,6 @@ def shard_map_p(
                 f"shard_map: the program takes parts of type {expected.str_short()} as argument {position}, got "
                 f"{given.str_short()}"
             )
-    return tuple([whole_aval(aval, sharding, manual_axes) for aval, sharding in zip(jaxpr.out_avals, out_shardings, strict=True)])
+    return tuple(
+        [whole_aval(aval, sharding, manual_axes) for aval, sharding in zip(jaxpr.out_avals, out_shardings, strict=True)]
+    )

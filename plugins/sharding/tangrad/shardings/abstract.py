@@ -42,7 +42,9 @@ class AbstractMesh:
             sizes = tuple([operator.index(size) for size in axis_sizes])
         except TypeError:
             raise TypeError(f"AbstractMesh: axis_sizes must be integers, got {axis_sizes!r}") from None
-        types = tuple(axis_types) if isinstance(axis_types, (tuple, list)) else (axis_types or AxisType.Auto,) * len(names)
+        types = (
+            tuple(axis_types) if isinstance(axis_types, (tuple, list)) else (axis_types or AxisType.Auto,) * len(names)
+        )
         if not len(sizes) == len(names) == len(types):
             raise ValueError(
                 f"AbstractMesh needs one size, name and type for each axis, got {sizes}, {names} and {types}"
@@ -90,7 +92,9 @@ class AbstractMesh:
         mesh = current_mesh()
         if mesh.shape_tuple != self.shape_tuple:
             used = "there is no mesh in use" if mesh.empty else f"the mesh in use is {mesh}"
-            raise ValueError(f"{what} is for a mesh of the shape of {self}, and {used}; set one: with tangrad.set_mesh(...)")
+            raise ValueError(
+                f"{what} is for a mesh of the shape of {self}, and {used}; set one: with tangrad.set_mesh(...)"
+            )
         return mesh
 
     def __repr__(self) -> str:

@@ -69,6 +69,8 @@ linear_transpose_rule(transpose, p.reduce_scatter_p, _reduce_scatter)
 linear_transpose_rule(transpose, p.all_to_all_p, _all_to_all)
 linear_transpose_rule(transpose, p.ppermute_p, _ppermute)
 linear_transpose_rule(transpose, p.pbroadcast_p, _pbroadcast)
-linear_transpose_rule(transpose, p.pvary_p, lambda ct, operand, axes: ct)  # summed by who holds it to the operand's type
+linear_transpose_rule(
+    transpose, p.pvary_p, lambda ct, operand, axes: ct
+)  # summed by who holds it to the operand's type
 transpose.not_applicable("it is not linear", p.pmax_p, p.pmin_p)
 transpose.not_applicable("it has no operands", p.axis_index_p)

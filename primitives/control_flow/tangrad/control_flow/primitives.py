@@ -18,7 +18,9 @@ from tangrad.core import PrimitiveSet, join_named_shapes
 control_flow = PrimitiveSet("control_flow", api=1)
 
 
-@control_flow.primitive(name="cond", multiple_results=True, weak_type="own", own_named_shape=True, evaluate=evaluate_cond)
+@control_flow.primitive(
+    name="cond", multiple_results=True, weak_type="own", own_named_shape=True, evaluate=evaluate_cond
+)
 def cond_p(index: Any, *operands: Any, branches: tuple[Any, ...]) -> Any:
     """The results of `branches[index]`; an index beyond the last one means the last."""
     if index.shape or index.dtype.name != "int32":
@@ -28,12 +30,16 @@ def cond_p(index: Any, *operands: Any, branches: tuple[Any, ...]) -> Any:
     outs = branches[0].out_avals
     for position, branch in enumerate(branches):
         check_operands(f"cond: results of branch {position}", outs, branch.out_avals)
-    chosen = [join_named_shapes([index, *each]) for each in zip(*[branch.out_avals for branch in branches], strict=True)]
+    chosen = [
+        join_named_shapes([index, *each]) for each in zip(*[branch.out_avals for branch in branches], strict=True)
+    ]
     # Weakly typed as those of the first branch: for `cond` that of `false_fun`, as in JAX.
     return tuple([_varying(aval, axes) for aval, axes in zip(outs, chosen, strict=True)])
 
 
-@control_flow.primitive(name="while", multiple_results=True, weak_type="own", own_named_shape=True, evaluate=evaluate_while)
+@control_flow.primitive(
+    name="while", multiple_results=True, weak_type="own", own_named_shape=True, evaluate=evaluate_while
+)
 def while_p(*avals: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nconsts: int) -> Any:
     """The carry after the last run of the body."""
     cond_consts, body_consts, carry = split_list(avals, cond_nconsts, body_nconsts)
@@ -48,7 +54,9 @@ def while_p(*avals: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, bo
     return tuple([_varying(aval, axes) for aval, axes in zip(body_jaxpr.out_avals, ends, strict=True)])
 
 
-@control_flow.primitive(name="scan", multiple_results=True, weak_type="own", own_named_shape=True, evaluate=evaluate_scan)
+@control_flow.primitive(
+    name="scan", multiple_results=True, weak_type="own", own_named_shape=True, evaluate=evaluate_scan
+)
 def scan_p(*avals: Any, jaxpr: Any, num_consts: int, num_carry: int, length: Any, reverse: bool, unroll: int) -> Any:
     """The carry after the last run of `jaxpr`, and its other results stacked."""
     consts, carry, xs = split_list(avals, num_consts, num_carry)

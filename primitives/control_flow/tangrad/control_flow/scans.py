@@ -11,7 +11,16 @@ from tangrad.control_flow.bodies import Body, flat_operands, function_name, trac
 from tangrad.control_flow.mismatches import check_trees, check_types
 from tangrad.control_flow.primitives import same_type, scan_p
 from tangrad.control_flow.programs import handed_on, rearranged
-from tangrad.core import ClosedJaxpr, ShapedArray, api_boundary, as_array, dtypes, is_concrete, join_named_shapes, thread
+from tangrad.core import (
+    ClosedJaxpr,
+    ShapedArray,
+    api_boundary,
+    as_array,
+    dtypes,
+    is_concrete,
+    join_named_shapes,
+    thread,
+)
 from tangrad.errors import ConcretizationTypeError
 from tangrad.lax.elementwise.primitives import convert_element_type_p
 from tangrad.lax.structure.functions import index_in_dim, stack
