@@ -24,9 +24,9 @@ def check_not_shared(call: Call, donated: Sequence[bool], arrays: Sequence[Any],
 
 
 def refusing_shared(execute: Callable[[Any], Any], call: Call, name: str) -> Callable[[Any], Any]:
-    """A program that first looks whether its donated arguments can be; itself, where one argument or none is."""
+    """A program that first looks whether its donated arguments can be; itself, where there is one argument."""
     donated = call.donated()
-    if not any(donated) or len(donated) < 2:
+    if len(donated) < 2:
         return execute
 
     def run(arrays: Any) -> Any:

@@ -357,7 +357,8 @@ class JitFunction:
             else:
                 program = compile_program(traced.jaxpr, backend, self._name, device=device, **options)
                 execute, execute_one = program.execute, program.execute_one
-            execute = refusing_shared(execute, call, self._name)
+            if any(donated):
+                execute = refusing_shared(execute, call, self._name)
             single = traced.out_tree == _LEAF
             entry = (execute, None if single else traced.out_tree)
             _remember(self._programs, key, entry)
