@@ -88,6 +88,10 @@ UNSEEN = {
     ): "samples have its dtypes, by name; the kernel imports it where it is installed",
     ("tangrad-backend-xla", "scipy"): "jaxlib takes the addresses of LAPACK's functions from it",
     ("tangrad-jacobians", "tangrad-numpy"): "the operators of arrays",
+    (
+        "tangrad-pmap",
+        "tangrad-named-axes",
+    ): "what has no rule for split axes is named along both parts by its rule kind",
     ("tangrad-scaffold", "tangrad-console"): "`tangrad new` is a command of its `tangrad`",
     ("tangrad-sharding", "tangrad-debug"): "its pictures are names of `tangrad.debug`",
 }

@@ -146,6 +146,7 @@ PROGRAMS = {
     "sharding.set_mesh": IN_USE.format("sharding.set_mesh"),
     "sharding.use_mesh": IN_USE.format("sharding.use_mesh"),
     "sharding.get_mesh": IN_USE.format("tangrad.set_mesh"),
+    "sharding.get_abstract_mesh": "assert tangrad.sharding.get_abstract_mesh().empty",
     "experimental.custom_dce": SQUARE
     + "from tangrad.experimental import custom_dce\nf = custom_dce(square)\n"
     + "f.def_dce(lambda used, x: square(x))\nequal(f(3.0), 9)",
@@ -155,6 +156,7 @@ PROGRAMS = {
     + "try:\n    tangrad.xla_computation(double)(1.0)\n"
     + "except Exception as error:\n    assert 'xla' in str(error).lower(), error\n"
     + "else:\n    raise AssertionError('no error')\n",
+    "random.NamedShape": "shape = tangrad.random.NamedShape(2, i=3)\nequal([*shape, shape.named['i']], [2, 3])",
     "random.clone": "key = tangrad.random.key(1)\nequal(tangrad.random.clone(key).shape, ())",
 }
 # Without somebody who maps an axis these can only say that nobody does.

@@ -292,7 +292,7 @@ def test_programs_say_which_axes_they_use():
 
 
 def test_named_axes_of_types():
-    """Collectives over an axis take it out of a type; the others leave it."""
+    """Reductions over an axis take it out of a type; the others leave it."""
     from tangrad.collectives.primitives import collectives
 
     x = ShapedArray((3, 2), "float32", named_shape={"i": 3, "j": 2})
@@ -309,7 +309,7 @@ def test_named_axes_of_types():
     assert {name: aval.str_short() for name, aval in named.items()} == {
         "psum": "f32[2;j:2]",
         "grouped": "f32[3,2;i:3,j:2]",
-        "all_gather": "f32[3,3,2;j:2]",
+        "all_gather": "f32[3,3,2;i:3,j:2]",
         "reduce_scatter": "f32[2;i:3,j:2]",
         "ppermute": "f32[3,2;i:3,j:2]",
         "pbroadcast": "f32[3,2]",

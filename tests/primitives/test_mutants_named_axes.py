@@ -3,8 +3,9 @@
 import pytest
 
 from tangrad import lax
+from tangrad.batching import SplitAxis
 from tangrad.conformance import check, find_samples
-from tangrad.core import RuleSet, find_primitive, register
+from tangrad.core import RuleSet, find_primitive, register, rule_table
 from tests.primitives.test_mutants import caught, cotangents, original, reversed_rows, tangent_out
 
 # --- axis_subst: rule(params, subst) -> params ------------------------------------------------------------------------
@@ -96,6 +97,107 @@ def test_a_substitution_that_does_not_look_into_programs_is_caught():
         failures = check(psum, samples, ["axis_subst"]).failures
     assert failures and all(["in a program" in cell.subject for cell in failures])
     assert not check(psum, samples, ["axis_subst"]).failures
+
+
+# --- split_axis: rule(args, dims, *, axis_info, **params) -> (outs, dims) ---------------------------------------------
+
+
+def first_of_the_part(rule):
+    """Of each part only the first example counts."""
+
+    def wrong(args, dims, *, axis_info, **params):
+        rows = [lax.index_in_dim(x, 0, dim, keepdims=False) if dim is not None else x for x, dim in zip(args, dims)]
+        return rule(tuple(rows), (None,) * len(rows), axis_info=axis_info, **params)
+
+    return wrong
+
+
+def unmapped_once(rule):
+    """What is the same for all of a part counts once for it."""
+
+    def wrong(args, dims, *, axis_info, **params):
+        if dims[0] is not None:
+            return rule(args, dims, axis_info=axis_info, **params)
+        return rule(args, dims, axis_info=SplitAxis(axis_info.name, 1, axis_info.outer, axis_info.count), **params)
+
+    return wrong
+
+
+def part_reversed(rule):
+    """The examples of a part come in the wrong order."""
+
+    def wrong(args, dims, *, axis_info, **params):
+        rows = [lax.rev(x, (dim,)) if dim is not None else x for x, dim in zip(args, dims)]
+        return rule(tuple(rows), dims, axis_info=axis_info, **params)
+
+    return wrong
+
+
+def result_reversed(rule):
+    """The results of a part come in the wrong order."""
+
+    def wrong(args, dims, *, axis_info, **params):
+        out, dim = rule(args, dims, axis_info=axis_info, **params)
+        return (out if dim is None else lax.rev(out, (dim,))), dim
+
+    return wrong
+
+
+SPLIT_AXIS = {
+    "collectives.psum": (first_of_the_part, unmapped_once),
+    "collectives.pmax": (first_of_the_part,),
+    "collectives.pmin": (first_of_the_part,),
+    "collectives.all_gather": (part_reversed, first_of_the_part),
+    "collectives.axis_index": (result_reversed,),
+    "collectives.ppermute": (part_reversed, result_reversed),
+    "collectives.all_to_all": (part_reversed, result_reversed),
+    "collectives.reduce_scatter": (result_reversed,),
+    "collectives.pbroadcast": (part_reversed,),
+}
+SPLIT_CASES = [(name, mutate) for name, mutants in SPLIT_AXIS.items() for mutate in mutants]
+
+
+@pytest.mark.parametrize(("name", "mutate"), SPLIT_CASES)
+def test_a_wrong_split_is_caught(name, mutate):
+    rule = rule_table("split_axis")[find_primitive(name)]  # its own, or that of the kind for those that have none
+    assert caught("split_axis", name, mutate(rule), "split_axis")
+
+
+# --- replication: rule(varying, params) -> varying --------------------------------------------------------------------
+
+
+def nowhere(rule):
+    """Results are the same everywhere."""
+    return lambda varying, params: frozenset()
+
+
+def as_the_operand(rule):
+    """An operation that tells examples apart is taken for one that does not."""
+    return lambda varying, params: varying[0] if varying else frozenset()
+
+
+def groups_forgotten(rule):
+    """Groups of examples have one result each."""
+    return lambda varying, params: rule(varying, {**params, "axis_index_groups": None})
+
+
+REPLICATION = [
+    ("collectives.psum", nowhere),
+    ("collectives.psum", groups_forgotten),
+    ("collectives.pmax", nowhere),
+    ("collectives.all_gather", groups_forgotten),
+    ("collectives.pbroadcast", nowhere),
+    ("collectives.pvary", nowhere),
+    ("collectives.ppermute", as_the_operand),
+    ("collectives.all_to_all", nowhere),
+    ("collectives.axis_index", nowhere),
+]
+
+
+@pytest.mark.parametrize(("name", "mutate"), REPLICATION)
+def test_a_wrong_claim_of_sameness_is_caught(name, mutate):
+    rule = rule_table("replication")[find_primitive(name)]
+    assert caught("replication", name, mutate(rule), "replication")
 
 
 # --- the other kinds --------------------------------------------------------------------------------------------------

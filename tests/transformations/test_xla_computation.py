@@ -190,3 +190,9 @@ def test_nothing_is_run() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert "f32[1000000,1000000]" in text_of(lambda x: x + 1, tangrad.ShapeDtypeStruct((10**6, 10**6), "float32"))
+
+
+def test_of_a_mapped_function_on_one_device():
+    mapped = tangrad.pmap(lambda x: x + lax.psum(x, ("i", "j")), "i", devices=tangrad.devices("xla")[:1])
+    text = tangrad.xla_computation(mapped, axis_env=[("j", 4)])(np.ones((1, 3), np.float32)).as_hlo_text()
+    assert "f32[1,3]" in text and "replica_groups={{0,1,2,3}}" in text

@@ -226,3 +226,24 @@ def test_a_loop_of_n_turns_needs_one_nth_of_the_memory(backend: str, differentia
         found = {turns: peak(turns) for turns in (1, 2, 4, 8)}
     for turns in (2, 4, 8):
         assert found[turns] < found[1] / turns * 1.35, found
+
+
+def test_policies_of_checkpoints_inside() -> None:
+    """What a policy says to keep is kept, what it does not is computed again in the gradient."""
+    policies = tangrad.checkpoint_policies
+
+    def gradient(policy: Any) -> Any:
+        kept = tangrad.checkpoint(lambda v, w: np.sin(np.sin(np.dot(v, w))), policy=policy)
+        mapped = xmap(kept, in_axes=({0: "i"}, {}), out_axes={0: "i"})
+        return tangrad.grad(lambda v, w: np.sum(mapped(v, w)))
+
+    v, w = X[0], X[0].T.copy()
+    expected = tangrad.grad(lambda v, w: np.sum(np.sin(np.sin(np.dot(v, w)))))(v, w)
+    counts = {}
+    for name in ("everything_saveable", "nothing_saveable", "dots_saveable"):
+        found = gradient(getattr(policies, name))
+        close(found(v, w), expected)
+        text = str(tangrad.make_jaxpr(found)(v, w))
+        counts[name] = (text.count(" sin "), text.count("dot_general"))
+    assert counts["everything_saveable"][0] < counts["dots_saveable"][0] == counts["nothing_saveable"][0], counts
+    assert counts["dots_saveable"][1] < counts["nothing_saveable"][1], counts

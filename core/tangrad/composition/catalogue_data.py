@@ -164,9 +164,9 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     "tangrad-pjit": "experimental.pjit.pjit experimental.pjit.with_sharding_constraint",
     "tangrad-pmap": "pmap soft_pmap",
     "tangrad-random": (
-        "random.PRNGKey random.ball random.bernoulli random.beta random.binomial random.bits "
-        "random.categorical random.cauchy random.chisquare random.choice random.clone random.dirichlet "
-        "random.double_sided_maxwell random.exponential random.f random.fold_in random.gamma "
+        "random.NamedShape random.PRNGKey random.ball random.bernoulli random.beta random.binomial "
+        "random.bits random.categorical random.cauchy random.chisquare random.choice random.clone "
+        "random.dirichlet random.double_sided_maxwell random.exponential random.f random.fold_in random.gamma "
         "random.generalized_normal random.geometric random.gumbel random.key random.key_data random.key_dtype "
         "random.key_impl random.laplace random.loggamma random.logistic random.lognormal random.maxwell "
         "random.multinomial random.multivariate_normal random.normal random.pareto random.permutation "
@@ -191,9 +191,10 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "NamedSharding P debug.visualize_array_sharding debug.visualize_sharding "
         "experimental.mesh_utils.create_device_mesh lax.with_sharding_constraint make_array_from_callback "
         "make_array_from_process_local_data make_array_from_single_device_arrays make_mesh set_mesh "
-        "sharding.AxisType sharding.GSPMDSharding sharding.HloSharding sharding.Mesh sharding.NamedSharding "
-        "sharding.PartitionSpec sharding.PositionalSharding sharding.Sharding sharding.SingleDeviceSharding "
-        "sharding.get_mesh sharding.set_mesh sharding.use_mesh"
+        "sharding.AbstractMesh sharding.AxisType sharding.GSPMDSharding sharding.HloSharding sharding.Mesh "
+        "sharding.NamedSharding sharding.PartitionSpec sharding.PositionalSharding sharding.Sharding "
+        "sharding.SingleDeviceSharding sharding.get_abstract_mesh sharding.get_mesh sharding.set_mesh "
+        "sharding.use_mesh"
     ),
     "tangrad-xla-computation": "xla_computation",
     "tangrad-xmap": "xmap",
@@ -257,7 +258,7 @@ RULE_KINDS: dict[str, str] = {  # distribution: rule kinds
     "tangrad-autodiff": "jvp linearize partial_eval transpose",
     "tangrad-backend-numpy": "lower.numpy",
     "tangrad-backend-xla": "lower.xla lower.xla.cpu lower.xla.cuda",
-    "tangrad-batching": "batch",
+    "tangrad-batching": "batch split_axis",
     "tangrad-checkpoint": "recompute",
     "tangrad-core": "dce",
     "tangrad-named-axes": "axis_subst",

@@ -93,6 +93,7 @@ from tangrad.core.keys import value_key as value_key
 from tangrad.core.primitive import EVAL_TRACE as EVAL_TRACE
 from tangrad.core.primitive import Primitive as Primitive
 from tangrad.core.primitive import evaluate as evaluate
+from tangrad.core.primitive import join_named_shapes as join_named_shapes
 from tangrad.core.rules import Cell as Cell
 from tangrad.core.rules import RuleTable as RuleTable
 from tangrad.core.rules import families as families

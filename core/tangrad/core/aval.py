@@ -72,7 +72,7 @@ class ShapedArray(AbstractValue):
     ) -> ShapedArray:
         if type(shape) is not tuple:
             shape = tuple(shape)
-        if named_shape and type(named_shape) is not tuple:
+        if type(named_shape) is not tuple:
             named_shape = _canonical_named_shape(named_shape)
         key = (shape, dtype, weak_type, named_shape)
         try:
@@ -84,7 +84,7 @@ class ShapedArray(AbstractValue):
             # `True == 1` and `2.0 == 2`: only exact integers may meet in the table, so keys made by hand are rebuilt.
             if found is not None and found.dtype is dtype:
                 return found
-        return _intern(shape, dtype, bool(weak_type), named_shape)  # type: ignore[arg-type]
+        return _intern(shape, dtype, bool(weak_type), named_shape)
 
     def update(self, **changes: Any) -> ShapedArray:
         """A copy with some of `shape`, `dtype`, `weak_type`, `named_shape` replaced."""

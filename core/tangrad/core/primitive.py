@@ -8,7 +8,7 @@ rule set.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from tangrad.core.aval import AbstractToken, AbstractValue, ShapedArray
@@ -50,7 +50,7 @@ class Primitive:
         evaluate: None or `(args, params) -> results`: how the bottom trace applies a primitive that carries programs,
             in place of the backend's `apply`.
         carries_programs: whether it was ever applied with a jaxpr or a function among its parameters.
-        own_named_shape: whether the named axes of the results are as abstract_eval says; else they are the operands'.
+        own_named_shape: whether the named axes of the results are as abstract_eval says; else they are all operands'.
     """
 
     __slots__ = (
@@ -161,11 +161,9 @@ class Primitive:
         if self.weak_type != "own" and outs:
             weak = self.weak_type == "all" and bool(avals) and all([aval.weak_type for aval in avals])
             outs = [_with_weak_type(aval, weak) for aval in outs]
-        named_shape = () if self.own_named_shape else _join_named_shapes(avals)
+        named_shape = () if self.own_named_shape else join_named_shapes(avals)
         if named_shape:
-            outs = [
-                a if a.named_shape or isinstance(a, AbstractToken) else a.update(named_shape=named_shape) for a in outs
-            ]
+            outs = [a if isinstance(a, AbstractToken) else a.update(named_shape=named_shape) for a in outs]
         return tuple(outs) if self.multiple_results else outs[0]
 
 
@@ -175,7 +173,13 @@ def _with_weak_type(aval: Any, weak: bool) -> Any:
     return aval.update(weak_type=weak)
 
 
-def _join_named_shapes(avals: tuple[Any, ...]) -> Any:
+def join_named_shapes(avals: Iterable[Any]) -> Any:
+    """The named axes of several types together. Raises TypeError where an axis has two sizes.
+
+    >>> from tangrad.core import ShapedArray, join_named_shapes
+    >>> join_named_shapes([ShapedArray((), "int32", named_shape={"i": 2}), ShapedArray((3,), "int32")])
+    (('i', 2),)
+    """
     joined: dict[Any, int] = {}
     for aval in avals:
         for axis, size in aval.named_shape:

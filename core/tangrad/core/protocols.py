@@ -136,6 +136,14 @@ class BatchRule(Protocol):
     ) -> tuple[Any, Any]: ...
 
 
+class SplitAxisRule(BatchRule, Protocol):
+    """`(args, dims, *, axis_info, **params) -> (outs, out_dims)`: a primitive that names an axis in two parts.
+
+    As a batch rule for the inner part, which is a dimension of the operands; `axis_info` (a `SplitAxis`) has the name
+    of the outer part, which is in scope.
+    """
+
+
 class AxisSubstRule(Protocol):
     """`(params, subst) -> params`: with other names for mapped axes; `subst(name)` is a tuple of names."""
 
@@ -171,6 +179,7 @@ RULES: dict[str, type[Any]] = {
     "partial_eval": PartialEvalRule,
     "dce": DceRule,
     "batch": BatchRule,
+    "split_axis": SplitAxisRule,
     "axis_subst": AxisSubstRule,
     "lower": LoweringRule,
     "recompute": RecomputeRule,

@@ -28,8 +28,8 @@ class ThreadState(threading.local):
     trace: Any  # a `tangrad.core.trace.Trace`
     name_stack: tuple[str, ...] = ()
     axis_environment: tuple[tuple[Any, int], ...] = ()
-    # Called before a function is differentiated in reverse: by who would get another derivative than the user means.
-    reverse_mode_guard: Callable[[], None] | None = None
+    # Who says for which named axes types tell that values differ along them, and sums cotangents over these; or nobody.
+    typed_axes: Any = None
     # Part of the keys of caches, beside `shared.context`.
     overrides: tuple[tuple[str, Any], ...] = ()
 

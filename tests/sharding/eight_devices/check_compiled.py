@@ -13,6 +13,7 @@ from tangrad.sharding import PartitionSpec as P
 from tests.sharding.eight_devices.support import ON_XLA, assert_equal, by, matrix, mesh
 
 constrain = tangrad.lax.with_sharding_constraint
+X = matrix()
 
 
 def test_inputs_and_outputs() -> None:
@@ -190,3 +191,47 @@ def test_programs_that_are_kept_on_disk(tmp_path) -> None:
             assert found.sharding == by("x")
             tangrad.clear_caches()
     assert list(tmp_path.rglob("*"))
+
+
+def test_what_is_donated_stands_once_among_the_arguments() -> None:
+    spread = tangrad.device_put(X, by("x"))
+    add = tangrad.jit(lambda a, b: (a + 1, b), donate_argnums=0)
+    message = r"argument args\[0\] is donated, and its array is both args\[0\] and args\[1\]"
+    for call in (
+        lambda: add(spread, spread),
+        lambda: add.lower(spread, spread).compile()(spread, spread),
+        lambda: tangrad.pmap(lambda a, b: (a + 1, b), donate_argnums=0)(*[tangrad.pmap(lambda a: a)(X)] * 2),
+        lambda: tangrad.jit(lambda t: {"a": t["a"] + 1, "b": t["b"] + 2}, donate_argnums=0)({"a": spread, "b": spread}),
+    ):
+        with pytest.raises(ValueError, match=r"is donated, and its array is both args"):
+            call()
+    with pytest.raises(ValueError, match=message):
+        add(spread, spread)
+    assert_equal(spread, X)  # nothing was overwritten
+    assert_equal(add(spread, X)[0], X + 1)
+
+
+def test_what_was_donated_is_refused() -> None:
+    spread = tangrad.device_put(X, by("x"))
+    tangrad.jit(lambda a: a + 1, donate_argnums=0)(spread)
+    for use in (
+        lambda a: a + 1,
+        tangrad.jit(lambda a: a * 2),
+        lambda a: tangrad.device_put(a, by("y")),
+        tangrad.shard_map(lambda a: a, mesh=mesh(), in_specs=P("x"), out_specs=P("x")),
+        np.asarray,
+    ):
+        with pytest.raises(RuntimeError, match=r"deleted, or .*donated"):
+            use(spread)
+
+
+def test_specs_of_more_dimensions_name_the_argument() -> None:
+    long = by("x", "y", None)
+    for call, where in (
+        (lambda: tangrad.jit(lambda t: t, in_shardings=long)({"a": X}), r"argument args\[0\]\['a'\] of shape \(8, 8\)"),
+        (lambda: tangrad.jit(lambda a: a.sum(), out_shardings=by("x"))(X), r"result 0 of shape \(\)"),
+        (lambda: tangrad.device_put(X, long), "device_put: an array of shape"),
+        (lambda: constrain(X, long), "with_sharding_constraint: x of shape"),
+    ):
+        with pytest.raises(ValueError, match=where + ".*cannot be sharded by .* dimensions or more"):
+            call()

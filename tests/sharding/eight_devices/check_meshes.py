@@ -6,9 +6,20 @@ import numpy as np
 import pytest
 
 import tangrad
-from tangrad.sharding import AxisType, GSPMDSharding, HloSharding, Mesh, NamedSharding, PositionalSharding
+from tangrad.sharding import (
+    AbstractMesh,
+    AxisType,
+    GSPMDSharding,
+    HloSharding,
+    Mesh,
+    NamedSharding,
+    PositionalSharding,
+    get_abstract_mesh,
+    get_mesh,
+    use_mesh,
+)
 from tangrad.sharding import PartitionSpec as P
-from tests.sharding.eight_devices.support import by, mesh
+from tests.sharding.eight_devices.support import assert_equal, by, matrix, mesh
 
 
 def test_a_mesh_tells_its_shape() -> None:
@@ -142,3 +153,53 @@ def test_positional_shardings() -> None:
         grid.reshape(3, 2)
     with pytest.raises(ValueError, match="for arrays of 2 dimensions"):
         grid.shard_shape((8,))
+
+
+def test_meshes_without_devices() -> None:
+    shape = AbstractMesh((2, 4), ("x", "y"))
+    assert shape == AbstractMesh.of(mesh()) and hash(shape) == hash(AbstractMesh.of(mesh())) and shape.size == 8
+    assert repr(shape) == "AbstractMesh('x': 2, 'y': 4)" and dict(shape.shape) == {"x": 2, "y": 4}
+    total = tangrad.shard_map(lambda a: tangrad.lax.psum(a, "x"), mesh=shape, in_specs=P("x"), out_specs=P())
+    with pytest.raises(ValueError, match=r"for a mesh of the shape of AbstractMesh.* and there is no mesh"):
+        total(matrix())
+    with use_mesh(mesh(4, 2)), pytest.raises(ValueError, match="and the mesh in use is Mesh"):
+        total(matrix())
+    with use_mesh(mesh()):
+        assert_equal(total(matrix()), matrix()[:4] + matrix()[4:])
+        assert get_abstract_mesh() == shape
+    assert get_abstract_mesh().empty
+    seen = []
+    with use_mesh(mesh()):
+        tangrad.shard_map(lambda a: seen.append(get_abstract_mesh()) or a, in_specs=P("x"), out_specs=P("x"),
+                          axis_names={"x"})(matrix())  # fmt: skip
+    assert seen[0].manual_axes == ("x",)
+    for sizes, names, types, error in (
+        ((2,), ("x", "y"), None, ValueError),
+        ((2, 2), ("x", "x"), None, ValueError),
+        ((2, 0), ("x", "y"), None, ValueError),
+        ((2, 2), ("x", "y"), (AxisType.Auto,), ValueError),
+        ((2.5,), ("x",), None, TypeError),
+    ):
+        with pytest.raises(error):
+            AbstractMesh(sizes, names, types)
+
+
+def test_a_mesh_for_the_rest_of_a_program() -> None:
+    before = get_mesh()
+    setting = tangrad.set_mesh(mesh())
+    try:
+        assert get_mesh() == mesh()
+        found = tangrad.jit(lambda a: tangrad.lax.with_sharding_constraint(a, P("x")))(matrix())
+        assert found.sharding.is_equivalent_to(by("x"), 2)
+        with tangrad.set_mesh(mesh(4, 2)) as inner:
+            assert get_mesh() == inner
+        with tangrad.set_mesh(None):
+            assert get_mesh().empty
+        assert get_mesh() == mesh()
+    finally:
+        setting.__exit__()
+    assert get_mesh() == before
+    with pytest.raises(TypeError, match="set_mesh takes a "):
+        tangrad.set_mesh(5)
+    with pytest.raises(TypeError, match="use_mesh takes a "):
+        use_mesh(None)

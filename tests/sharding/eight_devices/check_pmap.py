@@ -112,3 +112,36 @@ def test_bad_calls() -> None:
     ]:  # fmt: skip
         with pytest.raises(error, match=words):
             call()
+
+
+def test_nothing_to_run_takes_any_number_of_examples() -> None:
+    """Results that depend neither on arguments nor on the device are there without the devices."""
+    many = np.ones((11, 2), np.float32)
+    assert tangrad.pmap(lambda x: 3.0)(many).tolist() == [3.0] * 11
+    assert tangrad.jit(tangrad.pmap(lambda x: 3.0))(many).tolist() == [3.0] * 11
+    closed = jnp.arange(2.0)
+    found = tangrad.pmap(lambda x: {"a": closed + 1, "n": lax.psum(1, "i")}, "i", out_axes={"a": 1, "n": None})(many)
+    assert found["a"].shape == (2, 11) and int(found["n"]) == 11
+    assert tangrad.pmap(lambda: jnp.ones(2), axis_size=9)().shape == (9, 2)
+    assert tangrad.pmap(lambda x: 3.0, devices=tangrad.devices()[:1])(many).shape == (11,)
+    for function in (lambda x: x, lambda x: (3.0, x.sum()), lambda x: lax.axis_index("i"), lambda x: lax.psum(x, "i")):
+        with pytest.raises(ValueError, match="the mapped axis has size 11, and there are 8 devices"):
+            tangrad.pmap(function, "i")(many)
+    with pytest.raises(ValueError, match="the mapped axis has size 11, and devices has 2"):
+        tangrad.pmap(lambda x: x, devices=tangrad.devices()[:2])(many)
+
+
+def test_arguments_that_say_where_and_what() -> None:
+    some = tangrad.pmap(lambda x: x * 2, devices=tangrad.devices()[3:])(X[:2])
+    assert [shard.device.id for shard in some.addressable_shards] == [3, 4]
+    for wrong, error, match in (
+        ({"devices": []}, ValueError, "devices must not be empty"),
+        ({"axis_size": 2.0}, TypeError, "axis_size must be an integer or None, got 2.0"),
+        ({"axis_size": -1}, ValueError, "axis_size must not be negative"),
+    ):
+        with pytest.raises(error, match=match):
+            tangrad.pmap(lambda x: x, **wrong)
+        with pytest.raises(error, match=match):
+            tangrad.soft_pmap(lambda x: x, **wrong)
+    with pytest.raises(ValueError, match="static_broadcasted_argnums has 1, and the call has 1 positional arguments"):
+        tangrad.pmap(lambda x, k: x, static_broadcasted_argnums=1)(X, k=3)

@@ -19,6 +19,8 @@ from tangrad.autodiff.tape import transpose_flat as transpose_flat
 from tangrad.autodiff.transpose_rules import Linear as Linear
 from tangrad.autodiff.transpose_rules import is_linear as is_linear
 from tangrad.autodiff.transpose_rules import linear_transpose_rule as linear_transpose_rule
+from tangrad.autodiff.varying import each_by_itself as each_by_itself
+from tangrad.autodiff.varying import told_axes as told_axes
 from tangrad.autodiff.zeros import Zero as Zero
 from tangrad.autodiff.zeros import add_tangents as add_tangents
 from tangrad.autodiff.zeros import instantiate as instantiate

@@ -11,6 +11,7 @@ from tangrad import tree
 from tangrad.autodiff.forward import jvp_flat
 from tangrad.autodiff.reverse import refuse_reduce_axes
 from tangrad.autodiff.tape import linearize_flat, record_linear
+from tangrad.autodiff.varying import check_same, marked
 from tangrad.autodiff.zeros import Zero, has_tangent, instantiate, tangent_aval, with_weak_type_of
 from tangrad.core import (
     Array,
@@ -18,11 +19,13 @@ from tangrad.core import (
     ShapedArray,
     api_boundary,
     as_array,
+    as_operand,
     dtypes,
     eval_jaxpr,
     get_aval,
     is_array_value,
     returned_leaves,
+    thread,
 )
 from tangrad.tree_util import Partial
 
@@ -294,6 +297,8 @@ class _Reverse:
     def backward(self, constants: Sequence[Any], leaves: Sequence[Any], wanted: Sequence[Any]) -> list[Any]:
         """The cotangents of the inputs, whose types are `wanted`, from those of the outputs."""
         values = [_check_cotangent(self.name, aval, leaf) for aval, leaf in zip(self.out_avals, leaves, strict=True)]
+        if thread.typed_axes is not None:
+            values = [_typed(self.name, aval, value) for aval, value in zip(self.out_avals, values, strict=True)]
         program = record_linear(lambda *xs: eval_jaxpr(self.jaxpr.jaxpr, self.jaxpr.consts, *constants, *xs), wanted)
         return program.backward([v for v, has in zip(values, self.nonzero, strict=True) if has], consume=True)
 
@@ -392,6 +397,14 @@ def _check_cotangent(name: str, aval: Any, leaf: Any) -> Any:
             f"{cotangent.aval.shape}"
         )
     return cotangent
+
+
+def _typed(name: str, aval: Any, cotangent: Any) -> Any:
+    """A user's cotangent, differing along the mapped axes that the output differs along."""
+    if type(cotangent) is Zero:
+        return cotangent
+    check_same(name, aval, cotangent)
+    return marked(as_operand(cotangent), aval)
 
 
 def _user_tangent(tangent: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tangrad.autodiff.tape import linearize_flat, record_linear, record_unknown
 from tangrad.autodiff.transpose_rules import is_linear
+from tangrad.autodiff.varying import told_axes
 from tangrad.autodiff.zeros import Zero, instantiate
 from tangrad.core import (
     ClosedJaxpr,
@@ -203,8 +204,8 @@ def transpose_jaxpr(
         closed jaxpr, `(other inputs, cotangents given) -> cotangents of linear inputs that are not zero`, and which are
         not.
     """
-    key = ("transpose", tuple(linear), tuple(has_cotangent))
-    return _linear_programs.get(closed, key, lambda: _transpose_jaxpr(closed, *key[1:]))  # type: ignore[no-any-return]
+    key = ("transpose", tuple(linear), tuple(has_cotangent), told_axes())
+    return _linear_programs.get(closed, key, lambda: _transpose_jaxpr(closed, *key[1:3]))  # type: ignore[no-any-return]
 
 
 def _transpose_jaxpr(

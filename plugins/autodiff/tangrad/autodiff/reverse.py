@@ -16,6 +16,7 @@ from tangrad import tree
 from tangrad.autodiff.gradient_tape import eager_gradient
 from tangrad.autodiff.pullbacks import array_of
 from tangrad.autodiff.tape import linearize_flat
+from tangrad.autodiff.varying import marked
 from tangrad.autodiff.zeros import Zero, has_tangent, instantiate, ones_scalars, with_weak_type_of, zeros
 from tangrad.core import (
     EVAL_TRACE,
@@ -157,7 +158,9 @@ def value_and_grad(
         else:
             outs, program = linearize_flat(flat_fun, primals, active)
             value = outs[0] if isinstance(outs[0], Array) else as_array(outs[0])
-            cotangents = [ones_scalars[value.aval], *[Zero(get_aval(out)) for out in outs[1:]]]
+            one = ones_scalars[value.aval]
+            seed = one if thread.typed_axes is None else marked(one, value.aval)
+            cotangents = [seed, *[Zero(get_aval(out)) for out in outs[1:]]]
             found = program.backward(cotangents, consume=True)
         chosen_primals = primals if active is None else [p for p, a in zip(primals, active, strict=True) if a]
         grads = [

@@ -16,6 +16,7 @@ from typing import Any
 
 from tangrad.autodiff.forward import JVP
 from tangrad.autodiff.primitives import add_any_p
+from tangrad.autodiff.varying import summed
 from tangrad.autodiff.zeros import Zero, add_tangents, check_cotangent, instantiate, linear_placeholders
 from tangrad.core import (
     EVAL_TRACE,
@@ -27,6 +28,7 @@ from tangrad.core import (
     Trace,
     Tracer,
     Var,
+    as_operand,
     check_no_leak,
     current_source,
     equation_effects,
@@ -285,7 +287,7 @@ class LinearProgram:
         pending: dict[int, Any] = {}
         for out, cotangent in zip(self.outputs, cotangents, strict=True):
             if type(out) is TapeTracer and type(cotangent) is not Zero:
-                _accumulate(pending, out, cotangent)
+                _accumulate(pending, out, cotangent if thread.typed_axes is None else summed(cotangent, out.aval))
         equations, trace = self.equations, self.trace
         for position in range(len(equations) - 1, -1, -1):
             primitive, args, params, outs = equations.pop() if consume else equations[position]
@@ -308,6 +310,8 @@ class LinearProgram:
                 if wanted and result is not None and type(result) is not Zero:
                     if getattr(result, "aval", None) is not arg.aval:
                         check_cotangent(primitive, result, arg.aval)
+                        if thread.typed_axes is not None:
+                            result = summed(as_operand(result), arg.aval)
                     key = id(arg)
                     earlier = pending.get(key)
                     pending[key] = result if earlier is None else add_any_p.bind(earlier, result)
@@ -406,8 +410,6 @@ def linearize_flat(
 
     The inputs of the program are the active arguments (default: all).
     """
-    if thread.reverse_mode_guard is not None:
-        thread.reverse_mode_guard()
     previous = thread.trace
     trace = LinearizeTrace(previous)
     thread.trace = trace

@@ -10,6 +10,8 @@ from tangrad.batching.rule_helpers import elementwise_batch as elementwise_batch
 from tangrad.batching.rule_helpers import front_batch as front_batch
 from tangrad.batching.rule_helpers import match_axes as match_axes
 from tangrad.batching.rule_helpers import reduction_batch as reduction_batch
+from tangrad.batching.split import SplitAxis as SplitAxis
+from tangrad.batching.split import split_by_names as split_by_names
 from tangrad.batching.trace import BatchTrace as BatchTrace
 from tangrad.batching.trace import BatchTracer as BatchTracer
 from tangrad.batching.trace import batch_flat as batch_flat

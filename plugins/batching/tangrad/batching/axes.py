@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad.batching.primitives import broadcast_axis_p, move_axis_p
-from tangrad.core import as_operand
+from tangrad.core import as_operand, rule_table
+
+BATCH = rule_table("batch")
 
 
 class AxisInfo:
@@ -15,14 +17,21 @@ class AxisInfo:
         name: its name for collectives, or None.
         size: its size.
         spmd_name: the mesh axis (or axes) that it is sharded over, or None.
+        rules: primitive -> who maps it along the axis.
     """
 
     __slots__ = ("name", "size", "spmd_name")
+    rules: Any = BATCH
 
     def __init__(self, name: Any, size: Any, spmd_name: Any = None) -> None:
         self.name = name
         self.size = size
         self.spmd_name = spmd_name
+
+    @property
+    def in_scope(self) -> tuple[Any, Any]:
+        """The name, and the size that a function of one example is told."""
+        return self.name, self.size
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, AxisInfo) and self._key() == other._key()

@@ -1,7 +1,8 @@
-"""The rule kind that batching owns, and itself as a plugin."""
+"""The rule kinds that batching owns, and itself as a plugin."""
 
 from __future__ import annotations
 
+from tangrad.batching.split import split_by_names
 from tangrad.batching.trace import batch_by_decomposition
 from tangrad.core import RuleKind, Transformation
 
@@ -12,4 +13,12 @@ batch = RuleKind(
     doc="a primitive applied along a mapped axis of some operands",
     derive=batch_by_decomposition,
 )
-batching = Transformation("batching", api=1, kinds=(batch,), doc="vectorisation (vmap)")
+split_axis = RuleKind(
+    "split_axis",
+    api=1,
+    signature="(args, dims, *, axis_info, **params) -> (outs, out_dims)",
+    doc="a primitive that names an axis of which only a part is mapped here, and another one under a name of its own",
+    default=split_by_names,
+    optional=True,
+)
+batching = Transformation("batching", api=1, kinds=(batch, split_axis), doc="vectorisation (vmap)")

@@ -21,13 +21,10 @@ from tangrad.core import (
     equation_effects,
     eval_jaxpr,
     register_cache,
-    rule_table,
     thread,
     trace_to_closed_jaxpr,
 )
 from tangrad.errors import UnexpectedTracerError
-
-BATCH = rule_table("batch")
 
 _new = object.__new__
 
@@ -105,7 +102,7 @@ class BatchTrace(Trace):
                 return parent.process_primitive(primitive, args, params)
             if source is None and self.stages:  # found once, for all that the rule will do
                 thread.source = current_source(2)
-            rule = BATCH[primitive]
+            rule = self.axis.rules[primitive]
             out = rule(tuple(values), tuple(dims), axis_info=self.axis, **params)
         finally:
             thread.trace = previous
@@ -192,7 +189,7 @@ def batch_flat(
     trace = BatchTrace(previous, axis) if resumed is None else ResumedTrace(previous, axis, resumed)
     thread.trace = trace
     if axis.name is not None:
-        thread.axis_environment = (*environment, (axis.name, axis.size))
+        thread.axis_environment = (*environment, axis.in_scope)
     try:
         args = [trace.tracer(value, dim) for value, dim in zip(values, dims, strict=True)]
         outs = [trace.split(out) for out in function(*args)]
@@ -229,6 +226,13 @@ def batch_jaxpr(
     return _batched_programs.get(closed, key, lambda: _batch_jaxpr(closed, *key))  # type: ignore[no-any-return]
 
 
+def _without_name(aval: Any, name: Any) -> Any:
+    """A type that does not tell of an axis which is a dimension now."""
+    if not aval.named_shape:
+        return aval
+    return aval.update(named_shape=tuple([pair for pair in aval.named_shape if pair[0] != name]))
+
+
 def _batch_jaxpr(
     closed: ClosedJaxpr, mapped: tuple[bool, ...], wanted: tuple[bool, ...], axis: AxisInfo
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
@@ -242,7 +246,7 @@ def _batch_jaxpr(
 
     avals = [
         aval.update(shape=(axis.size, *aval.shape)) if is_mapped else aval
-        for aval, is_mapped in zip(closed.in_avals, mapped, strict=True)
+        for aval, is_mapped in zip([_without_name(aval, axis.name) for aval in closed.in_avals], mapped, strict=True)
     ]
     out = trace_to_closed_jaxpr(run, avals, closed.jaxpr.debug_name)
     return out, tuple(out_mapped)

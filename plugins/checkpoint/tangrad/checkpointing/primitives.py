@@ -34,7 +34,9 @@ def barrier_of(prevent_cse: Barrier, positions: Iterable[int], others: int = 0) 
     return (*[prevent_cse[position] for position in positions], *[True] * others)
 
 
-@checkpointing.primitive(name="remat", multiple_results=True, weak_type="own", evaluate=_evaluate, decompose=_inline)
+@checkpointing.primitive(
+    name="remat", multiple_results=True, weak_type="own", own_named_shape=True, evaluate=_evaluate, decompose=_inline
+)
 def remat_p(*avals: Any, jaxpr: Any, prevent_cse: Barrier, differentiated: bool, policy: Any) -> Any:
     """A call of a program of which a gradient keeps what `policy` says."""
     return tuple(jaxpr.out_avals)

@@ -23,6 +23,7 @@ ABOUT = {
     "usage": ("jvp", "transpose", "batch"),
     "dce": ("dce",),
     "axis_subst": ("axis_subst",),
+    "split_axis": ("split_axis", "axis_subst", "batch"),
     "decomposition": ("decompose", "lower"),
     "effects": ("decompose", "jvp", "batch", "lower"),
     "special": ("lower", "decompose"),

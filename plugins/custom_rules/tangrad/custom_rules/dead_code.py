@@ -31,7 +31,12 @@ partial_calls = PrimitiveSet("partial_calls", api=1)
 
 
 @partial_calls.primitive(
-    name="custom_dce_call", multiple_results=True, weak_type="own", evaluate=evaluate, decompose=inline
+    name="custom_dce_call",
+    multiple_results=True,
+    weak_type="own",
+    own_named_shape=True,
+    evaluate=evaluate,
+    decompose=inline,
 )
 def custom_dce_call_p(*avals: Any, jaxpr: Any, rule: Any, name: str) -> Any:
     """A call of a program; `rule(used)` gives the program of the results that are used, or is None."""

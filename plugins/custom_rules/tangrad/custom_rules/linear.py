@@ -56,7 +56,14 @@ def made(program: Any) -> ClosedJaxpr:
     return program.program() if type(program) is Later else program
 
 
-@linear_calls.primitive(name="linear_call", multiple_results=True, weak_type="own", evaluate=evaluate, decompose=inline)
+@linear_calls.primitive(
+    name="linear_call",
+    multiple_results=True,
+    weak_type="own",
+    own_named_shape=True,
+    evaluate=evaluate,
+    decompose=inline,
+)
 def linear_call_p(*avals: Any, jaxpr: Any, transposed: Any, num_res: int) -> Any:
     """A call of a program that is linear in all arguments but the first `num_res`; `transposed` is its transpose."""
     return tuple(jaxpr.out_avals)

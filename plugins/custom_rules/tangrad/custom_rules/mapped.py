@@ -23,7 +23,12 @@ mapped_calls = PrimitiveSet("mapped_calls", api=1)
 
 
 @mapped_calls.primitive(
-    name="custom_vmap_call", multiple_results=True, weak_type="own", evaluate=evaluate, decompose=inline
+    name="custom_vmap_call",
+    multiple_results=True,
+    weak_type="own",
+    own_named_shape=True,
+    evaluate=evaluate,
+    decompose=inline,
 )
 def custom_vmap_call_p(*avals: Any, jaxpr: Any, rule: Any, num_consts: int, name: str) -> Any:
     """A call of a function with a batch rule of its own; without one (None) it is mapped as its program is."""

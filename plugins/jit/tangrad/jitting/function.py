@@ -48,6 +48,7 @@ from tangrad.jitting.call import (
     warn_of_useless_donations,
     why_new,
 )
+from tangrad.jitting.donations import refusing_shared
 from tangrad.jitting.layout import ShardingTree, constrained, shardings_of_arguments, shardings_of_results, stated
 from tangrad.jitting.placed import Placed
 from tangrad.jitting.primitives import jit_p
@@ -356,6 +357,8 @@ class JitFunction:
             else:
                 program = compile_program(traced.jaxpr, backend, self._name, device=device, **options)
                 execute, execute_one = program.execute, program.execute_one
+            if any(donated):
+                execute = refusing_shared(execute, call, self._name)
             single = traced.out_tree == _LEAF
             entry = (execute, None if single else traced.out_tree)
             _remember(self._programs, key, entry)

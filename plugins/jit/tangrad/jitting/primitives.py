@@ -21,7 +21,7 @@ def run_jaxpr(args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
 jit = PrimitiveSet("jit", api=1)
 
 
-@jit.primitive(name="jit", multiple_results=True, weak_type="own", evaluate=run_jaxpr)
+@jit.primitive(name="jit", multiple_results=True, weak_type="own", own_named_shape=True, evaluate=run_jaxpr)
 def jit_p(*avals: Any, jaxpr: Any, name: str) -> Any:
     """A call of the program `jaxpr`."""
     if len(avals) != len(jaxpr.in_avals):

@@ -16,6 +16,7 @@ from tangrad.core import (
 )
 from tangrad.jitting.abstract import struct_tree
 from tangrad.jitting.call import Call, Options, Traced, arrays_for, run_backend, warn_of_useless_donations
+from tangrad.jitting.donations import check_not_shared
 from tangrad.jitting.layout import shardings_of_arguments, shardings_of_results, stated
 
 
@@ -190,6 +191,7 @@ class Compiled(_Stage):
                     f"got {given.str_short()}"
                 )
         arrays = arrays_for(self._backend, leaves, self._options)
+        check_not_shared(self._call, self._call.donated(), arrays, self._name)
         if self._traced.outer:
             arrays = [*to_arrays(self._backend, self._traced.outer), *arrays]
         return self._traced.out_tree.unflatten(self._program.execute(arrays))

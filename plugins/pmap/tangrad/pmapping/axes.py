@@ -85,19 +85,29 @@ def mapped_size(
     raise ValueError("pmap: the sizes of the mapped axes disagree:\n" + "\n".join(lines))
 
 
-def devices_for(size: int, devices: Sequence[Any] | None, backend: str | None) -> list[Any]:
-    """As many devices as examples: those given, of which each is used, or the first ones there are.
+def devices_for(size: int, devices: Sequence[Any] | None, backend: str | None) -> list[Any] | None:
+    """As many devices as examples, the first ones of those given, or there are; None where there are too few."""
+    there = list(get_backend(backend).devices()) if devices is None else list(devices)
+    return there[:size] if size <= len(there) else None
 
-    Raises ValueError where there are too few, with both counts.
-    """
+
+def too_few(size: int, devices: Sequence[Any] | None, backend: str | None) -> ValueError:
+    """The error for more examples than devices, with both counts."""
     if devices is not None:
-        if len(devices) != size:
-            raise ValueError(f"pmap: the mapped axis has size {size}, and devices has {len(devices)}")
-        return list(devices)
-    there = list(get_backend(backend).devices())
-    if size > len(there):
-        raise ValueError(
-            f"pmap: the mapped axis has size {size}, and there are {len(there)} devices: each example needs one of its "
-            f"own. Use vmap for more examples than devices, or simulate them: TANGRAD_NUM_CPU_DEVICES={size}"
-        )
-    return there[:size]
+        return ValueError(f"pmap: the mapped axis has size {size}, and devices has {len(devices)}")
+    count = len(get_backend(backend).devices())
+    return ValueError(
+        f"pmap: the mapped axis has size {size}, and there are {count} devices: each example needs one of its own. "
+        f"Use vmap for more examples than devices, or simulate them: TANGRAD_NUM_CPU_DEVICES={size}"
+    )
+
+
+def checked_size(axis_size: Any) -> int | None:
+    """A given size of the mapped axis. Raises TypeError for what is no integer, ValueError for a negative one."""
+    if axis_size is None:
+        return None
+    if isinstance(axis_size, bool) or not hasattr(type(axis_size), "__index__"):
+        raise TypeError(f"pmap: axis_size must be an integer or None, got {axis_size!r}")
+    if axis_size < 0:
+        raise ValueError(f"pmap: axis_size must not be negative, got {axis_size}")
+    return operator.index(axis_size)

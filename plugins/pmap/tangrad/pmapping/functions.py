@@ -15,14 +15,25 @@ from tangrad.core import (
     as_array,
     as_operand,
     copy_identity,
+    dce_jaxpr,
+    eval_jaxpr,
     get_backend,
     returned_leaves,
 )
 from tangrad.jitting.function import jit
 from tangrad.jitting.signature import positions
 from tangrad.lax.structure.primitives import reshape_p
-from tangrad.pmapping.axes import axes_of_arguments, axes_of_results, checked_axes, devices_for, mapped_size
+from tangrad.pmapping.axes import (
+    axes_of_arguments,
+    axes_of_results,
+    checked_axes,
+    checked_size,
+    devices_for,
+    mapped_size,
+    too_few,
+)
 from tangrad.pmapping.nesting import inside_pmap, is_inside
+from tangrad.pmapping.tracing import trace_of_one
 from tangrad.shard_mapping.specs import part_aval
 from tangrad.shard_mapping.tracing import MappedProgram
 from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
@@ -59,7 +70,7 @@ def pmap(
             a tuple of trees of these. Keyword arguments are mapped along their first.
         out_axes: where the mapped axis is in the results; None for a result that is the same on all devices.
         static_broadcasted_argnums: positions of arguments that are part of the program; they must be hashable.
-        devices: the devices to run on, as many as examples; default: the first ones of the backend in use.
+        devices: the devices to run on, of which the first ones are used; default: those of the backend in use.
         backend: the name of another backend to take devices of.
         axis_size: the size of the mapped axis, for a check or where no argument is mapped.
         donate_argnums: arguments whose buffers the program may overwrite.
@@ -69,13 +80,14 @@ def pmap(
 
     Raises:
         ValueError: for more examples than devices, with both counts; sizes that differ, listed; results with
-            out_axes=None that differ between devices. TypeError: for what is not callable, and arguments that are no
-            arrays.
+            out_axes=None that differ between devices; static arguments that are not passed by position. TypeError: for
+            what is not callable, and arguments that are no arrays.
 
     Where devices belong to several processes, each of them passes the examples of its own devices, and gets their
     results as an array of its own; collectives are over all. `axis_size` counts the devices of all processes.
 
-    Within another `pmap` examples are computed together on each of its devices, as by `vmap`.
+    Within another `pmap` examples are computed together on each of its devices, as by `vmap`. A function whose results
+    depend neither on the arguments nor on the device has nothing to run on each: it takes any number of examples.
 
     >>> import tangrad
     >>> import tangrad.numpy as np
@@ -91,6 +103,9 @@ def pmap(
         raise TypeError(f"pmap expects a function, got {fun!r} of type {type(fun).__name__}")
     if devices is not None and backend is not None:
         raise ValueError(f"pmap takes devices or backend, not both; got devices={devices!r} and backend={backend!r}")
+    if devices is not None and not len(devices):
+        raise ValueError("pmap: devices must not be empty; None takes those of the backend")
+    axis_size = checked_size(axis_size)
     checked_axes(in_axes, "in_axes")
     checked_axes(out_axes, "out_axes")
     static = positions(static_broadcasted_argnums, "static_broadcasted_argnums")
@@ -151,6 +166,8 @@ class PmapFunction:
             return self._call_with_others(others, args, kwargs, dynamic, values)
         axes, size = self._axes(dynamic, kwargs, values, self._axis_size)
         mesh = self._mesh(size)
+        if mesh is None:  # which is an error, unless there is nothing to run on them
+            return self._jitted(*args, **kwargs)
         dynamic, kwargs = structure.unflatten(
             [_placed(leaf, self._cut(mesh, axis)) for leaf, axis in zip(leaves, axes, strict=True)]
         )
@@ -190,7 +207,13 @@ class PmapFunction:
     def _split(self, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[int, Any]]:
         """The arguments that are mapped, and the static ones by their positions."""
         count = len(args)
-        static = {p % count: args[p] for p in self._static if -count <= p < count}
+        missing = [position for position in self._static if not -count <= position < count]
+        if missing:
+            raise ValueError(
+                f"pmap: static_broadcasted_argnums has {missing[0]}, and the call has {count} positional arguments; "
+                f"static arguments are passed by position"
+            )
+        static = {p % count: args[p] for p in self._static}
         return tuple([arg for position, arg in enumerate(args) if position not in static]), static
 
     def _merged(self, dynamic: tuple[Any, ...], args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -210,8 +233,12 @@ class PmapFunction:
         axes = axes_of_arguments(in_axes, dynamic, kwargs, values)
         return axes, mapped_size(values, axes, axis_size, dynamic, kwargs)
 
-    def _mesh(self, size: int) -> Mesh:
-        devices = tuple(devices_for(size, self._devices, self._backend))
+    def _mesh(self, size: int) -> Mesh | None:
+        """A mesh of a device for each example; None where there are too few."""
+        chosen = devices_for(size, self._devices, self._backend)
+        if chosen is None:
+            return None
+        devices = tuple(chosen)
         found = self._meshes.get(devices)  # one for each number of devices, or backend
         if found is None:
             found = self._meshes[devices] = Mesh(devices, (self._name,))
@@ -248,6 +275,8 @@ class PmapFunction:
 
     def _sharded(self, of_one: Any, values: Any, axes: Any, size: int, out_tree: list[Any]) -> Sequence[Any]:
         mesh = self._mesh(size)
+        if mesh is None:
+            return self._constant(of_one, values, axes, size, out_tree)
         wanted: list[Any] = []
 
         def of_parts(*parts: Any) -> list[Any]:
@@ -265,6 +294,22 @@ class PmapFunction:
                 f"make it the same everywhere (lax.psum, lax.pmean, …)"
             )
         return program.bind(values, results)  # type: ignore[no-any-return]
+
+    def _constant(self, of_one: Any, values: Any, axes: Any, size: int, out_tree: list[Any]) -> Sequence[Any]:
+        """Results for more examples than devices, of a function that gives the same whatever and wherever they are.
+
+        Raises ValueError for any other function.
+        """
+        closed, consts = trace_of_one(of_one, values, axes, (self._name, size), "pmap")
+        thinned, used = dce_jaxpr(closed.jaxpr, [True] * len(closed.out_avals))
+        if any(used[len(consts) :]) or thinned.effects:
+            raise too_few(size, self._devices, self._backend)
+        outs = eval_jaxpr(thinned, closed.consts, *[const for const, is_used in zip(consts, used) if is_used])
+        outs = [as_operand(out) for out in outs]
+        wanted = axes_of_results(self._out_axes, out_tree[0], [out.aval.shape for out in outs])
+        return [
+            out if axis is None else place_axis(out, None, axis, size) for out, axis in zip(outs, wanted, strict=True)
+        ]
 
     def _vectorised(self, of_one: Any, values: Any, axes: Any, size: int, out_tree: list[Any]) -> Sequence[Any]:
         outs, dims = batch_flat(of_one, values, axes, AxisInfo(self._name, size))

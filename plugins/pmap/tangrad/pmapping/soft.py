@@ -1,7 +1,7 @@
 """`soft_pmap`: a function of single examples, run on a chunk of them on each device.
 
-The function is traced for the whole axis. Then that axis is split, by the rules of kind `axis_subst`, into one over the
-devices and one over the examples of a device, and the two are mapped by what maps such axes: `pmap` and `vmap`.
+The function is traced for the whole axis. That axis then is in two parts: one over the devices, which `pmap` maps, and
+one over the examples of a device. What names the whole axis is said along both by the rules of kind `split_axis`.
 """
 
 from __future__ import annotations
@@ -10,27 +10,24 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tangrad import tree
-from tangrad.batching import AxisInfo, batch_flat, place_axis
+from tangrad.batching import SplitAxis, batch_flat, place_axis
 from tangrad.core import (
     ClosedJaxpr,
     api_boundary,
     array_leaves,
     as_array,
     as_operand,
-    closed_over_as_arguments,
     copy_identity,
     eval_jaxpr,
     get_backend,
     returned_leaves,
-    thread,
-    trace_to_jaxpr,
 )
 from tangrad.jitting.function import jit
 from tangrad.lax.structure.primitives import reshape_p
-from tangrad.named_axes import subst_axis_names
-from tangrad.pmapping.axes import axes_of_arguments, axes_of_results, checked_axes, mapped_size
+from tangrad.pmapping.axes import axes_of_arguments, axes_of_results, checked_axes, checked_size, mapped_size
 from tangrad.pmapping.functions import pmap
 from tangrad.pmapping.nesting import inside_pmap, is_inside
+from tangrad.pmapping.tracing import trace_of_one
 from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
 
 
@@ -95,6 +92,9 @@ def soft_pmap(
         raise ValueError(
             f"soft_pmap takes devices or backend, not both; got devices={devices!r} and backend={backend!r}"
         )
+    if devices is not None and not len(devices):
+        raise ValueError("soft_pmap: devices must not be empty; None takes those of the backend")
+    axis_size = checked_size(axis_size)
     checked_axes(in_axes, "in_axes")
     checked_axes(out_axes, "out_axes")
     return SoftPmapFunction(fun, axis_name, in_axes, out_axes, devices, backend, axis_size)
@@ -108,7 +108,7 @@ class SoftPmapFunction:
     ) -> None:
         self._fun = fun
         self._name = _Axis("unnamed") if axis_name is None else axis_name
-        self._halves = _Axis(f"devices of {self._name}"), _Axis(f"chunk of {self._name}")
+        self._outer = _Axis(f"devices of {self._name}")
         self._in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
         self._out_axes = out_axes
         self._devices = devices
@@ -147,21 +147,20 @@ class SoftPmapFunction:
         devices = self._devices_for(size)
         count, chunk = len(devices), size // len(devices)
         program, consts, out_tree = self._traced(structure, values, axes, size)
-        outer, inner = self._halves
-        halves = subst_axis_names(program, {self._name: (outer, inner)}, {outer: count, inner: chunk})
+        axis = SplitAxis(self._name, chunk, self._outer, count)
         wanted = axes_of_results(self._out_axes, out_tree, [aval.shape for aval in program.out_avals])
 
         def of_chunk(*parts: Any) -> list[Any]:
             operands, dims = [*consts, *parts], [*[None] * len(consts), *axes]
             outs, out_dims = batch_flat(
-                lambda *examples: eval_jaxpr(halves.jaxpr, halves.consts, *examples),
-                [as_operand(value) for value in operands], dims, AxisInfo(inner, chunk),
+                lambda *examples: eval_jaxpr(program.jaxpr, program.consts, *examples),
+                [as_operand(value) for value in operands], dims, axis,
             )  # fmt: skip
             return [_placed(out, dim, axis, chunk) for out, dim, axis in zip(outs, out_dims, wanted, strict=True)]
 
-        mapped = pmap(of_chunk, outer, in_axes=tuple(axes), out_axes=wanted, devices=devices, axis_size=count)
+        mapped = pmap(of_chunk, self._outer, in_axes=tuple(axes), out_axes=wanted, devices=devices, axis_size=count)
         chunks = [_split(value, axis, count) for value, axis in zip(values, axes, strict=True)]
-        mesh = Mesh(devices, (outer,))
+        mesh = Mesh(devices, (self._outer,))
         outs = [_joined(as_operand(out), axis, mesh) for out, axis in zip(mapped(*chunks), wanted, strict=True)]
         return out_tree.unflatten([as_array(out) for out in outs])
 
@@ -187,21 +186,8 @@ class SoftPmapFunction:
             out_tree.append(treedef)
             return outs
 
-        avals = [
-            value.aval if axis is None else value.aval.update(shape=_left_out(value.aval.shape, axis))
-            for value, axis in zip(values, axes, strict=True)
-        ]
-        environment = thread.axis_environment
-        thread.axis_environment = (*environment, (self._name, size))
-        try:
-            jaxpr, consts = trace_to_jaxpr(of_one, avals, getattr(self._fun, "__name__", "soft_pmap"))
-        finally:
-            thread.axis_environment = environment
-        return ClosedJaxpr(closed_over_as_arguments(jaxpr)), list(consts), out_tree[0]
-
-
-def _left_out(shape: tuple[Any, ...], axis: int) -> tuple[Any, ...]:
-    return (*shape[:axis], *shape[axis + 1 :])
+        name = getattr(self._fun, "__name__", "soft_pmap")
+        return *trace_of_one(of_one, values, axes, (self._name, size), name), out_tree[0]
 
 
 def _placed(out: Any, dim: int | None, axis: int | None, size: int) -> Any:

@@ -21,9 +21,9 @@ from tangrad.core import (
     thread,
 )
 from tangrad.shard_mapping.scope import check_nesting
-from tangrad.shard_mapping.specs import as_named, part_aval
+from tangrad.shard_mapping.specs import as_named, differing_part, part_aval
 from tangrad.shard_mapping.tracing import MappedProgram
-from tangrad.sharding import Mesh, NamedSharding, get_mesh
+from tangrad.sharding import AbstractMesh, Mesh, NamedSharding, get_mesh
 from tangrad.tree_util import flatten_axes, keystr
 
 _MISSING = object()
@@ -35,7 +35,7 @@ register_cache(_traces.clear)
 
 def shard_map(
     f: Callable[..., Any] | None = None,
-    mesh: Mesh | None = None,
+    mesh: Mesh | AbstractMesh | None = None,
     in_specs: Any = _MISSING,
     out_specs: Any = _MISSING,
     *,
@@ -49,7 +49,7 @@ def shard_map(
     Args:
         f: a function of parts of arrays, in which collectives over the axes of the mesh may be used; without it a
             decorator is returned. It is traced once for each signature, as by `jit`.
-        mesh: the mesh; default: the mesh in use.
+        mesh: the mesh; default: the mesh in use. An `AbstractMesh`: that in use, which must have its shape.
         in_specs: for the positional arguments, partition specs that say how each is cut into parts; a tuple of trees
             that is a prefix of the arguments, or one spec for all. Along axes that a spec does not name every device
             gets the same.
@@ -112,7 +112,7 @@ class _ShardedFunction:
     def __init__(
         self, f: Any, mesh: Any, in_specs: Any, out_specs: Any, axis_names: Any, auto: Any, checks: bool
     ) -> None:
-        if mesh is not None and not isinstance(mesh, Mesh):
+        if mesh is not None and not isinstance(mesh, (Mesh, AbstractMesh)):
             raise TypeError(f"shard_map takes a tangrad.sharding.Mesh, got {mesh!r} of type {type(mesh).__name__}")
         self._f = f
         self._mesh = mesh
@@ -125,7 +125,7 @@ class _ShardedFunction:
         if mesh is not None:
             self._manual(mesh)  # which looks whether the axes are there
 
-    def _manual(self, mesh: Mesh) -> tuple[Any, ...]:
+    def _manual(self, mesh: Mesh | AbstractMesh) -> tuple[Any, ...]:
         """The axes that the function is mapped over, in the order of the mesh."""
         names, auto = self._axis_names, self._auto
         for what, axes in (("axis_names", names), ("auto", auto)):
@@ -142,6 +142,8 @@ class _ShardedFunction:
                 f"shard_map: in_specs are those of positional arguments, got keyword arguments {list(kwargs)}"
             )
         mesh = get_mesh() if self._mesh is None else self._mesh
+        if isinstance(mesh, AbstractMesh):
+            mesh = mesh.on_devices(f"shard_map of {self._name}")
         if mesh.empty:
             raise ValueError("shard_map needs a mesh: mesh=..., or a call within `with mesh:`")
         manual = self._manual(mesh)
@@ -150,7 +152,8 @@ class _ShardedFunction:
         operands = [as_operand(leaf) for leaf in leaves]
         specs = flatten_axes("shard_map in_specs", structure, self._in_specs)
         shardings = self._shardings_of_arguments(mesh, manual, args, operands, specs)
-        parts = tuple([part_aval(value.aval, sharding) for value, sharding in zip(operands, shardings, strict=True)])
+        typed = differing_part if self._checks else part_aval
+        parts = tuple([typed(value.aval, sharding) for value, sharding in zip(operands, shardings, strict=True)])
         traced = self._traced(mesh, manual, structure, parts, tuple(shardings))
         outs = traced.program.bind(operands, traced.out_shardings)
         return traced.out_tree.unflatten([as_array(out) for out in outs])

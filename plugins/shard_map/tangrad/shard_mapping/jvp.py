@@ -134,8 +134,12 @@ def _of_residuals(closed: ClosedJaxpr, sources: Sequence[Any]) -> ClosedJaxpr:
 
 def _as_call(params: dict[str, Any]) -> ClosedJaxpr:
     """A program of one equation: the tape then holds one for the whole map."""
-    program = params["jaxpr"]
-    inputs = [Var(whole_aval(aval, s)) for aval, s in zip(program.in_avals, params["in_shardings"], strict=True)]
-    outputs = [Var(whole_aval(aval, s)) for aval, s in zip(program.out_avals, params["out_shardings"], strict=True)]
+    program, manual = params["jaxpr"], params["manual_axes"]
+    inputs = [
+        Var(whole_aval(aval, s, manual)) for aval, s in zip(program.in_avals, params["in_shardings"], strict=True)
+    ]
+    outputs = [
+        Var(whole_aval(aval, s, manual)) for aval, s in zip(program.out_avals, params["out_shardings"], strict=True)
+    ]
     effects = equation_effects(shard_map_p, tuple([var.aval for var in inputs]), params)
     return ClosedJaxpr(Jaxpr([], inputs, outputs, [JaxprEqn(shard_map_p, inputs, outputs, params, effects)]))

@@ -54,6 +54,7 @@ def _run(args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     name="shard_map",
     multiple_results=True,
     weak_type="own",
+    own_named_shape=True,
     effects=_effects,
     evaluate=_run,
     decompose=as_vmaps,
@@ -69,4 +70,6 @@ def shard_map_p(
                 f"shard_map: the program takes parts of type {expected.str_short()} as argument {position}, got "
                 f"{given.str_short()}"
             )
-    return tuple([whole_aval(aval, sharding) for aval, sharding in zip(jaxpr.out_avals, out_shardings, strict=True)])
+    return tuple(
+        [whole_aval(aval, sharding, manual_axes) for aval, sharding in zip(jaxpr.out_avals, out_shardings, strict=True)]
+    )

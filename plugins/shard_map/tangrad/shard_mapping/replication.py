@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.core import ClosedJaxpr, Literal, axes_of_effects, equation_effects, rule_table, sub_jaxprs
+from tangrad.core import ClosedJaxpr, Jaxpr, Literal, axes_of_effects, equation_effects, rule_table, sub_jaxprs
 
 Axes = frozenset[Any]
 
@@ -34,6 +34,20 @@ def varying_of_program(closed: ClosedJaxpr, varying: Sequence[Axes]) -> list[Axe
             found = (_union([of(atom) for atom in eqn.invars]) | _named(eqn),) * len(eqn.outvars)
         known.update(zip(eqn.outvars, found, strict=True))
     return [of(atom) for atom in jaxpr.outvars]
+
+
+def types_suffice(jaxpr: Jaxpr) -> bool:
+    """Whether types, where they tell along which axes values differ, can be believed of a program.
+
+    The types of results are those of the operands together. That is right but for what tells devices apart itself; of
+    that it is known only for what has a rule of its own, and is no program.
+    """
+    for eqn in jaxpr.eqns:
+        if eqn.effects:
+            carries = next(iter(sub_jaxprs(eqn.params)), None) is not None
+            if carries or REPLICATION.cell(eqn.primitive).status != "rule":
+                return False
+    return True
 
 
 def _named(eqn: Any) -> Axes:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from tangrad.collectives.primitives import psum_p
+from tangrad.collectives.varying import differing
 from tangrad.core import thread
 from tangrad.sharding import Mesh
 
@@ -20,30 +22,46 @@ class _Around(threading.local):
 _around = _Around()
 
 
-def _refuse_reverse_mode() -> None:
-    raise NotImplementedError(
-        "a function is differentiated in reverse (grad, vjp) within a shard_map that checks replication "
-        "(check_vma=True, the default): there the gradient with respect to what is the same on all devices is to be "
-        "summed over them, which is not done yet. Say shard_map(..., check_vma=False), where derivatives are those of "
-        "each device by itself, and sum or average gradients by lax.psum or lax.pmean; or differentiate the function "
-        "that shard_map made"
-    )
+class _TypedAxes:
+    """The axes that types tell of while a function is traced for maps that check replication."""
+
+    __slots__ = ("names",)
+
+    def __init__(self, names: tuple[Any, ...]) -> None:
+        self.names = names
+
+    def without(self, names: Sequence[Any]) -> _TypedAxes:
+        """The same for the others of these axes."""
+        return _TypedAxes(tuple([name for name in self.names if name not in names])) if names else self
+
+    def total(self, value: Any, names: tuple[Any, ...]) -> Any:
+        """The sum of a value over axes along which it differs."""
+        return psum_p.bind(value, axes=names, axis_index_groups=None)
+
+    def marked(self, value: Any, names: tuple[Any, ...]) -> Any:
+        """A value as one that differs along axes."""
+        return differing(value, names)
 
 
 @contextmanager
 def axes_in_scope(mesh: Mesh, manual: Sequence[Any], checked: bool = False) -> Iterator[None]:
     """Have collectives find the axes of a mesh that a sharded map is over.
 
-    `checked`: whether a user's function is traced for a map that checks replication: see `_refuse_reverse_mode`.
+    `checked`: whether a user's function is traced for a map that checks replication. Then types tell along which of
+    these axes values differ, for derivatives that are taken in the function.
     """
-    environment, maps, guard = thread.axis_environment, _around.maps, thread.reverse_mode_guard
-    thread.reverse_mode_guard = _refuse_reverse_mode if checked else None
-    thread.axis_environment = (*environment, *[(name, mesh.shape[name]) for name in manual])
-    _around.maps = (*maps, (mesh, tuple(manual)))
+    before = thread.axis_environment, _around.maps, thread.typed_axes, thread.overrides
+    names = tuple(manual)
+    if checked:
+        told = (*(thread.typed_axes.names if thread.typed_axes is not None else ()), *names)
+        thread.typed_axes = _TypedAxes(told)
+        thread.overrides = (*thread.overrides, ("typed axes", told))  # programs are remembered by it
+    thread.axis_environment = (*thread.axis_environment, *[(name, mesh.shape[name]) for name in names])
+    _around.maps = (*_around.maps, (mesh, names))
     try:
         yield
     finally:
-        thread.axis_environment, _around.maps, thread.reverse_mode_guard = environment, maps, guard
+        thread.axis_environment, _around.maps, thread.typed_axes, thread.overrides = before
 
 
 def check_nesting(mesh: Mesh, manual: Sequence[Any]) -> None:

@@ -32,10 +32,20 @@ def part_aval(aval: Any, sharding: NamedSharding) -> Any:
     return aval.update(shape=sharding.shard_shape(aval.shape))
 
 
-def whole_aval(aval: Any, sharding: NamedSharding) -> Any:
-    """The type of the array of which `aval` is a part."""
+def differing_part(aval: Any, sharding: NamedSharding) -> Any:
+    """The type of a part that tells along which axes parts differ."""
+    sizes = sharding.mesh.shape
+    part = part_aval(aval, sharding)
+    return part.update(named_shape={**dict(part.named_shape), **{axis: sizes[axis] for axis in mentioned(sharding)}})
+
+
+def whole_aval(aval: Any, sharding: NamedSharding, manual: Sequence[Any]) -> Any:
+    """The type of the array of which `aval` is a part; it tells nothing of the axes that are mapped here."""
     counts = sharding.tiles(len(aval.shape))
-    return aval.update(shape=tuple([size * count for size, count in zip(aval.shape, counts, strict=True)]))
+    return aval.update(
+        shape=tuple([size * count for size, count in zip(aval.shape, counts, strict=True)]),
+        named_shape=tuple([pair for pair in aval.named_shape if pair[0] not in manual]),
+    )
 
 
 def size_along(mesh: Mesh, axes: Sequence[Any]) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tangrad.core import ClosedJaxpr, closed_over_as_arguments, trace_to_jaxpr
 from tangrad.shard_mapping.primitives import shard_map_p
-from tangrad.shard_mapping.replication import varying_of_program
+from tangrad.shard_mapping.replication import types_suffice, varying_of_program
 from tangrad.shard_mapping.scope import axes_in_scope
 from tangrad.shard_mapping.specs import mentioned, uncut
 from tangrad.sharding import Mesh, NamedSharding
@@ -20,9 +20,10 @@ class MappedProgram:
         jaxpr: of the parts; values that the function closed over, cut nowhere, are its first arguments.
         outer: those values.
         mesh, manual_axes, in_shardings: see `primitives`.
+        checked: whether types in the program tell along which axes values differ.
     """
 
-    __slots__ = ("in_shardings", "jaxpr", "manual_axes", "mesh", "outer")
+    __slots__ = ("checked", "in_shardings", "jaxpr", "manual_axes", "mesh", "outer")
 
     def __init__(
         self,
@@ -38,12 +39,18 @@ class MappedProgram:
         with axes_in_scope(mesh, manual_axes, checked):
             jaxpr, self.outer = trace_to_jaxpr(function, parts, name)
         self.jaxpr = ClosedJaxpr(closed_over_as_arguments(jaxpr))
+        self.checked = checked
         self.mesh = mesh
         self.manual_axes = manual_axes
         self.in_shardings = (*[uncut(mesh)] * len(self.outer), *shardings)
 
     def undeclared(self, out_shardings: Sequence[NamedSharding]) -> list[tuple[int, tuple[Any, ...]]]:
-        """The results that may differ along axes that they are not put together along, and which axes."""
+        """The results that may differ along axes that they are not put together along, and which axes.
+
+        Of most programs types tell it. Of others rules tell more: what is gathered, say, is the same everywhere.
+        """
+        if self.checked and self._is_told_by_types(out_shardings):
+            return []
         inputs = [frozenset(mentioned(sharding)) for sharding in self.in_shardings]
         found = []
         for position, varying in enumerate(varying_of_program(self.jaxpr, inputs)):
@@ -52,6 +59,14 @@ class MappedProgram:
             if beyond:
                 found.append((position, beyond))
         return found
+
+    def _is_told_by_types(self, out_shardings: Sequence[NamedSharding]) -> bool:
+        """Whether types say that no result differs along an axis that it is not put together along."""
+        for aval, sharding in zip(self.jaxpr.out_avals, out_shardings, strict=True):
+            declared = mentioned(sharding)
+            if any([axis in self.manual_axes and axis not in declared for axis, _ in aval.named_shape]):
+                return False
+        return types_suffice(self.jaxpr.jaxpr)
 
     def bind(self, values: Sequence[Any], out_shardings: Sequence[NamedSharding]) -> Any:
         """Map it over whole arrays."""

@@ -1,9 +1,11 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
 from tangrad.core import Sharding as Sharding
+from tangrad.shardings.abstract import AbstractMesh as AbstractMesh
+from tangrad.shardings.abstract import get_abstract_mesh as get_abstract_mesh
 from tangrad.shardings.context import current_mesh as get_mesh
 from tangrad.shardings.context import set_mesh as set_mesh
-from tangrad.shardings.context import set_mesh as use_mesh
+from tangrad.shardings.context import use_mesh as use_mesh
 from tangrad.shardings.gspmd import GSPMDSharding as GSPMDSharding
 from tangrad.shardings.hlo import HloSharding as HloSharding
 from tangrad.shardings.mesh import AxisType as AxisType
@@ -14,6 +16,7 @@ from tangrad.shardings.positional import PositionalSharding as PositionalShardin
 from tangrad.shardings.single_device import SingleDeviceSharding as SingleDeviceSharding
 
 __all__ = [
+    "AbstractMesh",
     "AxisType",
     "GSPMDSharding",
     "HloSharding",
@@ -23,6 +26,7 @@ __all__ = [
     "PositionalSharding",
     "Sharding",
     "SingleDeviceSharding",
+    "get_abstract_mesh",
     "get_mesh",
     "set_mesh",
     "use_mesh",

@@ -101,6 +101,15 @@ def unbound(function: str, name: Any) -> NameError:
     return NameError(f"{function}: no mapped axis is named {name!r}; the named axes in scope are {listed}")
 
 
+def told_by_types(aval: Any, names: Axes) -> Axes:
+    """Those of the axes along which values of a type are said to differ, where types tell that at all."""
+    typed = thread.typed_axes
+    if typed is None or not aval.named_shape:
+        return ()
+    differing = [name for name, _ in aval.named_shape if name in typed.names]
+    return tuple([name for name in names if name in differing])
+
+
 def refuse_names(function: str, axes: Any) -> None:
     """Refuse to decompose a collective that still names an axis: what it is made of holds without names only.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from tangrad.collectives import primitives as p
 from tangrad.core import RuleSet
-from tangrad.named_axes import renamed_axes
+from tangrad.named_axes import as_substitution, renamed_axes
 
 axis_subst = RuleSet("axis_subst", api=1)
 
@@ -14,6 +14,16 @@ axis_subst = RuleSet("axis_subst", api=1)
 @axis_subst.rule(p.psum_p, p.pmax_p, p.pmin_p)
 def _(params: Any, subst: Any) -> Any:
     return {**params, "axes": renamed_axes(params["axes"], subst, "a reduction")}
+
+
+@axis_subst.rule(p.pvary_p)
+def _(params: Any, subst: Any) -> Any:
+    substitution = as_substitution(subst)
+    found: list[Any] = []
+    for name, size in params["axes"]:
+        names = substitution(name)
+        found.extend([(new, size if len(names) == 1 else substitution.size(new)) for new in names])
+    return {"axes": tuple(found)}
 
 
 @axis_subst.rule(p.all_gather_p, p.reduce_scatter_p, p.all_to_all_p, p.ppermute_p, p.pbroadcast_p, p.axis_index_p)

@@ -157,6 +157,13 @@ _exchange(p.ppermute_p, mapped.ppermute, several.ppermute, _past_anything)
 _exchange(p.pbroadcast_p, mapped.pbroadcast, several.pbroadcast, _past_anything)
 
 
+@batch.rule(p.pvary_p)
+def _pvary(args: Any, dims: Any, *, axis_info: AxisInfo, axes: Any) -> Mapped:
+    """The axis that is a dimension now is none that types tell of."""
+    others = tuple([pair for pair in axes if pair[0] != axis_info.name])
+    return (p.pvary_p.bind(args[0], axes=others) if others else args[0]), dims[0]
+
+
 @batch.rule(p.axis_index_p)
 def _axis_index(args: Any, dims: Any, *, axis_info: AxisInfo, axis_name: Any) -> Mapped:
     if isinstance(axis_name, tuple) and len(axis_name) > 1:

@@ -10,6 +10,7 @@ from tangrad.collectives.axes import checked_axes, size_of_axes
 from tangrad.collectives.groups import checked_groups, group_size
 from tangrad.collectives.leaves import apply_checked, on_leaves
 from tangrad.collectives.primitives import all_gather_p, all_to_all_p, pbroadcast_p, ppermute_p, reduce_scatter_p
+from tangrad.collectives.varying import differing
 from tangrad.lax.checks import canonical_axis
 from tangrad.lax.structure.functions import expand_dims, squeeze
 
@@ -54,7 +55,7 @@ def all_gather(
         rank = len(leaf.aval.shape) + (0 if tiled else 1)
         return apply_checked(
             all_gather_p,
-            leaf,
+            differing(leaf, names),
             axis_name=names,
             all_gather_dimension=canonical_axis("all_gather", axis, rank),
             axis_index_groups=groups,
@@ -101,7 +102,7 @@ def psum_scatter(
         rank = len(leaf.aval.shape)
         return apply_checked(
             reduce_scatter_p,
-            leaf,
+            differing(leaf, names),
             axis_name=names,
             scatter_dimension=canonical_axis("psum_scatter", scatter_dimension, rank, "scatter_dimension"),
             axis_index_groups=groups,
@@ -169,6 +170,7 @@ def _all_to_all(
     size = group_size(groups, total)
 
     def exchanged(leaf: Any) -> Any:
+        leaf = differing(leaf, names)
         shape = leaf.aval.shape
         split = canonical_axis(function, split_axis, len(shape), "split_axis")
         concat = canonical_axis(function, concat_axis, len(shape), "concat_axis")
@@ -213,7 +215,7 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     """
     names = checked_axes("ppermute", axis_name)
     pairs = _checked_permutation(perm, size_of_axes("ppermute", names))
-    return on_leaves("ppermute", x, lambda leaf: ppermute_p.bind(leaf, axis_name=names, perm=pairs))
+    return on_leaves("ppermute", x, lambda leaf: ppermute_p.bind(differing(leaf, names), axis_name=names, perm=pairs))
 
 
 def _checked_permutation(perm: Any, size: Any) -> tuple[tuple[int, int], ...]:

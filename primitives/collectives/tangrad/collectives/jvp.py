@@ -13,7 +13,7 @@ from tangrad.lax.elementwise.primitives import div_p, eq_p, mul_p
 from tangrad.lax.structure.primitives import broadcast_in_dim_p
 
 jvp = RuleSet("jvp", api=1)
-linear_jvp(jvp, p.psum_p, p.all_gather_p, p.reduce_scatter_p, p.all_to_all_p, p.ppermute_p, p.pbroadcast_p)
+linear_jvp(jvp, p.psum_p, p.all_gather_p, p.reduce_scatter_p, p.all_to_all_p, p.ppermute_p, p.pbroadcast_p, p.pvary_p)
 jvp.not_applicable("it has no operands", p.axis_index_p)
 
 

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from tangrad.collectives.axes import Axes, as_tuple, checked_axes, size_of_axes, size_of_axis
+from tangrad.collectives.axes import as_tuple, checked_axes, size_of_axes, told_by_types
 from tangrad.collectives.leaves import checked_leaves
-from tangrad.collectives.primitives import axis_index_p
-from tangrad.core import as_array, literal
-from tangrad.lax.elementwise.functions import add, mul
-
-_INT32 = np.dtype(np.int32)
+from tangrad.collectives.varying import differing, index_along, joint_index
+from tangrad.core import as_array, as_operand
 
 
 def axis_index(axis_name: Any) -> Any:
@@ -34,18 +29,8 @@ def axis_index(axis_name: Any) -> Any:
     """
     checked_axes("axis_index", axis_name)
     if not isinstance(axis_name, (tuple, list)):
-        return as_array(axis_index_p.bind(axis_name=axis_name))
+        return as_array(index_along(axis_name))
     return as_array(joint_index(tuple(axis_name)))
-
-
-def joint_index(names: Axes) -> Any:
-    """The index along several axes, the first one varying slowest; each of them by itself."""
-    total: Any = literal(0, _INT32, True)
-    below: Any = 1
-    for name in reversed(names):
-        total = add(total, mul(axis_index_p.bind(axis_name=name), below))
-        below = below * size_of_axis("axis_index", name)
-    return total
 
 
 def axis_size(axis_name: Any) -> int:
@@ -69,7 +54,7 @@ def axis_size(axis_name: Any) -> int:
 
 
 def pvary(x: Any, axis_name: Any) -> Any:
-    """`x`, marked as differing along mapped axes. Types here do not tell, so it is `x` itself.
+    """`x`, marked as differing along mapped axes; along which it is marked already, it stays. See `pcast`.
 
     Raises NameError for a name that no mapped axis in scope has, TypeError for leaves that are no arrays.
 
@@ -79,18 +64,24 @@ def pvary(x: Any, axis_name: Any) -> Any:
     >>> tangrad.vmap(lambda x: lax.pvary(x, "i"), axis_name="i")(np.ones(2))
     Array([1., 1.], dtype=float32)
     """
-    return pcast(x, axis_name, to="varying")
+    return _marked("pvary", x, axis_name)[0]
 
 
 def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
-    """`x`, converted to differ along mapped axes: what `pvary` does, by its later name.
+    """`x`, marked as differing along mapped axes. Its values stay, and the mark is only seen by derivatives.
+
+    Types tell along which axes values differ within a `shard_map` that checks them; elsewhere this is `x`. A derivative
+    with respect to what is the same along an axis is summed over it; with respect to what is marked it is that of
+    each device by itself.
 
     Args:
         x: a tree of arrays.
         axis_name: the name of a mapped axis, or several in a tuple.
-        to: "varying"; other conversions go with sharded maps.
+        to: "varying"; other conversions go with shardings that the compiler checks.
 
-    Raises ValueError for another `to`, NameError for a name that no mapped axis in scope has.
+    Raises:
+        ValueError: for another `to`, and for a value that differs along all of the axes already.
+        NameError: for a name that no mapped axis in scope has. TypeError: for leaves that are no arrays.
 
     >>> import tangrad
     >>> from tangrad import lax
@@ -100,6 +91,18 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
     """
     if to != "varying":
         raise ValueError(f"pcast: to must be 'varying', got {to!r}")
-    checked_axes("pcast", as_tuple(axis_name))
-    leaves, structure = checked_leaves("pcast", x)
-    return structure.unflatten([as_array(leaf) for leaf in leaves])
+    marked, before = _marked("pcast", x, axis_name)
+    names = as_tuple(axis_name)
+    for aval in before:
+        if names and told_by_types(aval, names) == names:
+            raise ValueError(f"pcast: a value of type {aval.str_short()} differs along {names} already")
+    return marked
+
+
+def _marked(function: str, x: Any, axis_name: Any) -> tuple[Any, list[Any]]:
+    """The tree, marked, and the types that its leaves had."""
+    names = checked_axes(function, as_tuple(axis_name))
+    leaves, structure = checked_leaves(function, x)
+    operands = [as_operand(leaf) for leaf in leaves]
+    marked = structure.unflatten([as_array(differing(operand, names)) for operand in operands])
+    return marked, [operand.aval for operand in operands]

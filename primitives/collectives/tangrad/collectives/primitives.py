@@ -81,9 +81,7 @@ def _alone_all_gather(x: Any, *, axis_name: Axes, all_gather_dimension: int, til
     return x if tiled else _reshaped(x, (*shape[:dimension], 1, *shape[dimension:]))
 
 
-@collectives.primitive(
-    name="all_gather", own_named_shape=True, effects=axis_effects("axis_name"), decompose=_alone_all_gather
-)
+@collectives.primitive(name="all_gather", effects=axis_effects("axis_name"), decompose=_alone_all_gather)
 def all_gather_p(
     x: Any, *, axis_name: Axes, all_gather_dimension: int, axis_index_groups: Any, axis_size: Any, tiled: bool
 ) -> Any:
@@ -95,8 +93,7 @@ def all_gather_p(
         shape = _resized(shape, dimension, shape[dimension] * axis_size)
     else:
         shape = (*shape[:dimension], axis_size, *shape[dimension:])
-    named = x.named_shape if axis_index_groups is not None else _without_names(x, axis_name)
-    return ShapedArray(shape, x.dtype, x.weak_type, named)
+    return ShapedArray(shape, x.dtype, x.weak_type)
 
 
 def _alone_reduce_scatter(x: Any, *, axis_name: Axes, scatter_dimension: int, tiled: bool, **_: Any) -> Any:
@@ -187,3 +184,9 @@ def _alone_axis_index(*, axis_name: Any) -> Any:
 def axis_index_p(*, axis_name: Any) -> Any:
     """The index of the example along a mapped axis, or along several, the first one varying slowest."""
     return ShapedArray((), np.dtype(np.int32))
+
+
+@collectives.primitive(name="pvary", own_named_shape=True, decompose=lambda x, axes: x)
+def pvary_p(x: Any, *, axes: tuple[tuple[Any, int], ...]) -> Any:
+    """`x` itself, of a type that says that it differs along `axes`, pairs of a name and a size."""
+    return x.update(named_shape={**dict(x.named_shape), **dict(axes)})

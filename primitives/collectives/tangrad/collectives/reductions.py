@@ -11,6 +11,7 @@ from tangrad.collectives.groups import Groups, checked_groups, group_size, group
 from tangrad.collectives.leaves import apply_checked, checked_leaves, on_leaves
 from tangrad.collectives.positions import axis_index
 from tangrad.collectives.primitives import pmax_p, pmin_p, psum_p
+from tangrad.collectives.varying import differing
 from tangrad.core import Primitive, Tracer, as_array, as_operand, dtypes
 from tangrad.lax.checks import canonical_axis
 from tangrad.lax.elementwise.functions import convert_element_type, div, mul
@@ -115,7 +116,8 @@ def _count(names: Axes, groups: Groups) -> Any:
 
 
 def _reduced(primitive: Primitive, x: Any, axes: Axes, groups: Groups) -> Any:
-    return apply_checked(primitive, x, axes=_in_rank(primitive.name, axes, x), axis_index_groups=groups)
+    operand = x if groups is None else differing(x, names_among(axes))  # each group has a value of its own
+    return apply_checked(primitive, operand, axes=_in_rank(primitive.name, axes, x), axis_index_groups=groups)
 
 
 def _in_rank(function: str, axes: Axes, x: Any) -> Axes:

@@ -24,6 +24,11 @@ def _(varying: Any, params: Any) -> Any:
     return varying[0] | names if params["axis_index_groups"] is not None else varying[0] - names
 
 
+@replication.rule(p.pvary_p)
+def _(varying: Any, params: Any) -> Any:
+    return varying[0] | frozenset([name for name, _ in params["axes"]])
+
+
 @replication.rule(p.pbroadcast_p)
 def _(varying: Any, params: Any) -> Any:
     return varying[0] - frozenset(as_tuple(params["axis_name"]))

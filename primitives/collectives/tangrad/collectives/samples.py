@@ -16,7 +16,7 @@ ACROSS = ((0, 5), (4, 1), (3, 2))  # groups of the joint indices of two axes
 
 def samples() -> list[Sample]:
     """All of them."""
-    return [*_reductions(), *_gathers(), *_scatters(), *_exchanges(), *_senders(), *_indices()]
+    return [*_reductions(), *_gathers(), *_scatters(), *_exchanges(), *_senders(), *_marks(), *_indices()]
 
 
 def _reductions() -> list[Sample]:
@@ -115,6 +115,13 @@ def _senders() -> list[Sample]:
     ):
         found.append(Sample(p.pbroadcast_p, (draw(*lead, 2),), {"axis_name": names, "source": source}, axes=around))
     return found
+
+
+def _marks() -> list[Sample]:
+    return [
+        Sample(p.pvary_p, (draw(4, 2),), {"axes": (("i", 4),)}, axes=ONE),
+        Sample(p.pvary_p, (draw(2, 3, 2),), {"axes": (("j", 3), ("i", 2))}, axes=TWO),
+    ]
 
 
 def _indices() -> list[Sample]:

@@ -14,7 +14,7 @@ from tangrad.collectives import primitives as p
 from tangrad.collectives.axes import Axes, size_of_axes, size_of_axis
 from tangrad.collectives.groups import Groups, member_mask, member_table, ranks
 from tangrad.collectives.mapped import REDUCERS, merged, reshaped
-from tangrad.collectives.positions import joint_index
+from tangrad.collectives.varying import joint_index
 from tangrad.core import Primitive
 from tangrad.lax.elementwise.primitives import select_n_p
 from tangrad.lax.indexing.functions import index_take

@@ -8,7 +8,8 @@ import numpy as np
 
 from tangrad.autodiff import linear_transpose_rule
 from tangrad.collectives import primitives as p
-from tangrad.collectives.axes import Axes, names_among, positions_among
+from tangrad.collectives.axes import Axes, names_among, positions_among, told_by_types
+from tangrad.collectives.varying import differing
 from tangrad.core import RuleSet, literal
 from tangrad.lax.elementwise.primitives import eq_p, select_n_p
 from tangrad.lax.structure.functions import full_like
@@ -18,12 +19,23 @@ transpose = RuleSet("transpose", api=1)
 
 
 def _psum(ct: Any, operand: Any, *, axes: Axes, axis_index_groups: Any) -> Any:
-    """Each example's value went into every sum, so it gets the sum of all their cotangents."""
+    """Each example's value went into every sum, so it gets the sum of all their cotangents.
+
+    Where types tell that the values differ and the sum does not, there is one sum, and one cotangent for all.
+    """
     positions, names = positions_among(axes), names_among(axes)
     if positions:
         kept = tuple([axis for axis in range(operand.ndim) if axis not in positions])
         ct = broadcast_in_dim_p.bind(ct, shape=operand.shape, broadcast_dimensions=kept)
+    if axis_index_groups is None:
+        names = _untold(operand, names)
     return p.psum_p.bind(ct, axes=names, axis_index_groups=axis_index_groups) if names else ct
+
+
+def _untold(operand: Any, names: Axes) -> Axes:
+    """The axes along which no type says that the operand differs."""
+    told = told_by_types(operand, names)
+    return tuple([name for name in names if name not in told])
 
 
 def _all_gather(ct: Any, operand: Any, *, all_gather_dimension: int, **params: Any) -> Any:
@@ -44,8 +56,10 @@ def _ppermute(ct: Any, operand: Any, *, axis_name: Axes, perm: tuple[tuple[int, 
 
 def _pbroadcast(ct: Any, operand: Any, *, axis_name: Axes, source: int) -> Any:
     """The source gets the sum of all cotangents, the others, whose values nobody has, nothing."""
-    total = p.psum_p.bind(ct, axes=axis_name, axis_index_groups=None)
-    here = eq_p.bind(p.axis_index_p.bind(axis_name=axis_name), literal(source, np.dtype(np.int32), False))
+    names = _untold(operand, axis_name)
+    total = p.psum_p.bind(ct, axes=names, axis_index_groups=None) if names else ct
+    index = differing(p.axis_index_p.bind(axis_name=axis_name), axis_name)
+    here = eq_p.bind(index, literal(source, np.dtype(np.int32), False))
     return select_n_p.bind(here, full_like(total, 0), total)
 
 
@@ -55,5 +69,8 @@ linear_transpose_rule(transpose, p.reduce_scatter_p, _reduce_scatter)
 linear_transpose_rule(transpose, p.all_to_all_p, _all_to_all)
 linear_transpose_rule(transpose, p.ppermute_p, _ppermute)
 linear_transpose_rule(transpose, p.pbroadcast_p, _pbroadcast)
+linear_transpose_rule(
+    transpose, p.pvary_p, lambda ct, operand, axes: ct
+)  # summed by who holds it to the operand's type
 transpose.not_applicable("it is not linear", p.pmax_p, p.pmin_p)
 transpose.not_applicable("it has no operands", p.axis_index_p)

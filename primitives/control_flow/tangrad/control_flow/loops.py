@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from tangrad import tree
 from tangrad.control_flow.bodies import Body, flat_operands, function_name, trace_body
 from tangrad.control_flow.primitives import while_p
-from tangrad.control_flow.scans import check_carry, promote_weak_types, run_scan
+from tangrad.control_flow.scans import check_carry, run_scan, settled
 from tangrad.core import (
     ClosedJaxpr,
     JaxprCache,
@@ -66,19 +66,17 @@ def _run_while(what: str, cond_fun: Any, body_fun: Any, init_val: Any, original:
         return value
     in_tree = tree.structure((init_val,))
 
-    def trace() -> Body:
-        return trace_body(body_fun, in_tree, [c.aval for c in carry], what, original, tag)
+    def trace(avals: Sequence[Any]) -> Body:
+        return trace_body(body_fun, in_tree, avals, what, original, tag)
 
-    body = trace()
-    changed = promote_weak_types(carry, body.out_avals)
-    if changed is not None and body.out_tree == carry_tree:
-        carry = changed
-        body = trace()
+    body = trace([c.aval for c in carry])
+    if body.out_tree == carry_tree:
+        carry, body = settled(carry, body, trace)
     user = body_fun if original is None else original
     label = f"{what}: function {function_name(user)}"
     part = None if tag != "fori" else 2
     check_carry(label, carry_tree, [c.aval for c in carry], body.out_tree, body.out_avals, part)
-    condition = trace_body(cond_fun, in_tree, [c.aval for c in carry], what)
+    condition = trace_body(cond_fun, in_tree, list(body.jaxpr.in_avals[len(body.consts) :]), what)
     _check_condition(what, cond_fun, condition)
     return carry_tree.unflatten(_bind_while(condition, body, carry))
 

@@ -13,12 +13,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from tangrad.control_flow.evaluation import evaluate_cond, evaluate_scan, evaluate_while
-from tangrad.core import PrimitiveSet
+from tangrad.core import PrimitiveSet, join_named_shapes
 
 control_flow = PrimitiveSet("control_flow", api=1)
 
 
-@control_flow.primitive(name="cond", multiple_results=True, weak_type="own", evaluate=evaluate_cond)
+@control_flow.primitive(
+    name="cond", multiple_results=True, weak_type="own", own_named_shape=True, evaluate=evaluate_cond
+)
 def cond_p(index: Any, *operands: Any, branches: tuple[Any, ...]) -> Any:
     """The results of `branches[index]`; an index beyond the last one means the last."""
     if index.shape or index.dtype.name != "int32":
@@ -28,10 +30,16 @@ def cond_p(index: Any, *operands: Any, branches: tuple[Any, ...]) -> Any:
     outs = branches[0].out_avals
     for position, branch in enumerate(branches):
         check_operands(f"cond: results of branch {position}", outs, branch.out_avals)
-    return tuple(outs)  # weakly typed as those of the first branch: for `cond` that of `false_fun`, as in JAX
+    chosen = [
+        join_named_shapes([index, *each]) for each in zip(*[branch.out_avals for branch in branches], strict=True)
+    ]
+    # Weakly typed as those of the first branch: for `cond` that of `false_fun`, as in JAX.
+    return tuple([_varying(aval, axes) for aval, axes in zip(outs, chosen, strict=True)])
 
 
-@control_flow.primitive(name="while", multiple_results=True, weak_type="own", evaluate=evaluate_while)
+@control_flow.primitive(
+    name="while", multiple_results=True, weak_type="own", own_named_shape=True, evaluate=evaluate_while
+)
 def while_p(*avals: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nconsts: int) -> Any:
     """The carry after the last run of the body."""
     cond_consts, body_consts, carry = split_list(avals, cond_nconsts, body_nconsts)
@@ -42,10 +50,13 @@ def while_p(*avals: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, bo
     if predicate.shape or predicate.dtype.name != "bool":
         raise TypeError(f"while: the condition must give a boolean scalar, got {predicate.str_short()}")
     # The carry may come back weakly typed or not: it is what the body makes, or, if that never runs, what came in.
-    return tuple(body_jaxpr.out_avals)
+    ends = [join_named_shapes([predicate, *pair]) for pair in zip(carry, body_jaxpr.out_avals, strict=True)]
+    return tuple([_varying(aval, axes) for aval, axes in zip(body_jaxpr.out_avals, ends, strict=True)])
 
 
-@control_flow.primitive(name="scan", multiple_results=True, weak_type="own", evaluate=evaluate_scan)
+@control_flow.primitive(
+    name="scan", multiple_results=True, weak_type="own", own_named_shape=True, evaluate=evaluate_scan
+)
 def scan_p(*avals: Any, jaxpr: Any, num_consts: int, num_carry: int, length: Any, reverse: bool, unroll: int) -> Any:
     """The carry after the last run of `jaxpr`, and its other results stacked."""
     consts, carry, xs = split_list(avals, num_consts, num_carry)
@@ -55,7 +66,14 @@ def scan_p(*avals: Any, jaxpr: Any, num_consts: int, num_carry: int, length: Any
     check_operands("scan: the body", jaxpr.in_avals, [*consts, *carry, *[x.update(shape=x.shape[1:]) for x in xs]])
     carry_out, ys = jaxpr.out_avals[:num_carry], jaxpr.out_avals[num_carry:]
     check_operands("scan: the carry that the body gives", carry, carry_out)
-    return (*carry_out, *[y.update(shape=(length, *y.shape)) for y in ys])
+    ends = [join_named_shapes(pair) for pair in zip(carry, carry_out, strict=True)]  # it may not run at all
+    carried = [_varying(aval, axes) for aval, axes in zip(carry_out, ends, strict=True)]
+    return (*carried, *[y.update(shape=(length, *y.shape)) for y in ys])
+
+
+def _varying(aval: Any, axes: Any) -> Any:
+    """A type with these named axes."""
+    return aval if aval.named_shape == axes else aval.update(named_shape=axes)
 
 
 # --- small things that the rules share ------------------------------------------------------------------------------

@@ -11,7 +11,16 @@ from tangrad.control_flow.bodies import Body, flat_operands, function_name, trac
 from tangrad.control_flow.mismatches import check_trees, check_types
 from tangrad.control_flow.primitives import same_type, scan_p
 from tangrad.control_flow.programs import handed_on, rearranged
-from tangrad.core import ClosedJaxpr, ShapedArray, api_boundary, as_array, dtypes, is_concrete, thread
+from tangrad.core import (
+    ClosedJaxpr,
+    ShapedArray,
+    api_boundary,
+    as_array,
+    dtypes,
+    is_concrete,
+    join_named_shapes,
+    thread,
+)
 from tangrad.errors import ConcretizationTypeError
 from tangrad.lax.elementwise.primitives import convert_element_type_p
 from tangrad.lax.structure.functions import index_in_dim, stack
@@ -86,15 +95,13 @@ def run_scan(
     in_tree = tree.structure((init, xs))
     slice_avals = [x.aval.update(shape=x.aval.shape[1:]) for x in slices]
 
-    def trace() -> Body:
-        return trace_body(f, in_tree, [*[c.aval for c in carry], *slice_avals], what, original, tag)
+    def trace(avals: Sequence[Any]) -> Body:
+        return trace_body(f, in_tree, [*avals, *slice_avals], what, original, tag)
 
-    body = trace()
+    body = trace([c.aval for c in carry])
     carry_out_tree, y_tree = _halves(what, body, f if original is None else original)
-    changed = promote_weak_types(carry, body.out_avals[: carry_out_tree.num_leaves])
-    if changed is not None and carry_out_tree == carry_tree:
-        carry = changed
-        body = trace()
+    if carry_out_tree == carry_tree:
+        carry, body = settled(carry, body, trace)
     label = f"{what}: function {function_name(f if original is None else original)}"
     out_avals = body.out_avals[: carry_out_tree.num_leaves]
     check_carry(label, carry_tree, [c.aval for c in carry], carry_out_tree, out_avals, None if tag != "fori" else 1)
@@ -191,13 +198,28 @@ def _halves(what: str, body: Body, f: Any) -> tuple[Any, Any]:
     return children[0], children[1]
 
 
-def promote_weak_types(carry: list[Any], out_avals: list[Any]) -> list[Any] | None:
+def settled(carry: list[Any], body: Body, trace: Callable[[Sequence[Any]], Body]) -> tuple[list[Any], Body]:
+    """The carry in the types that the body makes of it, and the body for these: dtypes in place of weak ones, and the
+    named axes along which it differs after a turn, which can be more each time.
+    """
+    changed = promote_weak_types(carry, body.out_avals)
+    if changed is not None:
+        carry = changed
+        body = trace([c.aval for c in carry])
+    avals = [c.aval for c in carry]
+    while True:
+        axes = [join_named_shapes(pair) for pair in zip(avals, body.out_avals)]
+        if all([aval.named_shape == found for aval, found in zip(avals, axes)]):
+            return carry, body
+        avals = [aval.update(named_shape=found) for aval, found in zip(avals, axes)]
+        body = trace(avals)
+
+
+def promote_weak_types(carry: list[Any], out_avals: Sequence[Any]) -> list[Any] | None:
     """The carry with weakly typed values in the dtypes that the body makes of them; None where nothing changes.
 
     So a loop may start from the number 0 and go on with float32 arrays.
     """
-    if len(carry) != len(out_avals):
-        return None
     changed = False
     promoted = list(carry)
     for position, (value, out) in enumerate(zip(carry, out_avals)):

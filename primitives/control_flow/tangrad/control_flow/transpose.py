@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.autodiff import Zero, instantiate, is_linear, symbolic_zeros, transpose_jaxpr, zeros
+from tangrad.autodiff import (
+    Zero,
+    each_by_itself,
+    instantiate,
+    is_linear,
+    symbolic_zeros,
+    told_axes,
+    transpose_jaxpr,
+    zeros,
+)
 from tangrad.autodiff.primitives import add_any_p
 from tangrad.control_flow.halves import with_zeros
 from tangrad.control_flow.primitives import cond_p, scan_p, split_list, while_p
@@ -43,8 +52,9 @@ def _nonzero(cotangents: Sequence[Any]) -> Flags:
 def _(cotangents: Any, index: Any, *operands: Any, branches: Any) -> Any:
     linear = tuple([is_linear(operand) for operand in operands])
     given = _nonzero(cotangents)
-    key = ("cond", branches[1:], linear, given)
-    programs, nonzero = _transposed.get(branches[0], key, lambda: _transpose_branches(branches, linear, given))
+    with each_by_itself([name for name, _ in index.aval.named_shape]):
+        key = ("cond", branches[1:], linear, given, told_axes())
+        programs, nonzero = _transposed.get(branches[0], key, lambda: _transpose_branches(branches, linear, given))
     known = [operand for operand in operands if not is_linear(operand)]
     results = iter(cond_p.bind(index, *known, *_given(cotangents, given), branches=programs))
     per_linear = iter([next(results) if has else None for has in nonzero])
@@ -85,7 +95,7 @@ def _(cotangents: Any, *args: Any, **params: Any) -> Any:
     given = (_nonzero(of_carry), _nonzero(of_ys))
     others = tuple([(name, value) for name, value in params.items() if name != "jaxpr"])
     back = _transposed.get(
-        params["jaxpr"], ("scan", linear, given, others), lambda: _BackwardScan(params, *linear, *given)
+        params["jaxpr"], ("scan", linear, given, others, told_axes()), lambda: _BackwardScan(params, *linear, *given)
     )
     results = scan_p.bind(
         *[const for const in consts if not is_linear(const)],

@@ -1,5 +1,6 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
+from tangrad.random.distributions.bits import bits as bits
 from tangrad.random.distributions.counts import binomial as binomial
 from tangrad.random.distributions.counts import multinomial as multinomial
 from tangrad.random.distributions.counts import poisson as poisson
@@ -37,7 +38,6 @@ from tangrad.random.distributions.uniform import bernoulli as bernoulli
 from tangrad.random.distributions.uniform import rademacher as rademacher
 from tangrad.random.distributions.uniform import uniform as uniform
 from tangrad.random.functions import PRNGKey as PRNGKey
-from tangrad.random.functions import bits as bits
 from tangrad.random.functions import clone as clone
 from tangrad.random.functions import fold_in as fold_in
 from tangrad.random.functions import key as key
@@ -46,8 +46,10 @@ from tangrad.random.functions import key_dtype as key_dtype
 from tangrad.random.functions import key_impl as key_impl
 from tangrad.random.functions import split as split
 from tangrad.random.functions import wrap_key_data as wrap_key_data
+from tangrad.random.named_shapes import NamedShape as NamedShape
 
 __all__ = [
+    "NamedShape",
     "PRNGKey",
     "ball",
     "bernoulli",

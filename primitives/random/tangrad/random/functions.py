@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from tangrad.core import as_array, as_operand, canonicalize_shape, dtypes, literal, thread
-from tangrad.random.distributions.arguments import no_sharding
 from tangrad.random.keys import KeyType, is_key, key_type
 from tangrad.random.primitives import (
     random_bits_p,
@@ -184,25 +183,6 @@ def clone(key: Any) -> Any:
     """The same key again, for where its reuse is meant."""
     as_keys("random.clone", key)
     return as_array(key)
-
-
-def bits(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Uniformly distributed unsigned integers.
-
-    Args:
-        key: a key.
-        shape: of the result.
-        dtype: uint8, uint16, uint32 or uint64; None: uint32, or uint64 with `enable_x64`.
-
-    >>> import tangrad
-    >>> tangrad.random.bits(tangrad.random.key(0), (2,)).dtype
-    dtype('uint32')
-    """
-    no_sharding("random.bits", out_sharding)
-    kind = dtypes.default_uint_dtype() if dtype is None else dtypes.check_user_dtype_supported(dtype)
-    if not dtypes.issubdtype(kind, np.unsignedinteger):
-        raise ValueError(f"random.bits draws unsigned integers, got dtype {dtypes.dtype_name(kind)}")
-    return draw_bits("random.bits", key, shape, kind.itemsize * 8)
 
 
 def draw_bits(name: str, key: Any, shape: Sequence[int], bit_width: int) -> Any:

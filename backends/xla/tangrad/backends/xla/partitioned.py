@@ -7,7 +7,7 @@ program for as many partitions as there are devices; where nobody says how a res
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tangrad.backends.xla import jaxlib_api, spread
@@ -111,7 +111,7 @@ def load(runner: Any, plan: Plan, compile_for: Any) -> Any:
         for aval, place in zip(runner.out_avals, outputs, strict=True)
     ]
     same = outputs and all([place is outputs[0] for place in outputs])
-    run = executable.execute_sharded
+    run = _of_live_buffers(executable.execute_sharded)
     if plan.devices[0].platform == "cpu" and len({device.process_index for device in plan.devices}) > 1:
         run = _to_its_end(run)
     return run, handlers, outputs[0] if same else tuple(outputs)
@@ -139,6 +139,19 @@ class _Done:
     def consume_token(self) -> Any:
         """The token of the execution."""
         return self._token
+
+
+def _of_live_buffers(run: Callable[..., Any]) -> Callable[..., Any]:
+    """`run` for several devices: of a buffer that was deleted or donated, the client there does not raise, but ends the
+    process."""
+
+    def run_on_live(values: Sequence[Any], **options: Any) -> Any:
+        for value in values:
+            if value.is_deleted():
+                raise jaxlib_api.XlaRuntimeError("a buffer has been deleted or donated")
+        return run(values, **options)
+
+    return run_on_live
 
 
 def moved(arrays: Sequence[XlaArray], plan: Plan) -> list[Any]:

@@ -18,8 +18,10 @@ from tangrad.conformance.checks.named_axes import check_axis_subst
 from tangrad.conformance.checks.parameters import check_params, check_pickle
 from tangrad.conformance.checks.points import check_points
 from tangrad.conformance.checks.refusals import check_refusals
+from tangrad.conformance.checks.replication import check_replication
 from tangrad.conformance.checks.sizes import check_sizes
 from tangrad.conformance.checks.special import check_special
+from tangrad.conformance.checks.split_axes import check_split_axis
 from tangrad.conformance.checks.usage import check_usage
 from tangrad.conformance.samples import Sample
 
@@ -47,4 +49,6 @@ CHECKS: dict[str, Check] = {
     "effects": check_effects,
     "pickle": check_pickle,
     "axis_subst": check_axis_subst,
+    "split_axis": check_split_axis,
+    "replication": check_replication,
 }

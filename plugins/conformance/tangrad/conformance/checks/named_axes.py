@@ -13,7 +13,7 @@ from tangrad import use_backend
 from tangrad.conformance.checks.parameters import check_axis_subst as check_unchanged
 from tangrad.conformance.comparison import as_numpy, check_same
 from tangrad.conformance.samples import Sample, reference_backend
-from tangrad.core import eval_jaxpr, find_primitive, get_aval, rule_kinds, rule_table, trace_to_closed_jaxpr
+from tangrad.core import eval_jaxpr, find_primitive, get_aval, rule_kinds, rule_table, thread, trace_to_closed_jaxpr
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
 Axes = dict[Any, int]
@@ -51,12 +51,18 @@ def _substitutions(axes: Any) -> Iterator[tuple[str, Names, Axes]]:
             yield f"{name!r} split", {name: (outer, inner)}, split
 
 
-def _substituted(primitive: Any, params: Any, names: Names) -> dict[str, Any]:
-    return dict(rule_table("axis_subst")[primitive](dict(params), lambda name: names.get(name, (name,))))
+def _substituted(primitive: Any, params: Any, names: Names, axes: Axes) -> dict[str, Any]:
+    """The parameters with other names, as where the new axes are in scope: the sizes of parts are known there."""
+    before = thread.axis_environment
+    thread.axis_environment = (*before, *axes.items())
+    try:
+        return dict(rule_table("axis_subst")[primitive](dict(params), lambda name: names.get(name, (name,))))
+    finally:
+        thread.axis_environment = before
 
 
 def _check_parameters(sample: Sample, names: Names, axes: Axes) -> None:
-    renamed = replace(sample, params=_substituted(sample.primitive, sample.params, names), axes=axes)
+    renamed = replace(sample, params=_substituted(sample.primitive, sample.params, names, axes), axes=axes)
     _compare(sample, renamed, renamed.apply_one)
 
 
@@ -64,7 +70,7 @@ def _check_program(sample: Sample, names: Names, axes: Axes) -> None:
     """The sample inside a call of a jitted function: the rule of calls passes on what it is told."""
     avals = tuple([get_aval(arg) for arg in sample.example()])
     program = trace_to_closed_jaxpr(sample.apply_one, avals, sample.primitive.name)
-    renamed = _substituted(find_primitive("jit.jit"), {"jaxpr": program, "name": "sample"}, names)["jaxpr"]
+    renamed = _substituted(find_primitive("jit.jit"), {"jaxpr": program, "name": "sample"}, names, axes)["jaxpr"]
     _compare(sample, replace(sample, axes=axes), lambda *args: tuple(eval_jaxpr(renamed.jaxpr, renamed.consts, *args)))
 
 

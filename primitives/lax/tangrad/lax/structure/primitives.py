@@ -374,7 +374,7 @@ def stop_gradient_p(x: Any) -> Any:
     return x
 
 
-@structure.primitive(name="optimization_barrier", multiple_results=True, weak_type="own")
+@structure.primitive(name="optimization_barrier", multiple_results=True, weak_type="own", own_named_shape=True)
 def optimization_barrier_p(*operands: Any) -> Any:
     """The operands unchanged; compilers move nothing across."""
     return operands

@@ -13,6 +13,7 @@ from tangrad.lax.elementwise import functions as lax
 from tangrad.lax.structure.functions import full_like
 from tangrad.random.distributions.arguments import converted, fitted, int_dtype, no_sharding
 from tangrad.random.distributions.stream import Stream, draw, sampler
+from tangrad.random.named_shapes import takes_named_shapes
 from tangrad.random.threefry import BIT_WIDTHS
 
 
@@ -50,6 +51,7 @@ random_integers_p = sampler("random_integers", _integers, "Integers in [minval, 
 _INT32 = np.dtype(np.int32)
 
 
+@takes_named_shapes
 def randint(
     key: Any,
     shape: Sequence[int],

@@ -13,6 +13,7 @@ from tangrad.lax.structure.functions import index_in_dim
 from tangrad.random.distributions.arguments import float_dtype, no_sharding
 from tangrad.random.distributions.stream import Stream, draw, random_uniform_p, sampler
 from tangrad.random.distributions.uniform import between
+from tangrad.random.named_shapes import takes_named_shapes
 
 
 def _number(value: Any, dtype: Any) -> Any:
@@ -37,6 +38,7 @@ def _exponential(stream: Stream, *, shape: Any, dtype: Any) -> Any:
 random_exponential_p = sampler("random_exponential", _exponential, "Numbers of density exp(-x).")
 
 
+@takes_named_shapes
 def exponential(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Exponentially distributed numbers, of density exp(-x) for x ≥ 0.
 
@@ -118,6 +120,7 @@ random_gumbel_p = sampler("random_gumbel", _gumbel, "Numbers of density exp(-(x 
 MODES = ("highest", "high", "low")
 
 
+@takes_named_shapes
 def gumbel(
     key: Any, shape: Sequence[int] = (), dtype: Any = None, mode: str | None = None, *, out_sharding: Any = None
 ) -> Any:
@@ -165,6 +168,7 @@ def _laplace(stream: Stream, *, shape: Any, dtype: Any) -> Any:
 random_laplace_p = sampler("random_laplace", _laplace, "Numbers of density exp(-|x|) / 2.")
 
 
+@takes_named_shapes
 def laplace(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Numbers of Laplace's distribution, of density exp(-|x|) / 2.
 
@@ -192,6 +196,7 @@ def _logistic(stream: Stream, *, shape: Any, dtype: Any) -> Any:
 random_logistic_p = sampler("random_logistic", _logistic, "Numbers of density exp(-x) / (1 + exp(-x))².")
 
 
+@takes_named_shapes
 def logistic(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Numbers of the logistic distribution, of density exp(-x) / (1 + exp(-x))².
 
@@ -219,6 +224,7 @@ def _cauchy(stream: Stream, *, shape: Any, dtype: Any) -> Any:
 random_cauchy_p = sampler("random_cauchy", _cauchy, "Numbers of density 1 / (π (1 + x²)).")
 
 
+@takes_named_shapes
 def cauchy(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Numbers of Cauchy's distribution, of density 1 / (π (1 + x²)).
 

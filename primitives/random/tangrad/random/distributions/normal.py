@@ -26,6 +26,7 @@ from tangrad.random.distributions.arguments import (
 from tangrad.random.distributions.stream import Stream, draw, sampler
 from tangrad.random.distributions.uniform import between, random_bernoulli_p
 from tangrad.random.functions import one_key
+from tangrad.random.named_shapes import takes_named_shapes
 from tangrad.random.settings import threefry_partitionable
 
 # --- normal --------------------------------------------------------------------------------------------------------
@@ -52,6 +53,7 @@ def _complex_normal(stream: Stream, shape: Any, dtype: Any) -> Any:
 random_normal_p = sampler("random_normal", _normal, "Standard normal numbers; complex ones of variance 1.")
 
 
+@takes_named_shapes
 def normal(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Standard normal numbers, of mean 0 and variance 1.
 
@@ -99,6 +101,7 @@ random_truncated_normal_p = sampler(
 )
 
 
+@takes_named_shapes
 def truncated_normal(
     key: Any,
     lower: Any,

@@ -20,6 +20,7 @@ from tangrad.random.distributions.arguments import (
 )
 from tangrad.random.distributions.stream import Stream, random_uniform_p, sampler
 from tangrad.random.functions import one_key
+from tangrad.random.named_shapes import takes_named_shapes
 from tangrad.random.settings import threefry_partitionable
 
 # --- between two bounds --------------------------------------------------------------------------------------------
@@ -47,6 +48,7 @@ def between(stream: Stream, shape: tuple[int, ...], dtype: Any, low: Any, high: 
     return random_between_p.bind(unit, as_operand(low), as_operand(high))
 
 
+@takes_named_shapes
 def uniform(
     key: Any,
     shape: Sequence[int] = (),
@@ -115,6 +117,7 @@ random_fine_bernoulli_p = sampler(
 )
 
 
+@takes_named_shapes
 def bernoulli(
     key: Any, p: Any = 0.5, shape: Sequence[int] | None = None, mode: str = "low", *, out_sharding: Any = None
 ) -> Any:
@@ -155,6 +158,7 @@ def bernoulli(
     )
 
 
+@takes_named_shapes
 def rademacher(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """-1 or 1, equally likely.
 

@@ -1,0 +1,90 @@
+"""A mapped axis in two parts: the outer one is mapped by somebody else, with a name of its own, the inner one here.
+
+What names the axis has a rule of kind `split_axis`, which says it by what names the outer part and by the dimension
+that the inner part is. Where there is no rule, the axis is named by its two parts (kind `axis_subst`), and the inner
+one is mapped as any other. What does not name the axis, and what carries programs that do, has its batch rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tangrad.batching.axes import BATCH, AxisInfo
+from tangrad.core import NamedAxisEffect, Primitive, as_operand, equation_effects, rule_table
+
+AXIS_SUBST = rule_table("axis_subst")
+SPLIT = rule_table("split_axis")
+
+
+class _Rules:
+    """For primitives that may name an axis themselves their `split_axis` rules, for others their batch rules."""
+
+    __slots__ = ()
+
+    def __getitem__(self, primitive: Primitive) -> Callable[..., Any]:
+        direct = primitive.effects is not None and not primitive.carries_programs
+        return SPLIT[primitive] if direct else BATCH[primitive]  # type: ignore[no-any-return]
+
+
+class SplitAxis(AxisInfo):
+    """The inner part of an axis.
+
+    Attributes:
+        name: that of the whole axis, for the function of one example.
+        size: that of the inner part.
+        outer: the name of the outer part, which is in scope and varies slowest.
+        count: its size.
+
+    >>> from tangrad.batching import SplitAxis
+    >>> SplitAxis("i", 4, "devices", 2).in_scope
+    ('i', 8)
+    """
+
+    __slots__ = ("count", "outer")
+    rules = _Rules()
+
+    def __init__(self, name: Any, size: Any, outer: Any, count: Any) -> None:
+        super().__init__(name, size)
+        self.outer = outer
+        self.count = count
+
+    @property
+    def in_scope(self) -> tuple[Any, Any]:
+        return self.name, self.size * self.count
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.name, self.size, self.outer, self.count
+
+
+class InnerPart:
+    """The name of the inner part of an axis, where both are named: nobody else can say it."""
+
+    __slots__ = ("axis",)
+
+    def __init__(self, axis: Any) -> None:
+        self.axis = axis
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is InnerPart and other.axis == self.axis
+
+    def __hash__(self) -> int:
+        return hash((InnerPart, self.axis))
+
+    def __repr__(self) -> str:
+        return f"part of {self.axis}"
+
+
+def split_by_names(primitive: Primitive) -> Callable[..., Any]:
+    """The rule for a primitive that has none: the axis is named by its two parts, of which the inner one is mapped."""
+
+    def rule(args: tuple[Any, ...], dims: tuple[Any, ...], *, axis_info: SplitAxis, **params: Any) -> Any:
+        avals = tuple([as_operand(arg).aval for arg in args])
+        if NamedAxisEffect(axis_info.name) not in equation_effects(primitive, avals, params):
+            return BATCH[primitive](args, dims, axis_info=axis_info, **params)
+        inner = InnerPart(axis_info.name)
+        parts = axis_info.outer, inner
+        renamed = AXIS_SUBST[primitive](params, lambda name: parts if name == axis_info.name else (name,))
+        return BATCH[primitive](args, dims, axis_info=AxisInfo(inner, axis_info.size), **renamed)
+
+    return rule
