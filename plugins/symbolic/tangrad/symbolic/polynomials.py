@@ -173,7 +173,7 @@ def variable(name: str) -> Polynomial:
 
 
 def _text(terms: tuple[tuple[Monomial, int], ...]) -> str:
-    parts = []
+    parts: list[str] = []
     for monomial, coefficient in terms:
         size = abs(coefficient)
         if monomial == ONE:
