@@ -85,12 +85,24 @@ def remainder(dividend: Polynomial, divisor: Polynomial, known: Knowledge) -> Po
     """`dividend % divisor`, of the sign of the divisor. Raises as `quotient` does."""
     negative = never_negative(divisor.scaled(-1) - UNIT, known)
     dividend, divisor = _positive_divisor(dividend, divisor, known)
+    dividend = _congruent(dividend, divisor)
     _, rest = _divided(dividend, divisor, known)
     if rest != ZERO and not _is_remainder(rest, divisor, known):
         reduced, by, factor, left = _without_common_factor(rest, divisor)
         found = single(Atom(MOD, (reduced, by))) if reduced != ZERO else ZERO
         rest = combination(found, factor, number(left), 1)
     return normal(rest.scaled(-1) if negative else rest, known)
+
+
+def _congruent(dividend: Polynomial, divisor: Polynomial) -> Polynomial:
+    """The same modulo a number: `e` in the place of `mod(e, q)` where the divisor divides q."""
+    number_of = divisor.constant
+    for monomial, coefficient in dividend.terms if number_of is not None else ():
+        if degree_one(monomial) and monomial[0][0].kind == MOD:
+            inner, modulus = monomial[0][0].operands
+            if modulus.constant is not None and modulus.constant % number_of == 0:
+                dividend = dividend - Polynomial([(monomial, coefficient)]) + inner.scaled(coefficient)
+    return dividend
 
 
 def _positive_divisor(dividend: Polynomial, divisor: Polynomial, known: Knowledge) -> tuple[Polynomial, Polynomial]:
