@@ -15,6 +15,17 @@ class SymbolicDimension:
 
     __slots__ = ()
 
+    def variables(self) -> tuple[str, ...]:
+        """The names of the sizes that it is made of."""
+        raise NotImplementedError
+
+    def evaluate(self, sizes: Any, arithmetic: Any = None) -> Any:
+        """Its value where its variables have the given sizes, which are integers or what `arithmetic` computes with.
+
+        `arithmetic` has functions `constant`, `add`, `multiply`, `floordiv`, `mod`, `maximum` and `minimum`.
+        """
+        raise NotImplementedError
+
     def extremum(self, largest: bool, sizes: tuple[Any, ...]) -> Any:
         """The largest or the smallest of sizes, of which this one is the first that is symbolic."""
         raise NotImplementedError

@@ -8,6 +8,7 @@ from typing import Any
 
 from tangrad.core import SymbolicDimension, max_size
 from tangrad.symbolic.errors import InconclusiveDimensionOperation
+from tangrad.symbolic.evaluation import INTEGERS, evaluate_polynomial
 from tangrad.symbolic.intervals import Interval, Knowledge, interval
 from tangrad.symbolic.normal import UNIT, ZERO, extremum, normal, quotient, remainder
 from tangrad.symbolic.polynomials import MAX, MIN, Polynomial, number
@@ -66,6 +67,9 @@ class Dimension(SymbolicDimension):
     def bounds(self) -> Interval:
         """Between which integers (or infinities) it lies, by interval arithmetic: both ends are safe, not tight."""
         return interval(self.polynomial, self.scope)
+
+    def evaluate(self, sizes: Any, arithmetic: Any = None) -> Any:
+        return evaluate_polynomial(self.polynomial, sizes, arithmetic or INTEGERS)
 
     def extremum(self, largest: bool, sizes: tuple[Any, ...]) -> Any:
         return _extremum(self.scope, largest, sizes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from tangrad.symbolic.dimensions import Dimension
+from tangrad.core import is_symbolic
 from tangrad.symbolic.polynomials import FLOORDIV, MAX, MIN, MOD, ONE, VARIABLE, Atom, Monomial, Polynomial
 
 
@@ -66,14 +66,12 @@ def evaluate(size: Any, sizes: Mapping[str, Any], arithmetic: Arithmetic = INTEG
     >>> evaluate(size, {"n": 5, "m": 7})
     12
     """
-    if type(size) is not Dimension:
-        return arithmetic.constant(size)
-    return _Evaluation(sizes, arithmetic).polynomial(size.polynomial)
+    return size.evaluate(sizes, arithmetic) if is_symbolic(size) else arithmetic.constant(size)
 
 
 def evaluate_shape(shape: Any, sizes: Mapping[str, Any]) -> tuple[int, ...]:
     """A shape at given sizes, in integers."""
-    return tuple([evaluate(size, sizes) if type(size) is Dimension else size for size in shape])
+    return tuple([evaluate(size, sizes) if is_symbolic(size) else size for size in shape])
 
 
 def evaluate_polynomial(polynomial: Polynomial, sizes: Mapping[str, Any], arithmetic: Arithmetic = INTEGERS) -> Any:

@@ -17,6 +17,7 @@ import numpy as np
 
 from tangrad.backends.xla.array import physical_aval
 from tangrad.backends.xla.axes import AxisEnvironment, no_axes
+from tangrad.backends.xla.dimension_values import SIZE, size_value
 from tangrad.backends.xla.manual import MappedAxes, ReplicaAxes
 from tangrad.backends.xla.mesh_words import Layout, Meshes
 from tangrad.backends.xla.mlir import ir
@@ -41,6 +42,8 @@ class Module:
         parts: into how many parts the arguments and the results are cut along each dimension, or None.
         host_callbacks: Python functions that the program calls, in the order of their numbers.
         keep_alive: objects that must live as long as the compiled program.
+        leading: names of the sizes that every function but the entry takes first, as scalars of int32: the dimension
+            variables, and the number of the platform where there are several.
         functions: what has been lowered as a function: jaxpr -> symbol.
         constants: the arrays that contexts remember by identity.
     """
@@ -52,11 +55,14 @@ class Module:
         axes: AxisEnvironment = no_axes,
         layout: Layout | None = None,
         parts: Parts | None = None,
+        leading: Sequence[str] = (),
+        rules: Any = None,
     ) -> None:
         self.parts = parts
+        self.leading = tuple(leading)
         self.vocabulary: Vocabulary = vocabulary()
         self.platform = platform
-        self.rules = rule_table(f"lower.xla.{platform}")
+        self.rules = rule_table(f"lower.xla.{platform}") if rules is None else rules
         self.axes = axes
         self.host_callbacks: list[Any] = []
         self.keep_alive: list[Any] = []
@@ -141,18 +147,32 @@ class FunctionContext:
         tokens: ordered effect -> the token that the next operation with it must wait for.
         ip, location: where the next operation goes, and what it is ascribed to.
         prefix: what stands before the names of locations, such as "jit(f)/".
+        sizes: the values of the module's leading sizes, by name; empty where no shape is symbolic.
     """
 
-    __slots__ = ("_constants", "_rules", "eqn", "ip", "location", "module", "prefix", "tokens", "types", "vocabulary")
+    __slots__ = (
+        "_constants",
+        "_rules",
+        "eqn",
+        "ip",
+        "location",
+        "module",
+        "prefix",
+        "sizes",
+        "tokens",
+        "types",
+        "vocabulary",
+    )
 
     def __init__(
-        self, module: Module, ip: Any, location: Any, prefix: str, tokens: dict[Any, Any], constants: dict[int, Any]
+        self, module: Module, ip: Any, location: Any, prefix: str, tokens: dict[Any, Any], constants: dict[Any, Any]
     ) -> None:
         self.module = module
         self.prefix = prefix
         self.vocabulary = module.vocabulary
         self.types = module.vocabulary.types
         self.eqn: Any = None
+        self.sizes: dict[str, Any] = {}
         self.tokens = tokens
         self.ip = ip
         self.location = location
@@ -214,6 +234,13 @@ class FunctionContext:
             "stablehlo.constant", self.vocabulary.type_of_array(array), (), {"value": self.vocabulary.elements(array)}
         )
 
+    def size(self, size: Any) -> Any:
+        """A size, symbolic or not, as a scalar of int32; computed once for each function."""
+        found = self._constants.get(("size", size))
+        if found is None:
+            found = self._constants["size", size] = size_value(self, size)
+        return found
+
     def region(
         self, operation: Any, index: int, in_types: Sequence[Any], captures: bool = False
     ) -> tuple[FunctionContext, list[Any]]:
@@ -232,6 +259,8 @@ class FunctionContext:
             dict(self._constants) if captures else {},
         )
         inner.eqn = self.eqn
+        if captures:
+            inner.sizes = self.sizes
         return inner, list(block.arguments)
 
     def give(self, values: Sequence[Any], name: str = "stablehlo.return") -> None:
@@ -256,7 +285,7 @@ class FunctionContext:
         operation = self.ops(
             "func.call",
             [words.token] * len(effects) + [self.types[aval] for aval in closed.out_avals],
-            [*[self.tokens[effect] for effect in effects], *operands],
+            [*self.sizes.values(), *[self.tokens[effect] for effect in effects], *operands],
             {"callee": ir.FlatSymbolRefAttr.get(symbol, words.context)},
         )
         results = list(operation.results)
@@ -352,13 +381,17 @@ def physical_contents(value: Any) -> np.ndarray[Any, Any]:
 def lower_function(
     module: Module, closed: ClosedJaxpr, name: str, prefix: str, *, public: bool = False, donated: Sequence[bool] = ()
 ) -> str:
-    """Add a jaxpr to the module as a function: `(tokens, inputs) -> (tokens, outputs)`; a public one has no tokens."""
+    """Add a jaxpr to the module as a function: `(sizes, tokens, inputs) -> (tokens, outputs)`.
+
+    A public one has no tokens. Nor has it sizes: a module with such has an entry of its own (`symbolic_entry`).
+    """
     words = module.vocabulary
     jaxpr = closed.jaxpr
     effects = ordered_effects(jaxpr)
     in_types = [words.types[var.aval] for var in jaxpr.invars]
     out_types = [words.types[atom.aval] for atom in jaxpr.outvars]
     tokens = [] if public else [words.token] * len(effects)
+    sizes = [] if public else [words.types[SIZE]] * len(module.leading)
     attributes: dict[str, Any] = {}
     if public and module.meshes is not None:
         attributes = sharding_attributes(module.meshes, words, jaxpr, donated)
@@ -366,12 +399,16 @@ def lower_function(
         attributes = part_attributes(words, module.parts, donated)
     elif any(donated):
         attributes = donation_attributes(words, jaxpr, donated)
-    symbol, function = module.add_function(name, [*tokens, *in_types], [*tokens, *out_types], attributes, public)
-    block = ir.Block.create_at_start(
-        function.regions[0], [*tokens, *in_types], [words.unknown] * (len(tokens) + len(in_types))
+    symbol, function = module.add_function(
+        name, [*sizes, *tokens, *in_types], [*tokens, *out_types], attributes, public
     )
+    in_types = [*sizes, *tokens, *in_types]
+    block = ir.Block.create_at_start(function.regions[0], in_types, [words.unknown] * len(in_types))
     ctx = FunctionContext(module, ir.InsertionPoint(block), words.unknown, prefix, {}, {})
     arguments = list(block.arguments)
+    if sizes:
+        ctx.sizes = dict(zip(module.leading, arguments, strict=False))
+        arguments = arguments[len(sizes) :]
     if public:
         arguments = [*[ctx.op("stablehlo.create_token", words.token, ()) for _ in effects], *arguments]
     ctx.tokens.update(zip(effects, arguments, strict=False))
