@@ -25,6 +25,11 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "debug.CallbackError debug.DebugEffect debug.OrderedDebugEffect debug.callback debug.log debug.print "
         "experimental.io_callback pure_callback"
     ),
+    "tangrad-export": (
+        "export.DisabledSafetyCheck export.Exported export.default_export_platform export.deserialize "
+        "export.export export.maximum_supported_calling_convention_version "
+        "export.minimum_supported_calling_convention_version"
+    ),
     "tangrad-fft": (
         "lax.FftType lax.fft numpy.fft.fft numpy.fft.fft2 numpy.fft.fftfreq numpy.fft.fftn numpy.fft.fftshift "
         "numpy.fft.hfft numpy.fft.ifft numpy.fft.ifft2 numpy.fft.ifftn numpy.fft.ifftshift numpy.fft.ihfft "
@@ -203,6 +208,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-control-flow": "tangrad.control_flow",
     "tangrad-custom-rules": "tangrad.custom_batching tangrad.custom_derivatives tangrad.custom_rules",
     "tangrad-debug": "tangrad.debug tangrad.debugging",
+    "tangrad-export": "tangrad.exporting",
     "tangrad-fft": "tangrad.fft",
     "tangrad-jacobians": "tangrad.jacobians",
     "tangrad-jit": "tangrad.jitting",
@@ -232,6 +238,7 @@ FAMILIES: dict[str, str] = {  # distribution: families of primitives
     "tangrad-control-flow": "control_flow",
     "tangrad-custom-rules": "custom_rules linear_calls mapped_calls partial_calls solves",
     "tangrad-debug": "callbacks",
+    "tangrad-export": "exporting",
     "tangrad-fft": "fft",
     "tangrad-jit": "jit",
     "tangrad-lax": "contractions elementwise indexing linalg placement reductions sorting special structure windows",

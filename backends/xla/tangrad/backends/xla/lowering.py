@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from tangrad.backends.xla import jaxlib_api
 from tangrad.backends.xla.array import physical_aval
 from tangrad.backends.xla.axes import AxisEnvironment, no_axes
 from tangrad.backends.xla.dimension_values import SIZE, size_value
 from tangrad.backends.xla.manual import MappedAxes, ReplicaAxes
 from tangrad.backends.xla.mesh_words import Layout, Meshes
-from tangrad.backends.xla.mlir import ir
+from tangrad.backends.xla.mlir import bytecode, ir
 from tangrad.backends.xla.vocabulary import Vocabulary, vocabulary
 from tangrad.core import AbstractToken, ClosedJaxpr, Jaxpr, Literal, rule_table
 
@@ -45,6 +46,7 @@ class Module:
         leading: names of the sizes that every function but the entry takes first, as scalars of int32: the dimension
             variables, and the number of the platform where there are several.
         functions: what has been lowered as a function: jaxpr -> symbol.
+        has_unknown_sizes: whether sizes must be filled in before it is compiled.
         constants: the arrays that contexts remember by identity.
     """
 
@@ -60,6 +62,7 @@ class Module:
     ) -> None:
         self.parts = parts
         self.leading = tuple(leading)
+        self.has_unknown_sizes = False
         self.vocabulary: Vocabulary = vocabulary()
         self.platform = platform
         self.rules = rule_table(f"lower.xla.{platform}") if rules is None else rules
@@ -75,7 +78,7 @@ class Module:
         attributes["mhlo.num_replicas"] = self.vocabulary.integer32(axes.replica_count)
         partitions = _part_count(parts) or axes.partition_count if layout is None else len(layout.devices)
         attributes["mhlo.num_partitions"] = self.vocabulary.integer32(partitions)
-        self._body = ir.InsertionPoint(self.module.body)
+        self.end = ir.InsertionPoint(self.module.body)
         self.meshes: Meshes | None = None if layout is None else Meshes(layout, self.vocabulary, self._declare)
 
         self.manual: MappedAxes | None = ReplicaAxes(axes) if axes.names else None
@@ -122,9 +125,17 @@ class Module:
             None,
             1,
             words.unknown,
-            self._body,
+            self.end,
         )
         return symbol, operation
+
+    def fill_in_sizes(self) -> None:
+        """Put the sizes of the entry's arguments through the program, all of whose sizes they determine.
+
+        Raises ValueError for what the program states of its sizes and does not hold.
+        """
+        self.module = ir.Module.parse(jaxlib_api.refined(bytecode(self.module)), self.vocabulary.context)
+        self.has_unknown_sizes = False
 
     def add_host_callback(self, callback: Any) -> int:
         """Register a Python function that the program calls; its number."""

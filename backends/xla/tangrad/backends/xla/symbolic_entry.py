@@ -1,9 +1,9 @@
 """The entry of a program whose shapes are symbolic, or that is for several platforms.
 
 The function `main` takes the number of the platform, if there are several, and the arguments. It computes the
-dimension variables from the sizes of the arguments, states what must hold of those, and calls the program, which takes the
-platform's number and the sorted variables first. XLA compiles static shapes only: `refined` fills them in before that, and
-raises what does not hold.
+dimension variables from the sizes of the arguments, states what must hold of those, and calls the program, which takes
+the platform's number and the sorted variables first. XLA compiles static shapes only: `Module.fill_in_sizes` puts them
+in before that, and raises what does not hold.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from tangrad.core import ClosedJaxpr, is_symbolic, rule_table
 PLATFORM_INDEX = "_platform_index"
 
 
-def lower_with_entry(closed: ClosedJaxpr, name: str, platforms: Sequence[str], plan: Any, checked: bool) -> Module:
+def lower_with_entry(closed: ClosedJaxpr, name: str, platforms: Sequence[str], plan: Any) -> Module:
     """The StableHLO module of a program for one or several platforms.
 
     Args:
+        platforms: their names, of which the rules of each are used.
         plan: how the dimension variables are found: see `tangrad.symbolic.solving.Plan`.
-        checked: whether `main` states what must hold of the sizes.
 
     Raises NotImplementedError for programs with ordered effects.
     """
@@ -34,14 +34,14 @@ def lower_with_entry(closed: ClosedJaxpr, name: str, platforms: Sequence[str], p
     leading = [*([PLATFORM_INDEX] if several else []), *plan.names]
     rules = PlatformRules(platforms) if several else None
     module = Module(name, platforms[0], leading=leading, rules=rules)
-    _Entry(module, closed, name, plan, several, checked).write()
+    _Entry(module, closed, name, plan, several).write()
     return module
 
 
 class _Entry:
-    def __init__(self, module: Module, closed: ClosedJaxpr, name: str, plan: Any, several: bool, checked: bool) -> None:
+    def __init__(self, module: Module, closed: ClosedJaxpr, name: str, plan: Any, several: bool) -> None:
         self.module, self.closed, self.name, self.plan = module, closed, name, plan
-        self.several, self.checked = several, checked
+        self.several = several
 
     def write(self) -> None:
         module, words = self.module, self.module.vocabulary
@@ -61,8 +61,7 @@ class _Entry:
         self.arithmetic = Arithmetic(ctx)
         for step in self.plan.steps:
             self._find(step)
-        if self.checked:
-            self._check_sizes()
+        self._check_sizes()
         symbol = lower_function(module, self.closed, f"wrapped_{self.name}", f"jit({self.name})/")
         operands = [*[ctx.sizes[name] for name in module.leading], *arguments]
         callee = {"callee": ir.FlatSymbolRefAttr.get(symbol, words.context)}
@@ -82,9 +81,7 @@ class _Entry:
     def _find(self, step: Any) -> None:
         arithmetic, actual = self.arithmetic, self._actual(step.place)
         rest = self.plan.scope.size(step.rest)
-        difference = (
-            actual if is_symbolic(rest) is False and rest == 0 else arithmetic.subtract(actual, self.ctx.size(rest))
-        )
+        difference = actual if rest == 0 else arithmetic.subtract(actual, self.ctx.size(rest))
         if step.factor == 1:
             value = difference
         elif step.factor == -1:
@@ -94,14 +91,13 @@ class _Entry:
             numerator = difference if sign > 0 else arithmetic.subtract(self.ctx.size(0), difference)
             value = arithmetic.floordiv(numerator, self.ctx.size(abs(step.factor)))
         self.ctx.sizes[step.name] = value
-        if self.checked:
-            described = self._described(step.place)
-            scope_low, _ = self.plan.scope.size_range(step.name)
-            low = max(1, scope_low)
-            self._assert("GE", value, self.ctx.size(low), f"{described}, so {step.name} is {{0}}; it is at least {low}")
-            if abs(step.factor) != 1:
-                again = self.ctx.size(step.place.size)
-                self._assert("EQ", actual, again, f"{described} {{0}}, which {step.place.size} is for no {step.name}")
+        described = self._described(step.place)
+        scope_low, _ = self.plan.scope.size_range(step.name)
+        low = max(1, scope_low)
+        self._assert("GE", value, self.ctx.size(low), f"{described}, so {step.name} is {{0}}; it is at least {low}")
+        if abs(step.factor) != 1:
+            again = self.ctx.size(step.place.size)
+            self._assert("EQ", actual, again, f"{described} {{0}}, which {step.place.size} is for no {step.name}")
 
     def _check_sizes(self) -> None:
         for place in self.plan.checks:
@@ -123,6 +119,7 @@ class _Entry:
         words = self.module.vocabulary
         attributes = {
             "call_target_name": words.string("shape_assertion"),
+            "api_version": words.integer32(2),
             "has_side_effect": words.true,
             "error_message": words.string(message),
         }
@@ -138,6 +135,7 @@ class PlatformRules(dict[Any, Any]):
 
     def __init__(self, platforms: Sequence[str]) -> None:
         super().__init__()
+        self.platforms = tuple(platforms)
         self.tables = [rule_table(f"lower.xla.{platform}") for platform in platforms]
 
     def __missing__(self, primitive: Any) -> Any:

@@ -16,7 +16,6 @@ from tangrad.backends.xla.helpers import (
     iota,
     reduce,
     reducer,
-    reshape,
     scalar,
     select,
 )
@@ -140,7 +139,7 @@ def _symbolic_running(ctx: Any, x: Any, combine: Any, identity: Identity, axis: 
     padding[2 * axis + reverse] = size - 1
     ones = ctx.constant(np.ones(rank, np.int32))
     pairs = SIZE.update(shape=(rank, 2))
-    around = reshape(ctx, shape_value(ctx, padding), pairs)
+    around = ctx.op("stablehlo.reshape", ctx.types[pairs], (shape_value(ctx, padding),))
     scalar_type = ctx.types[ShapedArray((), dtype)]
     symbol, function = ctx.module.add_function("combine", [scalar_type] * 2, [scalar_type], {})
     inner, arguments = ctx.region(function, 0, [scalar_type] * 2)
@@ -148,6 +147,7 @@ def _symbolic_running(ctx: Any, x: Any, combine: Any, identity: Identity, axis: 
     computations = words.ir.ArrayAttr.get([words.ir.FlatSymbolRefAttr.get(symbol, words.context)], words.context)
     attributes = {
         "call_target_name": words.string("stablehlo.dynamic_reduce_window"),
+        "api_version": words.integer32(2),
         "called_computations": computations,
     }
     operands = (x, scalar(ctx, identity(dtype), dtype), shape_value(ctx, window), ones, ones, ones, around)
