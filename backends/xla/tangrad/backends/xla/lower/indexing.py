@@ -73,14 +73,13 @@ def _gather(
     )
     attributes = {
         "dimension_numbers": numbers,
-        "slice_sizes": words.integers((*slice_sizes, *inside)),
         "indices_are_sorted": words.true if indices_are_sorted else words.false,
     }
     if ctx.sizes and has_symbolic(slice_sizes):
-        del attributes["slice_sizes"]
         operands = (x, indices, shape_value(ctx, (*slice_sizes, *inside)))
         found = ctx.op("stablehlo.dynamic_gather", ctx.types[out], operands, attributes)
     else:
+        attributes["slice_sizes"] = words.integers((*slice_sizes, *inside))
         found = ctx.op("stablehlo.gather", ctx.types[out], (x, indices), attributes)
     if mode is not GatherScatterMode.FILL_OR_DROP:
         return found
