@@ -78,7 +78,8 @@ def _fields(found: Any) -> dict[str, Any]:
     in_tree, out_tree = tree_from(found["in_tree"]), tree_from(found["out_tree"])
     if in_tree.num_leaves != len(in_avals) or out_tree.num_leaves != len(out_avals):
         raise ValueError("its trees do not fit its types")
-    if found["in_tree"][0] != "tuple" or len(found["in_tree"]) != 3:
+    shape = in_tree.unflatten(range(in_tree.num_leaves))
+    if type(shape) is not tuple or [type(part) for part in shape] != [tuple, dict]:
         raise ValueError("its arguments are no pair of positional ones and keywords")
     checks = [DisabledSafetyCheck(str(kind), None if to is None else str(to)) for kind, to in found["disabled_checks"]]
     return {

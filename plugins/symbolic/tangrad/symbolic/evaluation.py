@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from tangrad.core import is_symbolic
+from tangrad.core import is_symbolic, max_size, min_size
 from tangrad.symbolic.polynomials import FLOORDIV, MAX, MIN, MOD, ONE, VARIABLE, Atom, Monomial, Polynomial
 
 
@@ -34,8 +34,8 @@ INTEGERS = Arithmetic(
     lambda a, b: a * b,
     lambda a, b: a // b,
     lambda a, b: a % b,
-    max,
-    min,
+    max_size,
+    min_size,
 )
 
 

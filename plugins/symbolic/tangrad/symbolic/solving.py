@@ -6,6 +6,7 @@ for that is checked, and so are the constraints of the scope.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -81,7 +82,7 @@ class Plan(NamedTuple):
                 f"{self._described(step.place, actual)}, which {step.place.size} is for no {step.name} of at least 1"
                 + (f" where {known}" if known else "")
             )
-        if not low <= value <= high:
+        if value < low or (not math.isinf(high) and value > high):
             limit = f"at least {low}" if value < low else f"at most {high}"
             raise ValueError(
                 f"{self._described(step.place, actual)}, so {step.name} is {value}; its constraints "

@@ -189,13 +189,14 @@ def window(ctx: Any, x: Any, in_aval: Any, out_aval: Any, starts: Sequence[Any],
         sizes = {"slice_sizes": ctx.vocabulary.integers(out_aval.shape)}
         return ctx.op("stablehlo.dynamic_slice", ctx.types[out_aval], (x, *starts), sizes)
     arithmetic = Arithmetic(ctx)
-    firsts, lasts = [], []
+    firsts = []
     for start, full_size, size in zip(starts, in_aval.shape, out_aval.shape):
         start = start if start_aval.dtype == SIZE.dtype else convert(ctx, start, start_aval, SIZE)
-        first = arithmetic.minimum(arithmetic.maximum(start, ctx.size(0)), ctx.size(full_size - size))
-        firsts.append(first)
-        lasts.append(arithmetic.add(first, ctx.size(size)))
-    operands = (x, vector(ctx, firsts), vector(ctx, lasts), shape_value(ctx, (1,) * len(firsts)))
+        firsts.append(arithmetic.minimum(arithmetic.maximum(start, ctx.size(0)), ctx.size(full_size - size)))
+    # The end as one sum of vectors: by that XLA sees how many elements there are, though not where.
+    first = vector(ctx, firsts)
+    end = same_type(ctx, "stablehlo.add", first, shape_value(ctx, out_aval.shape))
+    operands = (x, first, end, shape_value(ctx, (1,) * len(firsts)))
     return ctx.op("stablehlo.real_dynamic_slice", ctx.types[out_aval], operands)
 
 
@@ -231,6 +232,15 @@ def custom_call(
         ),
     }
     attributes.update(more or {})
+    if any([has_symbolic(physical_aval(aval).shape) for aval in out_avals]):
+        # The sizes of the results are operands after the others; memory is not taken over, whose sizes are not known.
+        first = len(operands)
+        shapes = [shape_value(ctx, physical_aval(aval).shape) for aval in out_avals]
+        operands, aliases = [*operands, *shapes], None
+        places = np.arange(first, first + len(shapes), dtype=np.int64)
+        attributes["indices_of_shape_operands"] = words.elements(places)
+        if operand_layouts is not None:
+            operand_layouts = [*operand_layouts, *[(0,)] * len(shapes)]
     if aliases:
         attributes["output_operand_aliases"] = ir.ArrayAttr.get(
             [words.output_alias(result, operand, len(out_avals)) for result, operand in aliases.items()], words.context
