@@ -63,8 +63,8 @@ class Exported:
         version = self.calling_convention_version
         if not minimum_supported_calling_convention_version <= version <= maximum_supported_calling_convention_version:
             raise ValueError(
-                f"{self.fun_name} was exported with calling convention {version}; those from "
-                f"{minimum_supported_calling_convention_version} to {maximum_supported_calling_convention_version} are supported"
+                f"{self.fun_name} was exported with calling convention {version}; supported are those from "
+                f"{minimum_supported_calling_convention_version} to {maximum_supported_calling_convention_version}"
             )
         store = object.__setattr__
         count = len(self.in_avals)

@@ -97,7 +97,9 @@ def remainder(dividend: Polynomial, divisor: Polynomial, known: Knowledge) -> Po
 def _congruent(dividend: Polynomial, divisor: Polynomial) -> Polynomial:
     """The same modulo a number: `e` in the place of `mod(e, q)` where the divisor divides q."""
     number_of = divisor.constant
-    for monomial, coefficient in dividend.terms if number_of is not None else ():
+    if number_of is None:
+        return dividend
+    for monomial, coefficient in dividend.terms:
         if degree_one(monomial) and monomial[0][0].kind == MOD:
             inner, modulus = monomial[0][0].operands
             if modulus.constant is not None and modulus.constant % number_of == 0:

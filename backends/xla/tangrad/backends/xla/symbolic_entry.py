@@ -94,26 +94,26 @@ class _Entry:
         described = self._described(step.place)
         scope_low, _ = self.plan.scope.size_range(step.name)
         low = max(1, scope_low)
-        self._assert("GE", value, self.ctx.size(low), f"{described}, so {step.name} is {{0}}; it is at least {low}")
+        self._assert("GE", value, self.ctx.size(low), f"{described} makes {step.name} {{0}}; it is at least {low}")
         if abs(step.factor) != 1:
             again = self.ctx.size(step.place.size)
-            self._assert("EQ", actual, again, f"{described} {{0}}, which {step.place.size} is for no {step.name}")
+            self._assert("EQ", actual, again, f"{described} has size {{0}}, which {step.place.size} is not")
 
     def _check_sizes(self) -> None:
         for place in self.plan.checks:
             if is_symbolic(place.size):
                 expected = self.ctx.size(place.size)
-                message = f"{self._described(place)} {{0}}, where {place.size} is {{1}}"
+                message = f"{self._described(place)} has size {{0}}, where {place.size} is {{1}}"
                 self._assert("EQ", self._actual(place), expected, message)
         for text, left, sign, right in self.plan.scope.stated if self.plan.scope is not None else ():
             if (left.variables() | right.variables()) <= set(self.ctx.sizes):
-                sides = [self.ctx.size(self.plan.scope.size(side)) for side in (left, right)]
+                one, other = [self.ctx.size(self.plan.scope.size(side)) for side in (left, right)]
                 message = f"the constraint {text} does not hold: its sides are {{0}} and {{1}}"
-                self._assert("GE" if sign == ">=" else "EQ", *sides, message)
+                self._assert("GE" if sign == ">=" else "EQ", one, other, message)
 
     def _described(self, place: Any) -> str:
         shape = ", ".join(map(str, self.plan.shapes[place.argument]))
-        return f"{self.plan.labels[place.argument]} is of shape ({shape}); its dimension {place.axis} has size"
+        return f"{self.plan.labels[place.argument]} is of shape ({shape}); its dimension {place.axis}"
 
     def _assert(self, direction: str, a: Any, b: Any, message: str) -> None:
         words = self.module.vocabulary
