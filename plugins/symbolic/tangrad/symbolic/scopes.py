@@ -9,10 +9,12 @@ from typing import Any
 from tangrad.symbolic.dimensions import dimension, polynomial_of
 from tangrad.symbolic.errors import UnsolvableDimensionsError
 from tangrad.symbolic.intervals import SIZE, Interval, atom_interval, interval, monomial_interval
-from tangrad.symbolic.normal import degree_one
+from tangrad.symbolic.normal import degree_one, remainder
 from tangrad.symbolic.parsing import parse_constraint
-from tangrad.symbolic.polynomials import ONE, VARIABLE, Monomial, Polynomial, number
+from tangrad.symbolic.polynomials import MOD, ONE, VARIABLE, Atom, Monomial, Polynomial, number
 from tangrad.symbolic.proofs import never_negative
+
+MOST_DIVIDED = 4096  # divisors of larger numbers are not looked for
 
 
 class SymbolicScope:
@@ -92,12 +94,23 @@ class SymbolicScope:
                 if not names & set(value.atoms()) and not pattern.variables() & _inside(value):
                     low, high = monomial_interval(monomial, self)
                     self.rules.append((monomial, value))
+                    if value == number(0):
+                        self._add_divisors(monomial[0][0])
                     # What was known of the monomial is known of what stands in its place.
                     if low > -math.inf:
                         self._add_fact(value - number(low))
                     if high < math.inf:
                         self._add_fact(number(high) - value)
                     return
+
+    def _add_divisors(self, atom: Atom) -> None:
+        """What leaves nothing when divided by a number leaves nothing by its divisors either."""
+        divisor = atom.operands[1].constant if atom.kind == MOD else None
+        for smaller in range(2, divisor if divisor is not None and divisor <= MOST_DIVIDED else 0):
+            if divisor % smaller == 0:  # type: ignore[operator]
+                left = remainder(atom.operands[0], number(smaller), self)
+                if len(left.terms) == 1 and left.terms[0][1] == 1 and left.constant is None:
+                    self.rules.append((left.terms[0][0], number(0)))
 
     def _add_fact(self, fact: Polynomial) -> None:
         if fact.constant is not None:

@@ -93,9 +93,9 @@ class Plan(NamedTuple):
     def _check(self, place: Place, shapes: Sequence[Sequence[int]], found: dict[str, int]) -> None:
         actual, expected = shapes[place.argument][place.axis], evaluate(place.size, found)
         if actual != expected:
-            raise ValueError(
-                f"{self._described(place, actual)}, where {place.size} is {expected}{self._origin(place.size, found)}"
-            )
+            origin = f"where {place.size} is {expected}{self._origin(place.size, found)}"
+            wanted = origin if type(place.size) is Dimension else f"not {expected}"
+            raise ValueError(f"{self._described(place, actual)}, {wanted}")
 
     def _described(self, place: Place, actual: int) -> str:
         label, shape = self.labels[place.argument], self.shapes[place.argument]

@@ -404,16 +404,6 @@ def compile_and_load(
     return uninterrupted(client.compile_and_load, module, tuple(devices), options)
 
 
-def refined(module: bytes) -> bytes:
-    """A module whose entry has static types, with all other sizes filled in. Raises ValueError where that fails."""
-    try:
-        return bytes(_jax.mlir.refine_polymorphic_shapes(module, True, True, False))
-    except (XlaRuntimeError, ValueError) as error:
-        text = str(error)
-        found = text.split("error: ", 1)[-1].splitlines()[0] if "error: " in text else text
-        raise ValueError(found.strip()) from None
-
-
 def serialize_executable(executable: Any) -> bytes:
     """A compiled program as bytes. Raises XlaRuntimeError where the platform cannot."""
     return bytes(executable.serialize())

@@ -15,19 +15,23 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.backends.xla import jaxlib_api
+from tangrad.backends.xla.argument_attributes import (
+    Parts,
+    donation_attributes,
+    part_attributes,
+    part_count,
+    sharding_attributes,
+)
 from tangrad.backends.xla.array import physical_aval
 from tangrad.backends.xla.axes import AxisEnvironment, no_axes
 from tangrad.backends.xla.dimension_values import SIZE, size_value
 from tangrad.backends.xla.manual import MappedAxes, ReplicaAxes
 from tangrad.backends.xla.mesh_words import Layout, Meshes
-from tangrad.backends.xla.mlir import bytecode, ir
+from tangrad.backends.xla.mlir import ir, refined
 from tangrad.backends.xla.vocabulary import Vocabulary, vocabulary
 from tangrad.core import AbstractToken, ClosedJaxpr, Jaxpr, Literal, rule_table
 
 _create = ir.Operation.create
-# For each argument, and for each result, the number of parts along each dimension, or None for the whole.
-Parts = tuple[Sequence[Any], Sequence[Any]]
 
 
 class Module:
@@ -76,7 +80,7 @@ class Module:
         attributes = self.module.operation.attributes
         attributes["sym_name"] = self.vocabulary.string(_module_name(f"jit_{name}"))
         attributes["mhlo.num_replicas"] = self.vocabulary.integer32(axes.replica_count)
-        partitions = _part_count(parts) or axes.partition_count if layout is None else len(layout.devices)
+        partitions = part_count(parts) or axes.partition_count if layout is None else len(layout.devices)
         attributes["mhlo.num_partitions"] = self.vocabulary.integer32(partitions)
         self.end = ir.InsertionPoint(self.module.body)
         self.meshes: Meshes | None = None if layout is None else Meshes(layout, self.vocabulary, self._declare)
@@ -134,7 +138,7 @@ class Module:
 
         Raises ValueError for what the program states of its sizes and does not hold.
         """
-        self.module = ir.Module.parse(jaxlib_api.refined(bytecode(self.module)), self.vocabulary.context)
+        self.module = refined(self.module, self.vocabulary.context)
         self.has_unknown_sizes = False
 
     def add_host_callback(self, callback: Any) -> int:
@@ -428,77 +432,6 @@ def lower_function(
     ctx.location = words.unknown
     ctx.give([*([] if public else [ctx.tokens[effect] for effect in effects]), *results], "func.return")
     return symbol
-
-
-def donation_attributes(words: Vocabulary, jaxpr: Jaxpr, donated: Sequence[bool]) -> dict[str, Any]:
-    """Which argument's memory each result takes over: the first free one of a donated argument of equal type."""
-    aliases = donation_aliases(jaxpr, donated)
-    empty = ir.DictAttr.get({}, words.context)
-    entries = [
-        ir.DictAttr.get({"tf.aliasing_output": words.integer32(aliases[position])}, words.context)
-        if position in aliases
-        else empty
-        for position in range(len(jaxpr.invars))
-    ]
-    return {"arg_attrs": ir.ArrayAttr.get(entries, words.context)}
-
-
-def sharding_attributes(meshes: Meshes, words: Vocabulary, jaxpr: Jaxpr, donated: Sequence[bool]) -> dict[str, Any]:
-    """How arguments and results lie on devices, and which arguments may be written over: the compiler finds by what."""
-    layout = meshes.layout
-    arguments, results = [], []
-    for position, (var, sharding) in enumerate(zip(jaxpr.invars, layout.inputs, strict=True)):
-        found = {"sdy.sharding": meshes.attribute(sharding, physical_aval(var.aval).ndim)}
-        if donated and donated[position]:
-            found["jax.buffer_donor"] = words.true
-        arguments.append(ir.DictAttr.get(found, words.context))
-    for atom, sharding in zip(jaxpr.outvars, layout.outputs or (None,) * len(jaxpr.outvars), strict=True):
-        stated = {} if sharding is None else {"sdy.sharding": meshes.attribute(sharding, physical_aval(atom.aval).ndim)}
-        results.append(ir.DictAttr.get(stated, words.context))
-    return {
-        "arg_attrs": ir.ArrayAttr.get(arguments, words.context),
-        "res_attrs": ir.ArrayAttr.get(results, words.context),
-    }
-
-
-def part_attributes(words: Vocabulary, parts: Parts, donated: Sequence[bool]) -> dict[str, Any]:
-    """The same by numbers of parts, in XLA's own notation: the partitions take the parts in row-major order."""
-    found: dict[str, Any] = {}
-    for name, tilings in zip(("arg_attrs", "res_attrs"), parts, strict=True):
-        each = [{"mhlo.sharding": words.string(_tiling_text(tiling))} for tiling in tilings]
-        if name == "arg_attrs":
-            for attributes, give in zip(each, donated, strict=False):
-                if give:
-                    attributes["jax.buffer_donor"] = words.true
-        found[name] = ir.ArrayAttr.get([ir.DictAttr.get(one, words.context) for one in each], words.context)
-    return found
-
-
-def _part_count(parts: Parts | None) -> int:
-    """The number of partitions that values are cut into; 0 where none is."""
-    counts = [int(np.prod(tiling)) for tilings in parts or () for tiling in tilings if tiling is not None]
-    return max(counts, default=0)
-
-
-def _tiling_text(tiling: Sequence[int] | None) -> str:
-    if tiling is None:
-        return "{replicated}"
-    devices = ",".join(map(str, range(int(np.prod(tiling)))))
-    return f"{{devices=[{','.join(map(str, tiling))}]{devices}}}"
-
-
-def donation_aliases(jaxpr: Jaxpr, donated: Sequence[bool]) -> dict[int, int]:
-    """Donated argument -> the result that is written over it."""
-    free: dict[Any, list[int]] = {}
-    for position, (var, give) in enumerate(zip(jaxpr.invars, donated, strict=True)):
-        if give:
-            free.setdefault((var.aval.shape, var.aval.dtype), []).append(position)
-    aliases = {}
-    for result, atom in enumerate(jaxpr.outvars):
-        candidates = free.get((atom.aval.shape, atom.aval.dtype))
-        if candidates:
-            aliases[candidates.pop(0)] = result
-    return aliases
 
 
 def lower_to_module(

@@ -91,6 +91,19 @@ def read_portable_artifact(data: bytes, context: Any) -> Any:
         raise ValueError(f"these {len(data)} bytes are no portable artifact of StableHLO: {error}") from None
 
 
+def refined(module: Any, context: Any) -> Any:
+    """A module whose entry has static types, with all other sizes filled in.
+
+    Raises ValueError for what it states of its sizes and does not hold, and where sizes are left over.
+    """
+    try:
+        made = _runtime_mlir.refine_polymorphic_shapes(bytecode(module), True, True, False)
+    except Exception as error:
+        text = str(error)
+        raise ValueError((text.split("error: ", 1)[1] if "error: " in text else text).splitlines()[0]) from None
+    return ir.Module.parse(made, context)
+
+
 def custom_call_targets(module: Any) -> set[str]:
     """The targets of the custom calls in a module."""
     found = set()
