@@ -74,6 +74,19 @@ class Exported:
         if self._plan is None:
             store(self, "_plan", plan([aval.shape for aval in self.in_avals], argument_labels(self.in_tree)))
 
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Exported and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> Any:
+        """What tells programs apart: names of variables count, their scopes do not."""
+        avals = str(self.in_avals), str(self.out_avals)
+        trees = self.in_tree, self.out_tree
+        return self.fun_name, trees, avals, self.platforms, self.has_vjp(), self.mlir_module_serialized
+
     def serialize(self, vjp_order: int = 0) -> bytes:
         """The program as bytes, which `deserialize` reads; docs/export.md has the format.
 
