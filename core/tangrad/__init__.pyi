@@ -22,6 +22,7 @@ from tangrad import errors as errors
 from tangrad import experimental as experimental
 from tangrad import export as export
 from tangrad import exporting as exporting
+from tangrad import ffi as ffi
 from tangrad import fft as fft
 from tangrad import flatten_util as flatten_util
 from tangrad import hlo_computations as hlo_computations
@@ -179,6 +180,7 @@ __all__ = [
     "experimental",
     "export",
     "exporting",
+    "ffi",
     "fft",
     "flatten_util",
     "float0",

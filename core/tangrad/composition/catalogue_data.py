@@ -30,6 +30,10 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "export.export export.maximum_supported_calling_convention_version "
         "export.minimum_supported_calling_convention_version"
     ),
+    "tangrad-ffi": (
+        "ffi.FfiError ffi.ffi_call ffi.ffi_lowering ffi.host_lowering ffi.include_dir ffi.pycapsule "
+        "ffi.register_ffi_target ffi.register_ffi_type"
+    ),
     "tangrad-fft": (
         "lax.FftType lax.fft numpy.fft.fft numpy.fft.fft2 numpy.fft.fftfreq numpy.fft.fftn numpy.fft.fftshift "
         "numpy.fft.hfft numpy.fft.ifft numpy.fft.ifft2 numpy.fft.ifftn numpy.fft.ifftshift numpy.fft.ihfft "
@@ -209,6 +213,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-custom-rules": "tangrad.custom_batching tangrad.custom_derivatives tangrad.custom_rules",
     "tangrad-debug": "tangrad.debug tangrad.debugging",
     "tangrad-export": "tangrad.exporting",
+    "tangrad-ffi": "tangrad.ffi",
     "tangrad-fft": "tangrad.fft",
     "tangrad-jacobians": "tangrad.jacobians",
     "tangrad-jit": "tangrad.jitting",
@@ -239,6 +244,7 @@ FAMILIES: dict[str, str] = {  # distribution: families of primitives
     "tangrad-custom-rules": "custom_rules linear_calls mapped_calls partial_calls solves",
     "tangrad-debug": "callbacks",
     "tangrad-export": "exporting",
+    "tangrad-ffi": "foreign",
     "tangrad-fft": "fft",
     "tangrad-jit": "jit",
     "tangrad-lax": "contractions elementwise indexing linalg placement reductions sorting special structure windows",

@@ -15,8 +15,8 @@ from tangrad.exporting.writing import serialize
 from tangrad.symbolic.evaluation import evaluate_shape
 from tangrad.symbolic.solving import Plan, plan
 
-minimum_supported_calling_convention_version = 9
-maximum_supported_calling_convention_version = 10
+oldest_convention = 9
+newest_convention = 10
 
 
 @exact_equality
@@ -47,7 +47,7 @@ class Exported:
     out_avals: tuple[Any, ...]
     platforms: tuple[str, ...]
     mlir_module_serialized: bytes = field(repr=False)
-    calling_convention_version: int = minimum_supported_calling_convention_version
+    calling_convention_version: int = oldest_convention
     nr_devices: int = 1
     disabled_safety_checks: tuple[DisabledSafetyCheck, ...] = ()
     in_shardings_hlo: tuple[Any, ...] = ()
@@ -61,10 +61,10 @@ class Exported:
 
     def __post_init__(self) -> None:
         version = self.calling_convention_version
-        if not minimum_supported_calling_convention_version <= version <= maximum_supported_calling_convention_version:
+        if not oldest_convention <= version <= newest_convention:
             raise ValueError(
                 f"{self.fun_name} was exported with calling convention {version}; supported are those from "
-                f"{minimum_supported_calling_convention_version} to {maximum_supported_calling_convention_version}"
+                f"{oldest_convention} to {newest_convention}"
             )
         store = object.__setattr__
         count = len(self.in_avals)

@@ -2,12 +2,8 @@
 
 from tangrad.exporting.checks import DisabledSafetyCheck as DisabledSafetyCheck
 from tangrad.exporting.exported import Exported as Exported
-from tangrad.exporting.exported import (
-    maximum_supported_calling_convention_version as maximum_supported_calling_convention_version,
-)
-from tangrad.exporting.exported import (
-    minimum_supported_calling_convention_version as minimum_supported_calling_convention_version,
-)
+from tangrad.exporting.exported import newest_convention as maximum_supported_calling_convention_version
+from tangrad.exporting.exported import oldest_convention as minimum_supported_calling_convention_version
 from tangrad.exporting.functions import default_export_platform as default_export_platform
 from tangrad.exporting.functions import export as export
 from tangrad.exporting.reading import deserialize as deserialize
