@@ -21,6 +21,8 @@ from tangrad import distributed as distributed
 from tangrad import dtypes as dtypes
 from tangrad import errors as errors
 from tangrad import experimental as experimental
+from tangrad import export as export
+from tangrad import exporting as exporting
 from tangrad import ffi as ffi
 from tangrad import fft as fft
 from tangrad import flatten_util as flatten_util
@@ -43,6 +45,7 @@ from tangrad import settings as settings
 from tangrad import shard_mapping as shard_mapping
 from tangrad import sharding as sharding
 from tangrad import shardings as shardings
+from tangrad import symbolic as symbolic
 from tangrad import tree as tree
 from tangrad import tree_util as tree_util
 from tangrad import typing as typing
@@ -178,6 +181,8 @@ __all__ = [
     "errors",
     "eval_shape",
     "experimental",
+    "export",
+    "exporting",
     "ffi",
     "fft",
     "flatten_util",
@@ -232,6 +237,7 @@ __all__ = [
     "sharding",
     "shardings",
     "soft_pmap",
+    "symbolic",
     "threefry_partitionable",
     "tree",
     "tree_util",

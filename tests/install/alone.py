@@ -152,6 +152,15 @@ PROGRAMS = {
     + "f.def_dce(lambda used, x: square(x))\nequal(f(3.0), 9)",
     "xmap": FAMILY
     + "equal(tangrad.xmap(double, in_axes=['i'], out_axes=['i'])(np.ones(3, 'float32')).tolist(), [2, 2, 2])",
+    # They need the XLA backend, which is not required, and say so.
+    **dict.fromkeys(
+        ("export.export", "export.default_export_platform"),
+        "try:\n    tangrad.export.default_export_platform()\n"
+        "except NotImplementedError as error:\n    assert 'tangrad-backend-xla' in str(error)\n"
+        "else:\n    raise AssertionError\n",
+    ),
+    "export.deserialize": "try:\n    tangrad.export.deserialize(b'')\n"
+    "except ValueError as error:\n    assert 'no exported program' in str(error)\nelse:\n    raise AssertionError\n",
     "xla_computation": FAMILY  # which requires no backend, and says that none of these compiles by XLA
     + "try:\n    tangrad.xla_computation(double)(1.0)\n"
     + "except Exception as error:\n    assert 'xla' in str(error).lower(), error\n"

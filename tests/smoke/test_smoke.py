@@ -20,7 +20,7 @@ import pytest
 
 import tangrad
 import tangrad.numpy as tnp
-from tangrad import enable_x64, lax, nn, random, use_backend
+from tangrad import enable_x64, export, lax, nn, random, use_backend
 from tangrad.core import backend_names, composition, get_backend
 from tangrad.experimental import custom_dce
 from tangrad.ffi.python_handlers import buffer, handler
@@ -204,8 +204,20 @@ PROGRAMS = {
 }
 
 
+# Families whose primitives are found in exported programs alone, which XLA runs.
+EXPORTED = {"dimensions", "exporting"}
+
+
 def test_there_is_a_program_of_each_family():
-    assert PROGRAMS.keys() == {plugin.name for plugin in composition().entries("tangrad.primitives")}
+    assert PROGRAMS.keys() | EXPORTED == {plugin.name for plugin in composition().entries("tangrad.primitives")}
+
+
+def test_an_exported_program_of_any_size():
+    pytest.importorskip("jaxlib")
+    with tangrad.use_backend("xla"):
+        spec = export.symbolic_args_specs(tnp.ones(6), "n")
+        made = export.deserialize(export.export(tangrad.jit(tnp.mean))(spec).serialize())
+        assert [float(made.call(tnp.arange(float(size)))) for size in (1, 6)] == [0.0, 2.5]
 
 
 @pytest.mark.parametrize("family", PROGRAMS)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import literal
+from tangrad.core import is_symbolic, literal, product
 from tangrad.lax.elementwise import primitives as p
 from tangrad.lax.structure.primitives import (
     broadcast_in_dim_p,
@@ -63,8 +63,8 @@ def _spread(x: Any, shape: tuple[int, ...]) -> Any:
 
 def _counts(lead: tuple[int, ...], shape: tuple[int, ...]) -> tuple[Any, Any]:
     """The number of each element of an array of the given shape, as the high and low words of 64 bits."""
-    size = int(np.prod(shape, dtype=np.int64))
-    if size < 1 << 32:
+    size = product(shape)
+    if is_symbolic(size) or size < 1 << 32:
         low = iota_p.bind(dtype=UINT32, shape=(size,), dimension=0)
         low = reshape_p.bind(low, new_sizes=shape, dimensions=None)
         high: Any = _number(0)
@@ -131,7 +131,7 @@ def split(keys: Any, *, shape: tuple[int, ...], partitionable: bool) -> Any:
         return random_wrap_p.bind(
             _stack(*threefry2x32_p.bind(_spread(key1, shape), _spread(key2, shape), high, low)), impl=impl
         )
-    words = _halves(keys, 2 * int(np.prod(shape, dtype=np.int64)))
+    words = _halves(keys, 2 * product(shape))
     return random_wrap_p.bind(
         reshape_p.bind(words, new_sizes=(*keys.aval.shape, *shape, 2), dimensions=None), impl=impl
     )
@@ -168,7 +168,7 @@ def _join(high: Any, low: Any) -> Any:
 
 def _bits_of_range(keys: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
     lead = keys.aval.shape
-    size = int(np.prod(shape, dtype=np.int64))
+    size = product(shape)
     count = -(-bit_width * size // 32)
     words = _halves(keys, count)
     axis = len(lead)

@@ -233,6 +233,10 @@ class XlaBackend(Backend):
         compiler = _compiler()
         return compiler.Program(self, closed_jaxpr, compiler.on_one_device(closed_jaxpr, options))
 
+    def module_text(self, portable_artifact: bytes) -> str:
+        """A module in StableHLO's format for files, as text."""
+        return _compiler().module_text(portable_artifact)  # type: ignore[no-any-return]
+
     def clear_caches(self) -> None:
         """Forget compiled primitives."""
         if self._dispatcher is not None:

@@ -13,8 +13,16 @@ from tangrad.backends.xla.axes import AxisEnvironment
 from tangrad.backends.xla.calls import make_execute, make_execute_one, wrapped
 from tangrad.backends.xla.lowering import Module, lower_to_module
 from tangrad.backends.xla.mesh_words import Layout
-from tangrad.backends.xla.mlir import bytecode, copied_to_new_context
+from tangrad.backends.xla.mlir import (
+    bytecode,
+    copied_to_new_context,
+    custom_call_targets,
+    new_context,
+    portable_artifact,
+    read_portable_artifact,
+)
 from tangrad.backends.xla.partitioned import Plan, key_of, load, moved, on_one_device, stated_shardings
+from tangrad.backends.xla.symbolic_entry import lower_with_entry
 from tangrad.backends.xla.turns import in_turns
 from tangrad.core import (
     Array,
@@ -76,9 +84,22 @@ class Lowered:
         device: Any = self.options.device or device_for(self._backend)
         return jaxlib_api.computation_cost(device.client, jaxlib_api.to_computation(bytecode(self.module.module)))
 
+    def portable_artifact(self) -> bytes:
+        """The module in StableHLO's format for files, which later releases read, and those of the last weeks."""
+        return portable_artifact(self.module.module)
+
+    def custom_call_targets(self) -> set[str]:
+        """The names of what the module calls that is no operation of StableHLO."""
+        return custom_call_targets(self.module.module)
+
     def compile(self) -> Program:
         """Compile for the devices that the options say."""
         return Program(self._backend, self._closed, self.options, self.module)
+
+
+def module_text(data: bytes) -> str:
+    """A portable artifact of StableHLO as text."""
+    return str(read_portable_artifact(data, new_context()))
 
 
 def target_platform(backend: Any, options: CompileOptions) -> str:
@@ -105,6 +126,11 @@ def _plan(backend: Any, closed: ClosedJaxpr, options: CompileOptions) -> Plan | 
 def _lower(
     backend: Any, closed: ClosedJaxpr, options: CompileOptions, platform: str, plan: Plan | None = None
 ) -> Module:
+    wanted = options.extra.get("export")
+    if wanted is not None:
+        if plan is not None:
+            raise NotImplementedError(f"{options.name} is for several devices, which exported programs are not")
+        return lower_with_entry(closed, options.name, wanted["platforms"], wanted["dimensions"])
     donated = options.donated or (False,) * len(closed.in_avals)
     more: dict[str, Any] = {"parts": options.extra.get("parts")}
     replica_axes = options.extra.get("replica_axes")
@@ -370,6 +396,8 @@ class Program(Executable):
 def compile_module(module: Module, devices: Sequence[Any], options: Any, name: str) -> Any:
     """jaxlib's executable of a module on devices; from the persistent cache, if it is there."""
     started = time.perf_counter()
+    if module.has_unknown_sizes:
+        module.fill_in_sizes()
     # Numbers of callbacks hold in this process alone; a program of several processes is no process's to keep.
     alone = module.host_callbacks or any([device.process_index != devices[0].process_index for device in devices])
     if thread.compilation_cache_dir is None or alone:

@@ -24,8 +24,8 @@ How to write the lowerings of a family (lower/elementwise.py is the exemplar):
   there is a choice: the optimised programs are compared with JAX's.
 - Jaxprs among the parameters: `ctx.inline(closed, operands)` lowers one in place, `ctx.call(closed, operands, name)`
   as a function of the module, and `ctx.region(operation, i, types)` gives a context for a region, ended by `give`.
-- Shapes may hold symbolic dimensions one day: take sizes from avals, do arithmetic on them in one place, and nothing
-  else.
+- Shapes may hold symbolic dimensions: take sizes from avals. `broadcast`, `reshape`, `iota`, `pad`, `part` and
+  `window` choose the operations that take their sizes as operands; `ctx.size(size)` is the value of a size.
 """
 
 from __future__ import annotations
@@ -36,13 +36,14 @@ from typing import Any
 import numpy as np
 
 from tangrad.backends.xla.array import physical_aval
+from tangrad.backends.xla.dimension_values import SIZE, Arithmetic, has_symbolic, shape_value, vector
 from tangrad.core import ShapedArray, dtypes
 from tangrad.dtypes import ExtendedDType
 
 __all__ = [
     "accumulate", "broadcast", "broadcast_operands", "compare", "comparison", "comparison_kind", "convert",
-    "custom_call", "elementwise", "extremum", "fill_body", "full", "iota", "pad", "physical_aval", "reduce",
-    "reduce_by", "reducer", "reshape", "same_type", "scalar", "select", "transpose",
+    "custom_call", "elementwise", "extremum", "fill_body", "full", "iota", "pad", "part", "physical_aval", "reduce",
+    "reduce_by", "reducer", "reshape", "same_type", "scalar", "select", "transpose", "window",
 ]  # fmt: skip
 
 Rule = Callable[..., Any]
@@ -101,6 +102,9 @@ def full(ctx: Any, value: Any, aval: Any) -> Any:
 
 def iota(ctx: Any, aval: Any, dimension: int) -> Any:
     """The indices along a dimension."""
+    if ctx.sizes and has_symbolic(aval.shape):
+        attributes = {"iota_dimension": ctx.vocabulary.integer(dimension)}
+        return ctx.op("stablehlo.dynamic_iota", ctx.types[aval], (shape_value(ctx, aval.shape),), attributes)
     return ctx.op("stablehlo.iota", ctx.types[aval], (), {"iota_dimension": ctx.vocabulary.integer(dimension)})
 
 
@@ -109,6 +113,9 @@ def broadcast(ctx: Any, x: Any, out_aval: Any, dimensions: Sequence[int]) -> Any
     out = physical_aval(out_aval)
     extra = tuple(range(len(out_aval.shape), len(out.shape)))  # the dimensions inside an element of an extended dtype
     attributes = {"broadcast_dimensions": ctx.vocabulary.integers((*dimensions, *extra))}
+    if ctx.sizes and has_symbolic(out.shape):
+        operands = (x, shape_value(ctx, out.shape))
+        return ctx.op("stablehlo.dynamic_broadcast_in_dim", ctx.types[out_aval], operands, attributes)
     return ctx.op("stablehlo.broadcast_in_dim", ctx.types[out_aval], (x,), attributes)
 
 
@@ -122,6 +129,9 @@ def broadcast_operands(ctx: Any, operands: Sequence[Any], shape: tuple[Any, ...]
 
 def reshape(ctx: Any, x: Any, out_aval: Any) -> Any:
     """The elements in another shape."""
+    if ctx.sizes:  # static results too: StableHLO does not infer that sizes that it does not know make up theirs
+        shape = shape_value(ctx, physical_aval(out_aval).shape)
+        return ctx.op("stablehlo.dynamic_reshape", ctx.types[out_aval], (x, shape))
     return ctx.op("stablehlo.reshape", ctx.types[out_aval], (x,))
 
 
@@ -146,12 +156,48 @@ def pad(ctx: Any, x: Any, value: Any, out_aval: Any, config: Sequence[tuple[int,
     """`x` with `value` around it: `(low, high, interior)` for each dimension."""
     words = ctx.vocabulary
     low, high, interior = zip(*config, strict=True) if config else ((), (), ())
+    if ctx.sizes and has_symbolic((*low, *high, *out_aval.shape)):
+        operands = (x, value, *[shape_value(ctx, amounts) for amounts in (low, high, interior)])
+        return ctx.op("stablehlo.dynamic_pad", ctx.types[out_aval], operands)
     attributes = {
         "edge_padding_low": words.integers(tuple(low)),
         "edge_padding_high": words.integers(tuple(high)),
         "interior_padding": words.integers(tuple(interior)),
     }
     return ctx.op("stablehlo.pad", ctx.types[out_aval], (x, value), attributes)
+
+
+def part(ctx: Any, x: Any, out_aval: Any, starts: Sequence[Any], limits: Sequence[Any], steps: Sequence[int]) -> Any:
+    """The part of `x` between known places, in steps; of an extended dtype, with all that is inside its elements."""
+    words, out = ctx.vocabulary, physical_aval(out_aval)
+    extra = out.shape[len(out_aval.shape) :]
+    starts, limits, steps = (*starts, *[0] * len(extra)), (*limits, *extra), (*steps, *[1] * len(extra))
+    if ctx.sizes and has_symbolic((*starts, *limits, *out.shape)):
+        operands = (x, *[shape_value(ctx, places) for places in (starts, limits, steps)])
+        return ctx.op("stablehlo.real_dynamic_slice", ctx.types[out_aval], operands)
+    attributes = {
+        "start_indices": words.integers(starts),
+        "limit_indices": words.integers(limits),
+        "strides": words.integers(steps),
+    }
+    return ctx.op("stablehlo.slice", ctx.types[out_aval], (x,), attributes)
+
+
+def window(ctx: Any, x: Any, in_aval: Any, out_aval: Any, starts: Sequence[Any], start_aval: Any) -> Any:
+    """The part of the size of `out_aval` at computed places, moved so that it lies within `x`; both avals physical."""
+    if not ctx.sizes or not has_symbolic(out_aval.shape):
+        sizes = {"slice_sizes": ctx.vocabulary.integers(out_aval.shape)}
+        return ctx.op("stablehlo.dynamic_slice", ctx.types[out_aval], (x, *starts), sizes)
+    arithmetic = Arithmetic(ctx)
+    firsts = []
+    for start, full_size, size in zip(starts, in_aval.shape, out_aval.shape):
+        start = start if start_aval.dtype == SIZE.dtype else convert(ctx, start, start_aval, SIZE)
+        firsts.append(arithmetic.minimum(arithmetic.maximum(start, ctx.size(0)), ctx.size(full_size - size)))
+    # The end as one sum of vectors: by that XLA sees how many elements there are, though not where.
+    first = vector(ctx, firsts)
+    end = same_type(ctx, "stablehlo.add", first, shape_value(ctx, out_aval.shape))
+    operands = (x, first, end, shape_value(ctx, (1,) * len(firsts)))
+    return ctx.op("stablehlo.real_dynamic_slice", ctx.types[out_aval], operands)
 
 
 def custom_call(
@@ -186,6 +232,15 @@ def custom_call(
         ),
     }
     attributes.update(more or {})
+    if any([has_symbolic(physical_aval(aval).shape) for aval in out_avals]):
+        # The sizes of the results are operands after the others; memory is not taken over, whose sizes are not known.
+        first = len(operands)
+        shapes = [shape_value(ctx, physical_aval(aval).shape) for aval in out_avals]
+        operands, aliases = [*operands, *shapes], None
+        places = np.arange(first, first + len(shapes), dtype=np.int64)
+        attributes["indices_of_shape_operands"] = words.elements(places)
+        if operand_layouts is not None:
+            operand_layouts = [*operand_layouts, *[(0,)] * len(shapes)]
     if aliases:
         attributes["output_operand_aliases"] = ir.ArrayAttr.get(
             [words.output_alias(result, operand, len(out_avals)) for result, operand in aliases.items()], words.context

@@ -15,17 +15,23 @@ from typing import Any
 
 import numpy as np
 
+from tangrad.backends.xla.argument_attributes import (
+    Parts,
+    donation_attributes,
+    part_attributes,
+    part_count,
+    sharding_attributes,
+)
 from tangrad.backends.xla.array import physical_aval
 from tangrad.backends.xla.axes import AxisEnvironment, no_axes
+from tangrad.backends.xla.dimension_values import SIZE, size_value
 from tangrad.backends.xla.manual import MappedAxes, ReplicaAxes
 from tangrad.backends.xla.mesh_words import Layout, Meshes
-from tangrad.backends.xla.mlir import ir
+from tangrad.backends.xla.mlir import ir, refined
 from tangrad.backends.xla.vocabulary import Vocabulary, vocabulary
 from tangrad.core import AbstractToken, ClosedJaxpr, Jaxpr, Literal, rule_table
 
 _create = ir.Operation.create
-# For each argument, and for each result, the number of parts along each dimension, or None for the whole.
-Parts = tuple[Sequence[Any], Sequence[Any]]
 
 
 class Module:
@@ -41,7 +47,10 @@ class Module:
         parts: into how many parts the arguments and the results are cut along each dimension, or None.
         host_callbacks: Python functions that the program calls, in the order of their numbers.
         keep_alive: objects that must live as long as the compiled program.
+        leading: names of the sizes that every function but the entry takes first, as scalars of int32: the dimension
+            variables, and the number of the platform where there are several.
         functions: what has been lowered as a function: jaxpr -> symbol.
+        has_unknown_sizes: whether sizes must be filled in before it is compiled.
         constants: the arrays that contexts remember by identity.
     """
 
@@ -52,11 +61,15 @@ class Module:
         axes: AxisEnvironment = no_axes,
         layout: Layout | None = None,
         parts: Parts | None = None,
+        leading: Sequence[str] = (),
+        rules: Any = None,
     ) -> None:
         self.parts = parts
+        self.leading = tuple(leading)
+        self.has_unknown_sizes = False
         self.vocabulary: Vocabulary = vocabulary()
         self.platform = platform
-        self.rules = rule_table(f"lower.xla.{platform}")
+        self.rules = rule_table(f"lower.xla.{platform}") if rules is None else rules
         self.axes = axes
         self.host_callbacks: list[Any] = []
         self.keep_alive: list[Any] = []
@@ -67,9 +80,9 @@ class Module:
         attributes = self.module.operation.attributes
         attributes["sym_name"] = self.vocabulary.string(_module_name(f"jit_{name}"))
         attributes["mhlo.num_replicas"] = self.vocabulary.integer32(axes.replica_count)
-        partitions = _part_count(parts) or axes.partition_count if layout is None else len(layout.devices)
+        partitions = part_count(parts) or axes.partition_count if layout is None else len(layout.devices)
         attributes["mhlo.num_partitions"] = self.vocabulary.integer32(partitions)
-        self._body = ir.InsertionPoint(self.module.body)
+        self.end = ir.InsertionPoint(self.module.body)
         self.meshes: Meshes | None = None if layout is None else Meshes(layout, self.vocabulary, self._declare)
 
         self.manual: MappedAxes | None = ReplicaAxes(axes) if axes.names else None
@@ -116,9 +129,17 @@ class Module:
             None,
             1,
             words.unknown,
-            self._body,
+            self.end,
         )
         return symbol, operation
+
+    def fill_in_sizes(self) -> None:
+        """Put the sizes of the entry's arguments through the program, all of whose sizes they determine.
+
+        Raises ValueError for what the program states of its sizes and does not hold.
+        """
+        self.module = refined(self.module, self.vocabulary.context)
+        self.has_unknown_sizes = False
 
     def add_host_callback(self, callback: Any) -> int:
         """Register a Python function that the program calls; its number."""
@@ -141,18 +162,32 @@ class FunctionContext:
         tokens: ordered effect -> the token that the next operation with it must wait for.
         ip, location: where the next operation goes, and what it is ascribed to.
         prefix: what stands before the names of locations, such as "jit(f)/".
+        sizes: the values of the module's leading sizes, by name; empty where no shape is symbolic.
     """
 
-    __slots__ = ("_constants", "_rules", "eqn", "ip", "location", "module", "prefix", "tokens", "types", "vocabulary")
+    __slots__ = (
+        "_constants",
+        "_rules",
+        "eqn",
+        "ip",
+        "location",
+        "module",
+        "prefix",
+        "sizes",
+        "tokens",
+        "types",
+        "vocabulary",
+    )
 
     def __init__(
-        self, module: Module, ip: Any, location: Any, prefix: str, tokens: dict[Any, Any], constants: dict[int, Any]
+        self, module: Module, ip: Any, location: Any, prefix: str, tokens: dict[Any, Any], constants: dict[Any, Any]
     ) -> None:
         self.module = module
         self.prefix = prefix
         self.vocabulary = module.vocabulary
         self.types = module.vocabulary.types
         self.eqn: Any = None
+        self.sizes: dict[str, Any] = {}
         self.tokens = tokens
         self.ip = ip
         self.location = location
@@ -214,6 +249,13 @@ class FunctionContext:
             "stablehlo.constant", self.vocabulary.type_of_array(array), (), {"value": self.vocabulary.elements(array)}
         )
 
+    def size(self, size: Any) -> Any:
+        """A size, symbolic or not, as a scalar of int32; computed once for each function."""
+        found = self._constants.get(("size", size))
+        if found is None:
+            found = self._constants["size", size] = size_value(self, size)
+        return found
+
     def region(
         self, operation: Any, index: int, in_types: Sequence[Any], captures: bool = False
     ) -> tuple[FunctionContext, list[Any]]:
@@ -232,6 +274,8 @@ class FunctionContext:
             dict(self._constants) if captures else {},
         )
         inner.eqn = self.eqn
+        if captures:
+            inner.sizes = self.sizes
         return inner, list(block.arguments)
 
     def give(self, values: Sequence[Any], name: str = "stablehlo.return") -> None:
@@ -256,7 +300,7 @@ class FunctionContext:
         operation = self.ops(
             "func.call",
             [words.token] * len(effects) + [self.types[aval] for aval in closed.out_avals],
-            [*[self.tokens[effect] for effect in effects], *operands],
+            [*self.sizes.values(), *[self.tokens[effect] for effect in effects], *operands],
             {"callee": ir.FlatSymbolRefAttr.get(symbol, words.context)},
         )
         results = list(operation.results)
@@ -352,13 +396,17 @@ def physical_contents(value: Any) -> np.ndarray[Any, Any]:
 def lower_function(
     module: Module, closed: ClosedJaxpr, name: str, prefix: str, *, public: bool = False, donated: Sequence[bool] = ()
 ) -> str:
-    """Add a jaxpr to the module as a function: `(tokens, inputs) -> (tokens, outputs)`; a public one has no tokens."""
+    """Add a jaxpr to the module as a function: `(sizes, tokens, inputs) -> (tokens, outputs)`.
+
+    A public one has no tokens. Nor has it sizes: a module with such has an entry of its own (`symbolic_entry`).
+    """
     words = module.vocabulary
     jaxpr = closed.jaxpr
     effects = ordered_effects(jaxpr)
     in_types = [words.types[var.aval] for var in jaxpr.invars]
     out_types = [words.types[atom.aval] for atom in jaxpr.outvars]
     tokens = [] if public else [words.token] * len(effects)
+    sizes = [] if public else [words.types[SIZE]] * len(module.leading)
     attributes: dict[str, Any] = {}
     if public and module.meshes is not None:
         attributes = sharding_attributes(module.meshes, words, jaxpr, donated)
@@ -366,12 +414,16 @@ def lower_function(
         attributes = part_attributes(words, module.parts, donated)
     elif any(donated):
         attributes = donation_attributes(words, jaxpr, donated)
-    symbol, function = module.add_function(name, [*tokens, *in_types], [*tokens, *out_types], attributes, public)
-    block = ir.Block.create_at_start(
-        function.regions[0], [*tokens, *in_types], [words.unknown] * (len(tokens) + len(in_types))
+    symbol, function = module.add_function(
+        name, [*sizes, *tokens, *in_types], [*tokens, *out_types], attributes, public
     )
+    in_types = [*sizes, *tokens, *in_types]
+    block = ir.Block.create_at_start(function.regions[0], in_types, [words.unknown] * len(in_types))
     ctx = FunctionContext(module, ir.InsertionPoint(block), words.unknown, prefix, {}, {})
     arguments = list(block.arguments)
+    if sizes:
+        ctx.sizes = dict(zip(module.leading, arguments, strict=False))
+        arguments = arguments[len(sizes) :]
     if public:
         arguments = [*[ctx.op("stablehlo.create_token", words.token, ()) for _ in effects], *arguments]
     ctx.tokens.update(zip(effects, arguments, strict=False))
@@ -380,77 +432,6 @@ def lower_function(
     ctx.location = words.unknown
     ctx.give([*([] if public else [ctx.tokens[effect] for effect in effects]), *results], "func.return")
     return symbol
-
-
-def donation_attributes(words: Vocabulary, jaxpr: Jaxpr, donated: Sequence[bool]) -> dict[str, Any]:
-    """Which argument's memory each result takes over: the first free one of a donated argument of equal type."""
-    aliases = donation_aliases(jaxpr, donated)
-    empty = ir.DictAttr.get({}, words.context)
-    entries = [
-        ir.DictAttr.get({"tf.aliasing_output": words.integer32(aliases[position])}, words.context)
-        if position in aliases
-        else empty
-        for position in range(len(jaxpr.invars))
-    ]
-    return {"arg_attrs": ir.ArrayAttr.get(entries, words.context)}
-
-
-def sharding_attributes(meshes: Meshes, words: Vocabulary, jaxpr: Jaxpr, donated: Sequence[bool]) -> dict[str, Any]:
-    """How arguments and results lie on devices, and which arguments may be written over: the compiler finds by what."""
-    layout = meshes.layout
-    arguments, results = [], []
-    for position, (var, sharding) in enumerate(zip(jaxpr.invars, layout.inputs, strict=True)):
-        found = {"sdy.sharding": meshes.attribute(sharding, physical_aval(var.aval).ndim)}
-        if donated and donated[position]:
-            found["jax.buffer_donor"] = words.true
-        arguments.append(ir.DictAttr.get(found, words.context))
-    for atom, sharding in zip(jaxpr.outvars, layout.outputs or (None,) * len(jaxpr.outvars), strict=True):
-        stated = {} if sharding is None else {"sdy.sharding": meshes.attribute(sharding, physical_aval(atom.aval).ndim)}
-        results.append(ir.DictAttr.get(stated, words.context))
-    return {
-        "arg_attrs": ir.ArrayAttr.get(arguments, words.context),
-        "res_attrs": ir.ArrayAttr.get(results, words.context),
-    }
-
-
-def part_attributes(words: Vocabulary, parts: Parts, donated: Sequence[bool]) -> dict[str, Any]:
-    """The same by numbers of parts, in XLA's own notation: the partitions take the parts in row-major order."""
-    found: dict[str, Any] = {}
-    for name, tilings in zip(("arg_attrs", "res_attrs"), parts, strict=True):
-        each = [{"mhlo.sharding": words.string(_tiling_text(tiling))} for tiling in tilings]
-        if name == "arg_attrs":
-            for attributes, give in zip(each, donated, strict=False):
-                if give:
-                    attributes["jax.buffer_donor"] = words.true
-        found[name] = ir.ArrayAttr.get([ir.DictAttr.get(one, words.context) for one in each], words.context)
-    return found
-
-
-def _part_count(parts: Parts | None) -> int:
-    """The number of partitions that values are cut into; 0 where none is."""
-    counts = [int(np.prod(tiling)) for tilings in parts or () for tiling in tilings if tiling is not None]
-    return max(counts, default=0)
-
-
-def _tiling_text(tiling: Sequence[int] | None) -> str:
-    if tiling is None:
-        return "{replicated}"
-    devices = ",".join(map(str, range(int(np.prod(tiling)))))
-    return f"{{devices=[{','.join(map(str, tiling))}]{devices}}}"
-
-
-def donation_aliases(jaxpr: Jaxpr, donated: Sequence[bool]) -> dict[int, int]:
-    """Donated argument -> the result that is written over it."""
-    free: dict[Any, list[int]] = {}
-    for position, (var, give) in enumerate(zip(jaxpr.invars, donated, strict=True)):
-        if give:
-            free.setdefault((var.aval.shape, var.aval.dtype), []).append(position)
-    aliases = {}
-    for result, atom in enumerate(jaxpr.outvars):
-        candidates = free.get((atom.aval.shape, atom.aval.dtype))
-        if candidates:
-            aliases[candidates.pop(0)] = result
-    return aliases
 
 
 def lower_to_module(

@@ -14,6 +14,7 @@ from typing import Any
 from tangrad.backends.xla import jaxlib_version
 
 with jaxlib_version.explained:
+    from jaxlib._jax import mlir as _runtime_mlir  # type: ignore[attr-defined]
     from jaxlib.mlir import ir as _ir
     from jaxlib.mlir._mlir_libs import _chlo, _jax_mlir_ext, _mlir, _stablehlo
 
@@ -74,6 +75,46 @@ def bytecode(module: Any) -> bytes:
     buffer = io.BytesIO()
     module.operation.write_bytecode(buffer)
     return buffer.getvalue()
+
+
+def portable_artifact(module: Any) -> bytes:
+    """A module in StableHLO's format for files: of the version that readers of the last four weeks have."""
+    version = stablehlo.get_version_from_compatibility_requirement(stablehlo.StablehloCompatibilityRequirement.WEEK_4)
+    return bytes(_runtime_mlir.serialize_portable_artifact(bytecode(module), version, False))
+
+
+def read_portable_artifact(data: bytes, context: Any) -> Any:
+    """The module of a portable artifact. Raises ValueError for bytes that are none."""
+    try:
+        return _runtime_mlir.deserialize_portable_artifact(data, context)
+    except Exception as error:
+        raise ValueError(f"these {len(data)} bytes are no portable artifact of StableHLO: {error}") from None
+
+
+def refined(module: Any, context: Any) -> Any:
+    """A module whose entry has static types, with all other sizes filled in.
+
+    Raises ValueError for what it states of its sizes and does not hold, and where sizes are left over.
+    """
+    try:
+        made = _runtime_mlir.refine_polymorphic_shapes(bytecode(module), True, True, False)
+    except Exception as error:
+        text = str(error)
+        raise ValueError((text.split("error: ", 1)[1] if "error: " in text else text).splitlines()[0]) from None
+    return ir.Module.parse(made, context)
+
+
+def custom_call_targets(module: Any) -> set[str]:
+    """The targets of the custom calls in a module."""
+    found = set()
+
+    def note(operation: Any) -> Any:
+        if operation.name == "stablehlo.custom_call":
+            found.add(ir.StringAttr(operation.attributes["call_target_name"]).value)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(note)
+    return found
 
 
 def copied_to_new_context(module: Any, shardings: bool = False) -> Any:

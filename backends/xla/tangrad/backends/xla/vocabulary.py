@@ -14,12 +14,14 @@ import numpy as np
 from tangrad.backends.xla.array import physical_aval
 from tangrad.backends.xla.locations import Locations
 from tangrad.backends.xla.mlir import ir, load_sharding_dialect, new_context, stablehlo, without_dialect_modules
-from tangrad.core import AbstractToken, dtypes
+from tangrad.core import AbstractToken, dtypes, is_symbolic
 
 # A context is replaced after this many modules or bytes of constants.
 MODULE_LIMIT = 2000
 CONSTANT_LIMIT = 64 << 20
 LITERAL_LIMIT = 4096
+
+UNKNOWN_SIZE = ir.ShapedType.get_dynamic_size()
 
 # Names of dtypes -> makers of element types. MLIR's integers have no sign, except that StableHLO marks unsigned ones.
 _FLOATS = {
@@ -125,7 +127,9 @@ class Vocabulary:
         return self.tensor(aval.shape, self.element_type(aval.dtype))
 
     def tensor(self, shape: Any, element_type: Any) -> Any:
-        """A tensor type of static shape."""
+        """A tensor type; symbolic sizes are unknown ones to MLIR."""
+        if any([is_symbolic(size) for size in shape]):
+            shape = [UNKNOWN_SIZE if is_symbolic(size) else size for size in shape]
         return ir.RankedTensorType.get(shape, element_type, loc=self.unknown)
 
     # --- attributes -------------------------------------------------------------------------------------------------

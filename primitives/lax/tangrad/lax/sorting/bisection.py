@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import dtypes, literal
+from tangrad.core import dtypes, is_symbolic, literal
 from tangrad.lax.elementwise.primitives import (
     add_p,
     and_p,
@@ -23,6 +23,7 @@ from tangrad.lax.elementwise.primitives import (
 )
 from tangrad.lax.indexing.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from tangrad.lax.indexing.primitives import gather_p
+from tangrad.lax.operands import size_operand
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, dynamic_slice_p, squeeze_p
 
 _FROM_VECTOR = GatherDimensionNumbers((), (0,), (0,))
@@ -32,7 +33,7 @@ def bisect(keys: Any, values: Any, *, side: str, dtype: Any) -> Any:
     """The answer is from `low` to `high`, and each step halves what is between: a fixed number of steps serves all."""
     one = literal(1, dtype)
     low, high = [_filled(number, dtype, values.aval.shape) for number in (0, keys.aval.shape[0])]
-    for _ in range(math.ceil(math.log2(keys.aval.shape[0] + 1))):
+    for _ in range(_steps(keys.aval.shape[0], dtype)):
         middle = shift_right_logical_p.bind(add_p.bind(low, high), one)
         found = _elements(keys, middle)
         below = _before(found, values) if side == "left" else not_p.bind(_before(values, found))
@@ -44,8 +45,13 @@ def bisect(keys: Any, values: Any, *, side: str, dtype: Any) -> Any:
     return low
 
 
+def _steps(size: Any, dtype: Any) -> int:
+    """How often a range can be halved; of a symbolic size, any that has positions of the dtype."""
+    return dtypes.iinfo(dtype).bits if is_symbolic(size) else math.ceil(math.log2(size + 1))
+
+
 def _filled(number: Any, dtype: Any, shape: tuple[Any, ...]) -> Any:
-    return broadcast_in_dim_p.bind(literal(number, dtype), shape=shape, broadcast_dimensions=())
+    return broadcast_in_dim_p.bind(size_operand(number, dtype), shape=shape, broadcast_dimensions=())
 
 
 def _elements(keys: Any, places: Any) -> Any:

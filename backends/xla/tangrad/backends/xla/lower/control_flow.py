@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.backends.xla.helpers import broadcast, compare, full, physical_aval, reshape
+from tangrad.backends.xla.helpers import broadcast, compare, full, physical_aval, reshape, window
 from tangrad.backends.xla.lowering import ordered_effects
 from tangrad.control_flow.primitives import cond_p, scan_p, split_list, while_p
-from tangrad.core import RuleSet, ShapedArray, dtypes
+from tangrad.core import RuleSet, ShapedArray, dtypes, is_symbolic
 
 lower = RuleSet("lower.xla", api=1)
 
@@ -96,7 +96,9 @@ def _scan(
 ) -> Any:
     consts, carry, xs = split_list(operands, num_consts, num_carry)
     x_avals, y_avals = ctx.in_avals[num_consts + num_carry :], ctx.out_avals[num_carry:]
-    turns = 0 if unroll >= length else length // unroll
+    if is_symbolic(length):
+        unroll = 1  # how many turns a longer body would leave over is not known
+    turns = length if unroll == 1 else 0 if unroll >= length else length // unroll
     carry_avals = ctx.in_avals[num_consts : num_consts + num_carry]
 
     def step(inner: Any, carry: State, ys: State, position: Any) -> tuple[State, State]:
@@ -110,20 +112,20 @@ def _scan(
         for offset in range(unroll):
             position = first if not offset else _arithmetic(inner, "add", first, inner.constant(np.int32(offset)))
             if reverse:
-                position = _arithmetic(inner, "subtract", inner.constant(np.int32(length - 1)), position)
+                position = _arithmetic(inner, "subtract", inner.size(length - 1), position)
             carry, ys = step(inner, carry, ys, position)
         return [_arithmetic(inner, "add", count, inner.constant(np.int32(1))), *carry, *ys]
 
     def condition(inner: Any, state: State) -> Any:
-        return compare(inner, "LT", state[0], inner.constant(np.int32(turns)), _INDEX)
+        return compare(inner, "LT", state[0], inner.size(turns), _INDEX)
 
     ys = [full(ctx, 0, aval) for aval in y_avals]
-    if turns:
+    if is_symbolic(turns) or turns:
         start = ctx.constant(np.int32(0))
         avals = [_INDEX, *carry_avals, *y_avals]
         _, *rest = _loop(ctx, _effects(ctx, jaxpr), [start, *carry, *ys], avals, condition, body)
         carry, ys = split_list(rest, num_carry)
-    for number in range(turns * unroll, length):
+    for number in () if is_symbolic(length) else range(turns * unroll, length):
         position = ctx.constant(np.int32(length - 1 - number if reverse else number))
         carry, ys = step(ctx, carry, ys, position)
     return (*carry, *ys)
@@ -142,12 +144,7 @@ def _row(ctx: Any, x: Any, aval: Any, position: Any) -> Any:
     """One slice of an operand to scan over."""
     inner = physical_aval(aval)
     sizes = (1, *inner.shape[1:])
-    row = ctx.op(
-        "stablehlo.dynamic_slice",
-        ctx.types[inner.update(shape=sizes)],
-        [x, *_starts(ctx, inner, position)],
-        {"slice_sizes": ctx.vocabulary.integers(sizes)},
-    )
+    row = window(ctx, x, inner, inner.update(shape=sizes), _starts(ctx, inner, position), _INDEX)
     return reshape(ctx, row, inner.update(shape=inner.shape[1:]))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tangrad.backends.xla.dimension_values import has_symbolic
 from tangrad.backends.xla.helpers import full, transpose
 from tangrad.core import RuleSet
 from tangrad.fft.primitives import FftType, fft_p, is_empty
@@ -45,6 +46,10 @@ def _along_first(ctx: Any, x: Any, aval: Any, fft_type: FftType, lengths: tuple[
 def _transform(ctx: Any, x: Any, out: Any, fft_type: FftType, lengths: tuple[int, ...]) -> Any:
     if not lengths:
         return x
+    if has_symbolic(lengths):
+        raise NotImplementedError(
+            f"StableHLO's fft has lengths that are numbers, got {', '.join(map(str, lengths))}: pad to a known size"
+        )
     words = ctx.vocabulary
     attributes = {
         "fft_type": words.parsed(f"#stablehlo<fft_type {fft_type.name}>"),

@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from tangrad.backends.xla.dimension_values import SIZE, has_symbolic, shape_value
 from tangrad.backends.xla.helpers import (
     broadcast,
     compare,
+    convert,
     fill_body,
     full,
     physical_aval,
@@ -22,7 +24,7 @@ from tangrad.backends.xla.helpers import (
     same_type,
     select,
 )
-from tangrad.core import RuleSet, ShapedArray, dtypes
+from tangrad.core import RuleSet, ShapedArray, dtypes, min_size
 from tangrad.lax.indexing import primitives as p
 from tangrad.lax.indexing.dimension_numbers import GatherScatterMode, window_sizes
 
@@ -35,10 +37,14 @@ def _list(values: Sequence[int]) -> str:
     return f"[{', '.join(map(str, values))}]"
 
 
-def _limits(operand: Any, index_map: Sequence[int], sizes: Sequence[int], dtype: Any) -> Any:
+def _limits(ctx: Any, operand: Any, index_map: Sequence[int], sizes: Sequence[Any], dtype: Any) -> Any:
     """The greatest index along each component at which a window lies within the operand."""
     greatest = int(dtypes.iinfo(dtype).max)
-    return np.array([min(operand.shape[d] - sizes[d], greatest) for d in index_map], dtype)
+    limits = [min_size(operand.shape[d] - sizes[d], greatest) for d in index_map]
+    if not has_symbolic(limits):
+        return ctx.constant(np.array(limits, dtype))
+    found, aval = shape_value(ctx, limits), SIZE.update(shape=(len(limits),))
+    return found if dtype == SIZE.dtype else convert(ctx, found, aval, aval.update(dtype=dtype))
 
 
 @lower.rule(p.gather_p)
@@ -67,15 +73,19 @@ def _gather(
     )
     attributes = {
         "dimension_numbers": numbers,
-        "slice_sizes": words.integers((*slice_sizes, *inside)),
         "indices_are_sorted": words.true if indices_are_sorted else words.false,
     }
-    found = ctx.op("stablehlo.gather", ctx.types[out], (x, indices), attributes)
+    if ctx.sizes and has_symbolic(slice_sizes):
+        operands = (x, indices, shape_value(ctx, (*slice_sizes, *inside)))
+        found = ctx.op("stablehlo.dynamic_gather", ctx.types[out], operands, attributes)
+    else:
+        attributes["slice_sizes"] = words.integers((*slice_sizes, *inside))
+        found = ctx.op("stablehlo.gather", ctx.types[out], (x, indices), attributes)
     if mode is not GatherScatterMode.FILL_OR_DROP:
         return found
     limits = broadcast(
         ctx,
-        ctx.constant(_limits(operand, index_map, slice_sizes, index_aval.dtype)),
+        _limits(ctx, operand, index_map, slice_sizes, index_aval.dtype),
         index_aval,
         (index_aval.ndim - 1,),
     )
@@ -108,7 +118,7 @@ def _scatter(primitive: Any, body: Callable[..., Any]) -> None:
         window, inserted, index_map, operand_batching, indices_batching = dimension_numbers.astuple()
         if mode is GatherScatterMode.CLIP:
             sizes = window_sizes(dimension_numbers, operand.shape, update_aval.shape)
-            indices = _clamped(ctx, indices, index_aval, _limits(operand, index_map, sizes, index_aval.dtype))
+            indices = _clamped(ctx, indices, index_aval, _limits(ctx, operand, index_map, sizes, index_aval.dtype))
         inner = physical_aval(operand)
         extra = range(update_aval.ndim, update_aval.ndim + len(inner.shape) - operand.ndim)
         words = ctx.vocabulary
@@ -130,7 +140,7 @@ def _scatter(primitive: Any, body: Callable[..., Any]) -> None:
 
 def _clamped(ctx: Any, indices: Any, aval: Any, limits: Any) -> Any:
     """Indices moved so that every window lies within the operand."""
-    high = broadcast(ctx, ctx.constant(limits), aval, (aval.ndim - 1,))
+    high = broadcast(ctx, limits, aval, (aval.ndim - 1,))
     low = full(ctx, 0, aval)
     return ctx.op("stablehlo.clamp", ctx.types[aval], (low, indices, high))
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tangrad.backends.xla.dimension_values import SIZE, shape_value
 from tangrad.backends.xla.helpers import (
     accumulate,
     compare,
@@ -18,7 +19,7 @@ from tangrad.backends.xla.helpers import (
     scalar,
     select,
 )
-from tangrad.core import RuleSet, ShapedArray, decomposition_jaxpr, dtypes
+from tangrad.core import RuleSet, ShapedArray, decomposition_jaxpr, dtypes, is_symbolic
 from tangrad.lax.reductions import primitives as p
 
 lower = RuleSet("lower.xla", api=1)
@@ -103,6 +104,8 @@ def _running(combine: Any, identity: Identity) -> Any:
     def rule(ctx: Any, x: Any, *, axis: int, reverse: bool) -> Any:
         aval = ctx.out_aval
         size = aval.shape[axis]
+        if is_symbolic(size):
+            return _symbolic_running(ctx, x, combine, identity, axis, reverse)
         if size == 0:
             return x
         rank, words = aval.ndim, ctx.vocabulary
@@ -124,6 +127,31 @@ def _running(combine: Any, identity: Identity) -> Any:
         return operation.result
 
     return rule
+
+
+def _symbolic_running(ctx: Any, x: Any, combine: Any, identity: Identity, axis: int, reverse: bool) -> Any:
+    """The same with a window of a size that is an operand, which becomes `reduce_window` when sizes are filled in."""
+    aval, words = ctx.out_aval, ctx.vocabulary
+    size, rank, dtype = aval.shape[axis], aval.ndim, aval.dtype
+    window: list[Any] = [1] * rank
+    window[axis] = size
+    padding: list[Any] = [0] * (2 * rank)
+    padding[2 * axis + reverse] = size - 1
+    ones = ctx.constant(np.ones(rank, np.int32))
+    pairs = SIZE.update(shape=(rank, 2))
+    around = ctx.op("stablehlo.reshape", ctx.types[pairs], (shape_value(ctx, padding),))
+    scalar_type = ctx.types[ShapedArray((), dtype)]
+    symbol, function = ctx.module.add_function("combine", [scalar_type] * 2, [scalar_type], {})
+    inner, arguments = ctx.region(function, 0, [scalar_type] * 2)
+    inner.give(combine(inner, *arguments, dtype), "func.return")
+    computations = words.ir.ArrayAttr.get([words.ir.FlatSymbolRefAttr.get(symbol, words.context)], words.context)
+    attributes = {
+        "call_target_name": words.string("stablehlo.dynamic_reduce_window"),
+        "api_version": words.integer32(2),
+        "called_computations": computations,
+    }
+    operands = (x, scalar(ctx, identity(dtype), dtype), shape_value(ctx, window), ones, ones, ones, around)
+    return ctx.op("stablehlo.custom_call", ctx.out_type, operands, attributes)
 
 
 def _log_add_exp(ctx: Any, x: Any, y: Any, dtype: Any) -> Sequence[Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.backends.xla.helpers import compare, physical_aval, reshape, scalar, select, transpose
+from tangrad.backends.xla.helpers import compare, part, physical_aval, reshape, scalar, select, transpose
 from tangrad.core import RuleSet, ShapedArray, dtypes
 from tangrad.lax.sorting.primitives import sort_p, top_k_p
 
@@ -43,16 +43,12 @@ def _sort(ctx: Any, *operands: Any, dimension: int, is_stable: bool, num_keys: i
 def _numbers_inside(ctx: Any, x: Any, aval: Any) -> list[Any]:
     """Elements of an extended dtype, which are sorted along with others, as so many arrays of numbers."""
     inner, rank = physical_aval(aval), aval.ndim
-    number, words = aval.update(dtype=inner.dtype), ctx.vocabulary
+    number = aval.update(dtype=inner.dtype)
     parts = []
     for place in np.ndindex(*inner.shape[rank:]):
-        attributes = {
-            "start_indices": words.integers((*[0] * rank, *place)),
-            "limit_indices": words.integers((*aval.shape, *[i + 1 for i in place])),
-            "strides": words.integers((1,) * inner.ndim),
-        }
+        starts, limits = (*[0] * rank, *place), (*aval.shape, *[i + 1 for i in place])
         kept = inner.update(shape=(*aval.shape, *[1] * len(place)))
-        parts.append(reshape(ctx, ctx.op("stablehlo.slice", ctx.types[kept], (x,), attributes), number))
+        parts.append(reshape(ctx, part(ctx, x, kept, starts, limits, (1,) * inner.ndim), number))
     return parts
 
 

@@ -8,7 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.backends.xla.helpers import broadcast, iota, pad, physical_aval, reshape, scalar, select, transpose
+from tangrad.backends.xla.helpers import (
+    broadcast,
+    iota,
+    pad,
+    part,
+    physical_aval,
+    reshape,
+    scalar,
+    select,
+    transpose,
+    window,
+)
 from tangrad.core import RuleSet, ShapedArray, dtypes
 from tangrad.lax.structure import primitives as p
 
@@ -56,21 +67,9 @@ def _rev(ctx: Any, x: Any, *, dimensions: Any) -> Any:
 # --- parts ---------------------------------------------------------------------------------------------------------
 
 
-def _static_slice(
-    ctx: Any, x: Any, out: Any, starts: Sequence[Any], limits: Sequence[Any], steps: Sequence[int]
-) -> Any:
-    words, extra = ctx.vocabulary, inside(out)
-    attributes = {
-        "start_indices": words.integers((*starts, *[0] * len(extra))),
-        "limit_indices": words.integers((*limits, *extra)),
-        "strides": words.integers((*steps, *[1] * len(extra))),
-    }
-    return ctx.op("stablehlo.slice", ctx.types[out], (x,), attributes)
-
-
 @lower.rule(p.slice_p)
 def _slice(ctx: Any, x: Any, *, start_indices: Any, limit_indices: Any, strides: Any) -> Any:
-    return _static_slice(ctx, x, ctx.out_aval, start_indices, limit_indices, strides or (1,) * len(start_indices))
+    return part(ctx, x, ctx.out_aval, start_indices, limit_indices, strides or (1,) * len(start_indices))
 
 
 @lower.rule(p.split_p)
@@ -80,7 +79,7 @@ def _split(ctx: Any, x: Any, *, sizes: Any, axis: int) -> tuple[Any, ...]:
     for size, out in zip(sizes, ctx.out_avals, strict=True):
         starts, limits = [0] * aval.ndim, list(aval.shape)
         starts[axis], limits[axis] = start, start + size
-        parts.append(_static_slice(ctx, x, out, starts, limits, (1,) * aval.ndim))
+        parts.append(part(ctx, x, out, starts, limits, (1,) * aval.ndim))
         start = start + size
     return tuple(parts)
 
@@ -95,9 +94,8 @@ def _dynamic_slice(ctx: Any, x: Any, *starts: Any, slice_sizes: Any) -> Any:
     out = ctx.out_aval
     if not starts:
         return x
-    sizes = ctx.vocabulary.integers((*slice_sizes, *inside(out)))
-    operands = (x, *_starts(ctx, starts, out, ctx.in_avals[1]))
-    return ctx.op("stablehlo.dynamic_slice", ctx.out_type, operands, {"slice_sizes": sizes})
+    index = ctx.in_avals[1]
+    return window(ctx, x, physical_aval(ctx.in_avals[0]), physical_aval(out), _starts(ctx, starts, out, index), index)
 
 
 @lower.rule(p.dynamic_update_slice_p)

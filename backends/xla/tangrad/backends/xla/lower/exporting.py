@@ -1,0 +1,87 @@
+"""How a call of an exported program becomes StableHLO: its module's functions are taken into this one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tangrad.backends.xla.dimension_values import SIZE
+from tangrad.backends.xla.mlir import ir, read_portable_artifact
+from tangrad.backends.xla.symbolic_entry import PLATFORM_INDEX
+from tangrad.core import RuleSet
+from tangrad.exporting.primitives import call_exported_p
+
+lower = RuleSet("lower.xla", api=1)
+
+
+@lower.rule(call_exported_p)
+def _call_exported(ctx: Any, *operands: Any, exported: Any) -> Any:
+    symbol, in_types, out_types = _taken_in(ctx.module, exported)
+    if exported.uses_global_constants:
+        operands = (_platform(ctx, exported), *operands)
+    else:
+        exported.check_platform(ctx.module.platform)
+    ctx.module.has_unknown_sizes = True
+    callee = {"callee": ir.FlatSymbolRefAttr.get(symbol, ctx.vocabulary.context)}
+    call = ctx.ops("func.call", out_types, _as_types(ctx, operands, in_types), callee)
+    return tuple(_as_types(ctx, list(call.results), [ctx.types[aval] for aval in ctx.out_avals]))
+
+
+def _as_types(ctx: Any, values: Sequence[Any], types: Sequence[Any]) -> list[Any]:
+    """Values whose types say more or less of their sizes than those wanted."""
+    return [
+        value if value.type == kind else ctx.op("stablehlo.convert", kind, (value,))
+        for value, kind in zip(values, types, strict=True)
+    ]
+
+
+def _platform(ctx: Any, exported: Any) -> Any:
+    """The number of the platform at hand among those of the program."""
+    if PLATFORM_INDEX not in ctx.sizes:
+        exported.check_platform(ctx.module.platform)
+        number = exported.platforms.index(ctx.module.platform) if ctx.module.platform in exported.platforms else 0
+        return ctx.constant(np.int32(number))
+    own = ctx.module.rules.platforms
+    for platform in own:
+        exported.check_platform(platform)
+    if tuple(own) == tuple(exported.platforms):
+        return ctx.sizes[PLATFORM_INDEX]
+    case = ctx.ops("stablehlo.case", [ctx.types[SIZE]], (ctx.sizes[PLATFORM_INDEX],), None, len(own))
+    for position, platform in enumerate(own):
+        inner, _ = ctx.region(case, position, ())
+        inner.give([inner.constant(np.int32(exported.platforms.index(platform)))])
+    return case.result
+
+
+def _taken_in(module: Any, exported: Any) -> tuple[str, Sequence[Any], Sequence[Any]]:
+    """The symbol of a program's entry in this module, and its types; its functions are copied at its first call."""
+    found = module.functions.get(exported)
+    if found is None:
+        found = module.functions[exported] = _copied(module, exported)
+    return found  # type: ignore[no-any-return]
+
+
+def _copied(module: Any, exported: Any) -> tuple[str, Sequence[Any], Sequence[Any]]:
+    words = module.vocabulary
+    other = read_portable_artifact(exported.mlir_module_serialized, words.context)
+    functions = [operation.operation for operation in other.body.operations]
+    names = {}
+    for function in functions:
+        old = ir.StringAttr(function.attributes["sym_name"]).value
+        new = module.symbol(f"{exported.fun_name}_{old}")
+        ir.SymbolTable.replace_all_symbol_uses(old, new, other.operation)
+        ir.SymbolTable.set_symbol_name(function, new)
+        names[old] = new
+    entry = names["main"]
+    for function in functions:
+        function.attributes["sym_visibility"] = words.string("private")
+        copy = function.clone(module.end)
+        if ir.StringAttr(copy.attributes["sym_name"]).value == entry:
+            kind = ir.FunctionType(ir.TypeAttr(copy.attributes["function_type"]).value)
+            for attribute in ("arg_attrs", "res_attrs"):
+                if attribute in copy.attributes:
+                    del copy.attributes[attribute]
+            types = list(kind.inputs), list(kind.results)
+    return entry, *types

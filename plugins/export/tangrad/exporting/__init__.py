@@ -1,0 +1,1 @@
+"""Programs as StableHLO: exporting, calling, writing and reading them."""

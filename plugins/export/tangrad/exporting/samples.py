@@ -1,0 +1,31 @@
+"""Samples of calls of exported programs, for the conformance kit."""
+
+from __future__ import annotations
+
+from tangrad.conformance import Sample, draw
+from tangrad.core import ShapedArray, backend_names
+from tangrad.exporting.functions import export
+from tangrad.exporting.primitives import call_exported_p
+from tangrad.jitting.function import jit
+from tangrad.symbolic.shapes import symbolic_shape
+
+DERIVATIVE = "a program of its own, in a function with a rule of its own around the call"
+MAPPED = "a program for arguments of certain types is not mapped"
+WITHOUT = {
+    **dict.fromkeys(("jvp", "transpose", "second", "points"), DERIVATIVE),
+    **dict.fromkeys(("batch", "special"), MAPPED),
+    "pickle": "programs are written to files of their own format",
+}
+
+
+def samples() -> list[Sample]:
+    """All of them: none without the backend that makes programs."""
+    if "xla" not in backend_names():
+        return []
+    fixed = export(jit(lambda x: -x))(ShapedArray((3,), "float32"))
+    free = export(jit(lambda x: x + x))(ShapedArray(symbolic_shape("n, 2"), "float32"))
+    return [
+        Sample(call_exported_p, (draw(3),), {"exported": fixed}, derivatives=0, without=WITHOUT, backends=("xla",)),
+        Sample(call_exported_p, (draw(4, 2),), {"exported": free}, derivatives=0, without=WITHOUT, backends=("xla",)),
+        Sample(call_exported_p, (draw(4, 3),), {"exported": free}, raises=ValueError),
+    ]

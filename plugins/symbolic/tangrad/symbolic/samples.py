@@ -1,0 +1,11 @@
+"""A sample of the values of dimensions, for the conformance kit: of one that is a number."""
+
+from __future__ import annotations
+
+from tangrad.conformance import Sample
+from tangrad.symbolic.primitives import dimension_as_value_p
+
+
+def samples() -> list[Sample]:
+    """All of them."""
+    return [Sample(dimension_as_value_p, (), {"dimension": 3})]
