@@ -34,6 +34,7 @@ from tangrad import ops as ops
 from tangrad import pjitting as pjitting
 from tangrad import pmapping as pmapping
 from tangrad import random as random
+from tangrad import runtime as runtime
 from tangrad import scaffold as scaffold
 from tangrad import scipy as scipy
 from tangrad import settings as settings
@@ -217,6 +218,7 @@ __all__ = [
     "pure_callback",
     "random",
     "remat",
+    "runtime",
     "scaffold",
     "scipy",
     "set_mesh",

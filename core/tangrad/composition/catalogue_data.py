@@ -162,6 +162,7 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "random.triangular random.truncated_normal random.uniform random.wald random.weibull_min "
         "random.wrap_key_data threefry_partitionable"
     ),
+    "tangrad-runtime": "runtime.ArtifactError runtime.Limits runtime.load runtime.save",
     "tangrad-scipy": (
         "scipy.linalg.block_diag scipy.linalg.cho_factor scipy.linalg.cho_solve scipy.linalg.cholesky "
         "scipy.linalg.circulant scipy.linalg.companion scipy.linalg.convolution_matrix scipy.linalg.det "
@@ -211,6 +212,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-pjit": "tangrad.experimental.pjit tangrad.pjitting",
     "tangrad-pmap": "tangrad.pmapping",
     "tangrad-random": "tangrad.random",
+    "tangrad-runtime": "tangrad.runtime",
     "tangrad-scaffold": "tangrad.scaffold",
     "tangrad-scipy": "tangrad.scipy",
     "tangrad-shard-map": "tangrad.experimental.shard_map tangrad.shard_mapping",
@@ -246,6 +248,7 @@ RULE_KINDS: dict[str, str] = {  # distribution: rule kinds
     "tangrad-checkpoint": "recompute",
     "tangrad-core": "dce",
     "tangrad-named-axes": "axis_subst",
+    "tangrad-runtime": "portable",
     "tangrad-shard-map": "replication",
 }
 
