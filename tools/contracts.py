@@ -40,13 +40,15 @@ KERNEL_LINES = 2700  # neither blank nor comments; docstrings count
 RULES = "tangrad.rules."
 SAMPLES = "tangrad.samples"  # loaded by the conformance kit alone
 
-# What each kind of distribution may require. Transformations and backends know the kernel alone (lowerings are rules).
+# What each kind of distribution may require. Transformations and backends know the kernel alone (lowerings are rules). A
+# deployment is a library that brings a backend along: who installs it can compute.
 MAY_REQUIRE = {
     "core": set(),
     "transformation": {"core"},
     "backend": {"core"},
     "primitives": {"core", "primitives", "library"},
     "library": {"core", "primitives", "transformation", "library"},
+    "deployment": {"core", "primitives", "backend"},
 }
 
 # Files that import inside functions, and why: everything else states its imports at its top.
@@ -87,6 +89,8 @@ UNSEEN = {
     ): "samples have its dtypes, by name; the kernel imports it where it is installed",
     ("tangrad-backend-xla", "scipy"): "jaxlib takes the addresses of LAPACK's functions from it",
     ("tangrad-jacobians", "tangrad-numpy"): "the operators of arrays",
+    ("tangrad-runtime", "tangrad-backend-numpy"): "computes what is loaded; it is asked for by its name",
+    ("tangrad-runtime", "tangrad-control-flow"): "loops and conditionals of saved programs, found by their names",
     ("tangrad-scaffold", "tangrad-console"): "`tangrad new` is a command of its `tangrad`",
     ("tangrad-sharding", "tangrad-debug"): "its pictures are names of `tangrad.debug`",
 }
@@ -100,6 +104,8 @@ def kind_of(part: Distribution) -> str:
         return "backend"
     if part.folder.parent.name == "primitives":
         return "primitives"
+    if any([name.startswith("tangrad-backend-") for name in part.first_party_requirements]):
+        return "deployment"
     return "transformation" if "tangrad.transformations" in part.entry_points else "library"
 
 

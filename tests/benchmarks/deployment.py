@@ -3,7 +3,8 @@
     python -m tests.benchmarks.deployment --runtime-python P --onnx-python Q
 
 P is the Python of an environment with `tangrad-runtime` alone, Q that of one with `onnx` and `onnxruntime`; the Python
-that runs this has everything else, JAX included. Printed are the bytes of the wheels beside NumPy, the time of a fresh
+that runs this has everything else, JAX included. Both sides use as many threads as `OPENBLAS_NUM_THREADS` says, or one: where others
+use the machine too, threads that wait for one another measure the others. Printed are the bytes of the wheels beside NumPy, the time of a fresh
 process up to its first result, and the time of a call afterwards, each as the median of the rounds' ratios.
 """
 
@@ -21,6 +22,7 @@ import numpy as np
 
 BATCHES = (1, 72, 360)
 CHANNELS, HIDDEN, CLASSES = (16, 32), 64, 10
+THREADS = os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # of both sides
 LIMITS = {"cold start / import jax": 0.3, "cold start / onnxruntime": 1.2, "call / onnxruntime": 2.0}
 
 # What the other side runs, in environments that do not have this repository.
@@ -54,7 +56,9 @@ onnx.save(model, f"{folder}/{batch}.onnx")
 """
 FIRST = {
     "runtime": "from tangrad.runtime import load\nrun = load(path + '.tgr')",
-    "onnx": "import onnxruntime\nsession = onnxruntime.InferenceSession(path + '.onnx')\n"
+    "onnx": "import onnxruntime, os\noptions = onnxruntime.SessionOptions()\n"
+    "options.intra_op_num_threads = int(os.environ['OPENBLAS_NUM_THREADS'])\n"
+    "session = onnxruntime.InferenceSession(path + '.onnx', options)\n"
     "run = lambda images: session.run(None, {'images': images})[0]",
 }
 CALLS = """
@@ -126,7 +130,7 @@ def prepare(folder: Path, onnx_python: str) -> None:
 
 def spawn(python: str, code: str, *arguments: object) -> tuple[float, str]:
     """Seconds that a fresh process takes, and what it printed."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "TANGRAD"))}
+    clean = {"OPENBLAS_NUM_THREADS": THREADS} | {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "TANGRAD"))}
     start = time.perf_counter()
     done = subprocess.run(
         [python, "-c", code, *map(str, arguments)], check=True, capture_output=True, text=True, env=clean, cwd="/"

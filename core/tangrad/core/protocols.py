@@ -163,6 +163,12 @@ class ReplicationRule(Protocol):
     def __call__(self, varying: Sequence[Names], params: dict[str, Any], /) -> Sequence[Names]: ...
 
 
+class PortableRule(Protocol):
+    """`(*args, **params) -> results`: what a saved program has in the place of a transformation's primitive."""
+
+    def __call__(self, *args: Any, **params: Any) -> Any: ...
+
+
 # Rule kind -> the type of its rules. `lower` stands for each backend's kind, `lower.numpy` and the like.
 RULES: dict[str, type[Any]] = {
     "jvp": JvpRule,
@@ -175,6 +181,7 @@ RULES: dict[str, type[Any]] = {
     "lower": LoweringRule,
     "recompute": RecomputeRule,
     "replication": ReplicationRule,
+    "portable": PortableRule,
 }
 
 

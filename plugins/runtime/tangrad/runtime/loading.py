@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tangrad import tree
-from tangrad.core import Array, compile_program, dtypes, get_backend
+from tangrad.core import Array, compile_program, dtypes, get_backend, put
 from tangrad.runtime.container import HEADER_BYTES, check_header, unpack
 from tangrad.runtime.errors import ArtifactError, of_type
 from tangrad.runtime.limits import DEFAULT, Limits
@@ -58,7 +58,7 @@ class LoadedProgram:
         if isinstance(aval.dtype, dtypes.ExtendedDType):
             if not isinstance(value, Array) or value.aval.shape != aval.shape or value.aval.dtype != aval.dtype:
                 raise TypeError(f"argument {name} must be an array of type {aval.str_short()}, got {of_type(value)}")
-            return self._backend.put(value, aval)
+            return put(value, aval, self._backend.name)  # of any backend
         array = np.asarray(value)
         if array.shape != aval.shape:
             raise ValueError(f"argument {name} must have shape {aval.shape}, got {array.shape}")
