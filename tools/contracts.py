@@ -40,8 +40,8 @@ KERNEL_LINES = 2700  # neither blank nor comments; docstrings count
 RULES = "tangrad.rules."
 SAMPLES = "tangrad.samples"  # loaded by the conformance kit alone
 
-# What each kind of distribution may require. Transformations and backends know the kernel alone (lowerings are rules). A
-# deployment is a library that brings a backend along: who installs it can compute.
+# What each kind of distribution may require. Transformations and backends know the kernel alone (lowerings are rules).
+# A deployment is a library that brings a backend along: who installs it can compute.
 MAY_REQUIRE = {
     "core": set(),
     "transformation": {"core"},

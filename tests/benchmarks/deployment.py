@@ -1,11 +1,12 @@
-"""Saved programs against onnxruntime on the network for digits, and against the import of JAX: fresh processes, A B A B.
+"""Saved programs against onnxruntime on the network for digits, and against the import of JAX: processes, A B A B.
 
     python -m tests.benchmarks.deployment --runtime-python P --onnx-python Q
 
 P is the Python of an environment with `tangrad-runtime` alone, Q that of one with `onnx` and `onnxruntime`; the Python
-that runs this has everything else, JAX included. Both sides use as many threads as `OPENBLAS_NUM_THREADS` says, or one: where others
-use the machine too, threads that wait for one another measure the others. Printed are the bytes of the wheels beside NumPy, the time of a fresh
-process up to its first result, and the time of a call afterwards, each as the median of the rounds' ratios.
+that runs this has everything else, JAX included. Both sides use as many threads as `OPENBLAS_NUM_THREADS` says, or one:
+where others use the machine too, threads that wait for one another measure the others. Printed are the bytes of the
+wheels beside NumPy, the time of a fresh process up to its first result, and the time of a call afterwards, each as the
+median of the rounds' ratios.
 """
 
 import argparse
@@ -130,7 +131,9 @@ def prepare(folder: Path, onnx_python: str) -> None:
 
 def spawn(python: str, code: str, *arguments: object) -> tuple[float, str]:
     """Seconds that a fresh process takes, and what it printed."""
-    clean = {"OPENBLAS_NUM_THREADS": THREADS} | {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "TANGRAD"))}
+    clean = {"OPENBLAS_NUM_THREADS": THREADS} | {
+        name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "TANGRAD"))
+    }
     start = time.perf_counter()
     done = subprocess.run(
         [python, "-c", code, *map(str, arguments)], check=True, capture_output=True, text=True, env=clean, cwd="/"

@@ -115,13 +115,13 @@ def test_primitives_of_nobody_are_refused_when_saving(tmp_path):
     double = family.primitive(lambda x: ShapedArray(x.shape, x.dtype), name="double")
     lower = RuleSet("lower.numpy", api=1)
     lower.add(double, lambda ctx, x: x + x)
-    with register(lower), pytest.raises(ArtifactError, match="'homemade.double', which no installed distribution"):
+    with register(lower), pytest.raises(ArtifactError, match=r"'homemade\.double', which no installed distribution"):
         runtime.save(lambda x: double(x), tmp_path / "it.tgr", X)
 
 
 def test_a_primitive_without_lowering_and_decomposition_is_named(tmp_path):
     double = PrimitiveSet("homemade", api=1).primitive(lambda x: ShapedArray(x.shape, x.dtype), name="double")
-    with pytest.raises(ArtifactError, match="no lowering of kind 'lower.numpy', no rule of kind 'portable'"):
+    with pytest.raises(ArtifactError, match=r"no lowering of kind 'lower\.numpy', no rule of kind 'portable'"):
         runtime.save(lambda x: double(x), tmp_path / "it.tgr", X)
 
 
@@ -129,7 +129,9 @@ def test_a_primitive_without_lowering_and_decomposition_is_named(tmp_path):
 
 
 def command(*arguments, status=0):
-    done = subprocess.run([sys.executable, "-m", "tangrad.runtime", *map(str, arguments)], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "tangrad.runtime", *map(str, arguments)], capture_output=True, text=True
+    )
     assert done.returncode == status, done.stderr
     return done.stdout if status == 0 else done.stderr
 

@@ -83,9 +83,7 @@ def unpack(data: bytes | memoryview) -> dict[str, memoryview]:
 def check_header(head: bytes, size: int) -> None:
     """Raise ArtifactError unless a file of `size` bytes may begin so: asked before the rest is read."""
     if size < HEADER_BYTES or len(head) < HEADER_BYTES:
-        raise ArtifactError(
-            f"not a saved program: the file has {size} bytes, its header alone takes {HEADER_BYTES}"
-        )
+        raise ArtifactError(f"not a saved program: the file has {size} bytes, its header alone takes {HEADER_BYTES}")
     magic, version, count, length, _, zero = _HEADER.unpack_from(head)
     if magic != MAGIC:
         raise ArtifactError(f"not a saved program: the file begins with {bytes(magic)!r}, expected {MAGIC!r}")

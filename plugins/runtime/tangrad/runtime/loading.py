@@ -44,13 +44,15 @@ class LoadedProgram:
         leaves, structure = tree.flatten((args, kwargs))
         if structure != self._structure:
             expected = ", ".join([f"{name}: {aval.str_short()}" for name, aval in zip(self.names, self.in_avals)])
-            raise TypeError(f"the program takes {expected or 'nothing'}, structured as {self._structure}; got {structure}")
+            given = f"the program takes {expected or 'nothing'}, structured as {self._structure}"
+            raise TypeError(f"{given}; got {structure}")
         return self._results.unflatten(self.run(leaves))
 
     def run(self, leaves: Any) -> list[Any]:
         """The same from the list of arrays, in the order of `names`, to the list of results."""
         if len(leaves) != len(self.in_avals):
-            raise TypeError(f"the program takes {len(self.in_avals)} arrays ({', '.join(self.names)}), got {len(leaves)}")
+            names = ", ".join(self.names)
+            raise TypeError(f"the program takes {len(self.in_avals)} arrays ({names}), got {len(leaves)}")
         arrays = [self._argument(*one) for one in zip(leaves, self.in_avals, self.names)]
         return [self._result(out) for out in self._program.execute(arrays)]
 
@@ -82,9 +84,7 @@ def _fits(value: Any, array: Any, dtype: Any) -> bool:
     return np.can_cast(array.dtype, dtype, "safe")
 
 
-def load(
-    source: str | os.PathLike[str] | bytes, limits: Limits = DEFAULT, backend: str = "numpy"
-) -> LoadedProgram:
+def load(source: str | os.PathLike[str] | bytes, limits: Limits = DEFAULT, backend: str = "numpy") -> LoadedProgram:
     """Read a program that `save` wrote, check all of it, and make it ready to run.
 
     Args:
@@ -102,6 +102,17 @@ def load(
 
     No code of the file's is run: it has none. A program may still compute for long, or take much memory, when it is
     called.
+
+    >>> import os, tempfile
+    >>> import numpy
+    >>> from tangrad import lax, runtime
+    >>> path = os.path.join(tempfile.mkdtemp(), "square.tgr")
+    >>> runtime.save(lambda x: lax.mul(x, x), path, numpy.zeros(2, "float32"))
+    >>> square = runtime.load(path)
+    >>> square
+    <saved program (x: f32[2]) -> (result: f32[2])>
+    >>> square(numpy.array([1, 2], "float32"))
+    array([1., 4.], dtype=float32)
     """
     try:
         sections = unpack(source if isinstance(source, bytes) else _contents(source, limits))

@@ -29,7 +29,7 @@ LOWERINGS = rule_table("lower.numpy")
 
 
 class PortableTrace(Trace):
-    """Hands on what can be saved, and puts other primitives in the place of what cannot. Its values are the parent's."""
+    """Hands on what can be saved, and puts others in the place of what cannot. Its values are the parent's."""
 
     __slots__ = ("parent",)
 
@@ -67,9 +67,10 @@ def portable_program(closed: ClosedJaxpr) -> ClosedJaxpr:
     jaxpr, _ = dce_jaxpr(portable.jaxpr, [True] * len(portable.out_avals), instantiate=True)
     if keeps_alive(jaxpr.effects):
         equation = next(eqn for eqn in jaxpr.eqns if keeps_alive(eqn.effects))
+        effects = ", ".join(sorted(map(repr, equation.effects)))
         raise ArtifactError(
-            f"the program uses {equation.primitive.identity!r}, which has side effects ({sorted(map(repr, equation.effects))}"
-            "), and cannot be saved: take callbacks and prints out of it"
+            f"the program uses {equation.primitive.identity!r}, which has side effects ({effects}) and cannot be saved: "
+            "take callbacks and prints out of it"
         )
     return ClosedJaxpr(jaxpr, portable.consts)
 

@@ -1,8 +1,8 @@
 """The program of a file's sections. Nothing is believed: see `writing` for the form, and what is checked here.
 
 Each equation must be what its primitive infers from the operands, each number must be in its table, each constant in
-the data. No array is made but of the constants, whose bytes are in the file; sizes that are only stated are compared with
-the limits.
+the data. No array is made but of the constants, whose bytes are in the file; sizes that are only stated are compared
+with the limits.
 """
 
 from __future__ import annotations

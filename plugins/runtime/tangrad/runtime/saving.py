@@ -116,5 +116,3 @@ def _write(path: Any, contents: bytes) -> None:
     except BaseException:
         os.unlink(temporary)
         raise
-
-

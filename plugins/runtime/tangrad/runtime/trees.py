@@ -24,9 +24,9 @@ def written(value: Any, what: str) -> Any:
     if type(value) is dict:
         if not all([type(key) in (str, int) for key in value]):
             raise ArtifactError(f"{what} has a dict with keys {list(value)!r}; those of files are strings or integers")
-        keys = list(tree.structure(value).node_data()[1])  # the order of the leaves
+        keys, _ = tree.flatten({key: key for key in value})  # in the order of the leaves
         return ["dict", *[part for key in keys for part in (key, written(value[key], what))]]
-    if not tree.structure(value).node_data():
+    if tree.structure(value).node_data() is None:
         return LEAF
     raise ArtifactError(f"{what} has a node of type {type(value).__name__}; files have tuples, lists, dicts and None")
 
