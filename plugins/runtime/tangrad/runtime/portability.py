@@ -69,8 +69,8 @@ def portable_program(closed: ClosedJaxpr) -> ClosedJaxpr:
         equation = next(eqn for eqn in jaxpr.eqns if keeps_alive(eqn.effects))
         effects = ", ".join(sorted(map(repr, equation.effects)))
         raise ArtifactError(
-            f"the program uses {equation.primitive.identity!r}, which has side effects ({effects}) and cannot be saved: "
-            "take callbacks and prints out of it"
+            f"the program uses {equation.primitive.identity!r}, which has side effects ({effects}) and cannot be "
+            "saved: take callbacks and prints out of it"
         )
     return ClosedJaxpr(jaxpr, portable.consts)
 
