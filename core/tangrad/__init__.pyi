@@ -20,6 +20,7 @@ from tangrad import diagnostics as diagnostics
 from tangrad import dtypes as dtypes
 from tangrad import errors as errors
 from tangrad import experimental as experimental
+from tangrad import export as export
 from tangrad import fft as fft
 from tangrad import flatten_util as flatten_util
 from tangrad import hlo_computations as hlo_computations
@@ -41,6 +42,7 @@ from tangrad import settings as settings
 from tangrad import shard_mapping as shard_mapping
 from tangrad import sharding as sharding
 from tangrad import shardings as shardings
+from tangrad import symbolic as symbolic
 from tangrad import tree as tree
 from tangrad import tree_util as tree_util
 from tangrad import typing as typing
@@ -175,6 +177,7 @@ __all__ = [
     "errors",
     "eval_shape",
     "experimental",
+    "export",
     "fft",
     "flatten_util",
     "float0",
@@ -228,6 +231,7 @@ __all__ = [
     "sharding",
     "shardings",
     "soft_pmap",
+    "symbolic",
     "threefry_partitionable",
     "tree",
     "tree_util",

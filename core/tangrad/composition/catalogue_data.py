@@ -184,6 +184,10 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "sharding.PartitionSpec sharding.PositionalSharding sharding.Sharding sharding.SingleDeviceSharding "
         "sharding.get_mesh sharding.set_mesh sharding.use_mesh"
     ),
+    "tangrad-symbolic": (
+        "export.InconclusiveDimensionOperation export.SymbolicScope export.is_symbolic_dim "
+        "export.symbolic_args_specs export.symbolic_shape"
+    ),
     "tangrad-xla-computation": "xla_computation",
     "tangrad-xmap": "xmap",
 }
@@ -217,6 +221,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-scipy": "tangrad.scipy",
     "tangrad-shard-map": "tangrad.experimental.shard_map tangrad.shard_mapping",
     "tangrad-sharding": "tangrad.experimental.mesh_utils tangrad.sharding tangrad.shardings",
+    "tangrad-symbolic": "tangrad.export tangrad.symbolic",
     "tangrad-xla-computation": "tangrad.hlo_computations",
     "tangrad-xmap": "tangrad.experimental.maps tangrad.xmapping",
 }
@@ -237,6 +242,7 @@ FAMILIES: dict[str, str] = {  # distribution: families of primitives
     "tangrad-random": "random",
     "tangrad-shard-map": "shard_map",
     "tangrad-sharding": "sharding",
+    "tangrad-symbolic": "dimensions",
     "tangrad-xmap": "xmapping",
 }
 

@@ -38,7 +38,6 @@ from tangrad.core.aval import ShapedArray as ShapedArray
 from tangrad.core.aval import canonicalize_shape as canonicalize_shape
 from tangrad.core.aval import get_aval as get_aval
 from tangrad.core.aval import is_array_value as is_array_value
-from tangrad.core.aval import is_symbolic as is_symbolic
 from tangrad.core.aval import typeof as typeof
 from tangrad.core.backend import Backend as Backend
 from tangrad.core.backend import CompileOptions as CompileOptions
@@ -100,6 +99,12 @@ from tangrad.core.rules import find_primitive as find_primitive
 from tangrad.core.rules import primitive_set as primitive_set
 from tangrad.core.rules import rule_kinds as rule_kinds
 from tangrad.core.rules import rule_table as rule_table
+from tangrad.core.sizes import SymbolicDimension as SymbolicDimension
+from tangrad.core.sizes import as_size as as_size
+from tangrad.core.sizes import is_symbolic as is_symbolic
+from tangrad.core.sizes import max_size as max_size
+from tangrad.core.sizes import min_size as min_size
+from tangrad.core.sizes import product as product
 from tangrad.core.staging import StagingTrace as StagingTrace
 from tangrad.core.staging import StagingTracer as StagingTracer
 from tangrad.core.staging import decomposed as decomposed

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tangrad.core.sizes import is_symbolic, product
 from tangrad.dtypes import system as dtypes
 from tangrad.dtypes.conversions import can_stand_for_array, stands_for
 from tangrad.settings.config import thread
@@ -101,10 +102,7 @@ class ShapedArray(AbstractValue):
     @property
     def size(self) -> Any:
         """The number of elements."""
-        total: Any = 1
-        for dimension in self.shape:
-            total = total * dimension
-        return total
+        return product(self.shape)
 
     def __len__(self) -> int:
         if not self.shape:
@@ -218,22 +216,6 @@ def _canonical_dimension(dimension: Any, shape: Any) -> Any:
     if size < 0:
         raise ValueError(f"shapes must not have negative dimensions, got {tuple(shape)}")
     return size
-
-
-class SymbolicDimension:
-    """Base class of dimensions that are not numbers (spec C); they compare and calculate like integers."""
-
-    __slots__ = ()
-
-
-def is_symbolic(dimension: Any) -> bool:
-    """Whether a dimension of a shape is no number yet: a rule must not compute with it as with an integer.
-
-    >>> from tangrad.core import is_symbolic
-    >>> is_symbolic(3)
-    False
-    """
-    return isinstance(dimension, SymbolicDimension)
 
 
 # --- the aval of a value -------------------------------------------------------------------------------------------

@@ -61,6 +61,7 @@ from tangrad.numpy.index_parsing import (
     SLICE,
     Entry,
     Window,
+    extent,
     is_full,
     parse,
     without_scalar_masks,
@@ -386,8 +387,7 @@ def _has_advanced(entries: Sequence[Entry]) -> bool:
 def _extent(bounds: Window | tuple[Any, Any, int]) -> Any:
     if type(bounds) is Window:
         return bounds.size
-    start, stop, step = bounds
-    return stop - start if step == 1 else len(range(start, stop, step))
+    return extent(bounds)
 
 
 def _update_block(operation: str, x: Any, entries: Sequence[Entry], values: Any) -> Any:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
+from tangrad.core import is_symbolic
 from tangrad.lax.contractions.precision import canonicalize_precision
 from tangrad.lax.contractions.primitives import DotDimensionNumbers, dot_general_p
 from tangrad.lax.elementwise.primitives import convert_element_type_p, eq_p, select_n_p
@@ -152,8 +153,11 @@ def _kept_labels(
     return frozenset(first | second) & frozenset(output).union(*others)
 
 
+_GUESS = 64  # for a symbolic size, where the order of contractions is chosen; any order is right
+
+
 def _volume(labels: Any, sizes: dict[Any, Any]) -> float:
-    return math.prod([int(sizes[label]) for label in labels])
+    return math.prod([_GUESS if is_symbolic(sizes[label]) else int(sizes[label]) for label in labels])
 
 
 def _greedy(terms: list[frozenset[Any]], output: frozenset[Any], sizes: dict[Any, Any]) -> list[tuple[int, ...]]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from tangrad.core import ShapedArray, dtypes, literal, put
 from tangrad.lax.elementwise.primitives import add_p, convert_element_type_p, lt_p, rem_p, select_n_p
+from tangrad.lax.operands import size_operand
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, concatenate_p
 from tangrad.numpy.index_parsing import ARRAY, INSIDE, INT, NEW, SCALAR, SLICE, Entry
 from tangrad.numpy.operands import INT32, common_shape
@@ -38,7 +39,7 @@ def from_front(value: Any, size: Any, wrap_negative: bool = True) -> Any:
         return made
     dtype = made.aval.dtype
     negative = lt_p.bind(made, literal(0, dtype))
-    return select_n_p.bind(negative, made, add_p.bind(made, literal(int(size), dtype)))
+    return select_n_p.bind(negative, made, add_p.bind(made, size_operand(size, dtype)))
 
 
 def host_indices(value: Any) -> Any:
@@ -71,7 +72,7 @@ def _column(component: Any, shape: tuple[Any, ...]) -> Any:
 def wrapped(component: Any, size: Any) -> Any:
     """Indices modulo the size, for the mode "wrap"."""
     dtype = component.aval.dtype
-    whole = literal(int(size), dtype)
+    whole = size_operand(size, dtype)
     remainder = rem_p.bind(component, whole)
     return select_n_p.bind(lt_p.bind(remainder, literal(0, dtype)), remainder, add_p.bind(remainder, whole))
 

@@ -14,7 +14,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tangrad import errors
-from tangrad.core import Array, Literal, Tracer, concrete_or_error, dtypes, is_symbolic
+from tangrad.core import (
+    Array,
+    Literal,
+    Tracer,
+    as_size,
+    concrete_or_error,
+    dtypes,
+    is_symbolic,
+    max_size,
+    min_size,
+)
 from tangrad.numpy.conversion import asarray
 
 NEW, SLICE, INT, SCALAR, ARRAY = "new", "slice", "int", "scalar", "array"
@@ -90,7 +100,7 @@ def _entry(axis: int, item: Any, size: Any) -> Entry:
     if kind is int:
         return INT, axis, static_position(item, size, axis)
     if kind is slice:
-        return SLICE, axis, _bounds(item, size)
+        return SLICE, axis, slice_bounds(item, size)
     if isinstance(item, (Array, Literal)):
         _check_integers(item.aval.dtype)
         if item.aval.shape:
@@ -145,21 +155,47 @@ def _sequence(item: Any) -> Any:
 # --- slices --------------------------------------------------------------------------------------------------------
 
 
-def _bounds(item: slice, size: Any) -> tuple[Any, Any, int]:
+def slice_bounds(item: slice, size: Any) -> tuple[Any, Any, int]:
     """Start, stop and step of a slice; stop is not before start in the direction of the step."""
     if item.start is None and item.stop is None and item.step is None:
         return 0, size, 1
-    if is_symbolic(size):
-        raise IndexError(f"a dimension of symbolic size {size} takes full slices only, got {item!r}")
     for value in (item.start, item.stop, item.step):
         if isinstance(value, Tracer) and value.concrete() is None:
             raise IndexError(
                 f"the bounds of a slice must be known while a function is traced, got {item!r}; "
                 "tangrad.lax.dynamic_slice takes a part of a fixed size from a traced position"
             )
+    if any([is_symbolic(value) for value in (size, item.start, item.stop)]):
+        return _symbolic_bounds(item, size)
     start, stop, step = item.indices(size)
     count = len(range(start, stop, step))
     return start, start + count * step, step
+
+
+def _symbolic_bounds(item: slice, size: Any) -> tuple[Any, Any, int]:
+    """The same where sizes are not known: `slice.indices`, by what can be said of all sizes."""
+    step = 1 if item.step is None else operator.index(item.step)
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    first, last = (0, size) if step > 0 else (size - 1, -1)
+    start, stop = [
+        default if value is None else _within(as_size(value), size, step)
+        for value, default in ((item.start, first), (item.stop, last))
+    ]
+    count = max_size((stop - start + step - 1) // step if step > 0 else (start - stop - step - 1) // -step, 0)
+    return start, start + count * step, step
+
+
+def _within(place: Any, size: Any, step: int) -> Any:
+    """A bound of a slice counted from the front, moved to the nearest place that a step in its direction may have."""
+    low, high = (0, size) if step > 0 else (-1, size - 1)
+    return max_size(place + size, low) if place < 0 else min_size(place, high)
+
+
+def extent(bounds: tuple[Any, Any, int]) -> Any:
+    """How many elements a slice has; its stop is a whole number of steps from its start."""
+    start, stop, step = bounds
+    return stop - start if step == 1 else (stop - start) // step
 
 
 # --- booleans ------------------------------------------------------------------------------------------------------

@@ -55,6 +55,7 @@ from tangrad.numpy.index_parsing import (
     WINDOW,
     Entry,
     Window,
+    extent,
     is_full,
     parse,
     static_position,
@@ -225,10 +226,12 @@ def _is_less(shape: Sequence[Any], entries: Sequence[Entry]) -> bool:
     arrays = [axis for kind, axis, _ in entries if kind == ARRAY]
     if not arrays:
         return False
-    sliced_first = math.prod([len(range(*value)) for kind, _, value in entries if kind == SLICE])
+    sliced_first = math.prod([extent(value) for kind, _, value in entries if kind == SLICE])
     for kind, axis, _ in entries:
         sliced_first *= shape[axis] if kind in (ARRAY, SCALAR, INT) else 1
     taken_first = math.prod(_batch_of(entries)) * math.prod([shape[axis] for kind, axis, _ in entries if kind == SLICE])
+    if is_symbolic(sliced_first) or is_symbolic(taken_first):
+        return False  # which is less depends on the sizes; both orders are right
     return sliced_first <= taken_first
 
 

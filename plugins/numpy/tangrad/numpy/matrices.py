@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import ShapedArray, dtypes, put
+from tangrad.core import ShapedArray, dtypes, max_size, min_size, put
 from tangrad.lax.elementwise.primitives import eq_p, ge_p
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, pad_p, slice_p
 from tangrad.numpy.at import at
@@ -60,7 +60,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     x = moveaxis(x, (first, second), (-2, -1))
     shift = index_argument("diagonal", offset, "offset")
     *batch, rows, columns = x.aval.shape
-    length = max(0, min(rows + min(shift, 0), columns - max(shift, 0)))
+    length = max_size(0, min_size(rows + min(shift, 0), columns - max(shift, 0)))
     # In one row after the other, the elements of a diagonal are columns + 1 apart.
     start = shift if shift >= 0 else -shift * columns
     flat = reshaped(x, (*batch, rows * columns))

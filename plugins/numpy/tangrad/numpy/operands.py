@@ -19,6 +19,7 @@ from tangrad.core import (
     Tracer,
     as_array,
     as_operand,
+    as_size,
     can_stand_for_array,
     dtypes,
     get_aval,
@@ -324,14 +325,14 @@ def canonical_axes(name: str, axes: Any, rank: int, argument: str = "axis") -> t
     return found
 
 
-def index_argument(name: str, value: Any, argument: str) -> int:
-    """A Python integer. Raises TypeError for anything that is not an integer; a traced one is named as such."""
+def index_argument(name: str, value: Any, argument: str) -> Any:
+    """A Python integer, or a symbolic dimension. Raises TypeError for anything else; a traced one is named as such."""
     if isinstance(value, Tracer) and value.concrete() is None:
         value.__index__()  # raises the error about tracers
     try:
         if isinstance(value, (bool, np.bool_)):
             raise TypeError
-        return operator.index(value)
+        return as_size(value)
     except TypeError:
         kind = type(value).__name__
         raise TypeError(f"{name}: {argument} must be an integer, got {value!r} of type {kind}") from None

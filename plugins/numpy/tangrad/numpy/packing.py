@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import dtypes
+from tangrad.core import dtypes, is_symbolic
 from tangrad.numpy.axes import moveaxis
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.joining import concatenate
@@ -53,7 +53,7 @@ def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
     dimension = canonical_axis("packbits", axis, x.ndim)
     bits = moveaxis(truth(x).astype(_BYTE), dimension, -1)
     missing = -bits.shape[-1] % 8
-    if missing:
+    if is_symbolic(missing) or missing:
         padding = broadcast_to_shape(literal(0, _BYTE), (*bits.shape[:-1], missing))
         bits = concatenate([bits, padding], axis=-1)
     bits = reshaped(bits, (*bits.shape[:-1], bits.shape[-1] // 8, 8))

@@ -7,10 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import EVAL_TRACE, Array, ShapedArray, concrete_or_error, dtypes, is_concrete, literal, put, thread
+from tangrad.core import (
+    EVAL_TRACE,
+    Array,
+    ShapedArray,
+    concrete_or_error,
+    dtypes,
+    is_concrete,
+    literal,
+    product,
+    put,
+    thread,
+)
 from tangrad.lax.elementwise.primitives import clamp_p, div_p, ge_p, rem_p, select_n_p, sub_p
 from tangrad.lax.indexing.dimension_numbers import GatherScatterMode, ScatterDimensionNumbers
 from tangrad.lax.indexing.primitives import scatter_p
+from tangrad.lax.operands import size_operand
 from tangrad.lax.reductions.primitives import cumsum_p
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, iota_p
 from tangrad.numpy.arithmetic import maximum, minimum
@@ -248,11 +260,11 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
     if not x.aval.size or not count:
         return tuple([convert(_filled_places(count, fill), dtypes.default_int_dtype()) for fill in fills])
     flat = _flat_positions(truth(reshaped(x, (x.aval.size,))), count)
-    beyond = ge_p.bind(flat, literal(int(x.aval.size), INT32))
+    beyond = ge_p.bind(flat, size_operand(x.aval.size, INT32))
     places = []
     for axis, extent in enumerate(shape):
-        stride = int(np.prod(shape[axis + 1 :], dtype=np.int64))
-        place = rem_p.bind(div_p.bind(flat, literal(stride, INT32)), literal(int(extent), INT32))
+        stride = size_operand(product(shape[axis + 1 :]), INT32)
+        place = rem_p.bind(div_p.bind(flat, stride), size_operand(extent, INT32))
         places.append(convert(choose_between(beyond, fills[axis], place), dtypes.default_int_dtype()))
     return tuple(places)
 
@@ -281,12 +293,12 @@ def _filled_places(count: int, fill: Any) -> Any:
 
 def _flat_positions(mask: Any, count: int) -> Any:
     """The positions of the first `count` true elements of a vector; its size where there are fewer."""
-    size = int(mask.aval.shape[0])
+    size = mask.aval.shape[0]
     numbered = cumsum_p.bind(convert(mask, INT32), axis=0, reverse=False)
     # The i-th true element writes its position to place i; all others write beyond the end, where nothing is kept.
-    target = choose_between(mask, sub_p.bind(numbered, literal(1, INT32)), literal(count, INT32))
+    target = choose_between(mask, sub_p.bind(numbered, literal(1, INT32)), size_operand(count, INT32))
     return scatter_p.bind(
-        _filled_places(count, literal(size, INT32)),
+        _filled_places(count, size_operand(size, INT32)),
         broadcast_in_dim_p.bind(target, shape=(size, 1), broadcast_dimensions=(0,)),
         iota_p.bind(dtype=INT32, shape=(size,), dimension=0),
         dimension_numbers=ScatterDimensionNumbers((), (0,), (0,)),

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import concrete_or_error, dtypes
+from tangrad.core import concrete_or_error, dtypes, is_symbolic
 from tangrad.lax.elementwise.primitives import and_p, eq_p, ne_p, not_p, or_p
+from tangrad.lax.operands import size_operand
 from tangrad.lax.sorting.primitives import sort_p
 from tangrad.lax.structure.primitives import iota_p
 from tangrad.numpy.at import at
@@ -128,7 +129,7 @@ def _firsts(order: Any, places: Any, length: Any, size: int | None) -> Any:
 
 
 def _counts(places: Any, length: Any, size: int | None) -> Any:
-    ends = concatenate([places[1:], asarray(np.array([length], np.int32))])
+    ends = concatenate([places[1:], reshaped(size_operand(length, INT32), (1,))])
     return where(places >= length, 0, ends - places) if size is not None else ends - places
 
 
@@ -285,7 +286,7 @@ def isin(
     x, others = array_operand("isin", x), ravel(array_operand("isin", others))
     if not others.aval.size or not x.aval.size:
         found = zeros(x.aval.shape, bool)
-    elif others.aval.size <= 16 or method == "compare_all":
+    elif method == "compare_all" or (not is_symbolic(others.aval.size) and others.aval.size <= 16):
         found = any_of(eq_p.bind(*_all_pairs(x, others)), axis=-1)
     else:
         (ordered,) = sort_p.bind(others, dimension=0, is_stable=False, num_keys=1)

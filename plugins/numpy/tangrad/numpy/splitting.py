@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import EVAL_TRACE, Array, thread
+from tangrad.core import EVAL_TRACE, Array, is_symbolic, thread
 from tangrad.lax.structure.primitives import slice_p, split_p
+from tangrad.numpy.index_parsing import slice_bounds
 from tangrad.numpy.indexing import getitem
 from tangrad.numpy.operands import array_operand, canonical_axis, index_argument, shape_of
 
@@ -17,12 +18,15 @@ def _boundaries(name: str, size: Any, given: Any, exact: bool) -> list[tuple[int
     if isinstance(given, (list, tuple)) or len(shape_of(given)) == 1:
         points = [index_argument(name, point, "indices_or_sections") for point in given]
         starts, stops = [0, *points], [*points, size]
-        return [slice(start, stop).indices(size)[:2] for start, stop in zip(starts, stops)]
+        bounds = slice_bounds if is_symbolic(size) else slice.indices
+        return [bounds(slice(start, stop), size)[:2] for start, stop in zip(starts, stops)]
     count = index_argument(name, given, "indices_or_sections")
     if count <= 0:
         raise ValueError(f"{name}: the number of parts must be positive, got {count}")
-    if exact and size % count:
+    if (exact or is_symbolic(size)) and size % count:
         raise ValueError(f"{name}: a dimension of size {size} does not split into {count} equal parts")
+    if is_symbolic(size):  # of which a whole number of parts was asked above
+        return [(part * (size // count), (part + 1) * (size // count)) for part in range(count)]
     share, more = divmod(size, count)
     sizes = [share + 1] * more + [share] * (count - more)
     stops = list(np.cumsum(sizes))

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import as_array, dtypes
+from tangrad.core import as_array, dtypes, is_symbolic
 from tangrad.lax.elementwise.primitives import conj_p, div_p, mul_p, real_p, sqrt_p, square_p, sub_p
+from tangrad.lax.operands import size_operand
 from tangrad.numpy.accumulation import computation_dtype
 from tangrad.numpy.fusing import Fused
 from tangrad.numpy.operands import (
@@ -86,7 +87,7 @@ def _quotient(total: Any, count: Any) -> Any:
     if type(count) is int:
         return div_p.bind(total, literal(count, dtype))
     if getattr(count, "aval", None) is None:
-        return div_p.bind(total, literal(float(count), dtype))
+        return div_p.bind(total, size_operand(count, dtype))
     return div_p.bind(total, convert(count, dtype))
 
 
@@ -179,7 +180,7 @@ def _squares(name: str, x: Any, axis: Any, computed: Any, keepdims: bool, where:
 
 def _corrected_quotient(name: str, total: Any, count: Any, ddof: Any) -> Any:
     dtype = total.aval.dtype
-    if getattr(count, "aval", None) is None and isinstance(ddof, (int, float)):
+    if getattr(count, "aval", None) is None and isinstance(ddof, (int, float)) and not is_symbolic(count):
         rest = count - ddof
         return div_p.bind(total, literal(rest if rest > 0 else math.nan, dtype))
     rest = _number(count, dtype) - convert(operand(name, ddof), dtype)
@@ -187,7 +188,7 @@ def _corrected_quotient(name: str, total: Any, count: Any, ddof: Any) -> Any:
 
 
 def _number(count: Any, dtype: Any) -> Any:
-    return literal(count, dtype) if getattr(count, "aval", None) is None else convert(count, dtype)
+    return size_operand(count, dtype) if getattr(count, "aval", None) is None else convert(count, dtype)
 
 
 def _variance_dtypes(name: str, x: Any, dtype: Any) -> tuple[Any, Any]:
@@ -274,7 +275,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     if weights is None:
         (x,) = promote_inexact("average", a)
         result = _mean("average", x, axis, None, keepdims, None)
-        count = literal(element_count("average", x, axis, None, keepdims), result.aval.dtype)
+        count = _number(element_count("average", x, axis, None, keepdims), result.aval.dtype)
         return (result, as_array(broadcast_to_shape(count, result.aval.shape))) if returned else result
     check_array_like("average", a, weights)
     x, given = promote_inexact("average", a, weights)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import concrete_or_error, dtypes, is_concrete
+from tangrad.core import concrete_or_error, dtypes, is_concrete, is_symbolic, product
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, concatenate_p, dynamic_slice_p, rev_p, slice_p
 from tangrad.numpy.axes import swapaxes
 from tangrad.numpy.fusing import Fused
@@ -22,6 +22,7 @@ from tangrad.numpy.operands import (
     is_array_like,
     literal,
     not_array_like,
+    operand,
     shape_of,
 )
 from tangrad.numpy.shapes import ravel, reshaped
@@ -286,7 +287,9 @@ def _rolled(x: Any, shifts: Sequence[Any], axes: Sequence[int]) -> Any:
         size = x.aval.shape[axis]
         if not size:
             continue
-        if is_concrete(shift) and is_eager(x) and size < 1 << 31:
+        if is_symbolic(size) or is_symbolic(shift):
+            x = _rolled_by_traced(x, convert(operand("roll", shift), INT32), axis)
+        elif is_concrete(shift) and is_eager(x) and size < 1 << 31:
             by = int(np.asarray(concrete_or_error(shift))) % size
             x = _rolled_whole(x, literal(size - by, INT32), axis=axis) if by else x
         elif is_concrete(shift):
@@ -343,10 +346,11 @@ def resize(a: Any, new_shape: Any) -> Any:
     shape = tuple([index_argument("resize", size, "new_shape") for size in given])
     if any([size < 0 for size in shape]):
         raise ValueError(f"resize: new_shape must not have negative sizes, got {shape}")
-    total, size = int(np.prod(shape, dtype=np.int64)), x.aval.shape[0]
-    if not size and total:
+    total, size = product(shape), x.aval.shape[0]
+    if not is_symbolic(size) and size == 0 and total:
         return broadcast_in_dim_p.bind(literal(0, x.aval.dtype), shape=shape, broadcast_dimensions=())
-    repeated = tile(x, -(-total // size)) if total > size else x
+    unknown = is_symbolic(total) or is_symbolic(size)
+    repeated = tile(x, -(-total // size)) if unknown or total > size else x
     return reshaped(getitem(repeated, slice(0, total)), shape)
 
 

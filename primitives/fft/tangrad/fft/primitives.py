@@ -5,9 +5,7 @@ from __future__ import annotations
 import enum
 from typing import Any
 
-import numpy as np
-
-from tangrad.core import PrimitiveSet, ShapedArray, dtypes, exact_equality
+from tangrad.core import PrimitiveSet, ShapedArray, dtypes, exact_equality, product
 
 fft = PrimitiveSet("fft", api=1)
 
@@ -120,6 +118,6 @@ def is_empty(lengths: tuple[Any, ...], shape: tuple[Any, ...]) -> bool:
     return 0 in lengths or 0 in shape
 
 
-def point_count(lengths: tuple[Any, ...]) -> int:
+def point_count(lengths: tuple[Any, ...]) -> Any:
     """How many points a transform has."""
-    return int(np.prod(lengths, dtype=object)) if lengths else 1
+    return product(lengths)

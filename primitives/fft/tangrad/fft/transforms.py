@@ -6,9 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.core import dtypes, literal
+from tangrad.core import dtypes, is_symbolic, literal
 from tangrad.fft.primitives import FftType, fft_p, point_count
-from tangrad.lax.elementwise.primitives import conj_p, mul_p
+from tangrad.lax.elementwise.primitives import conj_p, convert_element_type_p, div_p, mul_p, sqrt_p
+from tangrad.lax.operands import size_operand
 from tangrad.lax.structure.primitives import pad_p, transpose_p
 from tangrad.numpy.operands import convert, index_argument, inexact_operand, is_complex
 
@@ -74,7 +75,7 @@ def transformed(
     out = fft_p.bind(transpose_p.bind(x, permutation=order) if moves else x, fft_type=fft_type, fft_lengths=lengths)
     power = _POWERS[norm][fft_type.is_inverse]
     if power and 0 not in lengths:
-        out = mul_p.bind(out, literal(_power(point_count(lengths), power), out.aval.dtype))
+        out = mul_p.bind(out, _power(point_count(lengths), power, out.aval.dtype))
     if not moves:
         return out
     return transpose_p.bind(out, permutation=tuple([order.index(d) for d in range(rank)]))
@@ -95,16 +96,24 @@ def _own_lengths(name: str, fft_type: FftType, x: Any, axes: Sequence[int]) -> t
     return tuple(lengths)
 
 
-def _power(count: int, power: float) -> float:
+def _power(count: Any, power: float, dtype: Any) -> Any:
     """Roots by `sqrt`, which is exact where it can be."""
+    if is_symbolic(count):
+        return convert_element_type_p.bind(_symbolic_power(count, power), new_dtype=dtype, weak_type=False)
     value = math.sqrt(count) if abs(power) == 0.5 else float(count)
-    return 1 / value if power < 0 else value
+    return literal(1 / value if power < 0 else value, dtype)
+
+
+def _symbolic_power(count: Any, power: float) -> Any:
+    value = size_operand(count, dtypes.default_float_dtype())
+    value = sqrt_p.bind(value) if abs(power) == 0.5 else value
+    return div_p.bind(literal(1.0, value.aval.dtype), value) if power < 0 else value
 
 
 def _resized(x: Any, axes: Sequence[int], sizes: Sequence[Any]) -> Any:
     config = [(0, 0, 0)] * x.aval.ndim
     for axis, size in zip(axes, sizes):
         config[axis] = (0, size - x.aval.shape[axis], 0)
-    if not any([high for _, high, _ in config]):
+    if all([high == 0 for _, high, _ in config]):
         return x
     return pad_p.bind(x, literal(0, x.aval.dtype), padding_config=tuple(config))

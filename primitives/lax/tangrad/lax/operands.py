@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import ShapedArray, as_operand, dtypes, literal, put
+from tangrad.core import ShapedArray, as_operand, dtypes, is_symbolic, literal, put
+from tangrad.lax.elementwise.primitives import convert_element_type_p
 from tangrad.lax.structure.primitives import broadcast_in_dim_p
 
 # Python type -> the scalar classes whose dtypes a number of that type can take without losing what kind it is.
@@ -120,6 +121,14 @@ def constant(value: Any, dtype: Any, weak_type: bool = False) -> Any:
     elif type(value) is int:
         value = float(value)  # the types of ml_dtypes refuse large integers
     return literal(value, target, weak_type)
+
+
+def size_operand(size: Any, dtype: Any) -> Any:
+    """A size, or a number of elements, as a scalar of `dtype`: a literal; of a symbolic one the value at run time."""
+    if not is_symbolic(size):
+        return literal(size if type(size) is int or dtype.kind in "iu" else float(size), dtype)
+    value = as_operand(size)
+    return value if value.aval.dtype is dtype else convert_element_type_p.bind(value, new_dtype=dtype, weak_type=False)
 
 
 def _integer(value: Any, limits: Any) -> int:

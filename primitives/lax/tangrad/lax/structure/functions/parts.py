@@ -11,6 +11,7 @@ from tangrad.core import dtypes, is_symbolic, literal
 from tangrad.lax.checks import canonical_axis, check_int
 from tangrad.lax.elementwise.primitives import add_p, convert_element_type_p, lt_p, select_n_p
 from tangrad.lax.operands import operand as as_operand
+from tangrad.lax.operands import size_operand
 from tangrad.lax.structure.functions.shapes import int_tuple, operand_of, reshape, squeeze
 from tangrad.lax.structure.primitives import dynamic_slice_p, dynamic_update_slice_p, slice_p, split_p
 
@@ -249,7 +250,7 @@ def _start_operand(name: str, start: Any, size: Any, negative: bool, dtype: Any)
     if not negative or dtypes.issubdtype(start.aval.dtype, np.unsignedinteger) or start.aval.shape:
         return start
     kind = start.aval.dtype
-    length = literal(size, kind) if not is_symbolic(size) else as_operand(name, size, "the size")
+    length = size_operand(size, kind)
     return select_n_p.bind(lt_p.bind(start, literal(0, kind)), start, add_p.bind(start, length))
 
 
