@@ -68,6 +68,7 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "lax.linalg.lu_pivots_to_permutation lax.linalg.ormqr lax.linalg.qr lax.linalg.schur lax.linalg.svd "
         "lax.linalg.symmetric_product lax.linalg.tridiagonal lax.linalg.tridiagonal_solve"
     ),
+    "tangrad-masking": "mask shapecheck",
     "tangrad-nn": (
         "nn.celu nn.dot_product_attention nn.elu nn.gelu nn.glu nn.hard_sigmoid nn.hard_silu nn.hard_swish "
         "nn.hard_tanh nn.identity nn.leaky_relu nn.log1mexp nn.log_sigmoid nn.log_softmax nn.logmeanexp "
@@ -209,6 +210,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-jit": "tangrad.jitting",
     "tangrad-lax": "tangrad.lax",
     "tangrad-linalg": "tangrad.linalg",
+    "tangrad-masking": "tangrad.masking",
     "tangrad-named-axes": "tangrad.named_axes",
     "tangrad-nn": "tangrad.nn",
     "tangrad-numpy": "tangrad.flatten_util tangrad.numpy",
@@ -253,6 +255,7 @@ RULE_KINDS: dict[str, str] = {  # distribution: rule kinds
     "tangrad-batching": "batch",
     "tangrad-checkpoint": "recompute",
     "tangrad-core": "dce",
+    "tangrad-masking": "mask",
     "tangrad-named-axes": "axis_subst",
     "tangrad-runtime": "portable",
     "tangrad-shard-map": "replication",

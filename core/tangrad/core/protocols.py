@@ -163,6 +163,12 @@ class ReplicationRule(Protocol):
     def __call__(self, varying: Sequence[Names], params: dict[str, Any], /) -> Sequence[Names]: ...
 
 
+class MaskRule(Protocol):
+    """`(args, shapes, *, sizes, **params) -> results`: a primitive applied to padded arrays, of which a part counts."""
+
+    def __call__(self, args: Sequence[Any], shapes: Sequence[Any], /, *, sizes: Any, **params: Any) -> Any: ...
+
+
 class PortableRule(Protocol):
     """`(*args, **params) -> results`: what a saved program has in the place of a transformation's primitive."""
 
@@ -181,6 +187,7 @@ RULES: dict[str, type[Any]] = {
     "lower": LoweringRule,
     "recompute": RecomputeRule,
     "replication": ReplicationRule,
+    "mask": MaskRule,
     "portable": PortableRule,
 }
 

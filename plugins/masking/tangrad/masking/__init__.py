@@ -1,0 +1,8 @@
+"""Masking: functions of padded arrays. What authors of `mask` rules need is a name of this package."""
+
+from tangrad.masking.errors import ShapeError
+from tangrad.masking.rule_helpers import filled, positionwise, whole
+from tangrad.masking.sizes import Sizes
+from tangrad.masking.trace import mask_jaxpr, masked_flat
+
+__all__ = ["ShapeError", "Sizes", "filled", "mask_jaxpr", "masked_flat", "positionwise", "whole"]
