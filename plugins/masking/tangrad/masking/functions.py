@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,14 @@ from tangrad.masking.errors import ShapeError
 from tangrad.masking.sizes import INT32, Sizes
 from tangrad.masking.specs import for_leaves, parsed
 from tangrad.masking.trace import masked_flat
+from tangrad.symbolic.evaluation import evaluate_polynomial
 from tangrad.symbolic.scopes import SymbolicScope
 from tangrad.symbolic.solving import plan, shape_text
 
 
-def mask(fun: Callable[..., Any], in_shapes: Any, out_shape: Any = None) -> Callable[..., Any]:
+def mask(
+    fun: Callable[..., Any], in_shapes: Any, out_shape: Any = None, *, constraints: Iterable[str] = ()
+) -> Callable[..., Any]:
     """Make a function of padded arrays of `fun`, which computes as if the padding were not there.
 
     Args:
@@ -29,6 +32,7 @@ def mask(fun: Callable[..., Any], in_shapes: Any, out_shape: Any = None) -> Call
         in_shapes: for each argument its shape as a string, or a tree of them that is a prefix of it: `"n"`, `"(n, m)"`,
             `"2*n+1"`, `""` for no dimensions; `_` is a size that is as it is, padding and all.
         out_shape: likewise for the result; None: anything.
+        constraints: what holds of the sizes, such as `"n >= 2"`, where `fun` depends on it; see `export.SymbolicScope`.
 
     Returns:
         `(args, dims) -> result`: `args` is the sequence of arguments, padded at the ends of their dimensions; `dims`
@@ -55,12 +59,13 @@ def mask(fun: Callable[..., Any], in_shapes: Any, out_shape: Any = None) -> Call
             raise TypeError(f"mask: the arguments must be a tuple or a list of them, got {type(args).__name__}")
         leaves, structure = array_leaves(tuple(args), "mask: args")
         values = [as_operand(leaf) for leaf in leaves]
-        scope = SymbolicScope()
+        scope = SymbolicScope(constraints)
         specs = for_leaves(tuple(in_shapes) if isinstance(in_shapes, list) else in_shapes, tuple(args), "args")
         labels = [name for name, _ in specs]
         shapes = [parsed(spec, scope, v.aval.shape, name) for (name, spec), v in zip(specs, values, strict=True)]
         padded = plan(shapes, labels).sizes([value.aval.shape for value in values])
         sizes = Sizes(padded, _logical(padded, dims))
+        _check_constraints(scope, sizes)
         returned: list[Any] = []
 
         def flat(*tracers: Any) -> list[Any]:
@@ -84,6 +89,17 @@ def _logical(padded: Mapping[str, int], dims: Mapping[str, Any]) -> dict[str, An
     if set(dims) != set(padded):
         raise ValueError(f"mask: the specs have the sizes {sorted(padded)}, the call gives {sorted(map(str, dims))}")
     return {name: _size(name, dims[name], limit) for name, limit in padded.items()}
+
+
+def _check_constraints(scope: SymbolicScope, sizes: Sizes) -> None:
+    """Raise ValueError for logical sizes that break a constraint, where they are known."""
+    known = sizes.logical_sizes
+    if not all([type(size) is int for size in known.values()]):
+        return
+    for text, left, sign, right in scope.stated:
+        one, other = [evaluate_polynomial(side, known) for side in (left, right)]
+        if not (one >= other if sign == ">=" else one == other):
+            raise ValueError(f"mask: the constraint {text} does not hold for the logical sizes {dict(known)}")
 
 
 def _size(name: str, value: Any, limit: int) -> Any:

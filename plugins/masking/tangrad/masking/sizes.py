@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -73,29 +73,35 @@ class Sizes:
         """A size that counts: an integer where all are known, else maybe a scalar of dtype int32."""
         return evaluate(size, self.logical_sizes, self._arithmetic) if is_symbolic(size) else size
 
-    def valid(self, shape: Sequence[Any]) -> Any:
-        """Which elements of a padded array count: booleans of its padded shape; None where all do."""
+    def valid(self, shape: Sequence[Any], along: Collection[int] | None = None) -> Any:
+        """Which elements of a padded array count: booleans of its padded shape; None where all do.
+
+        Args:
+            shape: its logical shape.
+            along: the dimensions whose padding is asked for; None: all.
+        """
         padded = self.padded(tuple(shape))
         found = None
         for dimension, size in enumerate(shape):
-            if is_symbolic(size):
+            if is_symbolic(size) and (along is None or dimension in along):
                 positions = iota_p.bind(dtype=INT32, shape=padded, dimension=dimension)
                 within = lt_p.bind(positions, number(self.logical(size)))
                 found = within if found is None else and_p.bind(found, within)
         return found
 
-    def fill(self, x: Any, shape: Sequence[Any], value: Any) -> Any:
+    def fill(self, x: Any, shape: Sequence[Any], value: Any, along: Collection[int] | None = None) -> Any:
         """A padded array with `value` in the place of all that does not count.
 
         Args:
             x: the array; random keys and the like are returned as they are.
             shape: its logical shape.
             value: a number, or an array without dimensions.
+            along: the dimensions whose padding is replaced; None: all.
         """
         dtype = x.aval.dtype
         if isinstance(dtype, dtypes.ExtendedDType) or dtype == dtypes.float0:
             return x
-        valid = self.valid(shape)
+        valid = self.valid(shape, along)
         if valid is None:
             return x
         scalar = value if hasattr(value, "aval") else literal(value, dtype, x.aval.weak_type)

@@ -17,10 +17,6 @@ positionwise(mask, relu_p, relu6_p, softplus_p, log1mexp_p)
 def _(args: Any, shapes: Any, *, sizes: Sizes, axes: Any) -> Any:
     (x,), (shape,) = args, shapes
     # -inf adds nothing to the sum; rows that do not count must not be all of it, or they would be NaN.
-    along = tuple([size if d in axes else 1 for d, size in enumerate(shape)])
-    return sizes.fill(softmax_p.bind(_filled_along(x, shape, along, sizes), axes=axes), shape, 0)
-
-
-def _filled_along(x: Any, shape: Any, along: Any, sizes: Sizes) -> Any:
-    rows = tuple([1 if size != 1 else own for size, own in zip(along, shape)])
-    return sizes.fill(sizes.fill(x, along, least(x.aval.dtype)), rows, 0)
+    rows = [d for d in range(len(shape)) if d not in axes]
+    x = sizes.fill(sizes.fill(x, shape, least(x.aval.dtype), axes), shape, 0, rows)
+    return sizes.fill(softmax_p.bind(x, axes=axes), shape, 0)
