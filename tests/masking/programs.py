@@ -82,6 +82,22 @@ def mapped_inside(w, x):
     return tangrad.vmap(lambda row: tnp.sum(row * w) / row)(x)
 
 
+@tangrad.custom_jvp
+def cube(x):
+    return x**3
+
+
+cube.defjvps(lambda tangent, out, x: 3 * x**2 * tangent)
+
+
+@tangrad.custom_vjp
+def damped(x, w):
+    return tnp.log(x) * w
+
+
+damped.defvjp(lambda x, w: (tnp.log(x) * w, (x, w)), lambda res, ct: (ct * res[1] / res[0] / 2, tnp.sum(ct * res[0])))
+
+
 PROGRAMS = {
     # elementwise
     "polynomial": Masked(lambda w, x: x * w[0] + tnp.log(x) / w[1] - 2, ("n",), "n"),
@@ -142,6 +158,9 @@ PROGRAMS = {
     "fori": Masked(counted, ("n",), "n"),
     "while": Masked(doubled, ("n",), "n", differentiable=False),
     "cond": Masked(chosen, ("n",), "n"),
+    "a jvp rule": Masked(lambda w, x: cube(x * w[0]), ("n",), "n"),
+    "a vjp rule": Masked(lambda w, x: damped(x, w[0]), ("n",), "n"),
+    "a rule in jit": Masked(tangrad.jit(lambda w, x: cube(x) + damped(x, w[0])), ("n",), "n"),
     "jit": Masked(jitted, ("n",), "n"),
     "relu": Masked(lambda w, x: nn.relu(x - w[0]), ("n",), "n"),
     "grad inside": Masked(gradient_inside, ("n",), "n"),

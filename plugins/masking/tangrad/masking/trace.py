@@ -67,10 +67,19 @@ class MaskTrace(Trace):
         """A padded value of the parent, and its logical shape."""
         if type(value) is MaskTracer and value._trace is self:
             return value.value, value.aval.shape
-        if isinstance(value, Tracer) and not value._trace.alive:
+        if isinstance(value, Tracer) and (not value._trace.alive or self._is_beside(value)):
             raise UnexpectedTracerError(value)
         operand = as_operand(value)
         return operand, operand.aval.shape
+
+    def _is_beside(self, value: Any) -> bool:
+        """Whether a value is of a masked function that this one is no part of: a function has closed over it."""
+        trace: Any = self.parent
+        while type(value) is MaskTracer and trace is not None:
+            if trace is value._trace:
+                return False
+            trace = getattr(trace, "parent", None)
+        return type(value) is MaskTracer
 
     def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         if not self.alive:
