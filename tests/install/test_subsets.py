@@ -122,6 +122,18 @@ SUBSETS = (
         {"jit": "tangrad-jit", "grad": "tangrad-autodiff", "vmap": "tangrad-batching", "numpy": "tangrad-numpy"},
     ),
     Subset(
+        "masking",
+        ("tangrad-masking", BACKEND),
+        """
+        import numpy as np
+        import tangrad
+        from tangrad import lax
+        total = tangrad.mask(lambda x: lax.reduce_sum(lax.mul(x, 2.0), (0,)), ["n"], "")
+        assert total([np.array([1, 2, np.nan], "float32")], dict(n=2)) == 6
+        """,
+        {"grad": "tangrad-autodiff", "numpy": "tangrad-numpy"},
+    ),
+    Subset(
         "lax+jit",
         ("tangrad-lax", "tangrad-jit", BACKEND),
         """

@@ -9,8 +9,17 @@ from typing import Any
 import numpy as np
 
 from tangrad import tree
-from tangrad.core import api_boundary, array_leaves, as_array, as_operand, copy_identity, dtypes, get_aval, is_concrete
-from tangrad.core import returned_leaves
+from tangrad.core import (
+    api_boundary,
+    array_leaves,
+    as_array,
+    as_operand,
+    copy_identity,
+    dtypes,
+    get_aval,
+    is_concrete,
+    returned_leaves,
+)
 from tangrad.lax.elementwise.primitives import convert_element_type_p
 from tangrad.masking.errors import ShapeError
 from tangrad.masking.sizes import INT32, Sizes
@@ -140,6 +149,6 @@ def check_result(out_shape: Any, result: Any, scope: SymbolicScope) -> None:
 
 def _expected(spec: Any, shape: Any, scope: SymbolicScope, name: str) -> Any:
     try:
-        return parsed(spec, scope, shape if isinstance(spec, str) and "_" in spec or spec == "..." else None, name)
+        return parsed(spec, scope, shape if (isinstance(spec, str) and "_" in spec) or spec == "..." else None, name)
     except ValueError as error:
         raise ShapeError(str(error)) from None

@@ -4,10 +4,10 @@
 saw them. The results are padded arrays of whatever logical shapes the primitive infers: what lies beyond these may be
 anything. `sizes` is a `Sizes`: it knows padded and logical sizes, and fills what does not count.
 
-Nothing beyond a logical size may reach a result, nor a derivative. So a rule that adds up, or otherwise brings together,
-elements of different positions fills its operands first with what does not matter; and one whose transpose does so (a
-broadcast is that of a sum) fills its results with 0, or what was not meant at positions that do not count, NaN
-perhaps, would be added to a cotangent that does.
+Nothing beyond a logical size may reach a result, nor a derivative. So a rule that brings together elements of different
+positions fills its operands first with what does not matter; and one whose transpose does so (a broadcast is that of a
+sum) fills its results with 0, or what comes back at positions that do not count, NaN perhaps, would be added to a
+cotangent that does.
 """
 
 from __future__ import annotations
@@ -33,16 +33,15 @@ def _positionwise(primitive: Primitive) -> Callable[..., Any]:
     def rule(args: Any, shapes: Any, *, sizes: Sizes, **params: Any) -> Any:
         shape = next((shape for shape in shapes if shape), ())
         operands = [
-            arg if own or type(arg) is Literal else repeated(arg, (), shape, (), sizes) for arg, own in zip(args, shapes)
+            arg if own or type(arg) is Literal else repeated(arg, (), shape, (), sizes)
+            for arg, own in zip(args, shapes)
         ]
         return primitive.bind(*operands, **sizes.padded_params(params))
 
     return rule
 
 
-def repeated(
-    x: Any, own_shape: Sequence[Any], shape: Sequence[Any], dimensions: tuple[int, ...], sizes: Sizes
-) -> Any:
+def repeated(x: Any, own_shape: Sequence[Any], shape: Sequence[Any], dimensions: tuple[int, ...], sizes: Sizes) -> Any:
     """An array repeated to a logical shape; what does not count is 0, and adds nothing to a cotangent of `x`.
 
     Args:

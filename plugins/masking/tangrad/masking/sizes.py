@@ -8,8 +8,19 @@ from typing import Any
 import numpy as np
 
 from tangrad.core import dtypes, is_symbolic, literal
-from tangrad.lax.elementwise.primitives import add_p, and_p, div_p, lt_p, max_p, min_p, mul_p, ne_p, rem_p, select_n_p
-from tangrad.lax.elementwise.primitives import sub_p
+from tangrad.lax.elementwise.primitives import (
+    add_p,
+    and_p,
+    div_p,
+    lt_p,
+    max_p,
+    min_p,
+    mul_p,
+    ne_p,
+    rem_p,
+    select_n_p,
+    sub_p,
+)
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, iota_p
 from tangrad.symbolic.evaluation import INTEGERS, Arithmetic, evaluate
 

@@ -12,8 +12,16 @@ from typing import Any
 import numpy as np
 
 from tangrad.control_flow.primitives import cond_p, scan_p, split_list, while_p
-from tangrad.core import ClosedJaxpr, RuleSet, eval_jaxpr, is_symbolic, literal, trace_to_closed_jaxpr
-from tangrad.core import closed_over_as_arguments, trace_to_jaxpr
+from tangrad.core import (
+    ClosedJaxpr,
+    RuleSet,
+    closed_over_as_arguments,
+    eval_jaxpr,
+    is_symbolic,
+    literal,
+    trace_to_closed_jaxpr,
+    trace_to_jaxpr,
+)
 from tangrad.lax.elementwise.primitives import convert_element_type_p, lt_p
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, iota_p
 from tangrad.masking import Sizes, mask_jaxpr

@@ -1,7 +1,7 @@
 """Parts, shapes and joins of padded arrays.
 
-Where positions change by a size, elements are taken by their logical positions (`take`); elsewhere the padded arrays are
-handled as they are.
+Where positions change by a size, elements are taken by their logical positions (`take`); elsewhere the padded arrays
+are handled as they are.
 """
 
 from __future__ import annotations
