@@ -66,6 +66,10 @@ def pooled(w, x):
     return lax.reduce_window(x * w[0], -np.inf, lax.max, (3,), (1,), "VALID")
 
 
+def pooled_inside(w, x):
+    return tangrad.grad(lambda y: tnp.sum(pooled(w, y) ** 2))(x)
+
+
 def standardised(w, x):
     return (x - tnp.mean(x, axis=0)) / tnp.sqrt(tnp.var(x, axis=0) + 1e-2) * w
 
@@ -151,6 +155,10 @@ PROGRAMS = {
     "attention": Masked(attention, ("(n, 4)", "(m, 4)", "(m, 2)"), "(n, 2)"),
     "convolution": Masked(convolved, ("n",), "n", least=3, constraints=("n >= 3",)),
     "greatest of three": Masked(pooled, ("n",), "n-2", least=3, constraints=("n >= 3",)),
+    # matrices and transforms along other dimensions
+    "triangles": Masked(lambda w, x: lax.linalg.cholesky(x @ x.mT + tnp.eye(2)) * w[0], ("(n, 2, 2)",), "(n, 2, 2)"),
+    "spectra": Masked(lambda w, x: tnp.abs(tnp.fft.fft(x * w[0], axis=1)), ("(n, 4)",), "(n, 4)"),
+    "pooling inside": Masked(pooled_inside, ("n",), "n", least=3, constraints=("n >= 3",)),
     # control flow, and other transformations
     "scan": Masked(scanned, ("n",), ("", "n")),
     "scan from the end": Masked(backwards, ("n",), ("", "n")),

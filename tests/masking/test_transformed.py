@@ -165,7 +165,12 @@ def test_what_is_no_function_and_no_sequence():
 
 
 def test_a_primitive_without_a_rule_is_named():
-    with pytest.raises(MissingRuleError, match="'mask'"):
+    with pytest.raises(MissingRuleError, match="would see the padding"):
+        mask(lambda x: tangrad.debug.print("{}", x), ["n"], None)([tnp.ones(3)], {"n": 2})
+
+
+def test_matrices_of_masked_sizes_are_refused():
+    with pytest.raises(NotImplementedError, match=r"'linalg\.cholesky' over a dimension whose size is masked"):
         mask(lambda x: tnp.linalg.cholesky(x), ["(n, n)"], "(n, n)")([tnp.eye(3)], {"n": 2})
 
 

@@ -12,7 +12,7 @@ cotangent that does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tangrad.core import Literal, Primitive, RuleSet, is_symbolic
@@ -76,3 +76,38 @@ def filled(mask: RuleSet, primitive: Primitive, value: Callable[[Any], Any]) -> 
         return primitive.bind(filled_x, **sizes.padded_params(params))
 
     mask.add(primitive, rule)
+
+
+def stacked(mask: RuleSet, ranks: Mapping[Primitive, int | Sequence[int]]) -> None:
+    """Register the rule of primitives of matrices and the like, whose leading dimensions may be padded, and no others.
+
+    Args:
+        ranks: for each primitive the number of last dimensions that belong together; one for each operand, or for all.
+    """
+    for primitive, rank in ranks.items():
+        mask.add(primitive, _stacked(primitive, rank))
+
+
+def _stacked(primitive: Primitive, ranks: int | Sequence[int]) -> Callable[..., Any]:
+    def rule(args: Any, shapes: Any, *, sizes: Sizes, **params: Any) -> Any:
+        counts = [ranks] * len(args) if isinstance(ranks, int) else ranks
+        for shape, count in zip(shapes, counts):
+            check_whole(primitive, shape, range(len(shape) - count, len(shape)))
+        avals = tuple([arg.aval.update(shape=shape) for arg, shape in zip(args, shapes)])
+        inferred = primitive.infer(avals, params)
+        operands = [sizes.fill(arg, shape, 0) for arg, shape in zip(args, shapes)]
+        out = primitive.bind(*operands, **sizes.padded_params(params))
+        if not primitive.multiple_results:
+            return sizes.fill(out, inferred.shape, 0)
+        return tuple([sizes.fill(one, aval.shape, 0) for one, aval in zip(out, inferred, strict=True)])
+
+    return rule
+
+
+def check_whole(primitive: Primitive, shape: Sequence[Any], dimensions: Iterable[int]) -> None:
+    """Raise NotImplementedError for a primitive that cannot be applied over masked sizes, where there are some."""
+    if any([is_symbolic(shape[d]) for d in dimensions]):
+        raise NotImplementedError(
+            f"mask: {primitive.identity!r} over a dimension whose size is masked, of shape {tuple(shape)}; only other "
+            "dimensions of it may be padded"
+        )
