@@ -21,6 +21,7 @@ from tangrad import dtypes as dtypes
 from tangrad import errors as errors
 from tangrad import experimental as experimental
 from tangrad import export as export
+from tangrad import ffi as ffi
 from tangrad import fft as fft
 from tangrad import flatten_util as flatten_util
 from tangrad import hlo_computations as hlo_computations
@@ -181,6 +182,7 @@ __all__ = [
     "eval_shape",
     "experimental",
     "export",
+    "ffi",
     "fft",
     "flatten_util",
     "float0",
