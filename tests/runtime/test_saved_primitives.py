@@ -20,6 +20,7 @@ REFUSED = {
     "callbacks.io_callback": "side effects",
     "callbacks.debug_callback": "side effects",
     "callbacks.debug_print": "side effects",
+    "foreign.ffi_call": "Dictionary",
     "custom_rules.custom_lin": "forward-mode",
 }
 
