@@ -41,12 +41,14 @@ RULES = "tangrad.rules."
 SAMPLES = "tangrad.samples"  # loaded by the conformance kit alone
 
 # What each kind of distribution may require. Transformations and backends know the kernel alone (lowerings are rules).
+# A deployment is a library that brings a backend along: who installs it can compute.
 MAY_REQUIRE = {
     "core": set(),
     "transformation": {"core"},
     "backend": {"core"},
     "primitives": {"core", "primitives", "library"},
     "library": {"core", "primitives", "transformation", "library"},
+    "deployment": {"core", "primitives", "backend"},
 }
 
 # Files that import inside functions, and why: everything else states its imports at its top.
@@ -92,6 +94,8 @@ UNSEEN = {
         "tangrad-pmap",
         "tangrad-named-axes",
     ): "what has no rule for split axes is named along both parts by its rule kind",
+    ("tangrad-runtime", "tangrad-backend-numpy"): "computes what is loaded; it is asked for by its name",
+    ("tangrad-runtime", "tangrad-control-flow"): "loops and conditionals of saved programs, found by their names",
     ("tangrad-scaffold", "tangrad-console"): "`tangrad new` is a command of its `tangrad`",
     ("tangrad-sharding", "tangrad-debug"): "its pictures are names of `tangrad.debug`",
 }
@@ -105,6 +109,8 @@ def kind_of(part: Distribution) -> str:
         return "backend"
     if part.folder.parent.name == "primitives":
         return "primitives"
+    if any([name.startswith("tangrad-backend-") for name in part.first_party_requirements]):
+        return "deployment"
     return "transformation" if "tangrad.transformations" in part.entry_points else "library"
 
 

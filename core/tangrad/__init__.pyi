@@ -31,6 +31,7 @@ from tangrad import jacobians as jacobians
 from tangrad import jitting as jitting
 from tangrad import lax as lax
 from tangrad import linalg as linalg
+from tangrad import masking as masking
 from tangrad import named_axes as named_axes
 from tangrad import nn as nn
 from tangrad import numpy as numpy
@@ -39,6 +40,7 @@ from tangrad import pjitting as pjitting
 from tangrad import pmapping as pmapping
 from tangrad import processes as processes
 from tangrad import random as random
+from tangrad import runtime as runtime
 from tangrad import scaffold as scaffold
 from tangrad import scipy as scipy
 from tangrad import settings as settings
@@ -86,6 +88,8 @@ from tangrad.jitting.abstract import make_jaxpr as make_jaxpr
 from tangrad.jitting.function import jit as jit
 from tangrad.lax.placement.functions import device_put as device_put
 from tangrad.lax.settings import default_matmul_precision as default_matmul_precision
+from tangrad.masking.checking import shapecheck as shapecheck
+from tangrad.masking.functions import mask as mask
 from tangrad.numpy.settings import numpy_rank_promotion as numpy_rank_promotion
 from tangrad.pmapping.functions import pmap as pmap
 from tangrad.pmapping.soft import soft_pmap as soft_pmap
@@ -211,6 +215,8 @@ __all__ = [
     "make_array_from_single_device_arrays",
     "make_jaxpr",
     "make_mesh",
+    "mask",
+    "masking",
     "named_axes",
     "named_call",
     "named_scope",
@@ -228,10 +234,12 @@ __all__ = [
     "pure_callback",
     "random",
     "remat",
+    "runtime",
     "scaffold",
     "scipy",
     "set_mesh",
     "settings",
+    "shapecheck",
     "shard_map",
     "shard_mapping",
     "sharding",

@@ -150,6 +150,10 @@ PROGRAMS = {
     "experimental.custom_dce": SQUARE
     + "from tangrad.experimental import custom_dce\nf = custom_dce(square)\n"
     + "f.def_dce(lambda used, x: square(x))\nequal(f(3.0), 9)",
+    "mask": LAX
+    + "total = tangrad.mask(lambda x: lax.reduce_sum(x, (0,)), ['n'], '')\n"
+    + "equal(total([np.array([5, 2, 9, 1], 'float32')], dict(n=3)), 16)",
+    "shapecheck": LAX + "equal(tangrad.shapecheck(['n'], '')(lambda x: lax.reduce_sum(x, (0,)))(np.ones(3, 'f')), 3)",
     "xmap": FAMILY
     + "equal(tangrad.xmap(double, in_axes=['i'], out_axes=['i'])(np.ones(3, 'float32')).tolist(), [2, 2, 2])",
     # They need the XLA backend, which is not required, and say so.

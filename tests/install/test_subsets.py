@@ -107,6 +107,33 @@ SUBSETS = (
         {"jit": "tangrad-jit", "numpy": "tangrad-numpy"},
     ),
     Subset(
+        "runtime",
+        ("tangrad-runtime",),
+        """
+        import os, tempfile
+        import numpy as np
+        from tangrad import lax, runtime
+        x = np.linspace(0, 1, 6, dtype="float32").reshape(2, 3)
+        path = os.path.join(tempfile.mkdtemp(), "it.tgr")
+        first = lambda x: lax.full((3,), 0.0, "float32")
+        runtime.save(lambda x: lax.scan(lambda c, row: (lax.add(c, row), c), first(x), lax.sin(x))[0], path, x)
+        assert np.allclose(runtime.load(path)(x), np.sin(x).sum(0), atol=1e-6)
+        """,
+        {"jit": "tangrad-jit", "grad": "tangrad-autodiff", "vmap": "tangrad-batching", "numpy": "tangrad-numpy"},
+    ),
+    Subset(
+        "masking",
+        ("tangrad-masking", BACKEND),
+        """
+        import numpy as np
+        import tangrad
+        from tangrad import lax
+        total = tangrad.mask(lambda x: lax.reduce_sum(lax.mul(x, 2.0), (0,)), ["n"], "")
+        assert float(total([np.array([1, 2, np.nan], "float32")], dict(n=2))) == 6
+        """,
+        {"grad": "tangrad-autodiff", "numpy": "tangrad-numpy"},
+    ),
+    Subset(
         "lax+jit",
         ("tangrad-lax", "tangrad-jit", BACKEND),
         """

@@ -80,6 +80,7 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "lax.linalg.lu_pivots_to_permutation lax.linalg.ormqr lax.linalg.qr lax.linalg.schur lax.linalg.svd "
         "lax.linalg.symmetric_product lax.linalg.tridiagonal lax.linalg.tridiagonal_solve"
     ),
+    "tangrad-masking": "mask shapecheck",
     "tangrad-nn": (
         "nn.celu nn.dot_product_attention nn.elu nn.gelu nn.glu nn.hard_sigmoid nn.hard_silu nn.hard_swish "
         "nn.hard_tanh nn.identity nn.leaky_relu nn.log1mexp nn.log_sigmoid nn.log_softmax nn.logmeanexp "
@@ -174,6 +175,7 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "random.triangular random.truncated_normal random.uniform random.wald random.weibull_min "
         "random.wrap_key_data threefry_partitionable"
     ),
+    "tangrad-runtime": "runtime.ArtifactError runtime.Limits runtime.load runtime.save",
     "tangrad-scipy": (
         "scipy.linalg.block_diag scipy.linalg.cho_factor scipy.linalg.cho_solve scipy.linalg.cholesky "
         "scipy.linalg.circulant scipy.linalg.companion scipy.linalg.convolution_matrix scipy.linalg.det "
@@ -223,6 +225,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-jit": "tangrad.jitting",
     "tangrad-lax": "tangrad.lax",
     "tangrad-linalg": "tangrad.linalg",
+    "tangrad-masking": "tangrad.masking",
     "tangrad-named-axes": "tangrad.named_axes",
     "tangrad-nn": "tangrad.nn",
     "tangrad-numpy": "tangrad.flatten_util tangrad.numpy",
@@ -230,6 +233,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-pjit": "tangrad.experimental.pjit tangrad.pjitting",
     "tangrad-pmap": "tangrad.pmapping",
     "tangrad-random": "tangrad.random",
+    "tangrad-runtime": "tangrad.runtime",
     "tangrad-scaffold": "tangrad.scaffold",
     "tangrad-scipy": "tangrad.scipy",
     "tangrad-shard-map": "tangrad.experimental.shard_map tangrad.shard_mapping",
@@ -268,7 +272,9 @@ RULE_KINDS: dict[str, str] = {  # distribution: rule kinds
     "tangrad-batching": "batch split_axis",
     "tangrad-checkpoint": "recompute",
     "tangrad-core": "dce",
+    "tangrad-masking": "mask",
     "tangrad-named-axes": "axis_subst",
+    "tangrad-runtime": "portable",
     "tangrad-shard-map": "replication",
 }
 

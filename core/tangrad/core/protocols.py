@@ -171,6 +171,18 @@ class ReplicationRule(Protocol):
     def __call__(self, varying: Sequence[Names], params: dict[str, Any], /) -> Sequence[Names]: ...
 
 
+class MaskRule(Protocol):
+    """`(args, shapes, *, sizes, **params) -> results`: a primitive applied to padded arrays, of which a part counts."""
+
+    def __call__(self, args: Sequence[Any], shapes: Sequence[Any], /, *, sizes: Any, **params: Any) -> Any: ...
+
+
+class PortableRule(Protocol):
+    """`(*args, **params) -> results`: what a saved program has in the place of a transformation's primitive."""
+
+    def __call__(self, *args: Any, **params: Any) -> Any: ...
+
+
 # Rule kind -> the type of its rules. `lower` stands for each backend's kind, `lower.numpy` and the like.
 RULES: dict[str, type[Any]] = {
     "jvp": JvpRule,
@@ -184,6 +196,8 @@ RULES: dict[str, type[Any]] = {
     "lower": LoweringRule,
     "recompute": RecomputeRule,
     "replication": ReplicationRule,
+    "mask": MaskRule,
+    "portable": PortableRule,
 }
 
 

@@ -40,6 +40,15 @@ class KeyType(dtypes.ExtendedDType):
         """The type of the array of words that holds keys of type `aval`."""
         return ShapedArray((*aval.shape, *self.key_shape), UINT32)
 
+    def to_saved(self) -> str:
+        """What is written of it in a file."""
+        return self.implementation
+
+    @classmethod
+    def from_saved(cls, value: Any) -> KeyType:
+        """The dtype that was written."""
+        return key_type(value)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, KeyType) and self.implementation == other.implementation
 

@@ -52,6 +52,15 @@ class _Numbers:
     def astuple(self) -> tuple[tuple[int, ...], ...]:
         return tuple([getattr(self, name) for name in self.fields])
 
+    def to_saved(self) -> tuple[tuple[int, ...], ...]:
+        """What is written of them in a file."""
+        return self.astuple()
+
+    @classmethod
+    def from_saved(cls, value: Any) -> Any:
+        """The dimensions that were written."""
+        return cls(*value)
+
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"{type(self).__name__} cannot be changed")
 

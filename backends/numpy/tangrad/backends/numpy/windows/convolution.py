@@ -142,7 +142,8 @@ class Convolution:
         kernel, features_last = self._kernel_matrix(operations, w)
         # Of the patches' two dimensions, one is summed over: the channels by batch, else the rows.
         summed_last = self.patches.channels_last == self.by_batch
-        if self.out_spec[1] == len(self.out) - 1:  # features vary fastest in the result: (rest, features)
+        # Rows of patches by columns of the kernel are the quicker product; of several groups it would be copied.
+        if self.out_spec[1] == len(self.out) - 1 or (summed_last and self.groups == 1):  # (rest, features)
             patches = patches if summed_last else _turned(operations, patches)
             kernel = kernel if features_last else _turned(operations, kernel)
             product, features_first = operations.matmul(patches, kernel), False

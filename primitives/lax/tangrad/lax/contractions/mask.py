@@ -1,0 +1,18 @@
+"""Products of padded arrays: what does not count is 0, in the operands, and in the result for its cotangent's sake."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad.core import RuleSet
+from tangrad.lax.contractions.primitives import dot_general_p, result_shape
+from tangrad.masking import Sizes
+
+mask = RuleSet("mask", api=1)
+
+
+@mask.rule(dot_general_p)
+def _(args: Any, shapes: Any, *, sizes: Sizes, dimension_numbers: Any, **params: Any) -> Any:
+    lhs, rhs = [sizes.fill(x, shape, 0) for x, shape in zip(args, shapes)]
+    out = dot_general_p.bind(lhs, rhs, dimension_numbers=dimension_numbers, **params)
+    return sizes.fill(out, result_shape(shapes[0], shapes[1], dimension_numbers), 0)

@@ -1,0 +1,158 @@
+"""Functions are saved with their structures and names; programs take and return NumPy arrays."""
+
+import os
+import subprocess
+import sys
+from collections import namedtuple
+
+import numpy as np
+import pytest
+
+import tangrad
+import tangrad.numpy as tnp
+from tangrad import enable_x64, lax, random, runtime
+from tangrad.core import PrimitiveSet, RuleSet, ShapedArray, register
+from tangrad.runtime import ArtifactError
+
+X = np.linspace(-1, 1, 6, dtype="float32").reshape(2, 3)
+PARAMETERS = {"w": np.full((3, 2), 0.5, "float32"), "b": [np.zeros(2, "float32"), None]}
+
+
+def saved(tmp_path, function, *args, **kwargs):
+    runtime.save(function, tmp_path / "it.tgr", *args, **kwargs)
+    return runtime.load(tmp_path / "it.tgr")
+
+
+def affine(params, x, *, scale):
+    return (x @ params["w"] * scale + params["b"][0], {"again": x, "none": None})
+
+
+def test_structures_and_names(tmp_path):
+    program = saved(tmp_path, affine, PARAMETERS, X, scale=2.0)
+    assert program.names == ("params['b'][0]", "params['w']", "x", "scale")
+    assert program.result_names == ("result[0]", "result[1]['again']")
+    out, rest = program(PARAMETERS, X, scale=3.0)
+    np.testing.assert_allclose(out, X @ PARAMETERS["w"] * 3, rtol=1e-6)
+    assert type(out) is np.ndarray and not out.flags.writeable and rest.keys() == {"again", "none"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ((PARAMETERS, X), TypeError, "scale: f32"),
+        ((PARAMETERS, X[:1], 1.0), TypeError, "the program takes"),
+    ],
+)
+def test_calls_of_another_structure(tmp_path, arguments, error, message):
+    with pytest.raises(error, match=message):
+        saved(tmp_path, affine, PARAMETERS, X, scale=2.0)(*arguments)
+
+
+def test_calls_with_other_types(tmp_path):
+    program = saved(tmp_path, lambda x, count: x * count, X, np.int32(2))
+    with pytest.raises(ValueError, match=r"argument x must have shape \(2, 3\), got \(3,\)"):
+        program(X[0], 2)
+    with pytest.raises(TypeError, match="argument x must have dtype float32, got float64"):
+        program(X.astype("float64"), 2)
+    with pytest.raises(TypeError, match="argument count must have dtype int32, got float64"):
+        program(X, 2.5)
+    np.testing.assert_array_equal(program(X.astype("float16"), 2), X.astype("float16").astype("float32") * 2)
+
+
+def test_64_bits_are_kept_whatever_the_setting_is(tmp_path):
+    with enable_x64(True):
+        program = saved(tmp_path, lambda x: tnp.cumsum(x) / 3, np.arange(4.0))
+    assert program(np.arange(4.0)).dtype == np.float64
+    np.testing.assert_array_equal(program(np.arange(4.0)), np.cumsum(np.arange(4.0)) / 3)
+
+
+def test_gradients_maps_and_rules_of_ones_own_become_steps(tmp_path):
+    @tangrad.custom_jvp
+    def cube(x):
+        return x**3
+
+    cube.defjvps(lambda t, out, x: 5 * t)
+    function = tangrad.jit(tangrad.vmap(tangrad.grad(tangrad.checkpoint(lambda x: tnp.sum(cube(x))))))
+    program = saved(tmp_path, function, X)
+    np.testing.assert_array_equal(program(X), np.full_like(X, 5))
+    assert {family for family, _, _ in program.requirements} <= {"elementwise", "structure", "reductions"}
+
+
+def test_random_keys_pass(tmp_path):
+    program = saved(tmp_path, lambda key: (random.normal(key, (3,)), random.split(key)), random.key(0))
+    numbers, keys = program(random.key(7))
+    np.testing.assert_array_equal(numbers, random.normal(random.key(7), (3,)))
+    np.testing.assert_array_equal(random.key_data(keys), random.key_data(random.split(random.key(7))))
+    with pytest.raises(TypeError, match="must be an array of type key<fry>"):
+        program(3)
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda x: tangrad.pure_callback(lambda y: y, x, x), "'callbacks.pure_callback', which cannot be saved"),
+        (lambda x: tangrad.debug.print("{}", x), "side effects"),
+        (lambda x: namedtuple("Pair", "a b")(x, x), "a node of type Pair; files have tuples, lists, dicts and None"),
+        (lambda x: {2.5: x}, r"a dict with keys \[2.5\]"),
+    ],
+)
+def test_what_a_file_cannot_hold_is_named(tmp_path, function, message):
+    with pytest.raises(ArtifactError, match=message):
+        runtime.save(function, tmp_path / "it.tgr", X)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
+    before = saved(tmp_path, lambda x: x + 1, X)
+    with pytest.raises(ArtifactError):
+        runtime.save(lambda x: tangrad.debug.print("{}", x), tmp_path / "it.tgr", X)
+    np.testing.assert_array_equal(runtime.load(tmp_path / "it.tgr")(X), before(X))
+    assert os.listdir(tmp_path) == ["it.tgr"]
+
+
+def test_primitives_of_nobody_are_refused_when_saving(tmp_path):
+    family = PrimitiveSet("homemade", api=1)
+    double = family.primitive(lambda x: ShapedArray(x.shape, x.dtype), name="double")
+    lower = RuleSet("lower.numpy", api=1)
+    lower.add(double, lambda ctx, x: x + x)
+    with register(lower), pytest.raises(ArtifactError, match=r"'homemade\.double', which no installed distribution"):
+        runtime.save(lambda x: double(x), tmp_path / "it.tgr", X)
+
+
+def test_a_primitive_without_lowering_and_decomposition_is_named(tmp_path):
+    double = PrimitiveSet("homemade", api=1).primitive(lambda x: ShapedArray(x.shape, x.dtype), name="double")
+    with pytest.raises(ArtifactError, match=r"no lowering of kind 'lower\.numpy', no rule of kind 'portable'"):
+        runtime.save(lambda x: double(x), tmp_path / "it.tgr", X)
+
+
+# --- the command ----------------------------------------------------------------------------------------------------
+
+
+def command(*arguments, status=0):
+    done = subprocess.run(
+        [sys.executable, "-m", "tangrad.runtime", *map(str, arguments)], capture_output=True, text=True
+    )
+    assert done.returncode == status, done.stderr
+    return done.stdout if status == 0 else done.stderr
+
+
+def test_the_command_runs_a_program(tmp_path):
+    saved(tmp_path, affine, PARAMETERS, X, scale=2.0)
+    names = {"params['b'][0]": PARAMETERS["b"][0], "params['w']": PARAMETERS["w"], "x": X, "scale": np.float32(2)}
+    np.savez(tmp_path / "in.npz", **names)
+    assert "result[1]['again']: float32[2, 3]" in command(
+        tmp_path / "it.tgr", tmp_path / "in.npz", "-o", tmp_path / "out.npz"
+    )
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npz")["result[1]['again']"], X)
+    np.savez(tmp_path / "in.npz", *names.values())
+    assert "result[0]: float32[2, 2]" in command(tmp_path / "it.tgr", tmp_path / "in.npz")
+    assert "  x: float32[2, 3]" in command(tmp_path / "it.tgr")
+    np.savez(tmp_path / "in.npz", y=X)
+    assert "but the program takes" in command(tmp_path / "it.tgr", tmp_path / "in.npz", status=1)
+    (tmp_path / "it.tgr").write_bytes(b"nothing")
+    assert "not a saved program" in command(tmp_path / "it.tgr", status=1)
+
+
+def test_loops_run_from_files(tmp_path):
+    program = saved(tmp_path, lambda x: lax.fori_loop(0, 3, lambda i, y: y * i + 1, x), X)
+    np.testing.assert_array_equal(program(X), ((X * 0 + 1) * 1 + 1) * 2 + 1)
