@@ -99,7 +99,7 @@ LOOSE = {"hyp2f1": 1e-10, "gamma": 1e-11, "comb": 1e-11, "hyp1f1": 1e-10, "facto
 LOOSE_SINGLE = {"hyp2f1": 1e-4, "beta": 3e-5, "gamma": 3e-5, "comb": 3e-5}
 
 
-@pytest.fixture(params=["numpy", "xla"])
+@pytest.fixture(params=["numpy", pytest.param("xla", marks=pytest.mark.sweep)])
 def on(request):
     with use_backend(request.param):
         yield request.param
@@ -125,6 +125,18 @@ def test_values_agree_with_scipy_in_both_widths(on, name):
     single = function(*narrow)
     assert all(leaf.dtype in ("float32", "complex64") for leaf in tangrad.tree.leaves(single))
     agree(single, rounded, LOOSE_SINGLE.get(name, 1e-5))
+
+
+def test_programs_of_special_functions_are_compiled_by_xla():
+    names = ("erfcx", "fresnel", "sici", "expn", "spence", "loggamma", "hyp1f1", "owens_t", "ndtri", "zeta", "poch")
+    values = {
+        name: [x[:4].astype("complex64" if x.dtype.kind == "c" else "float32") for x in VALUES[name]] for name in names
+    }
+    program = lambda values: {name: tangrad.tree.leaves(getattr(special, name)(*values[name])) for name in names}
+    with use_backend("numpy"):
+        expected = tangrad.jit(program)(values)
+    with use_backend("xla"):
+        reference.close(tangrad.jit(program)(values), expected, 3)
 
 
 # --- derivatives ---------------------------------------------------------------------------------------------------

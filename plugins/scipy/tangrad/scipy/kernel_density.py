@@ -124,10 +124,12 @@ class gaussian_kde:  # noqa: N801 - a class named as the field knows it
             raise ValueError(f"gaussian_kde: points must have {self.d} rows, got shape {points.shape}")
         return points
 
-    def _log_mixture(self, points: Any, covariance: Any, weights: Any = None) -> Any:
+    def _log_mixture(self, points: Any, covariance: Any) -> Any:
         """log Σ wₖ N(points; sample k, covariance)."""
+        arrays = promote_inexact("gaussian_kde", self.dataset, points, covariance)
+        samples, points, covariance = [asarray(array) for array in arrays]
         factor = cholesky(covariance)
-        ours, theirs = [triangular_solve(factor, x, left_side=True, lower=True) for x in (self.dataset, points)]
+        ours, theirs = [triangular_solve(factor, x, left_side=True, lower=True) for x in (samples, points)]
         squares = ((theirs[:, :, None] - ours[:, None, :]) ** 2).sum(0)
         constant = 0.5 * self.d * math.log(2 * math.pi) + tnp.log(tnp.diagonal(factor)).sum()
         return logsumexp(-0.5 * squares, axis=1, b=self.weights) - constant

@@ -10,6 +10,13 @@ from tangrad.numpy.fusing import as_one
 from tangrad.scipy.distributions.support import quantile, reals
 
 
+def _cotangent(q: Any) -> Any:
+    """The cotangent of πq, infinite at 0 and 1."""
+    upper = q > 0.5
+    value = 1 / tnp.tan(math.pi * tnp.where(upper, 1 - q, q))
+    return tnp.where(upper, -value, value)
+
+
 @as_one()
 def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the density at x.
@@ -175,7 +182,7 @@ def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     '-1.0000'
     """
     q, loc, scale = reals("cauchy.ppf", q, loc, scale)
-    return quantile(q, loc + scale * tnp.tan(math.pi * (q - 0.5)))
+    return quantile(q, loc - scale * _cotangent(q))
 
 
 @as_one()
@@ -199,4 +206,4 @@ def isf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     '1.0000'
     """
     q, loc, scale = reals("cauchy.isf", q, loc, scale)
-    return quantile(q, loc - scale * tnp.tan(math.pi * (q - 0.5)))
+    return quantile(q, loc + scale * _cotangent(q))
