@@ -31,6 +31,7 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "numpy.fft.irfft numpy.fft.irfft2 numpy.fft.irfftn numpy.fft.rfft numpy.fft.rfft2 numpy.fft.rfftfreq "
         "numpy.fft.rfftn"
     ),
+    "tangrad-image": "image.ResizeMethod image.resize image.scale_and_translate",
     "tangrad-jacobians": "hessian jacfwd jacobian jacrev",
     "tangrad-jit": "ShapeDtypeStruct eval_shape jit make_jaxpr",
     "tangrad-lax": (
@@ -101,8 +102,8 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "numpy.float8_e4m3fn numpy.float8_e4m3fnuz numpy.float8_e5m2 numpy.float8_e5m2fnuz "
         "numpy.float8_e8m0fnu numpy.float_ numpy.float_power numpy.floating numpy.floor numpy.floor_divide "
         "numpy.fmax numpy.fmin numpy.fmod numpy.frexp numpy.from_dlpack numpy.frombuffer numpy.fromfile "
-        "numpy.fromfunction numpy.fromiter numpy.fromstring numpy.full numpy.full_like numpy.gcd "
-        "numpy.generic numpy.geomspace numpy.get_printoptions numpy.gradient numpy.greater "
+        "numpy.fromfunction numpy.fromiter numpy.frompyfunc numpy.fromstring numpy.full numpy.full_like "
+        "numpy.gcd numpy.generic numpy.geomspace numpy.get_printoptions numpy.gradient numpy.greater "
         "numpy.greater_equal numpy.hamming numpy.hanning numpy.heaviside numpy.histogram numpy.histogram2d "
         "numpy.histogram_bin_edges numpy.histogramdd numpy.hsplit numpy.hstack numpy.hypot numpy.i0 "
         "numpy.identity numpy.iinfo numpy.imag numpy.index_exp numpy.indices numpy.inexact numpy.inf "
@@ -129,24 +130,24 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "numpy.nextafter numpy.nonzero numpy.not_equal numpy.number numpy.object_ numpy.ogrid numpy.ones "
         "numpy.ones_like numpy.outer numpy.packbits numpy.pad numpy.partition numpy.percentile "
         "numpy.permute_dims numpy.pi numpy.piecewise numpy.place numpy.poly numpy.polyadd numpy.polyder "
-        "numpy.polydiv numpy.polyint numpy.polymul numpy.polysub numpy.polyval numpy.positive numpy.pow "
-        "numpy.power numpy.printoptions numpy.prod numpy.promote_types numpy.ptp numpy.put "
+        "numpy.polydiv numpy.polyfit numpy.polyint numpy.polymul numpy.polysub numpy.polyval numpy.positive "
+        "numpy.pow numpy.power numpy.printoptions numpy.prod numpy.promote_types numpy.ptp numpy.put "
         "numpy.put_along_axis numpy.quantile numpy.r_ numpy.rad2deg numpy.radians numpy.ravel "
         "numpy.ravel_multi_index numpy.real numpy.reciprocal numpy.remainder numpy.repeat numpy.reshape "
-        "numpy.resize numpy.result_type numpy.right_shift numpy.rint numpy.roll numpy.rollaxis numpy.rot90 "
-        "numpy.round numpy.s_ numpy.save numpy.savez numpy.searchsorted numpy.select numpy.set_printoptions "
-        "numpy.setdiff1d numpy.setxor1d numpy.shape numpy.sign numpy.signbit numpy.signedinteger numpy.sin "
-        "numpy.sinc numpy.single numpy.sinh numpy.size numpy.sort numpy.sort_complex numpy.spacing "
-        "numpy.split numpy.sqrt numpy.square numpy.squeeze numpy.stack numpy.std numpy.subtract numpy.sum "
-        "numpy.swapaxes numpy.take numpy.take_along_axis numpy.tan numpy.tanh numpy.tensordot numpy.tile "
-        "numpy.trace numpy.transpose numpy.trapezoid numpy.tri numpy.tril numpy.tril_indices "
-        "numpy.tril_indices_from numpy.trim_zeros numpy.triu numpy.triu_indices numpy.triu_indices_from "
-        "numpy.true_divide numpy.trunc numpy.uint numpy.uint1 numpy.uint16 numpy.uint2 numpy.uint32 "
-        "numpy.uint4 numpy.uint64 numpy.uint8 numpy.union1d numpy.unique numpy.unique_all numpy.unique_counts "
-        "numpy.unique_inverse numpy.unique_values numpy.unpackbits numpy.unravel_index numpy.unsignedinteger "
-        "numpy.unstack numpy.unwrap numpy.vander numpy.var numpy.vdot numpy.vecdot numpy.vecmat "
-        "numpy.vectorize numpy.vsplit numpy.vstack numpy.where numpy.zeros numpy.zeros_like "
-        "numpy_rank_promotion"
+        "numpy.resize numpy.result_type numpy.right_shift numpy.rint numpy.roll numpy.rollaxis numpy.roots "
+        "numpy.rot90 numpy.round numpy.s_ numpy.save numpy.savez numpy.searchsorted numpy.select "
+        "numpy.set_printoptions numpy.setdiff1d numpy.setxor1d numpy.shape numpy.sign numpy.signbit "
+        "numpy.signedinteger numpy.sin numpy.sinc numpy.single numpy.sinh numpy.size numpy.sort "
+        "numpy.sort_complex numpy.spacing numpy.split numpy.sqrt numpy.square numpy.squeeze numpy.stack "
+        "numpy.std numpy.subtract numpy.sum numpy.swapaxes numpy.take numpy.take_along_axis numpy.tan "
+        "numpy.tanh numpy.tensordot numpy.tile numpy.trace numpy.transpose numpy.trapezoid numpy.tri "
+        "numpy.tril numpy.tril_indices numpy.tril_indices_from numpy.trim_zeros numpy.triu numpy.triu_indices "
+        "numpy.triu_indices_from numpy.true_divide numpy.trunc numpy.ufunc numpy.uint numpy.uint1 "
+        "numpy.uint16 numpy.uint2 numpy.uint32 numpy.uint4 numpy.uint64 numpy.uint8 numpy.union1d "
+        "numpy.unique numpy.unique_all numpy.unique_counts numpy.unique_inverse numpy.unique_values "
+        "numpy.unpackbits numpy.unravel_index numpy.unsignedinteger numpy.unstack numpy.unwrap numpy.vander "
+        "numpy.var numpy.vdot numpy.vecdot numpy.vecmat numpy.vectorize numpy.vsplit numpy.vstack numpy.where "
+        "numpy.zeros numpy.zeros_like numpy_rank_promotion"
     ),
     "tangrad-ops": "ops.segment_max ops.segment_min ops.segment_prod ops.segment_sum",
     "tangrad-pjit": "experimental.pjit.pjit experimental.pjit.with_sharding_constraint",
@@ -251,6 +252,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-custom-rules": "tangrad.custom_batching tangrad.custom_derivatives tangrad.custom_rules",
     "tangrad-debug": "tangrad.debug tangrad.debugging",
     "tangrad-fft": "tangrad.fft",
+    "tangrad-image": "tangrad.image",
     "tangrad-jacobians": "tangrad.jacobians",
     "tangrad-jit": "tangrad.jitting",
     "tangrad-lax": "tangrad.lax",

@@ -10,7 +10,7 @@ import numpy as np
 import tangrad.numpy as tnp
 from tangrad.lax.reductions.functions import cummax, cummin
 from tangrad.numpy.conversion import asarray
-from tangrad.numpy.operands import canonical_axis, check_array_like, promote_inexact
+from tangrad.numpy.operands import canonical_axis, check_array_like, promote_inexact, shape_of
 
 
 class ModeResult(NamedTuple):
@@ -66,8 +66,7 @@ def mode(a: Any, axis: int | None = 0, nan_policy: str = "propagate", keepdims: 
     ModeResult(mode=Array(2, dtype=int32), count=Array(2, dtype=int32))
     """
     _checked_policy("mode", nan_policy, ("propagate",))
-    original = asarray(a) if not isinstance(a, (list, tuple)) else a
-    x, place = _along("mode", original, axis)
+    x, place = _along("mode", a, axis)
     if not x.shape[place]:
         shape = x.shape[:place] + x.shape[place + 1 :]
         value = tnp.full(shape, math.nan, promote_inexact("mode", x)[0].aval.dtype)
@@ -80,7 +79,7 @@ def mode(a: Any, axis: int | None = 0, nan_policy: str = "propagate", keepdims: 
         best = tnp.argmax(length, -1, keepdims=True)
         result = tnp.take_along_axis(ordered, best, -1)[..., 0], tnp.take_along_axis(length, best, -1)[..., 0]
     if keepdims:
-        axes = tuple(range(original.ndim)) if axis is None else place
+        axes = tuple(range(len(shape_of(a)))) if axis is None else place
         result = tuple([tnp.expand_dims(part, axes) for part in result])
     return ModeResult(*result)
 

@@ -27,8 +27,8 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         ValueError: for shapes that do not fit.
 
     >>> from tangrad.scipy.stats import uniform
-    >>> f"{uniform.logpdf(0.25):.4f}"
-    '0.0000'
+    >>> f"{uniform.logpdf(0.25, 0.0, 2.0):.4f}"
+    '-0.6931'
     """
     x, loc, scale = reals("uniform.logpdf", x, loc, scale)
     return tnp.where((x >= loc) & (x <= loc + scale), -tnp.log(scale), -math.inf)

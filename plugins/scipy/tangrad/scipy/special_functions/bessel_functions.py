@@ -36,7 +36,7 @@ def i0e(x: Any) -> Any:
 
     >>> import tangrad.scipy.special as special
     >>> special.i0e(0.0)
-    Array(1., dtype=float32)
+    Array(1., dtype=float32, weak_type=True)
     """
     return p.bessel_i0e_p.bind(*reals("i0e", x))
 
@@ -56,7 +56,7 @@ def i1e(x: Any) -> Any:
 
     >>> import tangrad.scipy.special as special
     >>> special.i1e(0.0)
-    Array(0., dtype=float32)
+    Array(0., dtype=float32, weak_type=True)
     """
     return p.bessel_i1e_p.bind(*reals("i1e", x))
 
@@ -91,7 +91,7 @@ def i0(x: Any) -> Any:
 
     >>> import tangrad.scipy.special as special
     >>> special.i0(0.0)
-    Array(1., dtype=float32)
+    Array(1., dtype=float32, weak_type=True)
     """
     return _i0(*reals("i0", x))
 
@@ -111,7 +111,7 @@ def i1(x: Any) -> Any:
 
     >>> import tangrad.scipy.special as special
     >>> special.i1(0.0)
-    Array(0., dtype=float32)
+    Array(0., dtype=float32, weak_type=True)
     """
     return _i1(*reals("i1", x))
 

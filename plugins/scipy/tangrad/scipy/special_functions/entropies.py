@@ -43,7 +43,7 @@ def xlogy(x: Any, y: Any) -> Any:
 
     >>> import tangrad.scipy.special as special
     >>> special.xlogy(0.0, 0.0)
-    Array(0., dtype=float32)
+    Array(0., dtype=float32, weak_type=True)
     """
     return _xlogy(*numbers("xlogy", x, y))
 
@@ -63,7 +63,7 @@ def xlog1py(x: Any, y: Any) -> Any:
 
     >>> import tangrad.scipy.special as special
     >>> special.xlog1py(0.0, -1.0)
-    Array(0., dtype=float32)
+    Array(0., dtype=float32, weak_type=True)
     """
     return _xlog1py(*numbers("xlog1py", x, y))
 
@@ -154,7 +154,7 @@ def expit(x: Any) -> Any:
 
     >>> import tangrad.scipy.special as special
     >>> special.expit(0.0)
-    Array(0.5, dtype=float32)
+    Array(0.5, dtype=float32, weak_type=True)
     """
     return logistic(*numbers("expit", x))
 
@@ -171,7 +171,7 @@ def logit(x: Any) -> Any:
 
     >>> import tangrad.scipy.special as special
     >>> special.logit(0.5)
-    Array(0., dtype=float32)
+    Array(0., dtype=float32, weak_type=True)
     """
     return _logit(*numbers("logit", x))
 
@@ -221,7 +221,7 @@ def boxcox(x: Any, lmbda: Any) -> Any:
 
     >>> import tangrad.scipy.special as special
     >>> special.boxcox(2.0, 1.0)
-    Array(1., dtype=float32)
+    Array(1., dtype=float32, weak_type=True)
     """
     made, exponent = reals("boxcox", x, lmbda)
     return _power_less_one(tnp.log(made), exponent)
@@ -243,7 +243,7 @@ def boxcox1p(x: Any, lmbda: Any) -> Any:
 
     >>> import tangrad.scipy.special as special
     >>> special.boxcox1p(1.0, 1.0)
-    Array(1., dtype=float32)
+    Array(1., dtype=float32, weak_type=True)
     """
     made, exponent = reals("boxcox1p", x, lmbda)
     return _power_less_one(tnp.log1p(made), exponent)

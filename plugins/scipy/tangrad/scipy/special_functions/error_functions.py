@@ -36,7 +36,7 @@ def erf(x: Any) -> Any:
 
     >>> import tangrad.scipy.special as special
     >>> special.erf(0.5)
-    Array(0.5204999, dtype=float32)
+    Array(0.5204999, dtype=float32, weak_type=True)
     """
     return p.erf_p.bind(*reals("erf", x))
 
