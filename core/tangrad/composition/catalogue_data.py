@@ -162,9 +162,9 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "random.double_sided_maxwell random.exponential random.f random.fold_in random.gamma "
         "random.generalized_normal random.geometric random.gumbel random.key random.key_data random.key_dtype "
         "random.key_impl random.laplace random.loggamma random.logistic random.lognormal random.maxwell "
-        "random.multinomial random.multivariate_normal random.normal random.pareto random.permutation "
-        "random.poisson random.rademacher random.randint random.rayleigh random.split random.t "
-        "random.triangular random.truncated_normal random.uniform random.wald random.weibull_min "
+        "random.multinomial random.multivariate_normal random.normal random.orthogonal random.pareto "
+        "random.permutation random.poisson random.rademacher random.randint random.rayleigh random.split "
+        "random.t random.triangular random.truncated_normal random.uniform random.wald random.weibull_min "
         "random.wrap_key_data threefry_partitionable"
     ),
     "tangrad-scipy": (

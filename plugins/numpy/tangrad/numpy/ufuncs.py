@@ -59,7 +59,7 @@ class ufunc(metaclass=_Kind):  # noqa: N801 - a class named as the field knows i
         reduce: Callable[..., Any] | None = None,
         accumulate: Callable[..., Any] | None = None,
     ) -> None:
-        self.__name__ = name or getattr(func, "__name__", "ufunc")
+        self.__name__ = str(name or getattr(func, "__name__", "ufunc"))
         self.__doc__ = getattr(func, "__doc__", None) or type(self).__doc__
         self._function, self._reduce, self._accumulate = func, reduce, accumulate
         self.nin, self.nout, self.nargs, self.identity = nin, nout, nin + nout, identity
@@ -122,10 +122,8 @@ class ufunc(metaclass=_Kind):  # noqa: N801 - a class named as the field knows i
         x = self._array("reduce", a, dtype)
         axes = canonical_axes(name, axis, x.ndim)
         mask = None if where is None else broadcast_to(asarray(where), x.shape)
-        rows, chosen = [
-            None if y is None else moveaxis(y, axes, tuple(range(len(axes)))).reshape((-1, *_rest(x.shape, axes)))
-            for y in (x, mask)
-        ]
+        rows = _in_front(x, axes)
+        chosen = None if mask is None else _in_front(mask, axes)
         first = self.identity if initial is None else initial
         if first is None:
             if not rows.shape[0] or mask is not None:
@@ -245,8 +243,10 @@ class ufunc(metaclass=_Kind):  # noqa: N801 - a class named as the field knows i
         return self._function(first.reshape(first.shape + (1,) * second.ndim), second)
 
 
-def _rest(shape: tuple[Any, ...], axes: tuple[int, ...]) -> tuple[Any, ...]:
-    return tuple([size for axis, size in enumerate(shape) if axis not in axes])
+def _in_front(x: Any, axes: tuple[int, ...]) -> Any:
+    """Some axes as one, which is the first."""
+    rest = [size for axis, size in enumerate(x.shape) if axis not in axes]
+    return moveaxis(x, axes, tuple(range(len(axes)))).reshape((-1, *rest))
 
 
 def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: Any = None) -> ufunc:
@@ -314,17 +314,17 @@ def _logical(reduction: Callable[..., Any], combine: Callable[[Any, Any], Any]) 
     return reduce
 
 
-add = _with_methods(arithmetic.add, identity=0, reduce=reductions.sum, accumulate=cumulative.cumsum)
-multiply = _with_methods(arithmetic.multiply, identity=1, reduce=reductions.prod, accumulate=cumulative.cumprod)
-subtract = _with_methods(arithmetic.subtract)
-negative = _with_methods(arithmetic.negative, 1)
-maximum = _with_methods(arithmetic.maximum, reduce=_extreme(reductions.amax))
-minimum = _with_methods(arithmetic.minimum, reduce=_extreme(reductions.amin))
-logaddexp = _with_methods(transcendental.logaddexp, identity=-np.inf)
-logaddexp2 = _with_methods(transcendental.logaddexp2, identity=-np.inf)
-logical_and = _with_methods(logic.logical_and, identity=True, reduce=_logical(reductions.all, logic.logical_and))
-logical_or = _with_methods(logic.logical_or, identity=False, reduce=_logical(reductions.any, logic.logical_or))
-logical_xor = _with_methods(logic.logical_xor, identity=False)
-bitwise_and = _with_methods(logic.bitwise_and, identity=-1)
-bitwise_or = _with_methods(logic.bitwise_or, identity=0)
-bitwise_xor = _with_methods(logic.bitwise_xor, identity=0)
+add: Any = _with_methods(arithmetic.add, identity=0, reduce=reductions.sum, accumulate=cumulative.cumsum)
+multiply: Any = _with_methods(arithmetic.multiply, identity=1, reduce=reductions.prod, accumulate=cumulative.cumprod)
+subtract: Any = _with_methods(arithmetic.subtract)
+negative: Any = _with_methods(arithmetic.negative, 1)
+maximum: Any = _with_methods(arithmetic.maximum, reduce=_extreme(reductions.amax))
+minimum: Any = _with_methods(arithmetic.minimum, reduce=_extreme(reductions.amin))
+logaddexp: Any = _with_methods(transcendental.logaddexp, identity=-np.inf)
+logaddexp2: Any = _with_methods(transcendental.logaddexp2, identity=-np.inf)
+logical_and: Any = _with_methods(logic.logical_and, identity=True, reduce=_logical(reductions.all, logic.logical_and))
+logical_or: Any = _with_methods(logic.logical_or, identity=False, reduce=_logical(reductions.any, logic.logical_or))
+logical_xor: Any = _with_methods(logic.logical_xor, identity=False)
+bitwise_and: Any = _with_methods(logic.bitwise_and, identity=-1)
+bitwise_or: Any = _with_methods(logic.bitwise_or, identity=0)
+bitwise_xor: Any = _with_methods(logic.bitwise_xor, identity=0)
