@@ -27,6 +27,7 @@ from tangrad import ffi as ffi
 from tangrad import fft as fft
 from tangrad import flatten_util as flatten_util
 from tangrad import hlo_computations as hlo_computations
+from tangrad import image as image
 from tangrad import jacobians as jacobians
 from tangrad import jitting as jitting
 from tangrad import lax as lax
@@ -194,6 +195,7 @@ __all__ = [
     "grad",
     "hessian",
     "hlo_computations",
+    "image",
     "jacfwd",
     "jacobian",
     "jacobians",

@@ -26,6 +26,9 @@ MAKERS = {
     },
     "fan_out": lambda i: i.variance_scaling(3.0, "fan_out", "normal"),
     "fan_geo_avg": lambda i: i.variance_scaling(3.0, "fan_geo_avg", "uniform", in_axis=0, out_axis=(1, 2)),
+    "orthogonal": lambda i: i.orthogonal(2.0),
+    "orthogonal, another axis": lambda i: i.orthogonal(column_axis=1),
+    "delta_orthogonal": lambda i: i.delta_orthogonal(0.5),
     "batch axis": lambda i: i.variance_scaling(1.0, "fan_in", "truncated_normal", batch_axis=0),
 }
 SHAPE = (4, 5, 6)

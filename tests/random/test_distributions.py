@@ -305,3 +305,16 @@ def test_bounds_are_kept():
 def test_bad_arguments(call, error, words):
     with using("numpy"), pytest.raises(error, match=words):
         call(random.key(0))
+
+
+@pytest.mark.parametrize(("n", "m", "dtype"), [(3, None, "float32"), (2, 4, "float32"), (4, 2, "complex64")])
+def test_orthogonal_matrices(n, m, dtype):
+    jax = pytest.importorskip("jax")
+    expected = jax.random.orthogonal(jax.random.key(5), n, (6,), dtype, m)
+    for backend in ("numpy", "xla"):
+        with tangrad.use_backend(backend):
+            found = np.asarray(tangrad.random.orthogonal(tangrad.random.key(5), n, (6,), dtype, m))
+        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
+        tall = found if found.shape[1] >= found.shape[2] else found.swapaxes(1, 2)
+        product = tall.conj().swapaxes(1, 2) @ tall
+        np.testing.assert_allclose(product, np.broadcast_to(np.eye(tall.shape[2]), product.shape), atol=1e-5)

@@ -16,9 +16,9 @@ from tangrad import random
 from tangrad.core import canonicalize_shape, dtypes
 
 __all__ = [
-    "Initializer", "constant", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform", "kaiming_normal",
-    "kaiming_uniform", "lecun_normal", "lecun_uniform", "normal", "ones", "truncated_normal", "uniform",
-    "variance_scaling", "xavier_normal", "xavier_uniform", "zeros",
+    "Initializer", "constant", "delta_orthogonal", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform",
+    "kaiming_normal", "kaiming_uniform", "lecun_normal", "lecun_uniform", "normal", "ones", "orthogonal",
+    "truncated_normal", "uniform", "variance_scaling", "xavier_normal", "xavier_uniform", "zeros",
 ]  # fmt: skip
 
 Axes = int | Sequence[int]
@@ -287,6 +287,77 @@ def _complex_truncated_normal(key: Any, upper: float, shape: tuple[int, ...], dt
     """Complex normal numbers of variance 1 within a disc: the distribution of their distances, inverted."""
     inside = 1 - tnp.exp(tnp.array(-(upper**2), dtype))
     return _in_disc(key, shape, dtype, lambda uniform: tnp.sqrt(-tnp.log(1 - inside * uniform.astype(dtype))))
+
+
+# --- orthogonal ----------------------------------------------------------------------------------------------------
+
+
+def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+    """An initializer of matrices whose rows or columns are orthogonal, whichever there are fewer of.
+
+    Args:
+        scale: the length of each row or column.
+        column_axis: which axis of the weights is that of the columns; the others together are the rows.
+        dtype: of the arrays, floating or complex; None: the default float.
+
+    Returns:
+        An initializer, of shapes of two dimensions or more.
+
+    Source: Saxe, McClelland and Ganguli, Exact solutions to the nonlinear dynamics of learning in deep linear neural
+        networks, ICLR 2014.
+
+    >>> import tangrad
+    >>> w = tangrad.nn.initializers.orthogonal()(tangrad.random.key(0), (3, 2))
+    >>> abs(tangrad.numpy.round(w.T @ w, 3))
+    Array([[1., 0.],
+           [0., 1.]], dtype=float32)
+    """
+
+    def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
+        _unsharded(out_sharding)
+        sizes, kind = canonicalize_shape(shape), _kind(dtype)
+        if len(sizes) < 2:
+            raise ValueError(f"orthogonal: weights need two dimensions or more, got shape {sizes}")
+        columns = sizes[column_axis]
+        others = list(sizes)
+        del others[column_axis]
+        drawn = random.orthogonal(key, columns, (), kind, math.prod(others))
+        return tnp.array(scale, kind) * tnp.moveaxis(drawn.reshape(columns, *others), 0, column_axis)
+
+    return init
+
+
+def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+    """An initializer of kernels of convolutions that keep lengths: orthogonal at the centre, 0 elsewhere.
+
+    Args:
+        scale: the length of each row at the centre.
+        column_axis: which axis of the matrix at the centre is that of the columns.
+        dtype: of the arrays, floating or complex; None: the default float.
+
+    Returns:
+        An initializer, of shapes of three to five dimensions: those of space, inputs, and at least as many outputs.
+
+    Source: Xiao et al., Dynamical isometry and a mean field theory of CNNs, ICML 2018.
+
+    >>> import tangrad
+    >>> tangrad.nn.initializers.delta_orthogonal()(tangrad.random.key(0), (3, 3, 2, 4)).shape
+    (3, 3, 2, 4)
+    """
+    centre = orthogonal(scale, column_axis, dtype)
+
+    def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
+        _unsharded(out_sharding)
+        sizes, kind = canonicalize_shape(shape), _kind(dtype)
+        if len(sizes) not in (3, 4, 5):
+            raise ValueError(f"delta_orthogonal: weights need three to five dimensions, got shape {sizes}")
+        inputs, outputs = sizes[-2:]
+        if outputs < inputs:
+            raise ValueError(f"delta_orthogonal: there must be as many outputs as inputs, or more, got shape {sizes}")
+        middle = tuple([(size - 1) // 2 for size in sizes[:-2]])
+        return tnp.zeros(sizes, kind).at[middle].set(centre(key, (inputs, outputs), kind))
+
+    return init
 
 
 # --- by name -------------------------------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ from tangrad.numpy import fft as fft
 from tangrad.numpy import linalg as linalg
 from tangrad.numpy.arithmetic import abs as abs
 from tangrad.numpy.arithmetic import absolute as absolute
-from tangrad.numpy.arithmetic import add as add
 from tangrad.numpy.arithmetic import divide as divide
 from tangrad.numpy.arithmetic import divmod as divmod
 from tangrad.numpy.arithmetic import fabs as fabs
@@ -13,11 +12,7 @@ from tangrad.numpy.arithmetic import floor_divide as floor_divide
 from tangrad.numpy.arithmetic import fmod as fmod
 from tangrad.numpy.arithmetic import gcd as gcd
 from tangrad.numpy.arithmetic import lcm as lcm
-from tangrad.numpy.arithmetic import maximum as maximum
-from tangrad.numpy.arithmetic import minimum as minimum
 from tangrad.numpy.arithmetic import mod as mod
-from tangrad.numpy.arithmetic import multiply as multiply
-from tangrad.numpy.arithmetic import negative as negative
 from tangrad.numpy.arithmetic import positive as positive
 from tangrad.numpy.arithmetic import pow as pow
 from tangrad.numpy.arithmetic import power as power
@@ -25,7 +20,6 @@ from tangrad.numpy.arithmetic import reciprocal as reciprocal
 from tangrad.numpy.arithmetic import remainder as remainder
 from tangrad.numpy.arithmetic import sign as sign
 from tangrad.numpy.arithmetic import square as square
-from tangrad.numpy.arithmetic import subtract as subtract
 from tangrad.numpy.arithmetic import true_divide as true_divide
 from tangrad.numpy.axes import matrix_transpose as matrix_transpose
 from tangrad.numpy.axes import moveaxis as moveaxis
@@ -112,14 +106,11 @@ from tangrad.numpy.joining import hstack as hstack
 from tangrad.numpy.joining import stack as stack
 from tangrad.numpy.joining import unstack as unstack
 from tangrad.numpy.joining import vstack as vstack
-from tangrad.numpy.logic import bitwise_and as bitwise_and
 from tangrad.numpy.logic import bitwise_count as bitwise_count
 from tangrad.numpy.logic import bitwise_invert as bitwise_invert
 from tangrad.numpy.logic import bitwise_left_shift as bitwise_left_shift
 from tangrad.numpy.logic import bitwise_not as bitwise_not
-from tangrad.numpy.logic import bitwise_or as bitwise_or
 from tangrad.numpy.logic import bitwise_right_shift as bitwise_right_shift
-from tangrad.numpy.logic import bitwise_xor as bitwise_xor
 from tangrad.numpy.logic import equal as equal
 from tangrad.numpy.logic import greater as greater
 from tangrad.numpy.logic import greater_equal as greater_equal
@@ -134,10 +125,7 @@ from tangrad.numpy.logic import isreal as isreal
 from tangrad.numpy.logic import left_shift as left_shift
 from tangrad.numpy.logic import less as less
 from tangrad.numpy.logic import less_equal as less_equal
-from tangrad.numpy.logic import logical_and as logical_and
 from tangrad.numpy.logic import logical_not as logical_not
-from tangrad.numpy.logic import logical_or as logical_or
-from tangrad.numpy.logic import logical_xor as logical_xor
 from tangrad.numpy.logic import not_equal as not_equal
 from tangrad.numpy.logic import right_shift as right_shift
 from tangrad.numpy.logic import signbit as signbit
@@ -176,6 +164,8 @@ from tangrad.numpy.numerical import unwrap as unwrap
 from tangrad.numpy.packing import packbits as packbits
 from tangrad.numpy.packing import unpackbits as unpackbits
 from tangrad.numpy.padding import pad as pad
+from tangrad.numpy.polynomial_fits import polyfit as polyfit
+from tangrad.numpy.polynomial_fits import roots as roots
 from tangrad.numpy.polynomials import poly as poly
 from tangrad.numpy.polynomials import polyadd as polyadd
 from tangrad.numpy.polynomials import polyder as polyder
@@ -393,8 +383,6 @@ from tangrad.numpy.transcendental import log as log
 from tangrad.numpy.transcendental import log10 as log10
 from tangrad.numpy.transcendental import log1p as log1p
 from tangrad.numpy.transcendental import log2 as log2
-from tangrad.numpy.transcendental import logaddexp as logaddexp
-from tangrad.numpy.transcendental import logaddexp2 as logaddexp2
 from tangrad.numpy.transcendental import rad2deg as rad2deg
 from tangrad.numpy.transcendental import radians as radians
 from tangrad.numpy.transcendental import sin as sin
@@ -403,6 +391,22 @@ from tangrad.numpy.transcendental import sinh as sinh
 from tangrad.numpy.transcendental import sqrt as sqrt
 from tangrad.numpy.transcendental import tan as tan
 from tangrad.numpy.transcendental import tanh as tanh
+from tangrad.numpy.ufuncs import add as add
+from tangrad.numpy.ufuncs import bitwise_and as bitwise_and
+from tangrad.numpy.ufuncs import bitwise_or as bitwise_or
+from tangrad.numpy.ufuncs import bitwise_xor as bitwise_xor
+from tangrad.numpy.ufuncs import frompyfunc as frompyfunc
+from tangrad.numpy.ufuncs import logaddexp as logaddexp
+from tangrad.numpy.ufuncs import logaddexp2 as logaddexp2
+from tangrad.numpy.ufuncs import logical_and as logical_and
+from tangrad.numpy.ufuncs import logical_or as logical_or
+from tangrad.numpy.ufuncs import logical_xor as logical_xor
+from tangrad.numpy.ufuncs import maximum as maximum
+from tangrad.numpy.ufuncs import minimum as minimum
+from tangrad.numpy.ufuncs import multiply as multiply
+from tangrad.numpy.ufuncs import negative as negative
+from tangrad.numpy.ufuncs import subtract as subtract
+from tangrad.numpy.ufuncs import ufunc as ufunc
 from tangrad.numpy.vectorization import apply_along_axis as apply_along_axis
 from tangrad.numpy.vectorization import apply_over_axes as apply_over_axes
 from tangrad.numpy.vectorization import fromfunction as fromfunction
@@ -579,6 +583,7 @@ __all__ = [
     "fromfile",
     "fromfunction",
     "fromiter",
+    "frompyfunc",
     "fromstring",
     "full",
     "full_like",
@@ -716,6 +721,7 @@ __all__ = [
     "polyadd",
     "polyder",
     "polydiv",
+    "polyfit",
     "polyint",
     "polymul",
     "polysub",
@@ -746,6 +752,7 @@ __all__ = [
     "rint",
     "roll",
     "rollaxis",
+    "roots",
     "rot90",
     "round",
     "s_",
@@ -796,6 +803,7 @@ __all__ = [
     "triu_indices_from",
     "true_divide",
     "trunc",
+    "ufunc",
     "uint",
     "uint1",
     "uint16",

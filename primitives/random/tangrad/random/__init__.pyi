@@ -25,6 +25,7 @@ from tangrad.random.distributions.normal import maxwell as maxwell
 from tangrad.random.distributions.normal import multivariate_normal as multivariate_normal
 from tangrad.random.distributions.normal import normal as normal
 from tangrad.random.distributions.normal import truncated_normal as truncated_normal
+from tangrad.random.distributions.rotations import orthogonal as orthogonal
 from tangrad.random.distributions.selection import categorical as categorical
 from tangrad.random.distributions.selection import choice as choice
 from tangrad.random.distributions.selection import permutation as permutation
@@ -82,6 +83,7 @@ __all__ = [
     "multinomial",
     "multivariate_normal",
     "normal",
+    "orthogonal",
     "pareto",
     "permutation",
     "poisson",

@@ -1,0 +1,1 @@
+"""The distributions of `tangrad.scipy.stats`; a file for each."""

@@ -1,0 +1,184 @@
+"""The distribution of Pareto."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import tangrad.numpy as tnp
+from tangrad.numpy.fusing import as_one
+from tangrad.scipy.distributions.support import log_complement, quantile, reals, within
+
+
+@as_one()
+def logpdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the density at x.
+
+    Args:
+        x: where.
+        b: the exponent, positive.
+        loc: the shift.
+        scale: the lower end less the shift, positive.
+
+    Returns:
+        An array of the shape to which the arguments broadcast.
+
+    Raises:
+        TypeError: for what is no array or number, and for complex numbers.
+        ValueError: for shapes that do not fit.
+
+    >>> from tangrad.scipy.stats import pareto
+    >>> f"{pareto.logpdf(1.5, 2.0):.4f}"
+    '-0.5232'
+    """
+    x, b, loc, scale = reals("pareto.logpdf", x, b, loc, scale)
+    inside = (x - loc) / scale >= 1
+    z = within(inside, (x - loc) / scale, 1.0)
+    return tnp.where(inside, tnp.log(b / scale) - (b + 1) * tnp.log(z), -math.inf)
+
+
+@as_one()
+def pdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The density at x.
+
+    Args:
+        x: where.
+        b: the exponent, positive.
+        loc: the shift.
+        scale: the lower end less the shift, positive.
+
+    Returns:
+        An array of the shape to which the arguments broadcast.
+
+    Raises:
+        TypeError: for what is no array or number, and for complex numbers.
+        ValueError: for shapes that do not fit.
+
+    >>> from tangrad.scipy.stats import pareto
+    >>> f"{pareto.pdf(1.5, 2.0):.4f}"
+    '0.5926'
+    """
+    return tnp.exp(logpdf(x, b, loc, scale))
+
+
+@as_one()
+def logsf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the probability of values above x.
+
+    Args:
+        x: where.
+        b: the exponent, positive.
+        loc: the shift.
+        scale: the lower end less the shift, positive.
+
+    Returns:
+        An array of the shape to which the arguments broadcast.
+
+    Raises:
+        TypeError: for what is no array or number, and for complex numbers.
+        ValueError: for shapes that do not fit.
+
+    >>> from tangrad.scipy.stats import pareto
+    >>> f"{pareto.logsf(1.5, 2.0):.4f}"
+    '-0.8109'
+    """
+    x, b, loc, scale = reals("pareto.logsf", x, b, loc, scale)
+    return -b * tnp.log(tnp.maximum((x - loc) / scale, 1))
+
+
+@as_one()
+def sf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The probability of values above x.
+
+    Args:
+        x: where.
+        b: the exponent, positive.
+        loc: the shift.
+        scale: the lower end less the shift, positive.
+
+    Returns:
+        An array of the shape to which the arguments broadcast.
+
+    Raises:
+        TypeError: for what is no array or number, and for complex numbers.
+        ValueError: for shapes that do not fit.
+
+    >>> from tangrad.scipy.stats import pareto
+    >>> f"{pareto.sf(1.5, 2.0):.4f}"
+    '0.4444'
+    """
+    return tnp.exp(logsf(x, b, loc, scale))
+
+
+@as_one()
+def cdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The probability of values up to x.
+
+    Args:
+        x: where.
+        b: the exponent, positive.
+        loc: the shift.
+        scale: the lower end less the shift, positive.
+
+    Returns:
+        An array of the shape to which the arguments broadcast.
+
+    Raises:
+        TypeError: for what is no array or number, and for complex numbers.
+        ValueError: for shapes that do not fit.
+
+    >>> from tangrad.scipy.stats import pareto
+    >>> f"{pareto.cdf(1.5, 2.0):.4f}"
+    '0.5556'
+    """
+    return -tnp.expm1(logsf(x, b, loc, scale))
+
+
+@as_one()
+def logcdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the probability of values up to x.
+
+    Args:
+        x: where.
+        b: the exponent, positive.
+        loc: the shift.
+        scale: the lower end less the shift, positive.
+
+    Returns:
+        An array of the shape to which the arguments broadcast.
+
+    Raises:
+        TypeError: for what is no array or number, and for complex numbers.
+        ValueError: for shapes that do not fit.
+
+    >>> from tangrad.scipy.stats import pareto
+    >>> f"{pareto.logcdf(1.5, 2.0):.4f}"
+    '-0.5878'
+    """
+    x, b, loc, scale = reals("pareto.logcdf", x, b, loc, scale)
+    return log_complement(-logsf(x, b, loc, scale))
+
+
+@as_one()
+def ppf(q: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The quantile function, the inverse of `cdf`.
+
+    Args:
+        q: probabilities.
+        b: the exponent, positive.
+        loc: the shift.
+        scale: the lower end less the shift, positive.
+
+    Returns:
+        An array of the shape to which the arguments broadcast.
+
+    Raises:
+        TypeError: for what is no array or number, and for complex numbers.
+        ValueError: for shapes that do not fit.
+
+    >>> from tangrad.scipy.stats import pareto
+    >>> f"{pareto.ppf(0.25, 2.0):.4f}"
+    '1.1547'
+    """
+    q, b, loc, scale = reals("pareto.ppf", q, b, loc, scale)
+    return quantile(q, loc + scale * tnp.exp(-tnp.log1p(-q) / b))

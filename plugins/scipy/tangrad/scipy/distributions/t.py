@@ -1,0 +1,61 @@
+"""The distribution of Student."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tangrad.numpy as tnp
+from tangrad.numpy.fusing import as_one
+from tangrad.scipy.distributions.support import reals
+from tangrad.scipy.special_functions.gamma_functions import betaln
+
+
+@as_one()
+def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the density at x.
+
+    Args:
+        x: where.
+        df: the degrees of freedom, positive.
+        loc: the centre.
+        scale: the scale, positive.
+
+    Returns:
+        An array of the shape to which the arguments broadcast.
+
+    Raises:
+        TypeError: for what is no array or number, and for complex numbers.
+        ValueError: for shapes that do not fit.
+
+    >>> from tangrad.scipy.stats import t
+    >>> f"{t.logpdf(0.5, 3.0):.4f}"
+    '-1.1610'
+    """
+    x, df, loc, scale = reals("t.logpdf", x, df, loc, scale)
+    z = (x - loc) / scale
+    constant = -betaln(0.5, 0.5 * df) - 0.5 * tnp.log(df) - tnp.log(scale)
+    return constant - 0.5 * (df + 1) * tnp.log1p(z * z / df)
+
+
+@as_one()
+def pdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The density at x.
+
+    Args:
+        x: where.
+        df: the degrees of freedom, positive.
+        loc: the centre.
+        scale: the scale, positive.
+
+    Returns:
+        An array of the shape to which the arguments broadcast.
+
+    Raises:
+        TypeError: for what is no array or number, and for complex numbers.
+        ValueError: for shapes that do not fit.
+
+    >>> from tangrad.scipy.stats import t
+    >>> f"{t.pdf(0.5, 3.0):.4f}"
+    '0.3132'
+    """
+    return tnp.exp(logpdf(x, df, loc, scale))

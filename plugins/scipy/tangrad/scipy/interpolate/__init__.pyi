@@ -1,0 +1,7 @@
+# Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
+
+from tangrad.scipy.sampling import RegularGridInterpolator as RegularGridInterpolator
+
+__all__ = [
+    "RegularGridInterpolator",
+]

@@ -1,0 +1,11 @@
+# Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
+
+from tangrad.scipy.iterative_solvers import bicgstab as bicgstab
+from tangrad.scipy.iterative_solvers import cg as cg
+from tangrad.scipy.iterative_solvers import gmres as gmres
+
+__all__ = [
+    "bicgstab",
+    "cg",
+    "gmres",
+]

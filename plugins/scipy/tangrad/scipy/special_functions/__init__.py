@@ -1,0 +1,1 @@
+"""The functions of `tangrad.scipy.special`; a file for each group."""

@@ -1,0 +1,150 @@
+"""Universal functions, `polyfit` and `roots`, on both backends, against NumPy."""
+
+import numpy as np
+import pytest
+
+import tangrad
+import tangrad.numpy as tnp
+from tangrad import use_backend
+from tests.primitives import reference
+
+MATRIX = reference.normal((3, 4, 2), "float32")
+NUMBERS = np.array([[3, 1, 4], [1, 5, 9]], np.int32)
+TRUTH = NUMBERS > 2
+OPERANDS = {
+    **dict.fromkeys(("add", "multiply", "subtract", "maximum", "minimum", "logaddexp", "logaddexp2"), MATRIX),
+    **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor"), NUMBERS),
+    **dict.fromkeys(("logical_and", "logical_or", "logical_xor"), TRUTH),
+}
+
+
+@pytest.fixture(params=["numpy", pytest.param("xla", marks=pytest.mark.sweep)])
+def on(request):
+    with use_backend(request.param):
+        yield request.param
+
+
+def close(found, expected):
+    np.testing.assert_allclose(np.asarray(found, np.float64), np.asarray(expected, np.float64), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", OPERANDS)
+def test_functions_of_numpy_have_the_methods(on, name):
+    x, ours, theirs = OPERANDS[name], getattr(tnp, name), getattr(np, name)
+    assert isinstance(ours, tnp.ufunc) and (ours.nin, ours.nout, ours.nargs) == (2, 1, 3)
+    assert ours.identity == theirs.identity or name.startswith("logaddexp")
+    for axis in (0, -1):
+        close(ours.reduce(x, axis), theirs.reduce(x, axis))
+        close(ours.reduce(x, axis, keepdims=True), theirs.reduce(x, axis, keepdims=True))
+        close(ours.accumulate(x, axis), theirs.accumulate(x, axis))
+        close(ours.reduceat(x, np.array([1, 0, 1]), axis), theirs.reduceat(x, [1, 0, 1], axis))
+    if name != "subtract":
+        close(ours.reduce(x, None), theirs.reduce(x, None))
+        initial = x.dtype.type(1)
+        close(ours.reduce(x, 1, initial=initial, where=x > 0), theirs.reduce(x, 1, initial=initial, where=x > 0))
+    close(ours.outer(x, x[0]), theirs.outer(x, x[0]))
+    expected = x.copy()
+    theirs.at(expected, ([0, 1, 0], [1, 1, 1]), x[1, 1])
+    close(ours.at(x, ([0, 1, 0], [1, 1, 1]), x[1, 1], inplace=False), expected)
+
+
+def test_functions_of_one_argument(on):
+    expected = MATRIX.copy()
+    np.negative.at(expected, [0, 0, 1])
+    close(tnp.negative.at(MATRIX, np.array([0, 0, 1]), inplace=False), expected)
+    with pytest.raises(TypeError, match=r"negative.reduce is for functions of two"):
+        tnp.negative.reduce(MATRIX)
+
+
+def test_functions_of_users(on):
+    ours, theirs = [api.frompyfunc(lambda x, y: 2 * x - y, 2, 1) for api in (tnp, np)]
+    x = NUMBERS.astype("float32")
+    close(ours(x, x[0]), theirs(x, x[0]))
+    for axis in (0, 1):
+        close(ours.reduce(x, axis), theirs.reduce(x, axis))
+        close(ours.accumulate(x, axis), theirs.accumulate(x, axis))
+    close(ours.outer(x[0], x[1]), theirs.outer(x[0], x[1]))
+    folded = tnp.frompyfunc(lambda x, y: x + 2 * y, 2, 1, identity=0)
+    close(folded.reduce(x, None, where=x > 2), 2 * x[x > 2].sum())
+    assert folded.reduce(np.zeros((0, 2), "float32")).shape == (2,)
+    parts = tnp.frompyfunc(lambda x: (x, -x), 1, 2)(x)
+    close(parts[1], -x)
+    assert repr(folded) == "<tangrad.numpy.ufunc '<lambda>'>" and folded.nargs == 3
+
+
+def test_methods_are_transformed():
+    scaled = tnp.frompyfunc(lambda x, y: x * y + y, 2, 1)
+    for function in (
+        *(scaled.reduce, scaled.accumulate, tnp.multiply.reduce, tnp.subtract.accumulate),
+        lambda x: tnp.multiply.reduceat(x, np.array([0, 2])),
+        lambda x: tnp.multiply.at(x, np.array([0, 0, 1]), x[:3], inplace=False),
+    ):
+        reference.check_mapped(lambda x, f=function: f(x), (MATRIX[0, :, 0],), (0,))
+        with tangrad.enable_x64(True), use_backend("numpy"):
+            reference.check_finite_differences(lambda x, f=function: f(x), (MATRIX[0].astype("float64"),))
+
+
+def test_methods_are_compiled_by_xla():
+    program = lambda x: (tnp.subtract.reduce(x), tnp.add.at(x, np.array([0, 0]), 1.0, inplace=False))
+    expected = tangrad.jit(program)(MATRIX)
+    with use_backend("xla"):
+        reference.close(tangrad.jit(program)(MATRIX), expected)
+
+
+# --- polynomials ---------------------------------------------------------------------------------------------------
+
+X = np.linspace(-2, 3, 9)
+Y = X**3 - 2 * X + 0.3 * reference.normal(9, "float64")
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"w": np.arange(1.0, 10)}, {"cov": True}, {"cov": "unscaled", "w": np.ones(9)}, {"full": True}]
+)
+@pytest.mark.parametrize("values", [Y, np.stack([Y, X], 1)])
+def test_polynomials_fit(on, options, values):
+    with tangrad.enable_x64(True):
+        found, expected = [tangrad.tree.leaves(api.polyfit(X, values, 3, **options)) for api in (tnp, np)]
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-9)
+        if on == "numpy":
+            reference.check_finite_differences(lambda x, y: tnp.polyfit(x, y, 2), (X, values))
+
+
+@pytest.mark.parametrize("p", [[1.0, -3, 2], [0.0, 0, 2, 1, 5, 0, 0], [3.0], [0.0, 0], [], [1.0, 0, 0], [2, 1]])
+def test_roots(on, p):
+    found, expected = tnp.roots(np.array(p, "float32")), np.roots(p)
+    assert found.dtype == "complex64" and found.shape == expected.shape
+    np.testing.assert_allclose(np.sort_complex(found), np.sort_complex(expected), rtol=1e-4, atol=1e-5)
+
+
+def test_roots_are_transformed():
+    with tangrad.enable_x64(True), use_backend("numpy"):
+        real = lambda p: tnp.roots(p, strip_zeros=False).real
+        reference.check_finite_differences(real, (np.array([1.0, -6, 11, -5.9]),))
+        mapped = tangrad.jit(tangrad.vmap(real))(np.array([[1.0, -3, 2], [1.0, -7, 12]]))
+        np.testing.assert_allclose(np.sort(mapped), [[1, 2], [3, 4]], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: tnp.add.reduce(MATRIX, 0, out=MATRIX), NotImplementedError, "out"),
+        (lambda: tnp.add.at(MATRIX, 0, 1.0), NotImplementedError, "inplace=False"),
+        (lambda: tnp.add.at(MATRIX, 0, inplace=False), TypeError, "add.at takes 1 operands"),
+        (lambda: tnp.subtract.reduce(np.zeros((0, 2))), ValueError, "no identity"),
+        (lambda: tnp.subtract.reduce(MATRIX, where=True), ValueError, "chosen by where"),
+        (lambda: tnp.subtract.accumulate(MATRIX, 3), ValueError, "axis 3"),
+        (lambda: tnp.add.reduceat(MATRIX, np.array([0.5])), TypeError, "indices must be integers"),
+        (lambda: tnp.frompyfunc(1, 1, 1), TypeError, "func must be a function"),
+        (lambda: tnp.frompyfunc(lambda x: x, 1, 1)(1.0, 2.0), TypeError, "takes 1 arguments"),
+        (lambda: tnp.frompyfunc(lambda x: x, 1, 2)(1.0), TypeError, "nout is 2"),
+        (lambda: tnp.polyfit(X, Y[1:], 1), ValueError, "of one length"),
+        (lambda: tnp.polyfit(X, Y, -1), ValueError, "deg must not be negative"),
+        (lambda: tnp.polyfit(MATRIX, Y, 1), TypeError, "x must be a vector"),
+        (lambda: tnp.polyfit(X[:2], Y[:2], 1, cov=True), ValueError, "covariances need"),
+        (lambda: tnp.roots(MATRIX), ValueError, "p must have one dimension"),
+    ],
+)
+def test_bad_input_is_named(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
