@@ -1,7 +1,7 @@
 """`python -m tests.benchmarks.shapes`: memory of a long eager session in which no shape comes twice.
 
-Prints a line for every so many lengths of `(x * 2 + 1).sum()`: resident memory and the most so far in MiB, programs compiled,
-CPU seconds and microseconds of CPU for one length since the line before. `--side jax` runs the same on JAX.
+Prints a line for every so many lengths of `(x * 2 + 1).sum()`: resident memory and the most so far in MiB, programs
+compiled, CPU seconds and microseconds of CPU for one length since the line before. `--side jax` runs the same on JAX.
 """
 
 import argparse

@@ -158,7 +158,7 @@ _literal_arrays: dict[Any, tuple[Literal, Any]] = {}
 
 
 def array_of(backend: Any, operand: Any) -> Any:
-    """An operand as an array of the backend; those made of literals are kept, for each device that new arrays are on."""
+    """An operand as an array of the backend; those made of literals are kept, for each default device."""
     if type(operand) is not Literal:
         return operand
     key = (backend.name, id(operand), thread.default_device)
