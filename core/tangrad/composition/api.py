@@ -19,6 +19,7 @@ from tangrad.composition.plugin import HOOKS_GROUP, Plugin
 from tangrad.composition.registry import composition
 from tangrad.diagnostics.errors import BrokenPluginError, MissingDistributionError, MissingDistributionImportError
 from tangrad.diagnostics.public_boundaries import with_boundary
+from tangrad.diagnostics.tracebacks import api_boundary
 
 GROUP = "tangrad.api"
 _ROOT = "tangrad."
@@ -74,7 +75,7 @@ def public_package(module_name: str) -> tuple[Callable[[str], Any], Callable[[],
         own = {name for name, value in package.items() if _belongs(value, module_name) and not name.startswith("_")}
         return sorted({*own, *_names(prefix), *_modules(package.get("__path__", ()))})
 
-    return __getattr__, __dir__
+    return api_boundary(__getattr__), __dir__
 
 
 def _check_name(plugin: Plugin, loaded: object) -> None:

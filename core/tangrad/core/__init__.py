@@ -118,6 +118,8 @@ from tangrad.core.trace import set_current_trace as set_current_trace
 from tangrad.diagnostics.errors import check_no_leak as check_no_leak
 from tangrad.diagnostics.errors import mixed_backends as mixed_backends
 from tangrad.diagnostics.logs import Logger as Logger
+from tangrad.diagnostics.public_boundaries import class_boundary as class_boundary
+from tangrad.diagnostics.public_boundaries import method_boundaries as method_boundaries
 from tangrad.diagnostics.public_boundaries import without_boundary as without_boundary
 from tangrad.diagnostics.rule_errors import DerivedRule as DerivedRule
 from tangrad.diagnostics.source_info import NO_NAMES as NO_NAMES

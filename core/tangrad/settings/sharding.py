@@ -12,10 +12,12 @@ from typing import Any
 
 from tangrad.core.backend import Device
 from tangrad.core.jaxpr import ClosedJaxpr, Jaxpr, sub_jaxprs
+from tangrad.diagnostics.public_boundaries import class_boundary
 
 Index = tuple[slice, ...]
 
 
+@class_boundary
 class Sharding:
     """How an array lies on devices: the base class, of which a kind of shardings says `device_order`, `grid`,
     `dimension_axes` and `resharded`.

@@ -15,6 +15,7 @@ from tangrad.core import (
     array_leaves,
     as_array,
     as_operand,
+    class_boundary,
     closed_over_as_arguments,
     copy_identity,
     is_array_value,
@@ -66,6 +67,7 @@ class PartRule:
         return self._name
 
 
+@class_boundary
 class custom_dce(Stackable):  # noqa: N801 - a decorator, named as the field knows it
     """A function with a rule of its own for dead code: what to compute where only some of its results are used.
 

@@ -117,7 +117,7 @@ def _partial_eval(known: Any, args: Any, *, jaxpr: Any, rule: Any, name: str) ->
     known_outs, residuals = program.split(given, results)
     if all(program.out_known):
         return PartialEval(known_outs, (), None)
-    params = {"jaxpr": program.unknown, "rule": None, "name": name}
+    params: dict[str, Any] = {"jaxpr": program.unknown, "rule": None, "name": name}
     if by_rule:
         params = _second_call(program.unknown, len(residuals), chosen(jaxpr.in_avals, known), name, unknown_part)
         residuals = [*residuals, *given]

@@ -8,7 +8,16 @@ from typing import Any
 
 from tangrad import tree
 from tangrad.autodiff import Zero, tangent_aval
-from tangrad.core import Tracer, as_array, as_operand, computes_at_once, copy_identity, dtypes, returned_leaves
+from tangrad.core import (
+    Tracer,
+    as_array,
+    as_operand,
+    class_boundary,
+    computes_at_once,
+    copy_identity,
+    dtypes,
+    returned_leaves,
+)
 from tangrad.custom_rules.calls import Arguments, FlatCall, Stackable, UserRule, call, function_name, rule_closed_over
 from tangrad.custom_rules.dead_code import custom_dce
 from tangrad.custom_rules.forward import check_outputs
@@ -50,6 +59,7 @@ def custom_vjp_primal_tree_values(values: Any) -> Any:
     return tree.map(value, values)
 
 
+@class_boundary
 class custom_vjp(Stackable):  # noqa: N801 - a decorator, named as the field knows it
     """A function with a vjp rule of its own, for reverse mode.
 

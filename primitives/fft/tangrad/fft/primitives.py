@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import PrimitiveSet, ShapedArray, dtypes, exact_equality
+from tangrad.core import PrimitiveSet, ShapedArray, class_boundary, dtypes, exact_equality
 
 fft = PrimitiveSet("fft", api=1)
 
@@ -15,6 +15,7 @@ _REAL = tuple([dtypes.as_dtype(name) for name in ("float32", "float64")])
 _COMPLEX = tuple([dtypes.as_dtype(name) for name in ("complex64", "complex128")])
 
 
+@class_boundary
 @exact_equality
 class FftType(enum.Enum):
     """Which transform.
