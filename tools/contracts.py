@@ -295,10 +295,8 @@ def check_sizes(house: House) -> list[str]:
     """The kernel can be read in an afternoon, and the composition in another."""
     problems = []
     for room, most in ROOM_LINES.items():
-        paths = [
-            path for name, path in house.files.items() if f"{name}.".startswith(f"{room}.") and name not in WRITTEN
-        ]
-        lines = sum(map(code_lines, paths))
+        files = {name: path for name, path in house.files.items() if name not in WRITTEN}
+        lines = sum(code_lines(path) for name, path in files.items() if f"{name}.".startswith(f"{room}."))
         if lines > most:
             problems.append(f"{room} has {lines} lines of code, more than {most}")
     return problems

@@ -233,7 +233,7 @@ def test_breaches_are_found(small, file, text, expected):
 
 @pytest.mark.parametrize("name", contracts.ROOM_LINES)
 def test_rooms_keep_their_size(small, name):
-    # The comment and the blank line do not count; what stands in other rooms, or is written by a tool, is not the room's.
+    # Comments and blank lines do not count, nor does what stands in other rooms, or is written by a tool.
     (other,) = contracts.ROOM_LINES.keys() - {name}
     room, most = small / "core" / name.replace(".", "/"), contracts.ROOM_LINES[name]
     there = sum(code_lines(path) for path in room.glob("*.py"))
