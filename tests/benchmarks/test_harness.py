@@ -2,6 +2,8 @@
 
 import json
 import math
+import subprocess
+import sys
 
 import pytest
 
@@ -214,3 +216,12 @@ def test_peer_only_has_no_tangrad():
     for row in cli.chosen_rows(None, peer_only=True):
         assert not row.subject.startswith("tangrad")
         assert not any(peer.side.startswith("tangrad") for peer in row.peers)
+
+
+def test_a_session_of_shapes_counts_its_programs():
+    pytest.importorskip("jaxlib")
+    command = [sys.executable, "-m", "tests.benchmarks.shapes", "--lengths", "4", "--every", "2"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    rows = [[cell.strip() for cell in line.strip("|\n").split("|")] for line in done.stdout.splitlines()]
+    assert [(row[0], row[3]) for row in rows[2:]] == [("0", "0"), ("2", "6"), ("4", "12")]
+    assert all(int(row[1]) <= int(row[2]) + 1 for row in rows[2:])

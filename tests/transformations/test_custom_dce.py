@@ -83,6 +83,21 @@ def test_the_function_may_close_over_traced_values():
     assert numpy.allclose(tangrad.jit(f)(1.0), 6.0)  # what the rule says
 
 
+def test_none_stands_for_a_whole_part_of_the_results():
+    function = custom_dce(lambda x: {"waves": (np.sin(x), np.cos(x)), "other": np.tanh(x)})
+
+    @function.def_dce
+    def rule(used, x):
+        waves = [np.sin(x), np.cos(x)] if any(used["waves"]) else None
+        return {"waves": waves and tuple(waves), "other": np.tanh(x) if used["other"] else None}
+
+    assert "sin" not in text(lambda x: function(x)["other"], 0.5)
+    assert numpy.allclose(tangrad.jit(lambda x: function(x)["waves"][1])(0.5), numpy.cos(0.5))
+    pair = custom_dce(lambda x: (np.sin(x), np.cos(x)))
+    pair.def_dce(lambda used, x: [np.sin(x) if used[0] else None, np.cos(x) if used[1] else None])
+    assert numpy.allclose(tangrad.jit(lambda x: pair(x)[0])(0.5), numpy.sin(0.5))
+
+
 def test_what_is_refused():
     function = custom_dce(lambda x: (x, x))
     with pytest.raises(AttributeError, match="has no rule"):
@@ -118,3 +133,80 @@ def test_named_axes_in_the_function_and_in_its_rule():
     again = tangrad.vmap(lambda x: eval_jaxpr(renamed.jaxpr, renamed.consts, x)[0], axis_name="rows")
     assert tangrad.jit(again)(x).tolist() == again(x).tolist() == [6.0, 6.0, 6.0]
     assert "tanh" not in text(again, x)
+
+
+ASKED = []
+
+
+@custom_dce
+def entangled(x, y):
+    """Two results of one loop, each of which the loop needs: nothing of it is dead as long as nobody says so."""
+    step = lambda pair, _: ((np.sin(pair[0]) + 0.0 * pair[1], np.exp(pair[1] * pair[0])), None)
+    (first, second), _ = lax.scan(step, (x, y), None, length=2)
+    return first, second
+
+
+@entangled.def_dce
+def entangled_dce(used, x, y):
+    ASKED.append(used)
+    return (np.sin(np.sin(x)), None) if used == (True, False) else entangled.fun(x, y)
+
+
+REVERSE = {
+    "grad": tangrad.grad(lambda x: entangled(x, 2.0 * x)[0]),
+    "value and grad": tangrad.value_and_grad(lambda x: entangled(x, 2.0 * x)[0]),
+    "grad of one argument": tangrad.grad(lambda x: entangled(x, 0.5)[0]),
+    "vjp, where the other result is not used": lambda x: tangrad.vjp(lambda x: entangled(x, x)[0], x)[1](1.0)[0],
+    "linearize": lambda x: tangrad.linearize(lambda x: entangled(x, x)[0], x)[1](2.0),
+    "second derivative": tangrad.grad(tangrad.grad(lambda x: entangled(x, x)[0])),
+    "jvp of grad": lambda x: tangrad.jvp(tangrad.grad(lambda x: entangled(x, x)[0]), (x,), (1.0,)),
+    "grad of jvp": tangrad.grad(lambda x: tangrad.jvp(lambda x: entangled(x, x)[0], (x,), (1.0,))[1]),
+    "vmap of grad": lambda x: tangrad.vmap(tangrad.grad(lambda x: entangled(x, x)[0]))(x * np.arange(3.0)),
+    "grad of vmap": tangrad.grad(lambda x: tangrad.vmap(lambda y: entangled(x, y)[0])(np.arange(3.0)).sum()),
+    "checkpoint": tangrad.grad(tangrad.checkpoint(lambda x: entangled(x, x)[0])),
+    "checkpoint that saves": tangrad.grad(
+        tangrad.checkpoint(lambda x: entangled(x, x)[0], policy=tangrad.checkpoint_policies.everything_saveable)
+    ),
+    "within jit": tangrad.grad(tangrad.jit(lambda x: entangled(x, x)[0])),
+    "within scan": tangrad.grad(lambda x: lax.scan(lambda c, _: (entangled(c, x)[0], None), x, None, length=3)[0]),
+    "within cond": tangrad.grad(lambda x: lax.cond(x > 0, lambda y: entangled(y, y)[0], lambda y: y, x)),
+}
+
+
+@pytest.mark.parametrize("name", REVERSE)
+def test_the_rule_is_asked_in_reverse_mode(name):
+    function = REVERSE[name]
+    ASKED.clear()
+    assert "exp" not in text(function, 0.5)
+    assert ASKED and set(ASKED) == {(True, False)}
+    for got, expected in zip(tangrad.tree.leaves(tangrad.jit(function)(0.5)), tangrad.tree.leaves(function(0.5))):
+        assert numpy.allclose(got, expected, rtol=1e-5)
+
+
+def test_reverse_mode_keeps_residuals_where_all_results_are_used():
+    ASKED.clear()
+    function = tangrad.grad(lambda x: sum(entangled(x, 2.0 * x)))
+    assert numpy.allclose(tangrad.jit(function)(0.5), function(0.5), rtol=1e-5)
+    assert not ASKED
+
+
+def test_a_result_that_is_used_without_its_derivative():
+    """The value of one and the derivative of the other: each call is thinned for itself."""
+    ASKED.clear()
+    function = tangrad.grad(lambda x: entangled(x, x), has_aux=True)
+    gradient, second = tangrad.jit(function)(0.5)
+    expected = function(0.5)
+    assert numpy.allclose([gradient, second], expected, rtol=1e-5)
+    assert sorted(set(ASKED)) == [(False, True), (True, False)]
+
+
+def test_parts_that_the_rule_knows_less_of():
+    """Known results under partial evaluation that the rule makes depend on what is not known: the function stays."""
+
+    @custom_dce
+    def mixed(x, y):
+        return np.tanh(x), np.exp(y)
+
+    mixed.def_dce(lambda used, x, y: (np.tanh(x) + 0.0 * y if used[0] else None, np.exp(y) if used[1] else None))
+    function = tangrad.grad(tangrad.checkpoint(lambda y: mixed(np.sin(0.5), y)[0] * y))
+    assert numpy.allclose(tangrad.jit(function)(2.0), numpy.tanh(numpy.sin(0.5)), rtol=1e-5)

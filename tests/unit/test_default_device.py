@@ -63,6 +63,36 @@ print("there")
     assert done.stdout.strip() == "there", done.stderr
 
 
+@pytest.mark.parametrize("backend", ["numpy", "xla"])
+def test_what_an_eager_gradient_keeps_is_kept_for_each_default_device(backend: str) -> None:
+    """Literals among cotangents and residuals become arrays once; then they lie where new arrays lay that time."""
+    if backend == "xla":
+        pytest.importorskip("jaxlib")
+    code = """
+import sys
+import tangrad, tangrad.numpy as np
+from tangrad import lax
+name = sys.argv[1]
+functions = [
+    lambda x: x,
+    lambda x: 3.0,
+    lambda x: x * x,
+    lambda x: np.reshape(x, (1,)).sum(),
+    lambda x: lax.cond(True, lambda y: y * 2, lambda y: y, x),
+    lambda x: lax.erf(x),
+]
+for chosen in (f"{name}:1", f"{name}:0", None, f"{name}:1"):
+    with tangrad.use_backend(name), tangrad.default_device(chosen):
+        for position, function in enumerate(functions):
+            found = tangrad.grad(function)(3.0).device.id
+            assert found == (1 if chosen == f"{name}:1" else 0), (position, chosen, found)
+print("there")
+"""
+    settings = {**os.environ, "TANGRAD_NUM_CPU_DEVICES": "2"}
+    done = subprocess.run([sys.executable, "-c", code, backend], env=settings, capture_output=True, text=True)
+    assert done.stdout == "there\n", done.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -88,9 +88,9 @@ def test_entries_for_a_family(site: Site) -> None:
     site.add("plugin-a", {group: {"elementwise": "m:a", "elementwise.fast": "m:b", "elementwise2": "m:c"}})
     site.add("plugin-b", {group: {"elementwise.more": "m:d", "other": "m:e"}})
     composition = site.composition()
-    names = [plugin.name for plugin in composition.entries_for(group, "elementwise")]
+    names = [plugin.name for plugin in composition.entries(group, "elementwise")]
     assert names == ["elementwise", "elementwise.fast", "elementwise.more"]
-    assert composition.entries_for(group, "absent") == () == composition.entries_for("tangrad.absent", "x")
+    assert composition.entries(group, "absent") == () == composition.entries("tangrad.absent", "x")
     assert composition.groups() == (group,)
 
 

@@ -10,7 +10,6 @@ import pytest
 import tangrad
 import tangrad.core
 from tangrad.composition import catalogue
-from tangrad.composition.api import MissingDistributionFinder
 from tangrad.composition.registry import composition
 from tangrad.core import configure_plugins, register
 from tangrad.diagnostics.errors import (
@@ -21,6 +20,7 @@ from tangrad.diagnostics.errors import (
     PluginConflictError,
     PluginWarning,
 )
+from tangrad.diagnostics.missing_names import MissingDistributionFinder
 from tests.unit.plugin_site import Site
 
 
@@ -99,7 +99,7 @@ def test_unknown_names_are_attribute_errors_with_a_suggestion() -> None:
         ),
     ):
         tangrad.some_fucntion  # type: ignore[attr-defined]
-    with pytest.raises(AttributeError, match=r"no attribute 'zzzzzzzz'$") as raised:
+    with pytest.raises(AttributeError, match=r"(?m)no attribute 'zzzzzzzz'$") as raised:
         tangrad.zzzzzzzz  # type: ignore[attr-defined]
     assert raised.value.name == "zzzzzzzz" and raised.value.obj is tangrad
     with pytest.raises(AttributeError, match="no attribute '__wrapped__'"):

@@ -426,7 +426,7 @@ def _check_answers(index: Index) -> int:
     for group, row in rows:
         name, _, distribution, version = row
         assert version == distributions[distribution].version
-        assert row in index.rows_for(group, name)
+        assert row in index.rows(group, name)
     for problem in index.problems():
         assert [type(part) for part in problem] == [str, str]
     return len(rows)

@@ -135,6 +135,7 @@ def test_a_provider_computes_rules_for_any_family(family: PrimitiveSet) -> None:
         return rules_for(primitives, "computed") if kind == "managed_kind" else None
 
     with provider(tangrad_rules=tangrad_rules) as registration:
+        plugin_manager()  # loads the hook objects where nobody has since a refresh: then all answers are asked for anew
         found = cell(family)
         assert found.status == "rule" and found.rule(0) == "computed"
         assert found.plugin.distribution == "(by hand)" and found.plugin.group == "tangrad.rules.managed_kind"

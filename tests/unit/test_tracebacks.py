@@ -5,15 +5,16 @@ import pickle
 import traceback
 import warnings
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 
 import numpy
 import pytest
 
 import tangrad
 import tangrad.numpy as np
-from tangrad.core import composition, find_primitive
+from tangrad.core import class_boundary, composition, find_primitive
 from tangrad.diagnostics.public_boundaries import with_boundary
+from tangrad.diagnostics.source_info import is_internal
 
 THREE, FOUR = numpy.ones(3, "float32"), numpy.ones(4, "float32")
 
@@ -43,6 +44,27 @@ MISTAKES = {
     "part": lambda x, y: x.at[1, 2].get(),
     "scalar type": lambda x, y: np.int32("one"),
     "linear transpose": lambda x, y: tangrad.linear_transpose(lambda z: z * 2, x)(y),
+    "Python number": lambda x, y: float(x),
+    "truth": lambda x, y: bool(x),
+    "iteration": lambda x, y: list(x[0]),
+    "assignment": lambda x, y: x.__setitem__(0, 1),
+    "element": lambda x, y: x.item(7),
+    "NumPy array": lambda x, y: numpy.asarray(tangrad.random.key(0)),
+    "setting": lambda x, y: tangrad.enable_x64("perhaps"),
+    "config.update": lambda x, y: tangrad.config.update("enable_x64", "perhaps"),
+    "unknown setting": lambda x, y: tangrad.config.no_such_setting,
+    "value of a setting": lambda x, y: setattr(tangrad.config, "enable_x64", "perhaps"),
+    "custom_jvp without a rule": lambda x, y: tangrad.custom_jvp(np.sin)(x),
+    "arguments of custom_vjp": lambda x, y: tangrad.custom_vjp(3),
+    "arguments of a compiled program": lambda x, y: tangrad.jit(np.sin).lower(x).compile()(y),
+    "arguments of lower": lambda x, y: tangrad.jit(np.sin).lower(object()),
+    "kind of text": lambda x, y: tangrad.jit(np.sin).lower(x).as_text("no such kind"),
+    "mesh": lambda x, y: tangrad.sharding.Mesh(3, 4),
+    "shape of a part": lambda x, y: tangrad.sharding.SingleDeviceSharding(tangrad.devices()[0]).shard_shape(("a",)),
+    "r_": lambda x, y: np.r_["no such directive", 3],
+    "vectorized": lambda x, y: np.vectorize(np.add, signature="(n),(n)->(n)")(x, y),
+    "shape and dtype": lambda x, y: tangrad.ShapeDtypeStruct((3,), "no such dtype"),
+    "public name": lambda x, y: np.no_such_function,
 }
 
 
@@ -129,6 +151,63 @@ def test_errors_of_every_public_function_show_the_line_of_the_user():
         silent += [] if any(files) else [name]
         assert all(found is None or set(found) == {__file__} for found in files), (name, files)
     assert asked > 500 and len(silent) < 80, silent
+
+
+# Comparing, hashing, printing and copying raise nothing that users cause.
+NOT_CALLED_BY_USERS = {
+    *("__hash__", "__eq__", "__ne__", "__repr__", "__str__", "__dir__", "__delattr__", "__init_subclass__"),
+    *("__reduce__", "__reduce_ex__", "__copy__", "__deepcopy__", "__getnewargs__", "__getstate__", "__setstate__"),
+}
+# A look at what an array holds, at the price of an attribute; and what NumPy asks for one protocol after the other.
+WITHOUT = {(tangrad.Array, "to_numpy"), (tangrad.Array, "__getattr__")}
+
+
+def public_classes():
+    """The classes that have a public name, and those of public objects, such as settings, with one of the names."""
+    found = {}
+    for name in composition().names("tangrad.api"):
+        package, _, own = name.rpartition(".")
+        value = getattr(getattr_path(package), own)
+        kind = value if isinstance(value, type) else type(value)
+        if kind is not FunctionType and not isinstance(value, ModuleType):
+            found.setdefault(kind, name)
+    return found
+
+
+def methods_of(kind):
+    """The functions of ours that calls of the class and its methods run."""
+    for name in {name for base in kind.__mro__ for name in vars(base)}:
+        value = inspect.getattr_static(kind, name)
+        function = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
+        hidden = name.startswith("_") and not (name.startswith("__") and name.endswith("__"))
+        if isinstance(function, FunctionType) and is_internal(function.__code__.co_filename) and not hidden:
+            yield name, function
+
+
+def test_errors_of_every_public_class_show_the_line_of_the_user():
+    asked = set()
+    for kind, public in public_classes().items():
+        calls = {"()": kind} | {n: f for n, f in methods_of(kind) if n not in NOT_CALLED_BY_USERS}
+        for name, function in calls.items():
+            if (kind, name) not in WITHOUT and not inspect.isgeneratorfunction(inspect.unwrap(function)):
+                files = [shown(function, *[Nothing()] * number) for number in (1, 2, 3)]
+                assert all(found is None or set(found) == {__file__} for found in files), (public, name, files)
+                asked |= {(public, name)} if any(files) else set()
+    assert len({public for public, _ in asked}) > 25 and len(asked) > 120, sorted(asked)
+
+
+def test_classes_keep_what_they_are():
+    assert inspect.signature(tangrad.custom_jvp).parameters.keys() == {"fun", "nondiff_argnums", "nondiff_argnames"}
+    assert tangrad.custom_jvp.defjvp.__qualname__ == "custom_jvp.defjvp" and tangrad.custom_jvp.defjvp.__doc__
+    mesh = tangrad.sharding.Mesh(numpy.array(tangrad.devices()[:1]), ("x",))
+    assert pickle.loads(pickle.dumps(mesh.shape_tuple)) == (("x", 1),)
+
+    @class_boundary
+    class Mine(type(mesh)):
+        def plain(self):
+            return 1
+
+    assert Mine.plain.__code__.co_filename == __file__, "the functions of others show as they are"
 
 
 def test_public_functions_keep_what_they_are():

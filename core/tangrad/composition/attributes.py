@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import FunctionType
 from typing import Any
 
-from tangrad.composition.api import missing_array_attribute
 from tangrad.composition.registry import composition
+from tangrad.diagnostics.missing_names import missing_array_attribute
 from tangrad.diagnostics.tracebacks import api_boundary
 
 ATTRIBUTES_GROUP = "tangrad.array"

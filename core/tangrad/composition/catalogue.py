@@ -6,34 +6,25 @@ distributions; CI fails when the two differ. Nothing here is needed while everyt
 
 from __future__ import annotations
 
-from tangrad.composition.catalogue_data import (
-    ARRAY_ATTRIBUTES,
-    BACKENDS,
-    COMMANDS,
-    FAMILIES,
-    MODULES,
-    PUBLIC_NAMES,
-    RULE_KINDS,
-    SETTINGS,
-)
+from collections.abc import Mapping
 
-__all__ = [
-    "BACKENDS",
-    "FAMILIES",
-    "MODULES",
-    "RULE_KINDS",
-    "distribution_of",
-    "distribution_of_array_attribute",
-    "distribution_of_command",
-    "distribution_of_family",
-    "distribution_of_module",
-    "distribution_of_rule_kind",
-    "distribution_of_setting",
-    "public_names",
-]
+from tangrad.composition.catalogue_data import ARRAY_ATTRIBUTES as ARRAY_ATTRIBUTES
+from tangrad.composition.catalogue_data import BACKENDS as BACKENDS
+from tangrad.composition.catalogue_data import COMMANDS as COMMANDS
+from tangrad.composition.catalogue_data import FAMILIES as FAMILIES
+from tangrad.composition.catalogue_data import MODULES as MODULES
+from tangrad.composition.catalogue_data import PUBLIC_NAMES as PUBLIC_NAMES
+from tangrad.composition.catalogue_data import RULE_KINDS as RULE_KINDS
+from tangrad.composition.catalogue_data import SETTINGS as SETTINGS
 
 
-def _owner(table: dict[str, str], name: str) -> str | None:
+def owner_in(table: Mapping[str, str], name: str) -> str | None:
+    """Return the distribution that ships `name`, by one of the tables of this module; None if none of ours does.
+
+    >>> from tangrad.core import catalogue
+    >>> catalogue.owner_in(catalogue.RULE_KINDS, "jvp"), catalogue.owner_in(catalogue.FAMILIES, "elementwise")
+    ('tangrad-autodiff', 'tangrad-lax')
+    """
     for distribution, names in table.items():
         if name in names.split():
             return distribution
@@ -49,7 +40,7 @@ def distribution_of(name: str) -> str | None:
     >>> distribution_of("grad")
     'tangrad-autodiff'
     """
-    return _owner(PUBLIC_NAMES, name) or distribution_of_module(f"tangrad.{name}")
+    return owner_in(PUBLIC_NAMES, name) or distribution_of_module(f"tangrad.{name}")
 
 
 def distribution_of_module(name: str) -> str | None:
@@ -63,61 +54,11 @@ def distribution_of_module(name: str) -> str | None:
     'tangrad-numpy'
     """
     while name.count("."):
-        distribution = _owner(MODULES, name)
+        distribution = owner_in(MODULES, name)
         if distribution is not None:
             return distribution
         name = name.rpartition(".")[0]
     return None
-
-
-def distribution_of_family(family: str) -> str | None:
-    """Return the distribution that ships the family of primitives `family`, or None.
-
-    >>> from tangrad.composition.catalogue import distribution_of_family
-    >>> distribution_of_family("elementwise")
-    'tangrad-lax'
-    """
-    return _owner(FAMILIES, family)
-
-
-def distribution_of_rule_kind(kind: str) -> str | None:
-    """Return the distribution whose transformation or backend owns the rule kind `kind`, or None.
-
-    >>> from tangrad.composition.catalogue import distribution_of_rule_kind
-    >>> distribution_of_rule_kind("jvp")
-    'tangrad-autodiff'
-    """
-    return _owner(RULE_KINDS, kind)
-
-
-def distribution_of_array_attribute(name: str) -> str | None:
-    """Return the distribution that ships the operator, method or property `name` of arrays, or None.
-
-    >>> from tangrad.composition.catalogue import distribution_of_array_attribute
-    >>> distribution_of_array_attribute("__add__")
-    'tangrad-numpy'
-    """
-    return _owner(ARRAY_ATTRIBUTES, name)
-
-
-def distribution_of_command(command: str) -> str | None:
-    """Return the distribution that adds the command `tangrad <command>`, or None.
-
-    >>> from tangrad.composition.catalogue import distribution_of_command
-    >>> distribution_of_command("new")
-    'tangrad-scaffold'
-    """
-    return _owner(COMMANDS, command)
-
-
-def distribution_of_setting(name: str) -> str | None:
-    """Return the distribution that declares the setting `name`, or None.
-
-    >>> from tangrad.composition.catalogue import distribution_of_setting
-    >>> distribution_of_setting("threefry_partitionable")
-    'tangrad-random'
-    """
-    return _owner(SETTINGS, name)
 
 
 def public_names() -> tuple[str, ...]:

@@ -67,29 +67,25 @@ class Index:
         visible = [record for record, hidden in self._records if distribution not in hidden]
         return {group for record in visible for group in record.groups_of(distribution)}
 
-    def rows_for(self, group: str, name: str, with_suffixes: bool = False) -> list[tuple[str, str, str, str]]:
-        """As `rows`, for the entries called `name`, or also `name.suffix`; only these are looked at."""
-        found = []
-        for record, hidden in self._records_with(group):
-            for entry, value, name_of_distribution in record.rows_for(group, name, with_suffixes):
-                known = None if name_of_distribution in hidden else record.distribution(name_of_distribution)
-                if known is not None:
-                    found.append((entry, value, known.name, known.version))
-        return found
-
     def _records_with(self, group: str) -> list[tuple[Record, set[str]]]:
         records = self._with_group.get(group)
         if records is None:
             records = self._with_group[group] = [pair for pair in self._records if group in pair[0].groups()]
         return records
 
-    def rows(self, group: str) -> list[tuple[str, str, str, str]]:
-        """Return `(entry name, value, distribution, its version)` of every visible entry point of `group`."""
+    def rows(self, group: str, name: str | None = None, with_suffixes: bool = False) -> list[tuple[str, str, str, str]]:
+        """Return `(entry name, value, distribution, its version)` of every visible entry point of `group`.
+
+        With a `name`, of those called so, or also `name.suffix`; then nothing else is looked at.
+        """
         found = []
         for record, hidden in self._records_with(group):
-            for name, value, distribution in record.rows(group):
-                if distribution not in hidden and distribution in record.distributions:
-                    found.append((name, value, distribution, record.distributions[distribution].version))
+            rows = record.rows(group) if name is None else record.rows_for(group, name, with_suffixes)
+            distribution = record.distributions.get if name is None else record.distribution
+            for entry, value, owner in rows:
+                known = None if owner in hidden else distribution(owner)
+                if known is not None:
+                    found.append((entry, value, owner, known.version))
         return found
 
     def shadowed(self) -> list[tuple[str, str, str]]:

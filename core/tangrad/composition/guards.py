@@ -199,33 +199,29 @@ def _tell(generator: Any, error: BaseException) -> None:
 
 def _observer(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) -> Any:
     def observe(*arguments: Any) -> None:
-        outside, inside.busy = inside.busy, True
-        try:
-            call(*arguments)
-        except Exception as error:
-            manager.withdraw(plugin, error, f"its hook {hook} raised", observed=True)
-        finally:
-            inside.busy = outside
+        with inside:
+            try:
+                call(*arguments)
+            except Exception as error:
+                manager.withdraw(plugin, error, f"its hook {hook} raised", observed=True)
 
     return observe
 
 
 def _pass(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) -> Any:
     def run(program: Program, context: Any) -> None:
-        outside, inside.busy = inside.busy, True
-        try:
-            result = call(program.closed_jaxpr, context)
-            if result is not None:
-                _check_pass_result(program.closed_jaxpr, result)
-                program.closed_jaxpr = result
-        except Exception as error:
-            raise BrokenPluginError(
-                f"the jaxpr pass of plugin {plugin.identity} ({plugin.value}, {plugin.distribution} {plugin.version}) "
-                f"failed on {context.function_name!r}: {type(error).__name__}: {error}. "
-                f"To compile without it: TANGRAD_DENY='{plugin.identity}'"
-            ) from error
-        finally:
-            inside.busy = outside
+        with inside:
+            try:
+                result = call(program.closed_jaxpr, context)
+                if result is not None:
+                    _check_pass_result(program.closed_jaxpr, result)
+                    program.closed_jaxpr = result
+            except Exception as error:
+                raise BrokenPluginError(
+                    f"the jaxpr pass of plugin {plugin.identity} ({plugin.value}, {plugin.distribution} "
+                    f"{plugin.version}) failed on {context.function_name!r}: {type(error).__name__}: {error}. "
+                    f"To compile without it: TANGRAD_DENY='{plugin.identity}'"
+                ) from error
 
     return run
 

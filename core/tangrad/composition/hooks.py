@@ -82,9 +82,19 @@ class Program:
 
 
 class Inside(threading.local):
-    """Whether this thread is inside a hook: a hook that compiles would otherwise call itself without end."""
+    """Whether this thread is inside a hook: a hook that compiles would otherwise call itself without end.
 
-    busy = False
+    Attributes:
+        busy: how many `with inside:` the thread is in.
+    """
+
+    busy = 0
+
+    def __enter__(self) -> None:
+        self.busy += 1
+
+    def __exit__(self, *_: object) -> None:
+        self.busy -= 1
 
 
 inside = Inside()
@@ -152,12 +162,9 @@ class Hooks:
             self._composition = owner
             owner.manager.listeners.append(self._publish)
             owner.on_change(self._forget)
-        outside, inside.busy = inside.busy, True  # a plugin's module may trace or compile while it is imported
-        try:
+        with inside:  # a plugin's module may trace or compile while it is imported
             self._publish()
             self._loaded = True
-        finally:
-            inside.busy = outside
 
     def _forget(self, plugins: tuple[Any, ...] | None) -> None:
         if plugins is None:  # other distributions may be installed

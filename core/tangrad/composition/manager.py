@@ -33,13 +33,13 @@ class Contributor:
     def __init__(self, composition: Any, distribution: str, groups: set[str], hook_plugins: Sequence[Plugin]) -> None:
         self.distribution = distribution
         self.hook_plugins = hook_plugins
-        self._entries_of = composition.entries_of
+        self._entries = composition.entries
         for hook in {hook_of(group) for group in groups}:
             setattr(self, hook, self._answering(hook))
 
     def _answering(self, hook: str) -> Any:
         def answer(*arguments: Any) -> list[Plugin] | None:
-            entries = self._entries_of(*cell_of(hook, arguments))
+            entries = self._entries(*cell_of(hook, arguments))
             return [one for one in entries if one.distribution == self.distribution and one.denial is None] or None
 
         answer.__wrapped__ = getattr(hookspecs, hook)  # type: ignore[attr-defined]  # pluggy reads its signature
@@ -115,7 +115,7 @@ class Manager(pluggy.PluginManager):
         # Another thread's change must not come between admitting and asking. Hook objects are others' code, and asked
         # without the lock.
         with contextlib.nullcontext() if hook_of(group) in self.computes else self._composition.lock:
-            entries = self._composition.entries_of(group, None if group == COMMANDS else name)
+            entries = self._composition.entries(group, None if group == COMMANDS else name)
             for plugin in entries:
                 if plugin.denial is None and not self.has_plugin(plugin.distribution):
                     self._admit(plugin.distribution)

@@ -16,10 +16,10 @@ from importlib import invalidate_caches
 from typing import TYPE_CHECKING, Any
 
 from tangrad.composition.discovery import Index, cache_folder, discover
-from tangrad.composition.forks import free_after_fork
 from tangrad.composition.plugin import HOOKS_GROUP, NAMES, RULES, Plugin, stands_for
 from tangrad.composition.policy import BY_HAND, Policy
 from tangrad.diagnostics.errors import PluginConflictError
+from tangrad.settings.forks import free_after_fork
 
 if TYPE_CHECKING:
     from tangrad.composition.manager import Manager
@@ -72,8 +72,7 @@ class Composition:
         self._index: Index | None = None
         self._manager: Manager | None = None
         self._plugins: dict[tuple[str, str, str], Plugin] = {}
-        self._declared: dict[tuple[str, str], tuple[Plugin, ...]] = {}
-        self._entries: dict[str, tuple[Plugin, ...]] = {}
+        self._entries: dict[tuple[str, str | None], tuple[Plugin, ...]] = {}
         self._found: dict[tuple[str, str], Plugin] = {}
         self._computed: list[int] = []
         self._by_hand: list[Plugin] = []
@@ -103,12 +102,17 @@ class Composition:
         """Return the names of the groups that have entries, sorted."""
         return tuple(sorted({*self.index.groups(), *self.groups_by_hand()}))
 
-    def entries(self, group: str) -> tuple[Plugin, ...]:
-        """Return the plugins of `group`, sorted by name and distribution; denied and broken ones are among them."""
-        found = self._entries.get(group)
+    def entries(self, group: str, name: str | None = None) -> tuple[Plugin, ...]:
+        """Return the plugins of `group`, sorted by name and distribution; denied and broken ones are among them.
+
+        With a `name`, those called so; of rule sets, those for that family, called `name` or `name.suffix`.
+        """
+        found = self._entries.get((group, name))
         if found is None:
             with self.lock:
-                found = self._entries[group] = self._made(group, self.index.rows(group), None)
+                found = self._made(group, self.index.rows(group, name, group.startswith(RULES)), name)
+                if found or name is None:  # what is not there is not kept: anybody may ask for any name
+                    self._entries[group, name] = found
         return found
 
     def names(self, group: str) -> set[str]:
@@ -117,21 +121,6 @@ class Composition:
         if NAMES in self.manager.computes:
             found.update(*self.manager.hook.tangrad_names(group=group))
         return found
-
-    def entries_for(self, group: str, name: str) -> tuple[Plugin, ...]:
-        """Return the plugins of `group` called `name`; of rule sets, those for the family, `name` or `name.suffix`."""
-        found = self._declared.get((group, name))
-        if found is None:
-            with self.lock:
-                rows = self.index.rows_for(group, name, group.startswith(RULES))
-                found = self._made(group, rows, name)
-                if found:  # what is not there is not kept: anybody may ask for any name
-                    self._declared[group, name] = found
-        return found
-
-    def entries_of(self, group: str, name: str | None) -> tuple[Plugin, ...]:
-        """Return `entries_for` a name, or without one all `entries` of the group."""
-        return self.entries(group) if name is None else self.entries_for(group, name)
 
     def groups_by_hand(self) -> set[str]:
         """Return the groups of what was registered by hand."""
@@ -164,13 +153,13 @@ class Composition:
         """Return whether what a plugin serves is installed: the family and the kind of a rule set, a group's reader."""
         if not plugin.group.startswith(RULES):
             reader = _READERS.get(plugin.group)
-            return reader is None or bool(self.entries_for("tangrad.commands", reader))
+            return reader is None or bool(self.entries("tangrad.commands", reader))
         family = plugin.name.partition(".")[0]
-        if ("tangrad.primitives", family) not in self._found and not self.entries_for("tangrad.primitives", family):
+        if ("tangrad.primitives", family) not in self._found and not self.entries("tangrad.primitives", family):
             return False
         kind = plugin.group.removeprefix(RULES)
         while kind:  # a platform's kind (`lower.xla.cuda`) is served where the general one (`lower.xla`) is
-            if ("tangrad.rule_kinds", kind) in self._found or self.entries_for("tangrad.rule_kinds", kind):
+            if ("tangrad.rule_kinds", kind) in self._found or self.entries("tangrad.rule_kinds", kind):
                 return True
             kind = kind.rpartition(".")[0]
         return False
@@ -377,7 +366,7 @@ class Composition:
     def changed(self, plugins: tuple[Plugin, ...] | None) -> None:
         """Forget what was asked, and tell everybody who keeps answers; `plugins`: those added or removed, None: all."""
         with self.lock:
-            self._entries, self._declared, self._found = {}, {}, {}
+            self._entries, self._found = {}, {}
             for key in self._computed:
                 self._provenance.pop(key, None)
             self._computed = []

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 from tangrad.composition.api import public_package as public_package
 from tangrad.composition.discovery import cache_folder as cache_folder
 from tangrad.composition.files import read_own_file as read_own_file
-from tangrad.composition.forks import after_fork as after_fork
-from tangrad.composition.forks import free_after_fork as free_after_fork
 from tangrad.composition.hooks import HookContext as HookContext
 from tangrad.composition.hooks import hookimpl as hookimpl
 from tangrad.composition.hooks import hooks as hooks
@@ -124,6 +122,8 @@ from tangrad.core.trace import set_current_trace as set_current_trace
 from tangrad.diagnostics.errors import check_no_leak as check_no_leak
 from tangrad.diagnostics.errors import mixed_backends as mixed_backends
 from tangrad.diagnostics.logs import Logger as Logger
+from tangrad.diagnostics.public_boundaries import class_boundary as class_boundary
+from tangrad.diagnostics.public_boundaries import method_boundaries as method_boundaries
 from tangrad.diagnostics.public_boundaries import without_boundary as without_boundary
 from tangrad.diagnostics.rule_errors import DerivedRule as DerivedRule
 from tangrad.diagnostics.source_info import NO_NAMES as NO_NAMES
@@ -150,6 +150,8 @@ from tangrad.settings.config import one_of as one_of
 from tangrad.settings.config import optional_text as optional_text
 from tangrad.settings.config import shared as shared
 from tangrad.settings.config import thread as thread
+from tangrad.settings.forks import after_fork as after_fork
+from tangrad.settings.forks import free_after_fork as free_after_fork
 from tangrad.settings.sharding import Parts as Parts
 from tangrad.settings.sharding import Sharding as Sharding
 from tangrad.settings.sharding import agreed_devices as agreed_devices

@@ -16,6 +16,7 @@ from tangrad.composition.attributes import ATTRIBUTES_GROUP, attributes
 from tangrad.composition.registry import composition
 from tangrad.core.aval import ShapedArray
 from tangrad.core.keys import exact_equality
+from tangrad.diagnostics.public_boundaries import method_boundaries
 from tangrad.diagnostics.tracebacks import filter_traceback, own_boundary
 from tangrad.dtypes import system as dtypes
 
@@ -266,6 +267,11 @@ class Array(ArrayOperators):
     def tolist(self) -> Any:
         """The contents as nested lists of Python numbers."""
         return self._looked_at().tolist()
+
+
+NUMBERS = ("__bool__", "__int__", "__float__", "__complex__", "__index__")
+CONVERSIONS = (*NUMBERS, "__array__", "__format__", "item", "tolist")
+method_boundaries(Array, [*CONVERSIONS, "__contains__", "__iter__", "__len__", "__setitem__", "block_until_ready"])
 
 
 @exact_equality

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
-from tangrad.composition.forks import after_fork, free_after_fork
 from tangrad.composition.hooks import HookContext, hooks
 from tangrad.core.array import Array, Literal
 from tangrad.core.backend import Backend, CompileOptions, preferred_backend
@@ -25,6 +24,7 @@ from tangrad.diagnostics.logs import Logger
 from tangrad.diagnostics.nan_checks import checked_execute
 from tangrad.settings.caches import JaxprCache, register_cache
 from tangrad.settings.config import is_checking_values, thread
+from tangrad.settings.forks import after_fork, free_after_fork
 
 logger = Logger("tangrad")
 

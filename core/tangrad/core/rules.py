@@ -14,7 +14,6 @@ import threading
 from typing import Any
 
 from tangrad.composition.checks import CHECKS
-from tangrad.composition.forks import free_after_fork
 from tangrad.composition.plugin import Plugin
 from tangrad.composition.registry import composition
 from tangrad.core.declarations import (
@@ -31,6 +30,7 @@ from tangrad.core.primitive import Primitive
 from tangrad.diagnostics import errors
 from tangrad.diagnostics.rule_errors import conflict, missing_message
 from tangrad.settings.caches import clear_caches
+from tangrad.settings.forks import free_after_fork
 
 
 class Cell:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from tangrad.core.array import Array
+from tangrad.core.array import CONVERSIONS, Array
 from tangrad.core.backend import as_array, as_operand, preferred_backend
 from tangrad.diagnostics import errors
+from tangrad.diagnostics.public_boundaries import method_boundaries
 from tangrad.settings.config import thread
 
 
@@ -113,6 +114,9 @@ class Tracer(Array):
         if not spec:
             return repr(self)
         return format(self._concrete_or(errors.ConcretizationTypeError), spec)
+
+
+method_boundaries(Tracer, CONVERSIONS)
 
 
 def find_backend(args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:

@@ -6,11 +6,11 @@ import threading
 from collections.abc import Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
-from tangrad.composition.api import backends_to_install
-from tangrad.composition.forks import free_after_fork
 from tangrad.composition.registry import composition
 from tangrad.diagnostics.errors import BackendError
+from tangrad.diagnostics.missing_names import backends_to_install
 from tangrad.settings.config import check_optional_positive, define_setting, parse_optional_integer, thread
+from tangrad.settings.forks import free_after_fork
 
 BACKENDS_GROUP = "tangrad.backends"
 

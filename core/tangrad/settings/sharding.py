@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from tangrad.core.backend import Device
 from tangrad.core.jaxpr import ClosedJaxpr, Jaxpr, sub_jaxprs
+from tangrad.diagnostics.public_boundaries import class_boundary
 
 Index = tuple[slice, ...]
 Bounds = tuple[tuple[int, int], ...]
@@ -34,6 +35,7 @@ class Parts(NamedTuple):
     distinct: tuple[Index, ...]
 
 
+@class_boundary
 class Sharding:
     """How an array lies on devices: the base class, of which a kind of shardings says `device_order`, `grid`,
     `dimension_axes` and `resharded`.

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.composition.api import missing_setting
 from tangrad.composition.registry import Plugin, composition
 from tangrad.diagnostics.errors import PluginError
+from tangrad.diagnostics.missing_names import missing_setting
+from tangrad.diagnostics.public_boundaries import class_boundary
 from tangrad.settings.config import SETTINGS, Setting, thread
 
 SETTINGS_GROUP = "tangrad.settings"
@@ -61,6 +62,7 @@ composition().set_check(SETTINGS_GROUP, _check)
 composition().on_change(lambda _: _found.clear())
 
 
+@class_boundary
 class Config:
     """All settings as attributes, for reading and for `config.update(name, value)`.
 

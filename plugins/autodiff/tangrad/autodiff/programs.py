@@ -79,9 +79,12 @@ def linearize_jaxpr(closed: ClosedJaxpr, active: Sequence[bool]) -> LinearizedJa
 
 def _linearize_jaxpr(closed: ClosedJaxpr, active: tuple[bool, ...]) -> LinearizedJaxpr:
     found: list[Any] = []
+    jaxpr = closed.jaxpr
+    if len(jaxpr.eqns) > 1:  # residuals of what is dead would be kept for nothing
+        jaxpr, _ = dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars), instantiate=True)
 
     def run(*inputs: Any) -> list[Any]:
-        outs, program = linearize_flat(lambda *a: eval_jaxpr(closed.jaxpr, closed.consts, *a), inputs, active)
+        outs, program = linearize_flat(lambda *a: eval_jaxpr(jaxpr, closed.consts, *a), inputs, active)
         linear, residuals = program.to_jaxpr()
         # A loop of which one result is not used may have residuals for that one alone.
         keep = [False] * len(residuals) + [True] * sum(active)

@@ -24,6 +24,7 @@ from tangrad.core import (
     register_cache,
     report_hit,
     set_current_trace,
+    thread,
 )
 
 PULLBACK_LIMIT = 4096
@@ -157,10 +158,10 @@ _literal_arrays: dict[Any, tuple[Literal, Any]] = {}
 
 
 def array_of(backend: Any, operand: Any) -> Any:
-    """An operand as an array of the backend; those made of literals are kept."""
+    """An operand as an array of the backend; those made of literals are kept, for each default device."""
     if type(operand) is not Literal:
         return operand
-    key = (backend.name, id(operand))
+    key = (backend.name, id(operand), thread.default_device)
     found = _literal_arrays.get(key)
     if found is None:
         if len(_literal_arrays) >= LITERAL_LIMIT:

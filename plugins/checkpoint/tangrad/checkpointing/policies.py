@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from tangrad.checkpointing.primitives import name_p
+from tangrad.core import class_boundary
 
 Policy = Callable[..., Any]
 
@@ -205,6 +206,7 @@ def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
     return _FromBoth(policy_1, policy_2)
 
 
+@class_boundary
 class checkpoint_policies:  # noqa: N801 - a namespace
     """The policies that `tangrad.checkpoint` takes.
 

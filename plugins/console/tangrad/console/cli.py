@@ -46,7 +46,7 @@ def _run(command: str, arguments: list[str]) -> int | None:
         return 2
     if function is not None:
         return function(arguments) or 0  # a command that returns nothing has succeeded
-    distribution = catalogue.distribution_of_command(command)
+    distribution = catalogue.owner_in(catalogue.COMMANDS, command)
     if distribution is None:
         return None
     print(MissingDistributionError(f"tangrad {command}", distribution), file=sys.stderr)

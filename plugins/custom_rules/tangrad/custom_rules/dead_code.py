@@ -15,6 +15,7 @@ from tangrad.core import (
     array_leaves,
     as_array,
     as_operand,
+    class_boundary,
     closed_over_as_arguments,
     copy_identity,
     is_array_value,
@@ -25,7 +26,7 @@ from tangrad.core import (
 )
 from tangrad.custom_rules.calls import Stackable, function_name, index_tuple
 from tangrad.custom_rules.primitives import evaluate, inline
-from tangrad.custom_rules.structures import lines_of, place
+from tangrad.custom_rules.structures import leaves_or_none, lines_of, place
 
 partial_calls = PrimitiveSet("partial_calls", api=1)
 
@@ -71,6 +72,7 @@ class PartRule:
         return self._name
 
 
+@class_boundary
 class custom_dce(Stackable):  # noqa: N801 - a decorator, named as the field knows it
     """A function with a rule of its own for dead code: what to compute where only some of its results are used.
 
@@ -83,7 +85,8 @@ class custom_dce(Stackable):  # noqa: N801 - a decorator, named as the field kno
         static_argnums: positions of arguments that are no arrays.
 
     The rule is given by `def_dce(rule)`, `rule(*static, used_outs, *args)`: `used_outs` has the structure of the
-    result, with a bool for each leaf. It returns that structure, where None may stand in place of what is not used.
+    result, with a bool for each leaf. It returns that structure, where None may stand in place of a result that is not
+    used, or of a part of the tree in which none is.
 
     Raises (at a call): AttributeError without a rule; TypeError for a rule whose results do not fit.
 
@@ -172,9 +175,11 @@ def _call(
 
 
 def _used_results(what: str, structure: Any, found: Any, used: Sequence[bool], out_avals: Sequence[Any]) -> list[Any]:
+    if isinstance(found, list) and structure.node_data() is not None and structure.node_data()[0] is tuple:
+        found = tuple(found)
     try:
-        leaves = structure.flatten_up_to(found)
-    except ValueError:
+        leaves = leaves_or_none(structure, found)
+    except (TypeError, ValueError):
         treedef = tree.structure(found)
         raise TypeError(
             f"{what} must return the structure that the function returns, {structure}, got {treedef}"
@@ -197,3 +202,14 @@ def _used_results(what: str, structure: Any, found: Any, used: Sequence[bool], o
 def chosen(values: Any, flags: Any) -> list[Any]:
     """The values whose flag is set."""
     return [value for value, flag in zip(values, flags, strict=True) if flag]
+
+
+def merged(flags: Sequence[bool], used: Sequence[bool]) -> tuple[bool, ...]:
+    """The flags, those that are set replaced by `used` in order."""
+    remaining = iter(used)
+    return tuple([flag and next(remaining) for flag in flags])
+
+
+def with_outputs(program: ClosedJaxpr, used: Sequence[bool]) -> ClosedJaxpr:
+    """The program with the outputs that are used alone."""
+    return ClosedJaxpr(program.jaxpr.replace(outvars=chosen(program.jaxpr.outvars, used)), program.consts)

@@ -9,7 +9,7 @@ from typing import Any
 from tangrad import tree
 from tangrad.autodiff import Zero, add_tangents, tangent_aval
 from tangrad.autodiff.tape import TapeTrace
-from tangrad.core import Tracer, as_array, computes_at_once, copy_identity, dtypes, thread
+from tangrad.core import Tracer, as_array, class_boundary, computes_at_once, copy_identity, dtypes, thread
 from tangrad.custom_rules.calls import Arguments, FlatCall, Stackable, UserRule, call, function_name, rule_closed_over
 from tangrad.custom_rules.primitives import custom_jvp_call_p
 from tangrad.custom_rules.structures import lines_of, place
@@ -18,6 +18,7 @@ from tangrad.errors import UnexpectedTracerError
 from tangrad.lax.structure.primitives import stop_gradient_p
 
 
+@class_boundary
 class custom_jvp(Stackable):  # noqa: N801 - a decorator, named as the field knows it
     """A function with a jvp rule of its own, which serves forward and reverse mode.
 

@@ -15,6 +15,7 @@ from tangrad.core import (
     array_leaves,
     as_array,
     as_operand,
+    class_boundary,
     copy_identity,
     trace_to_jaxpr,
 )
@@ -172,6 +173,7 @@ def _taking(jaxpr: Any, before: list[Any], after: list[Any]) -> ClosedJaxpr:
     return ClosedJaxpr(jaxpr.replace(constvars=[], invars=[*unused[0], *jaxpr.constvars, *unused[1], *jaxpr.invars]))
 
 
+@class_boundary
 class custom_transpose(Stackable):  # noqa: N801 - a decorator, named as the field knows it
     """A function that is linear in its last argument, with a transpose of its own.
 

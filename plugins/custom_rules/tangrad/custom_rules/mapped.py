@@ -11,6 +11,7 @@ from tangrad.core import (
     PrimitiveSet,
     as_array,
     as_operand,
+    class_boundary,
     closed_over_as_arguments,
     copy_identity,
     trace_to_jaxpr,
@@ -35,6 +36,7 @@ def custom_vmap_call_p(*avals: Any, jaxpr: Any, rule: Any, num_consts: int, name
     return tuple(jaxpr.out_avals)
 
 
+@class_boundary
 class custom_vmap(Stackable):  # noqa: N801 - a decorator, named as the field knows it
     """A function with a batch rule of its own.
 

@@ -8,11 +8,21 @@ from typing import Any
 
 from tangrad import tree
 from tangrad.autodiff import Zero, tangent_aval
-from tangrad.core import Tracer, as_array, as_operand, computes_at_once, copy_identity, dtypes, returned_leaves
+from tangrad.core import (
+    Tracer,
+    as_array,
+    as_operand,
+    class_boundary,
+    computes_at_once,
+    copy_identity,
+    dtypes,
+    returned_leaves,
+)
 from tangrad.custom_rules.calls import Arguments, FlatCall, Stackable, UserRule, call, function_name, rule_closed_over
 from tangrad.custom_rules.dead_code import custom_dce
 from tangrad.custom_rules.forward import check_outputs
 from tangrad.custom_rules.primitives import custom_vjp_call_p
+from tangrad.custom_rules.structures import leaves_or_none
 from tangrad.custom_rules.zeros import shown, taken
 from tangrad.errors import UnexpectedTracerError
 from tangrad.tree_util import keystr
@@ -49,6 +59,7 @@ def custom_vjp_primal_tree_values(values: Any) -> Any:
     return tree.map(value, values)
 
 
+@class_boundary
 class custom_vjp(Stackable):  # noqa: N801 - a decorator, named as the field knows it
     """A function with a vjp rule of its own, for reverse mode.
 
@@ -216,32 +227,21 @@ class BwdRule(UserRule):
 
     def _leaves(self, what: str, found: Any) -> list[Any]:
         """One cotangent for each leaf of the arguments; None stands for zeros of a whole part of the tree."""
-        stand_ins = self._flat.treedef.unflatten([_Place() for _ in self._in_avals])
-        if isinstance(found, list) and len(found) == len(stand_ins):
+        treedef, count = self._flat.treedef, len(self._flat.treedef.children())
+        if isinstance(found, list) and len(found) == count:
             found = tuple(found)
-        if not isinstance(found, tuple) or len(found) != len(stand_ins):
+        if not isinstance(found, tuple) or len(found) != count:
             raise TypeError(
                 f"{what} must return a tuple with a cotangent for each differentiated argument, of which there are "
-                f"{len(stand_ins)}, got " + (f"a tuple of {len(found)}" if isinstance(found, tuple) else f"{found!r}")
+                f"{count}, got " + (f"a tuple of {len(found)}" if isinstance(found, tuple) else f"{found!r}")
             )
-        leaves: list[Any] = []
-
-        def add(value: Any, part: Any) -> bool:  # users' nodes are made of the results: not all of them take None
-            leaves.extend([value] * tree.structure(part).num_leaves)
-            return True
-
         try:
-            tree.map(add, found, stand_ins, is_leaf=lambda value: value is None)
+            return leaves_or_none(treedef, found, prefix=True)
         except (TypeError, ValueError) as error:
             raise TypeError(
-                f"{what} must return cotangents of the structure of the arguments, {self._flat.treedef}, got "
+                f"{what} must return cotangents of the structure of the arguments, {treedef}, got "
                 f"{tree.structure(found)}: {error}"
             ) from None
-        return leaves
-
-
-class _Place:
-    """A leaf where an argument's leaf is."""
 
 
 def _check_cotangent(where: str, aval: Any, leaf: Any) -> Any:

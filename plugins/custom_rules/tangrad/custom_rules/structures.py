@@ -13,6 +13,24 @@ class _Value:
     """Stands for an array where only the structure of a tree counts."""
 
 
+def leaves_or_none(treedef: Any, value: Any, prefix: bool = False) -> list[Any]:
+    """The leaves of a tree of that structure, in which None may stand for a whole part: None for each leaf of it.
+
+    With `prefix` any leaf may stand for a part so. Raises TypeError or ValueError for another structure.
+    """
+    leaves: list[Any] = []
+
+    def add(found: Any, part: Any) -> bool:  # users' nodes are made of the results: not all of them take None
+        if found is not None and not prefix and type(part) is not _Value:
+            raise ValueError("an array stands in place of a tree")
+        leaves.extend([found] * tree.structure(part).num_leaves)
+        return True
+
+    stand_ins = treedef.unflatten([_Value() for _ in range(treedef.num_leaves)])
+    tree.map(add, value, stand_ins, is_leaf=lambda found: found is None)
+    return leaves
+
+
 def paths_of(treedef: Any) -> list[str]:
     """The path of each leaf, as it is written after the name of a variable."""
     return [keystr(path) for path, _ in tree.leaves_with_path(treedef.unflatten(range(treedef.num_leaves)))]

@@ -6,11 +6,21 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tangrad.core import AbstractValue, ClosedJaxpr, ShapedArray, api_boundary, copy_identity, dtypes, thread
+from tangrad.core import (
+    AbstractValue,
+    ClosedJaxpr,
+    ShapedArray,
+    api_boundary,
+    class_boundary,
+    copy_identity,
+    dtypes,
+    thread,
+)
 from tangrad.jitting.call import Call, Options, trace_call
 from tangrad.jitting.signature import check_positions, positions, signature_of
 
 
+@class_boundary
 class ShapeDtypeStruct:
     """A shape and a dtype: stands for an array wherever only its type counts.
 

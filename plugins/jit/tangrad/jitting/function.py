@@ -22,6 +22,7 @@ from tangrad.core import (
     after_fork,
     as_array,
     cache_context,
+    class_boundary,
     compile_program,
     copy_identity,
     eval_jaxpr,
@@ -155,6 +156,7 @@ def jit(
     return JitFunction(fun, **options)
 
 
+@class_boundary
 class JitFunction:
     """A jitted function; see `jit`."""
 

@@ -9,6 +9,7 @@ from tangrad.core import (
     LoweredProgram,
     Program,
     Tracer,
+    class_boundary,
     get_aval,
     is_array_value,
     lower_program,
@@ -65,6 +66,7 @@ class _Stage:
         return self._traced.out_tree.unflatten(self._traced.jaxpr.out_avals)
 
 
+@class_boundary
 class TracedFunction(_Stage):
     """A function traced for arguments of certain types, not yet lowered."""
 
@@ -96,6 +98,7 @@ class TracedFunction(_Stage):
         return f"<traced {self._name}>"
 
 
+@class_boundary
 class Lowered(_Stage):
     """A program in the language that the backend compiles (StableHLO on XLA, Python on NumPy)."""
 
@@ -147,6 +150,7 @@ class Lowered(_Stage):
         return f"<lowered {self._name} for {self._backend.name}>"
 
 
+@class_boundary
 class Compiled(_Stage):
     """A compiled program, for arguments of exactly the types it was lowered for."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import Array, concrete_or_error, dtypes
+from tangrad.core import Array, class_boundary, concrete_or_error, dtypes
 from tangrad.lax.structure.primitives import iota_p
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.joining import concatenate, stack
@@ -146,6 +146,7 @@ def _known(value: Any, name: str) -> Any:
     return concrete_or_error(value, f"a bound of {name}") if isinstance(value, Array) else value
 
 
+@class_boundary
 class _Grid:
     """What is written with slices in brackets; `mgrid[0:2, 0:1:3j]`."""
 
@@ -171,6 +172,7 @@ mgrid = _Grid("mgrid", False, "The coordinates of a grid, written with slices: `
 ogrid = _Grid("ogrid", True, "The coordinates along each axis of a grid, written with slices: `ogrid[0:2, 0:1:3j]`.")
 
 
+@class_boundary
 class _Joiner:
     """Arrays, numbers and slices written in brackets, joined; a string first gives the axis, the rank, the place."""
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tangrad.batching.vmap_api import vmap
+from tangrad.core import class_boundary
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.grids import indices
 from tangrad.numpy.operands import (
@@ -36,6 +37,7 @@ def _terms(text: str) -> list[tuple[str, ...]]:
     return [tuple(re.findall(r"\w+", term)) for term in re.findall(_NAMES, text)]
 
 
+@class_boundary
 class _Vectorized:
     """A function applied to each element, or each sub-array, of its arguments broadcast against each other."""
 

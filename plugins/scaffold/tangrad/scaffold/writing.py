@@ -6,6 +6,8 @@ import os
 import shutil
 import tempfile
 import tomllib
+from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -24,10 +26,10 @@ def _public_owner(name: str) -> str | None:
 
 
 # What one distribution only may provide under a name, and who of ours does.
-_OWNERS = {
+_OWNERS: dict[str, Callable[[str], str | None]] = {
     "tangrad.api": _public_owner,
-    "tangrad.primitives": catalogue.distribution_of_family,
-    "tangrad.rule_kinds": catalogue.distribution_of_rule_kind,
+    "tangrad.primitives": partial(catalogue.owner_in, catalogue.FAMILIES),
+    "tangrad.rule_kinds": partial(catalogue.owner_in, catalogue.RULE_KINDS),
     "tangrad.transformations": lambda name: None,
     "tangrad.backends": lambda name: None,
 }

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.core import Device, Sharding
+from tangrad.core import Device, Sharding, class_boundary
 from tangrad.shardings.constraint import constrained
 from tangrad.shardings.hlo import HloSharding
 from tangrad.shardings.tilings import hlo_of, refuse_axes
 
 
+@class_boundary
 class GSPMDSharding(Sharding):
     """How an array lies on devices, as an HLO sharding says.
 

@@ -14,7 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from tangrad.core import class_boundary
 
+
+@class_boundary
 class HloSharding:
     """One HLO sharding.
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import Device, define_setting, is_addressable
+from tangrad.core import Device, class_boundary, define_setting, is_addressable
 
 
 class AxisType(enum.Enum):
@@ -29,6 +29,7 @@ class AxisType(enum.Enum):
         return self.name
 
 
+@class_boundary
 class Mesh:
     """Devices in a grid whose axes have names. As a context manager, the mesh that partition specs mean.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tangrad.core import Device, Sharding
+from tangrad.core import Device, Sharding, class_boundary
 from tangrad.shardings.constraint import constrained
 from tangrad.shardings.context import current_mesh
 from tangrad.shardings.gspmd import GSPMDSharding
@@ -15,6 +15,7 @@ from tangrad.shardings.mesh import Mesh
 from tangrad.shardings.tilings import hlo_of, part_numbers
 
 
+@class_boundary
 class PartitionSpec:
     """For each dimension of an array, the axes of a mesh that cut it. `P` for short.
 
@@ -109,6 +110,7 @@ def axes_of(entry: Any) -> tuple[Any, ...]:
     return entry if isinstance(entry, tuple) else (entry,)
 
 
+@class_boundary
 class NamedSharding(Sharding):
     """How an array lies on a mesh: along which of its axes each dimension is cut.
 

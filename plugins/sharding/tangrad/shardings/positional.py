@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import Device, Sharding
+from tangrad.core import Device, Sharding, class_boundary
 from tangrad.shardings.constraint import constrained
 from tangrad.shardings.gspmd import GSPMDSharding
 from tangrad.shardings.hlo import HloSharding
 from tangrad.shardings.tilings import hlo_of, part_numbers, refuse_axes
 
 
+@class_boundary
 class PositionalSharding(Sharding):
     """Devices in an array of as many dimensions as the arrays to be cut: dimension i is cut into as many parts as that
     array is long there.

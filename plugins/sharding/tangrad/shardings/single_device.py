@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.core import Device, Sharding
+from tangrad.core import Device, Sharding, class_boundary
 from tangrad.lax.placement.functions import device_put
 from tangrad.shardings.gspmd import GSPMDSharding
 from tangrad.shardings.hlo import HloSharding
@@ -13,6 +13,7 @@ from tangrad.shardings.memory import checked_memory_kind
 from tangrad.shardings.tilings import hlo_of
 
 
+@class_boundary
 class SingleDeviceSharding(Sharding):
     """A whole array on one device.
 

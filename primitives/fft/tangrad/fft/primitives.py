@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from typing import Any
 
-from tangrad.core import PrimitiveSet, ShapedArray, dtypes, exact_equality, product
+from tangrad.core import PrimitiveSet, ShapedArray, class_boundary, dtypes, exact_equality, product
 
 fft = PrimitiveSet("fft", api=1)
 
@@ -13,6 +13,7 @@ _REAL = tuple([dtypes.as_dtype(name) for name in ("float32", "float64")])
 _COMPLEX = tuple([dtypes.as_dtype(name) for name in ("complex64", "complex128")])
 
 
+@class_boundary
 @exact_equality
 class FftType(enum.Enum):
     """Which transform.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import Array, ArrayOperators, ShapedArray, dtypes
+from tangrad.core import Array, ArrayOperators, ShapedArray, dtypes, method_boundaries
 
 new_array = object.__new__
 # Counting references finds every view of a buffer, where the interpreter counts them exactly.
@@ -150,6 +150,9 @@ def _read_only(contents: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
             flags.writeable = False
         owner = owner.base
     return contents
+
+
+method_boundaries(NumpyArray, ["__getattr__", "__array_struct__", "__dlpack__"])
 
 
 class PlacedArray(NumpyArray):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tangrad.backends.xla import failures, jaxlib_api
-from tangrad.core import Array, ShapedArray, filter_traceback, own_boundary
+from tangrad.core import Array, ShapedArray, filter_traceback, method_boundaries, own_boundary
 from tangrad.dtypes import ExtendedDType, float0
 
 DLPACK_KINDS = {"cpu": 1, "cuda": 2}  # the DLPack standard's numbers of devices
@@ -280,6 +280,7 @@ class XlaArray(Array):
         return DLPACK_KINDS[device.platform], device.local_hardware_id or 0
 
 
+method_boundaries(XlaArray, ["__array_struct__", "__dlpack__"])
 _read_value = XlaArray.__dict__["value"].__get__  # the slot, without what fills it
 
 

@@ -126,13 +126,13 @@ def _rule_conflicts(cells: list[Square]) -> Iterator[Problem]:
 
 
 def _owner(cell: Square) -> str | None:
-    return catalogue.distribution_of_family(cell.primitive.family)
+    return catalogue.owner_in(catalogue.FAMILIES, cell.primitive.family)
 
 
 def _is_ours(cell: Square) -> bool:
     kind = cell.kind
     while _owner(cell) is not None and kind:  # a platform's kind belongs to the owner of the general one
-        if catalogue.distribution_of_rule_kind(kind) is not None:
+        if catalogue.owner_in(catalogue.RULE_KINDS, kind) is not None:
             return True
         kind = kind.rpartition(".")[0]
     return False

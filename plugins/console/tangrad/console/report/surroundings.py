@@ -70,7 +70,7 @@ def variable_problems(found: list[Variable]) -> Iterator[Problem]:
     known = _known()
     for name, value, meaning in found:
         if meaning is None:
-            owner = catalogue.distribution_of_setting(name.removeprefix("TANGRAD_").lower())
+            owner = catalogue.owner_in(catalogue.SETTINGS, name.removeprefix("TANGRAD_").lower())
             if owner is not None:
                 what = f"environment variable {name} is read by nothing that is installed"
                 yield Problem(what, "install what reads it", cures.install(owner))

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import PrimitiveSet, ShapedArray, dtypes, exact_equality
+from tangrad.core import PrimitiveSet, ShapedArray, class_boundary, dtypes, exact_equality
 from tangrad.lax.checks import ANY, check_dtype, check_int
 from tangrad.lax.contractions.precision import is_algorithm
 
 contractions = PrimitiveSet("contractions", api=1)
 
 
+@class_boundary
 @exact_equality
 class DotDimensionNumbers(tuple[Any, ...]):
     """The dimensions of a contraction: `((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch))`.

@@ -6,9 +6,10 @@ import enum
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.core import exact_equality
+from tangrad.core import class_boundary, exact_equality
 
 
+@class_boundary
 @exact_equality
 class GatherScatterMode(enum.Enum):
     """What happens to indices out of bounds.
@@ -78,6 +79,7 @@ class _Numbers:
         return type(self), self.astuple()
 
 
+@class_boundary
 @exact_equality
 class GatherDimensionNumbers(_Numbers):
     """The dimensions of `gather`.
@@ -112,6 +114,7 @@ class GatherDimensionNumbers(_Numbers):
         )
 
 
+@class_boundary
 @exact_equality
 class ScatterDimensionNumbers(_Numbers):
     """The dimensions of the scatter primitives.
