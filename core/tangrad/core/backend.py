@@ -170,6 +170,14 @@ class Backend:
         """Apply a primitive to concrete arrays and literals now."""
         raise NotImplementedError
 
+    def direct(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Callable[..., Any] | None:
+        """The function that computes what `apply` would, from arrays with the avals of `args`; None: there is none.
+
+        It takes the operands that are no literals; these are part of it. Its operands have been compared by their avals
+        alone: others than plain arrays of this backend it hands to `tangrad.core.evaluate`.
+        """
+        return None
+
     def compile(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Executable:
         """Compile a program."""
         raise NotImplementedError

@@ -12,7 +12,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from tangrad.diagnostics.source_info import copy_identity, is_internal
-from tangrad.diagnostics.tracebacks import filter_traceback, is_boundary, own_boundary
+from tangrad.diagnostics.tracebacks import api_boundary, filter_traceback, is_boundary, own_boundary
 
 _CALLED, _FILTER = "_tangrad_function", "_tangrad_filter"
 # Flags of code objects, as the module `inspect` has them, which takes long to import.
@@ -28,12 +28,12 @@ def with_boundary(value: Any, package: str, name: str) -> Any:
     """
     if type(value) is not FunctionType:
         return value
-    code = value.__code__
-    if is_boundary(value) or code.co_flags & _NOT_CALLS or not is_internal(code.co_filename):
+    if is_boundary(value) or not _is_ours(value.__code__):
         return value
     found = value.__dict__.get("__boundary__")
     if found is None:
-        found = value.__dict__["__boundary__"] = _boundary(value, package, name)
+        found = value.__dict__["__boundary__"] = _boundary(value)
+        found.__module__, found.__qualname__ = package, name
     return found
 
 
@@ -46,7 +46,18 @@ def without_boundary(value: Any) -> Any:
     return inner if type(inner) is FunctionType and inner.__dict__.get("__boundary__") is value else value
 
 
-def _boundary(function: Any, package: str, name: str) -> Any:
+def boundary_around(function: Any) -> Any:
+    """A function, ours or somebody else's, within a boundary under the same name; itself if it is a boundary."""
+    if is_boundary(function):
+        return function
+    return _boundary(function) if _is_ours(function.__code__) else api_boundary(function)
+
+
+def _is_ours(code: CodeType) -> bool:
+    return not code.co_flags & _NOT_CALLS and is_internal(code.co_filename)
+
+
+def _boundary(function: Any) -> Any:
     code = function.__code__
     made = _template(_signature(code)).replace(
         co_filename=code.co_filename,
@@ -58,7 +69,6 @@ def _boundary(function: Any, package: str, name: str) -> Any:
     boundary: Any = FunctionType(made, names, function.__name__, function.__defaults__)
     boundary.__kwdefaults__ = function.__kwdefaults__
     copy_identity(boundary, function)
-    boundary.__module__, boundary.__qualname__ = package, name
     return own_boundary(boundary)
 
 

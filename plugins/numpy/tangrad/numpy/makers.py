@@ -12,7 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tangrad.core import api_boundary, can_stand_for_array, filter_traceback, own_boundary, thread
+from tangrad.core import (
+    EVAL_TRACE,
+    DirectCalls,
+    api_boundary,
+    can_stand_for_array,
+    filter_traceback,
+    own_boundary,
+    thread,
+)
 from tangrad.numpy.fusing import Fused, fused_pair
 from tangrad.numpy.operands import (
     ARRAY_LIKE,
@@ -55,12 +63,21 @@ def unary(name: str, general: Callable[[Any], Any], summary: str, returns: str, 
 
 def unary_inexact(name: str, primitive: Any, summary: str, example: str) -> Any:
     """A public function that computes in floats: integers and booleans are converted."""
+    calls = DirectCalls()
 
     def function(x: Any, /) -> Any:
         try:
+            trace = thread.trace
+            if trace is EVAL_TRACE:
+                try:
+                    return calls[x.aval](x)
+                except (AttributeError, KeyError):
+                    pass  # no array, or of a type that was not met before
             aval = getattr(x, "aval", None)
             if aval is not None and aval.dtype in inexact_dtypes:
-                return thread.trace.process_primitive(primitive, (x,), {})  # what `bind` does, a call less
+                if trace is EVAL_TRACE:
+                    return calls.apply(aval, primitive, (x,))
+                return trace.process_primitive(primitive, (x,), {})  # what `bind` does, a call less
             return primitive.bind(promote_inexact(name, x)[0])
         except Exception as error:
             filter_traceback(error)
@@ -87,41 +104,56 @@ def general_form(name: str, primitive: Any, boolean: Any = None) -> Binary:
 
 
 def fast(primitive: Any, otherwise: Binary, direct_dtypes: set[Any]) -> Binary:
-    """`primitive` where the first array has one of these dtypes and the other operand fits it, else `otherwise`."""
+    """`primitive` where the first array has one of these dtypes and the other operand fits it, else `otherwise`.
+
+    Numbers are part of the keys of direct calls as their type and themselves: 1 == 1.0 == True. Zero is there as text,
+    since 0.0 == -0.0.
+    """
+    calls = DirectCalls()
 
     def function(x: Any, y: Any, /) -> Any:
         try:
-            aval = getattr(x, "aval", None)
-            if aval is not None:
-                if aval.dtype in direct_dtypes:
-                    other = getattr(y, "aval", None)
-                    if other is aval:
-                        return thread.trace.process_primitive(primitive, (x, y), {})
-                    if other is not None:
-                        if (aval, other) in direct_pairs:
-                            return thread.trace.process_primitive(primitive, (x, y), {})
-                        note_direct(aval, other)
+            trace, first, second = thread.trace, type(x), type(y)
+            if trace is EVAL_TRACE:
+                try:
+                    if second is float or second is int:
+                        return calls[x.aval, second, y or str(y)](x)
+                    if first is float or first is int:
+                        return calls[first, x or str(x), y.aval](y)
+                    return calls[x.aval, y.aval](x, y)
+                except (AttributeError, KeyError):
+                    pass  # no array, or operands that were not met before
+            aval, other = getattr(x, "aval", None), getattr(y, "aval", None)
+            args = x, y
+            if other is None:
+                if aval is None or aval.dtype not in direct_dtypes or not (second is float or second is int):
+                    return otherwise(x, y)
+                key: Any = (aval, second, y or str(y))
+                number = scalar_operands.get(key)
+                if number is None:
+                    number = scalar_beside(aval, second, y, key)
+                args = x, number
+            elif aval is None:
+                if other.dtype not in direct_dtypes or not (first is float or first is int):
+                    return otherwise(x, y)
+                key = (other, first, x or str(x))
+                number = scalar_operands.get(key)
+                if number is None:
+                    number = scalar_beside(other, first, x, key)
+                key, args = (first, x or str(x), other), (number, y)
+            else:
+                key = number = (aval, other)
+                if aval is other:
+                    if aval.dtype not in direct_dtypes:
                         return otherwise(x, y)
-                    kind = type(y)
-                    if kind is float or kind is int:
-                        key = (aval, kind, y or str(y))  # 0.0 == -0.0, and they are two numbers
-                        number = scalar_operands.get(key)
-                        if number is None:
-                            number = scalar_beside(aval, kind, y, key)
-                        if number is not None:
-                            return thread.trace.process_primitive(primitive, (x, number), {})
+                elif key not in direct_pairs or aval.dtype not in direct_dtypes:
+                    note_direct(aval, other)
+                    return otherwise(x, y)
+            if number is None:
                 return otherwise(x, y)
-            kind = type(x)
-            if kind is float or kind is int:
-                aval = getattr(y, "aval", None)
-                if aval is not None and aval.dtype in direct_dtypes:
-                    key = (aval, kind, x or str(x))
-                    number = scalar_operands.get(key)
-                    if number is None:
-                        number = scalar_beside(aval, kind, x, key)
-                    if number is not None:
-                        return thread.trace.process_primitive(primitive, (number, y), {})
-            return otherwise(x, y)
+            if trace is EVAL_TRACE:
+                return calls.apply(key, primitive, args)
+            return trace.process_primitive(primitive, args, {})
         except Exception as error:
             filter_traceback(error)
             raise

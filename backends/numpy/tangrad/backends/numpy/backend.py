@@ -172,6 +172,13 @@ class NumpyBackend(Backend):
         NumpyBackend.apply = staticmethod(_dispatch().apply)  # type: ignore[method-assign]
         return self.apply(primitive, args, params)
 
+    def direct(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """The kernel of a primitive as a function of arrays."""
+        from tangrad.backends.numpy import direct
+
+        NumpyBackend.direct = staticmethod(direct.direct)  # type: ignore[method-assign]
+        return self.direct(primitive, args, params)
+
     def lower(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Any:
         """The program as Python text."""
         return _compiler().Lowered(closed_jaxpr, options)

@@ -1,0 +1,72 @@
+"""Kernels as functions of arrays, for public functions that keep them: see `tangrad.core.DirectCalls`.
+
+Text made here, as entries of programs are: a loop over operands takes as long as NumPy's addition of a few numbers.
+Functions of as many operands share it, as closures: names of a closure are found at once, those of a namespace are not
+where functions with several namespaces share their code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from tangrad.backends.numpy.array import NumpyArray
+from tangrad.backends.numpy.dispatch import is_silent, kernel_for
+from tangrad.backends.numpy.quiet import quiet
+from tangrad.backends.numpy.source import text_function
+from tangrad.core import Literal, carried_program, evaluate
+
+
+def direct(primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Callable[..., Any] | None:
+    """As `Backend.direct`: of primitives with one result, and none that carries a program, which it would keep alive."""
+    if primitive.multiple_results or carried_program(params) is not None:
+        return None
+    if not all([type(arg) in (NumpyArray, Literal) for arg in args]):
+        return None
+    avals = tuple([arg.aval for arg in args])
+    function, aval = kernel_for(primitive, avals, params)
+    make = _maker(tuple([type(arg) is Literal for arg in args]), is_silent(primitive, avals, params))
+    literals = [arg for arg in args if type(arg) is Literal]
+    made: Callable[..., Any] = make(
+        primitive, params, function, aval, *literals, *[literal.ndarray for literal in literals]
+    )
+    return made
+
+
+@lru_cache(128)
+def _maker(literal: tuple[bool, ...], silent: bool) -> Callable[..., Any]:
+    """The function that makes direct calls of as many operands, some of which are literals.
+
+    `silent`: the kernel reports no floating-point errors, so that it may run in any context.
+    """
+    numbers = range(len(literal))
+    arrays = [f"x{number}" for number in numbers if not literal[number]]
+    constants = [f"{letter}{number}" for letter in "xb" for number in numbers if literal[number]]
+    operands = ", ".join([f"b{number}" if literal[number] else f"x{number}.ndarray" for number in numbers])
+    called = f"function({operands})" if silent else f"quiet.run(function, {operands})"
+    # Deleted arrays, and those of other backends and devices, lack what is asked for; a kernel that computes eagerly is
+    # in the quiet context already. `evaluate` deals with all of them.
+    text = f"""\
+def make({", ".join(["primitive", "params", "function", "aval", *constants])}):
+    def call({", ".join(arrays)}):
+        if type({arrays[0]}) is NumpyArray:
+            try:
+                contents = {called}
+            except (AttributeError, RuntimeError):
+                pass
+            else:
+                out = NumpyArray()
+                out.aval = aval
+                out.ndarray = contents
+                return out
+        return evaluate(primitive, ({", ".join([f"x{number}" for number in numbers])},), params)
+    return call
+"""
+    namespace = {
+        "__builtins__": {"AttributeError": AttributeError, "RuntimeError": RuntimeError, "type": type},
+        "NumpyArray": NumpyArray,
+        "quiet": quiet,
+        "evaluate": evaluate,
+    }
+    return text_function(text, namespace, "make")

@@ -1,0 +1,79 @@
+"""Direct calls: what an operation comes down to where nothing is traced, found once for each signature.
+
+From an operator to the kernel that computes it lie the current trace, the choice of a backend and the look-up of a
+kernel: three calls of Python, each as long as NumPy's addition of a few numbers takes. All that they find out depends on
+the types of the operands alone, so a public function keeps the answer, which is one function from arrays to an array.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from tangrad.core.array import Array
+from tangrad.core.primitive import EVAL_TRACE, Primitive, evaluate
+from tangrad.core.trace import Tracer
+from tangrad.settings.caches import register_cache
+from tangrad.settings.config import thread
+
+LIMIT = 4096
+
+
+class DirectCalls(dict[Any, Callable[..., Any]]):
+    """Keys of a public function's own making -> functions of arrays that compute a primitive.
+
+    A key must say which primitive with which parameters it is, the avals of all operands, and the literals. Who looks
+    into the table has seen that the current trace is `EVAL_TRACE`. A function that is in it takes the operands without
+    the literals. It may be called with any operands of those avals: what it cannot compute directly (tracers, deleted
+    arrays, arrays of other backends and devices) it hands to `evaluate`.
+
+    >>> from tangrad.core import EVAL_TRACE, DirectCalls, thread
+    >>> from tangrad.lax.elementwise.primitives import sin_p
+    >>> calls = DirectCalls()
+    >>> def sine(x):
+    ...     if thread.trace is EVAL_TRACE and x.aval in calls:
+    ...         return calls[x.aval](x)
+    ...     return calls.apply(x.aval, sin_p, (x,))
+    >>> import tangrad
+    >>> x = tangrad.numpy.zeros(2)
+    >>> sine(x), sine(x)
+    (Array([0., 0.], dtype=float32), Array([0., 0.], dtype=float32))
+    """
+
+    __slots__ = ("__weakref__",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        _tables.add(self)
+
+    __hash__ = object.__hash__  # type: ignore[assignment]  # one of a set of tables, whatever is in it
+
+    def apply(self, key: Any, primitive: Primitive, args: tuple[Any, ...], params: Any = None) -> Any:
+        """Apply a primitive under the current trace; at the bottom, keep under `key` the function that does it."""
+        trace = thread.trace
+        params = {} if params is None else params
+        if trace is EVAL_TRACE and primitive.evaluate is None and primitive.effects is None:
+            backend = next((arg.backend for arg in args if isinstance(arg, Array) and not isinstance(arg, Tracer)), None)
+            if backend is not None:
+                self._keep(key, backend.direct(primitive, args, params))
+        return trace.process_primitive(primitive, args, params)
+
+    def _keep(self, key: Any, call: Callable[..., Any] | None) -> None:
+        if call is None:
+            return
+        if len(self) >= LIMIT:
+            self.clear()
+        self[key] = call
+        if EVAL_TRACE.process_primitive is not evaluate:  # looked at last: it may have changed meanwhile
+            self.clear()
+
+
+_tables: weakref.WeakSet[DirectCalls] = weakref.WeakSet()
+
+
+@register_cache
+def forget_direct_calls() -> None:
+    """Have each operation go through the current trace again."""
+    for table in tuple(_tables):
+        table.clear()
