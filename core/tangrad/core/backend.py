@@ -171,10 +171,10 @@ class Backend:
         raise NotImplementedError
 
     def direct(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Callable[..., Any] | None:
-        """The function that computes what `apply` would, from arrays with the avals of `args`; None: there is none.
+        """What computes as `apply` does, as a function of operands with the avals of `args`; None: there is nothing.
 
-        It takes the operands that are no literals; these are part of it. Its operands have been compared by their avals
-        alone: others than plain arrays of this backend it hands to `tangrad.core.evaluate`.
+        Where one of `args` is a literal, a literal is passed. Of arrays no more is promised than their avals: others
+        than plain arrays of this backend the function hands to `tangrad.core.evaluate`.
         """
         return None
 

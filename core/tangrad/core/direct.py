@@ -23,10 +23,10 @@ LIMIT = 4096
 class DirectCalls(dict[Any, Callable[..., Any]]):
     """Keys of a public function's own making -> functions of arrays that compute a primitive.
 
-    A key must say which primitive with which parameters it is, the avals of all operands, and the literals. Who looks
-    into the table has seen that the current trace is `EVAL_TRACE`. A function that is in it takes the operands without
-    the literals. It may be called with any operands of those avals: what it cannot compute directly (tracers, deleted
-    arrays, arrays of other backends and devices) it hands to `evaluate`.
+    A key must say which primitive with which parameters it is, the avals of all operands, and which are literals. Who
+    looks into the table has seen that the current trace is `EVAL_TRACE`. A function that is in it may be called with any
+    operands that the key describes: what it cannot compute directly (tracers, deleted arrays, arrays of other backends
+    and devices) it hands to `evaluate`.
 
     >>> from tangrad.core import EVAL_TRACE, DirectCalls, thread
     >>> from tangrad.lax.elementwise.primitives import sin_p
@@ -53,6 +53,9 @@ class DirectCalls(dict[Any, Callable[..., Any]]):
         """Apply a primitive under the current trace; at the bottom, keep under `key` the function that does it."""
         trace = thread.trace
         params = {} if params is None else params
+        found = self.get(key) if trace is EVAL_TRACE else None
+        if found is not None:
+            return found(*args)
         if trace is EVAL_TRACE and primitive.evaluate is None and primitive.effects is None:
             backend = next((arg.backend for arg in args if isinstance(arg, Array) and not isinstance(arg, Tracer)), None)
             if backend is not None:

@@ -16,18 +16,23 @@ import numpy as np
 
 from tangrad.core import (
     EVAL_TRACE,
+    DirectCalls,
     FixedParams,
     Primitive,
     as_operand,
     copy_identity,
+    params_key,
     register_cache,
+    shared,
     thread,
     trace_to_closed_jaxpr,
+    typed_key,
 )
 
 Pair = Callable[[Any, Any], Any]
 
 KNOWN_LIMIT = 512  # combinations of options, for each function
+LITERAL_LIMIT = 4096
 _INT32 = range(-(1 << 31), 1 << 31)
 
 
@@ -38,13 +43,14 @@ class Fused:
     what the types are. None of them is announced to the registry: no program holds one.
     """
 
-    __slots__ = ("function", "multiple_results", "name", "primitives")
+    __slots__ = ("calls", "function", "multiple_results", "name", "primitives")
 
     def __init__(self, name: str, function: Callable[..., Any], multiple_results: bool = False) -> None:
         self.name = name
         self.function = function
         self.multiple_results = multiple_results
         self.primitives: dict[Any, Primitive] = {}
+        self.calls = DirectCalls()
         register_cache(self.primitives.clear)
 
     def __call__(self, *operands: Any, **params: Any) -> Any:
@@ -54,11 +60,20 @@ class Fused:
         """With parameters that may be `FixedParams`."""
         if thread.trace is not EVAL_TRACE:
             return self.function(*operands, **params)
+        if len(operands) == 2:
+            x, y = operands
+            key: Any = (shared.context, thread.overrides, params_key(params) if params else None, x.aval, y.aval)
+        else:
+            avals = [operand.aval for operand in operands]
+            key = (shared.context, thread.overrides, params_key(params) if params else None, *avals)
+        call = self.calls.get(key)
+        return self.calls.apply(key, self.primitive(), tuple(operands), params) if call is None else call(*operands)
+
+    def primitive(self) -> Primitive:
+        """That of the settings that hold now."""
         settings = thread.enable_x64, thread.numpy_dtype_promotion, thread.numpy_rank_promotion
-        primitive = self.primitives.get(settings)
-        if primitive is None:
-            primitive = self.primitives.setdefault(settings, self._primitive())
-        return thread.trace.process_primitive(primitive, tuple(operands), params)
+        found = self.primitives.get(settings)
+        return self.primitives.setdefault(settings, self._primitive()) if found is None else found
 
     def _primitive(self) -> Primitive:
         function, several = self.function, self.multiple_results
@@ -97,38 +112,57 @@ def as_one(*static: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
         fused = Fused(general.__name__, with_operands)
         known: dict[Any, FixedParams] = {}
+        is_static = tuple([name in static for name in names])
 
         def function(*args: Any, **options: Any) -> Any:
             if thread.trace is not EVAL_TRACE or len(args) > len(names):
                 return general(*args, **options)
-            given, operands, parameters = [], [], {}  # type: ignore[var-annotated]
+            key: list[Any] = [shared.context, thread.overrides]
+            operands: list[Any] = []
+            try:
+                for value, fixed in zip(args, is_static):
+                    _note(value, fixed, key, operands)
+                for name, value in options.items():
+                    key.append(name)
+                    _note(value, name in static, key, operands)
+                call = fused.calls.get(tuple(key))
+            except TypeError:  # what has no hash, and what is no array: the function has the messages
+                return general(*args, **options)
+            if call is not None:
+                return call(*operands)
+            given, parameters = [], {}  # type: ignore[var-annotated]
             for name, value in (*zip(names, args), *options.items()):
                 if name in static or value is None:
                     parameters[name] = value
                 else:
-                    found = fusable(value)
-                    if found is None:
-                        return general(*args, **options)
                     given.append(name)
-                    operands.append(found)
-            # An argument given twice or unknown, or an option that cannot be hashed: the function has the messages.
+            # An argument given twice or unknown.
             if len(given) + len(parameters) < len(args) + len(options) or not operands:
                 return general(*args, **options)
             values = tuple(parameters.values())
-            try:
-                key = (*given, *parameters, *values, *map(type, values))
-                params = known.get(key)
-            except TypeError:
-                return general(*args, **options)
+            known_by = (*given, *parameters, *values, *map(type, values))
+            params = known.get(known_by)
             if params is None:
                 if len(known) >= KNOWN_LIMIT:
                     known.clear()
-                params = known[key] = FixedParams(given=tuple(given), **parameters)
-            return fused.call(operands, params)
+                params = known[known_by] = FixedParams(given=tuple(given), **parameters)
+            return fused.calls.apply(tuple(key), fused.primitive(), tuple(operands), params)
 
         return copy_identity(function, general)
 
     return decorate
+
+
+def _note(value: Any, static: bool, key: list[Any], operands: list[Any]) -> None:
+    """Add an argument to the key of a call and, where it is one, to the operands. Raises TypeError for what is neither."""
+    if static or value is None:
+        key.append(None if value is None else typed_key(value))
+        return
+    operand = fusable(value)
+    if operand is None:
+        raise TypeError
+    key.append(operand.aval)
+    operands.append(operand)
 
 
 def fused_pair(
@@ -156,9 +190,18 @@ def fusable(value: Any) -> Any:
     if getattr(value, "aval", None) is not None:
         return value
     kind = type(value)
-    if kind in _NUMBERS or (kind is int and value in _INT32) or isinstance(value, (np.ndarray, np.generic)):
-        return as_operand(value)
-    return None
+    if kind in _NUMBERS or (kind is int and value in _INT32):
+        key = (kind, value or str(value), thread.enable_x64)  # 0.0 == -0.0, and they are two numbers
+        found = _literals.get(key)
+        if found is None:
+            if len(_literals) >= LITERAL_LIMIT:
+                _literals.clear()
+            found = _literals[key] = as_operand(value)
+        return found
+    return as_operand(value) if isinstance(value, (np.ndarray, np.generic)) else None
 
 
 _NUMBERS = frozenset({bool, float, complex})
+# (type, number, whether there are 64-bit dtypes) -> the literal.
+_literals: dict[Any, Any] = {}
+register_cache(_literals.clear)

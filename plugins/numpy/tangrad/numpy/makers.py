@@ -28,10 +28,10 @@ from tangrad.numpy.operands import (
     direct_pairs,
     inexact_dtypes,
     note_direct,
+    number_beside,
     numeric_dtypes,
     operand,
     promote_inexact,
-    scalar_beside,
     scalar_operands,
 )
 
@@ -104,11 +104,7 @@ def general_form(name: str, primitive: Any, boolean: Any = None) -> Binary:
 
 
 def fast(primitive: Any, otherwise: Binary, direct_dtypes: set[Any]) -> Binary:
-    """`primitive` where the first array has one of these dtypes and the other operand fits it, else `otherwise`.
-
-    Numbers are part of the keys of direct calls as their type and themselves: 1 == 1.0 == True. Zero is there as text,
-    since 0.0 == -0.0.
-    """
+    """`primitive` where the first array has one of these dtypes and the other operand fits it, else `otherwise`."""
     calls = DirectCalls()
 
     def function(x: Any, y: Any, /) -> Any:
@@ -116,44 +112,34 @@ def fast(primitive: Any, otherwise: Binary, direct_dtypes: set[Any]) -> Binary:
             trace, first, second = thread.trace, type(x), type(y)
             if trace is EVAL_TRACE:
                 try:
-                    if second is float or second is int:
-                        return calls[x.aval, second, y or str(y)](x)
+                    if second is float or second is int:  # 0.0 == -0.0, and they are two numbers
+                        return calls[x.aval, second](x, scalar_operands[x.aval, second, y or str(y)])
                     if first is float or first is int:
-                        return calls[first, x or str(x), y.aval](y)
+                        return calls[first, y.aval](scalar_operands[y.aval, first, x or str(x)], y)
                     return calls[x.aval, y.aval](x, y)
                 except (AttributeError, KeyError):
-                    pass  # no array, or operands that were not met before
+                    pass  # no array, a number or types that were not met before
             aval, other = getattr(x, "aval", None), getattr(y, "aval", None)
-            args = x, y
-            if other is None:
-                if aval is None or aval.dtype not in direct_dtypes or not (second is float or second is int):
-                    return otherwise(x, y)
-                key: Any = (aval, second, y or str(y))
-                number = scalar_operands.get(key)
-                if number is None:
-                    number = scalar_beside(aval, second, y, key)
-                args = x, number
-            elif aval is None:
-                if other.dtype not in direct_dtypes or not (first is float or first is int):
-                    return otherwise(x, y)
-                key = (other, first, x or str(x))
-                number = scalar_operands.get(key)
-                if number is None:
-                    number = scalar_beside(other, first, x, key)
-                key, args = (first, x or str(x), other), (number, y)
-            else:
-                key = number = (aval, other)
-                if aval is other:
-                    if aval.dtype not in direct_dtypes:
-                        return otherwise(x, y)
-                elif key not in direct_pairs or aval.dtype not in direct_dtypes:
+            if aval is not None and other is not None:
+                key: Any = (aval, other)
+                if aval is not other and key not in direct_pairs:
                     note_direct(aval, other)
                     return otherwise(x, y)
-            if number is None:
-                return otherwise(x, y)
+                if aval.dtype not in direct_dtypes:
+                    return otherwise(x, y)
+            elif aval is not None:
+                number = number_beside(aval, y) if aval.dtype in direct_dtypes else None
+                if number is None:
+                    return otherwise(x, y)
+                key, y = (aval, second), number
+            else:
+                number = number_beside(other, x) if other is not None and other.dtype in direct_dtypes else None
+                if number is None:
+                    return otherwise(x, y)
+                key, x = (first, other), number
             if trace is EVAL_TRACE:
-                return calls.apply(key, primitive, args)
-            return trace.process_primitive(primitive, args, {})
+                return calls.apply(key, primitive, (x, y))
+            return trace.process_primitive(primitive, (x, y), {})
         except Exception as error:
             filter_traceback(error)
             raise

@@ -20,39 +20,36 @@ from tangrad.core import Literal, carried_program, evaluate
 
 def direct(primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Callable[..., Any] | None:
     """As `Backend.direct`: of primitives with one result, and none that carries a program, which it would keep alive."""
-    if primitive.multiple_results or carried_program(params) is not None:
+    kinds = [type(arg) for arg in args]
+    if NumpyArray not in kinds or not all([kind is NumpyArray or kind is Literal for kind in kinds]):
         return None
-    if not all([type(arg) in (NumpyArray, Literal) for arg in args]):
+    if primitive.multiple_results or carried_program(params) is not None:
         return None
     avals = tuple([arg.aval for arg in args])
     function, aval = kernel_for(primitive, avals, params)
-    make = _maker(tuple([type(arg) is Literal for arg in args]), is_silent(primitive, avals, params))
-    literals = [arg for arg in args if type(arg) is Literal]
-    made: Callable[..., Any] = make(
-        primitive, params, function, aval, *literals, *[literal.ndarray for literal in literals]
-    )
+    make = _maker(len(args), kinds.index(NumpyArray), is_silent(primitive, avals, params))
+    made: Callable[..., Any] = make(primitive, params, function, aval)
     return made
 
 
 @lru_cache(128)
-def _maker(literal: tuple[bool, ...], silent: bool) -> Callable[..., Any]:
-    """The function that makes direct calls of as many operands, some of which are literals.
+def _maker(count: int, array: int, silent: bool) -> Callable[..., Any]:
+    """The function that makes direct calls of `count` operands.
 
-    `silent`: the kernel reports no floating-point errors, so that it may run in any context.
+    Args:
+        array: the position of one that is no literal.
+        silent: the kernel reports no floating-point errors, so that it may run in any context.
     """
-    numbers = range(len(literal))
-    arrays = [f"x{number}" for number in numbers if not literal[number]]
-    constants = [f"{letter}{number}" for letter in "xb" for number in numbers if literal[number]]
-    operands = ", ".join([f"b{number}" if literal[number] else f"x{number}.ndarray" for number in numbers])
-    called = f"function({operands})" if silent else f"quiet.run(function, {operands})"
+    names = [f"x{position}" for position in range(count)]
+    contents = ", ".join([f"{name}.ndarray" for name in names])
     # Deleted arrays, and those of other backends and devices, lack what is asked for; a kernel that computes eagerly is
     # in the quiet context already. `evaluate` deals with all of them.
     text = f"""\
-def make({", ".join(["primitive", "params", "function", "aval", *constants])}):
-    def call({", ".join(arrays)}):
-        if type({arrays[0]}) is NumpyArray:
+def make(primitive, params, function, aval):
+    def call({", ".join(names)}):
+        if type({names[array]}) is NumpyArray:
             try:
-                contents = {called}
+                contents = {f"function({contents})" if silent else f"quiet.run(function, {contents})"}
             except (AttributeError, RuntimeError):
                 pass
             else:
@@ -60,7 +57,7 @@ def make({", ".join(["primitive", "params", "function", "aval", *constants])}):
                 out.aval = aval
                 out.ndarray = contents
                 return out
-        return evaluate(primitive, ({", ".join([f"x{number}" for number in numbers])},), params)
+        return evaluate(primitive, ({", ".join(names)},), params)
     return call
 """
     namespace = {
