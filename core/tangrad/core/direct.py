@@ -52,15 +52,16 @@ class DirectCalls(dict[Any, Callable[..., Any]]):
     def apply(self, key: Any, primitive: Primitive, args: tuple[Any, ...], params: Any = None) -> Any:
         """Apply a primitive under the current trace; at the bottom, keep under `key` the function that does it."""
         trace = thread.trace
-        params = {} if params is None else params
         found = self.get(key) if trace is EVAL_TRACE else None
         if found is not None:
             return found(*args)
+        params = {} if params is None else params
+        out = trace.process_primitive(primitive, args, params)
         if trace is EVAL_TRACE and primitive.evaluate is None and primitive.effects is None:
             backend = next((arg.backend for arg in args if isinstance(arg, Array) and not isinstance(arg, Tracer)), None)
             if backend is not None:
                 self._keep(key, backend.direct(primitive, args, params))
-        return trace.process_primitive(primitive, args, params)
+        return out
 
     def _keep(self, key: Any, call: Callable[..., Any] | None) -> None:
         if call is None:

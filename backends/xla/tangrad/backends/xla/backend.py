@@ -205,6 +205,10 @@ class XlaBackend(Backend):
         self.apply = self._dispatcher.make_apply()  # type: ignore[method-assign]
         return self.apply(primitive, args, params)
 
+    def direct(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """The compiled program of a primitive as a function of arrays."""
+        return self._dispatcher.direct(primitive, args, params)
+
     def lower(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Any:
         """The program as StableHLO."""
         compiler = _compiler()
