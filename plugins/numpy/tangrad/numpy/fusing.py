@@ -33,6 +33,7 @@ Pair = Callable[[Any, Any], Any]
 
 KNOWN_LIMIT = 512  # combinations of options, for each function
 LITERAL_LIMIT = 4096
+SEQUENCE_LIMIT = 64  # arrays in a list: no program is as long as an axis
 _INT32 = range(-(1 << 31), 1 << 31)
 
 
@@ -96,23 +97,25 @@ class Fused:
         )
 
 
-def as_one(*static: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def as_one(*static: str, name: str | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator of a public function: outside of transformations a call on arrays and numbers is one operation.
 
     Args:
-        static: the arguments that are part of the operation, and must be hashable; all others are operands, or None.
-            A call with anything else, such as a list, runs the function as it is written.
+        static: the arguments that are part of the operation, and must be hashable; all others are operands, lists or
+            tuples of them, or None. A call with anything else runs the function as it is written.
+        name: what the operation is called; by default as the function.
     """
 
     def decorate(general: Callable[..., Any]) -> Callable[..., Any]:
         names = tuple(inspect.signature(general).parameters)
-
-        def with_operands(*operands: Any, given: tuple[str, ...], **options: Any) -> Any:
-            return general(**dict(zip(given, operands)), **options)
-
-        fused = Fused(general.__name__, with_operands)
-        known: dict[Any, FixedParams] = {}
         is_static = tuple([name in static for name in names])
+
+        def with_operands(*operands: Any, given: tuple[Any, ...], **options: Any) -> Any:
+            return general(**_given_again(operands, given), **options)
+
+        fused = Fused(name or general.__name__, with_operands)
+        known: dict[Any, FixedParams] = {}  # the parameters of calls, by what is not an operand in them
+        register_cache(known.clear)
 
         def function(*args: Any, **options: Any) -> Any:
             if thread.trace is not EVAL_TRACE or len(args) > len(names):
@@ -125,44 +128,80 @@ def as_one(*static: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
                 for name, value in options.items():
                     key.append(name)
                     _note(value, name in static, key, operands)
-                call = fused.calls.get(tuple(key))
-            except TypeError:  # what has no hash, and what is no array: the function has the messages
+                made = tuple(key)
+                call = fused.calls.get(made)
+                if call is not None:
+                    return call(*operands)
+                params = known.get(made)
+            except _NoOperandError:  # the function has the messages
                 return general(*args, **options)
-            if call is not None:
-                return call(*operands)
-            given, parameters = [], {}  # type: ignore[var-annotated]
-            for name, value in (*zip(names, args), *options.items()):
-                if name in static or value is None:
-                    parameters[name] = value
-                else:
-                    given.append(name)
-            # An argument given twice or unknown.
-            if len(given) + len(parameters) < len(args) + len(options) or not operands:
-                return general(*args, **options)
-            values = tuple(parameters.values())
-            known_by = (*given, *parameters, *values, *map(type, values))
-            params = known.get(known_by)
             if params is None:
+                parameters, given = _divided(names, static, args, options)
+                # An argument given twice or unknown.
+                if len(given) + len(parameters) < len(args) + len(options) or not operands:
+                    return general(*args, **options)
                 if len(known) >= KNOWN_LIMIT:
                     known.clear()
-                params = known[known_by] = FixedParams(given=tuple(given), **parameters)
-            return fused.calls.apply(tuple(key), fused.primitive(), tuple(operands), params)
+                params = known[made] = FixedParams(given=given, **parameters)
+            return fused.calls.apply(made, fused.primitive(), tuple(operands), params)
 
         return copy_identity(function, general)
 
     return decorate
 
 
+class _NoOperandError(Exception):
+    """An argument is no array or number, or a static one has no hash."""
+
+
 def _note(value: Any, static: bool, key: list[Any], operands: list[Any]) -> None:
-    """Add an argument to the key of a call and, where it is one, to the operands. Raises TypeError for what is neither."""
-    if static or value is None:
-        key.append(None if value is None else typed_key(value))
-        return
-    operand = fusable(value)
-    if operand is None:
-        raise TypeError
-    key.append(operand.aval)
-    operands.append(operand)
+    """Add an argument to the key of a call and, where it is one, to the operands."""
+    aval = None if static else getattr(value, "aval", None)
+    if aval is not None:
+        key.append(aval)
+        operands.append(value)
+    elif value is None:
+        key.append(None)
+    elif static:
+        try:
+            key.append(typed_key(value))
+        except TypeError:
+            raise _NoOperandError from None
+    elif type(value) is list or type(value) is tuple:
+        key.append((type(value), len(value)))
+        if len(value) > SEQUENCE_LIMIT:
+            raise _NoOperandError
+        for item in value:
+            if type(item) is list or type(item) is tuple or item is None:
+                raise _NoOperandError
+            _note(item, False, key, operands)
+    else:
+        operand = fusable(value)
+        if operand is None:
+            raise _NoOperandError
+        key.append(operand.aval)
+        operands.append(operand)
+
+
+def _divided(
+    names: Sequence[str], static: Sequence[str], args: Sequence[Any], options: dict[str, Any]
+) -> tuple[dict[str, Any], tuple[Any, ...]]:
+    """The arguments that are no operands, by name, and the names of the others, each with the size of a sequence."""
+    parameters, given = {}, []
+    for name, value in (*zip(names, args), *options.items()):
+        if name in static or value is None:
+            parameters[name] = value
+        else:
+            given.append((name, len(value) if type(value) is list or type(value) is tuple else None))
+    return parameters, tuple(given)
+
+
+def _given_again(operands: Sequence[Any], given: Sequence[tuple[str, int | None]]) -> dict[str, Any]:
+    arguments: dict[str, Any] = {}
+    rest = iter(operands)
+    for name, count in given:
+        arguments[name] = next(rest) if count is None else [next(rest) for _ in range(count)]
+    return arguments
 
 
 def fused_pair(

@@ -11,6 +11,7 @@ from tangrad.core import Array, Tracer, thread
 from tangrad.lax.structure.primitives import concatenate_p, split_p, squeeze_p
 from tangrad.numpy.axes import moveaxis
 from tangrad.numpy.conversion import asarray, converted
+from tangrad.numpy.fusing import as_one
 from tangrad.numpy.operands import (
     array_operand,
     broadcast_to_shape,
@@ -101,6 +102,7 @@ def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
     return concatenate(arrays, axis=axis)
 
 
+@as_one("axis", "out", "dtype")
 def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
     """Join arrays of one shape along a new dimension.
 
@@ -170,6 +172,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 # --- by the names of directions ------------------------------------------------------------------------------------
 
 
+@as_one("dtype")
 def vstack(tup: Any, dtype: Any = None) -> Any:
     """Join arrays along their first dimension; vectors count as rows.
 
@@ -191,6 +194,7 @@ def vstack(tup: Any, dtype: Any = None) -> Any:
     return concatenate([atleast_2d(x) for x in _sequence("vstack", tup)], axis=0, dtype=dtype)
 
 
+@as_one("dtype")
 def hstack(tup: Any, dtype: Any = None) -> Any:
     """Join arrays along their second dimension; vectors along their only one.
 
@@ -213,6 +217,7 @@ def hstack(tup: Any, dtype: Any = None) -> Any:
     return concatenate(parts, axis=0 if parts and parts[0].ndim == 1 else 1, dtype=dtype)
 
 
+@as_one("dtype")
 def dstack(tup: Any, dtype: Any = None) -> Any:
     """Join arrays along their third dimension.
 
@@ -234,6 +239,7 @@ def dstack(tup: Any, dtype: Any = None) -> Any:
     return concatenate([atleast_3d(x) for x in _sequence("dstack", tup)], axis=2, dtype=dtype)
 
 
+@as_one()
 def column_stack(tup: Any) -> Any:
     """Join vectors and matrices as columns.
 
@@ -255,6 +261,7 @@ def column_stack(tup: Any) -> Any:
     return concatenate([x if x.ndim > 1 else expand_dims(atleast_1d(x), 1) for x in parts], axis=1)
 
 
+@as_one("axis")
 def append(arr: Any, values: Any, axis: int | None = None) -> Any:
     """Join an array and further values.
 

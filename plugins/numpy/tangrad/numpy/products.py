@@ -12,6 +12,7 @@ from tangrad.lax.elementwise.primitives import mul_p, sub_p
 from tangrad.lax.structure.primitives import concatenate_p, squeeze_p, transpose_p
 from tangrad.numpy.arithmetic import multiply
 from tangrad.numpy.axes import moveaxis
+from tangrad.numpy.fusing import as_one
 from tangrad.numpy.makers import operator_form
 from tangrad.numpy.operands import (
     array_operand,
@@ -345,6 +346,7 @@ def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any 
     return tensordot(lhs, rhs, (-1, -1), precision=precision, preferred_element_type=preferred_element_type)
 
 
+@as_one("out")
 def outer(a: Any, b: Any, out: None = None) -> Any:
     """Multiply each element of one array by each of another.
 
