@@ -13,6 +13,7 @@ from tangrad.core.jaxpr import ClosedJaxpr
 from tangrad.dtypes import system as dtypes
 from tangrad.dtypes.conversions import can_stand_for_array, stands_for
 from tangrad.settings.backends import Backends
+from tangrad.settings.config import thread
 
 
 class Device:
@@ -138,6 +139,10 @@ class Backend:
         """
         raise NotImplementedError
 
+    def adopt(self, contents: np.ndarray[Any, Any], aval: ShapedArray) -> Array:
+        """As `put`, of an array of the aval's shape and dtype that nobody else knows, so that it need not be copied."""
+        return self.put(contents, aval)
+
     def move(self, array: Any, device: Any) -> Array:
         """One of its arrays on another of its devices, or lying as a `Sharding` says, and committed to that."""
         return self.put(array.to_numpy(), array.aval, device)
@@ -235,6 +240,17 @@ def put(value: Any, aval: ShapedArray | None = None, backend: str | None = None,
         dtypes.check_integer_fits(value, aval.dtype)
     storage = None if isinstance(aval.dtype, dtypes.ExtendedDType) else aval.dtype
     return chosen.put(np.asarray(value, dtype=storage), aval, device)
+
+
+def adopt(contents: np.ndarray[Any, Any], aval: ShapedArray) -> Array:
+    """As `put`, of a NumPy array of the aval's shape and dtype that was made for this and is handed over.
+
+    >>> import numpy
+    >>> from tangrad.core import ShapedArray, adopt
+    >>> adopt(numpy.ones(2, "float32"), ShapedArray((2,), "float32"))
+    Array([1., 1.], dtype=float32)
+    """
+    return get_backend().adopt(contents, aval) if thread.default_device is None else put(contents, aval)
 
 
 def as_operand(value: Any) -> Any:

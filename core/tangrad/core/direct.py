@@ -58,7 +58,9 @@ class DirectCalls(dict[Any, Callable[..., Any]]):
         params = {} if params is None else params
         out = trace.process_primitive(primitive, args, params)
         if trace is EVAL_TRACE and primitive.evaluate is None and primitive.effects is None:
-            backend = next((arg.backend for arg in args if isinstance(arg, Array) and not isinstance(arg, Tracer)), None)
+            backend = next(
+                (arg.backend for arg in args if isinstance(arg, Array) and not isinstance(arg, Tracer)), None
+            )
             if backend is not None:
                 self._keep(key, backend.direct(primitive, args, params))
         return out

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import EVAL_TRACE, ShapedArray, Tracer, dtypes, literal, put, thread
+from tangrad.core import EVAL_TRACE, ShapedArray, Tracer, adopt, dtypes, literal, put, register_cache, thread
 from tangrad.lax.elementwise.primitives import add_p, convert_element_type_p, eq_p, ge_p
 from tangrad.lax.operands import float0_zeros
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, iota_p
 from tangrad.numpy.conversion import asarray, placed
 from tangrad.numpy.operands import (
+    TABLE_LIMIT,
     INT32,
     broadcast_to_shape,
     canonical_shape,
@@ -28,6 +29,11 @@ from tangrad.numpy.operands import (
 HOST_LIMIT = 1 << 16
 
 
+# (shape, dtype, whether it is weak) -> the type.
+_types: dict[Any, ShapedArray] = {}
+register_cache(_types.clear)
+
+
 def filled(shape: tuple[Any, ...], number: Any, dtype: Any, weak_type: bool = False, device: Any = None) -> Any:
     """An array of one number."""
     if isinstance(dtype, dtypes.ExtendedDType):
@@ -35,8 +41,14 @@ def filled(shape: tuple[Any, ...], number: Any, dtype: Any, weak_type: bool = Fa
     if dtype == dtypes.float0:
         return float0_zeros(shape)
     if device is not None or (thread.trace is EVAL_TRACE and _fits_host(shape)):
-        aval = ShapedArray(shape, dtype, weak_type)
-        return put(np.full(aval.shape, number, aval.dtype), aval, device=device)
+        aval = _types.get((shape, dtype, weak_type))
+        if aval is None:
+            aval = ShapedArray(shape, dtype, weak_type)
+            if len(_types) >= TABLE_LIMIT:
+                _types.clear()
+            _types[shape, dtype, weak_type] = aval
+        contents = np.zeros(shape, dtype) if type(number) is int and number == 0 else np.full(shape, number, dtype)
+        return adopt(contents, aval) if device is None else put(contents, aval, device=device)
     return broadcast_in_dim_p.bind(literal(number, dtype, weak_type), shape=shape, broadcast_dimensions=())
 
 

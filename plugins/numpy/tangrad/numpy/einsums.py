@@ -326,7 +326,9 @@ def einsum(
     return run(subscripts, operands, optimize, precision, preferred_element_type)
 
 
-def _einsum(subscripts: Any, operands: Sequence[Any], optimize: Any, precision: Any, preferred_element_type: Any) -> Any:
+def _einsum(
+    subscripts: Any, operands: Sequence[Any], optimize: Any, precision: Any, preferred_element_type: Any
+) -> Any:
     made, (inputs, output, sizes, path) = _planned((subscripts, *operands), optimize)
     if len(made) > 1:
         made = promote("einsum", *made)

@@ -31,6 +31,7 @@ from tangrad.core import (
 
 Pair = Callable[[Any, Any], Any]
 
+_NO_PARAMETERS: dict[str, Any] = {}
 KNOWN_LIMIT = 512  # combinations of options, for each function
 LITERAL_LIMIT = 4096
 SEQUENCE_LIMIT = 64  # arrays in a list: no program is as long as an axis
@@ -124,7 +125,14 @@ def as_one(*static: str, name: str | None = None) -> Callable[[Callable[..., Any
             operands: list[Any] = []
             try:
                 for value, fixed in zip(args, is_static):
-                    _note(value, fixed, key, operands)
+                    aval = None if fixed else getattr(value, "aval", None)
+                    if aval is not None:
+                        key.append(aval)
+                        operands.append(value)
+                    elif value is None or (fixed and (value is True or value is False)):
+                        key.append(value)
+                    else:
+                        _note(value, fixed, key, operands)
                 for name, value in options.items():
                     key.append(name)
                     _note(value, name in static, key, operands)
@@ -156,15 +164,11 @@ class _NoOperandError(Exception):
 
 def _note(value: Any, static: bool, key: list[Any], operands: list[Any]) -> None:
     """Add an argument to the key of a call and, where it is one, to the operands."""
-    aval = None if static else getattr(value, "aval", None)
-    if aval is not None:
-        key.append(aval)
-        operands.append(value)
-    elif value is None:
+    if value is None:
         key.append(None)
     elif static:
         try:
-            key.append(typed_key(value))
+            key.append(value if type(value) is bool else typed_key(value))
         except TypeError:
             raise _NoOperandError from None
     elif type(value) is list or type(value) is tuple:
@@ -214,7 +218,7 @@ def fused_pair(
         if thread.trace is not EVAL_TRACE:
             return general(x, y)
         first, second = fusable(x), fusable(y)
-        return general(x, y) if first is None or second is None else fused(first, second)
+        return general(x, y) if first is None or second is None else fused.call((first, second), _NO_PARAMETERS)
 
     return function
 

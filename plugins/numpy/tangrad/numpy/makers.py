@@ -38,6 +38,7 @@ from tangrad.numpy.operands import (
 Binary = Callable[[Any, Any], Any]
 
 _SEQUENCES = (list, tuple, set, dict)
+_NUMBERS = frozenset({int, float})
 _ONE_DTYPE = "An array of the shape and dtype in which `x` and `y` meet."
 
 
@@ -174,6 +175,8 @@ def acceptable(symbol: str, x: Any, y: Any) -> bool:
     An array beside a list would otherwise end in Python's own message, or in a comparison by identity.
     """
     for value in (x, y):
+        if type(value) in _NUMBERS or getattr(value, "aval", None) is not None:
+            continue
         if not isinstance(value, ARRAY_LIKE) and not can_stand_for_array(value):
             if type(value) in _SEQUENCES:
                 kinds = f"{type(x).__name__!r} and {type(y).__name__!r}"

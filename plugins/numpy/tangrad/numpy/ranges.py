@@ -6,7 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import EVAL_TRACE, ShapedArray, Tracer, concrete_or_error, dtypes, is_symbolic, literal, put, thread
+from tangrad.core import (
+    EVAL_TRACE,
+    ShapedArray,
+    Tracer,
+    adopt,
+    concrete_or_error,
+    dtypes,
+    is_symbolic,
+    literal,
+    thread,
+)
 from tangrad.lax.elementwise.primitives import add_p, mul_p
 from tangrad.lax.structure.primitives import iota_p
 from tangrad.numpy.conversion import placed
@@ -67,10 +77,11 @@ def _range(start: Any, stop: Any, step: Any, dtype: Any) -> Any:
     integers = all([isinstance(value, (int, np.integer)) for value in (start, stop, step)])
     if not integers or dtype.kind not in "iu":
         with np.errstate(all="ignore"):
-            return put(np.arange(start, stop, step, dtype=dtype if dtype.kind in "iufc" else None).astype(dtype), None)
+            made = np.arange(start, stop, step, dtype=dtype if dtype.kind in "iufc" else None).astype(dtype, copy=False)
+        return adopt(made, ShapedArray(made.shape, dtype))
     size = len(range(int(start), int(stop), int(step)))
     if thread.trace is EVAL_TRACE and size <= HOST_LIMIT:
-        return put(np.arange(start, start + size * step, step).astype(dtype), ShapedArray((size,), dtype))
+        return adopt(np.arange(start, start + size * step, step).astype(dtype), ShapedArray((size,), dtype))
     numbers = iota_p.bind(dtype=dtype, shape=(size,), dimension=0)
     if step != 1:
         numbers = mul_p.bind(numbers, literal(int(step), dtype))
