@@ -12,8 +12,8 @@ from tangrad.lax.operands import float0_zeros
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, iota_p
 from tangrad.numpy.conversion import asarray, placed
 from tangrad.numpy.operands import (
-    TABLE_LIMIT,
     INT32,
+    TABLE_LIMIT,
     broadcast_to_shape,
     canonical_shape,
     convert,

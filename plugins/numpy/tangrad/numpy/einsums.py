@@ -18,8 +18,8 @@ from tangrad.lax.elementwise.primitives import convert_element_type_p, eq_p, sel
 from tangrad.lax.reductions.primitives import reduce_sum_p
 from tangrad.lax.structure.primitives import iota_p, squeeze_p
 from tangrad.numpy.axes import permuted
-from tangrad.numpy.named_subscripts import positional_subscripts
 from tangrad.numpy.fusing import as_one
+from tangrad.numpy.named_subscripts import positional_subscripts
 from tangrad.numpy.operands import BOOL, INT32, array_operand, literal_like, promote, refuse_out, user_dtype
 
 Labels = tuple[Any, ...]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import is_
 from typing import Any
 
 import numpy as np
 
-from tangrad.core import Array, Tracer, thread
+from tangrad.core import EVAL_TRACE, Array, DirectCalls, Tracer, thread
 from tangrad.lax.structure.primitives import concatenate_p, split_p, squeeze_p
 from tangrad.numpy.axes import moveaxis
 from tangrad.numpy.conversion import asarray, converted
@@ -67,6 +68,13 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
     >>> tangrad.numpy.concatenate([tangrad.numpy.zeros(2), tangrad.numpy.ones(1)])
     Array([0., 0., 1.], dtype=float32)
     """
+    if thread.trace is EVAL_TRACE and type(axis) is int and dtype is None and type(arrays) in _SEQUENCES:
+        try:
+            call = _joins[(axis, *[x.aval for x in arrays])]
+        except (AttributeError, KeyError):
+            pass  # no arrays, or types that were not met before
+        else:
+            return call(*arrays)
     parts = _sequence("concatenate", arrays)
     if axis is None:
         parts, axis = [ravel(x) for x in parts], 0
@@ -78,7 +86,15 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
         shapes = ", ".join([str(x.aval.shape) for x in made])
         raise ValueError(f"concatenate: arrays must have one number of dimensions, got shapes {shapes}")
     dimension = canonical_axis("concatenate", axis, made[0].aval.ndim)
-    return made[0] if len(made) == 1 else concatenate_p.bind(*made, dimension=dimension)
+    if len(made) == 1:
+        return made[0]
+    if all(map(is_, made, parts)) and type(axis) is int:
+        return _joins.apply((axis, *[x.aval for x in made]), concatenate_p, tuple(made), {"dimension": dimension})
+    return concatenate_p.bind(*made, dimension=dimension)
+
+
+_SEQUENCES = (list, tuple)
+_joins = DirectCalls()  # by the axis and the types of the arrays, where these are joined as they are
 
 
 def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:

@@ -45,6 +45,8 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
     >>> tangrad.numpy.arange(2, 8, 2)
     Array([2, 4, 6], dtype=int32)
     """
+    if type(start) is int and type(stop) is int and step is None and dtype is None and device is None:
+        return _range(start, stop, 1, dtypes.default_int_dtype())
     if any([is_symbolic(value) for value in (start, stop, step)]):
         return _symbolic_range(start, stop, step, dtype)
     given = [value for value in (start, stop, step) if value is not None]

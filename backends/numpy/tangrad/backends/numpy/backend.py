@@ -24,12 +24,6 @@ from tangrad.core import (
 )
 
 
-def _rows(array: NumpyArray) -> Iterator[NumpyArray]:
-    contents, aval = array.buffer(), array.aval.update(shape=array.aval.shape[1:])
-    for place in range(len(contents)):
-        yield wrap(aval, contents[place, ...])
-
-
 class NumpyDevice(Device):
     """A CPU device. All are this machine's processor; several are simulated, to try programs for many."""
 
@@ -122,7 +116,11 @@ class NumpyBackend(Backend):
 
     def rows(self, array: Any) -> Iterator[NumpyArray] | None:
         """The slices along the first axis: views. Of an array that was put on a device they are left to operations."""
-        return _rows(array) if type(array) is NumpyArray else None
+        from tangrad.backends.numpy import parts
+
+        # From now on the plain function, as for `apply`.
+        NumpyBackend.rows = staticmethod(parts.rows)  # type: ignore[assignment,method-assign]
+        return self.rows(array)
 
     def part(self, array: Any, index: Any) -> NumpyArray | None:
         """A view, or a copy of what an index array selects."""
