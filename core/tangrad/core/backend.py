@@ -176,7 +176,7 @@ class Backend:
         raise NotImplementedError
 
     def direct(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Callable[..., Any] | None:
-        """What computes as `apply` did just now, as a function of operands with the avals of `args`; None: there is none.
+        """What computes as `apply` did just now, as a function of operands with the avals of `args`, or None.
 
         Where one of `args` is a literal, a literal is passed. Of arrays no more is promised than their avals: others
         than plain arrays of this backend the function hands to `tangrad.core.evaluate`.

@@ -1,8 +1,8 @@
 """Direct calls: what an operation comes down to where nothing is traced, found once for each signature.
 
 From an operator to the kernel that computes it lie the current trace, the choice of a backend and the look-up of a
-kernel: three calls of Python, each as long as NumPy's addition of a few numbers takes. All that they find out depends on
-the types of the operands alone, so a public function keeps the answer, which is one function from arrays to an array.
+kernel: three calls of Python, which take longer than NumPy's addition of a few numbers. All that they find out depends
+on the types of the operands alone, so a public function keeps the answer: one function from arrays to an array.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class DirectCalls(dict[Any, Callable[..., Any]]):
     """Keys of a public function's own making -> functions of arrays that compute a primitive.
 
     A key must say which primitive with which parameters it is, the avals of all operands, and which are literals. Who
-    looks into the table has seen that the current trace is `EVAL_TRACE`. A function that is in it may be called with any
-    operands that the key describes: what it cannot compute directly (tracers, deleted arrays, arrays of other backends
-    and devices) it hands to `evaluate`.
+    looks into the table has seen that the current trace is `EVAL_TRACE`. A function that is in it may be called with
+    any operands that the key describes: what it cannot compute directly (tracers, deleted arrays, arrays of other
+    backends and devices) it hands to `evaluate`.
 
     >>> from tangrad.core import EVAL_TRACE, DirectCalls, thread
     >>> from tangrad.lax.elementwise.primitives import sin_p
