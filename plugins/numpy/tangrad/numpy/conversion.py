@@ -318,7 +318,7 @@ def _stacked(value: Any, dtype: Any) -> Any:
     return concatenate_p.bind(*[broadcast_to_shape(part, (1, *part.aval.shape)) for part in parts], dimension=0)
 
 
-_stacked_as_one = as_one("dtype", name="array")(_stacked)
+_stacked_as_one = as_one("dtype", sequence="value", name="array")(_stacked)
 
 
 def _from_foreign(value: Any, dtype: Any) -> Any:

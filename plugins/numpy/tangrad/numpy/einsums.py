@@ -348,7 +348,9 @@ def _einsum(
     return result
 
 
-_einsum_as_one = as_one("subscripts", "optimize", "precision", "preferred_element_type", name="einsum")(_einsum)
+_einsum_as_one = as_one(
+    "subscripts", "optimize", "precision", "preferred_element_type", sequence="operands", name="einsum"
+)(_einsum)
 
 
 def _contracted(chosen: Sequence[Term], needed: Any, sizes: Any, options: Any) -> Term:

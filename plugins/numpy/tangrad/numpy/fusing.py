@@ -98,53 +98,57 @@ class Fused:
         )
 
 
-def as_one(*static: str, name: str | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def as_one(
+    *static: str, sequence: str = "", name: str | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator of a public function: outside of transformations a call on arrays and numbers is one operation.
 
     Args:
-        static: the arguments that are part of the operation, and must be hashable; all others are operands, lists or
-            tuples of them, or None. A call with anything else runs the function as it is written.
+        static: the arguments that are part of the operation, and must be hashable; all others are operands, or None. A
+            call with anything else, such as a list, runs the function as it is written.
+        sequence: the argument that is a list or tuple of operands.
         name: what the operation is called; by default as the function.
     """
 
     def decorate(general: Callable[..., Any]) -> Callable[..., Any]:
         names = tuple(inspect.signature(general).parameters)
-        is_static = tuple([name in static for name in names])
+        roles = {one: _STATIC if one in static else _SEQUENCE if one == sequence else _OPERAND for one in names}
+        roles_in_order = tuple(roles.values())
 
         def with_operands(*operands: Any, given: tuple[Any, ...], **options: Any) -> Any:
             return general(**_given_again(operands, given), **options)
 
         fused = Fused(name or general.__name__, with_operands)
-        known: dict[Any, FixedParams] = {}  # the parameters of calls, by what is not an operand in them
+        known: dict[Any, FixedParams] = {}  # the parameters of calls, by all that is no operand in them
         register_cache(known.clear)
 
         def function(*args: Any, **options: Any) -> Any:
             if thread.trace is not EVAL_TRACE or len(args) > len(names):
                 return general(*args, **options)
-            key: list[Any] = [shared.context, thread.overrides]
+            key: list[Any] = [shared.context, thread.overrides, len(args)]
             operands: list[Any] = []
             try:
-                for value, fixed in zip(args, is_static):
-                    aval = None if fixed else getattr(value, "aval", None)
+                for value, role in zip(args, roles_in_order):
+                    aval = getattr(value, "aval", None) if role is _OPERAND else None
                     if aval is not None:
                         key.append(aval)
                         operands.append(value)
-                    elif value is None or (fixed and (value is True or value is False)):
+                    elif value is None or (role is _STATIC and (value is True or value is False)):
                         key.append(value)
                     else:
-                        _note(value, fixed, key, operands)
+                        _note(value, role, key, operands)
                 for name, value in options.items():
                     key.append(name)
-                    _note(value, name in static, key, operands)
-                made = tuple(key)
-                call = fused.calls.get(made)
-                if call is not None:
-                    return call(*operands)
-                params = known.get(made)
+                    _note(value, roles.get(name, _STATIC), key, operands)
             except _NoOperandError:  # the function has the messages
                 return general(*args, **options)
+            made = tuple(key)
+            call = fused.calls.get(made)
+            if call is not None:
+                return call(*operands)
+            params = known.get(made)
             if params is None:
-                parameters, given = _divided(names, static, args, options)
+                parameters, given = _divided(roles, args, options)
                 # An argument given twice or unknown.
                 if len(given) + len(parameters) < len(args) + len(options) or not operands:
                     return general(*args, **options)
@@ -158,45 +162,52 @@ def as_one(*static: str, name: str | None = None) -> Callable[[Callable[..., Any
     return decorate
 
 
+# What an argument of a function that is one operation can be.
+_OPERAND, _SEQUENCE, _STATIC = "operand", "sequence", "static"
+
+
 class _NoOperandError(Exception):
     """An argument is no array or number, or a static one has no hash."""
 
 
-def _note(value: Any, static: bool, key: list[Any], operands: list[Any]) -> None:
+def _note(value: Any, role: str, key: list[Any], operands: list[Any]) -> None:
     """Add an argument to the key of a call and, where it is one, to the operands."""
     if value is None:
         key.append(None)
-    elif static:
+    elif role is _STATIC:
         try:
             key.append(value if type(value) is bool else typed_key(value))
         except TypeError:
             raise _NoOperandError from None
-    elif type(value) is list or type(value) is tuple:
-        key.append((type(value), len(value)))
-        if len(value) > SEQUENCE_LIMIT:
+    elif role is _SEQUENCE:
+        if type(value) not in (list, tuple) or len(value) > SEQUENCE_LIMIT:
             raise _NoOperandError
+        key.append(len(value))
         for item in value:
-            if type(item) is list or type(item) is tuple or item is None:
-                raise _NoOperandError
-            _note(item, False, key, operands)
+            _note_operand(item, key, operands)
     else:
-        operand = fusable(value)
-        if operand is None:
-            raise _NoOperandError
-        key.append(operand.aval)
-        operands.append(operand)
+        _note_operand(value, key, operands)
+
+
+def _note_operand(value: Any, key: list[Any], operands: list[Any]) -> None:
+    operand = fusable(value)
+    if operand is None:
+        raise _NoOperandError
+    key.append(operand.aval)
+    operands.append(operand)
 
 
 def _divided(
-    names: Sequence[str], static: Sequence[str], args: Sequence[Any], options: dict[str, Any]
+    roles: dict[str, str], args: Sequence[Any], options: dict[str, Any]
 ) -> tuple[dict[str, Any], tuple[Any, ...]]:
     """The arguments that are no operands, by name, and the names of the others, each with the size of a sequence."""
     parameters, given = {}, []
-    for name, value in (*zip(names, args), *options.items()):
-        if name in static or value is None:
+    for name, value in (*zip(roles, args), *options.items()):
+        role = roles.get(name, _STATIC)
+        if role is _STATIC or value is None:
             parameters[name] = value
         else:
-            given.append((name, len(value) if type(value) is list or type(value) is tuple else None))
+            given.append((name, len(value) if role is _SEQUENCE else None))
     return parameters, tuple(given)
 
 

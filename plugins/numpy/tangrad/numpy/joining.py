@@ -118,7 +118,7 @@ def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
     return concatenate(arrays, axis=axis)
 
 
-@as_one("axis", "out", "dtype")
+@as_one("axis", "out", "dtype", sequence="arrays")
 def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
     """Join arrays of one shape along a new dimension.
 
@@ -188,7 +188,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 # --- by the names of directions ------------------------------------------------------------------------------------
 
 
-@as_one("dtype")
+@as_one("dtype", sequence="tup")
 def vstack(tup: Any, dtype: Any = None) -> Any:
     """Join arrays along their first dimension; vectors count as rows.
 
@@ -210,7 +210,7 @@ def vstack(tup: Any, dtype: Any = None) -> Any:
     return concatenate([atleast_2d(x) for x in _sequence("vstack", tup)], axis=0, dtype=dtype)
 
 
-@as_one("dtype")
+@as_one("dtype", sequence="tup")
 def hstack(tup: Any, dtype: Any = None) -> Any:
     """Join arrays along their second dimension; vectors along their only one.
 
@@ -233,7 +233,7 @@ def hstack(tup: Any, dtype: Any = None) -> Any:
     return concatenate(parts, axis=0 if parts and parts[0].ndim == 1 else 1, dtype=dtype)
 
 
-@as_one("dtype")
+@as_one("dtype", sequence="tup")
 def dstack(tup: Any, dtype: Any = None) -> Any:
     """Join arrays along their third dimension.
 
@@ -255,7 +255,7 @@ def dstack(tup: Any, dtype: Any = None) -> Any:
     return concatenate([atleast_3d(x) for x in _sequence("dstack", tup)], axis=2, dtype=dtype)
 
 
-@as_one()
+@as_one(sequence="tup")
 def column_stack(tup: Any) -> Any:
     """Join vectors and matrices as columns.
 
