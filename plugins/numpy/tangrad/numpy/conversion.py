@@ -235,8 +235,9 @@ def _leaves(value: Any, leaves: list[Any]) -> list[Any]:
 
 def _from_sequence(value: Sequence[Any], dtype: Any) -> Any:
     kinds = set(map(type, value))
-    leaves = value if kinds <= _PYTHON_NUMBERS else _leaves(value, [])
-    if leaves is not value:
+    leaves: Sequence[Any] = value
+    if not kinds <= _PYTHON_NUMBERS:
+        leaves = _leaves(value, [])
         kinds = set(map(type, leaves))
     if type(None) in kinds:
         raise ValueError("array: None is not a number")
@@ -263,7 +264,7 @@ def _checked_leaf(leaf: Any) -> Any:
     return _from_foreign(leaf, None)
 
 
-def _from_numbers(value: Any, leaves: list[Any], kinds: set[type], dtype: Any) -> Any:
+def _from_numbers(value: Any, leaves: Sequence[Any], kinds: set[type], dtype: Any) -> Any:
     if dtype is None:
         wide = next((kind for kind in (complex, float, int, bool) if kind in kinds), float)
         dtype = dtypes.canonicalize_dtype(wide)

@@ -178,7 +178,7 @@ class NumpyBackend(Backend):
         """The kernel of a primitive as a function of arrays."""
         from tangrad.backends.numpy import direct
 
-        NumpyBackend.direct = staticmethod(direct.direct)  # type: ignore[method-assign]
+        NumpyBackend.direct = staticmethod(direct.direct)  # type: ignore[assignment,method-assign]
         return self.direct(primitive, args, params)
 
     def lower(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Any:

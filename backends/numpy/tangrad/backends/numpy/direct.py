@@ -19,7 +19,7 @@ from tangrad.core import Literal, carried_program, evaluate
 
 
 def direct(primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Callable[..., Any] | None:
-    """As `Backend.direct`: of primitives with one result, and none that carries a program, which it would keep alive."""
+    """As `Backend.direct`: of primitives with one result, and none that carries a program: it would keep that alive."""
     kinds = [type(arg) for arg in args]
     if NumpyArray not in kinds or not all([kind is NumpyArray or kind is Literal for kind in kinds]):
         return None
