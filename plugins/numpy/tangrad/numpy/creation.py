@@ -160,6 +160,9 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) 
 
 def _full(name: str, shape: tuple[Any, ...], value: Any, dtype: Any, weak_type: bool | None) -> Any:
     """Filled with a number, or with an array that is broadcast; its own dtype and weak type where None is given."""
+    kind = type(value)
+    if kind in (int, float) and dtype is None and weak_type is None:
+        return filled(shape, value, _checked_default(value), True)
     if isinstance(value, (list, tuple)):
         value = asarray(value)
     if not is_array_like(value):
@@ -176,6 +179,14 @@ def _full(name: str, shape: tuple[Any, ...], value: Any, dtype: Any, weak_type: 
         made = convert_element_type_p.bind(made, new_dtype=wanted, weak_type=weak)
     _check_fits(name, made.aval.shape, shape)
     return broadcast_to_shape(asarray(made), shape)
+
+
+def _checked_default(value: Any) -> Any:
+    """The dtype of an array that is made of a Python number. Raises OverflowError for an integer beyond it."""
+    dtype = dtypes.canonicalize_dtype(type(value))
+    if type(value) is int and not -(1 << 31) <= value < 1 << 31:
+        dtypes.check_integer_fits(value, dtype)
+    return dtype
 
 
 def _check_fits(name: str, own: tuple[Any, ...], shape: tuple[Any, ...]) -> None:

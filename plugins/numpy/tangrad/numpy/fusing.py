@@ -119,12 +119,17 @@ def as_one(
             return general(**_given_again(operands, given), **options)
 
         fused = Fused(name or general.__name__, with_operands)
+        calls = fused.calls
         known: dict[Any, FixedParams] = {}  # the parameters of calls, by all that is no operand in them
         register_cache(known.clear)
 
         def function(*args: Any, **options: Any) -> Any:
             if thread.trace is not EVAL_TRACE or len(args) > len(names):
                 return general(*args, **options)
+            if len(args) == 1 and not options:  # the commonest call, written out
+                call = calls.get((shared.context, thread.overrides, 1, getattr(args[0], "aval", None)))
+                if call is not None:
+                    return call(*args)
             key: list[Any] = [shared.context, thread.overrides, len(args)]
             operands: list[Any] = []
             try:
@@ -143,7 +148,7 @@ def as_one(
             except _NoOperandError:  # the function has the messages
                 return general(*args, **options)
             made = tuple(key)
-            call = fused.calls.get(made)
+            call = calls.get(made)
             if call is not None:
                 return call(*operands)
             params = known.get(made)
@@ -155,7 +160,7 @@ def as_one(
                 if len(known) >= KNOWN_LIMIT:
                     known.clear()
                 params = known[made] = FixedParams(given=given, **parameters)
-            return fused.calls.apply(made, fused.primitive(), tuple(operands), params)
+            return calls.apply(made, fused.primitive(), tuple(operands), params)
 
         return copy_identity(function, general)
 
