@@ -7,6 +7,7 @@ BACKEND ?= numpy
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 MATRIX_ARGS ?=
+CONTRIB_ARGS ?=
 DEMO_ARGS ?=
 
 # Where the environment forbids to write bytecode, every process would compile jax and Tangrad again.
@@ -30,13 +31,12 @@ endif
 
 # A folder with a pyproject.toml is a distribution: the list is read from the tree.
 PROJECTS := $(wildcard core/pyproject.toml plugins/*/pyproject.toml primitives/*/pyproject.toml backends/*/pyproject.toml)
-PROJECTS += $(wildcard contrib/*/pyproject.toml)
 editable = $(foreach project,$(1),-e $(patsubst %/pyproject.toml,%,$(project)))
 # The demo on NumPy leaves jaxlib out: that is its point, and most of the time that an installation takes.
 DEMO_PROJECTS := $(if $(filter numpy,$(BACKEND)),$(filter-out backends/xla/%,$(PROJECTS)),$(PROJECTS))
-SOURCES := core plugins primitives backends tools tests docs
+SOURCES := core plugins primitives backends contrib tools tests docs
 
-.PHONY: help install dev-refresh test test-all test-matrix lint typecheck contracts docs bench demo wheels clean
+.PHONY: help install dev-refresh test test-all test-matrix contrib lint typecheck contracts docs bench demo wheels clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -69,6 +69,9 @@ test-all: install ## the slow tests too: installations, the matrix of subsets, s
 
 test-matrix: install ## each Python with the oldest and the newest libraries; MATRIX_ARGS="3.12-* --list"
 	$(BIN)/python -m tools.matrix $(MATRIX_ARGS)
+
+contrib: install ## the packages of contrib/, each as a wheel in an environment of its own; CONTRIB_ARGS="kernel"
+	$(BIN)/python -m tools.contrib $(CONTRIB_ARGS)
 
 lint: install ## ruff, and the generated files against the entry points
 	$(BIN)/python -m ruff check $(wildcard $(SOURCES))

@@ -74,7 +74,7 @@ PRIVILEGED = {
 }
 
 # Third-party packages that only these modules may touch.
-ONLY_IN = {"jaxlib": {"tangrad.backends.xla.jaxlib_api", "tangrad.backends.xla.mlir"}}
+ONLY_IN = {"jaxlib": {f"tangrad.backends.xla.{name}" for name in ("jaxlib_api", "jaxlib_calls", "mlir")}}
 
 # Packages used where they are installed, and required by nobody.
 OPTIONAL = {"ml_dtypes", "scipy"}

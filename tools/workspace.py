@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-GROUPS_OF_PARTS = ("plugins", "primitives", "backends", "contrib")
+GROUPS_OF_PARTS = ("plugins", "primitives", "backends")
 FIRST_PARTY = re.compile(r"tangrad(-[a-z0-9-]+)?")
 
 

@@ -20,6 +20,7 @@ from tangrad import diagnostics as diagnostics
 from tangrad import dtypes as dtypes
 from tangrad import errors as errors
 from tangrad import experimental as experimental
+from tangrad import ffi as ffi
 from tangrad import fft as fft
 from tangrad import flatten_util as flatten_util
 from tangrad import hlo_computations as hlo_computations
@@ -174,6 +175,7 @@ __all__ = [
     "errors",
     "eval_shape",
     "experimental",
+    "ffi",
     "fft",
     "flatten_util",
     "float0",

@@ -209,12 +209,12 @@ def test_lapack_may_be_registered_by_both() -> None:
     pytest.importorskip("scipy")
     program = """
     import jax, jax.numpy as jnp
-    from tangrad.backends.xla import jaxlib_api
+    from tangrad.backends.xla import jaxlib_calls
     {first}
     {second}
     print("done")
     """
-    ours, theirs = "jaxlib_api.register_lapack()", "jax.block_until_ready(jnp.linalg.cholesky(jnp.eye(3)))"
+    ours, theirs = "jaxlib_calls.register_lapack()", "jax.block_until_ready(jnp.linalg.cholesky(jnp.eye(3)))"
     for first, second in ((ours, theirs), (theirs, ours)):
         assert run(program.format(first=first, second=second)) == "done\n"
 

@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+from ctypes import c_float
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ import tangrad.numpy as tnp
 from tangrad import enable_x64, lax, nn, random, use_backend
 from tangrad.core import backend_names, composition, get_backend
 from tangrad.experimental import custom_dce
+from tangrad.ffi.python_handlers import buffer, handler
 from tangrad.sharding import NamedSharding
 from tangrad.sharding import PartitionSpec as P
 from tools.workspace import ROOT, Distribution, distributions, umbrella
@@ -94,6 +96,17 @@ def looped(x):
     _, totals = lax.scan(lambda carry, y: (carry * y + 1, carry), 1.0, x)
     powers = lax.fori_loop(0, 3, lambda _, y: y * y, x)
     return totals + lax.cond(tnp.sum(x) > 0, tnp.sin, tnp.cos, powers)
+
+
+@handler
+def _double(frame):
+    buffer(frame.rets, 0, c_float)[...] = 2 * buffer(frame.args, 0, c_float)
+
+
+def doubled_abroad(x):
+    tangrad.ffi.register_ffi_target("smoke_double", _double)
+    declared = tangrad.ShapeDtypeStruct(x.shape, x.dtype)
+    return tangrad.ffi.ffi_call("smoke_double", declared, vmap_method="broadcast_all")(x)
 
 
 @tangrad.custom_jvp
@@ -169,6 +182,7 @@ PROGRAMS = {
     "decompositions": (lambda x: tnp.linalg.svd(plane(x), compute_uv=False) @ tnp.linalg.qr(plane(x))[1], True),
     "elementwise": (lambda x: tnp.exp(x) / (1 + tnp.abs(x)) - lax.population_count(tnp.int32(7)), True),
     "fft": (lambda x: tnp.fft.irfft(tnp.fft.rfft(x) * tnp.exp(-1j * tnp.fft.rfftfreq(6))), True),
+    "foreign": (doubled_abroad, False),
     "indexing": (lambda x: x.at[tnp.array([0, 2])].add(1.0)[::2] * x[tnp.array([1, 1, 5])], True),
     "jit": (tangrad.jit(lambda x: tnp.cos(x) * x), True),
     "linalg": (lambda x: tnp.linalg.cholesky(SQUARE @ SQUARE.T + tnp.sum(x) * tnp.eye(2)), True),

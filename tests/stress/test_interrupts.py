@@ -159,3 +159,47 @@ def caches(folder: Path) -> dict[str, str]:
         "TANGRAD_XLA_CACHE_MIN_COMPILE_SECONDS": "0",
         "PYTHONDONTWRITEBYTECODE": "1",
     }
+
+
+def test_interrupts_leave_no_thread_behind() -> None:
+    """Wherever the interrupt comes, also while the thread of a compilation starts: each ends, and so does Python."""
+    pytest.importorskip("jaxlib")
+    code = """
+import random, signal, sys, threading, time
+from tangrad.backends.xla.interrupts import _running, uninterrupted
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+sys.setswitchinterval(1e-5)
+over = threading.Event()
+def busy():
+    while not over.is_set():
+        sum(range(50))
+crowd = [threading.Thread(target=busy) for _ in range(8)]
+for one in crowd:
+    one.start()
+hits, begun, ended = 0, [], []
+def call(number):
+    begun.append(number)
+    ended.append(number)
+    return number
+generator, number = random.Random(0), 0
+while hits < 200:
+    number += 1
+    try:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, generator.uniform(1e-5, 2e-3))
+            assert uninterrupted(call, number) == number
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    except KeyboardInterrupt:
+        hits += 1
+over.set()
+for one in crowd:
+    one.join()
+late = time.monotonic() + 30
+while _running and time.monotonic() < late:
+    time.sleep(0.01)
+assert not _running and sorted(begun) == sorted(ended) and begun
+print("whole")
+"""
+    done = run("-c", code)
+    assert done.returncode == 0 and done.stdout.strip() == "whole", done.stderr

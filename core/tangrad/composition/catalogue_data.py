@@ -25,6 +25,10 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "debug.CallbackError debug.DebugEffect debug.OrderedDebugEffect debug.callback debug.log debug.print "
         "experimental.io_callback pure_callback"
     ),
+    "tangrad-ffi": (
+        "ffi.FfiError ffi.ffi_call ffi.ffi_lowering ffi.host_lowering ffi.include_dir ffi.pycapsule "
+        "ffi.register_ffi_target ffi.register_ffi_type"
+    ),
     "tangrad-fft": (
         "lax.FftType lax.fft numpy.fft.fft numpy.fft.fft2 numpy.fft.fftfreq numpy.fft.fftn numpy.fft.fftshift "
         "numpy.fft.hfft numpy.fft.ifft numpy.fft.ifft2 numpy.fft.ifftn numpy.fft.ifftshift numpy.fft.ihfft "
@@ -199,6 +203,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-control-flow": "tangrad.control_flow",
     "tangrad-custom-rules": "tangrad.custom_batching tangrad.custom_derivatives tangrad.custom_rules",
     "tangrad-debug": "tangrad.debug tangrad.debugging",
+    "tangrad-ffi": "tangrad.ffi",
     "tangrad-fft": "tangrad.fft",
     "tangrad-jacobians": "tangrad.jacobians",
     "tangrad-jit": "tangrad.jitting",
@@ -227,6 +232,7 @@ FAMILIES: dict[str, str] = {  # distribution: families of primitives
     "tangrad-control-flow": "control_flow",
     "tangrad-custom-rules": "custom_rules linear_calls mapped_calls partial_calls solves",
     "tangrad-debug": "callbacks",
+    "tangrad-ffi": "foreign",
     "tangrad-fft": "fft",
     "tangrad-jit": "jit",
     "tangrad-lax": "contractions elementwise indexing linalg placement reductions sorting special structure windows",

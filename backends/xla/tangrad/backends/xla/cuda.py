@@ -16,7 +16,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from tangrad.backends.xla import jaxlib_api
+from tangrad.backends.xla import jaxlib_api, jaxlib_calls
 from tangrad.core import Logger
 
 logger = Logger(__name__)
@@ -113,11 +113,11 @@ def _register_custom_calls(generation: str, c_api: Any) -> None:
             "jax_cuda%s_plugin has no extension module; custom calls are missing on CUDA: %s", generation, error
         )
         return
-    jaxlib_api.set_custom_call_registrar("cuda", functools.partial(extension.register_custom_call_target, c_api))
+    jaxlib_calls.set_custom_call_registrar("cuda", functools.partial(extension.register_custom_call_target, c_api))
     for name, capsule in extension.ffi_types().items():
         extension.register_custom_type(c_api, name, capsule)
     for name, function in extension.ffi_handlers().items():
-        jaxlib_api.register_custom_call(name, function, "cuda")
+        jaxlib_calls.register_custom_call(name, function, "cuda")
 
 
 def client_options(environ: Any = os.environ) -> dict[str, Any]:

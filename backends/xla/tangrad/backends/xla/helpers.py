@@ -168,7 +168,7 @@ def custom_call(
     api_version: int = 4,
     more: dict[str, Any] | None = None,
 ) -> list[Any]:
-    """Call a registered function (`jaxlib_api.register_custom_call`); the values of its results.
+    """Call a registered function (`jaxlib_calls.register_custom_call`); the values of its results.
 
     Args:
         backend_config: attributes by name, as MLIR attributes or Python numbers and strings.

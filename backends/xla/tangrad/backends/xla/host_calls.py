@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tangrad import default_device
-from tangrad.backends.xla import failures, jaxlib_api
+from tangrad.backends.xla import failures, jaxlib_calls
 from tangrad.backends.xla.array import XlaArray, physical_aval
 from tangrad.backends.xla.helpers import custom_call
 from tangrad.core import AbstractToken, ShapedArray
@@ -43,7 +43,7 @@ def emit_host_call(
     by_one = meshes is not None and ctx.module.manual is None
     results = custom_call(
         ctx,
-        jaxlib_api.host_call_target(ctx.module.platform),
+        jaxlib_calls.host_call_target(ctx.module.platform),
         out_avals,
         operands,
         backend_config={"index": np.uint64(number)},

@@ -4,37 +4,64 @@ jaxlib compiles in a thread of its own and waits for it. In the main thread the 
 (Ctrl-C does); what is compiled is freed then, while the compiler goes on reading it: the process dies. Python runs
 handlers in the main thread alone. So such a call is made from another one, for which the main thread waits: an
 interrupt still ends the wait at once, and the call goes on with what is its own until it is done.
+
+The threads are the interpreter's plain ones, and bare locks tell their end. `threading.Thread.start` waits for an
+`Event`, written in Python: an interrupt in the midst of that wait leaves the event's lock taken, and the new thread
+stands before it for ever.
 """
 
 from __future__ import annotations
 
+import _thread
+import atexit
 import threading
 from collections.abc import Callable
 from typing import Any
 
+from tangrad.core import after_fork
+
 _main_thread = threading.main_thread
+_running: set[Any] = set()  # a lock for each call under way, free when the call is done
+_ended = False  # at the interpreter's end no thread begins any more
 
 
 def uninterrupted(call: Callable[..., Any], *args: Any) -> Any:
     """`call(*args)`, which goes on to its end even where an interrupt ends this. Raises what the call raises."""
-    if threading.get_ident() != _main_thread().ident:
+    if _ended or threading.get_ident() != _main_thread().ident:
         return call(*args)
     results: list[Any] = []
     errors: list[BaseException] = []
+    done = _thread.allocate_lock()
+    done.acquire()
 
     def run() -> None:
+        _running.add(done)
         try:
-            results.append(call(*args))
+            if not _ended:
+                results.append(call(*args))
         except BaseException as error:
             errors.append(error)
+        finally:
+            _running.discard(done)
+            done.release()
 
-    # Not a daemon: at its end the interpreter waits for it, and takes the client away afterwards.
-    thread = threading.Thread(target=run, name="tangrad-xla-compile")
-    thread.start()
-    thread.join()
+    _thread.start_new_thread(run, ())
+    done.acquire()
     if errors:
         try:
             raise errors[0]
         finally:
             errors.clear()  # or the error would hold this frame, and the frame the error
     return results[0]
+
+
+after_fork(_running.clear)  # the threads are not in the child
+
+
+@atexit.register
+def _wait_for_all() -> None:
+    """The client is taken away after this: no call may be under way then."""
+    global _ended
+    _ended = True
+    for done in list(_running):
+        done.acquire()

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.backends.xla import jaxlib_api
+from tangrad.backends.xla import jaxlib_calls
 from tangrad.core import dtypes
 
 _PREFIXES = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
@@ -23,7 +23,7 @@ def lapack_name(function: str, dtype: Any) -> str | None:
     prefix = _PREFIXES.get(dtypes.dtype_name(dtype))
     if prefix is None:
         return None
-    jaxlib_api.register_lapack()
+    jaxlib_calls.register_lapack()
     return f"lapack_{prefix}{function}_ffi"
 
 

@@ -1,0 +1,70 @@
+"""Custom calls: functions of C that programs call, registered with jaxlib's runtime by name and platform."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jaxlib import _jax  # type: ignore[attr-defined]  # isort: skip
+
+
+def host_call_target(platform: str) -> str:
+    """The custom call by which programs call the Python functions that `compile_and_load` is given.
+
+    Its attribute `index`, an unsigned 64-bit integer, is the function's number. The function gets read-only NumPy
+    arrays that are good during the call (None for a token) and returns a tuple of NumPy arrays (anything for a token).
+    What it raises becomes an XlaRuntimeError with the traceback as text.
+    """
+    return f"xla_ffi_python_{'gpu' if platform == 'cuda' else 'cpu'}_callback"
+
+
+# Registrations are process-wide: jax may have made the same ones already. XLA takes a repeated registration of one
+# function as long as it is the same function; a set keeps us from repeating our own.
+_registered: set[tuple[str, str]] = set()
+_plugin_registrars: dict[str, Any] = {}
+
+
+def set_custom_call_registrar(platform: str, registrar: Any) -> None:
+    """How a plugin's platform takes custom calls: `registrar(name, function, xla_platform, api_version, traits)`."""
+    _plugin_registrars[platform] = registrar
+
+
+def register_custom_call(name: str, function: Any, platform: str, api_version: int = 1, traits: int = 0) -> None:
+    """Make a function callable from programs of a platform by `stablehlo.custom_call @name`.
+
+    It is a capsule, or a dictionary of capsules by stage.
+    """
+    if (platform, name) in _registered:
+        return
+    registrar = _plugin_registrars.get(platform, _jax.register_custom_call_target)
+    registrar(name, function, _xla_platform(platform), api_version, traits)
+    _registered.add((platform, name))
+
+
+def register_custom_type(name: str, registration: dict[str, Any]) -> None:
+    """Make known the type of the state of functions that programs of the host call: its capsules by name."""
+    if ("type", name) not in _registered:
+        _jax.register_custom_type(name, registration)
+        _registered.add(("type", name))
+
+
+def has_custom_call(name: str, platform: str) -> bool:
+    """Whether programs of a platform can call a function of this name, whoever registered it."""
+    if platform == "cpu":
+        register_lapack()
+    return name in _jax.custom_call_targets(_xla_platform(platform))
+
+
+def _xla_platform(platform: str) -> str:
+    return {"cpu": "Host", "cuda": "CUDA"}.get(platform, platform)
+
+
+def register_lapack() -> None:
+    """Register LAPACK's functions, which jaxlib wraps and SciPy provides, as custom calls of the CPU."""
+    if ("cpu", "lapack") in _registered:
+        return
+    from jaxlib.cpu import _lapack  # type: ignore[attr-defined]
+
+    for name, function in _lapack.registrations().items():
+        register_custom_call(name, function, "cpu", 1 if name.endswith("_ffi") else 0)
+    _lapack.initialize()
+    _registered.add(("cpu", "lapack"))
