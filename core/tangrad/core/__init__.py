@@ -44,7 +44,6 @@ from tangrad.core.backend import Backend as Backend
 from tangrad.core.backend import CompileOptions as CompileOptions
 from tangrad.core.backend import Device as Device
 from tangrad.core.backend import Executable as Executable
-from tangrad.core.backend import adopt as adopt
 from tangrad.core.backend import as_array as as_array
 from tangrad.core.backend import as_operand as as_operand
 from tangrad.core.backend import backend_names as backend_names

@@ -13,7 +13,6 @@ from tangrad.core.jaxpr import ClosedJaxpr
 from tangrad.dtypes import system as dtypes
 from tangrad.dtypes.conversions import can_stand_for_array, stands_for
 from tangrad.settings.backends import Backends
-from tangrad.settings.config import thread
 
 
 class Device:
@@ -178,8 +177,7 @@ class Backend:
     def direct(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Callable[..., Any] | None:
         """What computes as `apply` did just now, as a function of operands with the avals of `args`, or None.
 
-        Where one of `args` is a literal, a literal is passed. Of arrays no more is promised than their avals: others
-        than plain arrays of this backend the function hands to `tangrad.core.evaluate`.
+        Literals are passed in the places of literals; others than plain arrays of its own it hands to `evaluate`.
         """
         return None
 
@@ -240,17 +238,6 @@ def put(value: Any, aval: ShapedArray | None = None, backend: str | None = None,
         dtypes.check_integer_fits(value, aval.dtype)
     storage = None if isinstance(aval.dtype, dtypes.ExtendedDType) else aval.dtype
     return chosen.put(np.asarray(value, dtype=storage), aval, device)
-
-
-def adopt(contents: np.ndarray[Any, Any], aval: ShapedArray) -> Array:
-    """As `put`, of a NumPy array of the aval's shape and dtype that was made for this and is handed over.
-
-    >>> import numpy
-    >>> from tangrad.core import ShapedArray, adopt
-    >>> adopt(numpy.ones(2, "float32"), ShapedArray((2,), "float32"))
-    Array([1., 1.], dtype=float32)
-    """
-    return get_backend().adopt(contents, aval) if thread.default_device is None else put(contents, aval)
 
 
 def as_operand(value: Any) -> Any:

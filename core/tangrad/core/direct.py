@@ -1,8 +1,7 @@
 """Direct calls: what an operation comes down to where nothing is traced, found once for each signature.
 
-From an operator to the kernel that computes it lie the current trace, the choice of a backend and the look-up of a
-kernel: three calls of Python, which take longer than NumPy's addition of a few numbers. All that they find out depends
-on the types of the operands alone, so a public function keeps the answer: one function from arrays to an array.
+The current trace, the choice of a backend and the look-up of a kernel take longer than NumPy's addition of a few
+numbers, and find out what the types of the operands say. So public functions keep the answer: one function of arrays.
 """
 
 from __future__ import annotations
@@ -28,16 +27,11 @@ class DirectCalls(dict[Any, Callable[..., Any]]):
     any operands that the key describes: what it cannot compute directly (tracers, deleted arrays, arrays of other
     backends and devices) it hands to `evaluate`.
 
-    >>> from tangrad.core import EVAL_TRACE, DirectCalls, thread
-    >>> from tangrad.lax.elementwise.primitives import sin_p
-    >>> calls = DirectCalls()
-    >>> def sine(x):
-    ...     if thread.trace is EVAL_TRACE and x.aval in calls:
-    ...         return calls[x.aval](x)
-    ...     return calls.apply(x.aval, sin_p, (x,))
     >>> import tangrad
-    >>> x = tangrad.numpy.zeros(2)
-    >>> sine(x), sine(x)
+    >>> from tangrad.core import DirectCalls
+    >>> from tangrad.lax.elementwise.primitives import sin_p
+    >>> calls, x = DirectCalls(), tangrad.numpy.zeros(2)
+    >>> calls.apply(x.aval, sin_p, (x,)), calls[x.aval](x)
     (Array([0., 0.], dtype=float32), Array([0., 0.], dtype=float32))
     """
 
@@ -58,16 +52,13 @@ class DirectCalls(dict[Any, Callable[..., Any]]):
         params = {} if params is None else params
         out = trace.process_primitive(primitive, args, params)
         if trace is EVAL_TRACE and primitive.evaluate is None and primitive.effects is None:
-            backend = next(
-                (arg.backend for arg in args if isinstance(arg, Array) and not isinstance(arg, Tracer)), None
-            )
-            if backend is not None:
-                self._keep(key, backend.direct(primitive, args, params))
+            arrays = [arg for arg in args if isinstance(arg, Array) and not isinstance(arg, Tracer)]
+            call = arrays[0].backend.direct(primitive, args, params) if arrays else None
+            if call is not None:
+                self._keep(key, call)
         return out
 
-    def _keep(self, key: Any, call: Callable[..., Any] | None) -> None:
-        if call is None:
-            return
+    def _keep(self, key: Any, call: Callable[..., Any]) -> None:
         if len(self) >= LIMIT:
             self.clear()
         self[key] = call

@@ -13,7 +13,6 @@ from tangrad.core import (
     Literal,
     ShapedArray,
     Tracer,
-    adopt,
     as_array,
     can_stand_for_array,
     dtypes,
@@ -21,6 +20,7 @@ from tangrad.core import (
     get_backend,
     put,
     stands_for,
+    thread,
 )
 from tangrad.lax.elementwise.primitives import convert_element_type_p
 from tangrad.lax.structure.primitives import concatenate_p, copy_p
@@ -354,6 +354,11 @@ def _has_buffer(value: Any) -> bool:
 
 
 # --- placing -------------------------------------------------------------------------------------------------------
+
+
+def adopt(contents: Any, aval: ShapedArray) -> Any:
+    """As `put`, of a NumPy array of the aval's shape and dtype that was made for this and is handed over."""
+    return get_backend().adopt(contents, aval) if thread.default_device is None else put(contents, aval)
 
 
 def placed(x: Any, device: Any) -> Any:

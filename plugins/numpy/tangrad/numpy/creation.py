@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import EVAL_TRACE, ShapedArray, Tracer, adopt, dtypes, literal, put, register_cache, thread
+from tangrad.core import EVAL_TRACE, ShapedArray, Tracer, dtypes, literal, put, register_cache, thread
 from tangrad.lax.elementwise.primitives import add_p, convert_element_type_p, eq_p, ge_p
 from tangrad.lax.operands import float0_zeros
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, iota_p
-from tangrad.numpy.conversion import asarray, placed
+from tangrad.numpy.conversion import adopt, asarray, placed
 from tangrad.numpy.operands import (
     INT32,
     TABLE_LIMIT,

@@ -21,6 +21,7 @@ from tangrad.numpy.operands import (
     canonical_axes,
     canonical_axis,
     promote,
+    refuse_out,
     user_dtype,
 )
 from tangrad.numpy.plain_products import MATMUL, note_plain, plain_products
@@ -365,8 +366,7 @@ def outer(a: Any, b: Any, out: None = None) -> Any:
     Array([[3, 4],
            [6, 8]], dtype=int32)
     """
-    if out is not None:
-        raise NotImplementedError("outer: the argument out is not supported, since arrays are immutable")
+    refuse_out("outer", out)
     left, right = ravel(array_operand("outer", a)), ravel(array_operand("outer", b, 1))
     return multiply(expand_dims(left, 1), expand_dims(right, 0))
 

@@ -10,7 +10,6 @@ from tangrad.core import (
     EVAL_TRACE,
     ShapedArray,
     Tracer,
-    adopt,
     concrete_or_error,
     dtypes,
     is_symbolic,
@@ -19,7 +18,7 @@ from tangrad.core import (
 )
 from tangrad.lax.elementwise.primitives import add_p, mul_p
 from tangrad.lax.structure.primitives import iota_p
-from tangrad.numpy.conversion import placed
+from tangrad.numpy.conversion import adopt, placed
 from tangrad.numpy.creation import HOST_LIMIT
 from tangrad.numpy.operands import check_array_like, shape_of, user_dtype
 

@@ -45,6 +45,7 @@ from tangrad.numpy.operands import (
 from tangrad.numpy.reduced_axes import (
     all_axes,
     axes_params,
+    check_not_empty,
     reduced_along_names,
     reduction_axes,
     size_of_names,
@@ -56,13 +57,11 @@ from tangrad.numpy.shapes import reshaped
 # Reduced as they are: in their own precision, and to their own dtype.
 _DIRECT = {dtypes.as_dtype(name) for name in ("float32", "float64", "complex64", "complex128")}
 
-
 # The types of such arrays, as they are met -> the parameters of the sum of all elements: one look-up decides.
 whole_sums: dict[Any, Any] = {}
-register_cache(whole_sums.clear)
 _direct_sums = DirectCalls()
 _LIMIT = 1024
-
+register_cache(whole_sums.clear)
 
 # --- what reductions share -----------------------------------------------------------------------------------------
 
@@ -84,14 +83,6 @@ def masked(name: str, x: Any, where: Any, start: Any) -> Any:
 
 def _is_integral(dtype: Any) -> bool:
     return dtype is BOOL or dtypes.issubdtype(dtype, np.integer)
-
-
-def _check_not_empty(name: str, shape: tuple[Any, ...], axes: tuple[int, ...]) -> None:
-    for axis in axes:
-        if not is_symbolic(shape[axis]) and shape[axis] == 0:
-            raise ValueError(
-                f"{name}: axis {axis} of shape {shape} is empty, and {name} of nothing is nothing; pass initial"
-            )
 
 
 class _Reduction:
@@ -182,10 +173,8 @@ def sum(
     params = whole_sums.get(aval)
     if params is not None and dtype is None and initial is None and where is None and out is None:
         if axis is None and not keepdims:
-            if thread.trace is EVAL_TRACE:
-                call = _direct_sums.get(aval)
-                return _direct_sums.apply(aval, reduce_sum_p, (a,), params) if call is None else call(a)
-            return thread.trace.process_primitive(reduce_sum_p, (a,), params)
+            call = _direct_sums.get(aval) if thread.trace is EVAL_TRACE else None
+            return _direct_sums.apply(aval, reduce_sum_p, (a,), params) if call is None else call(a)
         if not split_names(axis)[0]:
             axes = reduction_axes("sum", axis, len(aval.shape))
             result = reduce_sum_p.bind_fixed(axes_params[axes], a)
@@ -198,11 +187,9 @@ def sum(
     return _general_sum(a, axis, dtype, keepdims, initial, where, promote_integers)
 
 
-@as_one("axis", "dtype", "keepdims", "promote_integers", name="sum")
-def _general_sum(
-    a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any, promote_integers: bool
-) -> Any:
-    return _sum(a, axis, _result_dtype("sum", a, dtype, promote_integers), keepdims, initial, where)
+@as_one("axis", "dtype", "keepdims", "widen", name="sum")
+def _general_sum(a: Any, axis: Any, dtype: Any, keepdims: Any, initial: Any, where: Any, widen: Any) -> Any:
+    return _sum(a, axis, _result_dtype("sum", a, dtype, widen), keepdims, initial, where)
 
 
 @as_one("axis", "dtype", "out", "keepdims", "promote_integers")
@@ -266,7 +253,7 @@ def _extreme(reduction: _Reduction, a: Any, axis: Any, out: Any, keepdims: bool,
     if where is not None and initial is None:
         raise ValueError(f"{name}: where needs initial: of no elements there is no {name}")
     if initial is None:
-        _check_not_empty(name, x.aval.shape, reduction_axes(name, split_names(axis)[1], x.aval.ndim))
+        check_not_empty(name, x.aval.shape, reduction_axes(name, split_names(axis)[1], x.aval.ndim))
     return reduction(x, axis, x.aval.dtype, keepdims, initial, where)
 
 
