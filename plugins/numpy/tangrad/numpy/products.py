@@ -57,7 +57,6 @@ def _check_contraction(name: str, left: Any, right: Any, left_shape: Any, right_
             f"{name}: shapes {left_shape} and {right_shape} do not fit: {left} and {right} must be the same size"
         )
 
-
 # --- matmul --------------------------------------------------------------------------------------------------------
 
 
@@ -367,8 +366,8 @@ def outer(a: Any, b: Any, out: None = None) -> Any:
            [6, 8]], dtype=int32)
     """
     refuse_out("outer", out)
-    left, right = ravel(array_operand("outer", a)), ravel(array_operand("outer", b, 1))
-    return multiply(expand_dims(left, 1), expand_dims(right, 0))
+    left = expand_dims(ravel(array_operand("outer", a)), 1)
+    return multiply(left, expand_dims(ravel(array_operand("outer", b, 1)), 0))
 
 
 def tensordot(
