@@ -42,13 +42,8 @@ def _options(name: str, precision: Any, preferred: Any) -> tuple[Any, Any]:
 
 
 def _dot_general(lhs: Any, rhs: Any, numbers: Any, options: tuple[Any, Any]) -> Any:
-    return dot_general_p.bind(
-        lhs,
-        rhs,
-        dimension_numbers=DotDimensionNumbers(numbers),
-        precision=options[0],
-        preferred_element_type=options[1],
-    )
+    chosen = {"precision": options[0], "preferred_element_type": options[1]}
+    return dot_general_p.bind(lhs, rhs, dimension_numbers=DotDimensionNumbers(numbers), **chosen)
 
 
 def _check_contraction(name: str, left: Any, right: Any, left_shape: Any, right_shape: Any) -> None:
@@ -56,6 +51,7 @@ def _check_contraction(name: str, left: Any, right: Any, left_shape: Any, right_
         raise ValueError(
             f"{name}: shapes {left_shape} and {right_shape} do not fit: {left} and {right} must be the same size"
         )
+
 
 # --- matmul --------------------------------------------------------------------------------------------------------
 
