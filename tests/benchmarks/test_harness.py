@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from . import cli, driver, hlo, hlo_graph, measure, processes, programs, report, rows, sides
+from . import cli, cliff_table, driver, hlo, hlo_graph, measure, processes, programs, report, rows, sides
 from .pool import WorkerError, WorkerPool
 
 
@@ -225,3 +225,28 @@ def test_a_session_of_shapes_counts_its_programs():
     rows = [[cell.strip() for cell in line.strip("|\n").split("|")] for line in done.stdout.splitlines()]
     assert [(row[0], row[3]) for row in rows[2:]] == [("0", "0"), ("2", "6"), ("4", "12")]
     assert all(int(row[1]) <= int(row[2]) + 1 for row in rows[2:])
+
+
+def test_the_table_of_everyday_code_takes_what_was_measured():
+    page = f"""before
+
+{cliff_table.HEAD}
+|---|---:|---:|---:|---:|---:|---:|---:|---:|
+| `x[i]` | 3 ms | 2 ms | 1.50 | 1, 2 | 4 µs | 2 µs | 2.00 | 17.2 |
+| `x + i` | 3 ms | 2 ms | 1.60 | 1, 1 | 4 µs | 4 µs | 1.00 | – |
+
+after"""
+    measured = {"subject": 3e-6, "peer_value": 6e-6, "judged": 0.5, "compilations": [0, 1]}
+    results = [
+        {"work": "again: x[i]", "backend": "X", **measured},
+        {"work": "again: x[i]", "backend": "N", **measured, "judged": 2.04},
+        {"work": "cliff: x + i", "backend": "X", **measured},
+        {"work": "cliff: elsewhere", "backend": "X", **measured},
+    ]
+    assert cliff_table.over(page) == ["again (X) `x[i]` 2.00", "again (N) `x[i]` 17.2", "cliff (X) `x + i` 1.60"]
+    made = cliff_table.with_results(page, results)
+    assert "| `x[i]` | 3 ms | 2 ms | 1.50 | 1, 2 | 3 µs | 6 µs | 0.50 | 2.0 |" in made
+    assert "| `x + i` | 3 µs | 6 µs | 0.50 | 0, 1 | 4 µs | 4 µs | 1.00 | – |" in made
+    assert made.endswith("\n\nafter") and not cliff_table.over(made)
+    with pytest.raises(ValueError, match="no table"):
+        cliff_table.with_results("nothing", results)

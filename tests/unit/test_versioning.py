@@ -64,7 +64,7 @@ def test_backends_state_a_number_too():
     class Halfway:
         name = "halfway"
 
-    with pytest.raises(TypeError, match=r"no api, apply, array_type, .*see tangrad\.core\.protocols\.Backend"):
+    with pytest.raises(TypeError, match=r"no adopt, api, apply, array_type, .*see tangrad\.core\.protocols\.Backend"):
         register(Halfway(), group="tangrad.backends", name="halfway")
 
     class Unnumbered(tangrad.core.Backend):

@@ -1,4 +1,9 @@
-"""Operators, methods and properties of arrays: plugins of the group `tangrad.array`, loaded when first used."""
+"""Operators, methods and properties of arrays: plugins of the group `tangrad.array`, loaded when first used.
+
+What was loaded is put on the class of arrays, where Python finds it at once: coming through the class's `__getattr__`,
+or through a function that looks it up here, costs as much as a small operation of NumPy. A change of the composition
+takes it off again.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,8 @@ from typing import Any
 
 from tangrad.composition.registry import composition
 from tangrad.diagnostics.missing_names import missing_array_attribute
-from tangrad.diagnostics.tracebacks import api_boundary
+from tangrad.diagnostics.public_boundaries import boundary_around
+from tangrad.diagnostics.tracebacks import filter_traceback, is_boundary, own_boundary
 
 ATTRIBUTES_GROUP = "tangrad.array"
 
@@ -15,15 +21,70 @@ ATTRIBUTES_GROUP = "tangrad.array"
 class _Attributes(dict[str, Any]):
     """Name -> function of the array, or `property`. Names are Python's own, such as `__add__`, `reshape`, `T`."""
 
+    __slots__ = ("_owner", "_replaced")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._owner: Any = None
+        self._replaced: dict[str, Any] = {}  # name on the class -> what it had there; None: nothing
+
+    def serve(self, owner: type) -> None:
+        """Put what is loaded from now on `owner`, the class of arrays, whose operators find it here until then."""
+        self._owner = owner
+
     def __missing__(self, name: str) -> Any:
         plugin = composition().find(ATTRIBUTES_GROUP, name)
         if plugin is None:
             raise missing_array_attribute(name)
         found = plugin.load()
-        if type(found) is FunctionType and not name.startswith("__"):  # methods; operators are boundaries themselves
-            found = api_boundary(found)
+        if not name.startswith("__"):  # methods and properties; operators are boundaries themselves
+            found = _with_boundary(found)
         self[name] = found
+        self._put_on_class(name, found)
         return found
+
+    def _put_on_class(self, name: str, found: Any) -> None:
+        if not name.startswith("__"):
+            if type(found) in (FunctionType, property):
+                self._put(name, found)
+        elif type(found) is FunctionType and is_boundary(found) and name in vars(self._owner):
+            self._put(name, found)
+            reflected = f"__r{name[2:]}"
+            if reflected in vars(self._owner):
+                self._put(reflected, _reflected(found))
+
+    def _put(self, name: str, value: Any) -> None:
+        self._replaced.setdefault(name, vars(self._owner).get(name))
+        setattr(self._owner, name, value)
+
+    def forget(self) -> None:
+        """Load everything anew when it is used next."""
+        self.clear()
+        while self._replaced:
+            name, value = self._replaced.popitem()
+            if value is not None:
+                setattr(self._owner, name, value)
+            elif name in vars(self._owner):
+                delattr(self._owner, name)
+
+
+def _with_boundary(found: Any) -> Any:
+    if type(found) is FunctionType:
+        return boundary_around(found)
+    if type(found) is property and type(found.fget) is FunctionType:
+        return property(boundary_around(found.fget), doc=found.__doc__)
+    return found
+
+
+def _reflected(operation: Any) -> Any:
+    def method(self: Any, other: Any) -> Any:
+        try:
+            return operation(other, self)
+        except Exception as error:
+            filter_traceback(error)
+            raise
+
+    return own_boundary(method)
 
 
 def _check_attribute(_: Any, loaded: Any) -> None:
@@ -35,4 +96,4 @@ def _check_attribute(_: Any, loaded: Any) -> None:
 
 attributes = _Attributes()
 composition().set_check(ATTRIBUTES_GROUP, _check_attribute)
-composition().on_change(lambda _: attributes.clear())
+composition().on_change(lambda _: attributes.forget())

@@ -63,6 +63,8 @@ from tangrad.core.declarations import PrimitiveSet as PrimitiveSet
 from tangrad.core.declarations import RuleKind as RuleKind
 from tangrad.core.declarations import RuleSet as RuleSet
 from tangrad.core.declarations import Transformation as Transformation
+from tangrad.core.direct import DirectCalls as DirectCalls
+from tangrad.core.direct import forget_direct_calls as forget_direct_calls
 from tangrad.core.effects import NO_EFFECTS as NO_EFFECTS
 from tangrad.core.effects import Effect as Effect
 from tangrad.core.effects import NamedAxisEffect as NamedAxisEffect

@@ -2,7 +2,7 @@
 
 Operators, methods and properties are plugins: entries of the group `tangrad.array`, whose names are those of Python's
 (`__add__`, `reshape`, `T`) and whose values are functions of the array, or properties. Here stand only the operators'
-names: each forwards to what is registered for it, found at first use.
+names: each forwards to what is registered for it, found at first use, which then takes its place in the class.
 """
 
 from __future__ import annotations
@@ -153,6 +153,7 @@ def _install_operators() -> None:
 
 _install_operators()
 own_boundary(ArrayOperators.__getattr__)
+attributes.serve(ArrayOperators)
 
 
 class Array(ArrayOperators):

@@ -148,6 +148,10 @@ class Backend:
         """
         raise NotImplementedError
 
+    def adopt(self, contents: np.ndarray[Any, Any], aval: ShapedArray) -> Array:
+        """As `put`, of an array of the aval's shape and dtype that nobody else knows, so that it need not be copied."""
+        return self.put(contents, aval)
+
     def move(self, array: Any, device: Any) -> Array:
         """One of its arrays on another of its devices, or lying as a `Sharding` says, and committed to that."""
         return self.put(array.to_numpy(), array.aval, device)
@@ -179,6 +183,13 @@ class Backend:
     def apply(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Apply a primitive to concrete arrays and literals now."""
         raise NotImplementedError
+
+    def direct(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Callable[..., Any] | None:
+        """What computes as `apply` did just now, as a function of operands with the avals of `args`, or None.
+
+        Literals are passed in the places of literals; others than plain arrays of its own it hands to `evaluate`.
+        """
+        return None
 
     def compile(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Executable:
         """Compile a program."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tangrad.core.array import Array
+from tangrad.core.direct import forget_direct_calls
 from tangrad.core.primitive import EVAL_TRACE, evaluate
 from tangrad.core.trace import Tracer
 from tangrad.dtypes import system as dtypes
@@ -71,6 +72,7 @@ def checked_execute(
 def _start_checking(value: Any) -> None:
     if value:
         EVAL_TRACE.process_primitive = evaluate_and_check
+        forget_direct_calls()
 
 
 for _setting in (debug_nans, debug_infs):

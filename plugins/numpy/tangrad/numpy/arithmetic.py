@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import dtypes
+from tangrad.core import EVAL_TRACE, DirectCalls, dtypes, filter_traceback, own_boundary, thread
 from tangrad.lax.elementwise.primitives import (
     RoundingMethod,
     abs_p,
@@ -32,7 +32,7 @@ from tangrad.lax.elementwise.primitives import (
 )
 from tangrad.lax.structure.primitives import stop_gradient_p
 from tangrad.numpy.fusing import fused, fused_pair
-from tangrad.numpy.makers import binary_pair, general_form, operator_form, public_form, unary
+from tangrad.numpy.makers import binary_pair, fast, general_form, operator_form, public_form, unary
 from tangrad.numpy.operands import (
     align,
     align_inexact,
@@ -355,12 +355,19 @@ def _integer_power(x: Any, y: Any) -> Any:
     return product
 
 
+_whole_powers = DirectCalls()
+_fast_power = fast(pow_p, _power, inexact_dtypes)
+
+
 def _power_of_fast(x: Any, y: Any) -> Any:
     """`x ** 2` and the like, without promotion."""
     if type(y) is int:
         aval = getattr(x, "aval", None)
         if aval is not None and aval.dtype in inexact_dtypes:
-            return integer_pow_p.bind(x, y=y)
+            call = _whole_powers.get((aval, y)) if thread.trace is EVAL_TRACE else None
+            return _whole_powers.apply((aval, y), integer_pow_p, (x,), {"y": y}) if call is None else call(x)
+    elif type(y) is float:
+        return _fast_power(x, y)
     return _power(x, y)
 
 
@@ -376,11 +383,17 @@ _power_guarded = operator_form("power", "**", _power)
 
 def power_operator(x: Any, y: Any) -> Any:
     """The operator ** of arrays."""
-    if type(y) is int:
-        aval = getattr(x, "aval", None)
-        if aval is not None and aval.dtype in inexact_dtypes:
-            return integer_pow_p.bind(x, y=y)
-    return _power_guarded(x, y)
+    try:
+        kind = type(y)
+        if (kind is int or kind is float) and getattr(x, "aval", None) is not None:
+            return _power_of_fast(x, y)
+        return _power_guarded(x, y)
+    except Exception as error:
+        filter_traceback(error)
+        raise
+
+
+own_boundary(power_operator)
 
 
 float_power = public_form(

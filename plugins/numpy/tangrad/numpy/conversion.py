@@ -20,9 +20,11 @@ from tangrad.core import (
     get_backend,
     put,
     stands_for,
+    thread,
 )
 from tangrad.lax.elementwise.primitives import convert_element_type_p
 from tangrad.lax.structure.primitives import concatenate_p, copy_p
+from tangrad.numpy.fusing import as_one
 from tangrad.numpy.operands import broadcast_to_shape, cast, convert, operand, user_dtype
 
 _PYTHON_NUMBERS = frozenset({bool, int, float, complex})
@@ -201,9 +203,8 @@ def _numpy_array(value: Any, dtype: Any) -> Any:
 
 def _check_numbers_fit(numbers: Any, dtype: Any) -> None:
     """Refuse numbers that a dtype does not hold: that of an array would be asked for with `astype`, which saturates."""
-    name = dtypes.dtype_name(dtype)
     if numbers.dtype.kind == "c" and not dtypes.issubdtype(dtype, np.complexfloating) and dtype != np.bool_:
-        raise TypeError(f"array: complex numbers cannot become {name}")
+        raise TypeError(f"array: complex numbers cannot become {dtypes.dtype_name(dtype)}")
     if dtype.kind not in "iuV" or not dtypes.issubdtype(dtype, np.integer):
         return
     limits = dtypes.iinfo(dtype)
@@ -212,7 +213,7 @@ def _check_numbers_fit(numbers: Any, dtype: Any) -> None:
     misfits = numbers[~((whole >= limits.min) & (whole < float(limits.max) + 1))]
     if misfits.size:
         kind = ValueError if np.isnan(misfits[0]) else OverflowError
-        raise kind(f"array: {misfits[0]} does not fit {name}")
+        raise kind(f"array: {misfits[0]} does not fit {dtypes.dtype_name(dtype)}")
 
 
 def _from_numpy(value: Any, dtype: Any) -> Any:
@@ -233,8 +234,11 @@ def _leaves(value: Any, leaves: list[Any]) -> list[Any]:
 
 
 def _from_sequence(value: Sequence[Any], dtype: Any) -> Any:
-    leaves = _leaves(value, [])
-    kinds = {type(leaf) for leaf in leaves}
+    kinds = set(map(type, value))
+    leaves: Sequence[Any] = value
+    if not kinds <= _PYTHON_NUMBERS:
+        leaves = _leaves(value, [])
+        kinds = set(map(type, leaves))
     if type(None) in kinds:
         raise ValueError("array: None is not a number")
     if kinds <= _PYTHON_NUMBERS:
@@ -248,7 +252,7 @@ def _from_sequence(value: Sequence[Any], dtype: Any) -> Any:
                 _check_leaves_fit(leaves, contents, wanted)
             contents = _exact(contents, value, wanted)
             return put(_numpy_array(contents, wanted), ShapedArray(contents.shape, wanted))
-    return _stacked(value, wanted)
+    return _stacked_as_one(value, wanted)
 
 
 def _checked_leaf(leaf: Any) -> Any:
@@ -260,7 +264,7 @@ def _checked_leaf(leaf: Any) -> Any:
     return _from_foreign(leaf, None)
 
 
-def _from_numbers(value: Any, leaves: list[Any], kinds: set[type], dtype: Any) -> Any:
+def _from_numbers(value: Any, leaves: Sequence[Any], kinds: set[type], dtype: Any) -> Any:
     if dtype is None:
         wide = next((kind for kind in (complex, float, int, bool) if kind in kinds), float)
         dtype = dtypes.canonicalize_dtype(wide)
@@ -276,7 +280,7 @@ def _from_numbers(value: Any, leaves: list[Any], kinds: set[type], dtype: Any) -
     if float in kinds or complex in kinds:
         _check_numbers_fit(contents, dtype)
     contents = _exact(contents, value, dtype)
-    return put(_numpy_array(contents, dtype), ShapedArray(contents.shape, dtype))
+    return adopt(_numpy_array(contents, dtype), ShapedArray(contents.shape, dtype))
 
 
 def _check_leaves_fit(leaves: Sequence[Any], contents: Any, dtype: Any) -> None:
@@ -315,6 +319,9 @@ def _stacked(value: Any, dtype: Any) -> Any:
     return concatenate_p.bind(*[broadcast_to_shape(part, (1, *part.aval.shape)) for part in parts], dimension=0)
 
 
+_stacked_as_one = as_one("dtype", sequence="value", name="array")(_stacked)
+
+
 def _from_foreign(value: Any, dtype: Any) -> Any:
     """What is neither ours, NumPy's nor a sequence: an object that says how it becomes an array."""
     if value is None:
@@ -347,6 +354,11 @@ def _has_buffer(value: Any) -> bool:
 
 
 # --- placing -------------------------------------------------------------------------------------------------------
+
+
+def adopt(contents: Any, aval: ShapedArray) -> Any:
+    """As `put`, of a NumPy array of the aval's shape and dtype that was made for this and is handed over."""
+    return get_backend().adopt(contents, aval) if thread.default_device is None else put(contents, aval)
 
 
 def placed(x: Any, device: Any) -> Any:

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import EVAL_TRACE, ShapedArray, Tracer, dtypes, literal, put, thread
+from tangrad.core import EVAL_TRACE, ShapedArray, Tracer, dtypes, literal, put, register_cache, thread
 from tangrad.lax.elementwise.primitives import add_p, convert_element_type_p, eq_p, ge_p
 from tangrad.lax.operands import float0_zeros
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, iota_p
-from tangrad.numpy.conversion import asarray, placed
+from tangrad.numpy.conversion import adopt, asarray, placed
 from tangrad.numpy.operands import (
     INT32,
+    TABLE_LIMIT,
     broadcast_to_shape,
     canonical_shape,
     convert,
@@ -28,6 +29,11 @@ from tangrad.numpy.operands import (
 HOST_LIMIT = 1 << 16
 
 
+# (shape, dtype, whether it is weak) -> the type.
+_types: dict[Any, ShapedArray] = {}
+register_cache(_types.clear)
+
+
 def filled(shape: tuple[Any, ...], number: Any, dtype: Any, weak_type: bool = False, device: Any = None) -> Any:
     """An array of one number."""
     if isinstance(dtype, dtypes.ExtendedDType):
@@ -35,8 +41,14 @@ def filled(shape: tuple[Any, ...], number: Any, dtype: Any, weak_type: bool = Fa
     if dtype == dtypes.float0:
         return float0_zeros(shape)
     if device is not None or (thread.trace is EVAL_TRACE and _fits_host(shape)):
-        aval = ShapedArray(shape, dtype, weak_type)
-        return put(np.full(aval.shape, number, aval.dtype), aval, device=device)
+        aval = _types.get((shape, dtype, weak_type))
+        if aval is None:
+            aval = ShapedArray(shape, dtype, weak_type)
+            if len(_types) >= TABLE_LIMIT:
+                _types.clear()
+            _types[shape, dtype, weak_type] = aval
+        contents = np.zeros(shape, dtype) if type(number) is int and number == 0 else np.full(shape, number, dtype)
+        return adopt(contents, aval) if device is None else put(contents, aval, device=device)
     return broadcast_in_dim_p.bind(literal(number, dtype, weak_type), shape=shape, broadcast_dimensions=())
 
 
@@ -148,6 +160,9 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) 
 
 def _full(name: str, shape: tuple[Any, ...], value: Any, dtype: Any, weak_type: bool | None) -> Any:
     """Filled with a number, or with an array that is broadcast; its own dtype and weak type where None is given."""
+    kind = type(value)
+    if kind in (int, float) and dtype is None and weak_type is None:
+        return filled(shape, value, _checked_default(value), True)
     if isinstance(value, (list, tuple)):
         value = asarray(value)
     if not is_array_like(value):
@@ -164,6 +179,14 @@ def _full(name: str, shape: tuple[Any, ...], value: Any, dtype: Any, weak_type: 
         made = convert_element_type_p.bind(made, new_dtype=wanted, weak_type=weak)
     _check_fits(name, made.aval.shape, shape)
     return broadcast_to_shape(asarray(made), shape)
+
+
+def _checked_default(value: Any) -> Any:
+    """The dtype of an array that is made of a Python number. Raises OverflowError for an integer beyond it."""
+    dtype = dtypes.canonicalize_dtype(type(value))
+    if type(value) is int and not -(1 << 31) <= value < 1 << 31:
+        dtypes.check_integer_fits(value, dtype)
+    return dtype
 
 
 def _check_fits(name: str, own: tuple[Any, ...], shape: tuple[Any, ...]) -> None:

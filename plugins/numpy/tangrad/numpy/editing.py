@@ -70,9 +70,11 @@ def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices
         kept = _kept_positions(ravel(integer_operand("delete", obj)), size)
     else:
         gone = _known_positions("delete", obj, size)
-        if np.any(gone < -size) or np.any(gone >= size):
+        if ((gone < -size) | (gone >= size)).any():
             raise IndexError(f"delete: position {obj} is out of bounds for axis {axis} of size {size}")
-        kept = np.delete(np.arange(size, dtype=np.int32), gone)
+        stays = np.ones(size, bool)
+        stays[gone] = False
+        kept = stays.nonzero()[0].astype(np.int32)
     return getitem(x, (*before, kept))
 
 
@@ -117,7 +119,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     if traced:
         return _inserted(x, added, ravel(from_front(places, size)), dimension, single, _traced_sources)
     places = places.reshape(-1)
-    if np.any(places < -size) or np.any(places > size):
+    if ((places < -size) | (places > size)).any():
         raise ValueError(f"insert: position {obj} is out of bounds for axis {axis} of size {size}")
     places = np.where(places < 0, places + size, places)
     return _inserted(x, added, places, dimension, single, _known_sources)

@@ -19,6 +19,7 @@ from tangrad.lax.elementwise.primitives import convert_element_type_p, eq_p, sel
 from tangrad.lax.reductions.primitives import reduce_sum_p
 from tangrad.lax.structure.primitives import iota_p, squeeze_p
 from tangrad.numpy.axes import permuted
+from tangrad.numpy.fusing import as_one
 from tangrad.numpy.named_subscripts import positional_subscripts
 from tangrad.numpy.operands import BOOL, INT32, array_operand, literal_like, promote, refuse_out, user_dtype
 
@@ -325,6 +326,13 @@ def einsum(
     refuse_out("einsum", out)
     if isinstance(subscripts, str) and "{" in subscripts:
         subscripts, operands = positional_subscripts(subscripts, operands)
+    run = _einsum_as_one if isinstance(subscripts, str) else _einsum
+    return run(subscripts, operands, optimize, precision, preferred_element_type)
+
+
+def _einsum(
+    subscripts: Any, operands: Sequence[Any], optimize: Any, precision: Any, preferred_element_type: Any
+) -> Any:
     made, (inputs, output, sizes, path) = _planned((subscripts, *operands), optimize)
     if len(made) > 1:
         made = promote("einsum", *made)
@@ -342,6 +350,11 @@ def einsum(
     if preferred is not None and result.aval.dtype is not preferred:
         result = convert_element_type_p.bind(result, new_dtype=preferred, weak_type=False)
     return result
+
+
+_einsum_as_one = as_one(
+    "subscripts", "optimize", "precision", "preferred_element_type", sequence="operands", name="einsum"
+)(_einsum)
 
 
 def _contracted(chosen: Sequence[Term], needed: Any, sizes: Any, options: Any) -> Term:

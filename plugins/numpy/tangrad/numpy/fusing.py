@@ -16,18 +16,25 @@ import numpy as np
 
 from tangrad.core import (
     EVAL_TRACE,
+    DirectCalls,
     FixedParams,
     Primitive,
     as_operand,
     copy_identity,
+    params_key,
     register_cache,
+    shared,
     thread,
     trace_to_closed_jaxpr,
+    typed_key,
 )
 
 Pair = Callable[[Any, Any], Any]
 
+_NO_PARAMETERS: dict[str, Any] = {}
 KNOWN_LIMIT = 512  # combinations of options, for each function
+LITERAL_LIMIT = 4096
+SEQUENCE_LIMIT = 64  # arrays in a list: no program is as long as an axis
 _INT32 = range(-(1 << 31), 1 << 31)
 
 
@@ -38,13 +45,14 @@ class Fused:
     what the types are. None of them is announced to the registry: no program holds one.
     """
 
-    __slots__ = ("function", "multiple_results", "name", "primitives")
+    __slots__ = ("calls", "function", "multiple_results", "name", "primitives")
 
     def __init__(self, name: str, function: Callable[..., Any], multiple_results: bool = False) -> None:
         self.name = name
         self.function = function
         self.multiple_results = multiple_results
         self.primitives: dict[Any, Primitive] = {}
+        self.calls = DirectCalls()
         register_cache(self.primitives.clear)
 
     def __call__(self, *operands: Any, **params: Any) -> Any:
@@ -54,11 +62,20 @@ class Fused:
         """With parameters that may be `FixedParams`."""
         if thread.trace is not EVAL_TRACE:
             return self.function(*operands, **params)
+        if len(operands) == 2:
+            x, y = operands
+            key: Any = (shared.context, thread.overrides, params_key(params) if params else None, x.aval, y.aval)
+        else:
+            avals = [operand.aval for operand in operands]
+            key = (shared.context, thread.overrides, params_key(params) if params else None, *avals)
+        call = self.calls.get(key)
+        return self.calls.apply(key, self.primitive(), tuple(operands), params) if call is None else call(*operands)
+
+    def primitive(self) -> Primitive:
+        """That of the settings that hold now."""
         settings = thread.enable_x64, thread.numpy_dtype_promotion, thread.numpy_rank_promotion
-        primitive = self.primitives.get(settings)
-        if primitive is None:
-            primitive = self.primitives.setdefault(settings, self._primitive())
-        return thread.trace.process_primitive(primitive, tuple(operands), params)
+        found = self.primitives.get(settings)
+        return self.primitives.setdefault(settings, self._primitive()) if found is None else found
 
     def _primitive(self) -> Primitive:
         function, several = self.function, self.multiple_results
@@ -81,54 +98,130 @@ class Fused:
         )
 
 
-def as_one(*static: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def as_one(
+    *static: str, sequence: str = "", name: str | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator of a public function: outside of transformations a call on arrays and numbers is one operation.
 
     Args:
-        static: the arguments that are part of the operation, and must be hashable; all others are operands, or None.
-            A call with anything else, such as a list, runs the function as it is written.
+        static: the arguments that are part of the operation, and must be hashable; all others are operands, or None. A
+            call with anything else, such as a list, runs the function as it is written.
+        sequence: the argument that is a list or tuple of operands.
+        name: what the operation is called; by default as the function.
     """
 
     def decorate(general: Callable[..., Any]) -> Callable[..., Any]:
         names = tuple(inspect.signature(general).parameters)
+        roles = {one: _STATIC if one in static else _SEQUENCE if one == sequence else _OPERAND for one in names}
+        roles_in_order = tuple(roles.values())
 
-        def with_operands(*operands: Any, given: tuple[str, ...], **options: Any) -> Any:
-            return general(**dict(zip(given, operands)), **options)
+        def with_operands(*operands: Any, given: tuple[Any, ...], **options: Any) -> Any:
+            return general(**_given_again(operands, given), **options)
 
-        fused = Fused(general.__name__, with_operands)
-        known: dict[Any, FixedParams] = {}
+        fused = Fused(name or general.__name__, with_operands)
+        calls = fused.calls
+        known: dict[Any, FixedParams] = {}  # the parameters of calls, by all that is no operand in them
+        register_cache(known.clear)
 
         def function(*args: Any, **options: Any) -> Any:
             if thread.trace is not EVAL_TRACE or len(args) > len(names):
                 return general(*args, **options)
-            given, operands, parameters = [], [], {}  # type: ignore[var-annotated]
-            for name, value in (*zip(names, args), *options.items()):
-                if name in static or value is None:
-                    parameters[name] = value
-                else:
-                    found = fusable(value)
-                    if found is None:
-                        return general(*args, **options)
-                    given.append(name)
-                    operands.append(found)
-            # An argument given twice or unknown, or an option that cannot be hashed: the function has the messages.
-            if len(given) + len(parameters) < len(args) + len(options) or not operands:
-                return general(*args, **options)
-            values = tuple(parameters.values())
+            if len(args) == 1 and not options:  # the commonest call, written out
+                call = calls.get((shared.context, thread.overrides, 1, getattr(args[0], "aval", None)))
+                if call is not None:
+                    return call(*args)
+            key: list[Any] = [shared.context, thread.overrides, len(args)]
+            operands: list[Any] = []
             try:
-                key = (*given, *parameters, *values, *map(type, values))
-                params = known.get(key)
-            except TypeError:
+                for value, role in zip(args, roles_in_order):
+                    aval = getattr(value, "aval", None) if role is _OPERAND else None
+                    if aval is not None:
+                        key.append(aval)
+                        operands.append(value)
+                    elif value is None or (role is _STATIC and (value is True or value is False)):
+                        key.append(value)
+                    else:
+                        _note(value, role, key, operands)
+                for name, value in options.items():
+                    key.append(name)
+                    _note(value, roles.get(name, _STATIC), key, operands)
+            except _NoOperandError:  # the function has the messages
                 return general(*args, **options)
+            made = tuple(key)
+            call = calls.get(made)
+            if call is not None:
+                return call(*operands)
+            params = known.get(made)
             if params is None:
+                parameters, given = _divided(roles, args, options)
+                # An argument given twice or unknown.
+                if len(given) + len(parameters) < len(args) + len(options) or not operands:
+                    return general(*args, **options)
                 if len(known) >= KNOWN_LIMIT:
                     known.clear()
-                params = known[key] = FixedParams(given=tuple(given), **parameters)
-            return fused.call(operands, params)
+                params = known[made] = FixedParams(given=given, **parameters)
+            return calls.apply(made, fused.primitive(), tuple(operands), params)
 
         return copy_identity(function, general)
 
     return decorate
+
+
+# What an argument of a function that is one operation can be.
+_OPERAND, _SEQUENCE, _STATIC = "operand", "sequence", "static"
+
+
+class _NoOperandError(Exception):
+    """An argument is no array or number, or a static one has no hash."""
+
+
+def _note(value: Any, role: str, key: list[Any], operands: list[Any]) -> None:
+    """Add an argument to the key of a call and, where it is one, to the operands."""
+    if value is None:
+        key.append(None)
+    elif role is _STATIC:
+        try:
+            key.append(value if type(value) is bool else typed_key(value))
+        except TypeError:
+            raise _NoOperandError from None
+    elif role is _SEQUENCE:
+        if type(value) not in (list, tuple) or len(value) > SEQUENCE_LIMIT:
+            raise _NoOperandError
+        key.append(len(value))
+        for item in value:
+            _note_operand(item, key, operands)
+    else:
+        _note_operand(value, key, operands)
+
+
+def _note_operand(value: Any, key: list[Any], operands: list[Any]) -> None:
+    operand = fusable(value)
+    if operand is None:
+        raise _NoOperandError
+    key.append(operand.aval)
+    operands.append(operand)
+
+
+def _divided(
+    roles: dict[str, str], args: Sequence[Any], options: dict[str, Any]
+) -> tuple[dict[str, Any], tuple[Any, ...]]:
+    """The arguments that are no operands, by name, and the names of the others, each with the size of a sequence."""
+    parameters, given = {}, []
+    for name, value in (*zip(roles, args), *options.items()):
+        role = roles.get(name, _STATIC)
+        if role is _STATIC or value is None:
+            parameters[name] = value
+        else:
+            given.append((name, len(value) if role is _SEQUENCE else None))
+    return parameters, tuple(given)
+
+
+def _given_again(operands: Sequence[Any], given: Sequence[tuple[str, int | None]]) -> dict[str, Any]:
+    arguments: dict[str, Any] = {}
+    rest = iter(operands)
+    for name, count in given:
+        arguments[name] = next(rest) if count is None else [next(rest) for _ in range(count)]
+    return arguments
 
 
 def fused_pair(
@@ -141,7 +234,7 @@ def fused_pair(
         if thread.trace is not EVAL_TRACE:
             return general(x, y)
         first, second = fusable(x), fusable(y)
-        return general(x, y) if first is None or second is None else fused(first, second)
+        return general(x, y) if first is None or second is None else fused.call((first, second), _NO_PARAMETERS)
 
     return function
 
@@ -156,9 +249,18 @@ def fusable(value: Any) -> Any:
     if getattr(value, "aval", None) is not None:
         return value
     kind = type(value)
-    if kind in _NUMBERS or (kind is int and value in _INT32) or isinstance(value, (np.ndarray, np.generic)):
-        return as_operand(value)
-    return None
+    if kind in _NUMBERS or (kind is int and value in _INT32):
+        key = (kind, value or str(value), thread.enable_x64)  # 0.0 == -0.0, and they are two numbers
+        found = _literals.get(key)
+        if found is None:
+            if len(_literals) >= LITERAL_LIMIT:
+                _literals.clear()
+            found = _literals[key] = as_operand(value)
+        return found
+    return as_operand(value) if isinstance(value, (np.ndarray, np.generic)) else None
 
 
 _NUMBERS = frozenset({bool, float, complex})
+# (type, number, whether there are 64-bit dtypes) -> the literal.
+_literals: dict[Any, Any] = {}
+register_cache(_literals.clear)

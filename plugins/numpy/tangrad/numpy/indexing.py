@@ -18,9 +18,11 @@ from tangrad.core import (
     dtypes,
     evaluate,
     exact_equality,
+    filter_traceback,
     is_concrete,
     is_symbolic,
     literal,
+    own_boundary,
     thread,
 )
 from tangrad.lax.elementwise.primitives import convert_element_type_p, select_n_p
@@ -72,20 +74,27 @@ OPERAND = "operand"  # in the place of a fill value that is the last operand
 
 def getitem(x: Any, index: Any) -> Any:
     """x[index]. Integers beyond the array are clamped: a program that is compiled cannot raise."""
-    # Operations that are looked at one by one must be operations.
-    if thread.trace is EVAL_TRACE and EVAL_TRACE.process_primitive is evaluate and not isinstance(x, Tracer):
-        backend = x.backend
-        part = None if backend is None else backend.part(x, index)
-        if part is not None:
-            return part
-    kind = type(index)
-    shape = x.aval.shape
-    if shape:
-        if kind is int:
-            return _one_integer(x, shape, index)
-        if kind is slice:
-            return _one_slice(x, shape, index)
-    return take_index(x, index)
+    try:
+        # Operations that are looked at one by one must be operations.
+        if thread.trace is EVAL_TRACE and EVAL_TRACE.process_primitive is evaluate and not isinstance(x, Tracer):
+            backend = x.backend
+            part = None if backend is None else backend.part(x, index)
+            if part is not None:
+                return part
+        kind = type(index)
+        shape = x.aval.shape
+        if shape:
+            if kind is int:
+                return _one_integer(x, shape, index)
+            if kind is slice:
+                return _one_slice(x, shape, index)
+        return take_index(x, index)
+    except Exception as error:
+        filter_traceback(error)
+        raise
+
+
+own_boundary(getitem)
 
 
 def _one_integer(x: Any, shape: tuple[Any, ...], index: int) -> Any:

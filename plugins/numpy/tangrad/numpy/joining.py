@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import is_
 from typing import Any
 
 import numpy as np
 
-from tangrad.core import Array, Tracer, thread
+from tangrad.core import EVAL_TRACE, Array, DirectCalls, Tracer, thread
 from tangrad.lax.structure.primitives import concatenate_p, split_p, squeeze_p
 from tangrad.numpy.axes import moveaxis
 from tangrad.numpy.conversion import asarray, converted
+from tangrad.numpy.fusing import as_one
 from tangrad.numpy.operands import (
     array_operand,
     broadcast_to_shape,
@@ -66,6 +68,13 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
     >>> tangrad.numpy.concatenate([tangrad.numpy.zeros(2), tangrad.numpy.ones(1)])
     Array([0., 0., 1.], dtype=float32)
     """
+    if thread.trace is EVAL_TRACE and type(axis) is int and dtype is None and type(arrays) in _SEQUENCES:
+        try:
+            call = _joins[(axis, *[x.aval for x in arrays])]
+        except (AttributeError, KeyError):
+            pass  # no arrays, or types that were not met before
+        else:
+            return call(*arrays)
     parts = _sequence("concatenate", arrays)
     if axis is None:
         parts, axis = [ravel(x) for x in parts], 0
@@ -77,7 +86,15 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
         shapes = ", ".join([str(x.aval.shape) for x in made])
         raise ValueError(f"concatenate: arrays must have one number of dimensions, got shapes {shapes}")
     dimension = canonical_axis("concatenate", axis, made[0].aval.ndim)
-    return made[0] if len(made) == 1 else concatenate_p.bind(*made, dimension=dimension)
+    if len(made) == 1:
+        return made[0]
+    if all(map(is_, made, parts)) and type(axis) is int:
+        return _joins.apply((axis, *[x.aval for x in made]), concatenate_p, tuple(made), {"dimension": dimension})
+    return concatenate_p.bind(*made, dimension=dimension)
+
+
+_SEQUENCES = (list, tuple)
+_joins = DirectCalls()  # by the axis and the types of the arrays, where these are joined as they are
 
 
 def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
@@ -101,6 +118,7 @@ def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
     return concatenate(arrays, axis=axis)
 
 
+@as_one("axis", "out", "dtype", sequence="arrays")
 def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
     """Join arrays of one shape along a new dimension.
 
@@ -170,6 +188,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 # --- by the names of directions ------------------------------------------------------------------------------------
 
 
+@as_one("dtype", sequence="tup")
 def vstack(tup: Any, dtype: Any = None) -> Any:
     """Join arrays along their first dimension; vectors count as rows.
 
@@ -191,6 +210,7 @@ def vstack(tup: Any, dtype: Any = None) -> Any:
     return concatenate([atleast_2d(x) for x in _sequence("vstack", tup)], axis=0, dtype=dtype)
 
 
+@as_one("dtype", sequence="tup")
 def hstack(tup: Any, dtype: Any = None) -> Any:
     """Join arrays along their second dimension; vectors along their only one.
 
@@ -213,6 +233,7 @@ def hstack(tup: Any, dtype: Any = None) -> Any:
     return concatenate(parts, axis=0 if parts and parts[0].ndim == 1 else 1, dtype=dtype)
 
 
+@as_one("dtype", sequence="tup")
 def dstack(tup: Any, dtype: Any = None) -> Any:
     """Join arrays along their third dimension.
 
@@ -234,6 +255,7 @@ def dstack(tup: Any, dtype: Any = None) -> Any:
     return concatenate([atleast_3d(x) for x in _sequence("dstack", tup)], axis=2, dtype=dtype)
 
 
+@as_one(sequence="tup")
 def column_stack(tup: Any) -> Any:
     """Join vectors and matrices as columns.
 
@@ -255,6 +277,7 @@ def column_stack(tup: Any) -> Any:
     return concatenate([x if x.ndim > 1 else expand_dims(atleast_1d(x), 1) for x in parts], axis=1)
 
 
+@as_one("axis")
 def append(arr: Any, values: Any, axis: int | None = None) -> Any:
     """Join an array and further values.
 

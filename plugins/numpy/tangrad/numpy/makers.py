@@ -12,7 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tangrad.core import api_boundary, can_stand_for_array, filter_traceback, own_boundary, thread
+from tangrad.core import (
+    EVAL_TRACE,
+    DirectCalls,
+    api_boundary,
+    can_stand_for_array,
+    filter_traceback,
+    own_boundary,
+    thread,
+)
 from tangrad.numpy.fusing import Fused, fused_pair
 from tangrad.numpy.operands import (
     ARRAY_LIKE,
@@ -20,16 +28,17 @@ from tangrad.numpy.operands import (
     direct_pairs,
     inexact_dtypes,
     note_direct,
+    number_beside,
     numeric_dtypes,
     operand,
     promote_inexact,
-    scalar_beside,
     scalar_operands,
 )
 
 Binary = Callable[[Any, Any], Any]
 
 _SEQUENCES = (list, tuple, set, dict)
+_NUMBERS = frozenset({int, float})
 _ONE_DTYPE = "An array of the shape and dtype in which `x` and `y` meet."
 
 
@@ -55,12 +64,21 @@ def unary(name: str, general: Callable[[Any], Any], summary: str, returns: str, 
 
 def unary_inexact(name: str, primitive: Any, summary: str, example: str) -> Any:
     """A public function that computes in floats: integers and booleans are converted."""
+    calls = DirectCalls()
 
     def function(x: Any, /) -> Any:
         try:
+            trace = thread.trace
+            if trace is EVAL_TRACE:
+                try:
+                    return calls[x.aval](x)
+                except (AttributeError, KeyError):
+                    pass  # no array, or of a type that was not met before
             aval = getattr(x, "aval", None)
             if aval is not None and aval.dtype in inexact_dtypes:
-                return thread.trace.process_primitive(primitive, (x,), {})  # what `bind` does, a call less
+                if trace is EVAL_TRACE:
+                    return calls.apply(aval, primitive, (x,))
+                return trace.process_primitive(primitive, (x,), {})  # what `bind` does, a call less
             return primitive.bind(promote_inexact(name, x)[0])
         except Exception as error:
             filter_traceback(error)
@@ -88,40 +106,41 @@ def general_form(name: str, primitive: Any, boolean: Any = None) -> Binary:
 
 def fast(primitive: Any, otherwise: Binary, direct_dtypes: set[Any]) -> Binary:
     """`primitive` where the first array has one of these dtypes and the other operand fits it, else `otherwise`."""
+    calls = DirectCalls()
 
     def function(x: Any, y: Any, /) -> Any:
         try:
-            aval = getattr(x, "aval", None)
-            if aval is not None:
-                if aval.dtype in direct_dtypes:
-                    other = getattr(y, "aval", None)
-                    if other is aval:
-                        return thread.trace.process_primitive(primitive, (x, y), {})
-                    if other is not None:
-                        if (aval, other) in direct_pairs:
-                            return thread.trace.process_primitive(primitive, (x, y), {})
-                        note_direct(aval, other)
-                        return otherwise(x, y)
-                    kind = type(y)
-                    if kind is float or kind is int:
-                        key = (aval, kind, y or str(y))  # 0.0 == -0.0, and they are two numbers
-                        number = scalar_operands.get(key)
-                        if number is None:
-                            number = scalar_beside(aval, kind, y, key)
-                        if number is not None:
-                            return thread.trace.process_primitive(primitive, (x, number), {})
-                return otherwise(x, y)
-            kind = type(x)
-            if kind is float or kind is int:
-                aval = getattr(y, "aval", None)
-                if aval is not None and aval.dtype in direct_dtypes:
-                    key = (aval, kind, x or str(x))
-                    number = scalar_operands.get(key)
-                    if number is None:
-                        number = scalar_beside(aval, kind, x, key)
-                    if number is not None:
-                        return thread.trace.process_primitive(primitive, (number, y), {})
-            return otherwise(x, y)
+            trace, first, second = thread.trace, type(x), type(y)
+            if trace is EVAL_TRACE:
+                try:
+                    if second is float or second is int:  # 0.0 == -0.0, and they are two numbers
+                        return calls[x.aval, second](x, scalar_operands[x.aval, second, y or str(y)])
+                    if first is float or first is int:
+                        return calls[first, y.aval](scalar_operands[y.aval, first, x or str(x)], y)
+                    return calls[x.aval, y.aval](x, y)
+                except (AttributeError, KeyError):
+                    pass  # no array, a number or types that were not met before
+            aval, other = getattr(x, "aval", None), getattr(y, "aval", None)
+            if aval is not None and other is not None:
+                key: Any = (aval, other)
+                if aval is not other and key not in direct_pairs:
+                    note_direct(aval, other)
+                    return otherwise(x, y)
+                if aval.dtype not in direct_dtypes:
+                    return otherwise(x, y)
+            elif aval is not None:
+                number = number_beside(aval, y) if aval.dtype in direct_dtypes else None
+                if number is None:
+                    return otherwise(x, y)
+                key, y = (aval, second), number
+            else:
+                number = number_beside(other, x) if other is not None and other.dtype in direct_dtypes else None
+                if number is None:
+                    return otherwise(x, y)
+                key, x = (first, other), number
+            if trace is EVAL_TRACE:
+                return calls.apply(key, primitive, (x, y))
+            return trace.process_primitive(primitive, (x, y), {})
         except Exception as error:
             filter_traceback(error)
             raise
@@ -156,6 +175,8 @@ def acceptable(symbol: str, x: Any, y: Any) -> bool:
     An array beside a list would otherwise end in Python's own message, or in a comparison by identity.
     """
     for value in (x, y):
+        if type(value) in _NUMBERS or getattr(value, "aval", None) is not None:
+            continue
         if not isinstance(value, ARRAY_LIKE) and not can_stand_for_array(value):
             if type(value) in _SEQUENCES:
                 kinds = f"{type(x).__name__!r} and {type(y).__name__!r}"

@@ -340,6 +340,8 @@ def index_argument(name: str, value: Any, argument: str) -> Any:
 
 def canonical_shape(name: str, shape: Any, argument: str = "shape") -> tuple[Any, ...]:
     """A shape from an integer or a sequence of integers. Raises TypeError for floats, ValueError for negative sizes."""
+    if type(shape) is int and shape >= 0:
+        return (shape,)
     if type(shape) is int or not isinstance(shape, (tuple, list)):
         shape = _shape_sequence(name, shape, argument)
     sizes = [size if type(size) is int or is_symbolic(size) else _size(name, size, shape, argument) for size in shape]

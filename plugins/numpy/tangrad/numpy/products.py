@@ -12,6 +12,7 @@ from tangrad.lax.elementwise.primitives import mul_p, sub_p
 from tangrad.lax.structure.primitives import concatenate_p, squeeze_p, transpose_p
 from tangrad.numpy.arithmetic import multiply
 from tangrad.numpy.axes import moveaxis
+from tangrad.numpy.fusing import as_one
 from tangrad.numpy.makers import operator_form
 from tangrad.numpy.operands import (
     array_operand,
@@ -20,6 +21,7 @@ from tangrad.numpy.operands import (
     canonical_axes,
     canonical_axis,
     promote,
+    refuse_out,
     user_dtype,
 )
 from tangrad.numpy.plain_products import MATMUL, note_plain, plain_products
@@ -40,13 +42,8 @@ def _options(name: str, precision: Any, preferred: Any) -> tuple[Any, Any]:
 
 
 def _dot_general(lhs: Any, rhs: Any, numbers: Any, options: tuple[Any, Any]) -> Any:
-    return dot_general_p.bind(
-        lhs,
-        rhs,
-        dimension_numbers=DotDimensionNumbers(numbers),
-        precision=options[0],
-        preferred_element_type=options[1],
-    )
+    chosen = {"precision": options[0], "preferred_element_type": options[1]}
+    return dot_general_p.bind(lhs, rhs, dimension_numbers=DotDimensionNumbers(numbers), **chosen)
 
 
 def _check_contraction(name: str, left: Any, right: Any, left_shape: Any, right_shape: Any) -> None:
@@ -345,6 +342,7 @@ def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any 
     return tensordot(lhs, rhs, (-1, -1), precision=precision, preferred_element_type=preferred_element_type)
 
 
+@as_one("out")
 def outer(a: Any, b: Any, out: None = None) -> Any:
     """Multiply each element of one array by each of another.
 
@@ -363,10 +361,9 @@ def outer(a: Any, b: Any, out: None = None) -> Any:
     Array([[3, 4],
            [6, 8]], dtype=int32)
     """
-    if out is not None:
-        raise NotImplementedError("outer: the argument out is not supported, since arrays are immutable")
-    left, right = ravel(array_operand("outer", a)), ravel(array_operand("outer", b, 1))
-    return multiply(expand_dims(left, 1), expand_dims(right, 0))
+    refuse_out("outer", out)
+    left = expand_dims(ravel(array_operand("outer", a)), 1)
+    return multiply(left, expand_dims(ravel(array_operand("outer", b, 1)), 0))
 
 
 def tensordot(

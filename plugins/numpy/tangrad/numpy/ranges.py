@@ -6,10 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import EVAL_TRACE, ShapedArray, Tracer, concrete_or_error, dtypes, is_symbolic, literal, put, thread
+from tangrad.core import (
+    EVAL_TRACE,
+    ShapedArray,
+    Tracer,
+    concrete_or_error,
+    dtypes,
+    is_symbolic,
+    literal,
+    thread,
+)
 from tangrad.lax.elementwise.primitives import add_p, mul_p
 from tangrad.lax.structure.primitives import iota_p
-from tangrad.numpy.conversion import placed
+from tangrad.numpy.conversion import adopt, placed
 from tangrad.numpy.creation import HOST_LIMIT
 from tangrad.numpy.operands import check_array_like, shape_of, user_dtype
 
@@ -35,6 +44,8 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
     >>> tangrad.numpy.arange(2, 8, 2)
     Array([2, 4, 6], dtype=int32)
     """
+    if type(start) is int and type(stop) is int and step is None and dtype is None and device is None:
+        return _range(start, stop, 1, dtypes.default_int_dtype())
     if any([is_symbolic(value) for value in (start, stop, step)]):
         return _symbolic_range(start, stop, step, dtype)
     given = [value for value in (start, stop, step) if value is not None]
@@ -67,10 +78,11 @@ def _range(start: Any, stop: Any, step: Any, dtype: Any) -> Any:
     integers = all([isinstance(value, (int, np.integer)) for value in (start, stop, step)])
     if not integers or dtype.kind not in "iu":
         with np.errstate(all="ignore"):
-            return put(np.arange(start, stop, step, dtype=dtype if dtype.kind in "iufc" else None).astype(dtype), None)
+            made = np.arange(start, stop, step, dtype=dtype if dtype.kind in "iufc" else None).astype(dtype, copy=False)
+        return adopt(made, ShapedArray(made.shape, dtype))
     size = len(range(int(start), int(stop), int(step)))
     if thread.trace is EVAL_TRACE and size <= HOST_LIMIT:
-        return put(np.arange(start, start + size * step, step).astype(dtype), ShapedArray((size,), dtype))
+        return adopt(np.arange(start, start + size * step, step).astype(dtype), ShapedArray((size,), dtype))
     numbers = iota_p.bind(dtype=dtype, shape=(size,), dimension=0)
     if step != 1:
         numbers = mul_p.bind(numbers, literal(int(step), dtype))

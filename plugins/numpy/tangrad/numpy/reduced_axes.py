@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core import FixedParams, find_primitive, thread
+from tangrad.core import FixedParams, find_primitive, is_symbolic, thread
 from tangrad.lax.reductions.primitives import reduce_prod_p
 from tangrad.lax.structure.primitives import broadcast_in_dim_p
 from tangrad.numpy.operands import canonical_axes
@@ -100,3 +100,12 @@ def gathered_along_names(x: Any, names: tuple[Any, ...]) -> Any:
             tiled=False,
         )
     return x
+
+
+def check_not_empty(name: str, shape: tuple[Any, ...], axes: tuple[int, ...]) -> None:
+    """Raise ValueError for an axis of size 0, of which there is no greatest element, and so on."""
+    for axis in axes:
+        if not is_symbolic(shape[axis]) and shape[axis] == 0:
+            raise ValueError(
+                f"{name}: axis {axis} of shape {shape} is empty, and {name} of nothing is nothing; pass initial"
+            )

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import Array, dtypes, is_symbolic, register_cache, thread
+from tangrad.core import EVAL_TRACE, Array, DirectCalls, dtypes, is_symbolic, register_cache, thread
 from tangrad.lax.elementwise.primitives import add_p, and_p, max_p, min_p, mul_p, or_p
 from tangrad.lax.reductions.primitives import (
     argmax_p,
@@ -26,6 +26,7 @@ from tangrad.lax.reductions.primitives import (
     reduce_sum_p,
 )
 from tangrad.numpy.accumulation import as_added, counting_dtype
+from tangrad.numpy.fusing import as_one
 from tangrad.numpy.logic import truth
 from tangrad.numpy.operands import (
     BOOL,
@@ -44,6 +45,7 @@ from tangrad.numpy.operands import (
 from tangrad.numpy.reduced_axes import (
     all_axes,
     axes_params,
+    check_not_empty,
     reduced_along_names,
     reduction_axes,
     size_of_names,
@@ -55,12 +57,11 @@ from tangrad.numpy.shapes import reshaped
 # Reduced as they are: in their own precision, and to their own dtype.
 _DIRECT = {dtypes.as_dtype(name) for name in ("float32", "float64", "complex64", "complex128")}
 
-
 # The types of such arrays, as they are met -> the parameters of the sum of all elements: one look-up decides.
 whole_sums: dict[Any, Any] = {}
-register_cache(whole_sums.clear)
+_direct_sums = DirectCalls()
 _LIMIT = 1024
-
+register_cache(whole_sums.clear)
 
 # --- what reductions share -----------------------------------------------------------------------------------------
 
@@ -82,14 +83,6 @@ def masked(name: str, x: Any, where: Any, start: Any) -> Any:
 
 def _is_integral(dtype: Any) -> bool:
     return dtype is BOOL or dtypes.issubdtype(dtype, np.integer)
-
-
-def _check_not_empty(name: str, shape: tuple[Any, ...], axes: tuple[int, ...]) -> None:
-    for axis in axes:
-        if not is_symbolic(shape[axis]) and shape[axis] == 0:
-            raise ValueError(
-                f"{name}: axis {axis} of shape {shape} is empty, and {name} of nothing is nothing; pass initial"
-            )
 
 
 class _Reduction:
@@ -180,7 +173,8 @@ def sum(
     params = whole_sums.get(aval)
     if params is not None and dtype is None and initial is None and where is None and out is None:
         if axis is None and not keepdims:
-            return thread.trace.process_primitive(reduce_sum_p, (a,), params)
+            call = _direct_sums.get(aval) if thread.trace is EVAL_TRACE else None
+            return _direct_sums.apply(aval, reduce_sum_p, (a,), params) if call is None else call(a)
         if not split_names(axis)[0]:
             axes = reduction_axes("sum", axis, len(aval.shape))
             result = reduce_sum_p.bind_fixed(axes_params[axes], a)
@@ -190,9 +184,15 @@ def sum(
         if len(whole_sums) >= _LIMIT:
             whole_sums.clear()
         whole_sums[aval] = axes_params[all_axes(len(aval.shape))]
-    return _sum(a, axis, _result_dtype("sum", a, dtype, promote_integers), keepdims, initial, where)
+    return _general_sum(a, axis, dtype, keepdims, initial, where, promote_integers)
 
 
+@as_one("axis", "dtype", "keepdims", "widen", name="sum")
+def _general_sum(a: Any, axis: Any, dtype: Any, keepdims: Any, initial: Any, where: Any, widen: Any) -> Any:
+    return _sum(a, axis, _result_dtype("sum", a, dtype, widen), keepdims, initial, where)
+
+
+@as_one("axis", "dtype", "out", "keepdims", "promote_integers")
 def prod(
     a: Any,
     axis: Any = None,
@@ -253,10 +253,11 @@ def _extreme(reduction: _Reduction, a: Any, axis: Any, out: Any, keepdims: bool,
     if where is not None and initial is None:
         raise ValueError(f"{name}: where needs initial: of no elements there is no {name}")
     if initial is None:
-        _check_not_empty(name, x.aval.shape, reduction_axes(name, split_names(axis)[1], x.aval.ndim))
+        check_not_empty(name, x.aval.shape, reduction_axes(name, split_names(axis)[1], x.aval.ndim))
     return reduction(x, axis, x.aval.dtype, keepdims, initial, where)
 
 
+@as_one("axis", "out", "keepdims")
 def max(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Any:
@@ -284,6 +285,7 @@ def max(
     return _extreme(_max, a, axis, out, keepdims, initial, where)
 
 
+@as_one("axis", "out", "keepdims")
 def min(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Any:
@@ -341,6 +343,7 @@ def ptp(a: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> A
 # --- truth ---------------------------------------------------------------------------------------------------------
 
 
+@as_one("axis", "out", "keepdims")
 def any(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
     """Tell whether any element along axes is true, that is not zero.
 
@@ -366,6 +369,7 @@ def any(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, w
     return _any(truth(operand("any", a)), axis, BOOL, keepdims, None, where)
 
 
+@as_one("axis", "out", "keepdims")
 def all(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
     """Tell whether all elements along axes are true, that is not zero.
 
@@ -433,6 +437,7 @@ def _position(name: str, primitive: Any, a: Any, axis: Any, out: Any, keepdims: 
     return with_kept_axes(result, shape, all_axes(len(shape)) if flat else (dimension,))
 
 
+@as_one("axis", "out", "keepdims")
 def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
     """Find where the greatest element of an axis is: the first of equal ones, or the first NaN.
 
@@ -456,6 +461,7 @@ def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | N
     return _position("argmax", argmax_p, a, axis, out, keepdims)
 
 
+@as_one("axis", "out", "keepdims")
 def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
     """Find where the least element of an axis is: the first of equal ones, or the first NaN.
 

@@ -6,7 +6,7 @@ import math
 from functools import cache
 from typing import Any
 
-from tangrad.core import as_array, dtypes
+from tangrad.core import EVAL_TRACE, as_array, dtypes, register_cache, thread
 from tangrad.lax.elementwise.primitives import (
     RoundingMethod,
     atan2_p,
@@ -33,6 +33,7 @@ from tangrad.numpy.fusing import Fused, as_one, fused, fused_pair
 from tangrad.numpy.logic import greater, isnan, less, signbit
 from tangrad.numpy.makers import public_form, unary
 from tangrad.numpy.operands import (
+    TABLE_LIMIT,
     align,
     align_inexact,
     array_operand,
@@ -140,6 +141,10 @@ def round(a: Any, decimals: int = 0, out: None = None) -> Any:
     Array(2.72, dtype=float32, weak_type=True)
     """
     refuse_out("round", out)
+    if type(decimals) is int and thread.trace is EVAL_TRACE:
+        factor = _factors.get((getattr(a, "aval", None), decimals))
+        if factor is not None:
+            return _rounded_at(a, factor)
     x = operand("round", a)
     digits = index_argument("round", decimals, "decimals")
     if not is_inexact(x):
@@ -159,7 +164,16 @@ def _round_real(x: Any, digits: int) -> Any:
     if digits < -most:
         return select(is_finite_p.bind(x), _zeros(x), x)
     factor = literal_like(wide, 10.0**digits)
+    if wide is x:
+        if len(_factors) >= TABLE_LIMIT:
+            _factors.clear()
+        _factors[x.aval, digits] = factor
     return convert(_rounded_at(wide, factor), x.aval.dtype, x.aval.weak_type)
+
+
+# (type of an array that is scaled as it is, number of decimals) -> by what.
+_factors: dict[Any, Any] = {}
+register_cache(_factors.clear)
 
 
 def _scaled(x: Any, factor: Any) -> Any:

@@ -92,11 +92,11 @@ def where(condition: Any, x: Any = None, y: Any = None, /, *, size: Any = None, 
 
 
 def _where(condition: Any, x: Any, y: Any) -> Any:
-    check_array_like("where", condition, x, y)
-    operands = [fusable(value) for value in (condition, x, y)]
-    if any([value is None for value in operands]):
+    mask, on_true, on_false = fusable(condition), fusable(x), fusable(y)
+    if mask is None or on_true is None or on_false is None:
+        check_array_like("where", condition, x, y)
         return _choose(condition, x, y)
-    return _fused_where(*operands)
+    return _fused_where(mask, on_true, on_false)
 
 
 def _choose(condition: Any, x: Any, y: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import Array, is_symbolic
+from tangrad.core import EVAL_TRACE, Array, DirectCalls, is_symbolic, thread
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, copy_p, reshape_p, squeeze_p
 from tangrad.numpy.axes import transpose
 from tangrad.numpy.conversion import asarray
@@ -81,7 +81,15 @@ def reshaped(x: Any, shape: Any) -> Any:
             break
     if aval.shape == sizes:
         return x
+    if thread.trace is EVAL_TRACE:
+        call = _reshapes.get((aval, sizes))
+        if call is not None:
+            return call(x)
+        return _reshapes.apply((aval, sizes), reshape_p, (x,), {"new_sizes": sizes, "dimensions": None})
     return reshape_p.bind(x, new_sizes=sizes, dimensions=None)
+
+
+_reshapes = DirectCalls()
 
 
 def _sizes(shape: Any) -> tuple[Any, ...]:

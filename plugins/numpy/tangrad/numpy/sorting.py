@@ -9,6 +9,7 @@ import numpy as np
 from tangrad.core import Array, dtypes
 from tangrad.lax.sorting.primitives import sort_p
 from tangrad.lax.structure.primitives import iota_p, rev_p
+from tangrad.numpy.fusing import as_one
 from tangrad.numpy.indexing import getitem
 from tangrad.numpy.operands import array_operand, canonical_axis, check_array_like, convert, index_argument, user_dtype
 from tangrad.numpy.shapes import ravel
@@ -29,6 +30,7 @@ def _reversed(x: Any, axis: int) -> Any:
     return rev_p.bind(x, dimensions=(axis,))
 
 
+@as_one("axis", "kind", "order", "stable", "descending")
 def sort(
     a: Any,
     axis: int | None = -1,
@@ -67,6 +69,7 @@ def _positions(x: Any, axis: int, dtype: Any) -> Any:
     return iota_p.bind(dtype=dtype, shape=x.aval.shape, dimension=axis)
 
 
+@as_one("axis", "kind", "order", "stable", "descending", "dtype")
 def argsort(
     a: Any,
     axis: int | None = -1,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import concrete_or_error, dtypes, is_concrete
+from tangrad.core import EVAL_TRACE, concrete_or_error, dtypes, is_concrete, is_symbolic, thread
 from tangrad.lax.indexing.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, iota_p
 from tangrad.numpy.at import at
@@ -40,7 +40,6 @@ def integer_operand(name: str, indices: Any, position: int = 1) -> Any:
     return x
 
 
-@as_one("axis", "out", "mode", "unique_indices", "indices_are_sorted")
 def take(
     a: Any,
     indices: Any,
@@ -75,6 +74,25 @@ def take(
     >>> tangrad.numpy.take(tangrad.numpy.array([10, 20, 30]), tangrad.numpy.array([2, 0]))
     Array([30, 10], dtype=int32)
     """
+    aval = getattr(a, "aval", None)
+    if type(indices) is int and aval is not None and len(aval.shape) == 1 and axis in (None, 0) and mode is None:
+        size = aval.shape[0]
+        if out is None and not is_symbolic(size) and -size <= indices < size and thread.trace is EVAL_TRACE:
+            return getitem(a, indices)  # within bounds it is no more than that
+    return _take(a, indices, axis, out, mode, unique_indices, indices_are_sorted, fill_value)
+
+
+@as_one("axis", "out", "mode", "unique_indices", "indices_are_sorted", name="take")
+def _take(
+    a: Any,
+    indices: Any,
+    axis: Any,
+    out: None,
+    mode: Any,
+    unique_indices: bool,
+    indices_are_sorted: bool,
+    fill_value: Any,
+) -> Any:
     refuse_out("take", out)
     check_array_like("take", a, indices)
     x = array_operand("take", a)

@@ -10,7 +10,7 @@ import numpy as np
 from tangrad.core import concrete_or_error, dtypes, is_concrete, is_symbolic, product
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, concatenate_p, dynamic_slice_p, rev_p, slice_p
 from tangrad.numpy.axes import swapaxes
-from tangrad.numpy.fusing import Fused
+from tangrad.numpy.fusing import Fused, as_one
 from tangrad.numpy.indexing import getitem, is_eager
 from tangrad.numpy.operands import (
     INT32,
@@ -58,6 +58,7 @@ def tile(A: Any, reps: Any) -> Any:
     return reshaped(repeated, tuple([count * size for count, size in zip(counts, shape)]))
 
 
+@as_one("repeats", "axis", "total_repeat_length", "out_sharding")
 def repeat(
     a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None, out_sharding: None = None
 ) -> Any:

@@ -24,12 +24,6 @@ from tangrad.core import (
 )
 
 
-def _rows(array: NumpyArray) -> Iterator[NumpyArray]:
-    contents, aval = array.buffer(), array.aval.update(shape=array.aval.shape[1:])
-    for place in range(len(contents)):
-        yield wrap(aval, contents[place, ...])
-
-
 class NumpyDevice(Device):
     """A CPU device. All are this machine's processor; several are simulated, to try programs for many."""
 
@@ -105,6 +99,10 @@ class NumpyBackend(Backend):
                 raise ValueError(f"expected contents of shape {type_.shape}, got {contents.shape}")
         return self._placed(contents, aval, device)
 
+    def adopt(self, contents: np.ndarray[Any, Any], aval: ShapedArray) -> NumpyArray:
+        """The array itself is what computations see."""
+        return wrap(aval, contents)
+
     def _placed(self, contents: Any, aval: ShapedArray, device: Any) -> NumpyArray:
         if device is None and thread.default_device is None:
             return wrap(aval, contents)
@@ -118,7 +116,11 @@ class NumpyBackend(Backend):
 
     def rows(self, array: Any) -> Iterator[NumpyArray] | None:
         """The slices along the first axis: views. Of an array that was put on a device they are left to operations."""
-        return _rows(array) if type(array) is NumpyArray else None
+        from tangrad.backends.numpy import parts
+
+        # From now on the plain function, as for `apply`.
+        NumpyBackend.rows = staticmethod(parts.rows)  # type: ignore[assignment,method-assign]
+        return self.rows(array)
 
     def part(self, array: Any, index: Any) -> NumpyArray | None:
         """A view, or a copy of what an index array selects."""
@@ -171,6 +173,13 @@ class NumpyBackend(Backend):
         # From now on the eager path is the plain function: a method would cost one call more.
         NumpyBackend.apply = staticmethod(_dispatch().apply)  # type: ignore[method-assign]
         return self.apply(primitive, args, params)
+
+    def direct(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """The kernel of a primitive as a function of arrays."""
+        from tangrad.backends.numpy import direct
+
+        NumpyBackend.direct = staticmethod(direct.direct)  # type: ignore[assignment,method-assign]
+        return self.direct(primitive, args, params)
 
     def lower(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Any:
         """The program as Python text."""

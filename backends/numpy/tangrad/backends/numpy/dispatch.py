@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tangrad.backends.numpy.array import NumpyArray, new_array, physical, wrap
+from tangrad.backends.numpy.functions import VIEW
 from tangrad.backends.numpy.lowering import lower_primitive
 from tangrad.backends.numpy.program import Program
 from tangrad.backends.numpy.quiet import is_reentrant, quiet, run_quietly
@@ -39,6 +40,8 @@ _SEVERAL = object()
 
 # (primitive, aval, …) or (primitive, key of parameters, aval, …) -> function of arrays, type (or types) of the result
 _kernels: dict[Any, tuple[Any, Any]] = {}
+# The keys of kernels that only look at their operand anew, so that nothing is computed that could be reported.
+_silent: set[Any] = set()
 # Those of primitives that carry programs, as long as the program lives.
 _program_kernels = JaxprCache()
 
@@ -47,6 +50,7 @@ _program_kernels = JaxprCache()
 def clear_caches() -> None:
     """Forget the functions of all signatures."""
     _kernels.clear()
+    _silent.clear()
     _program_kernels.clear()
 
 
@@ -136,20 +140,33 @@ def kernel_for(primitive: Any, avals: tuple[Any, ...], params: dict[str, Any]) -
     carried = carried_program(params)
     if carried is not None:
         key = (primitive, avals, weak_key(params))
-        return _program_kernels.get(carried, key, lambda: make_kernel(primitive, avals, params, out)), out
-    plain = not params and len(avals) in (1, 2, 3)
-    key = (primitive, *avals) if plain else (primitive, params_key(params), *avals)
+        return _program_kernels.get(carried, key, lambda: make_kernel(primitive, avals, params, out)[0]), out
+    key = _kernel_key(primitive, avals, params)
     found = _kernels.get(key)
     if found is None:
-        found = make_kernel(primitive, avals, params, out), out
+        function, silent = make_kernel(primitive, avals, params, out)
+        found = function, out
         if len(_kernels) >= CACHE_LIMIT:
             _kernels.clear()
+            _silent.clear()
+        if silent:
+            _silent.add(key)
         _kernels[key] = found
     return found
 
 
-def make_kernel(primitive: Any, avals: tuple[Any, ...], params: dict[str, Any], out: Any) -> Any:
-    """Lower one primitive by itself: to a function of NumPy as it is, or to generated text."""
+def is_silent(primitive: Any, avals: tuple[Any, ...], params: dict[str, Any]) -> bool:
+    """Whether the kernel that was made for a signature is known to compute nothing."""
+    return _kernel_key(primitive, avals, params) in _silent
+
+
+def _kernel_key(primitive: Any, avals: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    plain = not params and len(avals) in (1, 2, 3)
+    return (primitive, *avals) if plain else (primitive, params_key(params), *avals)
+
+
+def make_kernel(primitive: Any, avals: tuple[Any, ...], params: dict[str, Any], out: Any) -> tuple[Any, bool]:
+    """Lower one primitive by itself: to a function of NumPy as it is, or to generated text; whether it is silent."""
     program = Program(EAGER_FOLD_LIMIT)
     types = [physical(aval) for aval in avals]
     operands = tuple([program.argument(type_.shape, type_.dtype) for type_ in types])
@@ -157,7 +174,7 @@ def make_kernel(primitive: Any, avals: tuple[Any, ...], params: dict[str, Any], 
     results = lower_primitive(program, primitive, operands, avals, out_avals, params)
     program.outputs = [program.whole(result) for result in results]
     function, _ = program_function(program, primitive.name, not primitive.multiple_results)
-    return function
+    return function, all([step.function.nature is VIEW for step in program.steps])
 
 
 def _keep_free_memory() -> None:

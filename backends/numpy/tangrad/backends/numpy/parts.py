@@ -6,12 +6,14 @@ lies beyond an array (NumPy raises) and kinds of indices that only one of the tw
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import repeat
 from types import EllipsisType, NoneType
 from typing import Any
 
 import numpy as np
 
-from tangrad.backends.numpy.array import NumpyArray, new_array
+from tangrad.backends.numpy.array import NumpyArray
 from tangrad.core import ShapedArray, dtypes, register_cache
 
 TYPE_LIMIT = 4096
@@ -38,18 +40,41 @@ def part(array: Any, index: Any) -> NumpyArray | None:
         found = np.asarray(found)
     if found.shape == aval.shape and kind is slice and index.step in (None, 1):
         return array
-    key = aval, found.shape
-    type_ = _types.get(key)
+    type_ = _types.get((aval, found.shape))
     if type_ is None:
         if isinstance(aval.dtype, dtypes.ExtendedDType):  # whose elements have dimensions of their own
             return None
-        if len(_types) >= TYPE_LIMIT:
-            _types.clear()
-        type_ = _types[key] = aval.update(shape=found.shape)
-    out = new_array(NumpyArray)
+        type_ = _type_of_part(aval, found.shape)
+    out = NumpyArray()
     out.aval = type_
     out.ndarray = found
     return out
+
+
+def _type_of_part(aval: Any, shape: Any) -> Any:
+    found = _types.get((aval, shape))
+    if found is None:
+        if len(_types) >= TYPE_LIMIT:
+            _types.clear()
+        found = _types[aval, shape] = aval.update(shape=shape)
+    return found
+
+
+def rows(array: Any) -> Iterator[NumpyArray] | None:
+    """The slices along the first axis, which are views; None for an array that was put on a device."""
+    return _rows(array) if type(array) is NumpyArray else None
+
+
+def _rows(array: NumpyArray) -> Iterator[NumpyArray]:
+    contents, shape = array.buffer(), array.aval.shape[1:]
+    aval = _type_of_part(array.aval, shape)
+    # Going through a vector, NumPy would make scalars.
+    parts = contents if contents.ndim > 1 else map(contents.__getitem__, zip(range(len(contents)), repeat(...)))
+    for part in parts:
+        out = NumpyArray()
+        out.aval = aval
+        out.ndarray = part
+        yield out
 
 
 def _in_numpy(index: Any, kind: type) -> Any:

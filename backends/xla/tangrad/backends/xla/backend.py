@@ -27,6 +27,20 @@ from tangrad.core import (
 )
 
 LARGE_ROW = 1 << 16  # bytes
+ROW_TYPES = 1024
+
+# Type of an array -> that of its rows, and how many are taken at once; 0: they are large.
+_row_types: dict[Any, tuple[Any, int]] = {}
+register_cache(_row_types.clear)
+
+
+def _row_type(aval: Any) -> tuple[Any, int]:
+    row = aval.update(shape=aval.shape[1:])
+    size = row.size * max(row.dtype.itemsize, 1)
+    if len(_row_types) >= ROW_TYPES:
+        _row_types.clear()
+    found = _row_types[aval] = row, 0 if size > LARGE_ROW else max(1, LARGE_ROW // max(size, 1))
+    return found
 
 
 class XlaBackend(Backend):
@@ -125,11 +139,11 @@ class XlaBackend(Backend):
         They are sent back when somebody computes with them: most are read. Large ones are left to operations, which
         run meanwhile.
         """
-        placement, aval = array.placement, array.aval.update(shape=array.aval.shape[1:])
+        placement = array.placement
         if type(placement.sharding) is not jaxlib_api.OnDevice or placement.devices[0].platform != "cpu":
             return None
-        size = aval.size * max(aval.dtype.itemsize, 1)
-        return None if size > LARGE_ROW else self._rows_from_host(array, aval, max(1, LARGE_ROW // max(size, 1)))
+        aval, count = _row_types.get(array.aval) or _row_type(array.aval)
+        return self._rows_from_host(array, aval, count) if count else None
 
     def _rows_from_host(self, array: XlaArray, aval: ShapedArray, count: int) -> Iterator[XlaArray]:
         placement, unsent = array.placement, XlaArray.unsent
@@ -222,6 +236,10 @@ class XlaBackend(Backend):
         # From now on the dispatcher's function is the backend's method: one call less for each operation.
         self.apply = self._dispatcher.make_apply()  # type: ignore[method-assign]
         return self.apply(primitive, args, params)
+
+    def direct(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """The compiled program of a primitive as a function of arrays."""
+        return self._dispatcher.direct(primitive, args, params)
 
     def lower(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Any:
         """The program as StableHLO."""

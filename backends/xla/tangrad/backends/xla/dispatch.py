@@ -25,6 +25,8 @@ from tangrad.core import (
     carried_program,
     checked_operands,
     compile_program,
+    evaluate,
+    forget_direct_calls,
     one_at_a_time,
     one_equation,
     params_key,
@@ -76,10 +78,14 @@ class Dispatcher:
         self._fast: dict[Any, tuple[Any, ...]] = {}
         # The short way is filled again from the entries when their generations change, so that what it has was used
         # lately.
-        self._entries = RecentlyUsed(ENTRY_LIMIT, self._fast.clear)
+        self._entries = RecentlyUsed(ENTRY_LIMIT, self._turn)
         # Those of primitives that carry programs, as long as the program lives.
         self._program_entries = JaxprCache()
         self._literals: dict[Any, tuple[Literal, XlaArray]] = {}  # by identity; and placement, of several devices
+
+    def _turn(self) -> None:
+        self._fast.clear()
+        forget_direct_calls()  # which hold programs too
 
     def clear(self) -> None:
         """Forget the compiled primitives."""
@@ -166,6 +172,21 @@ class Dispatcher:
             return result
 
         return apply
+
+    def direct(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Callable[..., Any] | None:
+        """As `Backend.direct`: of what goes the short way on one device."""
+        kinds = [type(arg) for arg in args]
+        if self._several_devices or XlaArray not in kinds or not all([k is XlaArray or k is Literal for k in kinds]):
+            return None
+        avals = [arg.aval for arg in args]
+        plain = (primitive,) if len(args) < 3 else (primitive, None)
+        found = self._fast.get((*plain, *avals) if not params else (primitive, params_key(params), *avals))
+        if found is None:
+            return None
+        made = _DIRECT.get(len(args), _direct_of_several)
+        committed = self._backend.devices()[0].committed
+        call: Callable[..., Any] = made(primitive, params, found, self._operand, kinds.index(XlaArray), committed)
+        return call
 
     def _apply_anywhere(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """As above, where there are several devices."""
@@ -306,3 +327,72 @@ class Dispatcher:
 
 def _recover(entry: _Entry, error: Exception, arrays: Sequence[XlaArray]) -> Any:
     return entry.program.runner.recover(error, arrays)[0]
+
+
+# --- direct calls ---------------------------------------------------------------------------------------------------
+
+
+def _direct_of_one(primitive: Any, params: Any, found: Any, operand: Any, array: int, committed: Any) -> Any:
+    run, handlers, aval, entry = found
+
+    def call(a: Any) -> Any:
+        if type(a) is not XlaArray:
+            return evaluate(primitive, (a,), params)
+        try:
+            (value,) = run([a.value]).consume_with_handlers(handlers)
+        except jaxlib_api.XlaRuntimeError as error:
+            return _recover(entry, error, (a,))
+        result = XlaArray.__new__(XlaArray)
+        result.aval = aval
+        result.value = value
+        result.placement = a.placement
+        return result
+
+    return call
+
+
+def _direct_of_two(primitive: Any, params: Any, found: Any, operand: Any, array: int, committed: Any) -> Any:
+    run, handlers, aval, entry = found
+
+    def call(a: Any, b: Any) -> Any:
+        if type(b if array else a) is not XlaArray:
+            return evaluate(primitive, (a, b), params)
+        if type(a) is not XlaArray:
+            a = operand(a)
+        if type(b) is not XlaArray:
+            b = operand(b)
+        try:
+            (value,) = run([a.value, b.value]).consume_with_handlers(handlers)
+        except jaxlib_api.XlaRuntimeError as error:
+            return _recover(entry, error, (a, b))
+        placement = a.placement
+        result = XlaArray.__new__(XlaArray)
+        result.aval = aval
+        result.value = value
+        result.placement = placement if placement is b.placement else committed
+        return result
+
+    return call
+
+
+def _direct_of_several(primitive: Any, params: Any, found: Any, operand: Any, array: int, committed: Any) -> Any:
+    run, handlers, aval, entry = found
+
+    def call(*args: Any) -> Any:
+        if type(args[array]) is not XlaArray:
+            return evaluate(primitive, args, params)
+        arrays = [arg if type(arg) is XlaArray else operand(arg) for arg in args]
+        try:
+            (value,) = run([one.value for one in arrays]).consume_with_handlers(handlers)
+        except jaxlib_api.XlaRuntimeError as error:
+            return _recover(entry, error, arrays)
+        placement = arrays[0].placement
+        for one in arrays:
+            if one.placement is not placement:
+                placement = committed
+        return XlaArray(aval, value, placement)
+
+    return call
+
+
+_DIRECT = {1: _direct_of_one, 2: _direct_of_two}
