@@ -33,6 +33,11 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "experimental.multihost_utils.host_local_array_to_global_array "
         "experimental.multihost_utils.process_allgather experimental.multihost_utils.sync_global_devices"
     ),
+    "tangrad-export": (
+        "export.DisabledSafetyCheck export.Exported export.default_export_platform export.deserialize "
+        "export.export export.maximum_supported_calling_convention_version "
+        "export.minimum_supported_calling_convention_version"
+    ),
     "tangrad-ffi": (
         "ffi.FfiError ffi.ffi_call ffi.ffi_lowering ffi.host_lowering ffi.include_dir ffi.pycapsule "
         "ffi.register_ffi_target ffi.register_ffi_type"
@@ -271,6 +276,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-custom-rules": "tangrad.custom_batching tangrad.custom_derivatives tangrad.custom_rules",
     "tangrad-debug": "tangrad.debug tangrad.debugging",
     "tangrad-distributed": "tangrad.distributed tangrad.experimental.multihost_utils tangrad.processes",
+    "tangrad-export": "tangrad.exporting",
     "tangrad-ffi": "tangrad.ffi",
     "tangrad-fft": "tangrad.fft",
     "tangrad-image": "tangrad.image",
