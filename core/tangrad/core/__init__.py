@@ -63,8 +63,6 @@ from tangrad.core.declarations import PrimitiveSet as PrimitiveSet
 from tangrad.core.declarations import RuleKind as RuleKind
 from tangrad.core.declarations import RuleSet as RuleSet
 from tangrad.core.declarations import Transformation as Transformation
-from tangrad.core.direct import DirectCalls as DirectCalls
-from tangrad.core.direct import forget_direct_calls as forget_direct_calls
 from tangrad.core.effects import NO_EFFECTS as NO_EFFECTS
 from tangrad.core.effects import Effect as Effect
 from tangrad.core.effects import NamedAxisEffect as NamedAxisEffect
@@ -100,12 +98,6 @@ from tangrad.core.rules import find_primitive as find_primitive
 from tangrad.core.rules import primitive_set as primitive_set
 from tangrad.core.rules import rule_kinds as rule_kinds
 from tangrad.core.rules import rule_table as rule_table
-from tangrad.core.sizes import SymbolicDimension as SymbolicDimension
-from tangrad.core.sizes import as_size as as_size
-from tangrad.core.sizes import is_symbolic as is_symbolic
-from tangrad.core.sizes import max_size as max_size
-from tangrad.core.sizes import min_size as min_size
-from tangrad.core.sizes import product as product
 from tangrad.core.staging import StagingTrace as StagingTrace
 from tangrad.core.staging import StagingTracer as StagingTracer
 from tangrad.core.staging import decomposed as decomposed
@@ -135,6 +127,12 @@ from tangrad.diagnostics.source_info import current_source as current_source
 from tangrad.dtypes import system as _dtypes
 from tangrad.dtypes.conversions import can_stand_for_array as can_stand_for_array
 from tangrad.dtypes.conversions import stands_for as stands_for
+from tangrad.dtypes.sizes import SymbolicDimension as SymbolicDimension
+from tangrad.dtypes.sizes import as_size as as_size
+from tangrad.dtypes.sizes import is_symbolic as is_symbolic
+from tangrad.dtypes.sizes import max_size as max_size
+from tangrad.dtypes.sizes import min_size as min_size
+from tangrad.dtypes.sizes import product as product
 from tangrad.settings.caches import JaxprCache as JaxprCache
 from tangrad.settings.caches import RecentlyUsed as RecentlyUsed
 from tangrad.settings.caches import clear_caches as clear_caches
@@ -152,6 +150,8 @@ from tangrad.settings.config import one_of as one_of
 from tangrad.settings.config import optional_text as optional_text
 from tangrad.settings.config import shared as shared
 from tangrad.settings.config import thread as thread
+from tangrad.settings.direct_calls import DirectCalls as DirectCalls
+from tangrad.settings.direct_calls import forget_direct_calls as forget_direct_calls
 from tangrad.settings.forks import after_fork as after_fork
 from tangrad.settings.forks import free_after_fork as free_after_fork
 from tangrad.settings.sharding import Parts as Parts

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core.sizes import is_symbolic, product
 from tangrad.dtypes import system as dtypes
 from tangrad.dtypes.conversions import can_stand_for_array, stands_for
+from tangrad.dtypes.sizes import is_symbolic, product
 from tangrad.settings.config import thread
 
 Shape = tuple[Any, ...]  # integers, or symbolic dimensions: hashable objects that compare and calculate like integers

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from tangrad.core.array import Array
-from tangrad.core.direct import forget_direct_calls
 from tangrad.core.primitive import EVAL_TRACE, evaluate
 from tangrad.core.trace import Tracer
 from tangrad.dtypes import system as dtypes
 from tangrad.settings.config import debug_infs, debug_nans, is_checking_values, thread
+from tangrad.settings.direct_calls import forget_direct_calls
 
 
 def bad_value(outs: Sequence[Any]) -> str | None:
