@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import compress
 from typing import Any
 
 from tangrad.core import ClosedJaxpr, JaxprCache, RuleSet, dce_jaxpr, keeps_alive, register_cache
@@ -25,15 +26,11 @@ def _(used_outputs: Any, equation: Any) -> Any:
         params={
             **params,
             "jaxpr": program,
-            "in_shardings": _chosen(params["in_shardings"], used_inputs),
-            "out_shardings": _chosen(params["out_shardings"], used),
+            "in_shardings": tuple(compress(params["in_shardings"], used_inputs)),
+            "out_shardings": tuple(compress(params["out_shardings"], used)),
         },
     )
     return used_inputs, new
-
-
-def _chosen(items: Any, wanted: Any) -> tuple[Any, ...]:
-    return tuple([item for item, is_wanted in zip(items, wanted, strict=True) if is_wanted])
 
 
 def _thin(closed: ClosedJaxpr, used: tuple[bool, ...]) -> Any:

@@ -6,6 +6,7 @@ Values that the second, linear half needs of the first are put out as stacks, on
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 from typing import Any
 
 from tangrad.autodiff import (
@@ -30,10 +31,6 @@ linearize = RuleSet("linearize", api=1)
 partial_eval = RuleSet("partial_eval", api=1)
 
 
-def _chosen(items: Sequence[Any], wanted: Sequence[bool]) -> tuple[Any, ...]:
-    return tuple([item for item, is_wanted in zip(items, wanted, strict=True) if is_wanted])
-
-
 @jvp.rule(shard_map_p)
 @symbolic_zeros
 def _(
@@ -44,11 +41,11 @@ def _(
         program, nonzero_out = jvp_jaxpr(jaxpr, nonzero)
     results = shard_map_p.bind(
         *primals,
-        *_chosen(tangents, nonzero),
+        *compress(tangents, nonzero),
         jaxpr=program,
         mesh=mesh,
-        in_shardings=(*in_shardings, *_chosen(in_shardings, nonzero)),
-        out_shardings=(*out_shardings, *_chosen(out_shardings, nonzero_out)),
+        in_shardings=(*in_shardings, *compress(in_shardings, nonzero)),
+        out_shardings=(*out_shardings, *compress(out_shardings, nonzero_out)),
         manual_axes=manual_axes,
     )
     count = len(jaxpr.out_avals)
@@ -80,9 +77,9 @@ def _(
         "mesh": mesh,
         "in_shardings": (
             *[stack if source is None else in_shardings[source] for source in program.residual_sources],
-            *_chosen(in_shardings, active),
+            *compress(in_shardings, active),
         ),
-        "out_shardings": _chosen(out_shardings, program.nonzero),
+        "out_shardings": tuple(compress(out_shardings, program.nonzero)),
         "manual_axes": manual_axes,
     }
     return Linearized(tuple(primals_out), tuple(residuals), _as_call(params), program.nonzero)
@@ -100,13 +97,13 @@ def _(known: Any, args: Any, *, jaxpr: Any, mesh: Any, in_shardings: Any, out_sh
         first = stacking(program.known, count)
         second = _of_residuals(program.unknown, program.residual_sources)
     stack = over_all(mesh, manual_axes)
-    given, given_shardings = _chosen(args, known), _chosen(in_shardings, known)
+    given, given_shardings = tuple(compress(args, known)), tuple(compress(in_shardings, known))
     results = shard_map_p.bind(
         *given,
         jaxpr=first,
         mesh=mesh,
         in_shardings=given_shardings,
-        out_shardings=(*_chosen(out_shardings, program.out_known), *[stack] * (len(first.out_avals) - count)),
+        out_shardings=(*compress(out_shardings, program.out_known), *[stack] * (len(first.out_avals) - count)),
         manual_axes=manual_axes,
     )
     known_outs, residuals = program.split(given, results)
@@ -117,9 +114,9 @@ def _(known: Any, args: Any, *, jaxpr: Any, mesh: Any, in_shardings: Any, out_sh
         "mesh": mesh,
         "in_shardings": (
             *[stack if source is None else given_shardings[source] for source in program.residual_sources],
-            *_chosen(in_shardings, [not is_known for is_known in known]),
+            *compress(in_shardings, [not is_known for is_known in known]),
         ),
-        "out_shardings": _chosen(out_shardings, [not is_known for is_known in program.out_known]),
+        "out_shardings": tuple(compress(out_shardings, [not is_known for is_known in program.out_known])),
         "manual_axes": manual_axes,
     }
     (call,) = _as_call(params).eqns

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import compress
 from typing import Any
 
 from tangrad.core import ClosedJaxpr, JaxprCache, RuleSet, dce_jaxpr, equation_effects, keeps_alive, register_cache
@@ -19,21 +20,17 @@ def _(used_outputs: Any, equation: Any) -> Any:
     if not any(used) and not keeps_alive(equation.effects):
         return [False] * len(equation.invars), None
     program, used_inputs = _thinned.get(closed, used, lambda: _thin(closed, used))
-    invars = _kept(equation.invars, used_inputs)
+    invars = tuple(compress(equation.invars, used_inputs))
     thinned = {
         **params,
         "jaxpr": program,
-        "in_axes": _kept(params["in_axes"], used_inputs),
-        "out_axes": _kept(params["out_axes"], used),
-        "sums": _kept(params["sums"], used),
+        "in_axes": tuple(compress(params["in_axes"], used_inputs)),
+        "out_axes": tuple(compress(params["out_axes"], used)),
+        "sums": tuple(compress(params["sums"], used)),
     }
     effects = equation_effects(xmap_p, tuple([atom.aval for atom in invars]), thinned)
-    outvars = _kept(equation.outvars, used)
+    outvars = tuple(compress(equation.outvars, used))
     return used_inputs, equation.replace(invars=invars, outvars=outvars, params=thinned, effects=effects)
-
-
-def _kept(items: Any, flags: Any) -> tuple[Any, ...]:
-    return tuple([item for item, flag in zip(items, flags, strict=True) if flag])
 
 
 def _thin(closed: ClosedJaxpr, used: tuple[bool, ...]) -> Any:

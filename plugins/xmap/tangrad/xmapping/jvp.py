@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import compress
 from typing import Any
 
 from tangrad.autodiff import (
@@ -34,21 +35,17 @@ def _(
         program, nonzero_out = jvp_jaxpr(jaxpr, nonzero)
     results = xmap_p.bind(
         *primals,
-        *_chosen(tangents, nonzero),
+        *compress(tangents, nonzero),
         jaxpr=program,
-        in_axes=(*in_axes, *_chosen(in_axes, nonzero)),
-        out_axes=(*out_axes, *_chosen(out_axes, nonzero_out)),
-        sums=(*sums, *_chosen(sums, nonzero_out)),
+        in_axes=(*in_axes, *compress(in_axes, nonzero)),
+        out_axes=(*out_axes, *compress(out_axes, nonzero_out)),
+        sums=(*sums, *compress(sums, nonzero_out)),
         name=f"jvp_{name}",
         **params,
     )
     count = len(jaxpr.out_avals)
     outs, rest = results[:count], iter(results[count:])
     return outs, tuple([next(rest) if has else Zero.of(out) for out, has in zip(outs, nonzero_out, strict=True)])
-
-
-def _chosen(items: Any, flags: Any) -> list[Any]:
-    return [item for item, flag in zip(items, flags, strict=True) if flag]
 
 
 def _residual_axes(program: ClosedJaxpr, in_axes: Any, sizes: Any, count: int) -> tuple[Positions, ...]:
@@ -78,9 +75,9 @@ def _(primals: Any, active: Any, *, jaxpr: Any, in_axes: Any, out_axes: Any, sum
     axes = [next(rest) if source is None else in_axes[source] for source in program.residual_sources]
     linear = _as_call(
         program.linear,
-        in_axes=(*axes, *_chosen(in_axes, active)),
-        out_axes=tuple(_chosen(out_axes, program.nonzero)),
-        sums=tuple(_chosen(sums, program.nonzero)),
+        in_axes=(*axes, *compress(in_axes, active)),
+        out_axes=tuple(compress(out_axes, program.nonzero)),
+        sums=tuple(compress(sums, program.nonzero)),
         **params,
     )
     return Linearized(tuple(primals_out), tuple(residuals), linear, program.nonzero)
@@ -112,15 +109,15 @@ def _(known: Any, args: Any, *, jaxpr: Any, in_axes: Any, out_axes: Any, sums: A
         program = partial_eval_jaxpr(jaxpr, known)
     if not any(program.out_known):
         return None
-    given, given_axes = _chosen(args, known), tuple(_chosen(in_axes, known))
+    given, given_axes = list(compress(args, known)), tuple(compress(in_axes, known))
     count = sum(program.out_known)
     own_axes = _residual_axes(program.known, given_axes, sizes, count)
     results = xmap_p.bind(
         *given,
         jaxpr=program.known,
         in_axes=given_axes,
-        out_axes=(*_chosen(out_axes, program.out_known), *own_axes),
-        sums=(*_chosen(sums, program.out_known), *[()] * len(own_axes)),
+        out_axes=(*compress(out_axes, program.out_known), *own_axes),
+        sums=(*compress(sums, program.out_known), *[()] * len(own_axes)),
         **params,
     )
     known_outs, residuals = program.split(given, results)
@@ -131,9 +128,9 @@ def _(known: Any, args: Any, *, jaxpr: Any, in_axes: Any, out_axes: Any, sums: A
     unknown_out = [not is_known for is_known in program.out_known]
     call = _as_call(
         program.unknown,
-        in_axes=(*axes, *_chosen(in_axes, [not is_known for is_known in known])),
-        out_axes=tuple(_chosen(out_axes, unknown_out)),
-        sums=tuple(_chosen(sums, unknown_out)),
+        in_axes=(*axes, *compress(in_axes, [not is_known for is_known in known])),
+        out_axes=tuple(compress(out_axes, unknown_out)),
+        sums=tuple(compress(sums, unknown_out)),
         **params,
     )
     return PartialEval(known_outs, residuals, call.eqns[0])
