@@ -19,7 +19,7 @@ from tangrad_intervals import bounds
 import tangrad
 import tangrad.numpy as np
 
-SIZES = onp.linspace(0.0, 0.06, 13)
+SIZES = onp.linspace(0.0, 0.003, 13)
 
 
 def read(path: Path) -> dict:
@@ -52,7 +52,7 @@ def main(demo: str, parameters: str, picture: str = "certified.png") -> None:
     for size in SIZES:
         holds, answers = run(float(size))
         shares.append(float(np.mean(holds & (answers == labels))))
-        print(f"pixels within {size:.3f}: {shares[-1]:.1%} of {len(labels)} answers right and certified")
+        print(f"pixels within {size:.5f}: {shares[-1]:.1%} of {len(labels)} answers right and certified")
     import matplotlib
 
     matplotlib.use("Agg")
