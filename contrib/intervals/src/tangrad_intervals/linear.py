@@ -1,0 +1,132 @@
+"""What moves elements moves their bounds; sums add them; of products of arrays midpoints and radii are taken.
+
+Rump, Fast and parallel interval arithmetic, BIT 39, 1999: the product of two intervals of matrices in terms of
+midpoints m and radii r lies within |m_x| r_y + r_x (|m_y| + r_y) of m_x m_y, which takes a few products of matrices.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tangrad import lax
+from tangrad.core import RuleSet, dtypes
+from tangrad.lax.contractions import primitives as c
+from tangrad.lax.indexing import primitives as i
+from tangrad.lax.reductions import primitives as r
+from tangrad.lax.structure import primitives as s
+from tangrad.lax.windows import primitives as w
+from tangrad_intervals.elementwise import EXACT, increasing
+from tangrad_intervals.rounding import is_inexact, outward
+
+structure, reductions = RuleSet("bounds", api=1), RuleSet("bounds", api=1)
+contractions, windows, indexing = (RuleSet("bounds", api=1) for _ in range(3))
+
+MOVES = (
+    s.broadcast_in_dim_p, s.reshape_p, s.transpose_p, s.squeeze_p, s.rev_p, s.slice_p, s.concatenate_p, s.pad_p,
+    s.copy_p, s.stop_gradient_p,
+)  # fmt: skip
+structure.table({one: increasing(one, EXACT) for one in MOVES})
+
+
+def _several(primitive: Any) -> Any:
+    def rule(pairs: Any, **params: Any) -> Any:
+        lows, highs = zip(*pairs, strict=True)
+        return list(zip(primitive.bind(*lows, **params), primitive.bind(*highs, **params), strict=True))
+
+    return rule
+
+
+structure.rule(s.split_p)(_several(s.split_p))
+
+
+def _at_known_places(primitive: Any, places: slice) -> Any:
+    """The rule of an operation at indices, which must be known exactly; increasing in everything else."""
+
+    def rule(pairs: Any, **params: Any) -> Any:
+        if any(low is not high for low, high in pairs[places]):
+            raise NotImplementedError(f"bounds: {primitive} at indices that are not known exactly")
+        return increasing(primitive, EXACT)(pairs, **params)
+
+    return rule
+
+
+structure.rule(s.dynamic_slice_p)(_at_known_places(s.dynamic_slice_p, slice(1, None)))
+structure.rule(s.dynamic_update_slice_p)(_at_known_places(s.dynamic_update_slice_p, slice(2, None)))
+indexing.rule(i.gather_p)(_at_known_places(i.gather_p, slice(1, 2)))
+indexing.rule(i.scatter_p)(_at_known_places(i.scatter_p, slice(1, 2)))
+
+reductions.table(
+    {
+        one: increasing(one, EXACT)
+        for one in (r.reduce_max_p, r.reduce_min_p, r.cummax_p, r.cummin_p, r.reduce_and_p, r.reduce_or_p)
+    }
+)
+windows.table({one: increasing(one, EXACT) for one in (w.reduce_window_max_p, w.reduce_window_min_p)})
+
+
+def _sum(primitive: Any, terms: Any) -> Any:
+    """The rule of sums of so many terms: their rounding errors are within that of the sum of the absolute values."""
+
+    def rule(pairs: Any, **params: Any) -> Any:
+        ((low, high),) = pairs
+        found = primitive.bind(low, **params), primitive.bind(high, **params)
+        if not is_inexact(low):
+            return found
+        largest = primitive.bind(lax.max(-low, high), **params)
+        return _apart(*found, largest, terms(low.shape, **params))
+
+    return rule
+
+
+def _apart(low: Any, high: Any, largest: Any, count: int) -> tuple[Any, Any]:
+    """Bounds with room for the errors of sums of `count` products whose absolute values add up to `largest`."""
+    room = largest * ((count + 4) * 2 * dtypes.finfo(low.dtype).eps)
+    return outward(low - room, high + room)
+
+
+reductions.rule(r.reduce_sum_p)(_sum(r.reduce_sum_p, lambda shape, *, axes, **_: math.prod([shape[a] for a in axes])))
+reductions.rule(r.cumsum_p)(_sum(r.cumsum_p, lambda shape, *, axis, **_: shape[axis]))
+windows.rule(w.reduce_window_sum_p)(
+    _sum(w.reduce_window_sum_p, lambda shape, *, window_dimensions, **_: math.prod(window_dimensions))
+)
+
+
+def _bilinear(primitive: Any, terms: Any) -> Any:
+    """The rule of an operation that is linear in each of two operands; `terms`: how many products a result sums."""
+
+    def rule(pairs: Any, **params: Any) -> Any:
+        x, y = [_middle(low, high) for low, high in pairs]
+        product = lambda one, other: primitive.bind(one, other, **params)
+        size_x, size_y = [lax.abs(middle) if radius is None else lax.abs(middle) + radius for middle, radius in (x, y)]
+        middle, largest = product(x[0], y[0]), product(size_x, size_y)
+        radius = lax.full_like(middle, 0)
+        if x[1] is not None:
+            radius = radius + product(x[1], size_y)
+        if y[1] is not None:
+            radius = radius + product(lax.abs(x[0]), y[1])
+        return _apart(middle - radius, middle + radius, largest, terms(*[pair[0].shape for pair in pairs], **params))
+
+    return rule
+
+
+def _middle(low: Any, high: Any) -> tuple[Any, Any]:
+    """Midpoint and radius; None: the radius is 0. The radius covers both bounds, however the midpoint was rounded."""
+    if low is high:
+        return low, None
+    middle = low * 0.5 + high * 0.5
+    _, radius = outward(middle, lax.max(high - middle, middle - low), 2)
+    return middle, radius
+
+
+def _of_dot(x: Any, y: Any, *, dimension_numbers: Any, **_: Any) -> int:
+    (contracted, _), _ = dimension_numbers
+    return math.prod([x[axis] for axis in contracted])
+
+
+def _of_convolution(x: Any, y: Any, *, dimension_numbers: Any, **_: Any) -> int:
+    return math.prod(y) // max(y[dimension_numbers.rhs_spec[0]], 1)
+
+
+contractions.rule(c.dot_general_p)(_bilinear(c.dot_general_p, _of_dot))
+windows.rule(w.conv_general_dilated_p)(_bilinear(w.conv_general_dilated_p, _of_convolution))

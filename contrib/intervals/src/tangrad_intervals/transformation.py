@@ -1,0 +1,144 @@
+"""The transformation: a trace whose values lie between two values of the trace below, and its rule kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tangrad
+from tangrad.core import (
+    RuleKind,
+    Trace,
+    Tracer,
+    Transformation,
+    api_boundary,
+    as_array,
+    current_trace,
+    rule_table,
+    set_current_trace,
+)
+
+BOUNDS = rule_table("bounds")
+
+
+class Bounded(Tracer):
+    """A value between two values of the trace below."""
+
+    __slots__ = ("high", "low")
+
+    def __init__(self, trace: Any, low: Any, high: Any) -> None:
+        self._trace, self.aval, self.low, self.high = trace, low.aval, low, high
+
+
+class BoundsTrace(Trace):
+    """Applies rules of the kind `bounds` where an operand has bounds."""
+
+    __slots__ = ("parent",)
+
+    def __init__(self, parent: Any) -> None:
+        super().__init__()
+        self.parent = parent
+
+    def bounds(self, value: Any) -> tuple[Any, Any]:
+        """The bounds of a value; of one that is known exactly, the value twice."""
+        if isinstance(value, Bounded) and value._trace is self:
+            return value.low, value.high
+        return value, value
+
+    def process_primitive(self, primitive: Any, args: Any, params: Any) -> Any:
+        """Apply a primitive to values between bounds."""
+        with set_current_trace(self.parent):
+            if not any(isinstance(arg, Bounded) and arg._trace is self for arg in args):
+                return primitive.bind(*args, **params)
+            out = BOUNDS[primitive]([self.bounds(arg) for arg in args], **params)
+        if primitive.multiple_results:
+            return tuple(self.between(*pair) for pair in out)
+        return self.between(*out)
+
+    def between(self, low: Any, high: Any) -> Any:
+        """A value between bounds; where they are one object, that."""
+        return low if low is high else Bounded(self, low, high)
+
+
+def run(function: Any, pairs: Any) -> list[tuple[Any, Any]]:
+    """The bounds of the flat results of a function of flat arguments between bounds."""
+    trace = BoundsTrace(current_trace())
+    with set_current_trace(trace):
+        outs = function(*[trace.between(low, high) for low, high in pairs])
+        return [trace.bounds(out) for out in outs]
+
+
+def _by_decomposition(primitive: Any) -> Any:
+    def rule(pairs: Any, **params: Any) -> Any:
+        def function(*args: Any) -> Any:
+            out = primitive.decompose(*args, **params)
+            return out if primitive.multiple_results else (out,)
+
+        outs = run(function, pairs)
+        return outs if primitive.multiple_results else outs[0]
+
+    return rule
+
+
+kind = RuleKind(
+    "bounds",
+    api=1,
+    signature="(pairs, **params) -> (low, high)",
+    doc="bounds of the result, given bounds (low, high) of the operands",
+    derive=_by_decomposition,
+)
+intervals = Transformation("intervals", api=1, kinds=(kind,), doc="sound interval bounds")
+
+
+@api_boundary
+def bounds(fun: Any) -> Any:
+    """What a function can return at least and at most, for arguments between bounds.
+
+    Sound: for any arguments in between, each element of what `fun` would return in exact arithmetic, and of what it
+    does return in floating point, lies between the two results. Rounding errors are accounted for. Bounds are those
+    of interval arithmetic: each operation is bounded by itself, so they may be wider than need be.
+
+    Args:
+        fun: a function of pytrees of arrays, made of operations with a rule of kind `bounds`, or that can be derived.
+
+    Returns:
+        `bounded(lows, highs)`, where both are tuples of arguments: the least and the greatest results. It may be
+        jitted.
+
+    Raises:
+        TypeError: for bounds of different structures; ValueError: for different shapes or dtypes, and for an interval
+            that is empty (a low bound above the high one, or NaN), where the bounds are known numbers;
+            MissingRuleError: for an operation without a rule.
+    """
+
+    def bounded(lows: Any, highs: Any) -> Any:
+        low_leaves, treedef = tangrad.tree.flatten(tuple(lows))
+        high_leaves, high_tree = tangrad.tree.flatten(tuple(highs))
+        if treedef != high_tree:
+            raise TypeError(f"lower and upper bounds must have one structure, got {treedef} and {high_tree}")
+        pairs = [_pair(low, high, number) for number, (low, high) in enumerate(zip(low_leaves, high_leaves))]
+        out_tree = []
+
+        def flat(*args: Any) -> Any:
+            leaves, structure = tangrad.tree.flatten(fun(*treedef.unflatten(args)))
+            out_tree.append(structure)
+            return leaves
+
+        outs = run(flat, pairs)
+        low, high = [out_tree[0].unflatten([as_array(pair[side]) for pair in outs]) for side in (0, 1)]
+        return low, high
+
+    return bounded
+
+
+def _pair(low: Any, high: Any, number: int) -> tuple[Any, Any]:
+    if low is high:  # known exactly
+        known = as_array(low)
+        return known, known
+    low, high = as_array(low), as_array(high)
+    if low.shape != high.shape or low.dtype != high.dtype:
+        raise ValueError(f"the bounds of leaf {number} are of types {low.aval.str_short()} and {high.aval.str_short()}")
+    if not any(isinstance(one, Tracer) for one in (low, high)) and not bool((low <= high).all()):
+        raise ValueError(
+            f"the interval of leaf {number} is empty: somewhere its low bound is above its high one, or NaN"
+        )
+    return low, high
