@@ -203,3 +203,27 @@ print("whole")
 """
     done = run("-c", code)
     assert done.returncode == 0 and done.stdout.strip() == "whole", done.stderr
+
+
+def test_exceptions_that_are_sent_while_a_thread_starts() -> None:
+    """They may go to the new thread, which then ends at once; the call is made all the same."""
+    pytest.importorskip("jaxlib")
+    code = """
+import random, sys, time
+import interrupted
+from tangrad.backends.xla.interrupts import _running, uninterrupted
+sys.setswitchinterval(1e-5)
+sys.unraisablehook = lambda unraisable: None  # what the interpreter says of a thread that ended so
+interrupted.work = lambda number: [uninterrupted(lambda: number) for _ in range(20)]
+generator, hits = random.Random(0), 0
+for number in range(1500):
+    hits += interrupted.interrupt_by_thread(generator, 3e-3, number)
+late = time.monotonic() + 30
+while _running and time.monotonic() < late:
+    time.sleep(0.01)
+assert hits > 50 and not _running, hits
+assert interrupted.work(7) == [7] * 20
+print("whole")
+"""
+    done = run("-c", code, PYTHONPATH=str(PROGRAM.parent))
+    assert done.returncode == 0 and done.stdout.strip() == "whole", done.stderr

@@ -16,6 +16,7 @@ import _thread
 import atexit
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from tangrad.core import after_fork
@@ -35,24 +36,48 @@ def uninterrupted(call: Callable[..., Any], *args: Any) -> Any:
     done.acquire()
 
     def run() -> None:
-        _running.add(done)
         try:
+            _running.add(done)
             if not _ended:
                 results.append(call(*args))
         except BaseException as error:
             errors.append(error)
         finally:
             _running.discard(done)
-            done.release()
 
-    _thread.start_new_thread(run, ())
-    done.acquire()
+    # An exception that another thread sends to this one may go to the new one instead: until that has begun CPython
+    # knows it by this one's number. It ends before it does anything then, and another takes its place.
+    while not (results or errors):
+        _thread.start_new_thread(_releasing(run, done), ())
+        done.acquire()
     if errors:
         try:
             raise errors[0]
         finally:
             errors.clear()  # or the error would hold this frame, and the frame the error
     return results[0]
+
+
+class _Release:
+    """Frees a lock when nobody has it any more."""
+
+    __slots__ = ("_lock",)
+
+    def __init__(self, lock: Any) -> None:
+        self._lock = lock
+
+    def __del__(self) -> None:
+        self._lock.release()
+
+
+def _releasing(run: Callable[[], None], lock: Any) -> Callable[[], None]:
+    """A thread's function that frees a lock when the thread ends, however it does: not even its first line is sure.
+
+    The thread alone has it. No frame has, which an error could keep.
+    """
+    function: Any = partial(run)
+    function.at_the_end = _Release(lock)
+    return function  # type: ignore[no-any-return]
 
 
 after_fork(_running.clear)  # the threads are not in the child
