@@ -7,6 +7,7 @@ takes it off again.
 
 from __future__ import annotations
 
+import threading
 from types import FunctionType
 from typing import Any
 
@@ -14,6 +15,7 @@ from tangrad.composition.registry import composition
 from tangrad.diagnostics.missing_names import missing_array_attribute
 from tangrad.diagnostics.public_boundaries import boundary_around
 from tangrad.diagnostics.tracebacks import filter_traceback, is_boundary, own_boundary
+from tangrad.settings.forks import free_after_fork
 
 ATTRIBUTES_GROUP = "tangrad.array"
 
@@ -21,11 +23,13 @@ ATTRIBUTES_GROUP = "tangrad.array"
 class _Attributes(dict[str, Any]):
     """Name -> function of the array, or `property`. Names are Python's own, such as `__add__`, `reshape`, `T`."""
 
-    __slots__ = ("_owner", "_replaced")
+    __slots__ = ("_changes", "_lock", "_owner", "_replaced")
 
     def __init__(self) -> None:
         super().__init__()
         self._owner: Any = None
+        self._changes = 0  # of the composition
+        self._lock = free_after_fork(threading.RLock())  # what it guards is done whole, or once more
         self._replaced: dict[str, Any] = {}  # name on the class -> what it had there; None: nothing
 
     def serve(self, owner: type) -> None:
@@ -33,14 +37,17 @@ class _Attributes(dict[str, Any]):
         self._owner = owner
 
     def __missing__(self, name: str) -> Any:
+        changes = self._changes
         plugin = composition().find(ATTRIBUTES_GROUP, name)
         if plugin is None:
             raise missing_array_attribute(name)
         found = plugin.load()
         if not name.startswith("__"):  # methods and properties; operators are boundaries themselves
             found = _with_boundary(found)
-        self[name] = found
-        self._put_on_class(name, found)
+        with self._lock:
+            if changes == self._changes:  # or it may be of a composition that is no more
+                self[name] = found
+                self._put_on_class(name, found)
         return found
 
     def _put_on_class(self, name: str, found: Any) -> None:
@@ -59,13 +66,15 @@ class _Attributes(dict[str, Any]):
 
     def forget(self) -> None:
         """Load everything anew when it is used next."""
-        self.clear()
-        while self._replaced:
-            name, value = self._replaced.popitem()
-            if value is not None:
-                setattr(self._owner, name, value)
-            elif name in vars(self._owner):
-                delattr(self._owner, name)
+        with self._lock:
+            self._changes += 1
+            self.clear()
+            while self._replaced:
+                name, value = self._replaced.popitem()
+                if value is not None:
+                    setattr(self._owner, name, value)
+                elif name in vars(self._owner):
+                    delattr(self._owner, name)
 
 
 def _with_boundary(found: Any) -> Any:

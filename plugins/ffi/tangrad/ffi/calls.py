@@ -59,10 +59,15 @@ def ffi_call(
         BackendError: where no such target is registered for the platform.
         RuntimeError: what the handler reports, among it arguments and attributes that it does not take.
 
-    >>> import tangrad
-    >>> call = tangrad.ffi.ffi_call("absent", tangrad.ShapeDtypeStruct((3,), "float32"))
-    >>> tangrad.make_jaxpr(lambda x: call(x, eps=1.0))(tangrad.numpy.ones(3)).eqns[0].primitive
-    ffi_call
+    >>> import ctypes, numpy, tangrad
+    >>> from tangrad.ffi.python_handlers import buffer, handler  # a compiled handler stands here
+    >>> @handler
+    ... def double(frame):
+    ...     buffer(frame.rets, 0, ctypes.c_float)[...] = 2 * buffer(frame.args, 0, ctypes.c_float)
+    >>> tangrad.ffi.register_ffi_target("documented_double", double)
+    >>> x = numpy.float32([1, 2])
+    >>> tangrad.ffi.ffi_call("documented_double", x)(x)
+    Array([2., 4.], dtype=float32)
     """
     if not isinstance(target_name, str):
         raise TypeError(

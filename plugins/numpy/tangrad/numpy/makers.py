@@ -14,6 +14,7 @@ from typing import Any
 
 from tangrad.core import (
     EVAL_TRACE,
+    Array,
     DirectCalls,
     api_boundary,
     can_stand_for_array,
@@ -175,7 +176,7 @@ def acceptable(symbol: str, x: Any, y: Any) -> bool:
     An array beside a list would otherwise end in Python's own message, or in a comparison by identity.
     """
     for value in (x, y):
-        if type(value) in _NUMBERS or getattr(value, "aval", None) is not None:
+        if type(value) in _NUMBERS or isinstance(value, Array):
             continue
         if not isinstance(value, ARRAY_LIKE) and not can_stand_for_array(value):
             if type(value) in _SEQUENCES:

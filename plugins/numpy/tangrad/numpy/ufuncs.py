@@ -13,7 +13,7 @@ import numpy as np
 
 from tangrad.control_flow.loops import fori_loop
 from tangrad.control_flow.scans import scan
-from tangrad.core import dtypes
+from tangrad.core import class_boundary, dtypes
 from tangrad.numpy import arithmetic, cumulative, logic, reductions, transcendental
 from tangrad.numpy.axes import moveaxis
 from tangrad.numpy.conversion import asarray
@@ -31,6 +31,7 @@ class _Kind(type):
         return type.__instancecheck__(cls, instance) or type(getattr(instance, "methods_of", None)) is cls
 
 
+@class_boundary
 class ufunc(metaclass=_Kind):  # noqa: N801 - a class named as the field knows it
     """A function of numbers applied to each element of arrays; `frompyfunc` makes one.
 

@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tangrad.core import thread
+from tangrad.core import class_boundary, thread
 from tangrad.shardings.context import current_mesh
 from tangrad.shardings.mesh import AxisType, Mesh
 
 
+@class_boundary
 @dataclass(frozen=True, init=False)
 class AbstractMesh:
     """The shape of a mesh: names and sizes of axes. `shard_map` takes one for any mesh in use that has this shape.

@@ -232,10 +232,11 @@ def custom_call(
         ),
     }
     attributes.update(more or {})
-    if any([has_symbolic(physical_aval(aval).shape) for aval in out_avals]):
+    arrays = [physical_aval(aval) for aval in out_avals if isinstance(aval, ShapedArray)]  # the others are tokens
+    if any([has_symbolic(aval.shape) for aval in arrays]):
         # The sizes of the results are operands after the others; memory is not taken over, whose sizes are not known.
         first = len(operands)
-        shapes = [shape_value(ctx, physical_aval(aval).shape) for aval in out_avals]
+        shapes = [shape_value(ctx, aval.shape) for aval in arrays]
         operands, aliases = [*operands, *shapes], None
         places = np.arange(first, first + len(shapes), dtype=np.int64)
         attributes["indices_of_shape_operands"] = words.elements(places)
