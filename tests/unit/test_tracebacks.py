@@ -155,7 +155,17 @@ def test_errors_of_every_public_function_show_the_line_of_the_user():
 
 # Comparing, hashing, printing and copying raise nothing that users cause.
 NOT_CALLED_BY_USERS = {
-    *("__hash__", "__eq__", "__ne__", "__repr__", "__str__", "__dir__", "__delattr__", "__init_subclass__"),
+    *(
+        "__hash__",
+        "__eq__",
+        "__ne__",
+        "__repr__",
+        "__str__",
+        "__dir__",
+        "__delattr__",
+        "__init_subclass__",
+        "__post_init__",
+    ),
     *("__reduce__", "__reduce_ex__", "__copy__", "__deepcopy__", "__getnewargs__", "__getstate__", "__setstate__"),
 }
 # A look at what an array holds, at the price of an attribute; and what NumPy asks for one protocol after the other.

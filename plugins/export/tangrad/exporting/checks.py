@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from tangrad.core import class_boundary
 
+
+@class_boundary
 class DisabledSafetyCheck:
     """A check that is not to be made, for `export(..., disabled_checks=[...])`; made by its class methods.
 

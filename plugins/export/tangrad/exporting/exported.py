@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tangrad import tree
-from tangrad.core import ShapedArray, as_operand, exact_equality, get_backend
+from tangrad.core import ShapedArray, as_operand, class_boundary, exact_equality, get_backend
 from tangrad.custom_rules.reverse import custom_vjp
 from tangrad.exporting.checks import DisabledSafetyCheck
 from tangrad.exporting.primitives import call_exported_p
@@ -19,6 +19,7 @@ oldest_convention = 9
 newest_convention = 10
 
 
+@class_boundary
 @exact_equality
 @dataclass(frozen=True, eq=False)
 class Exported:

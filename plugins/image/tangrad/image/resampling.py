@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 import tangrad.numpy as tnp
-from tangrad.core import dtypes
+from tangrad.core import class_boundary, dtypes
 from tangrad.lax.contractions.precision import Precision
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.operands import canonical_axes, canonical_shape, check_array_like, promote_inexact
 
 
+@class_boundary
 class ResizeMethod(enum.Enum):
     """How values between the elements of an image are computed.
 

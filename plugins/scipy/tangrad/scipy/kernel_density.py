@@ -7,6 +7,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad import tree_util
+from tangrad.core import class_boundary
 from tangrad.lax.linalg.functions import triangular_solve
 from tangrad.nn.normalization import logsumexp
 from tangrad.numpy.conversion import asarray
@@ -18,6 +19,7 @@ from tangrad.random.functions import split
 from tangrad.scipy.special_functions.error_functions import ndtr
 
 
+@class_boundary
 @tree_util.register_pytree_node_class
 class gaussian_kde:  # noqa: N801 - a class named as the field knows it
     """A density made of a normal distribution around each sample.

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import tangrad.numpy as tnp
+from tangrad.core import class_boundary
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.matrix_factors import eigh
 from tangrad.numpy.operands import promote_inexact
@@ -59,6 +60,7 @@ def _axes(name: str, seq: str) -> tuple[list[int], bool]:
     return axes, seq.isupper()
 
 
+@class_boundary
 class Rotation(NamedTuple):
     """Rotations of space.
 
@@ -271,6 +273,7 @@ class Rotation(NamedTuple):
         return tnp.rad2deg(angles) if degrees else angles
 
 
+@class_boundary
 class Slerp(NamedTuple):
     """Rotations between rotations: each goes over to the next about one axis, at a constant speed.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 import tangrad.numpy as tnp
 from tangrad import tree_util
-from tangrad.core import dtypes
+from tangrad.core import class_boundary, dtypes
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.operands import broadcast_all, check_array_like, promote_inexact
 from tangrad.numpy.searching import searchsorted
@@ -106,6 +106,7 @@ def _neighbours(x: Any, order: int) -> list[tuple[Any, Any]]:
     return [(index, 1 - share), (index + 1, share)]
 
 
+@class_boundary
 @tree_util.register_pytree_node_class
 class RegularGridInterpolator:
     """A function known on a grid, as one of points between.

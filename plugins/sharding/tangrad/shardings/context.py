@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import thread
+from tangrad.core import class_boundary, thread
 from tangrad.shardings.mesh import Mesh, mesh_in_use
 
 EMPTY_MESH = Mesh(np.empty((), object), ())
@@ -18,6 +18,7 @@ def current_mesh() -> Mesh:
     return EMPTY_MESH if found is None else found  # type: ignore[no-any-return]
 
 
+@class_boundary
 class set_mesh:  # noqa: N801 - called as a function
     """Let partition specs mean axes of this mesh: from now on in this thread, or, as a context manager, for a block.
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from tangrad.core import class_boundary
 from tangrad.symbolic.dimensions import dimension, polynomial_of
 from tangrad.symbolic.errors import UnsolvableDimensionsError
 from tangrad.symbolic.intervals import SIZE, Interval, atom_interval, interval, monomial_interval
@@ -17,6 +18,7 @@ from tangrad.symbolic.proofs import never_negative
 MOST_DIVIDED = 4096  # divisors of larger numbers are not looked for
 
 
+@class_boundary
 class SymbolicScope:
     """The scope of dimension variables: dimensions of one scope may meet, and its constraints hold of them.
 

@@ -9,11 +9,13 @@ from typing import Any, TypeVar
 
 from tangrad.collectives.axes import size_of_axis
 from tangrad.collectives.positions import axis_index
+from tangrad.core import class_boundary
 from tangrad.random.functions import fold_in
 
 Sampler = TypeVar("Sampler", bound=Callable[..., Any])
 
 
+@class_boundary
 class NamedShape(tuple[Any, ...]):
     """A shape, and the mapped axes along which a sample differs.
 
