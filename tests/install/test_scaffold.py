@@ -14,7 +14,7 @@ NAMES = {"primitive": "discounting", "backend": "abacus", "transformation": "enc
 
 def own_tests_of(make_environment, kind: str, tmp_path: Path) -> tuple[Environment, Path, str]:
     """The environment of a user who follows what the command says; the package; and what its tests print."""
-    environment = make_environment("tangrad", "tangrad-conformance", "pytest", "hatchling", "editables", *extra(kind))
+    environment = make_environment("tangrad[authors]", "pytest", "hatchling", "editables", *extra(kind))
     printed = environment.command("tangrad", "new", kind, NAMES[kind], "--into", str(tmp_path))
     folder = tmp_path / f"tangrad-{NAMES[kind]}"
     assert f"cd {folder}" in printed and 'python -m pip install -e ".[test]"' in printed
@@ -76,7 +76,7 @@ def test_rules(make_environment, tmp_path):
 def test_types(make_environment, tmp_path):
     """All of them pass mypy's strict checks: what `py.typed` promises."""
     for kind, name in NAMES.items():
-        environment = make_environment("tangrad", "tangrad-conformance", "tangrad-backend-xla", "pytest", "mypy")
+        environment = make_environment("tangrad[authors]", "tangrad-backend-xla", "pytest", "mypy")
         environment.command("tangrad", "new", kind, name, "--into", str(tmp_path))
         folder = tmp_path / f"tangrad-{name}"
         command = [str(environment.python), "-m", "mypy", "--strict", f"tangrad_{name}", "tests"]
