@@ -9,6 +9,7 @@ from tangrad.batching.rule_helpers import axis_batch as axis_batch
 from tangrad.batching.rule_helpers import elementwise_batch as elementwise_batch
 from tangrad.batching.rule_helpers import front_batch as front_batch
 from tangrad.batching.rule_helpers import match_axes as match_axes
+from tangrad.batching.rule_helpers import operand_of_call as operand_of_call
 from tangrad.batching.rule_helpers import reduction_batch as reduction_batch
 from tangrad.batching.split import SplitAxis as SplitAxis
 from tangrad.batching.split import split_by_names as split_by_names

@@ -117,3 +117,16 @@ def front_batch(batch: RuleSet, primitive: Primitive, function: Rule, *, broadca
         return (out, (0,) * len(out)) if primitive.multiple_results else (out, 0)
 
     batch.add(primitive, rule)
+
+
+def operand_of_call(arg: Any, dim: int | None, size: Any, vmap_method: str) -> Any:
+    """An operand of a function of the host or of C that is called once for a whole batch, with its axis in front.
+
+    What is not mapped gets an axis of size 1 ("expand_dims"), of the batch's size ("broadcast_all"), or none
+    ("legacy_vectorized").
+    """
+    if dim is not None:
+        return move_axis(arg, dim, 0)
+    if vmap_method == "legacy_vectorized":
+        return arg
+    return broadcast_axis(arg, size if vmap_method == "broadcast_all" else 1, 0)

@@ -49,6 +49,14 @@ class _Masked:
         """A symbolic zero of a padded array as the function or the rule sees it."""
         return Zero(zero.aval.update(shape=shape))
 
+    def filled(self, tangents: Sequence[Any], shapes: Sequence[Any], given: Sequence[Any]) -> list[Any]:
+        """Tangents as the function or the rule sees them: zeros stay symbolic, the others are `given` in order."""
+        rest = iter(given)
+        return [
+            self.zero(tangent, shape) if type(tangent) is Zero else next(rest)
+            for tangent, shape in zip(tangents, shapes, strict=True)
+        ]
+
     def padded(self, zero: Zero) -> Zero:
         """The other way round."""
         return Zero(zero.aval.update(shape=self.sizes.padded(zero.aval.shape)))
@@ -69,12 +77,7 @@ class _MaskedJVP(_Masked):
         nonzero = [type(tangent) is not Zero for tangent in tangents]
 
         def call(*values: Any) -> list[Any]:
-            given = iter(values[count:])
-            inner = [
-                next(given) if has else self.zero(tangent, shape)
-                for tangent, shape, has in zip(tangents, self.shapes, nonzero, strict=True)
-            ]
-            outs, out_tangents = self.function(values[:count], inner)
+            outs, out_tangents = self.function(values[:count], self.filled(tangents, self.shapes, values[count:]))
             found.extend(out_tangents)
             return [*outs, *[tangent for tangent in out_tangents if type(tangent) is not Zero]]
 
@@ -116,12 +119,7 @@ class _MaskedBwd(_Masked):
         nonzero = [type(cotangent) is not Zero for cotangent in cotangents]
 
         def call(*values: Any) -> list[Any]:
-            given = iter(values[count:])
-            inner = [
-                next(given) if has else self.zero(cotangent, shape)
-                for cotangent, shape, has in zip(cotangents, self.out_shapes, nonzero, strict=True)
-            ]
-            found.extend(self.function(values[:count], inner))
+            found.extend(self.function(values[:count], self.filled(cotangents, self.out_shapes, values[count:])))
             return [value for value in found if type(value) is not Zero]
 
         shapes = [*self.shapes, *[shape for shape, has in zip(self.out_shapes, nonzero, strict=True) if has]]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.batching import broadcast_axis, move_axis
+from tangrad.batching import operand_of_call
 from tangrad.core import RuleSet
 from tangrad.debugging.primitives import debug_callback_p, debug_print_p, io_callback_p, pure_callback_p
 
@@ -30,18 +30,10 @@ def _(args: Any, dims: Any, *, axis_info: Any, callback: Any, result_avals: Any,
     if vmap_method in ("sequential", "sequential_unrolled"):
         callback = callback.mapped(dims, size)
     else:
-        args = [_in_front(arg, dim, vmap_method, size) for arg, dim in zip(args, dims, strict=True)]
+        args = [operand_of_call(arg, dim, size, vmap_method) for arg, dim in zip(args, dims, strict=True)]
     avals = _batched(result_avals, size)
     outs = pure_callback_p.bind(*args, callback=callback, result_avals=avals, vmap_method=vmap_method)
     return outs, (0,) * len(outs)
-
-
-def _in_front(arg: Any, dim: int | None, vmap_method: str, size: Any) -> Any:
-    if dim is not None:
-        return move_axis(arg, dim, 0)
-    if vmap_method == "legacy_vectorized":
-        return arg
-    return broadcast_axis(arg, size if vmap_method == "broadcast_all" else 1, 0)
 
 
 @batch.rule(io_callback_p)

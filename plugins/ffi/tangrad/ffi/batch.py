@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.batching import broadcast_axis, move_axis
+from tangrad.batching import move_axis, operand_of_call
 from tangrad.control_flow.scans import scan
 from tangrad.core import RuleSet
 from tangrad.ffi.primitives import ffi_call_p
@@ -29,17 +29,11 @@ def _(args: Any, dims: Any, *, axis_info: Any, vmap_method: Any, **params: Any) 
 
 
 def _at_once(args: Any, dims: Any, size: Any, vmap_method: str, params: dict[str, Any]) -> Any:
-    operands, layouts = [], []
-    for arg, dim, layout in zip(args, dims, params["input_layouts"], strict=True):
-        if dim is None and vmap_method == "legacy_vectorized":
-            operands.append(arg)
-            layouts.append(layout)
-            continue
-        if dim is None:
-            operands.append(broadcast_axis(arg, size if vmap_method == "broadcast_all" else 1, 0))
-        else:
-            operands.append(move_axis(arg, dim, 0))
-        layouts.append(_with_batch(layout))
+    operands = [operand_of_call(arg, dim, size, vmap_method) for arg, dim in zip(args, dims, strict=True)]
+    layouts = [
+        layout if len(layout) == operand.aval.ndim else _with_batch(layout)
+        for operand, layout in zip(operands, params["input_layouts"], strict=True)
+    ]
     result_avals = params["result_avals"]
     # The memory of what is not mapped does not hold the results of all rows.
     aliases = [
