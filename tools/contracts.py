@@ -49,7 +49,7 @@ MAY_REQUIRE = {
     "transformation": {"core"},
     "backend": {"core"},
     "primitives": {"core", "primitives", "library"},
-    "library": {"core", "primitives", "transformation", "library"},
+    "library": {"core", "primitives", "transformation", "library", "deployment"},
     "deployment": {"core", "primitives", "library", "backend"},
 }
 

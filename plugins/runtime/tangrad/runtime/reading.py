@@ -128,7 +128,7 @@ class _Reader:
         self._arrays: dict[int, Any] = {}
         self._equations = 0
         self._programs: list[ClosedJaxpr] = []
-        self._sizes = ReadSizes(description.get("constraints") if description["format"] == 2 else None)
+        self._sizes = ReadSizes(_list(description, "constraints") if description["format"] == 2 else None)
         self.avals = [self._type(row) for row in _list(description, "types")]
         self._primitives = [find_usable(_text(name)) for name in _list(description, "primitives")]
         self._constants = [self._contents(row) for row in _list(description, "constants")]
