@@ -83,7 +83,7 @@ def monomial_text(monomial: Monomial) -> str:
     return "*".join([atom.text if exponent == 1 else f"{atom.text}^{exponent}" for atom, exponent in monomial])
 
 
-MOST_TERMS = 1 << 14  # before those of a product are put together
+MOST_TERMS = 1 << 12  # before those of a product are put together
 
 
 class Polynomial:
