@@ -2,7 +2,7 @@
 
 import numpy
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 import tangrad
@@ -52,7 +52,10 @@ def check(case, platform):
 
     rows = 4 if spec[1] == "4" else 9
     types = export.symbolic_args_specs((np.ones((rows, 3)), np.ones(rows)), spec)
-    made = export.export(tangrad.jit(function), platforms=[platform])(*types)
+    try:
+        made = export.export(tangrad.jit(function), platforms=[platform])(*types)
+    except export.InconclusiveDimensionOperation:  # a comparison of sizes that the search does not decide is refused
+        reject()
     read = export.deserialize(made.serialize())
     for a, b in sizes:
         draw = numpy.random.default_rng(seed)
@@ -66,7 +69,7 @@ def check(case, platform):
             numpy.testing.assert_allclose(numpy.asarray(found[name]), value, rtol=1e-4, atol=1e-5 * scale, err_msg=name)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(cases())
 def test_programs_of_any_size_on_numpy(case):
     with use_backend("numpy"):

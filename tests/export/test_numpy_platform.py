@@ -182,7 +182,7 @@ def test_nodes_that_nobody_registered_are_named(registered):
     with pytest.raises(ValueError, match=r"a node 'tests\.Pair', which nobody registered"):
         export.deserialize(data)
     _by_name["tests.Pair"] = kept
-    with pytest.raises(ValueError, match="register_namedtuple_serialization .* got a Other"):
+    with pytest.raises(ValueError, match="got a Other"):
         other = namedtuple("Other", "x")
         export.export(tangrad.jit(lambda o: o.x), platforms=["numpy"])(other(np.ones(2))).serialize()
 
@@ -200,9 +200,9 @@ def test_fields_that_changed_are_refused(registered):
 
 
 def test_registrations_that_clash(registered):
-    with pytest.raises(ValueError, match="is registered already, under the name 'tests.Pair'"):
+    with pytest.raises(ValueError, match=r"is registered already, under the name 'tests\.Pair'"):
         export.register_namedtuple_serialization(Pair, serialized_name="another")
-    with pytest.raises(ValueError, match="'tests.Pair' is that of Pair already"):
+    with pytest.raises(ValueError, match=r"'tests\.Pair' is that of Pair already"):
         export.register_namedtuple_serialization(namedtuple("New", "a"), serialized_name="tests.Pair")
     with pytest.raises(ValueError, match="takes a type of named tuples"):
         export.register_namedtuple_serialization(int, serialized_name="int")

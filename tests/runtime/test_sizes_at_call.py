@@ -95,7 +95,9 @@ def test_calls_that_do_not_fit_are_named():
 def test_what_cannot_be_saved_or_would_be_too_large():
     with pytest.raises(ArtifactError, match="do not determine a, b"):
         loaded(lambda x: x, *types("a*b"))
-    cube = loaded(lambda x: (x[:, None, None] * x[:, None] * x).sum(), *types("n"), limits=runtime.Limits(value_bytes=5000))
+    cube = loaded(
+        lambda x: (x[:, None, None] * x[:, None] * x).sum(), *types("n"), limits=runtime.Limits(value_bytes=5000)
+    )
     assert cube(np.ones(10, "float32")) == 1000
     with pytest.raises(ValueError, match=r"values of type f32\[n,n,n\], where n = 11, take 5324 bytes; the limit"):
         cube(np.ones(11, "float32"))
@@ -103,7 +105,9 @@ def test_what_cannot_be_saved_or_would_be_too_large():
 
 def changed(change):
     """The file of a small program with something else in its description."""
-    sections = dict(sections_of(lambda x: tnp.reshape(x, (-1,)) * x.shape[0], tuple(types("n, m", constraints=("n >= 2",))), {}))
+    sections = dict(
+        sections_of(lambda x: tnp.reshape(x, (-1,)) * x.shape[0], tuple(types("n, m", constraints=("n >= 2",))), {})
+    )
     description = json.loads(sections["program"])
     change(description)
     return pack({**sections, "program": json.dumps(description).encode()})

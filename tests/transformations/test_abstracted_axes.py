@@ -93,8 +93,13 @@ def test_forms(axes, types):
 @pytest.mark.parametrize(
     ("axes", "shapes", "error", "message"),
     [
-        (AXES, ((2, 3), (4, 4)), ValueError, r"'n' is 3 in dimension 1 of args\[0\], and 4 in dimension 0 of args\[1\]"),
-        (("n", "n"), ((2, 3),), ValueError, r"'n' is 2 in dimension 0 of args\[0\], and 3 in dimension 1 of args\[0\]"),
+        (
+            AXES,
+            ((2, 3), (4, 4)),
+            ValueError,
+            r"'n' is 3 in dimension 1 of args\[0\], and 4 in dimension 0 of",
+        ),
+        (("n", "n"), ((2, 3),), ValueError, r"'n' is 2 in dimension 0 of args\[0\], and 3 in dimension 1 of"),
         (({0: "n"}, {0: "n"}), ((0,), (2,)), ValueError, "'n' is 0"),
         (({2: "n"},), ((2, 3),), ValueError, r"axis 2 of args\[0\] 'n', which is of shape \(2, 3\) and has 2 axes"),
         (({-2: "n"},), ((2,),), ValueError, r"axis -2 of args\[0\] 'n', which is of shape \(2,\)"),

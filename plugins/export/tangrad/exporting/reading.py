@@ -7,8 +7,8 @@ import json
 from typing import Any, NoReturn
 
 from tangrad.core import ShapedArray, dtypes
-from tangrad.exporting.checks import DisabledSafetyCheck
 from tangrad.dtypes import ExtendedDType
+from tangrad.exporting.checks import DisabledSafetyCheck
 from tangrad.exporting.exported import NUMPY, Exported
 from tangrad.exporting.programs import read_program
 from tangrad.exporting.structures import tree_from

@@ -170,7 +170,8 @@ def _built(description: Any, depth: int) -> Any:
             raise ValueError("a dictionary whose keys and values do not fit")
         return _node(dict, keys, [_built(value, depth + 1) for value in values])
     if kind == "node" and len(items) > 1 and all([isinstance(item, str) for item in items[:2]]):
-        return _registered(*items[:2], [_built(item, depth + 1) for item in items[2:]])
+        name, written = items[:2]
+        return _registered(name, written, [_built(item, depth + 1) for item in items[2:]])
     raise ValueError(f"{kind!r:.80} is no kind of structure")
 
 

@@ -20,7 +20,14 @@ MAGIC = b"tangrad\xe6"
 # Magic, version, reserved, lengths of description, module, derivative (and, from version 2, program); SHA-256.
 HEADERS = {1: struct.Struct("<8sHHIQQ32s"), 2: struct.Struct("<8sHHIQQQ32s")}
 HEADER = HEADERS[1]
-MOST = {"description": 16 << 20, "module": 2 << 30, "program": 2 << 30, "derivatives": 8, "arguments": 100_000, "dimensions": 64}
+MOST = {
+    "description": 16 << 20,
+    "module": 2 << 30,
+    "program": 2 << 30,
+    "derivatives": 8,
+    "arguments": 100_000,
+    "dimensions": 64,
+}
 
 
 def serialize(exported: Any, vjp_order: int = 0) -> bytes:

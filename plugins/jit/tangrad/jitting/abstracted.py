@@ -77,7 +77,7 @@ class AbstractedAxes:
         Raises ValueError for an axis that an argument does not have, and for a name with two sizes.
         """
         found: dict[Hashable, tuple[Any, str]] = {}
-        leaves = []
+        leaves: list[Any] = []
         for position, (leaf, names) in enumerate(zip(call.leaves, self.per_leaf(call), strict=True)):
             shape = list(leaf.aval.shape)
             for axis, name in _checked(names, shape, call.path(position)):
@@ -120,7 +120,7 @@ def abstracted(spec: Any) -> AbstractedAxes:
 
 def _is_spec(part: Any) -> bool:
     items = part.values() if isinstance(part, dict) else part if type(part) is tuple else None
-    return part is None or items is not None and not any([isinstance(item, (dict, tuple, list)) for item in items])
+    return part is None or (items is not None and not any([isinstance(item, (dict, tuple, list)) for item in items]))
 
 
 def _names(spec: Any) -> Names:

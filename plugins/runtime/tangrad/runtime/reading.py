@@ -165,7 +165,9 @@ class _Reader:
             raise ArtifactError(f"the dtype of a type is {of_type(dtype)}")
         sizes = shape if type(shape) is list and len(shape) <= MOST_DIMENSIONS else [None]
         sizes = [self.size(size) if isinstance(size, str) else size for size in sizes]
-        if type(weak) is not bool or not all([is_symbolic(size) or (type(size) is int and size >= 0) for size in sizes]):
+        if type(weak) is not bool or not all(
+            [is_symbolic(size) or (type(size) is int and size >= 0) for size in sizes]
+        ):
             raise ArtifactError(f"no type has shape {of_type(shape)} and weak type {weak!r}")
         aval = ShapedArray(tuple(sizes), dtype, weak)
         if any([is_symbolic(size) for size in sizes]):
@@ -255,6 +257,10 @@ class _Reader:
         if aval.shape:
             raise ArtifactError(f"a number is written out as type {aval.str_short()}, which has dimensions")
         return Literal(parameters.scalar_of(aval.dtype, text), aval)
+
+
+def _is_size(value: Any) -> bool:
+    return is_symbolic(value) or (type(value) is int and value >= 0)
 
 
 def _entry(table: list[Any], number: Any, what: str) -> Any:

@@ -97,9 +97,7 @@ class NumpyExecutable(Executable):
         self._plan = program.plan
         self._layout = ProgramLayout(closed, options)
         several = len(NumpyArray.backend.devices()) > 1
-        if self._plan is not None:
-            self.execute = self._execute_slowly
-        elif several and (options.device is not None or self._layout.is_stated):
+        if self._plan is not None or (several and (options.device is not None or self._layout.is_stated)):
             self.execute = self._execute_slowly
         else:
             self.execute = entry_function(

@@ -75,10 +75,3 @@ def plan_of(avals: Sequence[Any]) -> Any:
     dimension = first_symbolic(avals)
     labels = [f"argument {position}" for position in range(len(avals))]
     return None if dimension is None else dimension.plan([aval.shape for aval in avals], labels)
-
-
-def plan_of(avals: Sequence[Any]) -> Any:
-    """How the variables in the types of a program's arguments are found; None where all sizes are numbers."""
-    dimension = first_symbolic(avals)
-    labels = [f"argument {position}" for position in range(len(avals))]
-    return None if dimension is None else dimension.plan([aval.shape for aval in avals], labels)

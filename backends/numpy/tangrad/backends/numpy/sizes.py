@@ -75,7 +75,7 @@ class EquationAtSizes:
         self.__name__ = equation.primitive.name
         found = list(_dimensions(closed))
         self.names = tuple(sorted({name for size in found for name in size.variables()}))
-        self._dimension = found[0] if found else None
+        self._dimension: Any = found[0] if found else None
         self._closed = closed
         self._make = make
         self._several = equation.primitive.multiple_results

@@ -41,7 +41,8 @@ def _platform(ctx: Any, exported: Any) -> Any:
     """The number of the platform at hand among those of the program."""
     if PLATFORM_INDEX not in ctx.sizes:
         exported.check_platform(ctx.module.platform)
-        number = exported.module_platforms.index(ctx.module.platform) if ctx.module.platform in exported.module_platforms else 0
+        platform, known = ctx.module.platform, exported.module_platforms
+        number = known.index(platform) if platform in known else 0
         return ctx.constant(np.int32(number))
     own = ctx.module.rules.platforms
     for platform in own:
