@@ -20,9 +20,7 @@ def filled_in(value: Any, sizes: Mapping[str, Any]) -> Any:
     >>> from tangrad.symbolic.filling import filled_in
     >>> spec = export.symbolic_args_specs(tangrad.ShapeDtypeStruct((3,), "float32"), "n")
     >>> filled_in(tangrad.make_jaxpr(lambda x: x.reshape(1, -1))(spec), {"n": 4})
-    { lambda ; a:f32[4]. let
-        b:f32[1,4] = reshape[new_sizes=(1, 4) dimensions=None] a
-      in (b,) }
+    { lambda ; a:f32[4]. let b:f32[1,4] = reshape[dimensions=None new_sizes=(1, 4)] a in (b,) }
     """
     return _Filling(sizes).value(value)
 
