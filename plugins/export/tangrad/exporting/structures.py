@@ -91,6 +91,19 @@ def register_pytree_node_serialization(
     Raises:
         ValueError: for a type or a name that is registered already.
         TypeError: for what is no type, and functions that are none.
+
+    >>> from tangrad.export import register_pytree_node_serialization
+    >>> from tangrad.tree_util import register_pytree_node
+    >>> class Scaled:
+    ...     def __init__(self, values, factor):
+    ...         self.values, self.factor = values, factor
+    >>> register_pytree_node(Scaled, lambda s: ((s.values,), s.factor), lambda factor, children: Scaled(*children, factor))
+    >>> written = register_pytree_node_serialization(
+    ...     Scaled,
+    ...     serialized_name="geometry.Scaled",
+    ...     serialize_auxdata=lambda factor: str(factor).encode(),
+    ...     deserialize_auxdata=lambda written: int(written),
+    ... )
     """
     for function in (serialize_auxdata, deserialize_auxdata):
         if not callable(function):
