@@ -77,7 +77,7 @@ def test_programs_of_any_size_on_numpy(case):
 
 
 @pytest.mark.sweep
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=1000, deadline=None)
 @given(cases())
 def test_programs_of_any_size_on_numpy_at_length(case):
     with use_backend("numpy"):
