@@ -97,7 +97,9 @@ def register_pytree_node_serialization(
     >>> class Scaled:
     ...     def __init__(self, values, factor):
     ...         self.values, self.factor = values, factor
-    >>> register_pytree_node(Scaled, lambda s: ((s.values,), s.factor), lambda factor, children: Scaled(*children, factor))
+    >>> register_pytree_node(
+    ...     Scaled, lambda node: ((node.values,), node.factor), lambda factor, children: Scaled(*children, factor)
+    ... )
     >>> written = register_pytree_node_serialization(
     ...     Scaled,
     ...     serialized_name="geometry.Scaled",
