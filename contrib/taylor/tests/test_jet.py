@@ -1,4 +1,4 @@
-"""Against nested `jvp` at orders 1 to 6, against `jax.experimental.jet`, the conformance kit; transformations; refusals."""
+"""Against nested `jvp` at orders 1 to 6, against `jax.experimental.jet`; under transformations; what is refused."""
 
 import math
 from functools import cache, partial
@@ -9,12 +9,10 @@ import pytest
 import tangrad
 import tangrad.numpy as np
 from tangrad import lax, nn
-from tangrad.conformance import primitives_of, sweep
-from tangrad.core import PrimitiveSet, RuleSet, register
+from tangrad.core import PrimitiveSet, get_backend, register
 from tangrad.experimental.jet import jet
-from tangrad.lax.elementwise.primitives import sin_p
 
-ORDERS = range(1, 7)
+WAYS = {"numpy": (tangrad.jit, lambda function: function), "xla": (tangrad.jit,)}
 
 
 @pytest.fixture(params=["numpy", "xla"], autouse=True)
@@ -36,24 +34,29 @@ def nested(function, primals, series):
     for _ in series[0]:
         level = partial(lambda below, t: tangrad.jvp(below, (t,), (1.0,))[1], level)
         found.append(level)
-    return tangrad.jit(lambda t: [f(t) for f in found])(0.0)
+    with tangrad.use_backend("numpy"):
+        return [[onp.asarray(x) for x in leaves] for leaves in tangrad.jit(lambda t: [f(t) for f in found])(0.0)]
 
 
-def check(function, *primals, order=4, rtol=1e-9, run=None):
-    """Values and derivatives, eagerly and compiled, against nested `jvp`."""
+def check(function, *primals, order=4, rtol=1e-9):
+    """Values and derivatives against nested `jvp`: compiled, and where compiling is quick, operation by operation too."""
     series = [[draw(*onp.shape(x), seed=10 * place + k) for k in range(order)] for place, x in enumerate(primals)]
-    value = tangrad.tree.leaves(function(*primals))
-    expected = [[onp.asarray(x) for x in level] for level in nested(function, primals, series)]
-    for way in (lambda f: f, tangrad.jit):
+    with tangrad.use_backend("numpy"):
+        value, structure = tangrad.tree.flatten(function(*primals))
+    expected = nested(function, primals, series)
+    for way in WAYS[get_backend().name]:
         out, terms = way(lambda primals, series: jet(function, primals, series))(primals, series)
         leaves = tangrad.tree.leaves(out)
-        assert tangrad.tree.structure(out) == tangrad.tree.structure(function(*primals))
+        assert tangrad.tree.structure(out) == structure
         flat = tangrad.tree.leaves(terms)
         for place, (one, two) in enumerate(zip(leaves, value, strict=True)):
             onp.testing.assert_allclose(one, two, rtol=rtol)
             for k in range(order):
                 term, right = flat[place * order + k], expected[k][place]
                 assert term.dtype == one.dtype and term.shape == one.shape
+                if one.dtype.kind not in "fc":
+                    assert not onp.asarray(term).any()
+                    continue
                 onp.testing.assert_allclose(term, right, rtol=rtol, atol=rtol * max(1, abs(right).max(initial=0)))
 
 
@@ -112,8 +115,9 @@ ELEMENTWISE = {
 
 
 @pytest.mark.parametrize("name", ELEMENTWISE)
-def test_elementwise(name):
-    check(ELEMENTWISE[name], draw(7, low=-0.8, high=0.8), order=6, rtol=1e-7)
+def test_elementwise(name, on):
+    order = 6 if on == "numpy" else 3  # the rules are the same; XLA compiles long programs slowly
+    check(ELEMENTWISE[name], draw(7, low=-0.8, high=0.8), order=order, rtol=1e-7)
 
 
 A, B, SQUARE = draw(4, 3), draw(3, 4, seed=1), draw(3, 3, seed=2) + 3 * onp.eye(3)
@@ -148,7 +152,7 @@ ARRAYS = {
 
 @pytest.mark.parametrize("name", ARRAYS)
 def test_arrays(name):
-    check(ARRAYS[name], A, order=3, rtol=1e-8)
+    check(lambda x: ARRAYS[name](np.asarray(x)), A, order=3, rtol=1e-8)
 
 
 MATRICES = {
@@ -305,7 +309,7 @@ def jax_programs():
         "powers": lambda np, lax, x: (x + 2) ** 3 + np.sqrt(x + 2) + (x + 2) ** 1.5 + (x + 2) ** -2,
         "waves": lambda np, lax, x: np.tanh(x) + np.cosh(x) * np.arctan2(x, x + 3) + lax.erf(x) + lax.erf_inv(x / 2),
         "network": lambda np, lax, x: np.tanh(np.tanh(x @ A.T) @ A).sum(0),
-        "choices": lambda np, lax, x: np.maximum(x, 0.1) + np.where(x > 0, x * x, -x) + abs(x) + np.clip(x, -0.5, 0.5),
+        "choices": lambda np, lax, x: np.maximum(x, x * x) + np.where(x > 0, x * x, -x) + abs(x),
         "reductions": lambda np, lax, x: x.max() + np.cumsum(x) + x.sum() + lax.cumprod(x),
         "structure": lambda np, lax, x: np.concatenate([x[::-1], np.pad(x, 1)]).reshape(-1, 1) * x[np.array([2, 0])],
         "tree": lambda np, lax, x: {"a": (x * x, 2 * x), "b": np.ones(2)},
@@ -328,19 +332,7 @@ def test_against_jax(name):
             onp.testing.assert_allclose(one, two, rtol=1e-7, atol=1e-7)
 
 
-# --- the conformance kit, and refusals ---------------------------------------------------------------------------------
-
-
-def test_conformance():
-    report = sweep(primitives_of("tangrad-taylor"), ["taylor"])
-    assert not report.failures, report.text()
-
-
-def test_the_check_finds_a_wrong_rule():
-    wrong = RuleSet("taylor", api=1, override=True)
-    wrong.add(sin_p, lambda series: (lax.sin(series[0][0]), *series[0][1:]))
-    with register(wrong):
-        assert sweep([sin_p], ["taylor"]).failures
+# --- refusals ---------------------------------------------------------------------------------
 
 
 HOLES = PrimitiveSet("taylor_holes", api=1)
@@ -368,7 +360,7 @@ HOLE = HOLES.primitive(lambda x: x, name="hole", evaluate=lambda args, params: a
         (
             lambda: tangrad.jit(lambda x: jet(lambda x: x if x > 0 else 0, (x,), ([1.0],)))(1.0),
             tangrad.errors.TracerBoolConversionError,
-            "",
+            "truth of a traced array",
         ),
         (lambda: jet(HOLE, (1.0,), ([1.0],)), tangrad.errors.MissingRuleError, "'taylor_holes.hole' has no rule of kind 'tay"),
         (

@@ -11,7 +11,17 @@ from typing import Any
 import numpy
 
 from tangrad import lax
-from tangrad.core import Trace, Tracer, as_operand, current_trace, dtypes, rule_table, set_current_trace
+from tangrad.core import (
+    Trace,
+    Tracer,
+    as_operand,
+    current_source,
+    current_trace,
+    dtypes,
+    rule_table,
+    set_current_trace,
+    thread,
+)
 
 TAYLOR = rule_table("taylor")
 
@@ -84,11 +94,17 @@ class TaylorTrace(Trace):
             known, operands, known_params, results = self.answer
             if primitive is known and params == known_params and all([a is b for a, b in zip(args, operands)]):
                 return results
-        with set_current_trace(self.parent):
-            if not any([self.owns(arg) for arg in args]):
-                return primitive.bind(*args, **params)
-            out = TAYLOR[primitive]([self.series(arg) for arg in args], **params)
-            return tuple([self.value(*one) for one in out]) if primitive.multiple_results else self.value(*out)
+        source = thread.source
+        if source is None and self.stages:  # the user's line, for all that the rule will do
+            thread.source = current_source(2)
+        try:
+            with set_current_trace(self.parent):
+                if not any([self.owns(arg) for arg in args]):
+                    return primitive.bind(*args, **params)
+                out = TAYLOR[primitive]([self.series(arg) for arg in args], **params)
+                return tuple([self.value(*one) for one in out]) if primitive.multiple_results else self.value(*out)
+        finally:
+            thread.source = source
 
 
 def run(function: Any, series: Any, order: int) -> list[Any]:

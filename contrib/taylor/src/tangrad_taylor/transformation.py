@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tangrad.core import RuleKind, Transformation, api_boundary, array_leaves, as_array, as_operand, returned_leaves
+from tangrad.core import RuleKind, Transformation, api_boundary, array_leaves, as_array, as_operand, dtypes, returned_leaves
 from tangrad_taylor.arithmetic import array, scaled
 from tangrad_taylor.derived import by_jvp, derived
 from tangrad_taylor.trace import is_inexact, run
@@ -36,7 +36,8 @@ def jet(
         fun: a function of trees of arrays of floating-point or complex numbers.
         primals: a tuple or list of its arguments.
         series: for each argument a tuple or list of derivatives by t: the first, the second, ...; each of the argument's
-            structure, shapes and dtypes. All have one length, the order K; Python numbers may stand for scalars.
+            structure, shapes and dtypes, or None for one that is 0, of which nothing is computed then. All have one
+            length, the order K.
         factorial_scaled: False: the terms are coefficients of the power series, derivatives divided by k!, and so are
             those of the result.
 
@@ -50,7 +51,7 @@ def jet(
 
     >>> import tangrad.numpy as np
     >>> from tangrad.experimental.jet import jet
-    >>> value, derivatives = jet(np.exp, (0.0,), ([1.0, 0.0, 0.0],))
+    >>> value, derivatives = jet(np.exp, (0.0,), ([1.0, None, None],))
     >>> float(value), [float(derivative) for derivative in derivatives]
     (1.0, [1.0, 1.0, 1.0])
     """
@@ -107,6 +108,9 @@ def _given(what: str, primal: Any, terms: Any, factorial_scaled: bool) -> tuple[
                 "constant, or convert it to floating point"
             )
     for k, term in enumerate(terms, 1):
+        if term is None:
+            columns = [[*column, None] for column in columns]
+            continue
         found, own = array_leaves(term, f"jet: term {k} of {what}")
         if own != structure:
             raise TypeError(f"jet: term {k} of {what} must have the structure of its primal, {structure}, got {own}")
@@ -121,7 +125,8 @@ def _term(what: str, term: Any, primal: Any) -> Any:
     one, other = term.aval, primal.aval
     if one.shape != other.shape:
         raise ValueError(f"jet: {what} is of shape {one.shape}, its primal of shape {other.shape}")
-    if one.dtype != other.dtype and not one.weak_type:
+    stands_for = one.weak_type and dtypes.promote_types(one.dtype, other.dtype) == other.dtype
+    if one.dtype != other.dtype and not stands_for:
         raise TypeError(f"jet: {what} is of type {one.str_short()}, its primal of type {other.str_short()}")
     return term if one.dtype == other.dtype else as_array(term).astype(other.dtype)
 
