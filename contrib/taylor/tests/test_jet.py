@@ -39,7 +39,7 @@ def nested(function, primals, series):
 
 
 def check(function, *primals, order=4, rtol=1e-9):
-    """Values and derivatives against nested `jvp`: compiled, and where compiling is quick, operation by operation too."""
+    """Values and derivatives against nested `jvp`: compiled, and on NumPy operation by operation too."""
     series = [[draw(*onp.shape(x), seed=10 * place + k) for k in range(order)] for place, x in enumerate(primals)]
     with tangrad.use_backend("numpy"):
         value, structure = tangrad.tree.flatten(function(*primals))
@@ -143,7 +143,14 @@ ARRAYS = {
     "order": lambda x: (np.sort(x, 0), np.median(x), lax.top_k(x, 2)[0], x[np.argmax(x, 0), np.arange(3)]),
     "indexing": lambda x: (x[INDEX], x.at[INDEX].add(x[:3]), x.at[1].set(x[0] * x[2]), x.at[INDEX].max(0.3 * x[:3])),
     "slices": lambda x: (lax.dynamic_slice(x, (1, 1), (2, 2)), lax.dynamic_update_slice(x, x[:2, :2] ** 2, (1, 0))),
-    "structure": lambda x: (x.T.ravel(), np.pad(x, 1), x[::-1], np.concatenate([x, x * x]), np.split(x, 2), np.tile(x, 2)),
+    "structure": lambda x: (
+        x.T.ravel(),
+        np.pad(x, 1),
+        x[::-1],
+        np.concatenate([x, x * x]),
+        np.split(x, 2),
+        np.tile(x, 2),
+    ),
     "softmax": lambda x: (nn.softmax(x), nn.log_softmax(x)),
     "norm": lambda x: np.linalg.norm(x, axis=1),
     "spectrum": lambda x: np.abs(np.fft.fft(x, axis=0)) ** 2,
@@ -175,7 +182,7 @@ def test_matrices(name):
     check(MATRICES[name], SQUARE, order=3, rtol=1e-7)
 
 
-# --- programs ----------------------------------------------------------------------------------------------------------
+# --- programs -------------------------------------------------------------------------------------------------------
 
 
 @tangrad.custom_jvp
@@ -215,10 +222,14 @@ PROGRAMS = {
     "cond of a constant": lambda x: lax.cond(x[0] > 0, lambda y: y, lambda y: np.ones_like(y), x),
     "switch": lambda x: lax.switch(2, [np.sin, np.cos, lambda y: y / (2 + y)], x),
     "scan": lambda x: lax.scan(lambda c, y: (c * y + np.sin(c), (c, y**2)), 1.0, x),
-    "scan that starts as a constant": lambda x: lax.scan(lambda c, y: ((c[1], y * c[0], c[2] + 1), c[2]), (1.0, 2.0, 0), x),
+    "scan that starts as a constant": lambda x: lax.scan(
+        lambda c, y: ((c[1], y * c[0], c[2] + 1), c[2]), (1.0, 2.0, 0), x
+    ),
     "reversed": lambda x: lax.scan(lambda c, y: (np.tanh(c + y), c), 0.0, x, reverse=True, unroll=2),
     "while": lambda x: lax.while_loop(lambda c: c[0] < 4, lambda c: (c[0] + 1, np.sin(c[1]) * x), (0, x * x)),
-    "until": lambda x: lax.while_loop(lambda c: c[0] < 3.0, lambda c: (c[0] * 1.7, c[1] * c[0] * x[0]), (x[0] + 2, x[1])),
+    "until": lambda x: lax.while_loop(
+        lambda c: c[0] < 3.0, lambda c: (c[0] * 1.7, c[1] * c[0] * x[0]), (x[0] + 2, x[1])
+    ),
     "fori": lambda x: lax.fori_loop(0, 3, lambda k, y: y * np.cos(y) + k, x),
     "custom jvp": softened,
     "checkpoint": tangrad.checkpoint(lambda x: np.sin(np.exp(x))),
@@ -243,7 +254,9 @@ def test_a_rule_of_the_user_is_used_and_a_backward_one_is_not_needed():
     assert float(value) == 2 and [float(term) for term in terms] == [1.6, 1.0, 0.0]
     x, series = draw(3), [[draw(3, seed=k) for k in range(4)]]
     for way in (jet, tangrad.jit(jet, static_argnums=0)):
-        for one, two in zip(way(backwards, (x,), series)[1], jet(lambda x: np.sin(x) * x, (x,), series)[1], strict=True):
+        for one, two in zip(
+            way(backwards, (x,), series)[1], jet(lambda x: np.sin(x) * x, (x,), series)[1], strict=True
+        ):
             onp.testing.assert_allclose(one, two, rtol=1e-12)
 
 
@@ -273,7 +286,7 @@ def test_under_transformations():
         onp.testing.assert_allclose(of_jet(0.3), fourth_nested(0.3), rtol=1e-9)
 
 
-# --- the convention ----------------------------------------------------------------------------------------------------
+# --- the convention -------------------------------------------------------------------------------------------------
 
 
 def test_trees_and_scales():
@@ -349,11 +362,19 @@ HOLE = HOLES.primitive(lambda x: x, name="hole", evaluate=lambda args, params: a
         (lambda: jet(np.add, (1.0, 2.0), ([1.0], [1.0, 2.0])), ValueError, r"same number of terms, got \[1, 2\]"),
         (lambda: jet(np.sin, (np.ones(2),), ([np.ones(3)],)), ValueError, r"term 1 of argument 0 is of shape \(3,\)"),
         (lambda: jet(np.sin, (np.ones(2),), ([1.0],)), ValueError, r"shape \(\), its primal of shape \(2,\)"),
-        (lambda: jet(np.sin, (np.ones(2),), ([onp.ones(2, "int32")],)), TypeError, r"type i32\[2\], its primal of type"),
+        (
+            lambda: jet(np.sin, (np.ones(2),), ([onp.ones(2, "int32")],)),
+            TypeError,
+            r"type i32\[2\], its primal of type",
+        ),
         (lambda: jet(np.sin, (np.ones(2),), ([onp.ones(2, "complex64")],)), TypeError, "type c64"),
         (lambda: jet(np.sin, (1.0,), ([1j],)), TypeError, "type c"),
         (lambda: jet(np.sin, (3,), ([1.0],)), TypeError, "argument 0 has a leaf of type i.*, which has no derivatives"),
-        (lambda: jet(lambda p: p["x"], ({"x": 1.0},), ([1.0],)), TypeError, "term 1 of argument 0 must have the struct"),
+        (
+            lambda: jet(lambda p: p["x"], ({"x": 1.0},), ([1.0],)),
+            TypeError,
+            "term 1 of argument 0 must have the struct",
+        ),
         (lambda: jet(np.sin, ("x",), ([1.0],)), TypeError, "argument 0 is 'x' of type str"),
         (lambda: jet(lambda x: "x", (1.0,), ([1.0],)), TypeError, "the function returned 'x' of type str"),
         (lambda: jet(lambda x: x if x > 0 else "x", (-1.0,), ([1.0],)), TypeError, "the function returned 'x'"),
@@ -362,7 +383,11 @@ HOLE = HOLES.primitive(lambda x: x, name="hole", evaluate=lambda args, params: a
             tangrad.errors.TracerBoolConversionError,
             "truth of a traced array",
         ),
-        (lambda: jet(HOLE, (1.0,), ([1.0],)), tangrad.errors.MissingRuleError, "'taylor_holes.hole' has no rule of kind 'tay"),
+        (
+            lambda: jet(HOLE, (1.0,), ([1.0],)),
+            tangrad.errors.MissingRuleError,
+            "'taylor_holes.hole' has no rule of kind 'tay",
+        ),
         (
             lambda: jet(lambda x: tangrad.pure_callback(onp.sin, x, x), (np.ones(2),), ([np.ones(2)],)),
             ValueError,

@@ -1,8 +1,8 @@
 """Rules for primitives that have none: by their jvp rule, or by their decomposition.
 
 Of y = f(x) the jvp rule says y' = J(x) x'. Run on series of one order less, x and x', it gives the series of y', hence
-that of y. So order K takes one run of the rule, which may need series of order K - 1 of f itself, and so on: K runs, where
-nesting `jvp` takes 2ᴷ.
+that of y. The run may need the series of order K - 1 of f itself, which takes a run of order K - 2, and so on: K runs
+for order K, where nesting `jvp` takes 2ᴷ.
 """
 
 from __future__ import annotations

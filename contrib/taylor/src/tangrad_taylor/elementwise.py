@@ -2,7 +2,7 @@
 
 Griewank and Walther, Evaluating Derivatives, 2nd edition, 2008, chapter 13: where v = f(u) solves v' = g(v) u', the
 coefficients of v follow one after the other from those of u and of g(v), with K²/2 products for order K. Operations
-whose derivative is simpler than they are (`log`, `atan`, `erf`, ...) need no rule: they are derived from their jvp rules.
+whose derivative does without themselves (`log`, `atan`, `erf`, ...) need no rule: their jvp rules say as much.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from tangrad.lax.elementwise import primitives as p
 from tangrad_taylor.arithmetic import (
     coefficient,
     divided,
-    is_constant,
     minus,
     multiplied,
     number_like,
@@ -86,14 +85,18 @@ def _riccati(primitive: Any, a: float, b: float, c: float) -> Any:
     def rule(series: Any) -> Any:
         (u,) = series
         slopes, vs = _slopes(u), [primitive.bind(u[0])]
-        gs = [_horner(vs[0], a, b, c)]
+        gs: list[Any] = []
         for k in range(1, len(u)):
+            gs.append(_horner(vs[0], a, b, c) if k == 1 else _quadratic(vs, b, c, k - 1))
             vs.append(_integrated(slopes, gs, k))
-            squares = scaled(c, square_coefficient(vs, k)) if c else None
-            gs.append(plus(scaled(b, vs[k]) if b else None, squares))
         return tuple(vs)
 
     return rule
+
+
+def _quadratic(vs: Any, b: float, c: float, k: int) -> Any:
+    """The k-th coefficient of a + b v + c v²."""
+    return plus(scaled(b, vs[k]) if b else None, scaled(c, square_coefficient(vs, k)) if c else None)
 
 
 def _horner(v: Any, a: float, b: float, c: float) -> Any:

@@ -1,4 +1,4 @@
-"""What else is linear: in batching, collectives, Fourier transforms and sharding; and sharded maps, whose programs are."""
+"""What else is linear, in batching, collectives, Fourier transforms and sharding; and sharded maps."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Programs of series: what calls and loops call in place of their programs.
 
-A program takes and gives the coefficients that there are, those of one value side by side. Which there are is a pattern:
-for each value a tuple of truth values, for the coefficients from the first order on.
+A program takes and gives the coefficients that there are, those of one value side by side. Which there are is said by
+a pattern: for each value a tuple of truth values, for the coefficients from the first order on.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The trace whose values are truncated power series.
 
-A series is a tuple of as many coefficients as the order and one more: x₀, x₁, ..., those of x₀ + x₁ t + x₂ t² + ..., all
-of one type. None is a coefficient known to be 0, so that no arithmetic is spent on it; x₀ is never None.
+A series is a tuple of as many coefficients as the order and one more: x₀, x₁, ..., those of x₀ + x₁ t + x₂ t² + ...,
+all of one type. None is a coefficient known to be 0, so that no arithmetic is spent on it; x₀ is never None.
 """
 
 from __future__ import annotations

@@ -6,7 +6,16 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tangrad.core import RuleKind, Transformation, api_boundary, array_leaves, as_array, as_operand, dtypes, returned_leaves
+from tangrad.core import (
+    RuleKind,
+    Transformation,
+    api_boundary,
+    array_leaves,
+    as_array,
+    as_operand,
+    dtypes,
+    returned_leaves,
+)
 from tangrad_taylor.arithmetic import array, scaled
 from tangrad_taylor.derived import by_jvp, derived
 from tangrad_taylor.trace import is_inexact, run
@@ -29,15 +38,16 @@ def jet(
     """The value of a function along a curve, and its derivatives there up to any order, in one pass.
 
     Where x(t) has the value `primals` and the derivatives `series` at t = 0, these are the value and the derivatives of
-    fun(x(t)). A program of n operations takes of the order of n K² of them for K derivatives, where nesting `jvp` takes
-    n 2ᴷ (Bettencourt, Johnson, Duvenaud, Taylor-mode automatic differentiation for higher-order derivatives in JAX, 2019).
+    fun(x(t)). A program of n operations takes of the order of n K² of them for K derivatives, where nested `jvp` takes
+    n 2ᴷ: Bettencourt, Johnson, Duvenaud, Taylor-mode automatic differentiation for higher-order derivatives in JAX,
+    2019.
 
     Args:
         fun: a function of trees of arrays of floating-point or complex numbers.
         primals: a tuple or list of its arguments.
-        series: for each argument a tuple or list of derivatives by t: the first, the second, ...; each of the argument's
-            structure, shapes and dtypes, or None for one that is 0, of which nothing is computed then. All have one
-            length, the order K.
+        series: for each argument a tuple or list of derivatives by t: the first, the second, ...; each of the
+            structure, shapes and dtypes of the argument, or None for one that is 0, with which nothing is computed
+            then. All have one length, the order K.
         factorial_scaled: False: the terms are coefficients of the power series, derivatives divided by k!, and so are
             those of the result.
 
@@ -104,8 +114,8 @@ def _given(what: str, primal: Any, terms: Any, factorial_scaled: bool) -> tuple[
     for (value,) in columns:
         if not is_inexact(value):
             raise TypeError(
-                f"jet: {what} has a leaf of type {value.aval.str_short()}, which has no derivatives; close over what is "
-                "constant, or convert it to floating point"
+                f"jet: {what} has a leaf of type {value.aval.str_short()}, which has no derivatives; close over what "
+                "is constant, or convert it to floating point"
             )
     for k, term in enumerate(terms, 1):
         if term is None:
@@ -129,4 +139,3 @@ def _term(what: str, term: Any, primal: Any) -> Any:
     if one.dtype != other.dtype and not stands_for:
         raise TypeError(f"jet: {what} is of type {one.str_short()}, its primal of type {other.str_short()}")
     return term if one.dtype == other.dtype else as_array(term).astype(other.dtype)
-
