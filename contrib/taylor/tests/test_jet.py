@@ -272,6 +272,29 @@ def test_collectives_of_the_mapped():
         onp.testing.assert_allclose(found[1], second, rtol=1e-12)
 
 
+def test_maps_over_devices():
+    x, series = draw(1, 3), [[draw(1, 3, seed=k) for k in range(3)]]
+    mesh = tangrad.make_mesh((1,), ("i",))
+    body = lambda x: lax.psum(np.sin(x), "i") * x
+    specs = {"in_specs": tangrad.P("i"), "out_specs": tangrad.P("i")}
+    expected = jet(lambda x: np.sin(x) * x, (x,), series)[1]
+    for mapped in (tangrad.shard_map(body, mesh=mesh, **specs), tangrad.pmap(body, axis_name="i")):
+        for one, two in zip(jet(mapped, (x,), series)[1], expected, strict=True):
+            onp.testing.assert_allclose(one, two, rtol=1e-12)
+
+
+def test_effects_take_place_once():
+    seen = []
+
+    def function(x):
+        tangrad.debug.callback(lambda x: seen.append(float(x)), x)
+        return softened(x) * x
+
+    jet(function, (2.0,), ([1.0, None, None],))
+    tangrad.effects_barrier()
+    assert seen == [2.0]
+
+
 def test_under_transformations():
     function = lambda x: np.exp(np.sin(x) * x)
     third = lambda x: jet(function, (x,), ([1.0, 0.0, 0.0],))[1][2]
@@ -287,6 +310,24 @@ def test_under_transformations():
 
 
 # --- the convention -------------------------------------------------------------------------------------------------
+
+
+def test_where_a_recurrence_would_divide_by_zero():
+    orders = lambda f: [float(term) for term in jet(f, (0.0,), ([1.0, None, None],))[1]]
+    assert orders(lambda x: x**2.0) == [0, 2, 0]
+    assert orders(lambda x: x**3.5) == [0, 0, 0]
+    assert orders(lambda x: x**3) == [0, 0, 6]
+    assert orders(np.abs) == [1, 0, 0] and orders(np.sqrt)[0] == math.inf
+    assert orders(lambda x: np.sqrt(x * x + 4.0)) == [0, 0.5, 0]
+
+
+def test_none_is_a_term_that_is_zero():
+    tree, zeros = {"a": draw(3), "b": draw(2)}, {"a": onp.zeros(3), "b": onp.zeros(2)}
+    function = lambda p: np.sin(p["a"]).sum() * np.exp(p["b"])
+    ways = [jet(function, (tree,), ([tree, zero, zero],))[1] for zero in (None, zeros)]
+    for one, two in zip(*ways, strict=True):
+        onp.testing.assert_allclose(one, two, rtol=1e-12)
+    assert jet(np.sin, (1.0,), ([None, None],))[1][1] == 0
 
 
 def test_trees_and_scales():
