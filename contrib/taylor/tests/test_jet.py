@@ -447,3 +447,5 @@ def test_values_that_leave_are_found():
     jet(lambda x: kept.append(x) or x, (1.0,), ([1.0],))
     with pytest.raises(tangrad.errors.UnexpectedTracerError):
         np.sin(kept[0])
+    with tangrad.checking_leaks(), pytest.raises(tangrad.errors.LeakedTracerError, match="TaylorTrace"):
+        jet(lambda x: kept.append(x) or x, (1.0,), ([1.0],))

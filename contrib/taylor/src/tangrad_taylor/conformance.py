@@ -47,9 +47,9 @@ def check_taylor(sample: Sample) -> Iterator[tuple[str, Callable[[], None]]]:
         series = [[next(rest) for _ in range(order)] for _ in active]
 
         def inexact(*values: Any) -> Any:
-            for place, value in zip(active, values, strict=True):
-                operands[place] = value
-            return [one for one in sample.apply_one(*operands) if one.dtype.kind in "fc"]
+            chosen = dict(zip(active, values, strict=True))
+            given = [chosen.get(place, operand) for place, operand in enumerate(operands)]
+            return [one for one in sample.apply_one(*given) if one.dtype.kind in "fc"]
 
         def along(t: Any) -> Any:
             powers = [(t ** (k + 1)) * factor for k, factor in enumerate((1.0, 0.5, 1 / 6)[:order])]

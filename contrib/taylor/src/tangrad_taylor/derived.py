@@ -79,7 +79,7 @@ def _grown(primitive: Any, series: Any, params: Any, outs: Any) -> list[Any]:
             _, slopes = jvp(primals, tangents, **params)
         slopes = [_series(trace, slope) for slope in _as_tuple(primitive, slopes)]
     finally:
-        trace.alive = False
+        trace.alive, trace.answer = False, None
     return [(out, *[scaled(1 / k, term) for k, term in enumerate(one, 1)]) for out, one in zip(outs, slopes)]
 
 

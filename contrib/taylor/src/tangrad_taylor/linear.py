@@ -36,9 +36,9 @@ def piecewise_linear(primitive: Any) -> Any:
 
     def rule(series: Any, **params: Any) -> Any:
         places = [place for place, one in enumerate(series) if not is_constant(one)]
-        operands = [one[0] for one in series]
 
         def function(*values: Any) -> Any:
+            operands = [one[0] for one in series]
             for place, value in zip(places, values, strict=True):
                 operands[place] = value
             return primitive.bind(*operands, **params)

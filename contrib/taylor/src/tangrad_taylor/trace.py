@@ -15,6 +15,8 @@ from tangrad.core import (
     Trace,
     Tracer,
     as_operand,
+    check_no_leak,
+    close_trace,
     current_source,
     current_trace,
     dtypes,
@@ -113,6 +115,10 @@ def run(function: Any, series: Any, order: int) -> list[Any]:
     try:
         with set_current_trace(trace):
             outs = function(*[trace.value(*one) for one in series])
-        return [trace.series(out) for out in outs]
+        found = [trace.series(out) for out in outs]
     finally:
-        trace.alive = False
+        reference = close_trace(trace)
+    if thread.check_tracer_leaks:
+        del trace, outs
+        check_no_leak(reference)
+    return found
