@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tangrad.collectives import primitives as p
 from tangrad.conformance import Sample, draw
 
@@ -16,7 +18,7 @@ ACROSS = ((0, 5), (4, 1), (3, 2))  # groups of the joint indices of two axes
 
 def samples() -> list[Sample]:
     """All of them."""
-    return [*_reductions(), *_gathers(), *_scatters(), *_exchanges(), *_senders(), *_marks(), *_indices()]
+    return [*_reductions(), *_gathers(), *_scatters(), *_exchanges(), *_senders(), *_marks(), *_sums_of_cotangents(), *_indices()]
 
 
 def _reductions() -> list[Sample]:
@@ -122,6 +124,21 @@ def _marks() -> list[Sample]:
         Sample(p.pvary_p, (draw(4, 2),), {"axes": (("i", 4),)}, axes=ONE),
         Sample(p.pvary_p, (draw(2, 3, 2),), {"axes": (("j", 3), ("i", 2))}, axes=TWO),
     ]
+
+
+def _sums_of_cotangents() -> list[Sample]:
+    """Of values that differ along all axes, for one that is the same."""
+    found = []
+    for names, around, lead in ((("i",), ONE, (4,)), (("j",), TWO, (2, 3)), (("j", "i"), TWO, (2, 3))):
+
+        def of_all(x: Any, around: Any = around) -> Any:
+            return x, p.axis_index_p.bind(axis_name=tuple(around)), np.float32(1)
+
+        found.append(Sample(p.psum_to_p, (draw(*lead, 2),), {"axes": names}, axes=around, enter=of_all))
+        found.append(
+            Sample(p.psum_back_p, (draw(*lead, 2),), {"axes": names}, axes=around, enter=lambda x: (x, np.float32(1)))
+        )
+    return found
 
 
 def _indices() -> list[Sample]:
