@@ -27,8 +27,10 @@ def _(
 ) -> Any:
     mapped = tuple([dim is not None for dim in dims])
     entry = _axes_of_the_mesh(axis_info, manual_axes)
-    name = None if axis_info.name in manual_axes else axis_info.name  # inside, the name is that of the mesh's axis
-    inner = AxisInfo(name, axis_info.size // size_along(mesh, entry), axis_info.spmd_name)
+    inner = axis_info
+    if entry or axis_info.name in manual_axes:  # inside, the name is that of the mesh's axis
+        name = None if axis_info.name in manual_axes else axis_info.name
+        inner = AxisInfo(name, axis_info.size // size_along(mesh, entry), axis_info.spmd_name)
     with axes_in_scope(mesh, manual_axes):
         program, out_mapped = batch_jaxpr(jaxpr, mapped, inner)
     outs = shard_map_p.bind(

@@ -13,8 +13,8 @@ from tangrad.core import find_primitive, get_aval, get_backend, trace_to_closed_
 from tangrad.shard_mapping.primitives import shard_map_p
 from tangrad.shard_mapping.specs import part_aval
 from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
+from tangrad.shardings.samples import left_out
 
-BY_IDENTITY = "a mesh is made of devices, which are compared by identity, and belong to their process"
 ROWS = 8  # divides by the devices of every mesh here
 
 
@@ -73,7 +73,7 @@ def _of_grid(x: Any, y: Any) -> Any:
 
 
 def _around(x: Any, v: Any) -> Any:
-    """"i" is an axis around the map; "x" is its own, though one around it has the same name."""
+    """`i` is an axis around the map; `x` is its own, though one around it has the same name."""
     own = _sum(_bind("elementwise.sin", x), "x", 0)
     return _bind("elementwise.mul", x, _sum(x, "i")), _bind("elementwise.mul", v, _sum(own, "i"))
 
@@ -99,6 +99,5 @@ def sample(
         "out_shardings": tuple([NamedSharding(mesh, spec) for spec in out_specs]),
         "manual_axes": mesh.axis_names if axes is None else axes,
     }
-    without = {"params": BY_IDENTITY, "pickle": BY_IDENTITY}
     backend = mesh.device_order[0].backend.name
-    return Sample(shard_map_p, tuple(args), params, without=without, backends=(backend,), axes=given)
+    return Sample(shard_map_p, tuple(args), params, without=left_out(backend), backends=(backend,), axes=given)

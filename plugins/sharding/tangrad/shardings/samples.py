@@ -17,6 +17,7 @@ from tangrad.shardings.primitives import sharding_constraint_p
 from tangrad.shardings.single_device import SingleDeviceSharding
 
 BY_IDENTITY = "a mesh is made of devices, which are compared by identity, and belong to their process"
+ELSEWHERE = "its devices are those of another backend than the one that it is compared with"
 
 
 def samples() -> list[Sample]:
@@ -53,8 +54,20 @@ def _shardings(devices: Sequence[Any]) -> list[Any]:
     ]
 
 
-def _sample(sharding: Any, backend: str, x: Any, axes: Any = None) -> Sample:
+def left_out(backend: str) -> dict[str, str]:
+    """The checks that do not apply to samples with devices of a backend, each with the reason."""
     without = {"params": BY_IDENTITY, "pickle": BY_IDENTITY}
+    if backend != get_backend().name:
+        without |= dict.fromkeys(("usage", "special", "sizes"), ELSEWHERE)
+    return without
+
+
+def _sample(sharding: Any, backend: str, x: Any, axes: Any = None) -> Sample:
     return Sample(
-        sharding_constraint_p, (x,), {"sharding": sharding}, without=without, backends=(backend,), axes=axes or {}
+        sharding_constraint_p,
+        (x,),
+        {"sharding": sharding},
+        without=left_out(backend),
+        backends=(backend,),
+        axes=axes or {},
     )

@@ -9,6 +9,9 @@ import numpy as np
 from tangrad.collectives import primitives as p
 from tangrad.conformance import Sample, draw
 
+BY_MAP = "its result depends on along which axes its operands are mapped"
+TOTALS = "its cotangents are totals over the axes, which its tangents are not"
+
 ONE: Any = {"i": 4}
 TWO: Any = {"i": 2, "j": 3}
 PAIRS = ((0, 3), (2, 1))
@@ -130,15 +133,15 @@ def _sums_of_cotangents() -> list[Sample]:
     """Of values that differ along all axes, for one that is the same."""
     found = []
     for names, around, lead in ((("i",), ONE, (4,)), (("j",), TWO, (2, 3)), (("j", "i"), TWO, (2, 3))):
-
-        def of_all(x: Any, around: Any = around) -> Any:
-            return x, p.axis_index_p.bind(axis_name=tuple(around)), np.float32(1)
-
-        found.append(Sample(p.psum_to_p, (draw(*lead, 2),), {"axes": names}, axes=around, enter=of_all))
-        found.append(
-            Sample(p.psum_back_p, (draw(*lead, 2),), {"axes": names}, axes=around, enter=lambda x: (x, np.float32(1)))
-        )
+        x, source = draw(*lead, 2), draw(*lead, seed=1)
+        given: Any = {"params": {"axes": names}, "axes": around, "enter": _with_one}
+        found.append(Sample(p.psum_to_p, (x, source), without={"batch": BY_MAP, "split_axis": BY_MAP}, **given))
+        found.append(Sample(p.psum_back_p, (x,), without={"transpose": TOTALS, "points": TOTALS}, **given))
     return found
+
+
+def _with_one(*args: Any) -> tuple[Any, ...]:
+    return (*args, np.float32(1))
 
 
 def _indices() -> list[Sample]:
