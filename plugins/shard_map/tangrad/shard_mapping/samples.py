@@ -98,6 +98,7 @@ def sample(
         "in_shardings": in_shardings,
         "out_shardings": tuple([NamedSharding(mesh, spec) for spec in out_specs]),
         "manual_axes": mesh.axis_names if axes is None else axes,
+        "checked": False,
     }
     backend = mesh.device_order[0].backend.name
     return Sample(shard_map_p, tuple(args), params, without=left_out(backend), backends=(backend,), axes=given)

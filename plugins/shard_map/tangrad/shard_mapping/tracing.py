@@ -82,4 +82,5 @@ class MappedProgram:
             in_shardings=self.in_shardings,
             out_shardings=tuple(out_shardings),
             manual_axes=self.manual_axes,
+            checked=self.checked,
         )

@@ -15,7 +15,16 @@ lower = RuleSet("lower.xla", api=1)
 
 
 @lower.rule(shard_map_p)
-def _(ctx: Any, *operands: Any, jaxpr: Any, mesh: Any, in_shardings: Any, out_shardings: Any, manual_axes: Any) -> Any:
+def _(
+    ctx: Any,
+    *operands: Any,
+    jaxpr: Any,
+    mesh: Any,
+    in_shardings: Any,
+    out_shardings: Any,
+    manual_axes: Any,
+    checked: bool,
+) -> Any:
     meshes, module = ctx.module.meshes, ctx.module
     if meshes is None:  # one device: along each axis there is one
         return tuple(ctx.inline(decomposition_jaxpr(shard_map_p, ctx.in_avals, ctx.eqn.params), operands))
@@ -23,7 +32,7 @@ def _(ctx: Any, *operands: Any, jaxpr: Any, mesh: Any, in_shardings: Any, out_sh
         raise NotImplementedError(
             "ordered effects, such as ordered callbacks, have no order among devices: use them outside of shard_map"
         )
-    with axes_in_scope(mesh, manual_axes):  # rules that were traced late, such as those of users, may have left some
+    with axes_in_scope(mesh, manual_axes, checked):  # rules that were traced late, such as those of users, may have left some
         jaxpr = settled_for(jaxpr, mesh, manual_axes, in_shardings)
     whole = uncut(mesh)
     manual = ManualAxes(manual_axes, whole, meshes.layout.numbers(whole))
