@@ -224,9 +224,9 @@ def test_what_is_refused(transform):
             transform(axes)(W, X[0])
     with pytest.raises(ValueError, match="names the axis 'batch' twice"):
         mapped(lambda w, x: transform(("batch", "batch"))(w, x))(W, X)
-    with pytest.raises(NameError, match="reduce_axes has 'rows', .* in scope are 'batch' .size 2."):
+    with pytest.raises(NameError, match=r"reduce_axes has 'rows', .* in scope are 'batch' .size 2."):
         mapped(lambda w, x: transform(("rows",))(w, x))(W, X)
-    with pytest.raises(NameError, match="reduce_axes has 'batch', .*no named axis is in scope"):
+    with pytest.raises(NameError, match=r"reduce_axes has 'batch', .*no named axis is in scope"):
         transform("batch")(W, X[0])
 
 

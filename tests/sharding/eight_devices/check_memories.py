@@ -43,7 +43,9 @@ def test_a_kind_that_there_is_not_is_refused_by_the_names_of_those_that_there_ar
         ask("tape")
 
 
-@pytest.mark.parametrize("make", [PositionalSharding, lambda devices, **kw: GSPMDSharding(devices, "{replicated}", **kw)])
+@pytest.mark.parametrize(
+    "make", [PositionalSharding, lambda devices, **kw: GSPMDSharding(devices, "{replicated}", **kw)]
+)
 def test_kinds_of_shardings_for_the_usual_memory_alone(make: Any) -> None:
     assert make(tangrad.devices()[:1], memory_kind="device").num_devices == 1
     with pytest.raises(ValueError, match="usual memory of devices, got memory_kind='pinned_host'"):
@@ -125,5 +127,5 @@ def test_programs_take_and_return_arrays_in_the_usual_memory(target: Any, kind: 
         tangrad.jit(lambda a: tangrad.lax.with_sharding_constraint(a, there)),
         tangrad.jit(lambda a: tangrad.device_put(a, there)),
     ):
-        with pytest.raises(NotImplementedError, match="another memory than the usual one.*outside of jit"):
+        with pytest.raises(NotImplementedError, match=r"another memory than the usual one.*outside of jit"):
             program(matrix())

@@ -116,8 +116,8 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_ax
         fun: a function of arrays, in trees.
         primals: its arguments.
         has_aux: whether `fun` returns `(output, auxiliary)`.
-        reduce_axes: the name of a mapped axis around the call, or several: cotangents of what is the same along them are
-            summed over all their examples, as in `grad`.
+        reduce_axes: the name of a mapped axis around the call, or several: cotangents of what is the same along them
+            are summed over all their examples, as in `grad`.
 
     Returns:
         `(output, vjp function)`, or `(output, vjp function, auxiliary)` with `has_aux`. The vjp function takes a
@@ -125,8 +125,8 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_ax
         it is a pytree.
 
     Raises:
-        TypeError: for what is not callable, arguments that are no arrays, and `reduce_axes` that are no names; ValueError
-            for a name twice, NameError for one that nobody maps.
+        TypeError: for what is not callable, arguments that are no arrays, and `reduce_axes` that are no names.
+        ValueError: for a name twice in `reduce_axes`. NameError: for one that nobody maps.
 
     >>> import tangrad
     >>> value, pullback = tangrad.vjp(lambda x, y: x * y, 2.0, 3.0)
@@ -159,8 +159,8 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: str | 
     Args:
         fun: linear in all its arguments jointly.
         primals: arguments, of which only shapes and dtypes count: arrays or anything with `shape` and `dtype`.
-        reduce_axes: the name of a mapped axis around the call, or several: cotangents of what is the same along them are
-            summed over all their examples, as in `grad`.
+        reduce_axes: the name of a mapped axis around the call, or several: cotangents of what is the same along them
+            are summed over all their examples, as in `grad`.
 
     Returns:
         a function from a cotangent of the output's structure to a tuple with a cotangent per argument; it is a pytree.

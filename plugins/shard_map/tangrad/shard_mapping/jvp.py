@@ -34,7 +34,15 @@ partial_eval = RuleSet("partial_eval", api=1)
 @jvp.rule(shard_map_p)
 @symbolic_zeros
 def _(
-    primals: Any, tangents: Any, *, jaxpr: Any, mesh: Any, in_shardings: Any, out_shardings: Any, manual_axes: Any, checked: bool
+    primals: Any,
+    tangents: Any,
+    *,
+    jaxpr: Any,
+    mesh: Any,
+    in_shardings: Any,
+    out_shardings: Any,
+    manual_axes: Any,
+    checked: bool,
 ) -> Any:
     nonzero = tuple([type(tangent) is not Zero for tangent in tangents])
     with axes_in_scope(mesh, manual_axes, checked):
@@ -56,7 +64,15 @@ def _(
 
 @linearize.rule(shard_map_p)
 def _(
-    primals: Any, active: Any, *, jaxpr: Any, mesh: Any, in_shardings: Any, out_shardings: Any, manual_axes: Any, checked: bool
+    primals: Any,
+    active: Any,
+    *,
+    jaxpr: Any,
+    mesh: Any,
+    in_shardings: Any,
+    out_shardings: Any,
+    manual_axes: Any,
+    checked: bool,
 ) -> Any:
     with axes_in_scope(mesh, manual_axes, checked):
         program = linearize_jaxpr(jaxpr, active)
@@ -89,7 +105,17 @@ def _(
 
 
 @partial_eval.rule(shard_map_p)
-def _(known: Any, args: Any, *, jaxpr: Any, mesh: Any, in_shardings: Any, out_shardings: Any, manual_axes: Any, checked: bool) -> Any:
+def _(
+    known: Any,
+    args: Any,
+    *,
+    jaxpr: Any,
+    mesh: Any,
+    in_shardings: Any,
+    out_shardings: Any,
+    manual_axes: Any,
+    checked: bool,
+) -> Any:
     if is_marked_linear(jaxpr):
         return None
     with axes_in_scope(mesh, manual_axes, checked):

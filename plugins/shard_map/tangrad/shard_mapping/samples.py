@@ -11,7 +11,8 @@ from tangrad.collectives import primitives as collectives
 from tangrad.conformance import Sample, draw
 from tangrad.core import find_primitive, get_aval, get_backend, trace_to_closed_jaxpr
 from tangrad.shard_mapping.primitives import shard_map_p
-from tangrad.shard_mapping.specs import part_aval
+from tangrad.shard_mapping.scope import axes_in_scope
+from tangrad.shard_mapping.specs import differing_part, part_aval
 from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
 from tangrad.shardings.samples import left_out
 
@@ -39,8 +40,19 @@ def samples() -> list[Sample]:
     return [
         sample(_wave, (x, y), line, (rows, rows), (rows, whole)),
         sample(_shifted, (x, v), line, (rows, whole), (rows, whole)),
-        sample(_of_grid, (draw(ROWS, ROWS, dtype="float64"), x), grid, (PartitionSpec("x", "y"), both), (both, columns)),
+        sample(
+            _of_grid, (draw(ROWS, ROWS, dtype="float64"), x), grid, (PartitionSpec("x", "y"), both), (both, columns)
+        ),
         sample(_wave, (x, y), grid, (rows, rows), (rows, whole), axes=("x",)),
+        sample(_shifted, (x, v), line, (rows, whole), (rows, whole), checked=True),
+        sample(
+            _of_grid,
+            (draw(ROWS, ROWS, dtype="float64"), x),
+            grid,
+            (PartitionSpec("x", "y"), both),
+            (both, columns),
+            checked=True,
+        ),
         sample(_around, (many, np.broadcast_to(v, (2, 3, 3))), line, (rows, whole), (rows, whole), around=around),
     ]
 
@@ -86,19 +98,26 @@ def sample(
     out_specs: Sequence[PartitionSpec],
     axes: tuple[Any, ...] | None = None,
     around: Mapping[Any, int] | None = None,
+    checked: bool = False,
 ) -> Sample:
-    """A function of parts, mapped over axes (all) of a mesh; `around`: what the map itself is mapped over."""
-    given = around or {}
+    """A function of parts, mapped over axes (all) of a mesh.
+
+    `around`: what the map itself is mapped over; `checked`: whether types tell along which axes values differ.
+    """
+    given, manual = around or {}, mesh.axis_names if axes is None else axes
     in_shardings = tuple([NamedSharding(mesh, spec) for spec in in_specs])
     avals = [get_aval(arg[(0,) * len(given)]) for arg in args]
-    parts = tuple([part_aval(aval, sharding) for aval, sharding in zip(avals, in_shardings, strict=True)])
+    typed = differing_part if checked else part_aval
+    parts = tuple([typed(aval, sharding) for aval, sharding in zip(avals, in_shardings, strict=True)])
+    with axes_in_scope(mesh, manual, checked):
+        jaxpr = trace_to_closed_jaxpr(function, parts)
     params = {
-        "jaxpr": trace_to_closed_jaxpr(function, parts),
+        "jaxpr": jaxpr,
         "mesh": mesh,
         "in_shardings": in_shardings,
         "out_shardings": tuple([NamedSharding(mesh, spec) for spec in out_specs]),
-        "manual_axes": mesh.axis_names if axes is None else axes,
-        "checked": False,
+        "manual_axes": manual,
+        "checked": checked,
     }
     backend = mesh.device_order[0].backend.name
     return Sample(shard_map_p, tuple(args), params, without=left_out(backend), backends=(backend,), axes=given)

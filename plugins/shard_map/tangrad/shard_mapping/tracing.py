@@ -44,9 +44,7 @@ class MappedProgram:
         self.manual_axes = manual_axes
         self.in_shardings = (*[uncut(mesh)] * len(self.outer), *shardings)
         with axes_in_scope(mesh, manual_axes, checked):
-            self.jaxpr = settled_for(
-                ClosedJaxpr(closed_over_as_arguments(jaxpr)), mesh, manual_axes, self.in_shardings
-            )
+            self.jaxpr = settled_for(ClosedJaxpr(closed_over_as_arguments(jaxpr)), mesh, manual_axes, self.in_shardings)
 
     def undeclared(self, out_shardings: Sequence[NamedSharding]) -> list[tuple[int, tuple[Any, ...]]]:
         """The results that may differ along axes that they are not put together along, and which axes.

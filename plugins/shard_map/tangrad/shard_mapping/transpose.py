@@ -23,7 +23,14 @@ transpose = RuleSet("transpose", api=1)
 @transpose.rule(shard_map_p)
 @symbolic_zeros
 def _(
-    cotangents: Any, *args: Any, jaxpr: Any, mesh: Any, in_shardings: Any, out_shardings: Any, manual_axes: Any, checked: bool
+    cotangents: Any,
+    *args: Any,
+    jaxpr: Any,
+    mesh: Any,
+    in_shardings: Any,
+    out_shardings: Any,
+    manual_axes: Any,
+    checked: bool,
 ) -> Any:
     linear = tuple([is_linear(arg) for arg in args])
     given = tuple([type(cotangent) is not Zero for cotangent in cotangents])
@@ -34,6 +41,7 @@ def _(
     known = [(arg, sharding) for arg, sharding, unknown in zip(args, in_shardings, linear, strict=True) if not unknown]
     cuts = [sharding for sharding, unknown in zip(in_shardings, linear, strict=True) if unknown]
     present = [(ct, sharding) for ct, sharding, has in zip(cotangents, out_shardings, given, strict=True) if has]
+
     def alike(sharding: Any, aval: Any) -> tuple[Any, ...]:
         """The axes along which parts are the same, though for all that is known of the program they might differ."""
         told = [name for name, _ in aval.named_shape]

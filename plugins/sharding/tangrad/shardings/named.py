@@ -193,7 +193,7 @@ class NamedSharding(Sharding):
         return constrained(value, self)
 
     def with_memory_kind(self, kind: str | None) -> NamedSharding:
-        """The same in another memory of the devices; None: the usual one. Raises ValueError for one that there is not."""
+        """The same in another memory of the devices; None: the usual one. Raises ValueError for an unknown kind."""
         return NamedSharding(self.mesh, self.spec, memory_kind=kind)
 
     def to_hlo(self, ndim: int) -> HloSharding:

@@ -57,7 +57,7 @@ class SingleDeviceSharding(Sharding):
         return device_put(value, self.device) if self.memory_kind is None else constrained(value, self)
 
     def with_memory_kind(self, kind: str | None) -> SingleDeviceSharding:
-        """The same in another memory of the device; None: the usual one. Raises ValueError for one that there is not."""
+        """The same in another memory of the device; None: the usual one. Raises ValueError for an unknown kind."""
         return SingleDeviceSharding(self.device, memory_kind=kind)
 
     def to_hlo(self, ndim: int) -> HloSharding:

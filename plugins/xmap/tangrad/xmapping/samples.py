@@ -19,7 +19,7 @@ def samples() -> list[Sample]:
     axes over a mesh, in every lowering; a program that uses an axis around it.
     """
     x, y = draw(2, 3, 4, dtype="float64"), draw(3, dtype="float64", seed=1)
-    axes = {"in_axes": ((("i", 0), ("j", 2)), ()), "out_axes": ((("j", 0),), (("i", 0), ("j", 1)))}
+    axes: Any = {"in_axes": ((("i", 0), ("j", 2)), ()), "out_axes": ((("j", 0),), (("i", 0), ("j", 1)))}
     sizes = (("i", 2), ("j", 4))
     return [
         _mapped(_centred, x, y, sizes=sizes, **axes),
@@ -33,7 +33,7 @@ def _on_mesh() -> list[Sample]:
     """Both axes cut along a grid of devices of the backend in use, and a result that is summed over one."""
     _, grid = meshes()
     x, y = draw(2, 3, 8, dtype="float64"), draw(3, dtype="float64", seed=1)
-    over = {
+    over: Any = {
         "sizes": (("i", 2), ("j", 8)),
         "in_axes": ((("i", 0), ("j", 2)), ()),
         "out_axes": ((("j", 0),), (("i", 0), ("j", 1))),

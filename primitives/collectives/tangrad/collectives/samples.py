@@ -21,7 +21,16 @@ ACROSS = ((0, 5), (4, 1), (3, 2))  # groups of the joint indices of two axes
 
 def samples() -> list[Sample]:
     """All of them."""
-    return [*_reductions(), *_gathers(), *_scatters(), *_exchanges(), *_senders(), *_marks(), *_sums_of_cotangents(), *_indices()]
+    return [
+        *_reductions(),
+        *_gathers(),
+        *_scatters(),
+        *_exchanges(),
+        *_senders(),
+        *_marks(),
+        *_sums_of_cotangents(),
+        *_indices(),
+    ]
 
 
 def _reductions() -> list[Sample]:

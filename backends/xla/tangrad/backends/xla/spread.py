@@ -66,8 +66,8 @@ def refuse_memory(sharding: Sharding) -> None:
     """Raise NotImplementedError for a sharding in another memory than the usual one, which programs compute in."""
     if sharding.memory_kind is not None:
         raise NotImplementedError(
-            f"{sharding} is for another memory than the usual one, where compiled programs compute: move arrays outside "
-            f"of jit, tangrad.device_put(x, sharding)"
+            f"{sharding} is for another memory than the usual one, where compiled programs compute: move arrays "
+            f"outside of jit, tangrad.device_put(x, sharding)"
         )
 
 

@@ -32,7 +32,9 @@ def _(
         raise NotImplementedError(
             "ordered effects, such as ordered callbacks, have no order among devices: use them outside of shard_map"
         )
-    with axes_in_scope(mesh, manual_axes, checked):  # rules that were traced late, such as those of users, may have left some
+    with axes_in_scope(
+        mesh, manual_axes, checked
+    ):  # rules that were traced late, such as those of users, may have left some
         jaxpr = settled_for(jaxpr, mesh, manual_axes, in_shardings)
     whole = uncut(mesh)
     manual = ManualAxes(manual_axes, whole, meshes.layout.numbers(whole))
