@@ -21,12 +21,16 @@ _OVERRIDE = "reduced axes"
 
 
 class _Reduced(threading.local):
-    """The axes over which the derivative that a thread is taking is summed."""
+    """What a thread is doing.
+
+    Attributes:
+        axes: those over which the derivative that it is taking is summed.
+    """
 
     axes: tuple[Any, ...] = ()
 
 
-_reduced = _Reduced()
+reduced = _Reduced()
 
 
 def checked_names(reduce_axes: str | Iterable[Any], name: str) -> tuple[Any, ...]:
@@ -62,22 +66,17 @@ def check_in_scope(axes: Sequence[Any], name: str) -> None:
             raise NameError(f"{name}: reduce_axes has {axis!r}, and no mapped axis has that name; {found}")
 
 
-def reduced_axes() -> tuple[Any, ...]:
-    """The axes over which the derivative that is being taken is summed."""
-    return _reduced.axes
-
-
 @contextmanager
 def summed_over(axes: tuple[Any, ...]) -> Iterator[None]:
     """The derivative that is taken meanwhile is summed over these axes, in the programs that it meets as well."""
-    before, overrides = _reduced.axes, thread.overrides
+    before, overrides = reduced.axes, thread.overrides
     others = tuple([item for item in overrides if item[0] != _OVERRIDE])
-    _reduced.axes = axes
+    reduced.axes = axes
     thread.overrides = (*others, (_OVERRIDE, axes)) if axes else others  # programs are remembered by it
     try:
         yield
     finally:
-        _reduced.axes, thread.overrides = before, overrides
+        reduced.axes, thread.overrides = before, overrides
 
 
 def not_told_by_types(axes: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -108,7 +108,7 @@ def value_and_grad(
     """
     if not callable(fun):
         raise TypeError(f"{_name} expects a function as its first argument, got {fun!r} of type {type(fun).__name__}")
-    axes = checked_names(reduce_axes, _name)
+    axes = () if reduce_axes == () else checked_names(reduce_axes, _name)
     positions = _check_argnums(argnums, _name)
     single = positions[0] if isinstance(argnums, (int, np.integer)) else None
 

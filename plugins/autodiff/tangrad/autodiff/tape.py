@@ -16,7 +16,7 @@ from typing import Any
 
 from tangrad.autodiff.forward import JVP
 from tangrad.autodiff.primitives import add_any_p
-from tangrad.autodiff.reducing import marks, not_told_by_types, reduced_axes, summed_over
+from tangrad.autodiff.reducing import marks, not_told_by_types, reduced, summed_over
 from tangrad.autodiff.varying import summed
 from tangrad.autodiff.zeros import Zero, add_tangents, check_cotangent, instantiate, linear_placeholders
 from tangrad.core import (
@@ -217,7 +217,7 @@ class LinearizeTrace(Trace):
         return primal  # the tangent is Zero, or depends on no unknown: zeros that a rule has materialised
 
     def _linearize_call(self, primitive: Any, primals: list[Any], tangents: list[Any], params: dict[str, Any]) -> Any:
-        if self.axes != reduced_axes():  # those of a derivative that is taken within this one, or around it
+        if self.axes != reduced.axes:  # those of a derivative that is taken within this one, or around it
             with summed_over(self.axes):
                 return self._linearize_call(primitive, primals, tangents, params)
         active = tuple([tangent is not None for tangent in tangents])
