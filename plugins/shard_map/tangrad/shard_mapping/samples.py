@@ -9,28 +9,19 @@ import numpy as np
 
 from tangrad.collectives import primitives as collectives
 from tangrad.conformance import Sample, draw
-from tangrad.core import find_primitive, get_aval, get_backend, trace_to_closed_jaxpr
+from tangrad.core import find_primitive, get_aval, trace_to_closed_jaxpr
 from tangrad.shard_mapping.primitives import shard_map_p
 from tangrad.shard_mapping.scope import axes_in_scope
 from tangrad.shard_mapping.specs import differing_part, part_aval
 from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
-from tangrad.shardings.samples import left_out
+from tangrad.shardings.sample_meshes import left_out, line_and_grid
 
 ROWS = 8  # divides by the devices of every mesh here
 
 
-def meshes() -> tuple[Mesh, Mesh]:
-    """A line of devices, and a grid of them, as many as there are up to eight."""
-    devices = get_backend().devices()
-    count = max([number for number in (1, 2, 4, 8) if number <= len(devices)])
-    chosen = np.empty(count, object)
-    chosen[:] = devices[:count]
-    return Mesh(chosen, ("x",)), Mesh(chosen.reshape(min(count, 2), -1), ("x", "y"))
-
-
 def samples() -> list[Sample]:
     """Collectives over one axis and two, maps over one axis of a grid, programs that use axes around the map."""
-    line, grid = meshes()
+    line, grid = line_and_grid()
     rows, columns = PartitionSpec("x"), PartitionSpec(None, "y")
     whole, both = PartitionSpec(), PartitionSpec(("x", "y"))
     x, y = draw(ROWS, 3, dtype="float64"), draw(ROWS, 3, dtype="float64", seed=1)

@@ -6,9 +6,8 @@ from typing import Any
 
 from tangrad.conformance import Sample, draw
 from tangrad.core import find_primitive, get_aval, trace_to_closed_jaxpr
-from tangrad.shard_mapping.samples import meshes
 from tangrad.shardings.named import NamedSharding, PartitionSpec
-from tangrad.shardings.samples import left_out
+from tangrad.shardings.sample_meshes import left_out, line_and_grid
 from tangrad.xmapping.lowering import MANUAL, REPLICATED, SPMD
 from tangrad.xmapping.primitives import in_scope, xmap_p
 from tangrad.xmapping.resources import Assigned
@@ -31,7 +30,7 @@ def samples() -> list[Sample]:
 
 def _on_mesh() -> list[Sample]:
     """Both axes cut along a grid of devices of the backend in use, and a result that is summed over one."""
-    _, grid = meshes()
+    _, grid = line_and_grid()
     x, y = draw(2, 3, 8, dtype="float64"), draw(3, dtype="float64", seed=1)
     over: Any = {
         "sizes": (("i", 2), ("j", 8)),
