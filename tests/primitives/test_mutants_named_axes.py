@@ -78,6 +78,7 @@ AXIS_SUBST = {
     "collectives.ppermute": (backwards, other_group),
     "collectives.pbroadcast": (backwards, other_group),
     "collectives.axis_index": (forgetful, backwards, first_part_only),
+    "collectives.psum_to": (forgetful, first_part_only, first_axis_only, duplicated),
 }
 CASES = [(name, mutate) for name, mutants in AXIS_SUBST.items() for mutate in mutants]
 
@@ -253,6 +254,8 @@ def not_multiplied(rule):
 OTHERS = [
     ("jvp", "collectives.pmax", tangent_out(lambda t: lax.mul(t, 0.5)), "jvp"),
     ("jvp", "collectives.psum", tangent_out(lax.neg), "jvp"),
+    ("jvp", "collectives.psum_to", tangent_out(lax.neg), "jvp"),
+    ("transpose", "collectives.psum_to", cotangents(lax.neg), "transpose"),
     ("transpose", "collectives.psum", cotangents(lambda ct: lax.mul(ct, 0.5)), "transpose"),
     ("transpose", "collectives.psum", other_axes, "transpose"),
     ("transpose", "collectives.ppermute", not_inverted, "transpose"),

@@ -234,18 +234,3 @@ def test_tracers_of_ended_gradients_are_refused():
     tangrad.grad(lambda x: kept.append(x) or x)(1.0)
     with pytest.raises(tangrad.errors.UnexpectedTracerError):
         np.sin(kept[0])
-
-
-@pytest.mark.parametrize(
-    ("name", "call"),
-    [
-        ("grad", lambda axes: tangrad.grad(f, reduce_axes=axes)),
-        ("value_and_grad", lambda axes: tangrad.value_and_grad(f, reduce_axes=axes)),
-        ("vjp", lambda axes: tangrad.vjp(f, 1.0, reduce_axes=axes)),
-        ("linear_transpose", lambda axes: tangrad.linear_transpose(lambda x: 2.0 * x, 1.0, reduce_axes=axes)),
-    ],
-)
-def test_axes_to_sum_over_are_refused(name, call):
-    call(())
-    with pytest.raises(NotImplementedError, match=rf"{name}: reduce_axes must be empty, got \('i',\); sum .*lax.psum"):
-        call(("i",))

@@ -14,9 +14,10 @@ from tangrad.diagnostics.errors import BackendError
 from tangrad.dtypes import system as dtypes
 from tangrad.dtypes.conversions import can_stand_for_array, stands_for
 from tangrad.settings.backends import Backends
+from tangrad.settings.memories import HasMemories
 
 
-class Device:
+class Device(HasMemories):
     """One device of a backend.
 
     Attributes:

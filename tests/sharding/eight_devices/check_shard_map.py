@@ -173,8 +173,39 @@ def test_custom_rules_inside() -> None:
         return lax.psum(a, "x")
 
     thrice.defvjp(lambda a: (lax.psum(a, "x"), None), lambda _, ct: (3 * lax.psum(ct, "x"),))
-    mapped = shard_map(thrice, in_specs=P("x"), out_specs=P())
+    mapped = shard_map(thrice, in_specs=P("x"), out_specs=P(), check_vma=False)  # each device has a share
     assert_equal(tangrad.grad(lambda a: mapped(a).sum())(X), np.full((8, 8), 3.0))
+    thrice.defvjp(lambda a: (lax.psum(a, "x"), None), lambda _, ct: (3 * ct,))
+    mapped = shard_map(thrice, in_specs=P("x"), out_specs=P())  # it is one value, with one cotangent
+    assert_equal(tangrad.grad(lambda a: mapped(a).sum())(X), np.full((8, 8), 3.0))
+
+
+def test_rules_inside_that_are_not_linear_see_whole_cotangents() -> None:
+    """As in jax: what is the same on all devices has one cotangent, the sum of those from there; then it is clipped."""
+
+    @tangrad.custom_vjp
+    def clipped(a):
+        return a
+
+    clipped.defvjp(lambda a: (a, None), lambda _, ct: (jnp.clip(ct, -0.1, 0.1),))
+    w, both = np.linspace(-1, 1, 8, dtype=np.float32), P(("x", "y"))
+
+    def gradient(function, out, **options):
+        mapped = shard_map(function, in_specs=(P(), both), out_specs=out, **options)
+        return tangrad.grad(lambda w, a: jnp.sin(mapped(w, a)).sum(), (0, 1))(w, X)
+
+    slope = np.cos(w * X)
+    of_argument = gradient(lambda w, a: clipped(w) * a, both)
+    assert_equal(of_argument[0], np.clip((slope * X).sum(0), -0.1, 0.1))
+    assert_equal(of_argument[1], slope * w)
+    total = np.cos((w * X).sum())
+    of_sum = gradient(lambda w, a: clipped(lax.psum((w * a).sum(), ("x", "y"))), P())
+    assert_equal(of_sum[0], np.clip(total, -0.1, 0.1) * X.sum(0), 1e-4)
+    assert_equal(of_sum[1], np.clip(total, -0.1, 0.1) * np.broadcast_to(w, X.shape))
+    again = gradient(lambda w, a: tangrad.checkpoint(lambda w, a: clipped(w) * a)(w, a), both)
+    assert_equal(again[0], of_argument[0])
+    by_itself = gradient(lambda w, a: clipped(w) * a, both, check_vma=False)
+    assert_equal(by_itself[0], np.clip(slope * X, -0.1, 0.1).sum(0))
 
 
 def test_mapped_over_named_and_spmd_axes() -> None:

@@ -9,10 +9,10 @@ import numpy as np
 
 from tangrad import tree
 from tangrad.autodiff.forward import jvp_flat
-from tangrad.autodiff.reverse import refuse_reduce_axes
+from tangrad.autodiff.reducing import check_in_scope, checked_names
 from tangrad.autodiff.tape import linearize_flat, record_linear
 from tangrad.autodiff.varying import check_same, marked
-from tangrad.autodiff.zeros import Zero, has_tangent, instantiate, tangent_aval, with_weak_type_of
+from tangrad.autodiff.zeros import Zero, has_tangent, instantiate, tangent_aval, with_weak_type_of, zeros
 from tangrad.core import (
     Array,
     ClosedJaxpr,
@@ -109,14 +109,15 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
 
 
 @api_boundary
-def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: Sequence[Any] = ()) -> Any:
+def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: str | Sequence[Any] = ()) -> Any:
     """The value of `fun` at `primals`, and the function that maps cotangents of its output to those of its arguments.
 
     Args:
         fun: a function of arrays, in trees.
         primals: its arguments.
         has_aux: whether `fun` returns `(output, auxiliary)`.
-        reduce_axes: must be empty: a sum over mapped axes is written out, with `lax.psum` of the cotangents.
+        reduce_axes: the name of a mapped axis around the call, or several: cotangents of what is the same along them
+            are summed over all their examples, as in `grad`.
 
     Returns:
         `(output, vjp function)`, or `(output, vjp function, auxiliary)` with `has_aux`. The vjp function takes a
@@ -124,8 +125,8 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_ax
         it is a pytree.
 
     Raises:
-        TypeError: for what is not callable, and for arguments that are no arrays.
-        NotImplementedError: for `reduce_axes` that are not empty.
+        TypeError: for what is not callable, arguments that are no arrays, and `reduce_axes` that are no names.
+        ValueError: for a name twice in `reduce_axes`. NameError: for one that nobody maps.
 
     >>> import tangrad
     >>> value, pullback = tangrad.vjp(lambda x, y: x * y, 2.0, 3.0)
@@ -133,12 +134,12 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_ax
     [3.0, 2.0]
     """
     _check_callable(fun, "vjp")
-    refuse_reduce_axes(reduce_axes, "vjp", "cotangents")
+    axes = _axes_to_sum_over(reduce_axes, "vjp")
     leaves, treedef = tree.flatten(primals)
     values = [_array(leaf, "vjp", "primal") for leaf in leaves]
     active = [has_tangent(value.aval.dtype) for value in values]
     call = _FlatCall(fun, treedef, has_aux, "vjp")
-    outs, program = linearize_flat(call, values, active)
+    outs, program = linearize_flat(call, values, active, axes)
     count = call.out_count
     program.outputs = program.outputs[:count]
     jaxpr, residuals = program.to_jaxpr(consume=True)
@@ -152,21 +153,22 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_ax
 
 
 @api_boundary
-def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequence[Any] = ()) -> Partial:
+def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: str | Sequence[Any] = ()) -> Partial:
     """The transpose of a linear function.
 
     Args:
         fun: linear in all its arguments jointly.
         primals: arguments, of which only shapes and dtypes count: arrays or anything with `shape` and `dtype`.
-        reduce_axes: must be empty: a sum over mapped axes is written out, with `lax.psum` of the cotangents.
+        reduce_axes: the name of a mapped axis around the call, or several: cotangents of what is the same along them
+            are summed over all their examples, as in `grad`.
 
     Returns:
         a function from a cotangent of the output's structure to a tuple with a cotangent per argument; it is a pytree.
 
     Raises:
-        TypeError: for dtypes that are neither all floating-point (or complex) nor all integers, and for functions that
-            are not linear.
-        NotImplementedError: for `reduce_axes` that are not empty.
+        TypeError: for dtypes that are neither all floating-point (or complex) nor all integers (with `reduce_axes` for
+            integers), for functions that are not linear, and `reduce_axes` that are no names.
+        ValueError: for a name twice in `reduce_axes`. NameError: for one that nobody maps.
 
     >>> import tangrad
     >>> import tangrad.numpy as np
@@ -175,23 +177,34 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequen
     (Array([3., 6.], dtype=float32),)
     """
     _check_callable(fun, "linear_transpose")
-    refuse_reduce_axes(reduce_axes, "linear_transpose", "cotangents")
+    axes = _axes_to_sum_over(reduce_axes, "linear_transpose")
     leaves, treedef = tree.flatten(primals)
     in_avals = [_shape_and_dtype(leaf) for leaf in leaves]
     kinds = {has_tangent(aval.dtype) for aval in in_avals}
     if kinds != {True}:
         integers = all(dtypes.issubdtype(aval.dtype, np.integer) for aval in in_avals)
-        if not integers:
+        if not integers or axes:
             found = ", ".join([dtypes.dtype_name(aval.dtype) for aval in in_avals])
+            others = " (with reduce_axes real or complex)" if axes else ", or all integers"
             raise TypeError(
-                f"linear_transpose requires arguments that are all real or complex, or all integers; got dtypes {found}"
+                f"linear_transpose requires arguments that are all real or complex{others}; got dtypes {found}"
             )
     call = _FlatCall(fun, treedef, False, "linear_transpose")
     program = record_linear(call, in_avals)
+    if axes:  # the function is linear; where it can be evaluated it is known what is the same along the axes
+        values = [as_array(x) if is_array_value(x) else zeros(aval) for x, aval in zip(leaves, in_avals, strict=True)]
+        _, program = linearize_flat(call, values, None, axes)
     jaxpr, constants = program.to_jaxpr(consume=True)
     nonzero = tuple([type(out) is not Zero for out in program.outputs])
     transposed = _Transposed(ClosedJaxpr(jaxpr), treedef, call.out_tree, tuple(in_avals), call.out_avals(), nonzero)
     return Partial(transposed, tuple(constants))
+
+
+def _axes_to_sum_over(reduce_axes: Any, name: str) -> tuple[Any, ...]:
+    axes = checked_names(reduce_axes, name)
+    if axes:
+        check_in_scope(axes, name)
+    return axes
 
 
 class _FlatCall:

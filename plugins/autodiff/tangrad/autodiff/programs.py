@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
+from tangrad.autodiff.reducing import reduced
 from tangrad.autodiff.tape import linearize_flat, record_linear, record_unknown
 from tangrad.autodiff.transpose_rules import is_linear
 from tangrad.autodiff.varying import told_axes
@@ -84,7 +85,7 @@ def _linearize_jaxpr(closed: ClosedJaxpr, active: tuple[bool, ...]) -> Linearize
         jaxpr, _ = dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars), instantiate=True)
 
     def run(*inputs: Any) -> list[Any]:
-        outs, program = linearize_flat(lambda *a: eval_jaxpr(jaxpr, closed.consts, *a), inputs, active)
+        outs, program = linearize_flat(lambda *a: eval_jaxpr(jaxpr, closed.consts, *a), inputs, active, reduced.axes)
         linear, residuals = program.to_jaxpr()
         # A loop of which one result is not used may have residuals for that one alone.
         keep = [False] * len(residuals) + [True] * sum(active)

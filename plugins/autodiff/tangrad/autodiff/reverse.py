@@ -15,6 +15,7 @@ import numpy as np
 from tangrad import tree
 from tangrad.autodiff.gradient_tape import eager_gradient
 from tangrad.autodiff.pullbacks import array_of
+from tangrad.autodiff.reducing import check_in_scope, checked_names
 from tangrad.autodiff.tape import linearize_flat
 from tangrad.autodiff.varying import marked
 from tangrad.autodiff.zeros import Zero, has_tangent, instantiate, ones_scalars, with_weak_type_of, zeros
@@ -40,7 +41,7 @@ def grad(
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
-    reduce_axes: Sequence[Any] = (),
+    reduce_axes: str | Sequence[Any] = (),
 ) -> Callable[..., Any]:
     """The gradient of `fun`, as a function of the same arguments.
 
@@ -50,19 +51,25 @@ def grad(
         has_aux: whether `fun` returns `(value, auxiliary)`; then the result is `(gradient, auxiliary)`.
         holomorphic: whether `fun` is complex-differentiable; arguments and result must then be complex.
         allow_int: whether arguments may be integers or booleans; their gradients have dtype float0.
-        reduce_axes: must be empty: a sum over mapped axes is written out, with `lax.psum` of the gradient.
+        reduce_axes: the name of a mapped axis that `grad` is used within, or several: the gradient by what is the same
+            along them is the total over all their examples, not that of one. See "Named axes" in the documentation.
 
     Returns:
         a function whose result has the tree, shapes and dtypes of the arguments differentiated by.
 
-    Raises NotImplementedError for `reduce_axes` that are not empty.
+    Raises TypeError for what is no function, and for `reduce_axes` that are no names; ValueError for a name twice.
 
     Raises (the function returned):
         TypeError: for a result that is not a real scalar, or an argument that is not floating-point.
+        NameError: for `reduce_axes` that nobody maps.
 
     >>> import tangrad
     >>> tangrad.grad(lambda x: x**3)(2.0)
     Array(12., dtype=float32, weak_type=True)
+    >>> import tangrad.numpy as np
+    >>> total = tangrad.grad(lambda w, x: w * x, reduce_axes="batch")
+    >>> tangrad.vmap(total, in_axes=(None, 0), axis_name="batch")(1.0, np.array([1.0, 2.0]))
+    Array([3., 3.], dtype=float32, weak_type=True)
     """
     both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes, _name="grad")
 
@@ -84,7 +91,7 @@ def value_and_grad(
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
-    reduce_axes: Sequence[Any] = (),
+    reduce_axes: str | Sequence[Any] = (),
     _name: str = "value_and_grad",
 ) -> Callable[..., Any]:
     """The value of `fun` together with its gradient.
@@ -101,7 +108,7 @@ def value_and_grad(
     """
     if not callable(fun):
         raise TypeError(f"{_name} expects a function as its first argument, got {fun!r} of type {type(fun).__name__}")
-    refuse_reduce_axes(reduce_axes, _name, "gradient")
+    axes = () if reduce_axes == () else checked_names(reduce_axes, _name)
     positions = _check_argnums(argnums, _name)
     single = positions[0] if isinstance(argnums, (int, np.integer)) else None
 
@@ -148,6 +155,8 @@ def value_and_grad(
             ]
 
         active = [has_tangent(primal.aval.dtype) for primal in primals] if allow_int else None
+        if axes:
+            check_in_scope(axes, _name)
         if thread.trace is EVAL_TRACE and primals and not is_checking_values():
             outs, pull = eager_gradient(flat_fun, primals, active)
             value = outs[0] if isinstance(outs[0], Array) else as_array(outs[0])
@@ -156,7 +165,7 @@ def value_and_grad(
             backend: Any = value.backend
             found = pull(array_of(backend, ones_scalars[value.aval]))
         else:
-            outs, program = linearize_flat(flat_fun, primals, active)
+            outs, program = linearize_flat(flat_fun, primals, active, axes)
             value = outs[0] if isinstance(outs[0], Array) else as_array(outs[0])
             one = ones_scalars[value.aval]
             seed = one if thread.typed_axes is None else marked(one, value.aval)
@@ -300,12 +309,3 @@ def _restore_aux(structure: list[Any], primals: Sequence[Any]) -> Any:
     values = iter(primals)
     restored = [as_array(next(values)) if is_array else leaf for leaf, is_array in zip(leaves, arrays, strict=True)]
     return aux_tree.unflatten(restored)
-
-
-def refuse_reduce_axes(reduce_axes: Sequence[Any], name: str, result: str) -> None:
-    """Raise NotImplementedError for axes to sum over, which would be numbers without their sum if they were ignored."""
-    if reduce_axes:
-        raise NotImplementedError(
-            f"{name}: reduce_axes must be empty, got {reduce_axes!r}; "
-            f"sum the {result} over mapped axes with tangrad.lax.psum instead"
-        )

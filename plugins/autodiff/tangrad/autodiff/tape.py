@@ -16,6 +16,7 @@ from typing import Any
 
 from tangrad.autodiff.forward import JVP
 from tangrad.autodiff.primitives import add_any_p
+from tangrad.autodiff.reducing import marks, not_told_by_types, reduced, summed_over
 from tangrad.autodiff.varying import summed
 from tangrad.autodiff.zeros import Zero, add_tangents, check_cotangent, instantiate, linear_placeholders
 from tangrad.core import (
@@ -143,18 +144,20 @@ class LinearizeTracer(Tracer):
 
 
 class LinearizeTrace(Trace):
-    """Evaluates primals under the parent and leaves the linear part on `tape`."""
+    """Evaluates primals under the parent and leaves the linear part on `tape`.
+
+    Attributes:
+        axes: the mapped axes over which cotangents are summed: see `SummingTrace`.
+    """
 
     __slots__ = ("parent", "tape")
+    axes: tuple[Any, ...] = ()
 
     def __init__(self, parent: Trace) -> None:
         self.alive = True
         self.stages = parent.stages
         self.parent = parent
         self.tape = TapeTrace(parent)
-
-    def new_input(self, primal: Any) -> LinearizeTracer:
-        return self.tracer(primal, self.tape.tracer(primal.aval))
 
     def tracer(self, primal: Any, tangent: Any) -> LinearizeTracer:
         tracer = _new(LinearizeTracer)
@@ -214,6 +217,9 @@ class LinearizeTrace(Trace):
         return primal  # the tangent is Zero, or depends on no unknown: zeros that a rule has materialised
 
     def _linearize_call(self, primitive: Any, primals: list[Any], tangents: list[Any], params: dict[str, Any]) -> Any:
+        if self.axes != reduced.axes:  # those of a derivative that is taken within this one, or around it
+            with summed_over(self.axes):
+                return self._linearize_call(primitive, primals, tangents, params)
         active = tuple([tangent is not None for tangent in tangents])
         thread.trace = self.parent
         try:
@@ -227,6 +233,31 @@ class LinearizeTrace(Trace):
         outs = linearized.primals_out
         nonzero = linearized.nonzero or (True,) * len(outs)
         return tuple([self.attach(o, next(results)) if has else o for o, has in zip(outs, nonzero, strict=True)])
+
+
+class SummingTrace(LinearizeTrace):
+    """Marks each tangent on the tape, so that its cotangent is summed over mapped axes along which its value is the
+    same.
+
+    Attributes:
+        axes: the names of these axes.
+    """
+
+    __slots__ = ("_mark", "axes")
+    axes: tuple[Any, ...]
+
+    def __init__(self, parent: Trace, axes: tuple[Any, ...]) -> None:
+        super().__init__(parent)
+        self.axes = axes
+        self._mark = marks()
+
+    def attach(self, primal: Any, tangent: Any) -> Any:
+        if type(tangent) is TapeTracer and tangent._trace is self.tape:
+            return self.tracer(primal, self.marked(primal, tangent))
+        return primal
+
+    def marked(self, primal: Any, tangent: Any) -> Any:
+        return self.tape.process_primitive(self._mark, (tangent, primal), {"axes": self.axes})
 
 
 class Linearized:
@@ -404,22 +435,25 @@ def _gather(pending: dict[int, Any], outs: tuple[Any, ...], rule: Any) -> Any:
 
 
 def linearize_flat(
-    function: Callable[..., Sequence[Any]], primals: Sequence[Any], active: Sequence[bool] | None = None
+    function: Callable[..., Sequence[Any]],
+    primals: Sequence[Any],
+    active: Sequence[bool] | None = None,
+    reduce_axes: tuple[Any, ...] = (),
 ) -> tuple[list[Any], LinearProgram]:
     """Evaluate a function of flat arguments and results, and return its results and its linear program.
 
-    The inputs of the program are the active arguments (default: all).
+    The inputs of the program are the active arguments (default: all). Cotangents are summed over the mapped axes
+    `reduce_axes` where values are the same along them.
     """
     previous = thread.trace
-    trace = LinearizeTrace(previous)
+    axes = not_told_by_types(reduce_axes) if reduce_axes else ()
+    trace = SummingTrace(previous, axes) if axes else LinearizeTrace(previous)
     thread.trace = trace
     try:
-        if active is None:
-            tracers: list[Any] = [trace.new_input(primal) for primal in primals]
-            inputs = [tracer.tangent for tracer in tracers]
-        else:
-            tracers = [trace.new_input(p) if a else p for p, a in zip(primals, active, strict=True)]
-            inputs = [tracer.tangent for tracer, a in zip(tracers, active, strict=True) if a]
+        flags = (True,) * len(primals) if active is None else active
+        unknowns = [trace.tape.tracer(p.aval) if a else None for p, a in zip(primals, flags, strict=True)]
+        tracers = [p if t is None else trace.attach(p, t) for p, t in zip(primals, unknowns)]
+        inputs = [tangent for tangent in unknowns if tangent is not None]
         pairs = [trace.pair(out) for out in function(*tracers)]
     finally:
         thread.trace = previous

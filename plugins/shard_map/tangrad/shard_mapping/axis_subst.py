@@ -31,6 +31,7 @@ def _(params: Any, subst: Any) -> Any:
         "in_shardings": of(params["in_shardings"]),
         "out_shardings": of(params["out_shardings"]),
         "manual_axes": names,
+        "checked": params["checked"],
     }
 
 

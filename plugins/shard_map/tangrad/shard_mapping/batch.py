@@ -24,12 +24,15 @@ def _(
     in_shardings: Any,
     out_shardings: Any,
     manual_axes: Any,
+    checked: bool,
 ) -> Any:
     mapped = tuple([dim is not None for dim in dims])
     entry = _axes_of_the_mesh(axis_info, manual_axes)
-    name = None if axis_info.name in manual_axes else axis_info.name  # inside, the name is that of the mesh's axis
-    inner = AxisInfo(name, axis_info.size // size_along(mesh, entry), axis_info.spmd_name)
-    with axes_in_scope(mesh, manual_axes):
+    inner = axis_info
+    if entry or axis_info.name in manual_axes:  # inside, the name is that of the mesh's axis
+        name = None if axis_info.name in manual_axes else axis_info.name
+        inner = AxisInfo(name, axis_info.size // size_along(mesh, entry), axis_info.spmd_name)
+    with axes_in_scope(mesh, manual_axes, checked):
         program, out_mapped = batch_jaxpr(jaxpr, mapped, inner)
     outs = shard_map_p.bind(
         *[to_front(arg, dim) for arg, dim in zip(args, dims, strict=True)],
@@ -38,6 +41,7 @@ def _(
         in_shardings=_widened(in_shardings, mapped, entry),
         out_shardings=_widened(out_shardings, out_mapped, entry),
         manual_axes=manual_axes,
+        checked=checked,
     )
     return outs, tuple([0 if is_mapped else None for is_mapped in out_mapped])
 

@@ -68,9 +68,9 @@ def shard_map(
             that do not divide (naming argument, dimension and axes), results that differ along axes that their specs do
             not name, nested maps over other meshes or axes that are mapped already.
 
-    The function that is returned can be differentiated. Reverse-mode differentiation inside of `f` needs
-    check_vma=False, and is that of each device by itself, as in `pmap`: the derivative of a sum over devices (`psum`)
-    is again one, and gradients with respect to arguments that are the same everywhere are not summed.
+    The function that is returned can be differentiated. So can `f` inside: gradients by what is the same on all devices
+    are summed over them. With check_vma=False they are those of each device by itself, as in `pmap`, unless `grad` is
+    given `reduce_axes`, and the derivative of a sum over devices (`psum`) is again one.
 
     >>> import tangrad
     >>> import tangrad.numpy as np

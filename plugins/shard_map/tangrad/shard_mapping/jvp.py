@@ -34,10 +34,18 @@ partial_eval = RuleSet("partial_eval", api=1)
 @jvp.rule(shard_map_p)
 @symbolic_zeros
 def _(
-    primals: Any, tangents: Any, *, jaxpr: Any, mesh: Any, in_shardings: Any, out_shardings: Any, manual_axes: Any
+    primals: Any,
+    tangents: Any,
+    *,
+    jaxpr: Any,
+    mesh: Any,
+    in_shardings: Any,
+    out_shardings: Any,
+    manual_axes: Any,
+    checked: bool,
 ) -> Any:
     nonzero = tuple([type(tangent) is not Zero for tangent in tangents])
-    with axes_in_scope(mesh, manual_axes):
+    with axes_in_scope(mesh, manual_axes, checked):
         program, nonzero_out = jvp_jaxpr(jaxpr, nonzero)
     results = shard_map_p.bind(
         *primals,
@@ -47,6 +55,7 @@ def _(
         in_shardings=(*in_shardings, *compress(in_shardings, nonzero)),
         out_shardings=(*out_shardings, *compress(out_shardings, nonzero_out)),
         manual_axes=manual_axes,
+        checked=checked,
     )
     count = len(jaxpr.out_avals)
     outs, rest = results[:count], iter(results[count:])
@@ -55,9 +64,17 @@ def _(
 
 @linearize.rule(shard_map_p)
 def _(
-    primals: Any, active: Any, *, jaxpr: Any, mesh: Any, in_shardings: Any, out_shardings: Any, manual_axes: Any
+    primals: Any,
+    active: Any,
+    *,
+    jaxpr: Any,
+    mesh: Any,
+    in_shardings: Any,
+    out_shardings: Any,
+    manual_axes: Any,
+    checked: bool,
 ) -> Any:
-    with axes_in_scope(mesh, manual_axes):
+    with axes_in_scope(mesh, manual_axes, checked):
         program = linearize_jaxpr(jaxpr, active)
         count = len(jaxpr.out_avals)
         first = stacking(program.primal, count)
@@ -70,6 +87,7 @@ def _(
         in_shardings=in_shardings,
         out_shardings=(*out_shardings, *[stack] * (len(first.out_avals) - count)),
         manual_axes=manual_axes,
+        checked=checked,
     )
     primals_out, residuals = program.split(primals, outs)
     params = {
@@ -81,15 +99,26 @@ def _(
         ),
         "out_shardings": tuple(compress(out_shardings, program.nonzero)),
         "manual_axes": manual_axes,
+        "checked": checked,
     }
     return Linearized(tuple(primals_out), tuple(residuals), _as_call(params), program.nonzero)
 
 
 @partial_eval.rule(shard_map_p)
-def _(known: Any, args: Any, *, jaxpr: Any, mesh: Any, in_shardings: Any, out_shardings: Any, manual_axes: Any) -> Any:
+def _(
+    known: Any,
+    args: Any,
+    *,
+    jaxpr: Any,
+    mesh: Any,
+    in_shardings: Any,
+    out_shardings: Any,
+    manual_axes: Any,
+    checked: bool,
+) -> Any:
     if is_marked_linear(jaxpr):
         return None
-    with axes_in_scope(mesh, manual_axes):
+    with axes_in_scope(mesh, manual_axes, checked):
         program = partial_eval_jaxpr(jaxpr, known)
         if not any(program.out_known):
             return None
@@ -105,6 +134,7 @@ def _(known: Any, args: Any, *, jaxpr: Any, mesh: Any, in_shardings: Any, out_sh
         in_shardings=given_shardings,
         out_shardings=(*compress(out_shardings, program.out_known), *[stack] * (len(first.out_avals) - count)),
         manual_axes=manual_axes,
+        checked=checked,
     )
     known_outs, residuals = program.split(given, results)
     if all(program.out_known):
@@ -118,6 +148,7 @@ def _(known: Any, args: Any, *, jaxpr: Any, mesh: Any, in_shardings: Any, out_sh
         ),
         "out_shardings": tuple(compress(out_shardings, [not is_known for is_known in program.out_known])),
         "manual_axes": manual_axes,
+        "checked": checked,
     }
     (call,) = _as_call(params).eqns
     return PartialEval(known_outs, residuals, call)

@@ -1,7 +1,8 @@
 """The primitive of the family: a program of parts of arrays, run on each device of a mesh.
 
 Parameters: `jaxpr`, the program; `mesh`; `in_shardings` and `out_shardings`, how operands and results are cut;
-`manual_axes`, the axes of the mesh that the program is mapped over: along the others the compiler partitions it.
+`manual_axes`, the axes of the mesh that the program is mapped over: along the others the compiler partitions it;
+`checked`, whether the types in it tell along which of them values differ.
 """
 
 from __future__ import annotations
@@ -60,7 +61,13 @@ def _run(args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     decompose=as_vmaps,
 )
 def shard_map_p(
-    *avals: Any, jaxpr: Any, mesh: Any, in_shardings: Any, out_shardings: Any, manual_axes: tuple[Any, ...]
+    *avals: Any,
+    jaxpr: Any,
+    mesh: Any,
+    in_shardings: Any,
+    out_shardings: Any,
+    manual_axes: tuple[Any, ...],
+    checked: bool,
 ) -> Any:
     """The results of `jaxpr` on each device, put together."""
     for position, (aval, sharding, expected) in enumerate(zip(avals, in_shardings, jaxpr.in_avals, strict=True)):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tangrad.collectives.primitives import psum_p
+from tangrad.collectives.varying import differing
 from tangrad.core import (
     ClosedJaxpr,
     JaxprCache,
@@ -53,6 +54,22 @@ def unstacking(closed: ClosedJaxpr, stacked: Sequence[bool]) -> ClosedJaxpr:
         return trace_to_closed_jaxpr(run, avals, closed.jaxpr.debug_name)
 
     return _made.get(closed, ("unstacking", tuple(stacked)), make)  # type: ignore[no-any-return]
+
+
+def with_differing_results(closed: ClosedJaxpr, axes: Sequence[tuple[Any, ...]]) -> ClosedJaxpr:
+    """The program whose results are of types that say that they differ along axes, those that they are cut along."""
+    known = [[name for name, _ in aval.named_shape] for aval in closed.out_avals]
+    if all([axis in names for cut, names in zip(axes, known, strict=True) for axis in cut]):
+        return closed
+
+    def make() -> ClosedJaxpr:
+        def run(*inputs: Any) -> list[Any]:
+            outs = eval_jaxpr(closed.jaxpr, closed.consts, *inputs)
+            return [differing(out, cut) for out, cut in zip(outs, axes, strict=True)]
+
+        return trace_to_closed_jaxpr(run, closed.in_avals, closed.jaxpr.debug_name)
+
+    return _made.get(closed, ("differing", tuple(axes)), make)  # type: ignore[no-any-return]
 
 
 def sharing_cotangents(closed: ClosedJaxpr, shares: Sequence[int], sums: Sequence[tuple[Any, ...]]) -> ClosedJaxpr:

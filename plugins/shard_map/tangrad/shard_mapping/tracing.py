@@ -8,6 +8,7 @@ from typing import Any
 from tangrad.core import ClosedJaxpr, closed_over_as_arguments, trace_to_jaxpr
 from tangrad.shard_mapping.primitives import shard_map_p
 from tangrad.shard_mapping.replication import types_suffice, varying_of_program
+from tangrad.shard_mapping.sameness import settled_for
 from tangrad.shard_mapping.scope import axes_in_scope
 from tangrad.shard_mapping.specs import mentioned, uncut
 from tangrad.sharding import Mesh, NamedSharding
@@ -38,11 +39,12 @@ class MappedProgram:
         """Trace a flat function of parts of certain types; `checked`: for a map that checks replication."""
         with axes_in_scope(mesh, manual_axes, checked):
             jaxpr, self.outer = trace_to_jaxpr(function, parts, name)
-        self.jaxpr = ClosedJaxpr(closed_over_as_arguments(jaxpr))
         self.checked = checked
         self.mesh = mesh
         self.manual_axes = manual_axes
         self.in_shardings = (*[uncut(mesh)] * len(self.outer), *shardings)
+        with axes_in_scope(mesh, manual_axes, checked):
+            self.jaxpr = settled_for(ClosedJaxpr(closed_over_as_arguments(jaxpr)), mesh, manual_axes, self.in_shardings)
 
     def undeclared(self, out_shardings: Sequence[NamedSharding]) -> list[tuple[int, tuple[Any, ...]]]:
         """The results that may differ along axes that they are not put together along, and which axes.
@@ -78,4 +80,5 @@ class MappedProgram:
             in_shardings=self.in_shardings,
             out_shardings=tuple(out_shardings),
             manual_axes=self.manual_axes,
+            checked=self.checked,
         )

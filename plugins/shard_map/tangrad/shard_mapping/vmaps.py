@@ -16,7 +16,13 @@ from tangrad.shard_mapping.scope import axes_in_scope
 
 
 def as_vmaps(
-    *args: Any, jaxpr: Any, mesh: Any, in_shardings: Any, out_shardings: Any, manual_axes: tuple[Any, ...]
+    *args: Any,
+    jaxpr: Any,
+    mesh: Any,
+    in_shardings: Any,
+    out_shardings: Any,
+    manual_axes: tuple[Any, ...],
+    checked: bool,
 ) -> list[Any]:
     """The results of a sharded map of whole arrays."""
     sizes = mesh.shape

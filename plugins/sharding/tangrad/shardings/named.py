@@ -192,8 +192,8 @@ class NamedSharding(Sharding):
     def constrain(self, value: Any) -> Any:
         return constrained(value, self)
 
-    def with_memory_kind(self, kind: str) -> NamedSharding:
-        """The same in another memory of the devices."""
+    def with_memory_kind(self, kind: str | None) -> NamedSharding:
+        """The same in another memory of the devices; None: the usual one. Raises ValueError for an unknown kind."""
         return NamedSharding(self.mesh, self.spec, memory_kind=kind)
 
     def to_hlo(self, ndim: int) -> HloSharding:

@@ -2,28 +2,53 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tangrad.conformance import Sample, draw
-from tangrad.core import backend_names, get_backend
+from tangrad.core import backend_names
+from tangrad.shardings.gspmd import GSPMDSharding
 from tangrad.shardings.mesh import Mesh
 from tangrad.shardings.named import NamedSharding, PartitionSpec
+from tangrad.shardings.positional import PositionalSharding
 from tangrad.shardings.primitives import sharding_constraint_p
-
-BY_IDENTITY = "a mesh is made of devices, which are compared by identity, and belong to their process"
+from tangrad.shardings.sample_meshes import left_out, line_and_grid
+from tangrad.shardings.single_device import SingleDeviceSharding
 
 
 def samples() -> list[Sample]:
-    """Arrays constrained to the first device of each backend, by a mesh of its own."""
+    """Arrays constrained in every way that there is, on devices of each backend, up to eight; also within a map."""
     found = []
     for name in backend_names():
-        mesh = Mesh([get_backend(name).devices()[0]], ("x",))
-        for spec in (PartitionSpec(), PartitionSpec(None, "x")):
-            found.append(
-                Sample(
-                    sharding_constraint_p,
-                    (draw(2, 3, dtype="float32"),),
-                    {"sharding": NamedSharding(mesh, spec)},
-                    without={"params": BY_IDENTITY, "pickle": BY_IDENTITY},
-                    backends=(name,),
-                )
-            )
+        _, grid = line_and_grid(name)
+        for sharding in _shardings(grid):
+            found.append(_sample(sharding, name, draw(8, 8, dtype="float32")))
+        found.append(_sample(NamedSharding(grid, PartitionSpec("x")), name, draw(2, 8, 3), {"i": 2}))
     return found
+
+
+def _shardings(grid: Mesh) -> list[Any]:
+    devices = grid.device_order
+    specs = (
+        PartitionSpec(),
+        PartitionSpec(None, "x"),
+        PartitionSpec("y", "x"),
+        PartitionSpec(("x", "y")),
+        PartitionSpec("x", PartitionSpec.UNCONSTRAINED),
+    )
+    return [
+        *[NamedSharding(grid, spec) for spec in specs],
+        PositionalSharding(devices).reshape(len(devices), 1),
+        GSPMDSharding.get_replicated(devices),
+        SingleDeviceSharding(devices[0]),
+    ]
+
+
+def _sample(sharding: Any, backend: str, x: Any, axes: Any = None) -> Sample:
+    return Sample(
+        sharding_constraint_p,
+        (x,),
+        {"sharding": sharding},
+        without=left_out(backend),
+        backends=(backend,),
+        axes=axes or {},
+    )

@@ -7,6 +7,7 @@ from typing import Any
 
 from tangrad.core import Device, Sharding, class_boundary
 from tangrad.lax.placement.functions import device_put
+from tangrad.shardings.constraint import constrained
 from tangrad.shardings.gspmd import GSPMDSharding
 from tangrad.shardings.hlo import HloSharding
 from tangrad.shardings.memory import checked_memory_kind
@@ -53,10 +54,10 @@ class SingleDeviceSharding(Sharding):
         return self
 
     def constrain(self, value: Any) -> Any:
-        return device_put(value, self.device)
+        return device_put(value, self.device) if self.memory_kind is None else constrained(value, self)
 
-    def with_memory_kind(self, kind: str) -> SingleDeviceSharding:
-        """The same in another memory of the device."""
+    def with_memory_kind(self, kind: str | None) -> SingleDeviceSharding:
+        """The same in another memory of the device; None: the usual one. Raises ValueError for an unknown kind."""
         return SingleDeviceSharding(self.device, memory_kind=kind)
 
     def to_hlo(self, ndim: int) -> HloSharding:
@@ -74,4 +75,5 @@ class SingleDeviceSharding(Sharding):
         return hash((SingleDeviceSharding, self.device, self.memory_kind))
 
     def __repr__(self) -> str:
-        return f"SingleDeviceSharding(device={self.device!r})"
+        memory = "" if self.memory_kind is None else f", memory_kind={self.memory_kind}"
+        return f"SingleDeviceSharding(device={self.device!r}{memory})"

@@ -16,6 +16,11 @@ def _(params: Any, subst: Any) -> Any:
     return {**params, "axes": renamed_axes(params["axes"], subst, "a reduction")}
 
 
+@axis_subst.rule(p.psum_to_p, p.psum_back_p)
+def _(params: Any, subst: Any) -> Any:
+    return {"axes": renamed_axes(params["axes"], subst, "a sum of cotangents")}
+
+
 @axis_subst.rule(p.pvary_p)
 def _(params: Any, subst: Any) -> Any:
     substitution = as_substitution(subst)

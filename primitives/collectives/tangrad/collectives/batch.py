@@ -169,3 +169,20 @@ def _axis_index(args: Any, dims: Any, *, axis_info: AxisInfo, axis_name: Any) ->
     if isinstance(axis_name, tuple) and len(axis_name) > 1:
         return _in_steps(lambda: several.axis_index(axis_name=axis_name), args, dims, axis_info)
     return iota(np.dtype(np.int32), axis_info.size), 0
+
+
+@batch.rule(p.psum_to_p)
+def _psum_to(args: Any, dims: Any, *, axis_info: AxisInfo, axes: Any) -> Mapped:
+    (x, source, like), (dim, source_dim, like_dim) = args, dims
+    others = tuple([name for name in axes if name != axis_info.name])
+    if len(others) < len(axes):
+        x, dim = mapped.sum_to(x, dim, source_dim, like_dim, axis_info.size)
+    return (p.psum_to_p.bind(x, source, like, axes=others) if others else x), dim
+
+
+@batch.rule(p.psum_back_p)
+def _psum_back(args: Any, dims: Any, *, axis_info: AxisInfo, axes: Any) -> Mapped:
+    """What is the same along an axis that is a dimension now has a cotangent that is summed over that anyway."""
+    (x, like), (dim, _) = args, dims
+    others = tuple([name for name in axes if name != axis_info.name])
+    return (p.psum_back_p.bind(x, like, axes=others) if others else x), dim

@@ -17,6 +17,17 @@ linear_jvp(jvp, p.psum_p, p.all_gather_p, p.reduce_scatter_p, p.all_to_all_p, p.
 jvp.not_applicable("it has no operands", p.axis_index_p)
 
 
+@jvp.rule(p.psum_to_p, p.psum_back_p)
+@symbolic_zeros
+def _(primals: Any, tangents: Any, **params: Any) -> Any:
+    """Linear in the first operand; of the others only counts along which axes they differ."""
+    primitive = p.psum_to_p if len(primals) == 3 else p.psum_back_p
+    answer, (tangent, *_) = primitive.bind(*primals, **params), tangents
+    if type(tangent) is Zero:
+        return answer, Zero.of(answer)
+    return answer, primitive.bind(tangent, *primals[1:], **params)
+
+
 def _extreme(primitive: Any) -> Any:
     """The tangent of the example that has the greatest, or least, value; of several, their mean."""
 

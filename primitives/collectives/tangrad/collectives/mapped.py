@@ -110,3 +110,12 @@ def ppermute(x: Any, dim: int | None, size: Any, *, perm: tuple[tuple[int, int],
 def pbroadcast(x: Any, dim: int | None, size: Any, *, source: int) -> Mapped:
     """One example, which is then the same for all."""
     return (x if dim is None else index_in_dim(x, source, axis=dim, keepdims=False)), None
+
+
+def sum_to(x: Any, dim: int | None, source_dim: int | None, like_dim: int | None, size: Any) -> Mapped:
+    """The sum of what differs for a value that does not; for one that does, what is the same becomes one each."""
+    if like_dim is not None:
+        return (place_axis(x, None, 0, size), 0) if dim is None else (x, dim)
+    if source_dim is None:
+        return x, dim
+    return (times(x, size) if dim is None else reduce_sum_p.bind(x, axes=(dim,))), None

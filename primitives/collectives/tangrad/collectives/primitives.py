@@ -190,3 +190,41 @@ def axis_index_p(*, axis_name: Any) -> Any:
 def pvary_p(x: Any, *, axes: tuple[tuple[Any, int], ...]) -> Any:
     """`x` itself, of a type that says that it differs along `axes`, pairs of a name and a size."""
     return x.update(named_shape={**dict(x.named_shape), **dict(axes)})
+
+
+# --- sums for gradients, of what is the same along an axis ------------------------------------------------------------
+
+
+def _alone_psum_to(x: Any, source: Any, like: Any, *, axes: Axes) -> Any:
+    refuse_names("psum_to", axes)
+    return x
+
+
+@collectives.primitive(
+    name="psum_to", weak_type="own", own_named_shape=True, effects=axis_effects("axes"), decompose=_alone_psum_to
+)
+def psum_to_p(x: Any, source: Any, like: Any, *, axes: Axes) -> Any:
+    """The sum of `x` over those of the axes along which `source` differs and `like` is the same.
+
+    Where `like` differs the result counts as one that differs. Only who maps an axis knows what differs along it: so it
+    depends on how the operation is mapped, not on values. Of `source` and `like` nothing else counts.
+    """
+    check_dtype("psum_to", x, NUMERIC, "x")
+    return x
+
+
+def _alone_psum_back(x: Any, like: Any, *, axes: Axes) -> Any:
+    refuse_names("psum_back", axes)
+    return x
+
+
+@collectives.primitive(
+    name="psum_back", weak_type="own", own_named_shape=True, effects=axis_effects("axes"), decompose=_alone_psum_back
+)
+def psum_back_p(x: Any, like: Any, *, axes: Axes) -> Any:
+    """`x`, the tangent of `like`; its cotangents are summed over the axes along which they differ and `like` does not.
+
+    So are derivatives taken with `reduce_axes`.
+    """
+    check_dtype("psum_back", x, NUMERIC, "x")
+    return x

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tangrad.collectives import primitives as p
 from tangrad.conformance import Sample, draw
+
+BY_MAP = "its result depends on along which axes its operands are mapped"
+TOTALS = "its cotangents are totals over the axes, which its tangents are not"
 
 ONE: Any = {"i": 4}
 TWO: Any = {"i": 2, "j": 3}
@@ -16,7 +21,16 @@ ACROSS = ((0, 5), (4, 1), (3, 2))  # groups of the joint indices of two axes
 
 def samples() -> list[Sample]:
     """All of them."""
-    return [*_reductions(), *_gathers(), *_scatters(), *_exchanges(), *_senders(), *_marks(), *_indices()]
+    return [
+        *_reductions(),
+        *_gathers(),
+        *_scatters(),
+        *_exchanges(),
+        *_senders(),
+        *_marks(),
+        *_sums_of_cotangents(),
+        *_indices(),
+    ]
 
 
 def _reductions() -> list[Sample]:
@@ -122,6 +136,21 @@ def _marks() -> list[Sample]:
         Sample(p.pvary_p, (draw(4, 2),), {"axes": (("i", 4),)}, axes=ONE),
         Sample(p.pvary_p, (draw(2, 3, 2),), {"axes": (("j", 3), ("i", 2))}, axes=TWO),
     ]
+
+
+def _sums_of_cotangents() -> list[Sample]:
+    """Of values that differ along all axes, for one that is the same."""
+    found = []
+    for names, around, lead in ((("i",), ONE, (4,)), (("j",), TWO, (2, 3)), (("j", "i"), TWO, (2, 3))):
+        x, source = draw(*lead, 2), draw(*lead, seed=1)
+        given: Any = {"params": {"axes": names}, "axes": around, "enter": _with_one}
+        found.append(Sample(p.psum_to_p, (x, source), without={"batch": BY_MAP, "split_axis": BY_MAP}, **given))
+        found.append(Sample(p.psum_back_p, (x,), without={"transpose": TOTALS, "points": TOTALS}, **given))
+    return found
+
+
+def _with_one(*args: Any) -> tuple[Any, ...]:
+    return (*args, np.float32(1))
 
 
 def _indices() -> list[Sample]:

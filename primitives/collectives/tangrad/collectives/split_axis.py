@@ -72,3 +72,22 @@ def _axis_index(args: Any, dims: Any, *, axis_info: SplitAxis, axis_name: Any) -
     first = mul_p.bind(outer, literal(axis_info.size, _INT32, False))
     inside = iota(_INT32, axis_info.size)
     return add_p.bind(broadcast_in_dim_p.bind(first, shape=inside.aval.shape, broadcast_dimensions=()), inside), 0
+
+
+@split_axis.rule(p.psum_to_p)
+def _psum_to(args: Any, dims: Any, *, axis_info: SplitAxis, axes: Any) -> Any:
+    """What differs within a part differs along the whole axis, and what is the same within it is the same."""
+    (x, source, like), (dim, source_dim, like_dim) = args, dims
+    others = tuple([name for name in axes if name != axis_info.name])
+    if len(others) < len(axes):
+        x, dim = mapped.sum_to(x, dim, source_dim, like_dim, axis_info.size)
+        if source_dim is not None and like_dim is None:
+            x = p.psum_p.bind(x, axes=(axis_info.outer,), axis_index_groups=None)
+    return (p.psum_to_p.bind(x, source, like, axes=others) if others else x), dim
+
+
+@split_axis.rule(p.psum_back_p)
+def _psum_back(args: Any, dims: Any, *, axis_info: SplitAxis, axes: Any) -> Any:
+    (x, like), (dim, like_dim) = args, dims
+    kept = tuple([name for name in axes if name != axis_info.name or like_dim is None])
+    return (p.psum_back_p.bind(x, like, axes=_renamed(kept, axis_info)) if kept else x), dim

@@ -72,5 +72,18 @@ linear_transpose_rule(transpose, p.pbroadcast_p, _pbroadcast)
 linear_transpose_rule(
     transpose, p.pvary_p, lambda ct, operand, axes: ct
 )  # summed by who holds it to the operand's type
+
+
+@transpose.rule(p.psum_to_p)
+def _psum_to(ct: Any, x: Any, source: Any, like: Any, *, axes: Axes) -> Any:
+    """As of a sum; what differed along the axes is still told by `source`."""
+    return p.psum_to_p.bind(ct, source, like, axes=axes), None, None
+
+
+@transpose.rule(p.psum_back_p)
+def _psum_back(ct: Any, x: Any, like: Any, *, axes: Axes) -> Any:
+    return p.psum_to_p.bind(ct, ct, like, axes=axes), None
+
+
 transpose.not_applicable("it is not linear", p.pmax_p, p.pmin_p)
 transpose.not_applicable("it has no operands", p.axis_index_p)

@@ -192,6 +192,10 @@ class XlaArray(Array):
         if self.value.is_deleted():
             raise RuntimeError(deleted_message(self)) from cause
 
+    def in_usual_memory(self) -> XlaArray:
+        """Itself; of an array in another memory of its devices a copy in the usual one."""
+        return self
+
     # --- where it is, and whether it is there yet -------------------------------------------------------------------
 
     @property

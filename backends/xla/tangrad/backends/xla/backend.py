@@ -109,6 +109,8 @@ class XlaBackend(Backend):
             contents = contents.astype(physical.dtype)
         if contents.shape != physical.shape:
             raise ValueError(f"expected contents of shape {physical.shape}, got {contents.shape}")
+        if _says_memory(device):
+            return _memories().stored(self.put(contents, aval, device.with_memory_kind(None)), device)  # type: ignore[no-any-return]
         placement = self._placement(device)
         if placement.spread is not None:
             _spread().check_agreement(contents, placement)
@@ -157,7 +159,10 @@ class XlaBackend(Backend):
 
     def move(self, array: XlaArray, device: Any) -> XlaArray:
         """The array on a device, or as a sharding says, committed to it; copied only if it lies elsewhere."""
+        if _says_memory(device):
+            return _memories().stored(self.move(array, device.with_memory_kind(None)), device)  # type: ignore[no-any-return]
         placement = self._placement(device)
+        array = array.in_usual_memory()
         if placement.spread is not None and array.is_fully_addressable:
             _spread().check_agreement(array, placement)
         return _compiler().move(array, placement)  # type: ignore[no-any-return]
@@ -265,6 +270,17 @@ def _spread() -> Any:
     from tangrad.backends.xla import spread
 
     return spread
+
+
+def _memories() -> Any:
+    from tangrad.backends.xla import memories
+
+    return memories
+
+
+def _says_memory(place: Any) -> bool:
+    """Whether a sharding is for another memory than the usual one."""
+    return isinstance(place, Sharding) and place.memory_kind is not None
 
 
 def _compiler() -> Any:

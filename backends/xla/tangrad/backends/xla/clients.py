@@ -35,6 +35,11 @@ class XlaDevice(Device):
         self.uncommitted = Placement((self,), sharding, committed=False)
 
     @property
+    def memory_kinds(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The kinds of memory that it reaches, the usual one first."""
+        return jaxlib_api.memory_kinds(self.raw)
+
+    @property
     def device_kind(self) -> str:
         """The maker's name of the device."""
         return str(self.raw.device_kind)

@@ -196,7 +196,7 @@ class Runner:
         """
         self._check_count(arrays)
         for array in arrays:
-            if type(array) is XlaArray and array.value.is_deleted():
+            if isinstance(array, XlaArray) and array.is_deleted():
                 raise RuntimeError(deleted_message(array)) from error
         if isinstance(error, jaxlib_api.XlaRuntimeError) and not self._misplaced(arrays):
             failures.raise_original(error)
@@ -207,7 +207,7 @@ class Runner:
         return wrapped(self.out_avals, outs, placement)
 
     def _misplaced(self, arrays: Sequence[Any]) -> bool:
-        return len({array.placement if type(array) is XlaArray else None for array in arrays}) > 1
+        return len({array.placement if isinstance(array, XlaArray) else None for array in arrays}) > 1
 
     def execute_with_effects(self, arrays: Sequence[Any]) -> list[Any]:
         """Run a program with side effects, after earlier ones with the same ordered effects."""
@@ -288,7 +288,7 @@ class Runner:
             raise TypeError(f"program {self.options.name!r} takes {expected} arguments, got {len(arrays)}")
 
     def _own(self, array: Any, aval: Any) -> XlaArray:
-        if type(array) is XlaArray:
+        if isinstance(array, XlaArray):
             return array
         if isinstance(array, Tracer):
             raise UnexpectedTracerError(array)

@@ -155,6 +155,12 @@ class OnDevice(_jax.SingleDeviceSharding):  # type: ignore[misc,name-defined]
     is_fully_replicated = True
 
 
+def memory_kinds(device: Any) -> tuple[str, ...]:
+    """The kinds of memory that a raw device reaches, the usual one first."""
+    usual = device.default_memory().kind
+    return usual, *[memory.kind for memory in device.addressable_memories() if memory.kind != usual]
+
+
 class OverDevices(_jax.Sharding):  # type: ignore[misc,name-defined]
     """An array spread over, or repeated on, several devices.
 

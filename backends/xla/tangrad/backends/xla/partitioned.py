@@ -30,8 +30,14 @@ def key_of(placements: Sequence[Placement]) -> Any:
 
 
 def stated_shardings(options: Any) -> list[Sharding]:
-    """The shardings that the caller states for arguments and results."""
-    return [sharding for sharding in (*options.in_shardings, *options.out_shardings) if sharding is not None]
+    """The shardings that the caller states for arguments and results.
+
+    Raises NotImplementedError for one in another memory than the usual one.
+    """
+    found = [sharding for sharding in (*options.in_shardings, *options.out_shardings) if sharding is not None]
+    for sharding in found:
+        spread.refuse_memory(sharding)
+    return found
 
 
 def on_one_device(closed: ClosedJaxpr, options: Any) -> Any:

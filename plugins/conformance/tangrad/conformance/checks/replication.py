@@ -12,7 +12,7 @@ import numpy as np
 from tangrad import use_backend
 from tangrad.conformance.comparison import Mismatch, as_numpy
 from tangrad.conformance.samples import Sample, reference_backend
-from tangrad.core import axes_of_effects, equation_effects, get_aval, rule_kinds, rule_table
+from tangrad.core import axes_of_effects, equation_effects, rule_kinds, rule_table
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
 
@@ -50,7 +50,7 @@ def _same_along(arg: Any, axes: Any, differing: frozenset[Any]) -> Any:
 
 def _claimed(sample: Sample, differing: frozenset[Any]) -> list[frozenset[Any]]:
     """The axes along which each result may differ. Without a rule: where an operand does, and where it names one."""
-    avals = tuple([get_aval(arg) for arg in sample.example()])
+    avals = tuple([operand.aval for operand in sample.operands(*sample.example())])
     params = dict(sample.params)
     found = rule_table("replication")[sample.primitive]((differing,) * len(avals), params)
     several = sample.primitive.multiple_results

@@ -7,13 +7,24 @@ from typing import Any
 from tangrad.backends.xla.manual import ManualAxes
 from tangrad.core import RuleSet, decomposition_jaxpr
 from tangrad.shard_mapping.primitives import shard_map_p
+from tangrad.shard_mapping.sameness import settled_for
+from tangrad.shard_mapping.scope import axes_in_scope
 from tangrad.shard_mapping.specs import uncut
 
 lower = RuleSet("lower.xla", api=1)
 
 
 @lower.rule(shard_map_p)
-def _(ctx: Any, *operands: Any, jaxpr: Any, mesh: Any, in_shardings: Any, out_shardings: Any, manual_axes: Any) -> Any:
+def _(
+    ctx: Any,
+    *operands: Any,
+    jaxpr: Any,
+    mesh: Any,
+    in_shardings: Any,
+    out_shardings: Any,
+    manual_axes: Any,
+    checked: bool,
+) -> Any:
     meshes, module = ctx.module.meshes, ctx.module
     if meshes is None:  # one device: along each axis there is one
         return tuple(ctx.inline(decomposition_jaxpr(shard_map_p, ctx.in_avals, ctx.eqn.params), operands))
@@ -21,6 +32,10 @@ def _(ctx: Any, *operands: Any, jaxpr: Any, mesh: Any, in_shardings: Any, out_sh
         raise NotImplementedError(
             "ordered effects, such as ordered callbacks, have no order among devices: use them outside of shard_map"
         )
+    with axes_in_scope(
+        mesh, manual_axes, checked
+    ):  # rules that were traced late, such as those of users, may have left some
+        jaxpr = settled_for(jaxpr, mesh, manual_axes, in_shardings)
     whole = uncut(mesh)
     manual = ManualAxes(manual_axes, whole, meshes.layout.numbers(whole))
     outs = list(zip(out_shardings, ctx.out_avals, strict=True))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad.backends.xla.array import physical_aval
+from tangrad.backends.xla.spread import refuse_memory
 from tangrad.core import RuleSet
 from tangrad.shardings.primitives import sharding_constraint_p
 
@@ -13,6 +14,7 @@ lower = RuleSet("lower.xla", api=1)
 
 @lower.rule(sharding_constraint_p)
 def _(ctx: Any, x: Any, *, sharding: Any) -> Any:
+    refuse_memory(sharding)
     meshes = ctx.module.meshes
     if meshes is None:  # a program for one device
         return x
