@@ -7,9 +7,10 @@ from itertools import product
 import torch
 
 from tangrad.core import dtypes
+from tangrad_torch.elementwise import addition, greater, is_integer, lesser
 from tangrad_torch.programs import rules
 from tangrad_torch.reductions import limit
-from tangrad_torch.tensors import converted, in_order, is_complex, is_floating, is_unsigned, torch_dtype
+from tangrad_torch.tensors import converted, is_complex, is_floating, torch_dtype
 
 CONVOLUTIONS = {1: torch.nn.functional.conv1d, 2: torch.nn.functional.conv2d, 3: torch.nn.functional.conv3d}
 TRANSPOSED = {rank: getattr(torch.nn.functional, f"conv_transpose{rank}d") for rank in CONVOLUTIONS}
@@ -72,6 +73,8 @@ def conv_general_dilated(
 ):
     x_aval, w_aval = call.inputs
     rank, dtype, held = len(window_strides), operand_dtype(call, precision), call.dtype
+    if is_integer(call.outputs[0]):
+        dtype = dtypes.as_dtype("int64")  # torch convolves no others
     if rank > max(CONVOLUTIONS):
         raise call.lacks(f"torch convolves along at most {max(CONVOLUTIONS)} dimensions, not {rank}")
     x_order, w_order, out_spec = dimension_numbers
@@ -147,27 +150,24 @@ def laid_out(padding, dilation, value, leading=0):
 # --- reductions over windows ---------------------------------------------------------------------------------------
 
 
-def reduce_window(join, start, by_order=False):
-    """The rule of a reduction over windows, from how two are joined and what padding counts as.
+def reduce_window(join, start):
+    """The rule of a reduction over windows, from the rule that joins two elements, and what padding counts as.
 
     Windows are reduced along one dimension after the other, each by joining slices of the whole operand.
     """
 
     def rule(call, *, window_dimensions, window_strides, padding, base_dilation, window_dilation):
-        (aval,), shape = call.inputs, call.shape
-        if is_complex(aval.dtype) and by_order:
-            raise call.lacks("torch does not order complex numbers")
-        lay = laid_out(padding, base_dilation, start(aval.dtype))
-        order = in_order if by_order and is_unsigned(aval.dtype) else lambda x: x
+        shape, joined = call.shape, join(call)
+        lay = laid_out(padding, base_dilation, start(call.inputs[0].dtype))
         extents = list(zip(window_dimensions, shape, window_strides, window_dilation, strict=True))
 
         def function(x):
             if 0 in shape:
                 return x.new_zeros(shape)
-            x = order(lay(x))
+            x = lay(x)
             for axis, (size, *extent) in enumerate(extents):
-                x = reduce(join, [x[(*[slice(None)] * axis, part(at, *extent))] for at in range(size)])
-            return order(x)
+                x = reduce(joined, [x[(*[slice(None)] * axis, part(at, *extent))] for at in range(size)])
+            return x
 
         return function
 
@@ -234,9 +234,9 @@ windows = rules(
     "windows",
     {
         "conv_general_dilated": conv_general_dilated,
-        "reduce_window_sum": reduce_window(torch.add, lambda dtype: 0),
-        "reduce_window_max": reduce_window(torch.maximum, lambda dtype: limit(dtype, False), by_order=True),
-        "reduce_window_min": reduce_window(torch.minimum, lambda dtype: limit(dtype, True), by_order=True),
+        "reduce_window_sum": reduce_window(addition, lambda dtype: 0),
+        "reduce_window_max": reduce_window(greater, lambda dtype: limit(dtype, False)),
+        "reduce_window_min": reduce_window(lesser, lambda dtype: limit(dtype, True)),
         "select_and_gather_add": select_and_gather_add,
         "select_and_scatter_add": select_and_scatter_add,
     },

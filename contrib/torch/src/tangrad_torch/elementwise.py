@@ -5,7 +5,7 @@ import math
 import torch
 
 from tangrad.core import dtypes
-from tangrad_torch.programs import rules, same
+from tangrad_torch.programs import from_decomposition, rules, same
 from tangrad_torch.tensors import (
     converted,
     in_order,
@@ -17,12 +17,11 @@ from tangrad_torch.tensors import (
     torch_dtype,
 )
 
+INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+
 
 def is_integer(aval):
-    return dtypes.issubdtype(aval.dtype, int) or torch_dtype(aval.dtype) in INTEGERS
-
-
-INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+    return torch_dtype(aval.dtype) in INTEGERS
 
 
 def for_integers(integers, others):
@@ -74,9 +73,12 @@ def chosen(function, is_less):
     return rule
 
 
+greater, lesser = chosen(torch.maximum, torch.lt), chosen(torch.minimum, torch.gt)
+
+
 def clamp(call):
     if is_complex(call.inputs[0].dtype):
-        raise call.lacks("torch does not clamp complex numbers")
+        return from_decomposition(call.primitive)(call)
     if is_unsigned(call.inputs[0].dtype):
         order = in_order
         return lambda low, x, high: order(torch.minimum(torch.maximum(order(x), order(low)), order(high)))
@@ -378,8 +380,8 @@ lower = rules(
         "sub": for_complex(by_parts(torch.sub), torch.sub),
         "div": for_integers(one_of_two(0), torch.div),
         "rem": for_integers(one_of_two(1), torch.fmod),
-        "max": chosen(torch.maximum, torch.lt),
-        "min": chosen(torch.minimum, torch.gt),
+        "max": greater,
+        "min": lesser,
         "mulhi": upper_half,
         "pow": power,
         "shift_left": shift_left,

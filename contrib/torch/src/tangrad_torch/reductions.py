@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from tangrad.core import dtypes
+from tangrad_torch.elementwise import greater, lesser
 from tangrad_torch.programs import rules
 from tangrad_torch.structure import total
 from tangrad_torch.tensors import in_order, is_complex, is_floating, is_unsigned
@@ -15,7 +16,7 @@ NARROW = (torch.float16, torch.bfloat16)
 
 def limit(dtype, greatest):
     """The greatest or least value of a dtype, as it is held."""
-    if is_floating(dtype):
+    if is_floating(dtype) or is_complex(dtype):
         return math.inf if greatest else -math.inf
     if dtype == np.bool_:
         return greatest
@@ -43,13 +44,13 @@ def product(call, *, axes):
     return function
 
 
-def extremum(function, greatest):
+def extremum(function, join, greatest):
     """The rule of the greatest or least element; of none it is the limit on the other side."""
 
     def rule(call, *, axes):
         (aval,) = call.inputs
         if is_complex(aval.dtype):
-            raise call.lacks("torch does not order complex numbers")
+            return by_halves(join(call), -math.inf if greatest else math.inf)(call, axes=axes)
         if 0 in [aval.shape[axis] for axis in axes]:
             value, shape, held, device = limit(aval.dtype, not greatest), call.shape, call.dtype, call.device
             return lambda x: torch.full(shape, value, dtype=held, device=device)
@@ -162,8 +163,8 @@ lower = rules(
     {
         "reduce_sum": lambda call, *, axes: total(axes),
         "reduce_prod": product,
-        "reduce_max": extremum(torch.amax, True),
-        "reduce_min": extremum(torch.amin, False),
+        "reduce_max": extremum(torch.amax, greater, True),
+        "reduce_min": extremum(torch.amin, lesser, False),
         "reduce_and": by_halves(torch.bitwise_and, -1),
         "reduce_or": by_halves(torch.bitwise_or, 0),
         "reduce_xor": by_halves(torch.bitwise_xor, 0),
