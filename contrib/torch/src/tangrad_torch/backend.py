@@ -202,6 +202,10 @@ class TorchBackend(Backend):
         place, committed = self._place(device)
         return TorchArray(array.aval, array.tensor.to(place.torch), committed)
 
+    def own(self, array):
+        """An array of any backend as one of this."""
+        return array if isinstance(array, TorchArray) else self.put(array.to_numpy(), array.aval)
+
     def get(self, array):
         return array.to_numpy()
 
@@ -292,6 +296,4 @@ def to_torch(array):
     ...     to_torch(tangrad.numpy.arange(3))
     tensor([0, 1, 2], dtype=torch.int32)
     """
-    if not isinstance(array, TorchArray):
-        array = backend.put(array.to_numpy(), array.aval)
-    return _tensors().exported(array.tensor, array.aval)
+    return _tensors().exported(backend.own(array).tensor, array.aval)

@@ -18,7 +18,8 @@ from tangrad.core import (
     rule_table,
 )
 from tangrad.errors import MissingRuleError
-from tangrad_torch.tensors import KIND, constant, stored, to_tensor, torch_dtype
+from tangrad_torch.backend import backend
+from tangrad_torch.tensors import KIND, constant, stored, torch_dtype
 
 _numbers = count()
 
@@ -113,11 +114,7 @@ class Program:
             return names.setdefault(atom, f"v{len(names)}")
 
         for var, value in zip(jaxpr.constvars, closed.consts, strict=True):
-            namespace[name_of(var)] = (
-                value.tensor.to(device)
-                if hasattr(value, "committed")
-                else to_tensor(value.to_numpy(), value.aval, copy=True).to(device)
-            )
+            namespace[name_of(var)] = backend.own(value).tensor.to(device)
         arguments = [name_of(var) for var in jaxpr.invars]
         last = {atom: at for at, eqn in enumerate(jaxpr.eqns) for atom in eqn.invars if type(atom) is not Literal}
         kept = {atom for atom in jaxpr.outvars if type(atom) is not Literal} | set(jaxpr.constvars) | set(jaxpr.invars)
