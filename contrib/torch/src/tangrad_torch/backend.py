@@ -211,8 +211,6 @@ class TorchBackend(Backend):
 
     def from_dlpack(self, external, device=None, copy=None):
         """An array over the memory of another library's array; see `tangrad.numpy.from_dlpack`."""
-        if not hasattr(external, "__dlpack__"):
-            raise TypeError(f"from_dlpack takes an object with __dlpack__, got one of type {type(external).__name__}")
         made = from_torch(_tensors().from_dlpack(external, copy))
         return made if device is None else self.move(made, device)
 
@@ -269,8 +267,9 @@ register_cache(backend.clear_caches)  # what was made by rules that have changed
 def from_torch(tensor, copy=False):
     """The array over a tensor's memory, on its device, or over a copy of it.
 
-    Who goes on writing to the tensor changes the array: give away what you still write to with `copy=True`. Raises
-    ValueError for a tensor that requires gradients (`detach` it), or lies on no device of this backend.
+    Who goes on writing to the tensor changes the array: give away what you still write to with `copy=True`. 64-bit dtypes
+    become 32-bit, in memory of their own, unless `enable_x64` is set. Raises ValueError for a tensor that requires gradients
+    (`detach` it), or lies on no device of this backend, and MissingRuleError for a dtype that arrays cannot have.
 
     >>> import torch
     >>> from tangrad_torch import from_torch
@@ -281,8 +280,8 @@ def from_torch(tensor, copy=False):
         raise ValueError("from_torch takes tensors that require no gradients, as Tangrad's are its own; detach it")
     device = backend.device_of(tensor.device)
     dtype, elements = _tensors().adopted(tensor)
-    made = TorchArray(ShapedArray(tuple(tensor.shape), dtype), elements, device is not backend.default_device())
-    return backend.move(made, device) if not copy else TorchArray(made.aval, elements.clone(), made.committed)
+    elements = elements.clone() if copy else elements
+    return TorchArray(ShapedArray(tuple(tensor.shape), dtype), elements, device is not backend.default_device())
 
 
 def to_torch(array):

@@ -133,6 +133,8 @@ def laid_out(padding, dilation, value, leading=0):
 
     The first `leading` dimensions stay as they are. Negative padding removes elements.
     """
+    if not any([low or high for low, high in padding]) and set(dilation) <= {1}:
+        return lambda x: x
 
     def function(x):
         sizes = [(size - 1) * step + 1 if size else 0 for size, step in zip(x.shape[leading:], dilation, strict=True)]

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from tangrad.core import dtypes
+from tangrad.dtypes import canonicalize_dtype
 from tangrad.errors import MissingRuleError
 
 KIND = "lower.torch"
@@ -103,11 +104,13 @@ def exported(tensor, aval):
 
 
 def adopted(tensor):
-    """The dtype of somebody's tensor, and what its elements are held as."""
+    """The dtype that an array of somebody's tensor has, and the elements as they are held."""
     if tensor.dtype not in NAMES:
         raise MissingRuleError(f"the backend 'torch' takes no tensors of {tensor.dtype}", None, KIND)
     name = NAMES[tensor.dtype]
-    return dtypes.as_dtype(name), tensor.resolve_conj().resolve_neg().view(HELD_AS[name])
+    own, elements = dtypes.as_dtype(name), tensor.resolve_conj().resolve_neg().view(HELD_AS[name])
+    dtype = canonicalize_dtype(own)
+    return dtype, converted(elements, own, dtype)
 
 
 def from_dlpack(external, copy):
