@@ -267,9 +267,11 @@ register_cache(backend.clear_caches)  # what was made by rules that have changed
 def from_torch(tensor, copy=False):
     """The array over a tensor's memory, on its device, or over a copy of it.
 
-    Who goes on writing to the tensor changes the array: give away what you still write to with `copy=True`. 64-bit dtypes
-    become 32-bit, in memory of their own, unless `enable_x64` is set. Raises ValueError for a tensor that requires gradients
-    (`detach` it), or lies on no device of this backend, and MissingRuleError for a dtype that arrays cannot have.
+    Who goes on writing to the tensor changes the array: give away what you still write to with `copy=True`. 64-bit
+    dtypes become 32-bit, in memory of their own, unless `enable_x64` is set.
+
+    Raises ValueError for a tensor that requires gradients (`detach` it), or lies on no device of this backend, and
+    MissingRuleError for a dtype that arrays cannot have.
 
     >>> import torch
     >>> from tangrad_torch import from_torch
