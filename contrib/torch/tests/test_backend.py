@@ -185,6 +185,13 @@ def test_tensors_become_arrays_and_back_without_a_copy():
     onp.testing.assert_array_equal(to_torch(other), other)
 
 
+def test_64_bits_need_to_be_allowed():
+    assert from_torch(torch.arange(3)).dtype == "int32" and from_torch(torch.ones(3).double()).dtype == "float32"
+    with tangrad.enable_x64(True):
+        assert from_torch(torch.arange(3)).dtype == "int64"
+        assert to_torch(np.ones(3, "uint64")).dtype == torch.uint64
+
+
 @pytest.mark.parametrize(
     "name",
     ["bool", "uint8", "int8", "int16", "int32", "float16", "bfloat16", "float32", "complex64", "uint16", "uint32"],
