@@ -95,7 +95,7 @@ class TorchExecutable(Executable):
     def __init__(self, closed, options):
         self.closed, self.place = closed, options.device or backend.default_device()
         self.donated = [position for position, given in enumerate(options.donated) if given]
-        self.program = _programs().compiled(closed, self.place.torch)
+        self.program = _programs().Program(closed, self.place.torch)
 
     def execute(self, arrays):
         operands, tensors, committed = backend.prepared(arrays, self.place)

@@ -4,7 +4,7 @@ import torch
 
 from tangrad.core import dtypes, evaluate
 from tangrad_torch.backend import TorchArray
-from tangrad_torch.programs import compiled, rules, same
+from tangrad_torch.programs import Program, rules, same
 from tangrad_torch.tensors import shifted_right, stored, torch_dtype
 
 UINT32 = dtypes.as_dtype("uint32")
@@ -13,11 +13,11 @@ PARITY = 0x1BD11BDA
 
 
 def jit(call, *, jaxpr, name):
-    return compiled(jaxpr, call.device)
+    return Program(jaxpr, call.device)
 
 
 def cond(call, *, branches):
-    functions, last = [compiled(branch, call.device) for branch in branches], len(branches) - 1
+    functions, last = [Program(branch, call.device) for branch in branches], len(branches) - 1
 
     def function(index, *operands):
         position = int(index)
@@ -27,7 +27,7 @@ def cond(call, *, branches):
 
 
 def while_(call, *, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts):
-    condition, body = compiled(cond_jaxpr, call.device), compiled(body_jaxpr, call.device)
+    condition, body = Program(cond_jaxpr, call.device), Program(body_jaxpr, call.device)
     both = cond_nconsts + body_nconsts
 
     def function(*operands):
@@ -40,7 +40,7 @@ def while_(call, *, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts):
 
 
 def scan(call, *, jaxpr, num_consts, num_carry, length, reverse, unroll):
-    body, both = compiled(jaxpr, call.device), num_consts + num_carry
+    body, both = Program(jaxpr, call.device), num_consts + num_carry
     device, stacked = call.device, [stored(aval) for aval in call.outputs[num_carry:]]
 
     def function(*operands):

@@ -95,47 +95,48 @@ def raise_named(error, primitive):
 
 
 class Program:
-    """A function of tensors that returns a tuple of them.
+    """A closed jaxpr as a function of tensors on a device, which returns a tuple of them.
 
     Attributes:
         text: what runs.
     """
 
     def __init__(self, closed, device):
-        jaxpr = closed.jaxpr
-        self.equations = jaxpr.eqns
-        namespace, names = {}, {}
+        self.device, self.equations = device, closed.jaxpr.eqns
+        self._namespace, self._names = {}, {}
+        for var, value in zip(closed.jaxpr.constvars, closed.consts, strict=True):
+            self._namespace[self._name(var)] = backend.own(value).tensor.to(device)
+        self.text = self._written(closed.jaxpr)
+        exec(compile(self.text, f"<tangrad-torch program {next(_numbers)}>", "exec"), self._namespace)
+        self.function = self._namespace["program"]
 
-        def name_of(atom):
-            if type(atom) is Literal:  # they have no equality that a dictionary could use
-                name = f"c{len(namespace)}"
-                namespace[name] = constant(atom, device)
-                return name
-            return names.setdefault(atom, f"v{len(names)}")
+    def _name(self, atom):
+        if type(atom) is not Literal:
+            return self._names.setdefault(atom, f"v{len(self._names)}")
+        name = f"c{len(self._namespace)}"  # each time another: literals have no equality that a dictionary could use
+        self._namespace[name] = constant(atom, self.device)
+        return name
 
-        for var, value in zip(jaxpr.constvars, closed.consts, strict=True):
-            namespace[name_of(var)] = backend.own(value).tensor.to(device)
-        arguments = [name_of(var) for var in jaxpr.invars]
-        last = {atom: at for at, eqn in enumerate(jaxpr.eqns) for atom in eqn.invars if type(atom) is not Literal}
-        kept = {atom for atom in jaxpr.outvars if type(atom) is not Literal} | set(jaxpr.constvars) | set(jaxpr.invars)
-        lines = [f"def program({', '.join(arguments)}):"]
-        for at, eqn in enumerate(jaxpr.eqns):
-            word = eqn.primitive.name if eqn.primitive.name.isidentifier() else "call"
-            function = f"{word}_{at}"
-            outputs = tuple([var.aval for var in eqn.outvars])
-            inputs = tuple([atom.aval for atom in eqn.invars])
-            namespace[function] = lowered(eqn.primitive, inputs, outputs, eqn.params, device)
-            call = f"{function}({', '.join([name_of(atom) for atom in eqn.invars])})"
-            targets = ["_" if type(var) is DropVar else name_of(var) for var in eqn.outvars]
-            dead = {names[atom] for atom in eqn.invars if last.get(atom) == at and atom not in kept}
-            several = eqn.primitive.multiple_results
-            target = f"{', '.join(targets)}{',' if several else ''} = " if targets else ""
-            lines.append(f"    {target}{call}" + (f"; del {', '.join(sorted(dead))}" if dead else ""))
-        results = "".join([f"{name_of(atom)}, " for atom in jaxpr.outvars])
-        lines.append(f"    return ({results})")
-        self.text = "\n".join(lines) + "\n"
-        exec(compile(self.text, f"<tangrad-torch program {next(_numbers)}>", "exec"), namespace)
-        self.function = namespace["program"]
+    def _written(self, jaxpr):
+        head = f"def program({', '.join([self._name(var) for var in jaxpr.invars])}):"
+        read = [[atom for atom in equation.invars if type(atom) is not Literal] for equation in jaxpr.eqns]
+        last = {atom: at for at, atoms in enumerate(read) for atom in atoms}
+        kept = {*jaxpr.constvars, *jaxpr.invars, *[atom for atom in jaxpr.outvars if type(atom) is not Literal]}
+        dead = [{atom for atom in atoms if last[atom] == at and atom not in kept} for at, atoms in enumerate(read)]
+        lines = [self._line(*each) for each in zip(range(len(dead)), jaxpr.eqns, dead, strict=True)]
+        results = "".join([f"{self._name(atom)}, " for atom in jaxpr.outvars])
+        return "\n    ".join([head, *lines, f"return ({results})"]) + "\n"
+
+    def _line(self, at, equation, dead):
+        primitive = equation.primitive
+        inputs, outputs = [tuple([atom.aval for atom in atoms]) for atoms in (equation.invars, equation.outvars)]
+        function = f"{primitive.name if primitive.name.isidentifier() else 'call'}_{at}"
+        self._namespace[function] = lowered(primitive, inputs, outputs, equation.params, self.device)
+        call = f"{function}({', '.join([self._name(atom) for atom in equation.invars])})"
+        targets = ["_" if type(var) is DropVar else self._name(var) for var in equation.outvars]
+        comma = "," if primitive.multiple_results else ""
+        assigned = f"{', '.join(targets)}{comma} = {call}" if targets else call
+        return assigned + (f"; del {', '.join(sorted([self._names[var] for var in dead]))}" if dead else "")
 
     def __call__(self, *tensors):
         try:
@@ -147,11 +148,6 @@ class Program:
             raise_named(error, self.equations[frame.tb_lineno - 2].primitive)
 
 
-def compiled(closed, device):
-    """A closed jaxpr as a function of tensors on a device."""
-    return Program(closed, device)
-
-
 # --- rules ---------------------------------------------------------------------------------------------------------
 
 
@@ -160,7 +156,7 @@ def from_decomposition(primitive):
 
     def rule(call, **params):
         with DerivedRule(primitive, KIND):
-            program = compiled(decomposition_jaxpr(primitive, call.inputs, params), call.device)
+            program = Program(decomposition_jaxpr(primitive, call.inputs, params), call.device)
         return program if primitive.multiple_results else lambda *tensors: program(*tensors)[0]
 
     return rule
