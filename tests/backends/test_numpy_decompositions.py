@@ -110,6 +110,18 @@ def test_schur_of_nan(installed):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+def test_schur_of_numbers_that_overflow(monkeypatch, dtype):
+    """They are finite before the first reflection, and not after it: NaN, as for whatever fails."""
+    monkeypatch.setattr(lapack, "function", lambda name, dtype: None)
+    big = np.finfo(dtype).max
+    x = np.array([[[1, big, 2], [-big, 3, big], [big, 1, 1]], np.eye(3)], dtype)
+    with np.errstate(all="ignore"):  # as when a program calls it
+        t, z = schur_form.schur(x, True)
+    assert np.isnan(t[0]).any() and np.isnan(z[0]).any()
+    near(z[1] @ t[1] @ z[1].conj().T, x[1])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(5, 5), (2, 3, 3), (2, 2), (1, 1)])
 def test_hessenberg(installed, dtype, shape):
     x = draw(dtype, *shape)

@@ -155,6 +155,13 @@ class Backend:
         """As `put`, of an array of the aval's shape and dtype that nobody else knows, so that it need not be copied."""
         return self.put(contents, aval)
 
+    def from_dlpack(self, external: Any, device: Any = None, copy: bool | None = None) -> Array:
+        """What another library holds as an array, here a copy of it. Raises BufferError if `copy` is False."""
+        if copy is False:
+            raise BufferError(f"the backend {self.name!r} shares no memory with other libraries, and copy is False")
+        contents = np.from_dlpack(external)
+        return self.put(contents, get_aval(contents), device)
+
     def move(self, array: Any, device: Any) -> Array:
         """One of its arrays on another of its devices, or lying as a `Sharding` says, and committed to that."""
         return self.put(array.to_numpy(), array.aval, device)

@@ -470,5 +470,5 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     """
     if not hasattr(x, "__dlpack__"):
         raise TypeError(f"from_dlpack takes an object with __dlpack__, got {x!r} of type {type(x).__name__}")
-    made = get_backend().from_dlpack(x, device, copy)  # type: ignore[attr-defined]
+    made = get_backend().from_dlpack(x, device, copy)
     return convert(made, dtypes.canonicalize_dtype(made.dtype))

@@ -56,7 +56,7 @@ def _schur(matrix: Array) -> tuple[Array, Array]:
         elif start == end - 1 and matrix.dtype.kind != "c":
             _split(t, z, start)
             end, count = end - 2, 0
-        elif count > SWEEPS:
+        elif count > SWEEPS or not np.isfinite(t).all():  # numbers near the greatest overflow on the way
             return _failed(matrix)
         else:
             count += 1
