@@ -88,6 +88,44 @@ def _arrays(outs: Values, args: Values) -> tuple[Any, ...]:
     return tuple([backend.put(out.ndarray, out.aval) if type(out) is Literal else out for out in outs])
 
 
+# --- platforms ------------------------------------------------------------------------------------------------------
+
+GPUS = ("cuda", "rocm")
+
+
+def platform_names(backend: str, platform: str) -> tuple[str, ...]:
+    """What branches for a platform may be called: by the backend, by the platform, "gpu" for one of those."""
+    return (backend, platform, *(("gpu",) if platform in GPUS else ()))
+
+
+def branch_of_platform(platforms: Sequence[str | None], backend: str, platform: str) -> int:
+    """Which branch is for a platform of a backend. Raises NotImplementedError where none is."""
+    names = (*platform_names(backend, platform), None)
+    for position, name in enumerate(platforms):
+        if name in names:
+            return position
+    raise NotImplementedError(
+        f"platform_dependent: there is no branch for platform {platform!r} of backend {backend!r}, and no default; "
+        f"there are branches for {', '.join([repr(name) for name in platforms])}"
+    )
+
+
+def evaluate_platform(args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
+    """Run the branch for the platform that the operands are on."""
+    branches = params["branches"]
+    backend, operands = find_backend(args)
+    position = branch_of_platform(params["platforms"], backend.name, _platform_of(backend, operands))
+    return with_common_types(run(branches[position], args), branches)
+
+
+def _platform_of(backend: Any, operands: Values) -> str:
+    """That of the device which the operands are committed to, or else the backend's default."""
+    if not backend.has_placements:
+        return str(backend.platform)
+    place = backend.placement(to_arrays(backend, operands))
+    return str(getattr(place, "platform", backend.platform))
+
+
 # --- loops ----------------------------------------------------------------------------------------------------------
 
 

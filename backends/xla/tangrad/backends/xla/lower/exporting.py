@@ -39,14 +39,13 @@ def _as_types(ctx: Any, values: Sequence[Any], types: Sequence[Any]) -> list[Any
 
 def _platform(ctx: Any, exported: Any) -> Any:
     """The number of the platform at hand among those of the program."""
-    if PLATFORM_INDEX not in ctx.sizes:
-        exported.check_platform(ctx.module.platform)
-        number = exported.platforms.index(ctx.module.platform) if ctx.module.platform in exported.platforms else 0
-        return ctx.constant(np.int32(number))
-    own = ctx.module.rules.platforms
+    own = ctx.module.platforms
     for platform in own:
         exported.check_platform(platform)
-    if tuple(own) == tuple(exported.platforms):
+    if len(own) == 1:
+        number = exported.platforms.index(own[0]) if own[0] in exported.platforms else 0
+        return ctx.constant(np.int32(number))
+    if own == tuple(exported.platforms):
         return ctx.sizes[PLATFORM_INDEX]
     case = ctx.ops("stablehlo.case", [ctx.types[SIZE]], (ctx.sizes[PLATFORM_INDEX],), None, len(own))
     for position, platform in enumerate(own):
