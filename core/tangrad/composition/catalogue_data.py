@@ -8,7 +8,10 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "lax.all_gather lax.all_to_all lax.axis_index lax.axis_size lax.pbroadcast lax.pcast lax.pmax "
         "lax.pmean lax.pmin lax.ppermute lax.pshuffle lax.psum lax.psum_scatter lax.pswapaxes lax.pvary"
     ),
-    "tangrad-control-flow": "lax.associative_scan lax.cond lax.fori_loop lax.map lax.scan lax.switch lax.while_loop",
+    "tangrad-control-flow": (
+        "lax.associative_scan lax.cond lax.fori_loop lax.map lax.platform_dependent lax.scan lax.switch "
+        "lax.while_loop"
+    ),
     "tangrad-core": (
         "Array Device block_until_ready check_tracer_leaks checking_leaks clear_caches config "
         "copy_to_host_async debug_infs debug_nans default_backend default_device device_count device_get "
@@ -54,10 +57,11 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     "tangrad-lax": (
         "default_matmul_precision device_put lax.ConvDimensionNumbers lax.ConvGeneralDilatedDimensionNumbers "
         "lax.DotAlgorithm lax.DotAlgorithmPreset lax.DotDimensionNumbers lax.GatherDimensionNumbers "
-        "lax.GatherScatterMode lax.Precision lax.RoundingMethod lax.ScatterDimensionNumbers lax.abs lax.acos "
-        "lax.acosh lax.add lax.argmax lax.argmin lax.asin lax.asinh lax.atan lax.atan2 lax.atanh "
-        "lax.batch_matmul lax.bessel_i0e lax.bessel_i1e lax.betainc lax.bitcast_convert_type lax.bitwise_and "
-        "lax.bitwise_not lax.bitwise_or lax.bitwise_xor lax.broadcast lax.broadcast_in_dim lax.broadcast_like "
+        "lax.GatherScatterMode lax.Precision lax.RaggedDotDimensionNumbers lax.RoundingMethod "
+        "lax.ScatterDimensionNumbers lax.abs lax.acos lax.acosh lax.add lax.approx_max_k lax.approx_min_k "
+        "lax.argmax lax.argmin lax.asin lax.asinh lax.atan lax.atan2 lax.atanh lax.batch_matmul "
+        "lax.bessel_i0e lax.bessel_i1e lax.betainc lax.bitcast_convert_type lax.bitwise_and lax.bitwise_not "
+        "lax.bitwise_or lax.bitwise_xor lax.broadcast lax.broadcast_in_dim lax.broadcast_like "
         "lax.broadcast_shapes lax.broadcast_to_rank lax.broadcasted_iota lax.cbrt lax.ceil lax.clamp lax.clz "
         "lax.collapse lax.complex lax.concatenate lax.conj lax.conv lax.conv_dimension_numbers "
         "lax.conv_general_dilated lax.conv_general_dilated_local lax.conv_general_dilated_patches "
@@ -72,14 +76,15 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "lax.linalg.cholesky lax.linalg.cholesky_update lax.linalg.triangular_solve lax.log lax.log1p "
         "lax.logistic lax.lt lax.max lax.min lax.mul lax.mulhi lax.ne lax.neg lax.nextafter "
         "lax.optimization_barrier lax.pad lax.padtype_to_pads lax.polygamma lax.population_count lax.pow "
-        "lax.random_gamma_grad lax.real lax.reciprocal lax.reduce lax.reduce_and lax.reduce_max "
-        "lax.reduce_min lax.reduce_or lax.reduce_precision lax.reduce_prod lax.reduce_sum lax.reduce_window "
-        "lax.reduce_window_shape_tuple lax.reduce_xor lax.rem lax.reshape lax.rev lax.round lax.rsqrt "
-        "lax.scatter lax.scatter_add lax.scatter_apply lax.scatter_max lax.scatter_min lax.scatter_mul "
-        "lax.scatter_sub lax.select lax.select_n lax.shift_left lax.shift_right_arithmetic "
-        "lax.shift_right_logical lax.sign lax.sin lax.sinh lax.slice lax.slice_in_dim lax.sort "
-        "lax.sort_key_val lax.split lax.sqrt lax.square lax.squeeze lax.stack lax.stop_gradient lax.sub "
-        "lax.tan lax.tanh lax.tile lax.top_k lax.transpose lax.unstack lax.zeros_like_array lax.zeta"
+        "lax.ragged_dot lax.ragged_dot_general lax.random_gamma_grad lax.real lax.reciprocal lax.reduce "
+        "lax.reduce_and lax.reduce_max lax.reduce_min lax.reduce_or lax.reduce_precision lax.reduce_prod "
+        "lax.reduce_sum lax.reduce_window lax.reduce_window_shape_tuple lax.reduce_xor lax.rem lax.reshape "
+        "lax.rev lax.round lax.rsqrt lax.scatter lax.scatter_add lax.scatter_apply lax.scatter_max "
+        "lax.scatter_min lax.scatter_mul lax.scatter_sub lax.select lax.select_n lax.shift_left "
+        "lax.shift_right_arithmetic lax.shift_right_logical lax.sign lax.sin lax.sinh lax.slice "
+        "lax.slice_in_dim lax.sort lax.sort_key_val lax.split lax.sqrt lax.square lax.squeeze lax.stack "
+        "lax.stop_gradient lax.sub lax.tan lax.tanh lax.tile lax.top_k lax.transpose lax.unstack "
+        "lax.zeros_like_array lax.zeta"
     ),
     "tangrad-linalg": (
         "lax.linalg.eig lax.linalg.eigh lax.linalg.hessenberg lax.linalg.householder_product lax.linalg.lu "
@@ -171,9 +176,10 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     "tangrad-pjit": "experimental.pjit.pjit experimental.pjit.with_sharding_constraint",
     "tangrad-pmap": "pmap soft_pmap",
     "tangrad-random": (
-        "random.NamedShape random.PRNGKey random.ball random.bernoulli random.beta random.binomial "
-        "random.bits random.categorical random.cauchy random.chisquare random.choice random.clone "
-        "random.dirichlet random.double_sided_maxwell random.exponential random.f random.fold_in random.gamma "
+        "default_prng_impl lax.RandomAlgorithm lax.rng_bit_generator random.NamedShape random.PRNGKey "
+        "random.ball random.bernoulli random.beta random.binomial random.bits random.categorical "
+        "random.cauchy random.chisquare random.choice random.clone random.dirichlet "
+        "random.double_sided_maxwell random.exponential random.f random.fold_in random.gamma "
         "random.generalized_normal random.geometric random.gumbel random.key random.key_data random.key_dtype "
         "random.key_impl random.laplace random.loggamma random.logistic random.lognormal random.maxwell "
         "random.multinomial random.multivariate_normal random.normal random.orthogonal random.pareto "
@@ -359,7 +365,7 @@ SETTINGS: dict[str, str] = {  # distribution: settings
     ),
     "tangrad-lax": "default_matmul_precision",
     "tangrad-numpy": "numpy_rank_promotion",
-    "tangrad-random": "threefry_partitionable",
+    "tangrad-random": "default_prng_impl threefry_partitionable",
     "tangrad-sharding": "mesh",
     "tangrad-xmap": "experimental_xmap_spmd_lowering experimental_xmap_spmd_lowering_manual serial_loops",
 }

@@ -17,6 +17,7 @@ from tangrad.collectives.reductions import pmin as pmin
 from tangrad.collectives.reductions import psum as psum
 from tangrad.control_flow.associative import associative_scan as associative_scan
 from tangrad.control_flow.conditionals import cond as cond
+from tangrad.control_flow.conditionals import platform_dependent as platform_dependent
 from tangrad.control_flow.conditionals import switch as switch
 from tangrad.control_flow.loops import fori_loop as fori_loop
 from tangrad.control_flow.loops import while_loop as while_loop
@@ -31,10 +32,13 @@ from tangrad.lax import linalg as linalg
 from tangrad.lax.contractions.functions import batch_matmul as batch_matmul
 from tangrad.lax.contractions.functions import dot as dot
 from tangrad.lax.contractions.functions import dot_general as dot_general
+from tangrad.lax.contractions.functions import ragged_dot as ragged_dot
+from tangrad.lax.contractions.functions import ragged_dot_general as ragged_dot_general
 from tangrad.lax.contractions.precision import DotAlgorithm as DotAlgorithm
 from tangrad.lax.contractions.precision import DotAlgorithmPreset as DotAlgorithmPreset
 from tangrad.lax.contractions.precision import Precision as Precision
 from tangrad.lax.contractions.primitives import DotDimensionNumbers as DotDimensionNumbers
+from tangrad.lax.contractions.ragged import RaggedDotDimensionNumbers as RaggedDotDimensionNumbers
 from tangrad.lax.elementwise.functions import abs as abs
 from tangrad.lax.elementwise.functions import acos as acos
 from tangrad.lax.elementwise.functions import acosh as acosh
@@ -130,6 +134,8 @@ from tangrad.lax.reductions.functions import reduce_or as reduce_or
 from tangrad.lax.reductions.functions import reduce_prod as reduce_prod
 from tangrad.lax.reductions.functions import reduce_sum as reduce_sum
 from tangrad.lax.reductions.functions import reduce_xor as reduce_xor
+from tangrad.lax.sorting.functions import approx_max_k as approx_max_k
+from tangrad.lax.sorting.functions import approx_min_k as approx_min_k
 from tangrad.lax.sorting.functions import sort as sort
 from tangrad.lax.sorting.functions import sort_key_val as sort_key_val
 from tangrad.lax.sorting.functions import top_k as top_k
@@ -197,6 +203,8 @@ from tangrad.lax.windows.shapes import conv_shape_tuple as conv_shape_tuple
 from tangrad.lax.windows.shapes import conv_transpose_shape_tuple as conv_transpose_shape_tuple
 from tangrad.lax.windows.shapes import padtype_to_pads as padtype_to_pads
 from tangrad.lax.windows.shapes import reduce_window_shape_tuple as reduce_window_shape_tuple
+from tangrad.random.generators import RandomAlgorithm as RandomAlgorithm
+from tangrad.random.generators import rng_bit_generator as rng_bit_generator
 from tangrad.shardings.functions import with_sharding_constraint as with_sharding_constraint
 
 __all__ = [
@@ -209,6 +217,8 @@ __all__ = [
     "GatherDimensionNumbers",
     "GatherScatterMode",
     "Precision",
+    "RaggedDotDimensionNumbers",
+    "RandomAlgorithm",
     "RoundingMethod",
     "ScatterDimensionNumbers",
     "abs",
@@ -217,6 +227,8 @@ __all__ = [
     "add",
     "all_gather",
     "all_to_all",
+    "approx_max_k",
+    "approx_min_k",
     "argmax",
     "argmin",
     "asin",
@@ -329,6 +341,7 @@ __all__ = [
     "padtype_to_pads",
     "pbroadcast",
     "pcast",
+    "platform_dependent",
     "pmax",
     "pmean",
     "pmin",
@@ -341,6 +354,8 @@ __all__ = [
     "psum_scatter",
     "pswapaxes",
     "pvary",
+    "ragged_dot",
+    "ragged_dot_general",
     "random_gamma_grad",
     "real",
     "reciprocal",
@@ -358,6 +373,7 @@ __all__ = [
     "rem",
     "reshape",
     "rev",
+    "rng_bit_generator",
     "round",
     "rsqrt",
     "scan",
