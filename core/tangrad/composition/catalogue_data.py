@@ -21,8 +21,8 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     ),
     "tangrad-custom-rules": (
         "closure_convert custom_gradient custom_jvp custom_transpose custom_vjp custom_vmap "
-        "experimental.custom_dce lax.custom_implicit_solve lax.custom_linear_solve lax.custom_root "
-        "linear_call"
+        "experimental.custom_dce lax.composite lax.custom_implicit_solve lax.custom_linear_solve "
+        "lax.custom_root linear_call"
     ),
     "tangrad-debug": (
         "debug.CallbackError debug.DebugEffect debug.OrderedDebugEffect debug.callback debug.log debug.print "
@@ -314,7 +314,7 @@ FAMILIES: dict[str, str] = {  # distribution: families of primitives
     "tangrad-checkpoint": "checkpointing",
     "tangrad-collectives": "collectives",
     "tangrad-control-flow": "control_flow",
-    "tangrad-custom-rules": "custom_rules linear_calls mapped_calls partial_calls solves",
+    "tangrad-custom-rules": "composites custom_rules linear_calls mapped_calls partial_calls solves",
     "tangrad-debug": "callbacks",
     "tangrad-export": "exporting",
     "tangrad-ffi": "foreign",

@@ -51,7 +51,7 @@ def _dims(flags: Sequence[bool], axis: int = 0) -> tuple[int | None, ...]:
     return tuple([axis if flag else None for flag in flags])
 
 
-# --- one of several programs -----------------------------------------------------------------------------------------------------------
+# --- one of several programs ----------------------------------------------------------------------------------------
 
 
 def _choice(primitive: Primitive, lead: int) -> None:

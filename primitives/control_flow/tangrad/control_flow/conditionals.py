@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from tangrad import tree
 from tangrad.control_flow.bodies import Body, flat_operands, function_name, trace_body, with_common_consts
+from tangrad.control_flow.evaluation import branch_of_values
 from tangrad.control_flow.mismatches import check_trees, check_types
-from tangrad.control_flow.evaluation import branch_of_platform
 from tangrad.control_flow.primitives import cond_p, platform_dependent_p
 from tangrad.control_flow.programs import handed_on, rearranged
 from tangrad.core import (
+    Tracer,
     api_boundary,
     as_array,
     as_operand,
     dtypes,
-    get_backend,
     is_array_value,
     is_concrete,
     literal,
@@ -160,9 +161,10 @@ def platform_dependent(
 ) -> Any:
     """One of several functions of the same arguments: the one for the platform that the program runs on.
 
-    All of them are traced; which one is taken is decided when the program is lowered, and the others need no lowering
-    there. So a function for one platform may be made of primitives that no other platform has. A program that is
-    exported for several platforms has them all. Outside of compiled functions the platform is that of the arguments.
+    In a compiled function all of them are traced; which one is taken is decided when the program is lowered, and the
+    others need no lowering there. So a function for one platform may be made of primitives that no other platform has.
+    A program that is exported for several platforms has them all. Outside of compiled functions only the one for the
+    platform of the arguments is called.
 
     Args:
         args: arrays, and trees of them.
@@ -194,9 +196,9 @@ def platform_dependent(
     platforms, branches = tuple(functions), tuple(functions.values())
     if platforms == (None,):
         return default(*args)  # type: ignore[misc]
-    if thread.disable_jit and not thread.trace.stages:
-        backend = get_backend()
-        return branches[branch_of_platform(platforms, backend.name, backend.platform)](*args)
+    if not thread.trace.stages:
+        values = [as_operand(leaf) for leaf in tree.leaves(args) if not isinstance(leaf, Tracer)]
+        return branches[branch_of_values(platforms, values)](*args)
     names = [f"the branch for {name or 'other platforms'}" for name in platforms]
     return _choose("platform_dependent", None, branches, names, args, platforms)
 

@@ -113,17 +113,16 @@ def branch_of_platform(platforms: Sequence[str | None], backend: str, platform: 
 def evaluate_platform(args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
     """Run the branch for the platform that the operands are on."""
     branches = params["branches"]
-    backend, operands = find_backend(args)
-    position = branch_of_platform(params["platforms"], backend.name, _platform_of(backend, operands))
-    return with_common_types(run(branches[position], args), branches)
+    return with_common_types(run(branches[branch_of_values(params["platforms"], args)], args), branches)
 
 
-def _platform_of(backend: Any, operands: Values) -> str:
-    """That of the device which the operands are committed to, or else the backend's default."""
-    if not backend.has_placements:
-        return str(backend.platform)
-    place = backend.placement(to_arrays(backend, operands))
-    return str(getattr(place, "platform", backend.platform))
+def branch_of_values(platforms: Sequence[str | None], values: Values) -> int:
+    """Which branch is for the platform that values are on: that of the device which they are committed to, if any."""
+    backend, operands = find_backend(tuple(values))
+    platform = backend.platform
+    if backend.has_placements:
+        platform = getattr(backend.placement(to_arrays(backend, operands)), "platform", platform)
+    return branch_of_platform(platforms, backend.name, platform)
 
 
 # --- loops ----------------------------------------------------------------------------------------------------------

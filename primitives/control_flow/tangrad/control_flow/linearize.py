@@ -26,7 +26,7 @@ def _chosen_avals(avals: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
     return [aval for aval, flag in zip(avals, flags, strict=True) if flag]
 
 
-# --- one of several programs -----------------------------------------------------------------------------------------------------------
+# --- one of several programs ----------------------------------------------------------------------------------------
 
 
 def _choice(primitive: Primitive, lead: int) -> None:

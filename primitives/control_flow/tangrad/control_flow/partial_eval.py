@@ -37,7 +37,7 @@ def _merge(out_known: Sequence[bool], values: Sequence[Any]) -> list[Any]:
     return [next(found) if is_known else None for is_known in out_known]
 
 
-# --- one of several programs -----------------------------------------------------------------------------------------------------------
+# --- one of several programs ----------------------------------------------------------------------------------------
 
 
 def _choice(primitive: Primitive, lead: int) -> None:

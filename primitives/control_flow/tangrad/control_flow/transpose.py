@@ -44,7 +44,7 @@ def _nonzero(cotangents: Sequence[Any]) -> Flags:
     return tuple([type(cotangent) is not Zero for cotangent in cotangents])
 
 
-# --- one of several programs -----------------------------------------------------------------------------------------------------------
+# --- one of several programs ----------------------------------------------------------------------------------------
 
 
 def _choice(primitive: Primitive, lead: int) -> None:

@@ -23,6 +23,7 @@ from tangrad.control_flow.loops import fori_loop as fori_loop
 from tangrad.control_flow.loops import while_loop as while_loop
 from tangrad.control_flow.maps import map as map
 from tangrad.control_flow.scans import scan as scan
+from tangrad.custom_rules.composites import composite as composite
 from tangrad.custom_rules.linear_solves import custom_linear_solve as custom_linear_solve
 from tangrad.custom_rules.roots import custom_implicit_solve as custom_implicit_solve
 from tangrad.custom_rules.roots import custom_root as custom_root
@@ -260,6 +261,7 @@ __all__ = [
     "clz",
     "collapse",
     "complex",
+    "composite",
     "concatenate",
     "cond",
     "conj",

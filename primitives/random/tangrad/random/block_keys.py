@@ -98,9 +98,7 @@ def unsafe_fold_in(keys: Any, data: Any) -> Any:
     words = random_unwrap_p.bind(keys)
     whole = max(row.aval.shape, words.aval.shape, key=len)
     row, words = [
-        x
-        if x.aval.shape == whole
-        else broadcast_in_dim_p.bind(x, shape=whole, broadcast_dimensions=(len(whole) - 1,))
+        x if x.aval.shape == whole else broadcast_in_dim_p.bind(x, shape=whole, broadcast_dimensions=(len(whole) - 1,))
         for x in (row, words)
     ]
     return random_wrap_p.bind(xor_p.bind(words, row), impl=keys.aval.dtype)

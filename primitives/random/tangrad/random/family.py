@@ -16,4 +16,16 @@ from tangrad.random.distributions import (
     uniform,
 )
 
-__all__ = ["counts", "gamma", "generators", "integers", "inversion", "normal", "random", "selection", "shaped", "stream", "uniform"]
+__all__ = [
+    "counts",
+    "gamma",
+    "generators",
+    "integers",
+    "inversion",
+    "normal",
+    "random",
+    "selection",
+    "shaped",
+    "stream",
+    "uniform",
+]

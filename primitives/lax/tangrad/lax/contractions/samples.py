@@ -15,6 +15,7 @@ MATRICES = ((1,), (0,)), ((), ())
 BATCHED = ((2,), (1,)), ((0,), (0,))
 CROSSED = ((0, 2), (2, 1)), ((1,), (0,))
 OUTER = ((), ()), ((), ())
+ZEROS = {"special": "the sign of a sum of zeros depends on whether rows of other groups are added as zeros"}
 
 
 def samples() -> list[Sample]:
@@ -44,14 +45,21 @@ def _ragged_samples() -> list[Sample]:
         _ragged((4, 3), (3, 3, 2), sizes, rows, kind="int32"),
         _ragged((3, 4, 2), (3, 2, 2, 3), each, crossed),
         _ragged((4, 3), (4, 2), sizes, ((((0,), (0,)), ((), ())), (0,), ())),
-        _ragged((1, 3, 2, 4), (4, 2, 1, 2), each[:, None], inside),
+        _ragged((1, 3, 2, 4), (4, 2, 1, 2), each[:, None], inside, without=ZEROS),
         _ragged((3, 2, 3), (3, 3, 2), sizes, pairs),
         _ragged((4, 3), (2, 3, 2), sizes, rows, raises=ValueError),
     ]
 
 
 def _ragged(
-    left: Any, right: Any, sizes: Any, numbers: Any, *, kind: str = "float32", preferred: Any = None, raises: Any = None
+    left: Any,
+    right: Any,
+    sizes: Any,
+    numbers: Any,
+    *,
+    kind: str = "float32",
+    preferred: Any = None,
+    **options: Any,
 ) -> Sample:
     args = draw(*left, dtype=kind), draw(*right, dtype=kind, seed=1), sizes
     params = {
@@ -59,7 +67,7 @@ def _ragged(
         "precision": None,
         "preferred_element_type": preferred,
     }
-    return Sample(ragged_dot_general_p, args, params, tolerance=1e-4, raises=raises)
+    return Sample(ragged_dot_general_p, args, params, tolerance=1e-4, **options)
 
 
 def _sample(left: Any, right: Any, numbers: Any, *, kind: str = "float32", preferred: Any = None) -> Sample:

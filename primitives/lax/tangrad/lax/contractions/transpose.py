@@ -55,9 +55,7 @@ def _of_dtype(x: Any, aval: Any) -> Any:
 
 
 @transpose.rule(ragged_dot_general_p)
-def _ragged(
-    ct: Any, lhs: Any, rhs: Any, group_sizes: Any, *, ragged_dot_dimension_numbers: Any, **params: Any
-) -> Any:
+def _ragged(ct: Any, lhs: Any, rhs: Any, group_sizes: Any, *, ragged_dot_dimension_numbers: Any, **params: Any) -> Any:
     rhs_is_linear = is_linear(rhs)
     if rhs_is_linear and is_linear(lhs):
         raise TypeError("ragged_dot_general: a product of two arguments is not linear in both: it has no transpose")
@@ -96,9 +94,7 @@ def _of_lhs(form: Layout) -> RaggedDotDimensionNumbers:
     The operands' dimensions stand in order: of the cotangent batch, those of `lhs`, those of `rhs`; of `rhs` batch,
     contracted, free; and before these the groups, if there.
     """
-    batch, free, contracted, others = map(
-        len, (form.lhs_batch, form.lhs_free, form.lhs_contracting, form.rhs_free)
-    )
+    batch, free, contracted, others = map(len, (form.lhs_batch, form.lhs_free, form.lhs_contracting, form.rhs_free))
     if form.mode is CONTRACTING:
         group, ct_batch, _, ct_others = _spans(1, batch, free, others)
         rhs_batch, rhs_contracted, rhs_others = _spans(batch, contracted, others)
@@ -111,9 +107,7 @@ def _of_lhs(form: Layout) -> RaggedDotDimensionNumbers:
 
 def _of_rhs(form: Layout) -> RaggedDotDimensionNumbers:
     """Of the contraction of `lhs` and cotangent, with their dimensions in order."""
-    batch, free, contracted, others = map(
-        len, (form.lhs_batch, form.lhs_free, form.lhs_contracting, form.rhs_free)
-    )
+    batch, free, contracted, others = map(len, (form.lhs_batch, form.lhs_free, form.lhs_contracting, form.rhs_free))
     lhs_batch, lhs_free, lhs_contracted = _spans(batch, free, contracted)
     group, ct_batch, ct_free, _ = _spans(int(form.mode is CONTRACTING), batch, free, others)
     ragged = {FREE: lhs_free, CONTRACTING: lhs_contracted, BATCH: lhs_batch}[form.mode][form.place]

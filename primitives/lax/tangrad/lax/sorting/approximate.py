@@ -34,8 +34,10 @@ def result_size(size: Any, rank: int, k: int, recall_target: float, input_size: 
     if recall_target == 1.0 or size <= tile:
         return size
     among = input_size if input_size >= 0 else size
+    if k == 1:  # the winner of its window is never lost
+        return tile
     # A result survives if none of the k - 1 others is in its window: (1 - 1 / windows) ** (k - 1) of them do.
-    needed = 1.0 / (1.0 - recall_target ** (1.0 / (k - 1))) if k > 1 else 1.0
+    needed = 1.0 / (1.0 - recall_target ** (1.0 / (k - 1))) if k else 1.0
     windows = min(max(int(needed), tile), size)
     halvings = int(math.log2(among // windows)) if among >= windows else 0
     if halvings <= 0:
