@@ -1,4 +1,4 @@
-"""`composite`: functions that stay visible to compilers as one operation, by name, with what they are made of beside."""
+"""`composite`: functions that compilers see as one operation with a name, what they are made of beside it."""
 
 from __future__ import annotations
 

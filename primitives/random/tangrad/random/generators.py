@@ -47,7 +47,7 @@ class RandomAlgorithm(enum.IntEnum):
 
 
 def paired_dimension(shape: Sequence[int]) -> int:
-    """Along which dimension the two words of one cipher stand: the first of even size, else the first of the largest."""
+    """The dimension along which the two words of a cipher stand: the first of even size, or the first largest one."""
     even = [axis for axis, size in enumerate(shape) if size % 2 == 0]
     return even[0] if even else int(np.argmax(shape))
 

@@ -1,8 +1,8 @@
 """The Philox-4x32 cipher with 10 rounds, as a program: random words of a key and a counter of 128 bits.
 
 A state is four words of 32 bits, low ones first: two of the key, two of the counter. As in XLA, the upper half of the
-counter is the key too, and what is carried into it counts for the numbers at hand alone. Each value of the counter makes
-four words.
+counter is the key too, and what is carried into it counts for the numbers at hand alone. Each value of the counter
+makes four words.
 
 Source: Salmon et al., Parallel random numbers: as easy as 1, 2, 3, SC 2011, doi:10.1145/2063384.2063405.
 """
