@@ -38,8 +38,12 @@ from tangrad.lax.contractions.functions import ragged_dot_general as ragged_dot_
 from tangrad.lax.contractions.precision import DotAlgorithm as DotAlgorithm
 from tangrad.lax.contractions.precision import DotAlgorithmPreset as DotAlgorithmPreset
 from tangrad.lax.contractions.precision import Precision as Precision
+from tangrad.lax.contractions.precision import PrecisionLike as PrecisionLike
 from tangrad.lax.contractions.primitives import DotDimensionNumbers as DotDimensionNumbers
 from tangrad.lax.contractions.ragged import RaggedDotDimensionNumbers as RaggedDotDimensionNumbers
+from tangrad.lax.contractions.scaled import scaled_dot as scaled_dot
+from tangrad.lax.elementwise.accuracy import AccuracyMode as AccuracyMode
+from tangrad.lax.elementwise.accuracy import Tolerance as Tolerance
 from tangrad.lax.elementwise.functions import abs as abs
 from tangrad.lax.elementwise.functions import acos as acos
 from tangrad.lax.elementwise.functions import acosh as acosh
@@ -162,6 +166,7 @@ from tangrad.lax.structure.functions import broadcast_to_rank as broadcast_to_ra
 from tangrad.lax.structure.functions import broadcasted_iota as broadcasted_iota
 from tangrad.lax.structure.functions import collapse as collapse
 from tangrad.lax.structure.functions import concatenate as concatenate
+from tangrad.lax.structure.functions import dtype as dtype
 from tangrad.lax.structure.functions import dynamic_index_in_dim as dynamic_index_in_dim
 from tangrad.lax.structure.functions import dynamic_slice as dynamic_slice
 from tangrad.lax.structure.functions import dynamic_slice_in_dim as dynamic_slice_in_dim
@@ -178,11 +183,13 @@ from tangrad.lax.structure.functions import optimization_barrier as optimization
 from tangrad.lax.structure.functions import pad as pad
 from tangrad.lax.structure.functions import reshape as reshape
 from tangrad.lax.structure.functions import rev as rev
+from tangrad.lax.structure.functions import shape_as_value as shape_as_value
 from tangrad.lax.structure.functions import slice as slice
 from tangrad.lax.structure.functions import slice_in_dim as slice_in_dim
 from tangrad.lax.structure.functions import split as split
 from tangrad.lax.structure.functions import squeeze as squeeze
 from tangrad.lax.structure.functions import stack as stack
+from tangrad.lax.structure.functions import stage as stage
 from tangrad.lax.structure.functions import stop_gradient as stop_gradient
 from tangrad.lax.structure.functions import tile as tile
 from tangrad.lax.structure.functions import transpose as transpose
@@ -209,6 +216,7 @@ from tangrad.random.generators import rng_bit_generator as rng_bit_generator
 from tangrad.shardings.functions import with_sharding_constraint as with_sharding_constraint
 
 __all__ = [
+    "AccuracyMode",
     "ConvDimensionNumbers",
     "ConvGeneralDilatedDimensionNumbers",
     "DotAlgorithm",
@@ -218,10 +226,12 @@ __all__ = [
     "GatherDimensionNumbers",
     "GatherScatterMode",
     "Precision",
+    "PrecisionLike",
     "RaggedDotDimensionNumbers",
     "RandomAlgorithm",
     "RoundingMethod",
     "ScatterDimensionNumbers",
+    "Tolerance",
     "abs",
     "acos",
     "acosh",
@@ -291,6 +301,7 @@ __all__ = [
     "div",
     "dot",
     "dot_general",
+    "dtype",
     "dynamic_index_in_dim",
     "dynamic_slice",
     "dynamic_slice_in_dim",
@@ -378,6 +389,7 @@ __all__ = [
     "rng_bit_generator",
     "round",
     "rsqrt",
+    "scaled_dot",
     "scan",
     "scatter",
     "scatter_add",
@@ -388,6 +400,7 @@ __all__ = [
     "scatter_sub",
     "select",
     "select_n",
+    "shape_as_value",
     "shift_left",
     "shift_right_arithmetic",
     "shift_right_logical",
@@ -403,6 +416,7 @@ __all__ = [
     "square",
     "squeeze",
     "stack",
+    "stage",
     "stop_gradient",
     "sub",
     "switch",
