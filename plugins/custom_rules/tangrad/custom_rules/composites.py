@@ -120,7 +120,7 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
     >>> from functools import partial
     >>> @partial(tangrad.lax.composite, name="my.tangent")
     ... def tangent(x):
-    ...     return tangrad.lax.sin(x) / tangrad.lax.cos(x)
+    ...     return tangrad.lax.div(tangrad.lax.sin(x), tangrad.lax.cos(x))
     >>> tangent(0.0)
     Array(0., dtype=float32, weak_type=True)
     """

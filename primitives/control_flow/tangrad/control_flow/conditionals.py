@@ -185,7 +185,7 @@ def platform_dependent(
     >>> tangrad.lax.platform_dependent(2.0, cpu=lambda x: x + 1, default=lambda x: x - 1)
     Array(3., dtype=float32, weak_type=True)
     """
-    functions: dict[str | None, Any] = {**per_platform}
+    functions: dict[Any, Any] = {**per_platform}
     if default is not None:
         functions[None] = default
     if not functions:

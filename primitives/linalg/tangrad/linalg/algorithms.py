@@ -12,8 +12,9 @@ from tangrad.core import exact_equality
 class SvdAlgorithm(enum.Enum):
     """Ways to a singular value decomposition: on CPUs all but JACOBI and POLAR, which come to the same.
 
+    >>> import numpy as np
     >>> import tangrad
-    >>> x = tangrad.numpy.diag(tangrad.numpy.array([2.0, 1.0]))
+    >>> x = np.array([[2.0, 0.0], [0.0, 1.0]])
     >>> tangrad.lax.linalg.svd(x, compute_uv=False, algorithm=tangrad.lax.linalg.SvdAlgorithm.QR)
     Array([2., 1.], dtype=float32)
     """

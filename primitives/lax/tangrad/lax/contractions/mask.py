@@ -25,4 +25,5 @@ def _(args: Any, shapes: Any, *, sizes: Sizes, ragged_dot_dimension_numbers: Any
     operands = [sizes.fill(x, shape, 0) for x, shape in zip(args, shapes)]
     numbers = ragged_dot_dimension_numbers
     out = ragged_dot_general_p.bind(*operands, ragged_dot_dimension_numbers=numbers, **params)
-    return sizes.fill(out, ragged_result_shape(*shapes, numbers), 0)
+    lhs, rhs, group_sizes = shapes
+    return sizes.fill(out, ragged_result_shape(lhs, rhs, group_sizes, numbers), 0)
