@@ -9,8 +9,7 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "lax.pmean lax.pmin lax.ppermute lax.pshuffle lax.psum lax.psum_scatter lax.pswapaxes lax.pvary"
     ),
     "tangrad-control-flow": (
-        "lax.associative_scan lax.cond lax.fori_loop lax.map lax.platform_dependent lax.scan lax.switch "
-        "lax.while_loop"
+        "lax.associative_scan lax.cond lax.fori_loop lax.map lax.platform_dependent lax.scan lax.switch lax.while_loop"
     ),
     "tangrad-core": (
         "Array Device block_until_ready check_tracer_leaks checking_leaks clear_caches config "

@@ -178,8 +178,11 @@ def ragged_dot(
     >>> import numpy as np
     >>> import tangrad
     >>> rows, matrices = np.ones((4, 1), np.float32), np.array([[[1.0]], [[2.0]]], np.float32)
-    >>> tangrad.lax.ragged_dot(rows, matrices, np.array([1, 2])).ravel()
-    Array([1., 2., 2., 0.], dtype=float32)
+    >>> tangrad.lax.ragged_dot(rows, matrices, np.array([1, 2]))
+    Array([[1.],
+           [2.],
+           [2.],
+           [0.]], dtype=float32)
     """
     lhs, rhs = _operand("ragged_dot", lhs, "lhs"), _operand("ragged_dot", rhs, "rhs")
     sizes = _operand("ragged_dot", group_sizes, "group_sizes")
@@ -232,8 +235,8 @@ def ragged_dot_general(
     >>> lax = tangrad.lax
     >>> numbers = lax.RaggedDotDimensionNumbers((((0,), (0,)), ((), ())), (0,), ())
     >>> x = np.ones((3, 1), np.float32)
-    >>> lax.ragged_dot_general(x, x, np.array([1, 2]), numbers).ravel()
-    Array([1., 2.], dtype=float32)
+    >>> lax.ragged_dot_general(x, x, np.array([1, 2]), numbers).shape
+    (2, 1, 1)
     """
     numbers = ragged_numbers(ragged_dot_dimension_numbers)
     name = "ragged_dot_general"

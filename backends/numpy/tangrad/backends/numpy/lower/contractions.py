@@ -195,6 +195,7 @@ def _ragged(ctx: Any, lhs: Any, rhs: Any, group_sizes: Any, **params: Any) -> An
     batch, outer, inner = sizes_of(lhs, form.lhs_batch), sizes_of(lhs, before), sizes_of(lhs, after)
     rows, columns = lhs.shape[form.ragged], sizes_of(rhs, form.rhs_free)
     groups = group_sizes.shape[-1]
+    shape: tuple[int, ...]
     if form.mode is CONTRACTING:
         left = ctx.transpose(lhs, (*form.lhs_batch, *form.lhs_contracting, *form.lhs_free))
         right = ctx.transpose(rhs, (*form.rhs_batch, *form.rhs_contracting, *form.rhs_free))
