@@ -197,8 +197,9 @@ def platform_dependent(
     if platforms == (None,):
         return default(*args)  # type: ignore[misc]
     if not thread.trace.stages:
-        values = [as_operand(leaf) for leaf in tree.leaves(args) if not isinstance(leaf, Tracer)]
-        return branches[branch_of_values(platforms, values)](*args)
+        flat, in_tree = flat_operands(args, "platform_dependent", "args")
+        chosen = branches[branch_of_values(platforms, [value for value in flat if not isinstance(value, Tracer)])]
+        return tree.map(as_array, chosen(*in_tree.unflatten([as_array(value) for value in flat])))
     names = [f"the branch for {name or 'other platforms'}" for name in platforms]
     return _choose("platform_dependent", None, branches, names, args, platforms)
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad import lax
+from tangrad.core import as_array, as_sharding
 
 
 def constrained(x: Any, out_sharding: Any) -> Any:
     """`x`, lying on devices as `out_sharding` says: None (as it may), a sharding, or a partition spec.
 
-    Shardings are another distribution's, which a program without them need not have: its function is found by name.
+    Raises TypeError for what is none of these, ValueError where `x` cannot be cut so.
     """
-    return x if out_sharding is None else lax.with_sharding_constraint(x, out_sharding)
+    if out_sharding is None:
+        return x
+    sharding = as_sharding(out_sharding, "out_sharding")
+    sharding.check_shape(x.aval.shape, "out_sharding: the result")
+    return sharding.constrain(as_array(x))
