@@ -94,6 +94,7 @@ from tangrad.masking.functions import mask as mask
 from tangrad.numpy.settings import numpy_rank_promotion as numpy_rank_promotion
 from tangrad.pmapping.functions import pmap as pmap
 from tangrad.pmapping.soft import soft_pmap as soft_pmap
+from tangrad.random.settings import default_prng_impl as default_prng_impl
 from tangrad.random.settings import threefry_partitionable as threefry_partitionable
 from tangrad.settings.caches import clear_caches as clear_caches
 from tangrad.settings.compile_time import ensure_compile_time_eval as ensure_compile_time_eval
@@ -172,6 +173,7 @@ __all__ = [
     "default_backend",
     "default_device",
     "default_matmul_precision",
+    "default_prng_impl",
     "device_count",
     "device_get",
     "device_put",

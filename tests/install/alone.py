@@ -92,6 +92,7 @@ PROGRAMS = {
     "experimental.io_callback": LIKE + "equal(tangrad.experimental.io_callback(lambda: np.float32(3), like), 3)",
     "pure_callback": LIKE + "equal(tangrad.pure_callback(lambda x: x, like, np.float32(3)), 3)",
     "lax.cond": LAX + "equal(lax.cond(True, lax.neg, lax.abs, 3.0), -3)",
+    "lax.platform_dependent": LAX + "equal(lax.platform_dependent(3.0, tpu=lax.abs, cpu=lax.neg), -3)",
     "lax.switch": LAX + "equal(lax.switch(1, (lax.neg, lax.abs), 3.0), 3)",
     "lax.fori_loop": LAX + "equal(lax.fori_loop(0, 3, lambda i, x: lax.add(x, x), 1.0), 8)",
     "lax.while_loop": LAX + "equal(lax.while_loop(lambda x: lax.lt(x, 9.0), lambda x: lax.add(x, x), 1.0), 16)",

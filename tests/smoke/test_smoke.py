@@ -187,6 +187,7 @@ PROGRAMS = {
     "jit": (tangrad.jit(lambda x: tnp.cos(x) * x), True),
     "linalg": (lambda x: tnp.linalg.cholesky(SQUARE @ SQUARE.T + tnp.sum(x) * tnp.eye(2)), True),
     "linear_calls": (lambda x: tangrad.linear_call(lambda r, y: r * y, lambda r, t: r * t, 2.0, x), True),
+    "composites": (lax.composite(lambda x: 3 * tnp.sin(x), "smoke.wave"), True),
     "mapped_calls": (tripled, True),
     "partial_calls": (lambda x: twofold(x)[1], True),
     "placement": (lambda x: tangrad.device_put(x) + 1, True),

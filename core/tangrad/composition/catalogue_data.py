@@ -8,7 +8,9 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "lax.all_gather lax.all_to_all lax.axis_index lax.axis_size lax.pbroadcast lax.pcast lax.pmax "
         "lax.pmean lax.pmin lax.ppermute lax.pshuffle lax.psum lax.psum_scatter lax.pswapaxes lax.pvary"
     ),
-    "tangrad-control-flow": "lax.associative_scan lax.cond lax.fori_loop lax.map lax.scan lax.switch lax.while_loop",
+    "tangrad-control-flow": (
+        "lax.associative_scan lax.cond lax.fori_loop lax.map lax.platform_dependent lax.scan lax.switch lax.while_loop"
+    ),
     "tangrad-core": (
         "Array Device block_until_ready check_tracer_leaks checking_leaks clear_caches config "
         "copy_to_host_async debug_infs debug_nans default_backend default_device device_count device_get "
@@ -18,8 +20,8 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     ),
     "tangrad-custom-rules": (
         "closure_convert custom_gradient custom_jvp custom_transpose custom_vjp custom_vmap "
-        "experimental.custom_dce lax.custom_implicit_solve lax.custom_linear_solve lax.custom_root "
-        "linear_call"
+        "experimental.custom_dce lax.composite lax.custom_implicit_solve lax.custom_linear_solve "
+        "lax.custom_root linear_call"
     ),
     "tangrad-debug": (
         "debug.CallbackError debug.DebugEffect debug.OrderedDebugEffect debug.callback debug.log debug.print "
@@ -53,46 +55,51 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     "tangrad-jacobians": "hessian jacfwd jacobian jacrev",
     "tangrad-jit": "ShapeDtypeStruct eval_shape jit make_jaxpr",
     "tangrad-lax": (
-        "default_matmul_precision device_put lax.ConvDimensionNumbers lax.ConvGeneralDilatedDimensionNumbers "
-        "lax.DotAlgorithm lax.DotAlgorithmPreset lax.DotDimensionNumbers lax.GatherDimensionNumbers "
-        "lax.GatherScatterMode lax.Precision lax.RoundingMethod lax.ScatterDimensionNumbers lax.abs lax.acos "
-        "lax.acosh lax.add lax.argmax lax.argmin lax.asin lax.asinh lax.atan lax.atan2 lax.atanh "
-        "lax.batch_matmul lax.bessel_i0e lax.bessel_i1e lax.betainc lax.bitcast_convert_type lax.bitwise_and "
-        "lax.bitwise_not lax.bitwise_or lax.bitwise_xor lax.broadcast lax.broadcast_in_dim lax.broadcast_like "
-        "lax.broadcast_shapes lax.broadcast_to_rank lax.broadcasted_iota lax.cbrt lax.ceil lax.clamp lax.clz "
-        "lax.collapse lax.complex lax.concatenate lax.conj lax.conv lax.conv_dimension_numbers "
-        "lax.conv_general_dilated lax.conv_general_dilated_local lax.conv_general_dilated_patches "
-        "lax.conv_general_permutations lax.conv_general_shape_tuple lax.conv_shape_tuple lax.conv_transpose "
-        "lax.conv_transpose_shape_tuple lax.conv_with_general_padding lax.convert_element_type lax.cos "
-        "lax.cosh lax.cumlogsumexp lax.cummax lax.cummin lax.cumprod lax.cumsum lax.digamma lax.div lax.dot "
-        "lax.dot_general lax.dynamic_index_in_dim lax.dynamic_slice lax.dynamic_slice_in_dim "
-        "lax.dynamic_update_index_in_dim lax.dynamic_update_slice lax.dynamic_update_slice_in_dim lax.empty "
-        "lax.eq lax.erf lax.erf_inv lax.erfc lax.exp lax.exp2 lax.expand_dims lax.expm1 lax.floor lax.full "
-        "lax.full_like lax.gather lax.ge lax.gt lax.igamma lax.igamma_grad_a lax.igammac lax.imag "
-        "lax.index_in_dim lax.index_take lax.integer_pow lax.iota lax.is_finite lax.le lax.lgamma "
-        "lax.linalg.cholesky lax.linalg.cholesky_update lax.linalg.triangular_solve lax.log lax.log1p "
-        "lax.logistic lax.lt lax.max lax.min lax.mul lax.mulhi lax.ne lax.neg lax.nextafter "
-        "lax.optimization_barrier lax.pad lax.padtype_to_pads lax.polygamma lax.population_count lax.pow "
+        "default_matmul_precision device_put lax.AccuracyMode lax.ConvDimensionNumbers "
+        "lax.ConvGeneralDilatedDimensionNumbers lax.DotAlgorithm lax.DotAlgorithmPreset "
+        "lax.DotDimensionNumbers lax.GatherDimensionNumbers lax.GatherScatterMode lax.Precision "
+        "lax.PrecisionLike lax.RaggedDotDimensionNumbers lax.RoundingMethod lax.ScatterDimensionNumbers "
+        "lax.Tolerance lax.abs lax.acos lax.acosh lax.add lax.approx_max_k lax.approx_min_k lax.argmax "
+        "lax.argmin lax.asin lax.asinh lax.atan lax.atan2 lax.atanh lax.batch_matmul lax.bessel_i0e "
+        "lax.bessel_i1e lax.betainc lax.bitcast_convert_type lax.bitwise_and lax.bitwise_not lax.bitwise_or "
+        "lax.bitwise_xor lax.broadcast lax.broadcast_in_dim lax.broadcast_like lax.broadcast_shapes "
+        "lax.broadcast_to_rank lax.broadcasted_iota lax.cbrt lax.ceil lax.clamp lax.clz lax.collapse "
+        "lax.complex lax.concatenate lax.conj lax.conv lax.conv_dimension_numbers lax.conv_general_dilated "
+        "lax.conv_general_dilated_local lax.conv_general_dilated_patches lax.conv_general_permutations "
+        "lax.conv_general_shape_tuple lax.conv_shape_tuple lax.conv_transpose lax.conv_transpose_shape_tuple "
+        "lax.conv_with_general_padding lax.convert_element_type lax.cos lax.cosh lax.cumlogsumexp lax.cummax "
+        "lax.cummin lax.cumprod lax.cumsum lax.digamma lax.div lax.dot lax.dot_general lax.dtype "
+        "lax.dynamic_index_in_dim lax.dynamic_slice lax.dynamic_slice_in_dim lax.dynamic_update_index_in_dim "
+        "lax.dynamic_update_slice lax.dynamic_update_slice_in_dim lax.empty lax.eq lax.erf lax.erf_inv "
+        "lax.erfc lax.exp lax.exp2 lax.expand_dims lax.expm1 lax.floor lax.full lax.full_like lax.gather "
+        "lax.ge lax.gt lax.igamma lax.igamma_grad_a lax.igammac lax.imag lax.index_in_dim lax.index_take "
+        "lax.integer_pow lax.iota lax.is_finite lax.le lax.lgamma lax.linalg.cholesky "
+        "lax.linalg.cholesky_update lax.linalg.triangular_solve lax.log lax.log1p lax.logistic lax.lt lax.max "
+        "lax.min lax.mul lax.mulhi lax.ne lax.neg lax.nextafter lax.optimization_barrier lax.pad "
+        "lax.padtype_to_pads lax.polygamma lax.population_count lax.pow lax.ragged_dot lax.ragged_dot_general "
         "lax.random_gamma_grad lax.real lax.reciprocal lax.reduce lax.reduce_and lax.reduce_max "
         "lax.reduce_min lax.reduce_or lax.reduce_precision lax.reduce_prod lax.reduce_sum lax.reduce_window "
         "lax.reduce_window_shape_tuple lax.reduce_xor lax.rem lax.reshape lax.rev lax.round lax.rsqrt "
-        "lax.scatter lax.scatter_add lax.scatter_apply lax.scatter_max lax.scatter_min lax.scatter_mul "
-        "lax.scatter_sub lax.select lax.select_n lax.shift_left lax.shift_right_arithmetic "
-        "lax.shift_right_logical lax.sign lax.sin lax.sinh lax.slice lax.slice_in_dim lax.sort "
-        "lax.sort_key_val lax.split lax.sqrt lax.square lax.squeeze lax.stack lax.stop_gradient lax.sub "
-        "lax.tan lax.tanh lax.tile lax.top_k lax.transpose lax.unstack lax.zeros_like_array lax.zeta"
+        "lax.scaled_dot lax.scatter lax.scatter_add lax.scatter_apply lax.scatter_max lax.scatter_min "
+        "lax.scatter_mul lax.scatter_sub lax.select lax.select_n lax.shape_as_value lax.shift_left "
+        "lax.shift_right_arithmetic lax.shift_right_logical lax.sign lax.sin lax.sinh lax.slice "
+        "lax.slice_in_dim lax.sort lax.sort_key_val lax.split lax.sqrt lax.square lax.squeeze lax.stack "
+        "lax.stage lax.stop_gradient lax.sub lax.tan lax.tanh lax.tile lax.top_k lax.transpose lax.unstack "
+        "lax.zeros_like_array lax.zeta"
     ),
     "tangrad-linalg": (
-        "lax.linalg.eig lax.linalg.eigh lax.linalg.hessenberg lax.linalg.householder_product lax.linalg.lu "
-        "lax.linalg.lu_pivots_to_permutation lax.linalg.ormqr lax.linalg.qr lax.linalg.schur lax.linalg.svd "
-        "lax.linalg.symmetric_product lax.linalg.tridiagonal lax.linalg.tridiagonal_solve"
+        "lax.linalg.EigImplementation lax.linalg.EighImplementation lax.linalg.SvdAlgorithm lax.linalg.eig "
+        "lax.linalg.eigh lax.linalg.hessenberg lax.linalg.householder_product lax.linalg.lu "
+        "lax.linalg.lu_pivots_to_permutation lax.linalg.ormqr lax.linalg.qdwh lax.linalg.qr lax.linalg.schur "
+        "lax.linalg.svd lax.linalg.symmetric_product lax.linalg.tridiagonal lax.linalg.tridiagonal_solve"
     ),
     "tangrad-masking": "mask shapecheck",
     "tangrad-nn": (
         "nn.celu nn.dot_product_attention nn.elu nn.gelu nn.glu nn.hard_sigmoid nn.hard_silu nn.hard_swish "
         "nn.hard_tanh nn.identity nn.leaky_relu nn.log1mexp nn.log_sigmoid nn.log_softmax nn.logmeanexp "
-        "nn.logsumexp nn.mish nn.one_hot nn.relu nn.relu6 nn.selu nn.sigmoid nn.silu nn.soft_sign nn.softmax "
-        "nn.softplus nn.sparse_plus nn.sparse_sigmoid nn.squareplus nn.standardize nn.swish nn.tanh"
+        "nn.logsumexp nn.mish nn.one_hot nn.relu nn.relu6 nn.scaled_matmul nn.selu nn.sigmoid nn.silu "
+        "nn.soft_sign nn.softmax nn.softplus nn.sparse_plus nn.sparse_sigmoid nn.squareplus nn.standardize "
+        "nn.swish nn.tanh"
     ),
     "tangrad-numpy": (
         "numpy.ComplexWarning numpy.abs numpy.absolute numpy.acos numpy.acosh numpy.add numpy.all "
@@ -172,9 +179,10 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     "tangrad-pjit": "experimental.pjit.pjit experimental.pjit.with_sharding_constraint",
     "tangrad-pmap": "pmap soft_pmap",
     "tangrad-random": (
-        "random.NamedShape random.PRNGKey random.ball random.bernoulli random.beta random.binomial "
-        "random.bits random.categorical random.cauchy random.chisquare random.choice random.clone "
-        "random.dirichlet random.double_sided_maxwell random.exponential random.f random.fold_in random.gamma "
+        "default_prng_impl lax.RandomAlgorithm lax.rng_bit_generator random.NamedShape random.PRNGKey "
+        "random.ball random.bernoulli random.beta random.binomial random.bits random.categorical "
+        "random.cauchy random.chisquare random.choice random.clone random.dirichlet "
+        "random.double_sided_maxwell random.exponential random.f random.fold_in random.gamma "
         "random.generalized_normal random.geometric random.gumbel random.key random.key_data random.key_dtype "
         "random.key_impl random.laplace random.loggamma random.logistic random.lognormal random.maxwell "
         "random.multinomial random.multivariate_normal random.normal random.orthogonal random.pareto "
@@ -309,7 +317,7 @@ FAMILIES: dict[str, str] = {  # distribution: families of primitives
     "tangrad-checkpoint": "checkpointing",
     "tangrad-collectives": "collectives",
     "tangrad-control-flow": "control_flow",
-    "tangrad-custom-rules": "custom_rules linear_calls mapped_calls partial_calls solves",
+    "tangrad-custom-rules": "composites custom_rules linear_calls mapped_calls partial_calls solves",
     "tangrad-debug": "callbacks",
     "tangrad-export": "exporting",
     "tangrad-ffi": "foreign",
@@ -360,7 +368,7 @@ SETTINGS: dict[str, str] = {  # distribution: settings
     ),
     "tangrad-lax": "default_matmul_precision",
     "tangrad-numpy": "numpy_rank_promotion",
-    "tangrad-random": "threefry_partitionable",
+    "tangrad-random": "default_prng_impl threefry_partitionable",
     "tangrad-sharding": "mesh",
     "tangrad-xmap": "experimental_xmap_spmd_lowering experimental_xmap_spmd_lowering_manual serial_loops",
 }

@@ -1,11 +1,14 @@
-"""Samples of linear calls, and of calls with rules of their own for batches and dead code, for the conformance kit."""
+"""Samples of linear calls, composites, and calls with rules of their own for batches and dead code."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tangrad.conformance import Sample, draw, recorded
 from tangrad.core import find_primitive, get_aval, trace_to_closed_jaxpr
+from tangrad.custom_rules.composites import composite, composite_p
 from tangrad.custom_rules.dead_code import custom_dce, custom_dce_call_p
 from tangrad.custom_rules.linear import linear_call, linear_call_p
 from tangrad.custom_rules.mapped import custom_vmap, custom_vmap_call_p
@@ -40,3 +43,12 @@ def partial_samples() -> list[Sample]:
     program = trace_to_closed_jaxpr(lambda x: waves(x), (get_aval(x),))
     (equation,) = program.eqns
     return [Sample(custom_dce_call_p, (x,), equation.params)]
+
+
+def composite_samples() -> list[Sample]:
+    """Of `composite`: with attributes of every type, and with a result that is an operand."""
+    x = draw(2, 3, dtype="float64")
+    waves = composite(lambda x, **_: (_bind("sin", x), x), "test.waves", 2)
+    told = {"axis": 1, "fast": True, "name": "wave", "scales": (0.5, np.arange(3)), "more": {"kind": np.dtype("int8")}}
+    args, params = recorded(composite_p, lambda: waves(x, **told))
+    return [Sample(composite_p, args, params)]

@@ -31,6 +31,7 @@ from tangrad.nn.normalization import logmeanexp as logmeanexp
 from tangrad.nn.normalization import logsumexp as logsumexp
 from tangrad.nn.normalization import softmax as softmax
 from tangrad.nn.normalization import standardize as standardize
+from tangrad.nn.scaled_products import scaled_matmul as scaled_matmul
 from tangrad.numpy.transcendental import tanh as tanh
 
 __all__ = [
@@ -54,6 +55,7 @@ __all__ = [
     "one_hot",
     "relu",
     "relu6",
+    "scaled_matmul",
     "selu",
     "sigmoid",
     "silu",

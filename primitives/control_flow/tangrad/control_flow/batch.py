@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from tangrad.batching import batch_jaxpr, broadcast_axis, move_axis, place_axis, to_front
-from tangrad.control_flow.primitives import cond_p, scan_p, split_list, while_p
+from tangrad.control_flow.primitives import CHOICES, scan_p, split_list, while_p
 from tangrad.control_flow.programs import handed_on, rearranged
 from tangrad.core import (
     ClosedJaxpr,
     JaxprCache,
+    Primitive,
     RuleSet,
     Tracer,
     dtypes,
@@ -50,20 +51,27 @@ def _dims(flags: Sequence[bool], axis: int = 0) -> tuple[int | None, ...]:
     return tuple([axis if flag else None for flag in flags])
 
 
-# --- cond -----------------------------------------------------------------------------------------------------------
+# --- one of several programs ----------------------------------------------------------------------------------------
 
 
-@batch.rule(cond_p)
-def _(args: Any, dims: Any, *, axis_info: Any, branches: Any) -> Any:
-    index, *operands = [to_front(arg, dim) for arg, dim in zip(args, dims, strict=True)]
-    if dims[0] is not None:
-        return _select(index, operands, dims[1:], axis_info, branches)
-    mapped = _mapped(dims[1:])
-    out_mapped: Flags = (False,) * len(branches[0].out_avals)
-    for branch in branches:
-        out_mapped = _either(out_mapped, batch_jaxpr(branch, mapped, axis_info)[1])
-    programs = tuple([batch_jaxpr(branch, mapped, axis_info, out_mapped)[0] for branch in branches])
-    return cond_p.bind(index, *operands, branches=programs), _dims(out_mapped)
+def _choice(primitive: Primitive, lead: int) -> None:
+    """Register the rule of a primitive that runs one of several programs; its first `lead` operands say which."""
+
+    @batch.rule(primitive)
+    def _(args: Any, dims: Any, *, axis_info: Any, branches: Any, **others: Any) -> Any:
+        placed = [to_front(arg, dim) for arg, dim in zip(args, dims, strict=True)]
+        if any(_mapped(dims[:lead])):
+            return _select(placed[0], placed[lead:], dims[lead:], axis_info, branches)
+        mapped = _mapped(dims[lead:])
+        out_mapped: Flags = (False,) * len(branches[0].out_avals)
+        for branch in branches:
+            out_mapped = _either(out_mapped, batch_jaxpr(branch, mapped, axis_info)[1])
+        programs = tuple([batch_jaxpr(branch, mapped, axis_info, out_mapped)[0] for branch in branches])
+        return primitive.bind(*placed, branches=programs, **others), _dims(out_mapped)
+
+
+for _primitive, _lead in CHOICES.items():
+    _choice(_primitive, _lead)
 
 
 def _select(index: Any, operands: Sequence[Any], dims: Sequence[Any], axis_info: Any, branches: Any) -> Any:

@@ -1,17 +1,30 @@
-"""`cond` and `switch`: one of several functions, chosen by a value."""
+"""`cond` and `switch`: one of several functions, chosen by a value; `platform_dependent`: by where it runs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from tangrad import tree
 from tangrad.control_flow.bodies import Body, flat_operands, function_name, trace_body, with_common_consts
+from tangrad.control_flow.evaluation import branch_of_values
 from tangrad.control_flow.mismatches import check_trees, check_types
-from tangrad.control_flow.primitives import cond_p
+from tangrad.control_flow.primitives import cond_p, platform_dependent_p
 from tangrad.control_flow.programs import handed_on, rearranged
-from tangrad.core import api_boundary, as_array, as_operand, dtypes, is_array_value, is_concrete, literal, thread
+from tangrad.core import (
+    Tracer,
+    api_boundary,
+    as_array,
+    as_operand,
+    dtypes,
+    is_array_value,
+    is_concrete,
+    literal,
+    thread,
+)
 from tangrad.lax.elementwise.primitives import clamp_p, convert_element_type_p, ne_p
 
 _INT32 = dtypes.as_dtype("int32")
@@ -142,29 +155,84 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, o
     return _choose("switch", position, branches, names, operands)
 
 
-def _choose(what: str, index: Any, branches: Sequence[Any], names: Sequence[str], operands: Any) -> Any:
-    """Bind `cond` of the functions as programs; a boolean index becomes an integer."""
+@api_boundary
+def platform_dependent(
+    *args: Any, default: Callable[..., Any] | None = None, **per_platform: Callable[..., Any]
+) -> Any:
+    """One of several functions of the same arguments: the one for the platform that the program runs on.
+
+    In a compiled function all of them are traced; which one is taken is decided when the program is lowered, and the
+    others need no lowering there. So a function for one platform may be made of primitives that no other platform has.
+    A program that is exported for several platforms has them all. Outside of compiled functions only the one for the
+    platform of the arguments is called.
+
+    Args:
+        args: arrays, and trees of them.
+        default: the function for every other platform; None: there must not be one.
+        per_platform: functions by the name of a platform ("cpu", "cuda", "rocm", "tpu"; "gpu" is "cuda" or "rocm"),
+            or of a backend ("numpy", "xla"). Of several that apply, the first one is taken.
+
+    Returns:
+        What the chosen function returns.
+
+    Raises:
+        TypeError: for what is not callable, and for results whose structures or types differ.
+        ValueError: without functions.
+        NotImplementedError: where there is no function for the platform; inside of a compiled function when that is
+            lowered.
+
+    >>> import tangrad
+    >>> tangrad.lax.platform_dependent(2.0, cpu=lambda x: x + 1, default=lambda x: x - 1)
+    Array(3., dtype=float32, weak_type=True)
+    """
+    functions: dict[Any, Any] = {**per_platform}
+    if default is not None:
+        functions[None] = default
+    if not functions:
+        raise ValueError("platform_dependent: there must be a function for some platform, or a default; got none")
+    for name, function in functions.items():
+        if not callable(function):
+            raise TypeError(f"platform_dependent: {name or 'default'} must be a function, got {function!r}")
+    platforms, branches = tuple(functions), tuple(functions.values())
+    if platforms == (None,):
+        return default(*args)  # type: ignore[misc]
+    if not thread.trace.stages:
+        flat, in_tree = flat_operands(args, "platform_dependent", "args")
+        chosen = branches[branch_of_values(platforms, [value for value in flat if not isinstance(value, Tracer)])]
+        return tree.map(as_array, chosen(*in_tree.unflatten([as_array(value) for value in flat])))
+    names = [f"the branch for {name or 'other platforms'}" for name in platforms]
+    return _choose("platform_dependent", None, branches, names, args, platforms)
+
+
+def _choose(
+    what: str, index: Any, branches: Sequence[Any], names: Sequence[str], operands: Any, platforms: Any = None
+) -> Any:
+    """Bind `cond` of the functions as programs, or with `platforms` `platform_dependent`."""
     flat, in_tree = flat_operands(operands, what, "operands")
     avals = [value.aval for value in flat]
     bodies = [trace_body(branch, in_tree, avals, what) for branch in branches]
-    order = range(len(bodies)) if what == "switch" else (1, 0)  # messages speak of true_fun first
+    order = (1, 0) if what == "cond" else range(len(bodies))  # messages speak of true_fun first
     first = order[0]
     for other in order[1:]:
         _check_results(what, bodies[first], names[first], bodies[other], names[other], branches[first], branches[other])
     programs, consts = with_common_consts(bodies)
-    if index.aval.dtype == _BOOL:
-        index = convert_element_type_p.bind(index, new_dtype=_INT32, weak_type=False)
-    return bodies[0].out_tree.unflatten(_bind(index, [*consts, *flat], programs))
+    if platforms is not None:
+        bind = partial(platform_dependent_p.bind, platforms=platforms)
+    else:
+        if index.aval.dtype == _BOOL:
+            index = convert_element_type_p.bind(index, new_dtype=_INT32, weak_type=False)
+        bind = partial(cond_p.bind, index)
+    return bodies[0].out_tree.unflatten(_bind(bind, [*consts, *flat], programs))
 
 
-def _bind(index: Any, operands: Sequence[Any], programs: Sequence[Any]) -> list[Any]:
+def _bind(bind: Callable[..., Any], operands: Sequence[Any], programs: Sequence[Any]) -> list[Any]:
     """The results of a conditional. One that all branches hand on as it came is not a result of the primitive: so it
     stays unmapped where it was, and is not copied."""
     sources = handed_on(programs)
     made = [position for position, source in enumerate(sources) if source is None]
     inputs = range(len(operands))
     branches = tuple([rearranged(program, inputs, made) for program in programs])
-    outs = iter(cond_p.bind(index, *operands, branches=branches))
+    outs = iter(bind(*operands, branches=branches))
     return [next(outs) if source is None else as_array(operands[source]) for source in sources]
 
 

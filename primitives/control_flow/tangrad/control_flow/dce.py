@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.control_flow.primitives import cond_p, scan_p, split_list, while_p
+from tangrad.control_flow.primitives import CHOICES, scan_p, split_list, while_p
 from tangrad.control_flow.programs import kept
 from tangrad.core import ClosedJaxpr, JaxprCache, RuleSet, dce_jaxpr, keeps_alive, register_cache
 
@@ -44,16 +44,17 @@ def _nothing_needed(used_outputs: Sequence[bool], equation: Any) -> bool:
     return not any(used_outputs) and not keeps_alive(equation.effects)
 
 
-@dce.rule(cond_p)
+@dce.rule(*CHOICES)
 def _(used_outputs: Any, equation: Any) -> Any:
     if _nothing_needed(used_outputs, equation):
         return [False] * len(equation.invars), None
     used, branches = tuple(used_outputs), equation.params["branches"]
-    count = len(equation.invars) - 1
+    lead = CHOICES[equation.primitive]
+    count = len(equation.invars) - lead
     needed = [thin(branch, used, (False,) * count)[1] for branch in branches]
     every = tuple([any(flags) for flags in zip(*needed)])
     thinned = tuple([thin(branch, used, every)[0] for branch in branches])
-    return _rebuilt(equation, (True, *every), used, branches=thinned)
+    return _rebuilt(equation, (*[True] * lead, *every), used, branches=thinned)
 
 
 @dce.rule(scan_p)

@@ -88,6 +88,43 @@ def _arrays(outs: Values, args: Values) -> tuple[Any, ...]:
     return tuple([backend.put(out.ndarray, out.aval) if type(out) is Literal else out for out in outs])
 
 
+# --- platforms ------------------------------------------------------------------------------------------------------
+
+GPUS = ("cuda", "rocm")
+
+
+def platform_names(backend: str, platform: str) -> tuple[str, ...]:
+    """What branches for a platform may be called: by the backend, by the platform, "gpu" for one of those."""
+    return (backend, platform, *(("gpu",) if platform in GPUS else ()))
+
+
+def branch_of_platform(platforms: Sequence[str | None], backend: str, platform: str) -> int:
+    """Which branch is for a platform of a backend. Raises NotImplementedError where none is."""
+    names = (*platform_names(backend, platform), None)
+    for position, name in enumerate(platforms):
+        if name in names:
+            return position
+    raise NotImplementedError(
+        f"platform_dependent: there is no branch for platform {platform!r} of backend {backend!r}, and no default; "
+        f"there are branches for {', '.join([repr(name) for name in platforms])}"
+    )
+
+
+def evaluate_platform(args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
+    """Run the branch for the platform that the operands are on."""
+    branches = params["branches"]
+    return with_common_types(run(branches[branch_of_values(params["platforms"], args)], args), branches)
+
+
+def branch_of_values(platforms: Sequence[str | None], values: Values) -> int:
+    """Which branch is for the platform that values are on: that of the device which they are committed to, if any."""
+    backend, operands = find_backend(tuple(values))
+    platform = backend.platform
+    if backend.has_placements:
+        platform = getattr(backend.placement(to_arrays(backend, operands)), "platform", platform)
+    return branch_of_platform(platforms, backend.name, platform)
+
+
 # --- loops ----------------------------------------------------------------------------------------------------------
 
 

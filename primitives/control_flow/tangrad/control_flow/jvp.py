@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from tangrad.autodiff import Zero, instantiate, jvp_jaxpr, symbolic_zeros
-from tangrad.control_flow.primitives import cond_p, scan_p, split_list, while_p
+from tangrad.control_flow.primitives import CHOICES, scan_p, split_list, while_p
 from tangrad.control_flow.tangents import ScanTangents, WhileTangents
-from tangrad.core import JaxprCache, RuleSet, register_cache
+from tangrad.core import JaxprCache, Primitive, RuleSet, register_cache
 
 jvp = RuleSet("jvp", api=1)
 
@@ -30,16 +30,23 @@ def _tangents_out(outs: Sequence[Any], nonzero: Sequence[bool], given: Sequence[
     return tuple([next(found) if has else Zero.of(out) for out, has in zip(outs, nonzero, strict=True)])
 
 
-@jvp.rule(cond_p)
-@symbolic_zeros
-def _(primals: Any, tangents: Any, *, branches: Any) -> Any:
-    nonzero = _nonzero(tangents[1:])
-    found = [jvp_jaxpr(branch, nonzero)[1] for branch in branches]
-    wanted = tuple([any(flags) for flags in zip(*found)])
-    programs = tuple([jvp_jaxpr(branch, nonzero, wanted)[0] for branch in branches])
-    results = cond_p.bind(*primals, *_given(tangents[1:], nonzero), branches=programs)
-    outs, rest = split_list(results, len(wanted))
-    return tuple(outs), _tangents_out(outs, wanted, rest)
+def _choice(primitive: Primitive, lead: int) -> None:
+    """Register the rule of a primitive that runs one of several programs; its first `lead` operands say which."""
+
+    @jvp.rule(primitive)
+    @symbolic_zeros
+    def _(primals: Any, tangents: Any, *, branches: Any, **others: Any) -> Any:
+        nonzero = _nonzero(tangents[lead:])
+        found = [jvp_jaxpr(branch, nonzero)[1] for branch in branches]
+        wanted = tuple([any(flags) for flags in zip(*found)])
+        programs = tuple([jvp_jaxpr(branch, nonzero, wanted)[0] for branch in branches])
+        results = primitive.bind(*primals, *_given(tangents[lead:], nonzero), branches=programs, **others)
+        outs, rest = split_list(results, len(wanted))
+        return tuple(outs), _tangents_out(outs, wanted, rest)
+
+
+for _primitive, _lead in CHOICES.items():
+    _choice(_primitive, _lead)
 
 
 @jvp.rule(while_p)

@@ -8,11 +8,11 @@ from typing import Any
 from tangrad.autodiff import Linearized, linearize_jaxpr, mark_linear
 from tangrad.control_flow.evaluation import chosen, with_common_types
 from tangrad.control_flow.halves import call_program, equation, with_zeros, zeros_atom
-from tangrad.control_flow.primitives import cond_p, scan_p, split_list, while_p
+from tangrad.control_flow.primitives import CHOICES, scan_p, split_list, while_p
 from tangrad.control_flow.programs import rearranged, without_effects
 from tangrad.control_flow.residuals import BranchResiduals, LoopResiduals, second_half
 from tangrad.control_flow.tangents import WhileTangents
-from tangrad.core import ClosedJaxpr, Jaxpr, JaxprCache, RuleSet, Tracer, Var, register_cache
+from tangrad.core import ClosedJaxpr, Jaxpr, JaxprCache, Primitive, RuleSet, Tracer, Var, register_cache
 
 linearize = RuleSet("linearize", api=1)
 
@@ -26,17 +26,27 @@ def _chosen_avals(avals: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
     return [aval for aval, flag in zip(avals, flags, strict=True) if flag]
 
 
-# --- cond -----------------------------------------------------------------------------------------------------------
+# --- one of several programs ----------------------------------------------------------------------------------------
 
 
-@linearize.rule(cond_p)
-def _(primals: Any, active: Any, *, branches: Any) -> Any:
-    index, operands, flags = primals[0], primals[1:], tuple(active[1:])
-    if not isinstance(index, Tracer):  # only the branch that runs matters
-        return _one_branch(branches, chosen(index, len(branches)), operands, flags)
-    halves = _halves.get(branches[0], ("cond", branches[1:], flags), lambda: _CondHalves(branches, flags, index.aval))
-    outs, slots = split_list(cond_p.bind(index, *operands, branches=halves.primal), len(halves.nonzero))
-    return Linearized(tuple(outs), (index, *slots, *operands), halves.linear, halves.nonzero)
+def _choice(primitive: Primitive, lead: int) -> None:
+    """Register the rule of a primitive that runs one of several programs; its first `lead` operands say which."""
+
+    @linearize.rule(primitive)
+    def _(primals: Any, active: Any, *, branches: Any, **others: Any) -> Any:
+        index, operands, flags = primals[:lead], primals[lead:], tuple(active[lead:])
+        if lead and not isinstance(index[0], Tracer):  # only the branch that runs matters
+            return _one_branch(branches, chosen(index[0], len(branches)), operands, flags)
+        key = (primitive.name, branches[1:], flags, tuple(others.items()))
+        avals = [value.aval for value in index]
+        halves = _halves.get(branches[0], key, lambda: _BranchHalves(primitive, branches, others, flags, avals))
+        bound = primitive.bind(*index, *operands, branches=halves.primal, **others)
+        outs, slots = split_list(bound, len(halves.nonzero))
+        return Linearized(tuple(outs), (*index, *slots, *operands), halves.linear, halves.nonzero)
+
+
+for _primitive, _lead in CHOICES.items():
+    _choice(_primitive, _lead)
 
 
 def _one_branch(branches: Sequence[ClosedJaxpr], position: int, operands: Sequence[Any], active: Flags) -> Linearized:
@@ -45,7 +55,7 @@ def _one_branch(branches: Sequence[ClosedJaxpr], position: int, operands: Sequen
     return Linearized(with_common_types(outs, branches), tuple(residuals), program.linear, program.nonzero)
 
 
-class _CondHalves:
+class _BranchHalves:
     """Branches linearised together.
 
     Attributes:
@@ -56,7 +66,14 @@ class _CondHalves:
 
     __slots__ = ("linear", "nonzero", "primal")
 
-    def __init__(self, branches: Sequence[ClosedJaxpr], active: Flags, index_aval: Any) -> None:
+    def __init__(
+        self,
+        primitive: Primitive,
+        branches: Sequence[ClosedJaxpr],
+        others: dict[str, Any],
+        active: Flags,
+        index_avals: Sequence[Any],
+    ) -> None:
         made = [linearize_jaxpr(branch, active) for branch in branches]
         self.nonzero = tuple([any(flags) for flags in zip(*[program.nonzero for program in made])])
         sources = [program.residual_sources for program in made]
@@ -67,10 +84,10 @@ class _CondHalves:
         for program, places in zip(made, residuals.places, strict=True):
             linear = with_zeros(program.linear, program.nonzero, self.nonzero, branches[0].out_avals)
             second.append(mark_linear(second_half(linear, places, residuals.slots, operands, sum(active))))
-        index = Var(index_aval)
-        invars = [Var(aval) for aval in [*residuals.slots, *operands, *_chosen_avals(operands, active)]]
-        call = equation(cond_p, [index, *invars], {"branches": tuple(second)})
-        self.linear = ClosedJaxpr(Jaxpr([], [index, *invars], call.outvars, [call]))
+        avals = [*index_avals, *residuals.slots, *operands, *_chosen_avals(operands, active)]
+        invars = [Var(aval) for aval in avals]
+        call = equation(primitive, invars, {"branches": tuple(second), **others})
+        self.linear = ClosedJaxpr(Jaxpr([], invars, call.outvars, [call]))
 
 
 # --- while ----------------------------------------------------------------------------------------------------------

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.control_flow.primitives import cond_p, scan_p, split_list, while_p
+from tangrad.control_flow.primitives import CHOICES, cond_p, scan_p, split_list, while_p
 from tangrad.core import (
     ClosedJaxpr,
+    Primitive,
     RuleSet,
     closed_over_as_arguments,
     eval_jaxpr,
@@ -38,16 +39,23 @@ def _filled(outs: Sequence[Any], shapes: Sequence[Any], sizes: Sizes) -> tuple[A
     return tuple([sizes.fill(out, shape, 0) for out, shape in zip(outs, shapes, strict=True)])
 
 
-@mask.rule(cond_p)
-def _(args: Any, shapes: Any, *, sizes: Sizes, branches: Any) -> Any:
-    index, *operands = args
-    programs = [_masked(branch, operands, shapes[1:], sizes) for branch in branches]
-    consts = [const for _, values, _ in programs for const in values]
-    taken, made = 0, []
-    for program, values, _ in programs:
-        made.append(_with_others(program, taken, len(values), consts, operands))
-        taken += len(values)
-    return cond_p.bind(index, *consts, *operands, branches=tuple(made))
+def _choice(primitive: Primitive, lead: int) -> None:
+    """Register the rule of a primitive that runs one of several programs; its first `lead` operands say which."""
+
+    @mask.rule(primitive)
+    def _(args: Any, shapes: Any, *, sizes: Sizes, branches: Any, **others: Any) -> Any:
+        operands = args[lead:]
+        programs = [_masked(branch, operands, shapes[lead:], sizes) for branch in branches]
+        consts = [const for _, values, _ in programs for const in values]
+        taken, made = 0, []
+        for program, values, _ in programs:
+            made.append(_with_others(program, taken, len(values), consts, operands))
+            taken += len(values)
+        return primitive.bind(*args[:lead], *consts, *operands, branches=tuple(made), **others)
+
+
+for _primitive, _lead in CHOICES.items():
+    _choice(_primitive, _lead)
 
 
 def _with_others(program: ClosedJaxpr, start: int, count: int, consts: Sequence[Any], operands: Sequence[Any]) -> Any:

@@ -11,10 +11,10 @@ from typing import Any
 
 from tangrad.autodiff import PartialEval, is_marked_linear, partial_eval_jaxpr
 from tangrad.control_flow.halves import equation
-from tangrad.control_flow.primitives import cond_p, scan_p, split_list, while_p
+from tangrad.control_flow.primitives import CHOICES, scan_p, split_list, while_p
 from tangrad.control_flow.programs import kept, rearranged, without_effects
 from tangrad.control_flow.residuals import BranchResiduals, LoopResiduals, second_half
-from tangrad.core import JaxprCache, RuleSet, Var, register_cache
+from tangrad.core import JaxprCache, Primitive, RuleSet, Var, register_cache
 
 partial_eval = RuleSet("partial_eval", api=1)
 
@@ -37,14 +37,26 @@ def _merge(out_known: Sequence[bool], values: Sequence[Any]) -> list[Any]:
     return [next(found) if is_known else None for is_known in out_known]
 
 
-# --- cond -----------------------------------------------------------------------------------------------------------
+# --- one of several programs ----------------------------------------------------------------------------------------
 
 
-@partial_eval.rule(cond_p)
-def _(known: Any, args: Any, *, branches: Any) -> Any:
-    if not known[0] or all([is_marked_linear(branch) for branch in branches]):
-        return None
-    flags = tuple(known[1:])
+def _choice(primitive: Primitive, lead: int) -> None:
+    """Register the rule of a primitive that runs one of several programs; its first `lead` operands say which."""
+
+    @partial_eval.rule(primitive)
+    def _(known: Any, args: Any, *, branches: Any, **others: Any) -> Any:
+        if not all(known[:lead]) or all([is_marked_linear(branch) for branch in branches]):
+            return None
+        return _taken_apart(primitive, args[:lead], tuple(known[lead:]), args[lead:], branches, others)
+
+
+for _primitive, _lead in CHOICES.items():
+    _choice(_primitive, _lead)
+
+
+def _taken_apart(
+    primitive: Primitive, index: Any, flags: Flags, args: Any, branches: Any, others: dict[str, Any]
+) -> PartialEval | None:
     found = [partial_eval_jaxpr(branch, flags).out_known for branch in branches]
     out_known = tuple([all(each) for each in zip(*found)])
     if not any(out_known):
@@ -52,8 +64,9 @@ def _(known: Any, args: Any, *, branches: Any) -> Any:
     made = [partial_eval_jaxpr(branch, flags, _not(out_known)) for branch in branches]
     sources = [program.residual_sources for program in made]
     residuals = BranchResiduals([program.known for program in made], sources, sum(out_known))
-    index, operands = args[0], kept(args[1:], flags)
-    outs, slots = split_list(cond_p.bind(index, *operands, branches=residuals.branches), sum(out_known))
+    operands = kept(args, flags)
+    results = primitive.bind(*index, *operands, branches=residuals.branches, **others)
+    outs, slots = split_list(results, sum(out_known))
     avals = [operand.aval for operand in operands]
     second = tuple(
         [
@@ -61,10 +74,10 @@ def _(known: Any, args: Any, *, branches: Any) -> Any:
             for program, places in zip(made, residuals.places, strict=True)
         ]
     )
-    rest = (index, *slots, *operands, *kept(args[1:], _not(flags)))
+    rest = (*index, *slots, *operands, *kept(args, _not(flags)))
     if all(out_known):
         return PartialEval(outs, (), None)
-    call = equation(cond_p, [Var(value.aval) for value in rest], {"branches": second})
+    call = equation(primitive, [Var(value.aval) for value in rest], {"branches": second, **others})
     return PartialEval(_merge(out_known, outs), (), call, rest)
 
 

@@ -1,6 +1,7 @@
 """The primitives that choose and repeat programs, and the types of their results.
 
 - `cond`: `index, *operands`; runs one of `branches` on the operands.
+- `platform_dependent`: `operands`; runs the one of `branches` that is for the platform.
 - `while`: `*cond_consts, *body_consts, *carry`; runs `body_jaxpr` as long as `cond_jaxpr` says so.
 - `scan`: `*consts, *carry, *xs`; runs `jaxpr` for each slice of `xs` along the first axis, and stacks what it gives.
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.control_flow.evaluation import evaluate_cond, evaluate_scan, evaluate_while
+from tangrad.control_flow.evaluation import evaluate_cond, evaluate_platform, evaluate_scan, evaluate_while
 from tangrad.core import PrimitiveSet, join_named_shapes
 
 control_flow = PrimitiveSet("control_flow", api=1)
@@ -25,13 +26,37 @@ def cond_p(index: Any, *operands: Any, branches: tuple[Any, ...]) -> Any:
     """The results of `branches[index]`; an index beyond the last one means the last."""
     if index.shape or index.dtype.name != "int32":
         raise TypeError(f"cond: the index must be a scalar of dtype int32, got {index.str_short()}")
+    return _results("cond", (index,), operands, branches)
+
+
+@control_flow.primitive(
+    name="platform_dependent", multiple_results=True, weak_type="own", own_named_shape=True, evaluate=evaluate_platform
+)
+def platform_dependent_p(*operands: Any, branches: tuple[Any, ...], platforms: tuple[str | None, ...]) -> Any:
+    """The results of the first of `branches` whose name in `platforms` is one of the platform's; None stands for any.
+
+    Which one is decided when the program is lowered, so that the others need no lowering there.
+    """
+    if len(branches) != len(platforms) or not branches:
+        raise ValueError(
+            f"platform_dependent: there must be a platform for each branch, got {platforms} for {len(branches)}"
+        )
+    return _results("platform_dependent", (), operands, branches)
+
+
+# Primitives that run one of several programs on their operands -> how many operands, before these, say which.
+CHOICES = {cond_p: 1, platform_dependent_p: 0}
+
+
+def _results(name: str, index: Any, operands: Any, branches: tuple[Any, ...]) -> Any:
+    """The types of the results of whichever branch; the results may differ along the axes of the index, too."""
     for position, branch in enumerate(branches):
-        check_operands(f"cond: branch {position}", branch.in_avals, operands)
+        check_operands(f"{name}: branch {position}", branch.in_avals, operands)
     outs = branches[0].out_avals
     for position, branch in enumerate(branches):
-        check_operands(f"cond: results of branch {position}", outs, branch.out_avals)
+        check_operands(f"{name}: results of branch {position}", outs, branch.out_avals)
     chosen = [
-        join_named_shapes([index, *each]) for each in zip(*[branch.out_avals for branch in branches], strict=True)
+        join_named_shapes([*index, *each]) for each in zip(*[branch.out_avals for branch in branches], strict=True)
     ]
     # Weakly typed as those of the first branch: for `cond` that of `false_fun`, as in JAX.
     return tuple([_varying(aval, axes) for aval, axes in zip(outs, chosen, strict=True)])

@@ -10,7 +10,7 @@ from typing import Any
 
 from tangrad.checkpointing import Recomputation
 from tangrad.control_flow.halves import equation
-from tangrad.control_flow.primitives import cond_p, scan_p, split_list
+from tangrad.control_flow.primitives import CHOICES, scan_p, split_list
 from tangrad.control_flow.programs import kept, rearranged
 from tangrad.control_flow.residuals import BranchResiduals, second_half
 from tangrad.core import RuleSet, Var
@@ -18,23 +18,24 @@ from tangrad.core import RuleSet, Var
 recompute = RuleSet("recompute", api=1)
 
 
-@recompute.rule(cond_p)
+@recompute.rule(*CHOICES)
 def _(eqn: Any, wanted: Any, divide: Any) -> Any:
-    branches = eqn.params["branches"]
-    index, *operands = eqn.invars
+    branches, lead = eqn.params["branches"], CHOICES[eqn.primitive]
+    index, operands = eqn.invars[:lead], eqn.invars[lead:]
     count = len(operands)
     divided = [divide(branch, wanted) for branch in branches]
     sources = [[None] * one.kept for one in divided]
     residuals = BranchResiduals([one.first for one in divided], sources, len(eqn.outvars))
     stored = [Var(aval) for aval in residuals.slots]
-    first = eqn.replace(outvars=[*eqn.outvars, *stored], params={"branches": residuals.branches})
+    first = eqn.replace(outvars=[*eqn.outvars, *stored], params={**eqn.params, "branches": residuals.branches})
     used = [position for position in range(count) if any([one.used[position] for one in divided])]
     programs = []
     for one, places in zip(divided, residuals.places, strict=True):
         order = [*range(count, count + one.kept), *used]
         program = rearranged(one.second, order, range(sum(wanted)))
         programs.append(second_half(program, places, residuals.slots, (), len(used)))
-    second = equation(cond_p, [index, *stored, *[operands[p] for p in used]], {"branches": tuple(programs)})
+    atoms = [*index, *stored, *[operands[p] for p in used]]
+    second = equation(eqn.primitive, atoms, {**eqn.params, "branches": tuple(programs)})
     return Recomputation(first, stored, second.replace(outvars=kept(eqn.outvars, wanted)))
 
 

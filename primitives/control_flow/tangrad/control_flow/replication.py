@@ -5,18 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tangrad.control_flow.primitives import cond_p, scan_p, while_p
-from tangrad.core import RuleSet
+from tangrad.control_flow.primitives import CHOICES, scan_p, while_p
+from tangrad.core import Primitive, RuleSet
 from tangrad.shard_mapping import varying_of_program
 
 replication = RuleSet("replication", api=1)
 
 
-@replication.rule(cond_p)
-def _(varying: Any, params: Any) -> Any:
-    index, *operands = varying
-    branches = [varying_of_program(branch, operands) for branch in params["branches"]]
-    return tuple([index.union(*found) for found in zip(*branches, strict=True)])
+def _choice(primitive: Primitive, lead: int) -> None:
+    """Register the rule of a primitive that runs one of several programs; its first `lead` operands say which."""
+
+    @replication.rule(primitive)
+    def _(varying: Any, params: Any) -> Any:
+        index, operands = varying[:lead], varying[lead:]
+        branches = [varying_of_program(branch, operands) for branch in params["branches"]]
+        return tuple([frozenset().union(*index, *found) for found in zip(*branches, strict=True)])
+
+
+for _primitive, _lead in CHOICES.items():
+    _choice(_primitive, _lead)
 
 
 @replication.rule(scan_p)

@@ -37,7 +37,10 @@ def _conditionals() -> list[Sample]:
         _program(lambda a, b: (_apply("mul", a, b), a), x, y),
         _program(lambda a, b: (b, _apply("neg", a)), x, y),
     )
-    return [Sample(P["cond"], (np.int32(index), x, y), {"branches": branches}) for index in (0, 1, 2)]
+    found = [Sample(P["cond"], (np.int32(index), x, y), {"branches": branches}) for index in (0, 1, 2)]
+    for platforms in (("cpu", "cuda", None), ("tpu", "none such", None)):
+        found.append(Sample(P["platform_dependent"], (x, y), {"branches": branches, "platforms": platforms}))
+    return found
 
 
 def _loops() -> list[Sample]:

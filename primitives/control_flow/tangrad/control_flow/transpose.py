@@ -21,8 +21,8 @@ from tangrad.autodiff import (
 )
 from tangrad.autodiff.primitives import add_any_p
 from tangrad.control_flow.halves import with_zeros
-from tangrad.control_flow.primitives import cond_p, scan_p, split_list, while_p
-from tangrad.core import ClosedJaxpr, JaxprCache, JaxprEqn, RuleSet, Var, register_cache
+from tangrad.control_flow.primitives import CHOICES, scan_p, split_list, while_p
+from tangrad.core import ClosedJaxpr, JaxprCache, JaxprEqn, Primitive, RuleSet, Var, register_cache
 
 transpose = RuleSet("transpose", api=1)
 
@@ -44,21 +44,29 @@ def _nonzero(cotangents: Sequence[Any]) -> Flags:
     return tuple([type(cotangent) is not Zero for cotangent in cotangents])
 
 
-# --- cond -----------------------------------------------------------------------------------------------------------
+# --- one of several programs ----------------------------------------------------------------------------------------
 
 
-@transpose.rule(cond_p)
-@symbolic_zeros
-def _(cotangents: Any, index: Any, *operands: Any, branches: Any) -> Any:
-    linear = tuple([is_linear(operand) for operand in operands])
-    given = _nonzero(cotangents)
-    with each_by_itself([name for name, _ in index.aval.named_shape]):
-        key = ("cond", branches[1:], linear, given, told_axes())
-        programs, nonzero = _transposed.get(branches[0], key, lambda: _transpose_branches(branches, linear, given))
-    known = [operand for operand in operands if not is_linear(operand)]
-    results = iter(cond_p.bind(index, *known, *_given(cotangents, given), branches=programs))
-    per_linear = iter([next(results) if has else None for has in nonzero])
-    return (None, *[next(per_linear) if flag else None for flag in linear])
+def _choice(primitive: Primitive, lead: int) -> None:
+    """Register the rule of a primitive that runs one of several programs; its first `lead` operands say which."""
+
+    @transpose.rule(primitive)
+    @symbolic_zeros
+    def _(cotangents: Any, *args: Any, branches: Any, **others: Any) -> Any:
+        index, operands = args[:lead], args[lead:]
+        linear = tuple([is_linear(operand) for operand in operands])
+        given = _nonzero(cotangents)
+        with each_by_itself([name for value in index for name, _ in value.aval.named_shape]):
+            key = ("branches", branches[1:], linear, given, told_axes())
+            programs, nonzero = _transposed.get(branches[0], key, lambda: _transpose_branches(branches, linear, given))
+        known = [operand for operand in operands if not is_linear(operand)]
+        results = iter(primitive.bind(*index, *known, *_given(cotangents, given), branches=programs, **others))
+        per_linear = iter([next(results) if has else None for has in nonzero])
+        return (*[None] * lead, *[next(per_linear) if flag else None for flag in linear])
+
+
+for _primitive, _lead in CHOICES.items():
+    _choice(_primitive, _lead)
 
 
 def _transpose_branches(

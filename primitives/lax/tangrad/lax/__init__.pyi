@@ -17,11 +17,13 @@ from tangrad.collectives.reductions import pmin as pmin
 from tangrad.collectives.reductions import psum as psum
 from tangrad.control_flow.associative import associative_scan as associative_scan
 from tangrad.control_flow.conditionals import cond as cond
+from tangrad.control_flow.conditionals import platform_dependent as platform_dependent
 from tangrad.control_flow.conditionals import switch as switch
 from tangrad.control_flow.loops import fori_loop as fori_loop
 from tangrad.control_flow.loops import while_loop as while_loop
 from tangrad.control_flow.maps import map as map
 from tangrad.control_flow.scans import scan as scan
+from tangrad.custom_rules.composites import composite as composite
 from tangrad.custom_rules.linear_solves import custom_linear_solve as custom_linear_solve
 from tangrad.custom_rules.roots import custom_implicit_solve as custom_implicit_solve
 from tangrad.custom_rules.roots import custom_root as custom_root
@@ -31,10 +33,17 @@ from tangrad.lax import linalg as linalg
 from tangrad.lax.contractions.functions import batch_matmul as batch_matmul
 from tangrad.lax.contractions.functions import dot as dot
 from tangrad.lax.contractions.functions import dot_general as dot_general
+from tangrad.lax.contractions.functions import ragged_dot as ragged_dot
+from tangrad.lax.contractions.functions import ragged_dot_general as ragged_dot_general
 from tangrad.lax.contractions.precision import DotAlgorithm as DotAlgorithm
 from tangrad.lax.contractions.precision import DotAlgorithmPreset as DotAlgorithmPreset
 from tangrad.lax.contractions.precision import Precision as Precision
+from tangrad.lax.contractions.precision import PrecisionLike as PrecisionLike
 from tangrad.lax.contractions.primitives import DotDimensionNumbers as DotDimensionNumbers
+from tangrad.lax.contractions.ragged import RaggedDotDimensionNumbers as RaggedDotDimensionNumbers
+from tangrad.lax.contractions.scaled import scaled_dot as scaled_dot
+from tangrad.lax.elementwise.accuracy import AccuracyMode as AccuracyMode
+from tangrad.lax.elementwise.accuracy import Tolerance as Tolerance
 from tangrad.lax.elementwise.functions import abs as abs
 from tangrad.lax.elementwise.functions import acos as acos
 from tangrad.lax.elementwise.functions import acosh as acosh
@@ -130,6 +139,8 @@ from tangrad.lax.reductions.functions import reduce_or as reduce_or
 from tangrad.lax.reductions.functions import reduce_prod as reduce_prod
 from tangrad.lax.reductions.functions import reduce_sum as reduce_sum
 from tangrad.lax.reductions.functions import reduce_xor as reduce_xor
+from tangrad.lax.sorting.functions import approx_max_k as approx_max_k
+from tangrad.lax.sorting.functions import approx_min_k as approx_min_k
 from tangrad.lax.sorting.functions import sort as sort
 from tangrad.lax.sorting.functions import sort_key_val as sort_key_val
 from tangrad.lax.sorting.functions import top_k as top_k
@@ -155,6 +166,7 @@ from tangrad.lax.structure.functions import broadcast_to_rank as broadcast_to_ra
 from tangrad.lax.structure.functions import broadcasted_iota as broadcasted_iota
 from tangrad.lax.structure.functions import collapse as collapse
 from tangrad.lax.structure.functions import concatenate as concatenate
+from tangrad.lax.structure.functions import dtype as dtype
 from tangrad.lax.structure.functions import dynamic_index_in_dim as dynamic_index_in_dim
 from tangrad.lax.structure.functions import dynamic_slice as dynamic_slice
 from tangrad.lax.structure.functions import dynamic_slice_in_dim as dynamic_slice_in_dim
@@ -171,11 +183,13 @@ from tangrad.lax.structure.functions import optimization_barrier as optimization
 from tangrad.lax.structure.functions import pad as pad
 from tangrad.lax.structure.functions import reshape as reshape
 from tangrad.lax.structure.functions import rev as rev
+from tangrad.lax.structure.functions import shape_as_value as shape_as_value
 from tangrad.lax.structure.functions import slice as slice
 from tangrad.lax.structure.functions import slice_in_dim as slice_in_dim
 from tangrad.lax.structure.functions import split as split
 from tangrad.lax.structure.functions import squeeze as squeeze
 from tangrad.lax.structure.functions import stack as stack
+from tangrad.lax.structure.functions import stage as stage
 from tangrad.lax.structure.functions import stop_gradient as stop_gradient
 from tangrad.lax.structure.functions import tile as tile
 from tangrad.lax.structure.functions import transpose as transpose
@@ -197,9 +211,12 @@ from tangrad.lax.windows.shapes import conv_shape_tuple as conv_shape_tuple
 from tangrad.lax.windows.shapes import conv_transpose_shape_tuple as conv_transpose_shape_tuple
 from tangrad.lax.windows.shapes import padtype_to_pads as padtype_to_pads
 from tangrad.lax.windows.shapes import reduce_window_shape_tuple as reduce_window_shape_tuple
+from tangrad.random.generators import RandomAlgorithm as RandomAlgorithm
+from tangrad.random.generators import rng_bit_generator as rng_bit_generator
 from tangrad.shardings.functions import with_sharding_constraint as with_sharding_constraint
 
 __all__ = [
+    "AccuracyMode",
     "ConvDimensionNumbers",
     "ConvGeneralDilatedDimensionNumbers",
     "DotAlgorithm",
@@ -209,14 +226,20 @@ __all__ = [
     "GatherDimensionNumbers",
     "GatherScatterMode",
     "Precision",
+    "PrecisionLike",
+    "RaggedDotDimensionNumbers",
+    "RandomAlgorithm",
     "RoundingMethod",
     "ScatterDimensionNumbers",
+    "Tolerance",
     "abs",
     "acos",
     "acosh",
     "add",
     "all_gather",
     "all_to_all",
+    "approx_max_k",
+    "approx_min_k",
     "argmax",
     "argmin",
     "asin",
@@ -248,6 +271,7 @@ __all__ = [
     "clz",
     "collapse",
     "complex",
+    "composite",
     "concatenate",
     "cond",
     "conj",
@@ -277,6 +301,7 @@ __all__ = [
     "div",
     "dot",
     "dot_general",
+    "dtype",
     "dynamic_index_in_dim",
     "dynamic_slice",
     "dynamic_slice_in_dim",
@@ -329,6 +354,7 @@ __all__ = [
     "padtype_to_pads",
     "pbroadcast",
     "pcast",
+    "platform_dependent",
     "pmax",
     "pmean",
     "pmin",
@@ -341,6 +367,8 @@ __all__ = [
     "psum_scatter",
     "pswapaxes",
     "pvary",
+    "ragged_dot",
+    "ragged_dot_general",
     "random_gamma_grad",
     "real",
     "reciprocal",
@@ -358,8 +386,10 @@ __all__ = [
     "rem",
     "reshape",
     "rev",
+    "rng_bit_generator",
     "round",
     "rsqrt",
+    "scaled_dot",
     "scan",
     "scatter",
     "scatter_add",
@@ -370,6 +400,7 @@ __all__ = [
     "scatter_sub",
     "select",
     "select_n",
+    "shape_as_value",
     "shift_left",
     "shift_right_arithmetic",
     "shift_right_logical",
@@ -385,6 +416,7 @@ __all__ = [
     "square",
     "squeeze",
     "stack",
+    "stage",
     "stop_gradient",
     "sub",
     "switch",

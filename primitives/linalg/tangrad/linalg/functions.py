@@ -11,6 +11,7 @@ from tangrad.lax.linalg.matrices import adjoint, lower_triangle, product, symmet
 from tangrad.lax.operands import operand
 from tangrad.lax.structure import functions as s
 from tangrad.linalg import primitives as p
+from tangrad.linalg.algorithms import EighImplementation, EigImplementation, SvdAlgorithm, check_algorithm
 from tangrad.linalg.composites import reflected
 from tangrad.linalg.symmetric import check_symmetric_product
 
@@ -170,7 +171,12 @@ def _range_of(name: str, subset: Any, count: int) -> tuple[int, int] | None:
 
 
 def svd(
-    x: Any, *, full_matrices: bool = True, compute_uv: bool = True, subset_by_index: tuple[int, int] | None = None
+    x: Any,
+    *,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    subset_by_index: tuple[int, int] | None = None,
+    algorithm: SvdAlgorithm | None = None,
 ) -> Any:
     """The singular value decomposition x = U S Vᴴ.
 
@@ -180,6 +186,7 @@ def svd(
         compute_uv: whether to return U and Vᴴ too.
         subset_by_index: a range (start, end) of singular values to return, in their order; not with `full_matrices`
             and `compute_uv`.
+        algorithm: a `lax.linalg.SvdAlgorithm`, or None for the default.
 
     Returns:
         U, the singular values in descending order, of shape (..., min(m, n)) and the real dtype of `x`, and Vᴴ; or the
@@ -188,13 +195,15 @@ def svd(
     Raises:
         TypeError: for other dtypes.
         ValueError: for fewer than two dimensions, and a range that is none.
-        NotImplementedError: for derivatives with `full_matrices` of matrices that are not square.
+        NotImplementedError: for derivatives with `full_matrices` of matrices that are not square, and algorithms that
+            LAPACK does not have.
 
     >>> import numpy as np
     >>> import tangrad
     >>> tangrad.lax.linalg.svd(np.array([[3.0, 0.0], [0.0, -5.0]]), compute_uv=False)
     Array([5., 3.], dtype=float32)
     """
+    check_algorithm("svd", "algorithm", SvdAlgorithm, algorithm)
     x = operand("svd", x, "x")
     kinds = {"full_matrices": bool(full_matrices), "compute_uv": bool(compute_uv)}
     p.svd_p.infer((x.aval,), kinds)
@@ -218,6 +227,7 @@ def eigh(
     symmetrize_input: bool = True,
     sort_eigenvalues: bool = True,
     subset_by_index: tuple[int, int] | None = None,
+    implementation: EighImplementation | None = None,
 ) -> tuple[Any, Any]:
     """The eigenvectors and eigenvalues of symmetric or Hermitian matrices.
 
@@ -227,6 +237,7 @@ def eigh(
         symmetrize_input: whether to take (x + xᴴ) / 2 for x.
         sort_eigenvalues: has no effect: the values are always in ascending order.
         subset_by_index: a range (start, end) of eigenvalues to return, in their order.
+        implementation: a `lax.linalg.EighImplementation`, or None for the default.
 
     Returns:
         The eigenvectors as columns, an array of the type of `x`, and the eigenvalues, of shape (..., n) and its real
@@ -235,6 +246,7 @@ def eigh(
     Raises:
         TypeError: for other dtypes.
         ValueError: for matrices that are not square, and a range that is none.
+        NotImplementedError: for an implementation that LAPACK does not have.
 
     >>> import numpy as np
     >>> import tangrad
@@ -242,6 +254,7 @@ def eigh(
     >>> values.round(5)
     Array([1., 3.], dtype=float32)
     """
+    check_algorithm("eigh", "implementation", EighImplementation, implementation)
     x = operand("eigh", x, "x")
     params = {"lower": bool(lower)}
     p.eigh_p.infer((x.aval,), params)
@@ -261,6 +274,8 @@ def eig(
     compute_left_eigenvectors: bool = True,
     compute_right_eigenvectors: bool = True,
     enable_eigvec_derivs: bool = False,
+    implementation: EigImplementation | None = None,
+    use_magma: bool | None = None,
 ) -> list[Any]:
     """The eigenvalues and eigenvectors of square matrices.
 
@@ -270,6 +285,8 @@ def eig(
         compute_right_eigenvectors: whether to return the v with x v = w v.
         enable_eigvec_derivs: whether eigenvectors have derivatives: those of vectors of length 1 whose greatest
             element is real.
+        implementation: a `lax.linalg.EigImplementation`, or None for the default.
+        use_magma: True stands for the implementation MAGMA.
 
     Returns:
         A list of complex arrays: the eigenvalues, of shape (..., n), in no particular order; the left eigenvectors,
@@ -278,7 +295,8 @@ def eig(
     Raises:
         TypeError: for other dtypes.
         ValueError: for matrices that are not square.
-        NotImplementedError: for derivatives of eigenvectors without `enable_eigvec_derivs`.
+        NotImplementedError: for derivatives of eigenvectors without `enable_eigvec_derivs`, and an implementation
+            other than LAPACK.
 
     >>> import numpy as np
     >>> import tangrad
@@ -286,6 +304,8 @@ def eig(
     >>> values
     Array([0.+1.j, 0.-1.j], dtype=complex64)
     """
+    chosen = EigImplementation.MAGMA if use_magma else implementation
+    check_algorithm("eig", "implementation", EigImplementation, chosen)
     return list(
         p.eig_p.bind(
             operand("eig", x, "x"),

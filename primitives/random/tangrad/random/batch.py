@@ -8,6 +8,7 @@ from tangrad.batching import elementwise_batch, place_axis, to_front
 from tangrad.core import Primitive, RuleSet
 from tangrad.random.cipher import random_unwrap_p, random_wrap_p, threefry2x32_p
 from tangrad.random.distributions import gamma, inversion, normal, stream, uniform
+from tangrad.random.generators import rng_bit_generator_p
 from tangrad.random.primitives import random_bits_p, random_fold_in_p, random_seed_p, random_split_p
 
 batch = RuleSet("batch", api=1)
@@ -43,3 +44,8 @@ for _primitive in (
 def _gamma(args: Any, dims: Any, *, axis_info: Any, **params: Any) -> Any:
     keys, a = [place_axis(arg, dim, 0, axis_info.size) for arg, dim in zip(args, dims)]
     return gamma.random_gamma_p.bind(keys, a, **params), 0
+
+
+@batch.rule(rng_bit_generator_p)
+def _generator(args: Any, dims: Any, *, axis_info: Any, **params: Any) -> Any:
+    return rng_bit_generator_p.bind(to_front(args[0], dims[0]), **params), (0, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tangrad.random import generators
 from tangrad.random.cipher import random
 from tangrad.random.distributions import (
     counts,
@@ -15,4 +16,16 @@ from tangrad.random.distributions import (
     uniform,
 )
 
-__all__ = ["counts", "gamma", "integers", "inversion", "normal", "random", "selection", "shaped", "stream", "uniform"]
+__all__ = [
+    "counts",
+    "gamma",
+    "generators",
+    "integers",
+    "inversion",
+    "normal",
+    "random",
+    "selection",
+    "shaped",
+    "stream",
+    "uniform",
+]

@@ -22,11 +22,12 @@ from tangrad.random.settings import threefry_partitionable
 
 
 def key(seed: Any, *, impl: str | None = None) -> Any:
-    """A random key, of dtype `key<fry>`, from an integer.
+    """A random key, of dtype `key<fry>` or that of another generator, from an integer.
 
     Args:
         seed: an integer, or an integer array without dimensions.
-        impl: the generator; "threefry2x32" is the default, and the one there is.
+        impl: the generator: "threefry2x32" (None means it, unless the setting `default_prng_impl` says another), "rbg"
+            or "unsafe_rbg". The latter two draw by XLA's `rng_bit_generator`, which is faster on accelerators.
 
     Raises TypeError for a seed that is not an integer, ValueError for one with dimensions.
 
@@ -61,7 +62,7 @@ def _seed_literal(seed: int) -> Any:
 
 
 def PRNGKey(seed: Any, *, impl: str | None = None) -> Any:
-    """A key as its words, uint32 of shape (2,); `key` is the newer way.
+    """A key as its words, uint32 of shape (2,), or (4,) of other generators than the default; `key` is the newer way.
 
     >>> import tangrad
     >>> tangrad.random.PRNGKey(7)

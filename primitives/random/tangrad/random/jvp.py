@@ -13,7 +13,7 @@ from tangrad.dtypes import finfo
 from tangrad.lax.elementwise.functions import convert_element_type, div, eq, exp, gt, mul, select, sub
 from tangrad.lax.special.functions import random_gamma_grad
 from tangrad.lax.structure.functions import full_like
-from tangrad.random import cipher, primitives
+from tangrad.random import cipher, generators, primitives
 from tangrad.random.distributions import counts, gamma, integers, inversion, normal, shaped, stream, uniform
 
 jvp = RuleSet("jvp", api=1)
@@ -22,6 +22,7 @@ zero_jvp(
     jvp,
     cipher.threefry2x32_p,
     cipher.random_wrap_p,
+    generators.rng_bit_generator_p,
     cipher.random_unwrap_p,
     primitives.random_seed_p,
     primitives.random_split_p,

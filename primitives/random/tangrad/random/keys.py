@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tangrad.core import ShapedArray, dtypes
+from tangrad.random.settings import default_prng_impl
 
 UINT32 = np.dtype(np.uint32)
 
@@ -60,18 +61,20 @@ class KeyType(dtypes.ExtendedDType):
 
 
 THREEFRY = KeyType("threefry2x32", "fry", (2,))
-_types = {THREEFRY.implementation: THREEFRY, "fry": THREEFRY}
+KEY_TYPES = (THREEFRY, KeyType("rbg", "rbg", (4,)), KeyType("unsafe_rbg", "urbg", (4,)))
+_types = {name: kind for kind in KEY_TYPES for name in (kind.implementation, kind.tag)}
 
 
 def key_type(implementation: str | None = None) -> KeyType:
     """The dtype of the keys of a generator. Raises ValueError for a name that is not known."""
     if implementation is None:
-        return THREEFRY
+        implementation = default_prng_impl.value
     if isinstance(implementation, KeyType):
         return implementation
     found = _types.get(implementation)
     if found is None:
-        raise ValueError(f"unknown random generator {implementation!r}; there is: {THREEFRY.implementation!r}")
+        names = ", ".join([repr(kind.implementation) for kind in KEY_TYPES])
+        raise ValueError(f"unknown random generator {implementation!r}; there are: {names}")
     return found
 
 

@@ -13,6 +13,7 @@ from tangrad.conformance import Sample, draw, recorded
 from tangrad.core import Primitive
 from tangrad.random.cipher import random_unwrap_p, random_wrap_p
 from tangrad.random.family import random
+from tangrad.random.generators import RandomAlgorithm
 from tangrad.random.keys import is_key
 
 P = random.primitives
@@ -30,12 +31,37 @@ def samples() -> list[Sample]:
     found.append(Sample(P["random_seed"], (np.int32(3),), {"impl": key.dtype}, leave=_words))
     found.append(Sample(P["random_seed"], (np.array([3, 5], np.int32),), {"impl": key.dtype}, leave=_words))
     found.append(Sample(P["random_between"], (draw(4, low=0, high=1), np.float32(-1), np.float32(2)), derivatives=0))
+    found += [*_generators()]
+    for impl in ("rbg", "unsafe_rbg"):
+        other = functions.key(7, impl=impl)
+        found += [_recorded(name, partial(_DRAWN[name], other)) for name in _DRAWN_BY_EACH_GENERATOR]
+        found.append(Sample(P["random_seed"], (np.array([3, 5], np.int32),), {"impl": other.dtype}, leave=_words))
     words = tuple([draw(3, dtype="uint32", high=1000, seed=seed) for seed in range(4)])
     found.append(Sample(P["threefry2x32"], words))
     found.append(Sample(P["threefry2x32"], (np.uint32(1), np.uint32(2), words[2], words[3])))
     return found
 
 
+def _generators() -> list[Sample]:
+    """A state whose counter is about to carry, and each way in which the two words of a cipher can be paired."""
+    state = np.array([17, 42, 0xFFFFFFFF, 0xFFFFFFFF], np.uint32)
+    default, fry, philox = RandomAlgorithm
+    drawn = [
+        (default, (5,), "uint32"),
+        (philox, (3,), "uint64"),
+        (fry, (), "uint32"),
+        (fry, (3, 2), "uint8"),
+        (fry, (3, 5), "uint16"),
+        (fry, (3,), "uint64"),
+    ]
+    names = ("algorithm", "shape", "dtype")
+    return [
+        Sample(P["rng_bit_generator"], (state,), dict(zip(names, (algorithm, shape, np.dtype(dtype)))))
+        for algorithm, shape, dtype in drawn
+    ]
+
+
+_DRAWN_BY_EACH_GENERATOR = ("random_split", "random_fold_in", "random_bits", "random_uniform")
 _DRAWN: dict[str, Callable[..., Any]] = {
     "random_split": lambda key: functions.split(key, 3),
     "random_fold_in": lambda key: functions.fold_in(key, 5),

@@ -10,7 +10,8 @@ with one MLIR value for each input of the equation. See helpers.py for how rules
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ class Module:
     Attributes:
         vocabulary: types and attributes.
         rules: primitive -> lowering rule, of the platform it is for.
-        platform: "cpu", "cuda".
+        platform: "cpu", "cuda"; `platforms`: all that it is for, where there are several.
         axes: the named axes that are mapped over devices, with their replica groups.
         meshes: the meshes that shardings name, where the program is for several devices, else None.
         manual: the axes of a mesh, or of replicas, that the part at hand is mapped over, or None.
@@ -69,6 +70,7 @@ class Module:
         self.has_unknown_sizes = False
         self.vocabulary: Vocabulary = vocabulary()
         self.platform = platform
+        self.platforms: tuple[str, ...] = getattr(rules, "platforms", (platform,))
         self.rules = rule_table(f"lower.xla.{platform}") if rules is None else rules
         self.axes = axes
         self.host_callbacks: list[Any] = []
@@ -87,6 +89,20 @@ class Module:
 
         self.manual: MappedAxes | None = ReplicaAxes(axes) if axes.names else None
         self._channels = 0
+
+    @contextmanager
+    def on_platform(self, platform: str | None) -> Iterator[None]:
+        """What is lowered within is for one platform of several; None: for all of them."""
+        if platform is None or self.platforms == (platform,):
+            yield
+            return
+        before = self.platform, self.platforms, self.rules, self.functions
+        self.platform, self.platforms = platform, (platform,)
+        self.rules, self.functions = rule_table(f"lower.xla.{platform}"), {}
+        try:
+            yield
+        finally:
+            self.platform, self.platforms, self.rules, self.functions = before
 
     def next_channel(self) -> int:
         """The number of one more channel, by which the parts of a collective find each other."""

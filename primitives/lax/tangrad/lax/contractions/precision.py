@@ -110,6 +110,12 @@ class DotAlgorithmPreset(enum.Enum):
         return self.name
 
 
+# What users may write for a precision.
+PrecisionLike = (
+    None | str | Precision | tuple[str, str] | tuple[Precision, Precision] | DotAlgorithm | DotAlgorithmPreset
+)
+
+
 def canonicalize_precision(precision: Any) -> Any:
     """What a user wrote for a precision, as the primitives take it: None, a pair of Precision, or an algorithm.
 

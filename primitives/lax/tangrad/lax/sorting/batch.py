@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad.batching import place_axis
-from tangrad.core import RuleSet
+from tangrad.core import Primitive, RuleSet
+from tangrad.lax.sorting.approximate import approx_top_k_p
 from tangrad.lax.sorting.primitives import sort_p, top_k_p
 
 batch = RuleSet("batch", api=1)
@@ -19,7 +20,14 @@ def _sort(args: Any, dims: Any, *, axis_info: Any, dimension: int, **params: Any
     return outs, (place,) * len(outs)
 
 
-@batch.rule(top_k_p)
-def _top_k(args: Any, dims: Any, *, axis_info: Any, k: Any, axis: int) -> Any:
-    (operand,), (dim,) = args, dims
-    return top_k_p.bind(operand, k=k, axis=axis + (dim <= axis)), (dim, dim)
+def _selection(primitive: Primitive) -> None:
+    """Register the rule of a primitive that gives elements along `axis`, and where they were."""
+
+    @batch.rule(primitive)
+    def _(args: Any, dims: Any, *, axis_info: Any, axis: int, **params: Any) -> Any:
+        (operand,), (dim,) = args, dims
+        return primitive.bind(operand, axis=axis + (dim <= axis), **params), (dim, dim)
+
+
+_selection(top_k_p)
+_selection(approx_top_k_p)

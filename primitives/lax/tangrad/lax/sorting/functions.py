@@ -1,12 +1,15 @@
-"""`tangrad.lax.sort`, `sort_key_val` and `top_k`."""
+"""`tangrad.lax.sort`, `sort_key_val`, `top_k`, and `approx_max_k` and `approx_min_k`."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tangrad.core import is_symbolic
 from tangrad.lax.checks import canonical_axis, check_int
 from tangrad.lax.operands import operand as as_lax_operand
+from tangrad.lax.sorting.approximate import approx_top_k_p, result_size
 from tangrad.lax.sorting.primitives import sort_p, top_k_p
 
 
@@ -100,3 +103,108 @@ def top_k(operand: Any, k: Any, *, axis: int = -1) -> tuple[Any, Any]:
     made = operand if hasattr(operand, "aval") else as_lax_operand("top_k", operand, "operand")
     count = k if is_symbolic(k) else check_int("top_k", k, "k")
     return top_k_p.bind(made, k=count, axis=canonical_axis("top_k", axis, made.aval.ndim))  # type: ignore[no-any-return]
+
+
+def approx_max_k(
+    operand: Any,
+    k: Any,
+    reduction_dimension: int = -1,
+    recall_target: float = 0.95,
+    reduction_input_size_override: int = -1,
+    aggregate_to_topk: bool = True,
+) -> tuple[Any, Any]:
+    """The greatest elements along a dimension, of which some may be missed where that is faster.
+
+    CPUs and GPUs miss none.
+
+    Args:
+        operand: an array of floats.
+        k: how many, at most the size of the dimension.
+        reduction_dimension: the dimension to look along; negative ones count from the end.
+        recall_target: which part of the true results must be found on average, above 0 and at most 1.
+        reduction_input_size_override: among how many elements, where `operand` is only a part of them; -1: its own.
+        aggregate_to_topk: whether results are brought down to `k` in descending order; else there may be more, in any
+            order.
+
+    Returns:
+        The elements, and their positions along the dimension as int32.
+
+    Raises:
+        TypeError: for other dtypes, or parameters of the wrong kind.
+        ValueError: for a `k` that is negative or too large, a dimension that does not exist, or a recall out of range.
+
+    Source: Chern et al., TPU-KNN: K Nearest Neighbor Search at Peak FLOP/s, 2022, https://arxiv.org/abs/2206.14286.
+
+    >>> import numpy as np
+    >>> import tangrad
+    >>> tangrad.lax.approx_max_k(np.array([9.0, 3.0, 6.0, 4.0, 10.0], np.float32), 2)
+    (Array([10.,  9.], dtype=float32), Array([4, 0], dtype=int32))
+    """
+    what = "approx_max_k", True
+    return _approximate(
+        what, operand, k, reduction_dimension, recall_target, reduction_input_size_override, aggregate_to_topk
+    )
+
+
+def approx_min_k(
+    operand: Any,
+    k: Any,
+    reduction_dimension: int = -1,
+    recall_target: float = 0.95,
+    reduction_input_size_override: int = -1,
+    aggregate_to_topk: bool = True,
+) -> tuple[Any, Any]:
+    """The least elements along a dimension, of which some may be missed where that is faster.
+
+    CPUs and GPUs miss none.
+
+    Args:
+        operand: an array of floats.
+        k: how many, at most the size of the dimension.
+        reduction_dimension: the dimension to look along; negative ones count from the end.
+        recall_target: which part of the true results must be found on average, above 0 and at most 1.
+        reduction_input_size_override: among how many elements, where `operand` is only a part of them; -1: its own.
+        aggregate_to_topk: whether results are brought down to `k` in ascending order; else there may be more, in any
+            order.
+
+    Returns:
+        The elements, and their positions along the dimension as int32.
+
+    Raises:
+        TypeError: for other dtypes, or parameters of the wrong kind.
+        ValueError: for a `k` that is negative or too large, a dimension that does not exist, or a recall out of range.
+
+    >>> import numpy as np
+    >>> import tangrad
+    >>> tangrad.lax.approx_min_k(np.array([9.0, 3.0, 6.0, 4.0, 10.0], np.float32), 2)
+    (Array([3., 4.], dtype=float32), Array([1, 3], dtype=int32))
+    """
+    what = "approx_min_k", False
+    return _approximate(
+        what, operand, k, reduction_dimension, recall_target, reduction_input_size_override, aggregate_to_topk
+    )
+
+
+def _approximate(
+    what: tuple[str, bool], operand: Any, k: Any, dimension: Any, recall: Any, input_size: Any, aggregate: bool
+) -> tuple[Any, Any]:
+    name, is_max_k = what
+    made = operand if hasattr(operand, "aval") else as_lax_operand(name, operand, "operand")
+    shape = made.aval.shape
+    axis = canonical_axis(name, dimension, len(shape), "reduction_dimension")
+    count = k if is_symbolic(k) else check_int(name, k, "k")
+    if not isinstance(recall, (int, float, np.floating, np.integer)):
+        raise TypeError(f"{name}: recall_target must be a number, got {recall!r}")
+    among = check_int(name, input_size, "reduction_input_size_override")
+    if 0 <= among < shape[axis]:
+        raise ValueError(
+            f"{name}: reduction_input_size_override must be at least the size of dimension {axis} of shape {shape}, "
+            f"got {among}"
+        )
+    results = count
+    if not aggregate:
+        if is_symbolic(shape[axis]) or is_symbolic(count):
+            raise NotImplementedError(f"{name}: aggregate_to_topk=False over a dimension of symbolic size {shape}")
+        results = result_size(shape[axis], len(shape), count, float(recall), among)
+    params = {"k": count, "axis": axis, "recall_target": float(recall), "is_max_k": is_max_k, "results": results}
+    return approx_top_k_p.bind(made, **params)  # type: ignore[no-any-return]

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from tangrad.autodiff import Zero, symbolic_zeros, zero_jvp
-from tangrad.core import RuleSet, dtypes, is_symbolic
+from tangrad.core import Primitive, RuleSet, dtypes, is_symbolic
 from tangrad.lax.indexing.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from tangrad.lax.indexing.primitives import gather_p
+from tangrad.lax.sorting.approximate import approx_top_k_p
 from tangrad.lax.sorting.primitives import search_sorted_p, sort_p, top_k_p
 from tangrad.lax.structure.primitives import iota_p, reshape_p, slice_p
 
@@ -53,10 +54,17 @@ def _sort(primals: Any, tangents: Any, *, dimension: int, **params: Any) -> Any:
     return tuple(outs), tuple(moved)
 
 
-@jvp.rule(top_k_p)
-@symbolic_zeros
-def _top_k(primals: Any, tangents: Any, *, k: Any, axis: int) -> Any:
-    values, positions = top_k_p.bind(*primals, k=k, axis=axis)
-    (tangent,) = tangents
-    moved = Zero.of(values) if type(tangent) is Zero else _take(tangent, positions, axis)
-    return (values, positions), (moved, Zero.of(positions))
+def _selection(primitive: Primitive) -> None:
+    """Register the rule of a primitive that gives elements along `axis`, and where they were."""
+
+    @jvp.rule(primitive)
+    @symbolic_zeros
+    def _(primals: Any, tangents: Any, *, axis: int, **params: Any) -> Any:
+        values, positions = primitive.bind(*primals, axis=axis, **params)
+        (tangent,) = tangents
+        moved = Zero.of(values) if type(tangent) is Zero else _take(tangent, positions, axis)
+        return (values, positions), (moved, Zero.of(positions))
+
+
+_selection(top_k_p)
+_selection(approx_top_k_p)

@@ -8,7 +8,8 @@ import numpy as np
 
 from tangrad.core import RuleSet, is_symbolic
 from tangrad.lax.elementwise.primitives import convert_element_type_p, not_p
-from tangrad.lax.reductions.primitives import least
+from tangrad.lax.reductions.primitives import greatest, least
+from tangrad.lax.sorting.approximate import approx_top_k_p
 from tangrad.lax.sorting.primitives import sort_p, top_k_p
 from tangrad.masking import Sizes
 
@@ -29,6 +30,19 @@ def _(args: Any, shapes: Any, *, sizes: Sizes, dimension: int, is_stable: bool, 
 @mask.rule(top_k_p)
 def _(args: Any, shapes: Any, *, sizes: Sizes, k: Any, axis: int) -> Any:
     (x,), (shape,) = args, shapes
-    values, places = top_k_p.bind(sizes.fill(x, shape, least(x.aval.dtype)), k=sizes.padded(k), axis=axis)
-    out = (*shape[:axis], k, *shape[axis + 1 :])
-    return sizes.fill(values, out, 0), sizes.fill(places, out, 0)
+    found = top_k_p.bind(sizes.fill(x, shape, least(x.aval.dtype)), k=sizes.padded(k), axis=axis)
+    return _selected(found, shape, axis, k, sizes)
+
+
+@mask.rule(approx_top_k_p)
+def _(args: Any, shapes: Any, *, sizes: Sizes, axis: int, is_max_k: bool, **params: Any) -> Any:
+    (x,), (shape,) = args, shapes
+    beyond = least(x.aval.dtype) if is_max_k else greatest(x.aval.dtype)
+    padded = sizes.padded_params(params)
+    found = approx_top_k_p.bind(sizes.fill(x, shape, beyond), axis=axis, is_max_k=is_max_k, **padded)
+    return _selected(found, shape, axis, params["results"], sizes)
+
+
+def _selected(found: Any, shape: Any, axis: int, count: Any, sizes: Sizes) -> Any:
+    out = (*shape[:axis], count, *shape[axis + 1 :])
+    return tuple([sizes.fill(x, out, 0) for x in found])

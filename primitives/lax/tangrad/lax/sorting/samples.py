@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from tangrad.conformance import Sample, draw
+from tangrad.lax.sorting.approximate import approx_top_k_p
 from tangrad.lax.sorting.primitives import search_sorted_p, sort_p, top_k_p
 
+NEAREST = {"k": 2, "recall_target": 0.95, "is_max_k": True, "results": 2}
 TIES = {"points": "equal elements keep their order: a derivative takes one of them, and differences another"}
 
 
@@ -33,6 +35,10 @@ def samples() -> list[Sample]:
         Sample(top_k_p, (draw(5, 3),), {"k": 3, "axis": 0}, without=TIES),
         Sample(top_k_p, (draw(6, dtype="int32"),), {"k": 4, "axis": 0}),
         Sample(top_k_p, (draw(4, dtype="bfloat16"),), {"k": 2, "axis": 0}),
+        Sample(approx_top_k_p, (draw(3, 5),), {**NEAREST, "axis": 1}),
+        Sample(approx_top_k_p, (draw(5, 3),), {**NEAREST, "axis": 0, "is_max_k": False}, without=TIES),
+        Sample(approx_top_k_p, (draw(6, dtype="bfloat16"),), {**NEAREST, "axis": 0, "results": 4}),
+        Sample(approx_top_k_p, (draw(3, 5),), {**NEAREST, "axis": 1, "recall_target": 0.0}, raises=ValueError),
         Sample(search_sorted_p, (np.sort(draw(7)), draw(2, 3)), left, without=SORTED),
         Sample(search_sorted_p, (np.sort(special), special), {**left, "side": "right"}, derivatives=0, without=SORTED),
         Sample(search_sorted_p, (np.sort(keys), keys), {**left, "side": "right"}, without=SORTED),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tangrad.core import RuleSet
+from tangrad.lax.sorting.approximate import approx_top_k_p
 from tangrad.lax.sorting.primitives import search_sorted_p, sort_p, top_k_p
 
 transpose = RuleSet("transpose", api=1)
 
-transpose.not_applicable("it is not linear", search_sorted_p, sort_p, top_k_p)
+transpose.not_applicable("it is not linear", approx_top_k_p, search_sorted_p, sort_p, top_k_p)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from tangrad.lax.linalg.functions import cholesky
 from tangrad.lax.reductions.functions import reduce_sum
 from tangrad.lax.special.functions import erf, erf_inv
 from tangrad.lax.structure.functions import broadcast_in_dim, broadcast_shapes, stop_gradient
+from tangrad.numpy.matrix_factors import eigh, svd
 from tangrad.random.distributions.arguments import (
     check_fits,
     check_safe_cast,
@@ -270,10 +271,10 @@ def multivariate_normal(
     Args:
         key: a key.
         mean: an array of vectors. Differentiable.
-        cov: an array of positive definite matrices. Differentiable.
+        cov: an array of positive definite matrices (semidefinite ones, by "svd" and "eigh"). Differentiable.
         shape: of the array of vectors, to which those of `mean` and `cov` broadcast; None: that of both together.
         dtype: of the normal numbers; None: that of `mean` and `cov`.
-        method: how the matrices are taken apart: "cholesky".
+        method: how the matrices are taken apart: "cholesky", or "svd" or "eigh", which semidefinite ones have too.
         out_sharding: None.
 
     Returns:
@@ -281,7 +282,6 @@ def multivariate_normal(
 
     Raises:
         ValueError: for shapes that do not fit each other, or another dtype or method.
-        NotImplementedError: for the methods "svd" and "eigh".
 
     >>> import tangrad
     >>> mean, cov = tangrad.numpy.zeros(2), tangrad.numpy.eye(2)
@@ -289,9 +289,7 @@ def multivariate_normal(
     (3, 2)
     """
     no_sharding("random.multivariate_normal", out_sharding)
-    if method in ("svd", "eigh"):
-        raise NotImplementedError(f"random.multivariate_normal: the method {method!r} is not there; use 'cholesky'")
-    if method != "cholesky":
+    if method not in _FACTORS:
         raise ValueError(f"random.multivariate_normal: method must be 'cholesky', 'svd' or 'eigh', got {method!r}")
     operands = as_operand(mean), as_operand(cov)
     inexact = dtypes.to_inexact_dtype(dtypes.result_type(*operands))
@@ -303,8 +301,29 @@ def multivariate_normal(
     sizes = batch if shape is None else canonicalize_shape(shape)
     check_fits("random.multivariate_normal", sizes, batch)
     numbers = normal(key, (*sizes, center.aval.shape[-1]), kind)
-    moved = lax.convert_element_type(_times(cholesky(matrices), numbers, inexact), inexact)
+    moved = lax.convert_element_type(_times(_FACTORS[method](matrices), numbers, inexact), inexact)
     return lax.add(_spread(center, moved.aval.shape), moved)
+
+
+def _factor_by_svd(matrices: Any) -> Any:
+    left, values, _ = svd(matrices)
+    return _scaled_columns(left, values)
+
+
+def _factor_by_eigh(matrices: Any) -> Any:
+    values, vectors = eigh(matrices)
+    return _scaled_columns(vectors, values)
+
+
+def _scaled_columns(vectors: Any, variances: Any) -> Any:
+    """Columns times the roots of what each contributes to the variance."""
+    shape = vectors.aval.shape
+    rows = broadcast_in_dim(lax.sqrt(variances), shape, (*range(len(shape) - 2), len(shape) - 1))
+    return lax.mul(vectors, rows)
+
+
+# How a matrix C is taken apart into F with F Fᵀ = C.
+_FACTORS: dict[str, Callable[[Any], Any]] = {"cholesky": cholesky, "svd": _factor_by_svd, "eigh": _factor_by_eigh}
 
 
 def _batch_shape(mean: tuple[Any, ...], cov: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -8,7 +8,8 @@ up in float32.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,10 @@ import numpy as np
 from tangrad.backends.numpy.functions import FRESH, Bind, Function
 from tangrad.backends.numpy.kernels import composed
 from tangrad.backends.numpy.totals import wide_dtype
-from tangrad.core import RuleSet, ShapedArray, dtypes
+from tangrad.core import RuleSet, ShapedArray, decomposition_jaxpr, dtypes
 from tangrad.lax.contractions.precision import algorithm_dtypes, check_cpu_algorithm, is_algorithm
 from tangrad.lax.contractions.primitives import dot_general_p, free_axes
+from tangrad.lax.contractions.ragged import BATCH, CONTRACTING, layout, ragged_dot_general_p
 
 lower = RuleSet("lower.numpy", api=1)
 
@@ -173,3 +175,68 @@ def _exact_parts(size: int) -> list[slice]:
 
 def _rows(y: Any, part: slice) -> Any:
     return y[part] if y.ndim == 1 else y[..., part, :]
+
+
+# --- ragged --------------------------------------------------------------------------------------------------------
+
+
+@composed(lower, ragged_dot_general_p)
+def _ragged(ctx: Any, lhs: Any, rhs: Any, group_sizes: Any, **params: Any) -> Any:
+    """A product for each group, of its own rows alone."""
+    form = layout(params["ragged_dot_dimension_numbers"], lhs.ndim, rhs.ndim)
+    if form.mode is BATCH:
+        return ctx.inline(decomposition_jaxpr(ragged_dot_general_p, ctx.in_avals, params), lhs, rhs, group_sizes)
+    lhs, rhs, result = _operands(ctx, lhs, rhs, params["precision"])
+
+    def sizes_of(x: Any, axes: Sequence[int]) -> int:
+        return math.prod([x.shape[axis] for axis in axes])
+
+    before, after = form.ragged_sort[: form.place], form.ragged_sort[form.place + 1 :]
+    batch, outer, inner = sizes_of(lhs, form.lhs_batch), sizes_of(lhs, before), sizes_of(lhs, after)
+    rows, columns = lhs.shape[form.ragged], sizes_of(rhs, form.rhs_free)
+    groups = group_sizes.shape[-1]
+    shape: tuple[int, ...]
+    if form.mode is CONTRACTING:
+        left = ctx.transpose(lhs, (*form.lhs_batch, *form.lhs_contracting, *form.lhs_free))
+        right = ctx.transpose(rhs, (*form.rhs_batch, *form.rhs_contracting, *form.rhs_free))
+        left = ctx.reshape(left, (batch, outer, rows, inner, sizes_of(lhs, form.lhs_free)))
+        right = ctx.reshape(right, (batch, outer, rows, inner, columns))
+        multiply, shape = _sums_of_groups, (groups, batch, left.shape[-1], columns)
+    else:
+        left = ctx.transpose(lhs, (*form.lhs_batch, *form.lhs_free, *form.lhs_contracting))
+        right = ctx.transpose(rhs, (*form.group, *form.rhs_batch, *form.rhs_contracting, *form.rhs_free))
+        depth = sizes_of(lhs, form.lhs_contracting)
+        left = ctx.reshape(left, (batch, outer, rows, inner, depth))
+        right = ctx.reshape(right, (groups, batch, depth, columns))
+        multiply, shape = _rows_of_groups, (batch, outer, rows, inner, columns)
+    out = ctx.call(
+        partial(multiply, shape), left, right, group_sizes, nature=FRESH, like=ShapedArray(shape, left.dtype)
+    )
+    return ctx.cast(ctx.cast(ctx.reshape(out, ctx.out_aval.shape), result), ctx.out_aval.dtype)
+
+
+def _parts(group_sizes: Any, batch: int, outer: int) -> Iterator[tuple[int, int, int, slice]]:
+    """For each batch, each element of the dimensions outside of the ragged one, and each group, the rows of it."""
+    sizes = np.broadcast_to(group_sizes.reshape(-1, group_sizes.shape[-1]), (batch * outer, group_sizes.shape[-1]))
+    ends = np.cumsum(sizes, axis=-1, dtype=np.int64)
+    starts = np.maximum(ends - sizes, 0)
+    for row, (first, last) in enumerate(zip(starts.tolist(), ends.tolist())):
+        for group, (start, end) in enumerate(zip(first, last)):
+            if end > start:
+                yield row // outer, row % outer, group, slice(start, end)
+
+
+def _rows_of_groups(shape: tuple[int, ...], left: Any, right: Any, group_sizes: Any) -> Any:
+    out = np.zeros(shape, left.dtype)
+    depth, columns = left.shape[-1], shape[-1]
+    for b, x, group, rows in _parts(group_sizes, *shape[:2]):
+        np.matmul(left[b, x, rows].reshape(-1, depth), right[group, b], out[b, x, rows].reshape(-1, columns))
+    return out
+
+
+def _sums_of_groups(shape: tuple[int, ...], left: Any, right: Any, group_sizes: Any) -> Any:
+    out = np.zeros(shape, left.dtype)
+    for b, x, group, rows in _parts(group_sizes, *left.shape[:2]):
+        columns = left[b, x, rows].reshape(-1, shape[2])
+        out[group, b] += np.matmul(columns.T, right[b, x, rows].reshape(-1, shape[3]))
+    return out

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from tangrad.backends.numpy.array import physical
-from tangrad.backends.numpy.kernels import composed
+from tangrad.backends.numpy.kernels import composed, inlined
 from tangrad.backends.numpy.source import text_function
 from tangrad.control_flow.counting import counted_condition, counters, sums
-from tangrad.control_flow.primitives import cond_p, scan_p, split_list, while_p
+from tangrad.control_flow.evaluation import branch_of_platform
+from tangrad.control_flow.primitives import cond_p, platform_dependent_p, scan_p, split_list, while_p
 from tangrad.control_flow.programs import without_invariants
 from tangrad.core import ClosedJaxpr, Literal, RuleSet, dce_jaxpr
 
@@ -41,6 +42,11 @@ def _(ctx: Any, index: Any, *operands: Any, branches: Any) -> Any:
         return functions[1](*arrays) if index else functions[0](*arrays)
 
     return ctx.call(choose if last > 1 else choose_of_two, index, *operands)
+
+
+@inlined(lower, platform_dependent_p)
+def _(ctx: Any, *, branches: Any, platforms: Any) -> Any:
+    return branches[branch_of_platform(platforms, "numpy", "cpu")]
 
 
 # --- text -----------------------------------------------------------------------------------------------------------

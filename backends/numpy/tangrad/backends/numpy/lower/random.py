@@ -20,6 +20,7 @@ from tangrad.backends.numpy.threefry import FEW, UINT32, WORD, draw_few, draw_ma
 from tangrad.core import RuleSet, decomposition_jaxpr
 from tangrad.random import primitives as p
 from tangrad.random.distributions import normal, stream, uniform
+from tangrad.random.keys import THREEFRY
 
 lower = RuleSet("lower.numpy", api=1)
 
@@ -62,7 +63,8 @@ def _decomposed(ctx: Any, *values: Any, **params: Any) -> Any:
 
 
 def _is_simple(ctx: Any, shape: tuple[int, ...], partitionable: bool) -> bool:
-    return partitionable and not ctx.in_avals[0].shape and prod(shape) <= WORD
+    (keys, *_) = ctx.in_avals
+    return partitionable and keys.dtype is THREEFRY and not keys.shape and prod(shape) <= WORD
 
 
 @composed(lower, p.random_bits_p)
@@ -114,7 +116,7 @@ def _split(ctx: Any, keys: Any, *, shape: Any, partitionable: bool) -> Any:
 
 @composed(lower, p.random_fold_in_p)
 def _fold_in(ctx: Any, keys: Any, data: Any) -> Any:
-    if any([aval.shape for aval in ctx.in_avals]):
+    if ctx.in_avals[0].dtype is not THREEFRY or any([aval.shape for aval in ctx.in_avals]):
         return _decomposed(ctx, keys, data)
 
     def fold(words: Array, data: Array) -> Array:

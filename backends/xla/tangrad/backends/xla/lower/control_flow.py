@@ -14,7 +14,9 @@ import numpy as np
 
 from tangrad.backends.xla.helpers import broadcast, compare, full, physical_aval, reshape, window
 from tangrad.backends.xla.lowering import ordered_effects
-from tangrad.control_flow.primitives import cond_p, scan_p, split_list, while_p
+from tangrad.backends.xla.symbolic_entry import PLATFORM_INDEX
+from tangrad.control_flow.evaluation import branch_of_platform
+from tangrad.control_flow.primitives import cond_p, platform_dependent_p, scan_p, split_list, while_p
 from tangrad.core import RuleSet, ShapedArray, dtypes, is_symbolic
 
 lower = RuleSet("lower.xla", api=1)
@@ -27,17 +29,34 @@ _INDEX = ShapedArray((), dtypes.as_dtype("int32"))
 
 @lower.rule(cond_p)
 def _cond(ctx: Any, index: Any, *operands: Any, branches: Any) -> Any:
+    return _case(ctx, index, operands, branches)
+
+
+def _case(
+    ctx: Any, index: Any, operands: Sequence[Any], branches: Sequence[Any], platforms: Sequence[str] | None = None
+) -> Any:
+    """One of several programs; with `platforms`, each of them is lowered for its platform."""
     effects = _effects(ctx, *branches)
     types = [*[ctx.vocabulary.token] * len(effects), *[ctx.types[aval] for aval in ctx.out_avals]]
     case = ctx.ops("stablehlo.case", types, (index,), None, len(branches))
     for position, branch in enumerate(branches):
-        inner, _ = ctx.region(case, position, (), captures=True)
-        inner.tokens.update({effect: ctx.tokens[effect] for effect in effects})
-        results = inner.inline(branch, operands)
+        with ctx.module.on_platform(None if platforms is None else platforms[position]):
+            inner, _ = ctx.region(case, position, (), captures=True)
+            inner.tokens.update({effect: ctx.tokens[effect] for effect in effects})
+            results = inner.inline(branch, operands)
         inner.give([*[inner.tokens[effect] for effect in effects], *results])
     results = list(case.results)
     ctx.tokens.update(zip(effects, results, strict=False))
     return tuple(results[len(effects) :])
+
+
+@lower.rule(platform_dependent_p)
+def _platform_dependent(ctx: Any, *operands: Any, branches: Any, platforms: Any) -> Any:
+    own = ctx.module.platforms
+    chosen = [branch_of_platform(platforms, "xla", platform) for platform in own]
+    if len(set(chosen)) == 1:
+        return tuple(ctx.inline(branches[chosen[0]], operands))
+    return _case(ctx, ctx.sizes[PLATFORM_INDEX], operands, [branches[position] for position in chosen], own)
 
 
 def _effects(ctx: Any, *programs: Any) -> list[Any]:

@@ -39,20 +39,17 @@ def _as_types(ctx: Any, values: Sequence[Any], types: Sequence[Any]) -> list[Any
 
 def _platform(ctx: Any, exported: Any) -> Any:
     """The number of the platform at hand among those of the program."""
-    if PLATFORM_INDEX not in ctx.sizes:
-        exported.check_platform(ctx.module.platform)
-        platform, known = ctx.module.platform, exported.module_platforms
-        number = known.index(platform) if platform in known else 0
-        return ctx.constant(np.int32(number))
-    own = ctx.module.rules.platforms
+    own, known = ctx.module.platforms, tuple(exported.module_platforms)
     for platform in own:
         exported.check_platform(platform)
-    if tuple(own) == tuple(exported.module_platforms):
+    if len(own) == 1:
+        return ctx.constant(np.int32(known.index(own[0]) if own[0] in known else 0))
+    if own == known:
         return ctx.sizes[PLATFORM_INDEX]
     case = ctx.ops("stablehlo.case", [ctx.types[SIZE]], (ctx.sizes[PLATFORM_INDEX],), None, len(own))
     for position, platform in enumerate(own):
         inner, _ = ctx.region(case, position, ())
-        inner.give([inner.constant(np.int32(exported.module_platforms.index(platform)))])
+        inner.give([inner.constant(np.int32(known.index(platform)))])
     return case.result
 
 

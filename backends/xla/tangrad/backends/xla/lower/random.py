@@ -1,4 +1,4 @@
-"""How the random primitives become StableHLO: the cipher as integer operations; keys are their words."""
+"""How the random primitives become StableHLO: the ciphers as integer operations; keys are their words."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.backends.xla.helpers import broadcast_operands, full, same_type
-from tangrad.core import RuleSet
+from tangrad.backends.xla.helpers import broadcast_operands, convert, full, reshape, same_type
+from tangrad.core import RuleSet, ShapedArray, decomposition_jaxpr, dtypes
 from tangrad.random import cipher as p
+from tangrad.random.generators import RandomAlgorithm, rng_bit_generator_p
 
 lower = RuleSet("lower.xla", api=1)
 
@@ -52,3 +53,31 @@ def _wrap(ctx: Any, words: Any, *, impl: Any) -> Any:
 @lower.rule(p.random_unwrap_p)
 def _unwrap(ctx: Any, keys: Any) -> Any:
     return keys
+
+
+# --- XLA's own generators ------------------------------------------------------------------------------------------
+
+_STATE = ShapedArray((2, 2), dtypes.as_dtype("uint32"))
+_PAIR = ShapedArray((2,), dtypes.as_dtype("uint64"))
+_ALGORITHMS = {
+    RandomAlgorithm.RNG_DEFAULT: "DEFAULT",
+    RandomAlgorithm.RNG_THREE_FRY: "THREE_FRY",
+    RandomAlgorithm.RNG_PHILOX: "PHILOX",
+}
+
+
+@lower.rule(rng_bit_generator_p)
+def _rng_bit_generator(ctx: Any, state: Any, *, shape: Any, dtype: Any, algorithm: Any) -> Any:
+    aval = ctx.in_avals[0]
+    if len(aval.shape) > 1:  # the operation has one state
+        params = {"shape": shape, "dtype": dtype, "algorithm": algorithm}
+        return tuple(ctx.inline(decomposition_jaxpr(rng_bit_generator_p, [aval], params), [state]))
+    out, pair = ctx.out_avals[1], ctx.types[_PAIR]
+    drawn = out if dtypes.bit_width(dtype) >= 32 else out.update(dtype=_STATE.dtype)
+    words_of = reshape(ctx, state, _STATE)
+    packed = ctx.op("stablehlo.bitcast_convert", pair, (words_of,))
+    chosen = {"rng_algorithm": ctx.vocabulary.parsed(f"#stablehlo<rng_algorithm {_ALGORITHMS[algorithm]}>")}
+    made = ctx.ops("stablehlo.rng_bit_generator", [pair, ctx.types[drawn]], (packed,), chosen)
+    new_state, bits = made.results
+    unpacked = ctx.op("stablehlo.bitcast_convert", ctx.types[_STATE], (new_state,))
+    return reshape(ctx, unpacked, aval), bits if drawn is out else convert(ctx, bits, drawn, out)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad.lax.elementwise import primitives as p
+from tangrad.lax.elementwise.accuracy import check_accuracy
 from tangrad.lax.operands import operand, pair
 
 
-def exp(x: Any) -> Any:
+def exp(x: Any, *, accuracy: Any = None) -> Any:
     """e to the power of each element.
 
     Args:
         x: an array or number, floating or complex.
+        accuracy: how exact the result must be: a `lax.AccuracyMode`, a `lax.Tolerance`, or None.
 
     Returns:
         An array of the shape and dtype of `x`.
@@ -24,14 +26,17 @@ def exp(x: Any) -> Any:
     >>> tangrad.lax.exp(0.0)
     Array(1., dtype=float32, weak_type=True)
     """
+    if accuracy is not None:
+        check_accuracy("exp", accuracy)
     return p.exp_p.bind(x if hasattr(x, "aval") else operand("exp", x))
 
 
-def exp2(x: Any) -> Any:
+def exp2(x: Any, *, accuracy: Any = None) -> Any:
     """2 to the power of each element.
 
     Args:
         x: an array or number, floating or complex.
+        accuracy: how exact the result must be: a `lax.AccuracyMode`, a `lax.Tolerance`, or None.
 
     Returns:
         An array of the shape and dtype of `x`.
@@ -43,14 +48,17 @@ def exp2(x: Any) -> Any:
     >>> tangrad.lax.exp2(3.0)
     Array(8., dtype=float32, weak_type=True)
     """
+    if accuracy is not None:
+        check_accuracy("exp2", accuracy)
     return p.exp2_p.bind(x if hasattr(x, "aval") else operand("exp2", x))
 
 
-def log(x: Any) -> Any:
+def log(x: Any, *, accuracy: Any = None) -> Any:
     """The natural logarithm of each element; NaN below zero, the principal branch for complex numbers.
 
     Args:
         x: an array or number, floating or complex.
+        accuracy: how exact the result must be: a `lax.AccuracyMode`, a `lax.Tolerance`, or None.
 
     Returns:
         An array of the shape and dtype of `x`.
@@ -62,14 +70,17 @@ def log(x: Any) -> Any:
     >>> tangrad.lax.log(1.0)
     Array(0., dtype=float32, weak_type=True)
     """
+    if accuracy is not None:
+        check_accuracy("log", accuracy)
     return p.log_p.bind(x if hasattr(x, "aval") else operand("log", x))
 
 
-def expm1(x: Any) -> Any:
+def expm1(x: Any, *, accuracy: Any = None) -> Any:
     """exp(x) - 1, element by element, accurate near 0.
 
     Args:
         x: an array or number, floating or complex.
+        accuracy: how exact the result must be: a `lax.AccuracyMode`, a `lax.Tolerance`, or None.
 
     Returns:
         An array of the shape and dtype of `x`.
@@ -81,14 +92,17 @@ def expm1(x: Any) -> Any:
     >>> tangrad.lax.expm1(0.0)
     Array(0., dtype=float32, weak_type=True)
     """
+    if accuracy is not None:
+        check_accuracy("expm1", accuracy)
     return p.expm1_p.bind(x if hasattr(x, "aval") else operand("expm1", x))
 
 
-def log1p(x: Any) -> Any:
+def log1p(x: Any, *, accuracy: Any = None) -> Any:
     """log(1 + x), element by element, accurate near 0.
 
     Args:
         x: an array or number, floating or complex.
+        accuracy: how exact the result must be: a `lax.AccuracyMode`, a `lax.Tolerance`, or None.
 
     Returns:
         An array of the shape and dtype of `x`.
@@ -100,14 +114,17 @@ def log1p(x: Any) -> Any:
     >>> tangrad.lax.log1p(0.0)
     Array(0., dtype=float32, weak_type=True)
     """
+    if accuracy is not None:
+        check_accuracy("log1p", accuracy)
     return p.log1p_p.bind(x if hasattr(x, "aval") else operand("log1p", x))
 
 
-def logistic(x: Any) -> Any:
+def logistic(x: Any, *, accuracy: Any = None) -> Any:
     """The logistic function 1 / (1 + exp(-x)), element by element.
 
     Args:
         x: an array or number, floating or complex.
+        accuracy: how exact the result must be: a `lax.AccuracyMode`, a `lax.Tolerance`, or None.
 
     Returns:
         An array of the shape and dtype of `x`.
@@ -119,14 +136,17 @@ def logistic(x: Any) -> Any:
     >>> tangrad.lax.logistic(0.0)
     Array(0.5, dtype=float32, weak_type=True)
     """
+    if accuracy is not None:
+        check_accuracy("logistic", accuracy)
     return p.logistic_p.bind(x if hasattr(x, "aval") else operand("logistic", x))
 
 
-def sqrt(x: Any) -> Any:
+def sqrt(x: Any, *, accuracy: Any = None) -> Any:
     """The square root of each element; NaN below zero, the principal branch for complex numbers.
 
     Args:
         x: an array or number, floating or complex.
+        accuracy: how exact the result must be: a `lax.AccuracyMode`, a `lax.Tolerance`, or None.
 
     Returns:
         An array of the shape and dtype of `x`.
@@ -138,14 +158,17 @@ def sqrt(x: Any) -> Any:
     >>> tangrad.lax.sqrt(4.0)
     Array(2., dtype=float32, weak_type=True)
     """
+    if accuracy is not None:
+        check_accuracy("sqrt", accuracy)
     return p.sqrt_p.bind(x if hasattr(x, "aval") else operand("sqrt", x))
 
 
-def rsqrt(x: Any) -> Any:
+def rsqrt(x: Any, *, accuracy: Any = None) -> Any:
     """The reciprocal of the square root of each element.
 
     Args:
         x: an array or number, floating or complex.
+        accuracy: how exact the result must be: a `lax.AccuracyMode`, a `lax.Tolerance`, or None.
 
     Returns:
         An array of the shape and dtype of `x`.
@@ -157,14 +180,17 @@ def rsqrt(x: Any) -> Any:
     >>> tangrad.lax.rsqrt(4.0)
     Array(0.5, dtype=float32, weak_type=True)
     """
+    if accuracy is not None:
+        check_accuracy("rsqrt", accuracy)
     return p.rsqrt_p.bind(x if hasattr(x, "aval") else operand("rsqrt", x))
 
 
-def cbrt(x: Any) -> Any:
+def cbrt(x: Any, *, accuracy: Any = None) -> Any:
     """The real cube root of each element.
 
     Args:
         x: an array or number, floating.
+        accuracy: how exact the result must be: a `lax.AccuracyMode`, a `lax.Tolerance`, or None.
 
     Returns:
         An array of the shape and dtype of `x`.
@@ -176,14 +202,17 @@ def cbrt(x: Any) -> Any:
     >>> tangrad.lax.cbrt(-8.0)
     Array(-2., dtype=float32, weak_type=True)
     """
+    if accuracy is not None:
+        check_accuracy("cbrt", accuracy)
     return p.cbrt_p.bind(x if hasattr(x, "aval") else operand("cbrt", x))
 
 
-def sin(x: Any) -> Any:
+def sin(x: Any, *, accuracy: Any = None) -> Any:
     """The sine of each element, in radians.
 
     Args:
         x: an array or number, floating or complex.
+        accuracy: how exact the result must be: a `lax.AccuracyMode`, a `lax.Tolerance`, or None.
 
     Returns:
         An array of the shape and dtype of `x`.
@@ -195,14 +224,17 @@ def sin(x: Any) -> Any:
     >>> tangrad.lax.sin(0.0)
     Array(0., dtype=float32, weak_type=True)
     """
+    if accuracy is not None:
+        check_accuracy("sin", accuracy)
     return p.sin_p.bind(x if hasattr(x, "aval") else operand("sin", x))
 
 
-def cos(x: Any) -> Any:
+def cos(x: Any, *, accuracy: Any = None) -> Any:
     """The cosine of each element, in radians.
 
     Args:
         x: an array or number, floating or complex.
+        accuracy: how exact the result must be: a `lax.AccuracyMode`, a `lax.Tolerance`, or None.
 
     Returns:
         An array of the shape and dtype of `x`.
@@ -214,14 +246,17 @@ def cos(x: Any) -> Any:
     >>> tangrad.lax.cos(0.0)
     Array(1., dtype=float32, weak_type=True)
     """
+    if accuracy is not None:
+        check_accuracy("cos", accuracy)
     return p.cos_p.bind(x if hasattr(x, "aval") else operand("cos", x))
 
 
-def tan(x: Any) -> Any:
+def tan(x: Any, *, accuracy: Any = None) -> Any:
     """The tangent of each element, in radians.
 
     Args:
         x: an array or number, floating or complex.
+        accuracy: how exact the result must be: a `lax.AccuracyMode`, a `lax.Tolerance`, or None.
 
     Returns:
         An array of the shape and dtype of `x`.
@@ -233,6 +268,8 @@ def tan(x: Any) -> Any:
     >>> tangrad.lax.tan(0.0)
     Array(0., dtype=float32, weak_type=True)
     """
+    if accuracy is not None:
+        check_accuracy("tan", accuracy)
     return p.tan_p.bind(x if hasattr(x, "aval") else operand("tan", x))
 
 
@@ -354,11 +391,12 @@ def cosh(x: Any) -> Any:
     return p.cosh_p.bind(x if hasattr(x, "aval") else operand("cosh", x))
 
 
-def tanh(x: Any) -> Any:
+def tanh(x: Any, *, accuracy: Any = None) -> Any:
     """The hyperbolic tangent of each element.
 
     Args:
         x: an array or number, floating or complex.
+        accuracy: how exact the result must be: a `lax.AccuracyMode`, a `lax.Tolerance`, or None.
 
     Returns:
         An array of the shape and dtype of `x`.
@@ -370,6 +408,8 @@ def tanh(x: Any) -> Any:
     >>> tangrad.lax.tanh(0.0)
     Array(0., dtype=float32, weak_type=True)
     """
+    if accuracy is not None:
+        check_accuracy("tanh", accuracy)
     return p.tanh_p.bind(x if hasattr(x, "aval") else operand("tanh", x))
 
 

@@ -34,3 +34,6 @@ from tangrad.lax.structure.functions.shapes import reshape as reshape
 from tangrad.lax.structure.functions.shapes import rev as rev
 from tangrad.lax.structure.functions.shapes import squeeze as squeeze
 from tangrad.lax.structure.functions.shapes import transpose as transpose
+from tangrad.lax.structure.functions.values import dtype as dtype
+from tangrad.lax.structure.functions.values import shape_as_value as shape_as_value
+from tangrad.lax.structure.functions.values import stage as stage
