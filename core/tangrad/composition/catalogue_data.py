@@ -3,6 +3,14 @@
 PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     "tangrad-autodiff": "grad jvp linear_transpose linearize value_and_grad vjp",
     "tangrad-batching": "vmap",
+    "tangrad-checkify": (
+        "experimental.checkify.Error experimental.checkify.ErrorCategory "
+        "experimental.checkify.JaxRuntimeError experimental.checkify.all_checks "
+        "experimental.checkify.automatic_checks experimental.checkify.check experimental.checkify.check_error "
+        "experimental.checkify.checkify experimental.checkify.debug_check experimental.checkify.div_checks "
+        "experimental.checkify.float_checks experimental.checkify.index_checks "
+        "experimental.checkify.init_error experimental.checkify.nan_checks experimental.checkify.user_checks"
+    ),
     "tangrad-checkpoint": "checkpoint checkpoint_policies remat",
     "tangrad-collectives": (
         "lax.all_gather lax.all_to_all lax.axis_index lax.axis_size lax.pbroadcast lax.pcast lax.pmax "
@@ -32,6 +40,31 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "experimental.multihost_utils.global_array_to_host_local_array "
         "experimental.multihost_utils.host_local_array_to_global_array "
         "experimental.multihost_utils.process_allgather experimental.multihost_utils.sync_global_devices"
+    ),
+    "tangrad-example-libraries": (
+        "example_libraries.optimizers.JoinPoint example_libraries.optimizers.Optimizer "
+        "example_libraries.optimizers.OptimizerState example_libraries.optimizers.adagrad "
+        "example_libraries.optimizers.adam example_libraries.optimizers.adamax "
+        "example_libraries.optimizers.clip_grads example_libraries.optimizers.constant "
+        "example_libraries.optimizers.exponential_decay example_libraries.optimizers.inverse_time_decay "
+        "example_libraries.optimizers.l2_norm example_libraries.optimizers.make_schedule "
+        "example_libraries.optimizers.momentum example_libraries.optimizers.nesterov "
+        "example_libraries.optimizers.optimizer example_libraries.optimizers.pack_optimizer_state "
+        "example_libraries.optimizers.piecewise_constant example_libraries.optimizers.polynomial_decay "
+        "example_libraries.optimizers.rmsprop example_libraries.optimizers.rmsprop_momentum "
+        "example_libraries.optimizers.sgd example_libraries.optimizers.sm3 "
+        "example_libraries.optimizers.unpack_optimizer_state example_libraries.stax.AvgPool "
+        "example_libraries.stax.BatchNorm example_libraries.stax.Conv example_libraries.stax.Conv1DTranspose "
+        "example_libraries.stax.ConvTranspose example_libraries.stax.Dense example_libraries.stax.Dropout "
+        "example_libraries.stax.Elu example_libraries.stax.Exp example_libraries.stax.FanInConcat "
+        "example_libraries.stax.FanInSum example_libraries.stax.FanOut example_libraries.stax.Flatten "
+        "example_libraries.stax.Gelu example_libraries.stax.GeneralConv "
+        "example_libraries.stax.GeneralConvTranspose example_libraries.stax.Identity "
+        "example_libraries.stax.LeakyRelu example_libraries.stax.LogSoftmax example_libraries.stax.MaxPool "
+        "example_libraries.stax.Relu example_libraries.stax.Selu example_libraries.stax.Sigmoid "
+        "example_libraries.stax.Softmax example_libraries.stax.Softplus example_libraries.stax.SumPool "
+        "example_libraries.stax.Tanh example_libraries.stax.elementwise example_libraries.stax.parallel "
+        "example_libraries.stax.serial example_libraries.stax.shape_dependent"
     ),
     "tangrad-export": (
         "export.DisabledSafetyCheck export.Exported export.default_export_platform export.deserialize "
@@ -167,6 +200,7 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "numpy.var numpy.vdot numpy.vecdot numpy.vecmat numpy.vectorize numpy.vsplit numpy.vstack numpy.where "
         "numpy.zeros numpy.zeros_like numpy_rank_promotion"
     ),
+    "tangrad-ode": "experimental.ode.odeint",
     "tangrad-ops": "ops.segment_max ops.segment_min ops.segment_prod ops.segment_sum",
     "tangrad-pjit": "experimental.pjit.pjit experimental.pjit.with_sharding_constraint",
     "tangrad-pmap": "pmap soft_pmap",
@@ -268,6 +302,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-backend-numpy": "tangrad.backends.numpy",
     "tangrad-backend-xla": "tangrad.backends.xla",
     "tangrad-batching": "tangrad.batching",
+    "tangrad-checkify": "tangrad.experimental.checkify tangrad.runtime_checks",
     "tangrad-checkpoint": "tangrad.ad_checkpoint tangrad.checkpointing",
     "tangrad-collectives": "tangrad.collectives",
     "tangrad-conformance": "tangrad.conformance",
@@ -276,6 +311,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-custom-rules": "tangrad.custom_batching tangrad.custom_derivatives tangrad.custom_rules",
     "tangrad-debug": "tangrad.debug tangrad.debugging",
     "tangrad-distributed": "tangrad.distributed tangrad.experimental.multihost_utils tangrad.processes",
+    "tangrad-example-libraries": "tangrad.example_libraries",
     "tangrad-export": "tangrad.exporting",
     "tangrad-ffi": "tangrad.ffi",
     "tangrad-fft": "tangrad.fft",
@@ -288,6 +324,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-named-axes": "tangrad.named_axes",
     "tangrad-nn": "tangrad.nn",
     "tangrad-numpy": "tangrad.flatten_util tangrad.numpy",
+    "tangrad-ode": "tangrad.differential_equations tangrad.experimental.ode",
     "tangrad-ops": "tangrad.ops",
     "tangrad-pjit": "tangrad.experimental.pjit tangrad.pjitting",
     "tangrad-pmap": "tangrad.pmapping",
@@ -305,6 +342,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
 FAMILIES: dict[str, str] = {  # distribution: families of primitives
     "tangrad-autodiff": "autodiff",
     "tangrad-batching": "batching",
+    "tangrad-checkify": "runtime_checks",
     "tangrad-checkpoint": "checkpointing",
     "tangrad-collectives": "collectives",
     "tangrad-control-flow": "control_flow",
@@ -329,6 +367,7 @@ RULE_KINDS: dict[str, str] = {  # distribution: rule kinds
     "tangrad-backend-numpy": "lower.numpy",
     "tangrad-backend-xla": "lower.xla lower.xla.cpu lower.xla.cuda",
     "tangrad-batching": "batch split_axis",
+    "tangrad-checkify": "checkify",
     "tangrad-checkpoint": "recompute",
     "tangrad-core": "dce",
     "tangrad-masking": "mask",

@@ -2,16 +2,20 @@
 
 from tangrad.custom_rules.dead_code import custom_dce as custom_dce
 from tangrad.debugging.functions import io_callback as io_callback
+from tangrad.experimental import checkify as checkify
 from tangrad.experimental import mesh_utils as mesh_utils
 from tangrad.experimental import multihost_utils as multihost_utils
+from tangrad.experimental import ode as ode
 from tangrad.experimental import pjit as pjit
 from tangrad.experimental import shard_map as shard_map
 
 __all__ = [
+    "checkify",
     "custom_dce",
     "io_callback",
     "mesh_utils",
     "multihost_utils",
+    "ode",
     "pjit",
     "shard_map",
 ]
