@@ -1,4 +1,5 @@
-"""How a check is checked: its error is noted, where failures of its class are looked for; else it stays a check."""
+"""How a check is checked: its error is noted, where failures of its class are looked for; else it stays a check
+that nobody has to take."""
 
 from __future__ import annotations
 
@@ -17,6 +18,6 @@ def _(args: Any, *, checks: Checks, layout: Layout, debug: bool) -> Any:
     code, *payloads = args
     if any(wanted):
         checks.add(layout, [only(wanted, code), *payloads])
-    if not all(wanted):
-        check_p.bind(only([not one for one in wanted], code), *payloads, layout=layout, debug=debug)
+    if not all(wanted):  # a function that is checked around this one may look for it
+        check_p.bind(only([not one for one in wanted], code), *payloads, layout=layout, debug=True)
     return ()

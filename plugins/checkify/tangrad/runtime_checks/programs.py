@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core import ClosedJaxpr, JaxprCache, jaxpr_as_function, register_cache, trace_to_closed_jaxpr
+from tangrad.core import ClosedJaxpr, JaxprCache, jaxpr_as_function, keeps_alive, register_cache, trace_to_closed_jaxpr
 from tangrad.runtime_checks.failures import Failure
 from tangrad.runtime_checks.state import Layout
 from tangrad.runtime_checks.trace import checked_flat as checked_flat
@@ -49,4 +49,5 @@ def _make(closed: ClosedJaxpr, enabled: frozenset[type[Failure]]) -> tuple[Close
 
     made = trace_to_closed_jaxpr(run, closed.in_avals, closed.jaxpr.debug_name or "a checked program")
     (layout,) = layouts
-    return (made, layout) if layout.failures else (closed, layout)
+    is_same = not layout.failures and not keeps_alive(closed.effects)  # checks may have been turned off
+    return closed if is_same else made, layout

@@ -180,7 +180,7 @@ def _integrate(dynamics: Any, options: Any, y0: Any, times: Any, *args: Any) -> 
 
 
 def _keep(dynamics: Any, options: Any, y0: Any, times: Any, *args: Any) -> Any:
-    states = _forward(dynamics, options, y0, times, *args)
+    states = _integrate(dynamics, options, y0, times, *args)  # which is differentiated again by this rule
     return states, (states, times, args)
 
 
