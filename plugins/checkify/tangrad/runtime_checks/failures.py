@@ -28,6 +28,7 @@ class CheckError(TangradError, RuntimeError):
     """
 
 
+@class_boundary
 class Failure:
     """A place where a check may fail. Two are equal if they would say the same of the same payload.
 

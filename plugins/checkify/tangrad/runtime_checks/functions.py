@@ -31,13 +31,13 @@ def checkify(f: Callable[..., Any], errors: frozenset[type[Failure]] = user_chec
 
     Nothing stops where a check fails: the error is a value, and goes with the other results through `jit`, `vmap` and
     `grad`. What is looked for is looked for in loops, conditionals, jitted functions and functions with rules of their
-    own as well. Where a conditional is mapped by a `vmap` inside of `f`, all branches are computed, and checked; map the
-    checked function instead.
+    own as well. Where a conditional is mapped by a `vmap` inside of `f`, all branches are computed, and checked; map
+    the checked function instead.
 
     Args:
         f: a function of trees of arrays.
         errors: what is looked for: `user_checks` (those of `check`), `nan_checks`, `div_checks` (divisions by 0),
-            `index_checks` (indices out of bounds); `float_checks`, `automatic_checks`, `all_checks`; or a union of them.
+            `index_checks` (indices out of bounds); `float_checks`, `automatic_checks`, `all_checks`; or unions of them.
 
     Returns:
         `checked(*args, **kwargs) -> (error, result)`; `error` is an `Error`.
@@ -83,8 +83,8 @@ def _categories(errors: Any) -> frozenset[type[Failure]]:
         found = frozenset([None])
     if not all([isinstance(one, type) and issubclass(one, Failure) for one in found]):
         raise TypeError(
-            "checkify: errors must be a set of kinds of checks, such as checkify.user_checks | checkify.nan_checks, got "
-            f"{errors!r}"
+            "checkify: errors must be a set of kinds of checks, such as checkify.user_checks | checkify.nan_checks, "
+            f"got {errors!r}"
         )
     return found
 
@@ -127,8 +127,8 @@ def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs
         failure.message([np.ones(*kind) for kind in kinds])
     except (IndexError, KeyError) as error:
         raise ValueError(
-            f"check: the message {msg!r} asks for a value {error} that is not given; there are {len(fmt_args)} without a "
-            f"name, and {sorted(fmt_kwargs)}"
+            f"check: the message {msg!r} asks for a value {error} that is not given; there are {len(fmt_args)} without "
+            f"a name, and {sorted(fmt_kwargs)}"
         ) from None
     code = chosen(as_operand(pred), number(0), number(1))
     check_p.bind(code, *payload, layout=Layout([failure]), debug=bool(debug))
@@ -178,5 +178,3 @@ def check_error(error: Error) -> None:
     layout, leaves = parts(error)
     if layout.failures:
         check_p.bind(*[as_operand(leaf) for leaf in leaves], layout=layout, debug=False)
-
-

@@ -1,8 +1,8 @@
 """Layers: pairs `(init_fun, apply_fun)`.
 
-`init_fun(rng, input_shape) -> (output_shape, params)` makes parameters for inputs of a shape, in which -1 may stand for the
-size of the batch; `apply_fun(params, inputs, **kwargs) -> outputs` computes. Layers that need random numbers take a key as
-the keyword argument `rng`.
+`init_fun(rng, input_shape) -> (output_shape, params)` makes parameters for inputs of a shape, in which -1 may stand for
+the size of the batch; `apply_fun(params, inputs, **kwargs) -> outputs` computes. Layers that need random numbers take a
+key as the keyword argument `rng`.
 """
 
 from __future__ import annotations
@@ -19,14 +19,18 @@ from tangrad.nn.initializers import glorot_normal, normal, ones, zeros
 
 Initializer = Callable[..., Any]
 
+WEIGHTS: Initializer = glorot_normal()
+BIAS: Initializer = normal()
+SMALL_BIAS: Initializer = normal(1e-6)
+
 
 @api_boundary
-def Dense(out_dim: int, W_init: Initializer = glorot_normal(), b_init: Initializer = normal()) -> Layer:
+def Dense(out_dim: int, W_init: Initializer = WEIGHTS, b_init: Initializer = BIAS) -> Layer:
     """A linear map of the last axis, and a bias.
 
     Args:
         out_dim: the size of the last axis of the outputs.
-        W_init, b_init: make the weights (inputs, out_dim) and the bias (out_dim,), as those in `tangrad.nn.initializers`.
+        W_init, b_init: make the weights (inputs, out_dim) and the bias (out_dim,), as `tangrad.nn.initializers` do.
 
     Returns:
         The pair `(init_fun, apply_fun)`; the parameters are `(W, b)`.
@@ -41,7 +45,10 @@ def Dense(out_dim: int, W_init: Initializer = glorot_normal(), b_init: Initializ
 
     def init_fun(rng: Any, input_shape: Any) -> Any:
         for_weights, for_bias = random.split(rng)
-        return (*input_shape[:-1], out_dim), (W_init(for_weights, (input_shape[-1], out_dim)), b_init(for_bias, (out_dim,)))
+        return (*input_shape[:-1], out_dim), (
+            W_init(for_weights, (input_shape[-1], out_dim)),
+            b_init(for_bias, (out_dim,)),
+        )
 
     def apply_fun(params: Any, inputs: Any, **kwargs: Any) -> Any:
         W, b = params
@@ -58,7 +65,7 @@ def GeneralConv(
     strides: Sequence[int] | None = None,
     padding: Any = "VALID",
     W_init: Initializer | None = None,
-    b_init: Initializer = normal(1e-6),
+    b_init: Initializer = SMALL_BIAS,
 ) -> Layer:
     """A convolution, and a bias for each channel.
 
@@ -81,7 +88,15 @@ def GeneralConv(
     ((4, 28, 28, 8), (3, 3, 1, 8), (1, 1, 1, 8))
     """
     return _convolution(
-        lax.conv_general_shape_tuple, _convolve, dimension_numbers, out_chan, filter_shape, strides, padding, W_init, b_init
+        lax.conv_general_shape_tuple,
+        _convolve,
+        dimension_numbers,
+        out_chan,
+        filter_shape,
+        strides,
+        padding,
+        W_init,
+        b_init,
     )
 
 
@@ -93,7 +108,7 @@ def GeneralConvTranspose(
     strides: Sequence[int] | None = None,
     padding: Any = "VALID",
     W_init: Initializer | None = None,
-    b_init: Initializer = normal(1e-6),
+    b_init: Initializer = SMALL_BIAS,
 ) -> Layer:
     """The transpose of a convolution, which makes images larger, and a bias for each channel.
 
@@ -196,7 +211,10 @@ def BatchNorm(
     def init_fun(rng: Any, input_shape: Any) -> Any:
         shape = tuple([size for position, size in enumerate(input_shape) if position not in axes])
         for_beta, for_gamma = random.split(rng)
-        return input_shape, (beta_init(for_beta, shape) if center else (), gamma_init(for_gamma, shape) if scale else ())
+        return input_shape, (
+            beta_init(for_beta, shape) if center else (),
+            gamma_init(for_gamma, shape) if scale else (),
+        )
 
     def apply_fun(params: Any, x: Any, **kwargs: Any) -> Any:
         beta, gamma = params
@@ -235,7 +253,9 @@ def Dropout(rate: float, mode: str = "train") -> Layer:
             return inputs
         rng = kwargs.get("rng")
         if rng is None:
-            raise ValueError("Dropout: apply_fun needs a random key in mode 'train': apply_fun(params, inputs, rng=key)")
+            raise ValueError(
+                "Dropout: apply_fun needs a random key in mode 'train': apply_fun(params, inputs, rng=key)"
+            )
         keep = random.bernoulli(rng, rate, tnp.shape(inputs))
         return tnp.where(keep, inputs / rate, 0)
 

@@ -50,13 +50,13 @@ class _Windows:
 
     def reduce(self, inputs: Any, initial: Any, operation: Any) -> Any:
         """Each window reduced."""
-        return lax.reduce_window(
-            inputs, initial, operation, self.sizes, self.strides, self.padding(tnp.shape(inputs))
-        )
+        return lax.reduce_window(inputs, initial, operation, self.sizes, self.strides, self.padding(tnp.shape(inputs)))
 
 
 def _pooling(name: str, operation: Callable[..., Any], initial: float, mean: bool, doc: str) -> Callable[..., Layer]:
-    def make(window_shape: Sequence[int], strides: Any = None, padding: Any = "VALID", spec: str | None = None) -> Layer:
+    def make(
+        window_shape: Sequence[int], strides: Any = None, padding: Any = "VALID", spec: str | None = None
+    ) -> Layer:
         windows = _Windows(window_shape, strides, padding, spec)
 
         def init_fun(rng: Any, input_shape: Any) -> Any:

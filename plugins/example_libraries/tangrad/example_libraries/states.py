@@ -150,5 +150,7 @@ def pack_optimizer_state(marked_pytree: Any) -> OptimizerState:
     points, structure = tree.flatten(marked_pytree)
     for point in points:
         if not isinstance(point, JoinPoint):
-            raise TypeError(f"pack_optimizer_state: all leaves must be JoinPoint, got {point!r} of {type(point).__name__}")
+            raise TypeError(
+                f"pack_optimizer_state: all leaves must be JoinPoint, got {point!r} of {type(point).__name__}"
+            )
     return _packed([point.subtree for point in points], structure)

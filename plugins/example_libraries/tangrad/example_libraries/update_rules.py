@@ -220,5 +220,3 @@ def sm3(step_size: Any, momentum: Any = 0.9) -> Rule:
 def _along(row: Any, axis: int, ndim: int) -> Any:
     """A row as an array of `ndim` dimensions, of which only one is not 1."""
     return row.reshape([-1 if dimension == axis else 1 for dimension in range(ndim)])
-
-

@@ -53,8 +53,8 @@ def odeint(
         where the steps became too small to go further.
 
     Raises:
-        TypeError: for arguments that are no arrays, and for what `func` returns being unlike `y0`; ValueError: for times
-            that have another number of dimensions than 1, or are none, and tolerances that are not positive.
+        TypeError: for arguments that are no arrays, and where `func` returns what is unlike `y0`; ValueError: for times
+            that are none, or have another number of dimensions than 1, and tolerances that are not positive.
 
     >>> import tangrad.numpy as np
     >>> from tangrad.experimental.ode import odeint
@@ -166,7 +166,7 @@ def _forward(dynamics: Any, options: Any, y0: Any, times: Any, *args: Any) -> An
 
     slope = slope_of(y0, times[0])
     size = tnp.minimum(first_size(slope_of, y0, slope, times[0], rtol, atol), limit)
-    still = tuple([y0, *[tnp.zeros_like(y0)] * 4])
+    still = (y0, *[tnp.zeros_like(y0)] * 4)
     _, states = lax.scan(to, (y0, slope, times[0], size, times[0], still), times[1:])
     return tnp.concatenate([y0[None], states])
 
@@ -193,7 +193,9 @@ def _adjoint(dynamics: Any, options: Any, kept: Any, cotangents: Any) -> Any:
 
     def with_active(values: Any) -> Any:
         given = iter(values)
-        return structure.unflatten([next(given) if flag else leaf for leaf, flag in zip(leaves, is_active, strict=True)])
+        return structure.unflatten(
+            [next(given) if flag else leaf for leaf, flag in zip(leaves, is_active, strict=True)]
+        )
 
     zero_time = tnp.zeros((), times.dtype)
     example = (states[0], states[0], zero_time, [tnp.zeros_like(one) for one in active])

@@ -53,7 +53,9 @@ def _(args: Any, *, checks: Checks, jaxpr: Any, num_consts: int, num_carry: int,
     program = checked_program(jaxpr, checks.enabled)
     layout = program.layout
     consts, rest = args[:num_consts], args[num_consts:]
-    body = _made.get(jaxpr, ("scan", checks.enabled, num_consts, num_carry), lambda: _turn(program, num_consts, num_carry))
+    body = _made.get(
+        jaxpr, ("scan", checks.enabled, num_consts, num_carry), lambda: _turn(program, num_consts, num_carry)
+    )
     outs = scan_p.bind(
         *consts,
         *layout.clear(),
@@ -82,9 +84,7 @@ def _turn(program: CheckedProgram, num_consts: int, num_carry: int) -> ClosedJax
 
 
 @checkify.rule(while_p)
-def _(
-    args: Any, *, checks: Checks, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nconsts: int
-) -> Any:
+def _(args: Any, *, checks: Checks, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nconsts: int) -> Any:
     condition = checked_program(cond_jaxpr, checks.enabled)
     body = checked_program(body_jaxpr, checks.enabled)
     cond_consts, body_consts, carry = split_list(args, cond_nconsts, body_nconsts)

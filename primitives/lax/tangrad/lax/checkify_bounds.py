@@ -61,7 +61,9 @@ def _check(checks: Checks, shape: Any, windows: Any, axes: Sequence[int], rows: 
     flat = (count * len(axes),)
     position = first_true(_reshaped(outside, flat))
     payload = concatenate_p.bind(
-        _row(_reshaped(rows, (*flat, 1)), position), _row(as_operand(np.tile(described, (count, 1))), position), dimension=0
+        _row(_reshaped(rows, (*flat, 1)), position),
+        _row(as_operand(np.tile(described, (count, 1))), position),
+        dimension=0,
     )
     checks.check(any_true(outside), OOBError(tuple(shape), current_source()), [payload])
 
