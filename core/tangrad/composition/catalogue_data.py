@@ -20,9 +20,10 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     "tangrad-core": (
         "Array Device block_until_ready check_tracer_leaks checking_leaks clear_caches config "
         "copy_to_host_async debug_infs debug_nans default_backend default_device device_count device_get "
-        "devices disable_jit dtypes effects_barrier enable_x64 ensure_compile_time_eval errors float0 "
-        "live_arrays local_device_count local_devices log_compiles named_call named_scope "
-        "numpy_dtype_promotion process_count process_index typeof typing use_backend"
+        "devices disable_jit dtypes effects_barrier enable_x64 ensure_compile_time_eval errors "
+        "experimental.disable_x64 experimental.enable_x64 float0 live_arrays local_device_count local_devices "
+        "log_compiles named_call named_scope numpy_dtype_promotion process_count process_index typeof typing "
+        "use_backend"
     ),
     "tangrad-custom-rules": (
         "closure_convert custom_gradient custom_jvp custom_transpose custom_vjp custom_vmap "

@@ -8,10 +8,14 @@ from tangrad.experimental import multihost_utils as multihost_utils
 from tangrad.experimental import ode as ode
 from tangrad.experimental import pjit as pjit
 from tangrad.experimental import shard_map as shard_map
+from tangrad.settings.config import with_x64 as enable_x64
+from tangrad.settings.config import without_x64 as disable_x64
 
 __all__ = [
     "checkify",
     "custom_dce",
+    "disable_x64",
+    "enable_x64",
     "io_callback",
     "mesh_utils",
     "multihost_utils",
