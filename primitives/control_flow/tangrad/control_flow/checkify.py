@@ -18,7 +18,8 @@ register_cache(_made.clear)
 
 def _together(programs: Sequence[CheckedProgram]) -> tuple[Layout, list[int]]:
     """The layout of the errors of several programs, and for each where its failures begin."""
-    offsets, failures = [], []
+    offsets: list[int] = []
+    failures: list[Any] = []
     for program in programs:
         offsets.append(len(failures))
         failures.extend(program.layout.failures)
