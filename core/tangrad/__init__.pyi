@@ -51,6 +51,7 @@ from tangrad import settings as settings
 from tangrad import shard_mapping as shard_mapping
 from tangrad import sharding as sharding
 from tangrad import shardings as shardings
+from tangrad import sparse_arrays as sparse_arrays
 from tangrad import symbolic as symbolic
 from tangrad import tree as tree
 from tangrad import tree_util as tree_util
@@ -253,6 +254,7 @@ __all__ = [
     "sharding",
     "shardings",
     "soft_pmap",
+    "sparse_arrays",
     "symbolic",
     "threefry_partitionable",
     "tree",

@@ -146,6 +146,18 @@ SUBSETS = (
         {"experimental.checkify": "tangrad-checkify", "nn": "tangrad-nn"},
     ),
     Subset(
+        "sparse",
+        ("tangrad-sparse", BACKEND),
+        """
+        import numpy as np
+        from tangrad.experimental import sparse
+        mat = sparse.bcoo_fromdense(np.float32([[0, 2], [3, 0]]))
+        assert np.allclose(mat @ np.float32([1, 10]), [20, 3])
+        assert np.allclose(sparse.grad(lambda mat: (mat.todense() ** 2).sum())(mat).data, [4, 6])
+        """,
+        {"jit": "tangrad-jit", "experimental.ode.odeint": "tangrad-ode"},
+    ),
+    Subset(
         "example libraries",
         ("tangrad-example-libraries", BACKEND),
         """

@@ -290,6 +290,15 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "sharding.SingleDeviceSharding sharding.get_abstract_mesh sharding.get_mesh sharding.set_mesh "
         "sharding.use_mesh"
     ),
+    "tangrad-sparse": (
+        "experimental.sparse.BCOO experimental.sparse.bcoo_dot_general experimental.sparse.bcoo_extract "
+        "experimental.sparse.bcoo_fromdense experimental.sparse.bcoo_multiply_dense "
+        "experimental.sparse.bcoo_multiply_sparse experimental.sparse.bcoo_reduce_sum "
+        "experimental.sparse.bcoo_sort_indices experimental.sparse.bcoo_sum_duplicates "
+        "experimental.sparse.bcoo_todense experimental.sparse.bcoo_transpose experimental.sparse.empty "
+        "experimental.sparse.eye experimental.sparse.grad experimental.sparse.random_bcoo "
+        "experimental.sparse.todense experimental.sparse.value_and_grad"
+    ),
     "tangrad-symbolic": (
         "export.InconclusiveDimensionOperation export.SymbolicScope export.is_symbolic_dim "
         "export.symbolic_args_specs export.symbolic_shape"
@@ -335,6 +344,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-scipy": "tangrad.scipy",
     "tangrad-shard-map": "tangrad.experimental.shard_map tangrad.shard_mapping",
     "tangrad-sharding": "tangrad.experimental.mesh_utils tangrad.sharding tangrad.shardings",
+    "tangrad-sparse": "tangrad.experimental.sparse tangrad.sparse_arrays",
     "tangrad-symbolic": "tangrad.export tangrad.symbolic",
     "tangrad-xla-computation": "tangrad.hlo_computations",
     "tangrad-xmap": "tangrad.experimental.maps tangrad.xmapping",

@@ -14,7 +14,7 @@ from tangrad.tree import structure
 
 
 def samples() -> list[Sample]:
-    """All of them: for debugging, since others cannot be compiled, nor run where they fail."""
+    """All of them: for debugging, since others cannot be compiled, nor run where they fail. So nothing takes place."""
     x = draw(3)
     return [_sample(), _sample(x), _sample(x, draw(2, dtype="int32"))]
 
@@ -22,4 +22,5 @@ def samples() -> list[Sample]:
 def _sample(*values: Any) -> Sample:
     kinds = tuple([(value.shape, value.dtype) for value in values])
     failure = FailedCheckError("{}" * len(values), structure((values, {})), kinds)
-    return Sample(check_p, (np.int32(1), *values), {"layout": Layout([failure]), "debug": True}, derivatives=0)
+    params = {"layout": Layout([failure]), "debug": True}
+    return Sample(check_p, (np.int32(1), *values), params, derivatives=0, observe=list)
