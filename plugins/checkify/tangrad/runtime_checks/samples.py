@@ -12,7 +12,6 @@ from tangrad.runtime_checks.primitives import check_p
 from tangrad.runtime_checks.state import Layout
 from tangrad.tree import structure
 
-
 UNSEEN = "a check for debugging takes place where somebody takes its error, which is beside the program"
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 import tangrad.numpy as tnp
 from tangrad import tree_util
-from tangrad.core import Array, as_array, class_boundary, dtypes, product
+from tangrad.core import Array, as_array, class_boundary, dtypes, method_boundaries, product
 from tangrad.sparse_arrays import algebra
 
 
@@ -194,6 +194,10 @@ class BCOO:
         layout = f", n_batch={self.n_batch}" if self.n_batch else ""
         layout += f", n_dense={self.n_dense}" if self.n_dense else ""
         return f"BCOO({dtypes.dtype_name(self.dtype)}{list(self.shape)}, nse={self.nse}{layout})"
+
+
+# Of operators, class_boundary takes the commonest alone.
+method_boundaries(BCOO, [f"__{name}__" for name in ("neg", "mul", "rmul", "truediv", "sub", "rsub", "rmatmul")])
 
 
 def _unflatten(data: Any, children: tuple[Any, Any]) -> BCOO:
