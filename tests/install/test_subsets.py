@@ -155,7 +155,7 @@ SUBSETS = (
         assert np.allclose(mat @ np.float32([1, 10]), [20, 3])
         assert np.allclose(sparse.grad(lambda mat: (mat.todense() ** 2).sum())(mat).data, [4, 6])
         """,
-        {"jit": "tangrad-jit", "experimental.ode.odeint": "tangrad-ode"},
+        {"jit": "tangrad-jit", "nn": "tangrad-nn"},
     ),
     Subset(
         "example libraries",
