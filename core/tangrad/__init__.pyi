@@ -17,9 +17,11 @@ from tangrad import custom_rules as custom_rules
 from tangrad import debug as debug
 from tangrad import debugging as debugging
 from tangrad import diagnostics as diagnostics
+from tangrad import differential_equations as differential_equations
 from tangrad import distributed as distributed
 from tangrad import dtypes as dtypes
 from tangrad import errors as errors
+from tangrad import example_libraries as example_libraries
 from tangrad import experimental as experimental
 from tangrad import export as export
 from tangrad import exporting as exporting
@@ -42,12 +44,14 @@ from tangrad import pmapping as pmapping
 from tangrad import processes as processes
 from tangrad import random as random
 from tangrad import runtime as runtime
+from tangrad import runtime_checks as runtime_checks
 from tangrad import scaffold as scaffold
 from tangrad import scipy as scipy
 from tangrad import settings as settings
 from tangrad import shard_mapping as shard_mapping
 from tangrad import sharding as sharding
 from tangrad import shardings as shardings
+from tangrad import sparse_arrays as sparse_arrays
 from tangrad import symbolic as symbolic
 from tangrad import tree as tree
 from tangrad import tree_util as tree_util
@@ -179,6 +183,7 @@ __all__ = [
     "device_put",
     "devices",
     "diagnostics",
+    "differential_equations",
     "disable_jit",
     "distributed",
     "dtypes",
@@ -187,6 +192,7 @@ __all__ = [
     "ensure_compile_time_eval",
     "errors",
     "eval_shape",
+    "example_libraries",
     "experimental",
     "export",
     "exporting",
@@ -239,6 +245,7 @@ __all__ = [
     "random",
     "remat",
     "runtime",
+    "runtime_checks",
     "scaffold",
     "scipy",
     "set_mesh",
@@ -249,6 +256,7 @@ __all__ = [
     "sharding",
     "shardings",
     "soft_pmap",
+    "sparse_arrays",
     "symbolic",
     "threefry_partitionable",
     "tree",

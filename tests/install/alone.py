@@ -40,6 +40,10 @@ SQUARE = LAX + "square = lambda x: lax.mul(x, x)\n"
 LIKE = "like = ShapedArray((), np.dtype('float32'))\n"
 MESH = "mesh, P, ones = tangrad.make_mesh((1,), ('i',)), tangrad.P, np.ones(3, 'float32')\n"
 PUT = "from tangrad.core import put\n"
+CHECK = """from tangrad import lax
+from tangrad.experimental import checkify
+checked = checkify.checkify(lambda x: (checkify.check(lax.ge(x, 0.0), '{} is negative', x), x)[1])
+"""
 IN_USE = MESH + "from tangrad import sharding\nwith {}(mesh):\n    assert sharding.get_mesh() == mesh\n"
 # Programs for functions whose examples use more than their distribution requires: operators of arrays, jit, vmap.
 PROGRAMS = {
@@ -91,6 +95,11 @@ PROGRAMS = {
     "debug.print": "tangrad.debug.print('{x}', x=1.0)",
     "experimental.io_callback": LIKE + "equal(tangrad.experimental.io_callback(lambda: np.float32(3), like), 3)",
     "pure_callback": LIKE + "equal(tangrad.pure_callback(lambda x: x, like, np.float32(3)), 3)",
+    "experimental.checkify.Error": CHECK + "assert str(checked(-1.0)[0]) == 'Error(-1.0 is negative (`check` failed))'",
+    "experimental.checkify.check": CHECK + "assert checked(-1.0)[0].get() and not checked(1.0)[0].get()",
+    "experimental.checkify.check_error": CHECK + "assert checkify.check_error(checked(1.0)[0]) is None",
+    "experimental.checkify.checkify": CHECK + "equal(checked(1.0)[1], 1)",
+    "experimental.checkify.debug_check": CHECK + "checkify.debug_check(lax.lt(1.0, 0.0), 'nobody looks')",
     "lax.cond": LAX + "equal(lax.cond(True, lax.neg, lax.abs, 3.0), -3)",
     "lax.platform_dependent": LAX + "equal(lax.platform_dependent(3.0, tpu=lax.abs, cpu=lax.neg), -3)",
     "lax.switch": LAX + "equal(lax.switch(1, (lax.neg, lax.abs), 3.0), 3)",

@@ -22,7 +22,7 @@ import tangrad
 import tangrad.numpy as tnp
 from tangrad import enable_x64, export, lax, nn, random, use_backend
 from tangrad.core import backend_names, composition, get_backend
-from tangrad.experimental import custom_dce
+from tangrad.experimental import checkify, custom_dce
 from tangrad.ffi.python_handlers import buffer, handler
 from tangrad.sharding import NamedSharding
 from tangrad.sharding import PartitionSpec as P
@@ -168,6 +168,20 @@ def plane(x):
     return SQUARE + tnp.outer(x[:2], x[2:4])
 
 
+def checked(x):
+    def positive(x):
+        checkify.check(tnp.all(x > 0), "{} is not positive", x)
+        return tnp.sqrt(x)
+
+    error, roots = checkify.checkify(positive)(x)
+    return tnp.where(error_of(error), 0.0, roots)
+
+
+def error_of(error):
+    """Whether there is one, in a program."""
+    return tangrad.tree.leaves(error)[0] != 0
+
+
 # Family -> a function of a vector of six floats, and whether it has a derivative.
 PROGRAMS = {
     "activations": (lambda x: nn.relu(x) + nn.softplus(x), True),
@@ -194,6 +208,7 @@ PROGRAMS = {
     "random": (drawn, True),
     "reductions": (lambda x: tnp.cumsum(x) / tnp.max(x) + tnp.argmax(x), True),
     "shard_map": (shared, True),
+    "runtime_checks": (checked, True),
     "sharding": (constrained, True),
     "solves": (solved, True),
     "sorting": (lambda x: tnp.sort(-x) + tnp.argsort(x), True),

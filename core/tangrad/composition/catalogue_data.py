@@ -3,6 +3,14 @@
 PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     "tangrad-autodiff": "grad jvp linear_transpose linearize value_and_grad vjp",
     "tangrad-batching": "vmap",
+    "tangrad-checkify": (
+        "experimental.checkify.Error experimental.checkify.ErrorCategory "
+        "experimental.checkify.JaxRuntimeError experimental.checkify.all_checks "
+        "experimental.checkify.automatic_checks experimental.checkify.check experimental.checkify.check_error "
+        "experimental.checkify.checkify experimental.checkify.debug_check experimental.checkify.div_checks "
+        "experimental.checkify.float_checks experimental.checkify.index_checks "
+        "experimental.checkify.init_error experimental.checkify.nan_checks experimental.checkify.user_checks"
+    ),
     "tangrad-checkpoint": "checkpoint checkpoint_policies remat",
     "tangrad-collectives": (
         "lax.all_gather lax.all_to_all lax.axis_index lax.axis_size lax.pbroadcast lax.pcast lax.pmax "
@@ -14,9 +22,10 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     "tangrad-core": (
         "Array Device block_until_ready check_tracer_leaks checking_leaks clear_caches config "
         "copy_to_host_async debug_infs debug_nans default_backend default_device device_count device_get "
-        "devices disable_jit dtypes effects_barrier enable_x64 ensure_compile_time_eval errors float0 "
-        "live_arrays local_device_count local_devices log_compiles named_call named_scope "
-        "numpy_dtype_promotion process_count process_index typeof typing use_backend"
+        "devices disable_jit dtypes effects_barrier enable_x64 ensure_compile_time_eval errors "
+        "experimental.disable_x64 experimental.enable_x64 float0 live_arrays local_device_count local_devices "
+        "log_compiles named_call named_scope numpy_dtype_promotion process_count process_index typeof typing "
+        "use_backend"
     ),
     "tangrad-custom-rules": (
         "closure_convert custom_gradient custom_jvp custom_transpose custom_vjp custom_vmap "
@@ -34,6 +43,31 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "experimental.multihost_utils.global_array_to_host_local_array "
         "experimental.multihost_utils.host_local_array_to_global_array "
         "experimental.multihost_utils.process_allgather experimental.multihost_utils.sync_global_devices"
+    ),
+    "tangrad-example-libraries": (
+        "example_libraries.optimizers.JoinPoint example_libraries.optimizers.Optimizer "
+        "example_libraries.optimizers.OptimizerState example_libraries.optimizers.adagrad "
+        "example_libraries.optimizers.adam example_libraries.optimizers.adamax "
+        "example_libraries.optimizers.clip_grads example_libraries.optimizers.constant "
+        "example_libraries.optimizers.exponential_decay example_libraries.optimizers.inverse_time_decay "
+        "example_libraries.optimizers.l2_norm example_libraries.optimizers.make_schedule "
+        "example_libraries.optimizers.momentum example_libraries.optimizers.nesterov "
+        "example_libraries.optimizers.optimizer example_libraries.optimizers.pack_optimizer_state "
+        "example_libraries.optimizers.piecewise_constant example_libraries.optimizers.polynomial_decay "
+        "example_libraries.optimizers.rmsprop example_libraries.optimizers.rmsprop_momentum "
+        "example_libraries.optimizers.sgd example_libraries.optimizers.sm3 "
+        "example_libraries.optimizers.unpack_optimizer_state example_libraries.stax.AvgPool "
+        "example_libraries.stax.BatchNorm example_libraries.stax.Conv example_libraries.stax.Conv1DTranspose "
+        "example_libraries.stax.ConvTranspose example_libraries.stax.Dense example_libraries.stax.Dropout "
+        "example_libraries.stax.Elu example_libraries.stax.Exp example_libraries.stax.FanInConcat "
+        "example_libraries.stax.FanInSum example_libraries.stax.FanOut example_libraries.stax.Flatten "
+        "example_libraries.stax.Gelu example_libraries.stax.GeneralConv "
+        "example_libraries.stax.GeneralConvTranspose example_libraries.stax.Identity "
+        "example_libraries.stax.LeakyRelu example_libraries.stax.LogSoftmax example_libraries.stax.MaxPool "
+        "example_libraries.stax.Relu example_libraries.stax.Selu example_libraries.stax.Sigmoid "
+        "example_libraries.stax.Softmax example_libraries.stax.Softplus example_libraries.stax.SumPool "
+        "example_libraries.stax.Tanh example_libraries.stax.elementwise example_libraries.stax.parallel "
+        "example_libraries.stax.serial example_libraries.stax.shape_dependent"
     ),
     "tangrad-export": (
         "export.DisabledSafetyCheck export.Exported export.default_export_platform export.deserialize "
@@ -175,6 +209,7 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "numpy.var numpy.vdot numpy.vecdot numpy.vecmat numpy.vectorize numpy.vsplit numpy.vstack numpy.where "
         "numpy.zeros numpy.zeros_like numpy_rank_promotion"
     ),
+    "tangrad-ode": "experimental.ode.odeint",
     "tangrad-ops": "ops.segment_max ops.segment_min ops.segment_prod ops.segment_sum",
     "tangrad-pjit": "experimental.pjit.pjit experimental.pjit.with_sharding_constraint",
     "tangrad-pmap": "pmap soft_pmap",
@@ -264,6 +299,15 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "sharding.SingleDeviceSharding sharding.get_abstract_mesh sharding.get_mesh sharding.set_mesh "
         "sharding.use_mesh"
     ),
+    "tangrad-sparse": (
+        "experimental.sparse.BCOO experimental.sparse.bcoo_dot_general experimental.sparse.bcoo_extract "
+        "experimental.sparse.bcoo_fromdense experimental.sparse.bcoo_multiply_dense "
+        "experimental.sparse.bcoo_multiply_sparse experimental.sparse.bcoo_reduce_sum "
+        "experimental.sparse.bcoo_sort_indices experimental.sparse.bcoo_sum_duplicates "
+        "experimental.sparse.bcoo_todense experimental.sparse.bcoo_transpose experimental.sparse.empty "
+        "experimental.sparse.eye experimental.sparse.grad experimental.sparse.random_bcoo "
+        "experimental.sparse.todense experimental.sparse.value_and_grad"
+    ),
     "tangrad-symbolic": (
         "export.InconclusiveDimensionOperation export.SymbolicScope export.is_symbolic_dim "
         "export.symbolic_args_specs export.symbolic_shape"
@@ -277,6 +321,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-backend-numpy": "tangrad.backends.numpy",
     "tangrad-backend-xla": "tangrad.backends.xla",
     "tangrad-batching": "tangrad.batching",
+    "tangrad-checkify": "tangrad.experimental.checkify tangrad.runtime_checks",
     "tangrad-checkpoint": "tangrad.ad_checkpoint tangrad.checkpointing",
     "tangrad-collectives": "tangrad.collectives",
     "tangrad-conformance": "tangrad.conformance",
@@ -285,6 +330,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-custom-rules": "tangrad.custom_batching tangrad.custom_derivatives tangrad.custom_rules",
     "tangrad-debug": "tangrad.debug tangrad.debugging",
     "tangrad-distributed": "tangrad.distributed tangrad.experimental.multihost_utils tangrad.processes",
+    "tangrad-example-libraries": "tangrad.example_libraries",
     "tangrad-export": "tangrad.exporting",
     "tangrad-ffi": "tangrad.ffi",
     "tangrad-fft": "tangrad.fft",
@@ -297,6 +343,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-named-axes": "tangrad.named_axes",
     "tangrad-nn": "tangrad.nn",
     "tangrad-numpy": "tangrad.flatten_util tangrad.numpy",
+    "tangrad-ode": "tangrad.differential_equations tangrad.experimental.ode",
     "tangrad-ops": "tangrad.ops",
     "tangrad-pjit": "tangrad.experimental.pjit tangrad.pjitting",
     "tangrad-pmap": "tangrad.pmapping",
@@ -306,6 +353,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-scipy": "tangrad.scipy",
     "tangrad-shard-map": "tangrad.experimental.shard_map tangrad.shard_mapping",
     "tangrad-sharding": "tangrad.experimental.mesh_utils tangrad.sharding tangrad.shardings",
+    "tangrad-sparse": "tangrad.experimental.sparse tangrad.sparse_arrays",
     "tangrad-symbolic": "tangrad.export tangrad.symbolic",
     "tangrad-xla-computation": "tangrad.hlo_computations",
     "tangrad-xmap": "tangrad.experimental.maps tangrad.xmapping",
@@ -314,6 +362,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
 FAMILIES: dict[str, str] = {  # distribution: families of primitives
     "tangrad-autodiff": "autodiff",
     "tangrad-batching": "batching",
+    "tangrad-checkify": "runtime_checks",
     "tangrad-checkpoint": "checkpointing",
     "tangrad-collectives": "collectives",
     "tangrad-control-flow": "control_flow",
@@ -338,6 +387,7 @@ RULE_KINDS: dict[str, str] = {  # distribution: rule kinds
     "tangrad-backend-numpy": "lower.numpy",
     "tangrad-backend-xla": "lower.xla lower.xla.cpu lower.xla.cuda",
     "tangrad-batching": "batch split_axis",
+    "tangrad-checkify": "checkify",
     "tangrad-checkpoint": "recompute",
     "tangrad-core": "dce",
     "tangrad-masking": "mask",

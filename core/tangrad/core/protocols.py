@@ -177,6 +177,12 @@ class MaskRule(Protocol):
     def __call__(self, args: Sequence[Any], shapes: Sequence[Any], /, *, sizes: Any, **params: Any) -> Any: ...
 
 
+class CheckifyRule(Protocol):
+    """`(args, *, checks, **params) -> results`: a primitive applied to operands; what may fail is noted in `checks`."""
+
+    def __call__(self, args: tuple[Any, ...], /, *, checks: Any, **params: Any) -> Any: ...
+
+
 class PortableRule(Protocol):
     """`(*args, **params) -> results`: what a saved program has in the place of a transformation's primitive."""
 
@@ -197,6 +203,7 @@ RULES: dict[str, type[Any]] = {
     "recompute": RecomputeRule,
     "replication": ReplicationRule,
     "mask": MaskRule,
+    "checkify": CheckifyRule,
     "portable": PortableRule,
 }
 

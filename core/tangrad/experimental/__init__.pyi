@@ -2,16 +2,26 @@
 
 from tangrad.custom_rules.dead_code import custom_dce as custom_dce
 from tangrad.debugging.functions import io_callback as io_callback
+from tangrad.experimental import checkify as checkify
 from tangrad.experimental import mesh_utils as mesh_utils
 from tangrad.experimental import multihost_utils as multihost_utils
+from tangrad.experimental import ode as ode
 from tangrad.experimental import pjit as pjit
 from tangrad.experimental import shard_map as shard_map
+from tangrad.experimental import sparse as sparse
+from tangrad.settings.config import with_x64 as enable_x64
+from tangrad.settings.config import without_x64 as disable_x64
 
 __all__ = [
+    "checkify",
     "custom_dce",
+    "disable_x64",
+    "enable_x64",
     "io_callback",
     "mesh_utils",
     "multihost_utils",
+    "ode",
     "pjit",
     "shard_map",
+    "sparse",
 ]

@@ -415,6 +415,32 @@ def define_choice(name: str, default: str, choices: tuple[str, ...], doc: str) -
 # --- the settings of the kernel ------------------------------------------------------------------------------------
 
 enable_x64 = define_flag("enable_x64", "Allow 64-bit dtypes; without it they become 32-bit.", changes_results=True)
+
+
+def with_x64(new_val: bool = True) -> Any:
+    """`enable_x64` under `tangrad.experimental`: a context manager within which 64-bit dtypes are allowed, or not.
+
+    >>> import tangrad
+    >>> from tangrad.experimental import enable_x64
+    >>> with enable_x64():
+    ...     tangrad.config.enable_x64
+    True
+    """
+    return enable_x64(new_val)
+
+
+def without_x64() -> Any:
+    """`disable_x64` under `tangrad.experimental`: a context manager within which 64-bit dtypes become 32-bit.
+
+    >>> import tangrad
+    >>> from tangrad.experimental import disable_x64
+    >>> with disable_x64():
+    ...     tangrad.config.enable_x64
+    False
+    """
+    return enable_x64(False)
+
+
 disable_jit = define_flag(
     "disable_jit", "Run jitted functions as plain Python with concrete values.", changes_results=True
 )

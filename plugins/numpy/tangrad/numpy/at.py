@@ -250,26 +250,21 @@ def _changed(
     index, masks = without_scalar_masks(index, x.aval.ndim)
     target = expand_dims(x, masks) if masks else x
     entries = parse(target.aval.shape, index)
+    flags = {"indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices}
     if _nowhere(entries, target.aval.shape) and chosen in (None, GatherScatterMode.FILL_OR_DROP):
-        _fitted(values, entries, target.aval.shape, ())
-        return x
-    plan, operands = planned(target, entries)
-    result = _updated(
-        target,
-        values,
-        *operands,
-        operation=operation,
-        plan=plan,
-        mode=chosen,
-        indices_are_sorted=indices_are_sorted,
-        unique_indices=unique_indices,
-        wrap_negative=wrap_negative_indices,
-    )
+        values = _fitted(values, entries, target.aval.shape, ())
+        if 0 in target.aval.shape:
+            return x
+        result = _scatter(operation, target, entries, values, GatherScatterMode.FILL_OR_DROP, flags, False)
+    else:
+        plan, operands = planned(target, entries)
+        options = {"mode": chosen, **flags, "wrap_negative": wrap_negative_indices}
+        result = _updated(target, values, *operands, operation=operation, plan=plan, **options)
     return squeeze_p.bind(result, dimensions=masks) if masks else result
 
 
 def _nowhere(entries: Sequence[Entry], shape: Sequence[Any]) -> bool:
-    """Whether an index without arrays names what lies outside: such updates are dropped."""
+    """Whether an index without arrays names what lies outside: such updates are dropped, but may be checked for."""
     if any([kind in (ARRAY, SCALAR) for kind, _, _ in entries]):
         return False
     return any([kind == INT and not 0 <= value < shape[axis] for kind, axis, value in entries])

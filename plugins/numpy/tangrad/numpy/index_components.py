@@ -52,7 +52,7 @@ def index_component(entry: Entry, size: Any, wrap_negative: bool = True) -> Any:
     """The positions that an entry other than a slice selects, counted from the front."""
     kind, _, value = entry
     if kind == INT:
-        return literal(min(value, _INT32_MAX), INT32)
+        return literal(max(min(value, _INT32_MAX), -_INT32_MAX), INT32)
     return value if kind == INSIDE else from_front(value, size, wrap_negative)
 
 

@@ -102,7 +102,7 @@ def _one_integer(x: Any, shape: tuple[Any, ...], index: int) -> Any:
     size = shape[0]
     position = static_position(index, size, 0)
     if is_eager(x):
-        return _element(x, literal(_clamped(position, size), INT32))
+        return _element(x, index_component((INT, 0, position), size))
     return _static_part(x, shape, [(INT, 0, position), *_full_entries(shape, 1)])
 
 
@@ -203,7 +203,7 @@ def take_index(
     if masks:
         x = expand_dims(x, masks)
     entries = parse(x.aval.shape, index)
-    if mode in (None, GatherScatterMode.CLIP):
+    if mode is GatherScatterMode.CLIP:
         entries = [_within(entry, x.aval.shape) for entry in entries]
     eager = is_eager(x)
     if {kind for kind, _, _ in entries} <= {SLICE}:
@@ -356,8 +356,10 @@ def _clamped(position: int, size: Any) -> Any:
 
 
 def _static_part(x: Any, shape: Sequence[Any], entries: Sequence[Entry]) -> Any:
-    """All positions are known."""
-    extents = {axis: _clamped(value, shape[axis]) for kind, axis, value in entries if kind == INT}
+    """All positions are known. Those beyond the array stay operands, which are clamped, and may be checked."""
+    extents = {axis: value for kind, axis, value in entries if kind == INT}
+    if any([not is_symbolic(shape[axis]) and not 0 <= value < shape[axis] for axis, value in extents.items()]):
+        return _dynamic_part(x, shape, entries)
     part = sliced(x, entries, {axis: (position, position + 1) for axis, position in extents.items()})
     return _shaped(part, tuple(extents), entries)
 

@@ -1,0 +1,1 @@
+"""Ordinary differential equations: steps, their sizes, and the adjoint of the whole."""

@@ -1,0 +1,1 @@
+"""Sparse arrays: coordinates and values. They are made of dense operations, so that every transformation applies."""

@@ -1,0 +1,10 @@
+"""Checks of transfers: they hand NaN on, but make none."""
+
+from __future__ import annotations
+
+from tangrad.core import RuleSet
+from tangrad.lax.placement.primitives import placement
+from tangrad.runtime_checks import handed_on
+
+checkify = RuleSet("checkify", api=1)
+handed_on(checkify, *placement.primitives.values())

@@ -1,0 +1,10 @@
+"""Checks of reductions: those that choose an element hand NaN on, but make none."""
+
+from __future__ import annotations
+
+from tangrad.core import RuleSet
+from tangrad.lax.reductions.primitives import cummax_p, cummin_p, reduce_max_p, reduce_min_p
+from tangrad.runtime_checks import handed_on
+
+checkify = RuleSet("checkify", api=1)
+handed_on(checkify, reduce_max_p, reduce_min_p, cummax_p, cummin_p)

@@ -1,0 +1,10 @@
+"""Checks of sorting: it hands NaN on, but makes none."""
+
+from __future__ import annotations
+
+from tangrad.core import RuleSet
+from tangrad.lax.sorting.primitives import sorting
+from tangrad.runtime_checks import handed_on
+
+checkify = RuleSet("checkify", api=1)
+handed_on(checkify, *sorting.primitives.values())
