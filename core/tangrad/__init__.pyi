@@ -18,6 +18,7 @@ from tangrad import debug as debug
 from tangrad import debugging as debugging
 from tangrad import diagnostics as diagnostics
 from tangrad import distributed as distributed
+from tangrad import dlpack as dlpack
 from tangrad import dtypes as dtypes
 from tangrad import errors as errors
 from tangrad import experimental as experimental
@@ -33,6 +34,7 @@ from tangrad import jitting as jitting
 from tangrad import lax as lax
 from tangrad import linalg as linalg
 from tangrad import masking as masking
+from tangrad import monitoring as monitoring
 from tangrad import named_axes as named_axes
 from tangrad import nn as nn
 from tangrad import numpy as numpy
@@ -40,6 +42,8 @@ from tangrad import ops as ops
 from tangrad import pjitting as pjitting
 from tangrad import pmapping as pmapping
 from tangrad import processes as processes
+from tangrad import profiler as profiler
+from tangrad import profiling as profiling
 from tangrad import random as random
 from tangrad import runtime as runtime
 from tangrad import scaffold as scaffold
@@ -48,6 +52,7 @@ from tangrad import settings as settings
 from tangrad import shard_mapping as shard_mapping
 from tangrad import sharding as sharding
 from tangrad import shardings as shardings
+from tangrad import stages as stages
 from tangrad import symbolic as symbolic
 from tangrad import tree as tree
 from tangrad import tree_util as tree_util
@@ -87,6 +92,8 @@ from tangrad.jitting.abstract import ShapeDtypeStruct as ShapeDtypeStruct
 from tangrad.jitting.abstract import eval_shape as eval_shape
 from tangrad.jitting.abstract import make_jaxpr as make_jaxpr
 from tangrad.jitting.function import jit as jit
+from tangrad.jitting.settings import explain_cache_misses as explain_cache_misses
+from tangrad.jitting.settings import no_tracing as no_tracing
 from tangrad.lax.placement.functions import device_put as device_put
 from tangrad.lax.settings import default_matmul_precision as default_matmul_precision
 from tangrad.masking.checking import shapecheck as shapecheck
@@ -94,10 +101,13 @@ from tangrad.masking.functions import mask as mask
 from tangrad.numpy.settings import numpy_rank_promotion as numpy_rank_promotion
 from tangrad.pmapping.functions import pmap as pmap
 from tangrad.pmapping.soft import soft_pmap as soft_pmap
+from tangrad.random.settings import enable_custom_prng as enable_custom_prng
+from tangrad.random.settings import legacy_prng_key as legacy_prng_key
 from tangrad.random.settings import threefry_partitionable as threefry_partitionable
 from tangrad.settings.caches import clear_caches as clear_caches
 from tangrad.settings.compile_time import ensure_compile_time_eval as ensure_compile_time_eval
 from tangrad.settings.config import backend as use_backend
+from tangrad.settings.config import check_jaxprs as enable_checks
 from tangrad.settings.config import check_tracer_leaks as check_tracer_leaks
 from tangrad.settings.config import check_tracer_leaks as checking_leaks
 from tangrad.settings.config import debug_infs as debug_infs
@@ -179,13 +189,17 @@ __all__ = [
     "diagnostics",
     "disable_jit",
     "distributed",
+    "dlpack",
     "dtypes",
     "effects_barrier",
+    "enable_checks",
+    "enable_custom_prng",
     "enable_x64",
     "ensure_compile_time_eval",
     "errors",
     "eval_shape",
     "experimental",
+    "explain_cache_misses",
     "export",
     "exporting",
     "ffi",
@@ -204,6 +218,7 @@ __all__ = [
     "jitting",
     "jvp",
     "lax",
+    "legacy_prng_key",
     "linalg",
     "linear_call",
     "linear_transpose",
@@ -219,10 +234,12 @@ __all__ = [
     "make_mesh",
     "mask",
     "masking",
+    "monitoring",
     "named_axes",
     "named_call",
     "named_scope",
     "nn",
+    "no_tracing",
     "numpy",
     "numpy_dtype_promotion",
     "numpy_rank_promotion",
@@ -233,6 +250,8 @@ __all__ = [
     "process_count",
     "process_index",
     "processes",
+    "profiler",
+    "profiling",
     "pure_callback",
     "random",
     "remat",
@@ -247,6 +266,7 @@ __all__ = [
     "sharding",
     "shardings",
     "soft_pmap",
+    "stages",
     "symbolic",
     "threefry_partitionable",
     "tree",

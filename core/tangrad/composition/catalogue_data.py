@@ -12,8 +12,8 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     "tangrad-core": (
         "Array Device block_until_ready check_tracer_leaks checking_leaks clear_caches config "
         "copy_to_host_async debug_infs debug_nans default_backend default_device device_count device_get "
-        "devices disable_jit dtypes effects_barrier enable_x64 ensure_compile_time_eval errors float0 "
-        "live_arrays local_device_count local_devices log_compiles named_call named_scope "
+        "devices disable_jit dtypes effects_barrier enable_checks enable_x64 ensure_compile_time_eval errors "
+        "float0 live_arrays local_device_count local_devices log_compiles named_call named_scope "
         "numpy_dtype_promotion process_count process_index typeof typing use_backend"
     ),
     "tangrad-custom-rules": (
@@ -50,7 +50,7 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     ),
     "tangrad-image": "image.ResizeMethod image.resize image.scale_and_translate",
     "tangrad-jacobians": "hessian jacfwd jacobian jacrev",
-    "tangrad-jit": "ShapeDtypeStruct eval_shape jit make_jaxpr",
+    "tangrad-jit": "ShapeDtypeStruct eval_shape explain_cache_misses jit make_jaxpr no_tracing",
     "tangrad-lax": (
         "default_matmul_precision device_put lax.ConvDimensionNumbers lax.ConvGeneralDilatedDimensionNumbers "
         "lax.DotAlgorithm lax.DotAlgorithmPreset lax.DotDimensionNumbers lax.GatherDimensionNumbers "
@@ -171,15 +171,15 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     "tangrad-pjit": "experimental.pjit.pjit experimental.pjit.with_sharding_constraint",
     "tangrad-pmap": "pmap soft_pmap",
     "tangrad-random": (
-        "random.NamedShape random.PRNGKey random.ball random.bernoulli random.beta random.binomial "
-        "random.bits random.categorical random.cauchy random.chisquare random.choice random.clone "
-        "random.dirichlet random.double_sided_maxwell random.exponential random.f random.fold_in random.gamma "
-        "random.generalized_normal random.geometric random.gumbel random.key random.key_data random.key_dtype "
-        "random.key_impl random.laplace random.loggamma random.logistic random.lognormal random.maxwell "
-        "random.multinomial random.multivariate_normal random.normal random.orthogonal random.pareto "
-        "random.permutation random.poisson random.rademacher random.randint random.rayleigh random.split "
-        "random.t random.triangular random.truncated_normal random.uniform random.wald random.weibull_min "
-        "random.wrap_key_data threefry_partitionable"
+        "enable_custom_prng legacy_prng_key random.NamedShape random.PRNGKey random.ball random.bernoulli "
+        "random.beta random.binomial random.bits random.categorical random.cauchy random.chisquare "
+        "random.choice random.clone random.dirichlet random.double_sided_maxwell random.exponential random.f "
+        "random.fold_in random.gamma random.generalized_normal random.geometric random.gumbel random.key "
+        "random.key_data random.key_dtype random.key_impl random.laplace random.loggamma random.logistic "
+        "random.lognormal random.maxwell random.multinomial random.multivariate_normal random.normal "
+        "random.orthogonal random.pareto random.permutation random.poisson random.rademacher random.randint "
+        "random.rayleigh random.split random.t random.triangular random.truncated_normal random.uniform "
+        "random.wald random.weibull_min random.wrap_key_data threefry_partitionable"
     ),
     "tangrad-runtime": "runtime.ArtifactError runtime.Limits runtime.load runtime.save",
     "tangrad-scipy": (
@@ -281,16 +281,17 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-fft": "tangrad.fft",
     "tangrad-image": "tangrad.image",
     "tangrad-jacobians": "tangrad.jacobians",
-    "tangrad-jit": "tangrad.jitting",
+    "tangrad-jit": "tangrad.jitting tangrad.stages",
     "tangrad-lax": "tangrad.lax",
     "tangrad-linalg": "tangrad.linalg",
     "tangrad-masking": "tangrad.masking",
     "tangrad-named-axes": "tangrad.named_axes",
     "tangrad-nn": "tangrad.nn",
-    "tangrad-numpy": "tangrad.flatten_util tangrad.numpy",
+    "tangrad-numpy": "tangrad.dlpack tangrad.flatten_util tangrad.numpy",
     "tangrad-ops": "tangrad.ops",
     "tangrad-pjit": "tangrad.experimental.pjit tangrad.pjitting",
     "tangrad-pmap": "tangrad.pmapping",
+    "tangrad-profiler": "tangrad.monitoring tangrad.profiler tangrad.profiling",
     "tangrad-random": "tangrad.random",
     "tangrad-runtime": "tangrad.runtime",
     "tangrad-scaffold": "tangrad.scaffold",
@@ -342,24 +343,26 @@ ARRAY_ATTRIBUTES: dict[str, str] = {  # distribution: attributes of arrays
         "T __abs__ __add__ __and__ __array_namespace__ __contains__ __divmod__ __eq__ __floordiv__ __ge__ "
         "__getitem__ __gt__ __invert__ __iter__ __le__ __lshift__ __lt__ __matmul__ __mod__ __mul__ __ne__ "
         "__neg__ __or__ __pos__ __pow__ __round__ __rshift__ __sub__ __truediv__ __xor__ all any argmax "
-        "argmin argpartition argsort astype at choose clip compress conj conjugate copy cumprod cumsum "
-        "diagonal dot flatten imag mT max mean min nonzero prod ptp ravel real repeat reshape round "
-        "searchsorted sort squeeze std sum swapaxes take to_device tobytes trace transpose var view"
+        "argmin argpartition argsort astype at byteswap choose clip compress conj conjugate copy cumprod "
+        "cumsum diagonal dot flat flatten imag mT max mean min nonzero prod ptp ravel real repeat reshape "
+        "round searchsorted sort squeeze std sum swapaxes take to_device tobytes trace transpose var view"
     ),
     "tangrad-sharding": "addressable_data addressable_shards global_shards sharding",
 }
 
 SETTINGS: dict[str, str] = {  # distribution: settings
     "tangrad-backend-xla": (
-        "compilation_cache_dir compilation_cache_max_size xla_cache_min_compile_seconds xla_platforms"
+        "compilation_cache_dir compilation_cache_max_size enable_compilation_cache "
+        "xla_cache_min_compile_seconds xla_cache_min_entry_bytes xla_cpu_asynchronous xla_platforms"
     ),
     "tangrad-core": (
         "backend check_jaxprs check_tracer_leaks debug_infs debug_nans default_device disable_jit enable_x64 "
         "log_compiles num_cpu_devices numpy_dtype_promotion traceback_filtering"
     ),
+    "tangrad-jit": "explain_cache_misses no_tracing",
     "tangrad-lax": "default_matmul_precision",
     "tangrad-numpy": "numpy_rank_promotion",
-    "tangrad-random": "threefry_partitionable",
+    "tangrad-random": "enable_custom_prng legacy_prng_key random_seed_offset threefry_partitionable",
     "tangrad-sharding": "mesh",
     "tangrad-xmap": "experimental_xmap_spmd_lowering experimental_xmap_spmd_lowering_manual serial_loops",
 }

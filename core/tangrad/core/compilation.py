@@ -90,9 +90,10 @@ class LoweredProgram:
         self.lowered = backend.lower(closed, options)
         hooks.lowered(context, self.lowered, perf_counter() - started)
 
-    def compile(self) -> Program:
-        """Compile it."""
-        return _compiled(self.lowered.compile, self._closed, self._kept, self._context)
+    def compile(self, extra: dict[str, Any] | None = None) -> Program:
+        """Compile it. `extra`: options that only the backend knows, which its object then takes."""
+        make = (lambda: self.lowered.compile(extra)) if extra else self.lowered.compile
+        return _compiled(make, self._closed, self._kept, self._context)
 
 
 def compile_program(closed: ClosedJaxpr, backend: Backend, name: str, **options: Any) -> Program:

@@ -7,11 +7,10 @@ several devices are each taken care of off that path.
 
 from __future__ import annotations
 
-import inspect
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tangrad import tree
@@ -49,6 +48,7 @@ from tangrad.jitting.call import (
     warn_of_useless_donations,
     why_new,
 )
+from tangrad.jitting.checks import check_disjoint, check_function, refuse_tracing, refuse_within, sorted_options
 from tangrad.jitting.donations import refusing_shared
 from tangrad.jitting.layout import ShardingTree, constrained, shardings_of_arguments, shardings_of_results, stated
 from tangrad.jitting.placed import Placed
@@ -106,6 +106,7 @@ def jit(
     inline: bool = False,
     in_shardings: Any = None,
     out_shardings: Any = None,
+    compiler_options: Mapping[str, Any] | None = None,
 ) -> Any:
     """Compile `fun`: it is traced once per signature (types, structure, static values), and the program is run from
     then on.
@@ -124,6 +125,8 @@ def jit(
             spec (it means axes of the mesh in use), None where nothing is said, or a tuple of trees of these that is a
             prefix of the arguments. Arrays that nobody has placed are moved.
         out_shardings: the same for the result; where nothing is said the compiler chooses.
+        compiler_options: options of XLA by name, such as `{"xla_cpu_enable_fast_math": True}`. They are those of a whole
+            program: such a function cannot be called while another is traced. NumPy's backend has none.
 
     Returns:
         a function of the same arguments, with `lower(...)`, `eval_shape(...)` and `clear_cache()`.
@@ -131,8 +134,8 @@ def jit(
     Raises:
         TypeError: for what is not callable (generators and static methods included); ValueError: for arguments that the
             signature does not have, for shardings beside a device or backend, and, at a call, for static values that
-            are not hashable, for arrays that a sharding cannot cut, and for arrays that lie in another way or on other
-            devices.
+            are not hashable, for arrays that a sharding cannot cut, for arrays that lie in another way or on other
+            devices, and for compiler options that the backend does not have.
 
     >>> import tangrad
     >>> double = tangrad.jit(lambda x: x + x)
@@ -150,6 +153,7 @@ def jit(
         "inline": inline,
         "in_shardings": in_shardings,
         "out_shardings": out_shardings,
+        "compiler_options": compiler_options,
     }
     if fun is None:
         return lambda function: jit(function, **options)  # type: ignore[arg-type]
@@ -173,8 +177,9 @@ class JitFunction:
         inline: bool = False,
         in_shardings: Any = None,
         out_shardings: Any = None,
+        compiler_options: Any = None,
     ) -> None:
-        _check_function(fun)
+        check_function(fun)
         if device is not None and backend is not None:
             raise ValueError(f"jit takes device or backend, not both; got device={device!r} and backend={backend!r}")
         layout = (
@@ -198,12 +203,15 @@ class JitFunction:
             inline,
             in_shardings,
             out_shardings,
+            compiler_options,
         )
         signature = signature_of(fun)
         static = infer_other(signature, static_argnums, static_argnames, "static")
         donated = infer_other(signature, donate_argnums, donate_argnames, "donate")
-        options = self._options = Options(*static, *donated, bool(keep_unused), device, backend, bool(inline), *layout)
-        _check_disjoint(options)
+        for_compiler = sorted_options(compiler_options, "jit: compiler_options")
+        flags = (bool(keep_unused), device, backend, bool(inline))
+        options = self._options = Options(*static, *donated, *flags, *layout, for_compiler)
+        check_disjoint(options)
         self._name = getattr(fun, "__name__", type(fun).__name__)
         self._sharded = layout != (None, None)
         self._plain = not (
@@ -306,6 +314,7 @@ class JitFunction:
             return None
 
     def _call_while_tracing(self, call: Call) -> Any:
+        refuse_within(self._options, self._name)
         traced = self._trace(call)
         leaves = call.leaves
         if self._sharded:
@@ -333,7 +342,10 @@ class JitFunction:
         return outs[0] if out_tree is None else out_tree.unflatten(outs)
 
     def _compile_entry(self, call: Call, backend: Any, key: Any, arrays: Sequence[Any]) -> Any:
-        reason = why_new(call.key(), list(self._tables.traced)) if hooks.observes("tangrad_cache_miss") else ""
+        explains = thread.explain_cache_misses or hooks.observes("tangrad_cache_miss")
+        reason = why_new(call.key(), list(self._tables.traced)) if explains else ""
+        if thread.explain_cache_misses:
+            logger.warning("There is no program of %s for this call: %s", self._name, reason)
         traced = self._trace(call)
         device = self._options.device
         with one_at_a_time((id(self._tables), key)):
@@ -346,6 +358,7 @@ class JitFunction:
                 "donated": donated,
                 "keep_unused": self._options.keep_unused,
                 "reason": reason,
+                "extra": self._options.extra(),
             }
             if self._sharded:
                 inputs = shardings_of_arguments(self._options, call, self._name)
@@ -387,6 +400,7 @@ class JitFunction:
         found = self._tables.traced.get(key)
         if found is not None:
             return found
+        refuse_tracing(self._name)
         start = time.perf_counter()
         traced = trace_call(self._fun, call, self._name)
         self._tables.traces += 1
@@ -466,25 +480,3 @@ def _remember(table: dict[Any, Any], key: Any, value: Any) -> None:
 def _environment_key() -> Any:
     """The named axes in scope: part of what a traced program depends on."""
     return thread.axis_environment
-
-
-def _check_function(fun: Any) -> None:
-    if isinstance(fun, staticmethod):
-        raise TypeError(
-            "jit cannot take a staticmethod object; jit the function inside and make that static: staticmethod(jit(f))"
-        )
-    if not callable(fun):
-        raise TypeError(f"jit expects a function, got {fun!r} of type {type(fun).__name__}")
-    if inspect.isgeneratorfunction(fun):
-        raise TypeError(
-            f"jit cannot compile the generator function {fun.__name__!r}: return an array, or a tuple, in place of "
-            f"yielding"
-        )
-
-
-def _check_disjoint(options: Options) -> None:
-    both = set(options.static_argnums) & set(options.donate_argnums) or set(options.static_argnames) & set(
-        options.donate_argnames
-    )
-    if both:
-        raise ValueError(f"arguments cannot be static and donated at once: {sorted(both)}")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tangrad.core import as_array, as_operand, canonicalize_shape, dtypes, literal, thread
+from tangrad.lax.elementwise.primitives import add_p
 from tangrad.random.keys import KeyType, is_key, key_type
 from tangrad.random.primitives import (
     random_bits_p,
@@ -43,8 +45,9 @@ def key(seed: Any, *, impl: str | None = None) -> Any:
             )
         if not dtypes.issubdtype(operand.aval.dtype, np.integer):
             raise TypeError(f"random.key takes an integer seed, got {operand.aval.str_short()}")
-        return random_seed_p.bind(operand, impl=kind)
-    number = int(seed)
+        offset = thread.random_seed_offset
+        return random_seed_p.bind(add_p.bind(operand, as_operand(np.asarray(offset, operand.aval.dtype))) if offset else operand, impl=kind)
+    number = int(seed) + thread.random_seed_offset
     if isinstance(seed, np.unsignedinteger) and number >> 63:
         number -= 1 << 64  # the same bits
     return random_seed_p.bind(_seed_literal(number), impl=kind)
@@ -61,13 +64,14 @@ def _seed_literal(seed: int) -> Any:
 
 
 def PRNGKey(seed: Any, *, impl: str | None = None) -> Any:
-    """A key as its words, uint32 of shape (2,); `key` is the newer way.
+    """A key as its words, uint32 of shape (2,); `key` is the newer way. With `enable_custom_prng` it is that.
 
     >>> import tangrad
     >>> tangrad.random.PRNGKey(7)
     Array([0, 7], dtype=uint32)
     """
-    return random_unwrap_p.bind(key(seed, impl=impl))
+    made = key(seed, impl=impl)
+    return made if thread.enable_custom_prng else random_unwrap_p.bind(made)
 
 
 def as_keys(name: str, value: Any) -> tuple[Any, bool]:
@@ -78,7 +82,21 @@ def as_keys(name: str, value: Any) -> tuple[Any, bool]:
     kind = key_type()
     if operand.aval.dtype != np.uint32 or operand.aval.shape[-1:] != kind.key_shape:
         raise TypeError(f"{name} takes random keys (tangrad.random.key(seed)), got {operand.aval.str_short()}")
+    if thread.legacy_prng_key != "allow":
+        _speak_of_words(name)
     return random_wrap_p.bind(operand, impl=kind), True
+
+
+def _speak_of_words(name: str) -> None:
+    """Raise ValueError, or warn, as the setting `legacy_prng_key` says."""
+    message = (
+        f"{name} was given a key of the older style, an array of words, and the setting legacy_prng_key is "
+        f"{thread.legacy_prng_key!r}: make keys by tangrad.random.key(seed), or wrap the words by "
+        f"tangrad.random.wrap_key_data"
+    )
+    if thread.legacy_prng_key == "error":
+        raise ValueError(message)
+    warnings.warn(message, UserWarning, stacklevel=dtypes.user_stack_level())
 
 
 def one_key(name: str, value: Any) -> Any:
