@@ -113,9 +113,9 @@ from tangrad.settings.config import check_tracer_leaks as checking_leaks
 from tangrad.settings.config import debug_infs as debug_infs
 from tangrad.settings.config import debug_nans as debug_nans
 from tangrad.settings.config import default_device as default_device
-from tangrad.settings.config import disable_jit as disable_jit
 from tangrad.settings.config import enable_x64 as enable_x64
 from tangrad.settings.config import log_compiles as log_compiles
+from tangrad.settings.config import without_jit as disable_jit
 from tangrad.settings.devices import block_until_ready as block_until_ready
 from tangrad.settings.devices import copy_to_host_async as copy_to_host_async
 from tangrad.settings.devices import default_backend as default_backend

@@ -8,8 +8,8 @@ from tangrad.diagnostics.errors import ConcretizationTypeError as Concretization
 from tangrad.diagnostics.errors import DeniedPluginError as DeniedPluginError
 from tangrad.diagnostics.errors import InconclusiveDimensionOperation as InconclusiveDimensionOperation
 from tangrad.diagnostics.errors import JAXIndexError as JAXIndexError
-from tangrad.diagnostics.errors import JAXTypeError as JAXTypeError
 from tangrad.diagnostics.errors import JaxprTypeError as JaxprTypeError
+from tangrad.diagnostics.errors import JAXTypeError as JAXTypeError
 from tangrad.diagnostics.errors import LeakedTracerError as LeakedTracerError
 from tangrad.diagnostics.errors import MissingDistributionError as MissingDistributionError
 from tangrad.diagnostics.errors import MissingDistributionImportError as MissingDistributionImportError

@@ -29,7 +29,7 @@ def test_what_differs_is_stated_with_its_reason():
     ("theirs", "ours", "expected"),
     [
         (lambda x, y=1: 0, lambda x, y=1: 0, []),
-        (lambda x, y=1: 0, lambda a, y=1: 0, ["x", "a missing"]),
+        (lambda x, y=1: 0, lambda a, y=1: 0, ["x"]),
         (lambda x, /: 0, lambda a: 0, []),
         (lambda x: 0, lambda x, /: 0, ["x"]),
         (lambda x, y=1: 0, lambda x, *, y=1: 0, ["y by position"]),
@@ -46,5 +46,5 @@ def test_what_differs_is_stated_with_its_reason():
     ],
 )
 def test_what_counts_as_a_difference(theirs, ours, expected):
-    found = [text for text in refused(inspect.signature(theirs), inspect.signature(ours))]
+    found = list(refused(inspect.signature(theirs), inspect.signature(ours)))
     assert sorted(found) == sorted(expected)

@@ -28,7 +28,11 @@ def xla():
 
 def events(folder, pattern="*.trace.json.gz"):
     """The events of the one trace below a folder, by name."""
-    (file,) = [path for path in folder.glob(f"plugins/profile/*/{pattern}") if "perfetto" not in path.name[:8] or "perfetto" in pattern]
+    (file,) = [
+        path
+        for path in folder.glob(f"plugins/profile/*/{pattern}")
+        if "perfetto" not in path.name[:8] or "perfetto" in pattern
+    ]
     with gzip.open(file, "rt") as contents:
         found = json.load(contents)["traceEvents"]
     return {event["name"]: event for event in found if event.get("ph") == "X"}

@@ -1,4 +1,4 @@
-"""Options for the compiler: handed on by `jit` and by `compile`, refused where they cannot be had, part of what is kept."""
+"""Options for the compiler: handed on by `jit` and by `compile`, refused where they cannot be had."""
 
 import pickle
 
@@ -26,7 +26,9 @@ def used(monkeypatch):
     seen = []
     make = jaxlib_api.make_compile_options
     monkeypatch.setattr(
-        jaxlib_api, "make_compile_options", lambda *args, **kwargs: [seen.append(kwargs["overrides"]), make(*args, **kwargs)][1]
+        jaxlib_api,
+        "make_compile_options",
+        lambda *args, **kwargs: [seen.append(kwargs["overrides"]), make(*args, **kwargs)][1],
     )
     return seen
 
@@ -52,7 +54,12 @@ def test_they_have_an_effect(xla):
         return np.tanh(x) * 2 + 1
 
     plain = tangrad.jit(function).lower(X)
-    unfused = plain.compile(compiler_options={"xla_backend_optimization_level": 0, "xla_disable_hlo_passes": "fusion,cpu-instruction-fusion"})
+    unfused = plain.compile(
+        compiler_options={
+            "xla_backend_optimization_level": 0,
+            "xla_disable_hlo_passes": "fusion,cpu-instruction-fusion",
+        }
+    )
     assert "fusion(" not in unfused.as_text()
     assert plain.compile().as_text() != unfused.as_text()
 
@@ -87,7 +94,11 @@ def test_the_numpy_backend_has_none():
 
 def test_they_are_those_of_a_whole_program():
     inner = tangrad.jit(lambda x: x * x, compiler_options=FAST)
-    for call in (lambda: tangrad.jit(lambda x: inner(x) + 1)(1.0), lambda: tangrad.grad(inner)(1.0), lambda: tangrad.vmap(inner)(X)):
+    for call in (
+        lambda: tangrad.jit(lambda x: inner(x) + 1)(1.0),
+        lambda: tangrad.grad(inner)(1.0),
+        lambda: tangrad.vmap(inner)(X),
+    ):
         with pytest.raises(ValueError, match="outermost jit"):
             call()
 

@@ -1,7 +1,8 @@
 """The table of calls that JAX accepts and Tangrad does not: `differences.toml`, read and written as Markdown.
 
 Each entry has a reason and the calls that it is about, as "name(argument)". Which there are is found out by
-`tests/differential/test_signatures.py`; what is written there for an argument says `tests/differential/signatures/calls.py`.
+`tests/differential/test_signatures.py`; how arguments are written there says
+`tests/differential/signatures/calls.py`.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.composition.attributes import ATTRIBUTES_GROUP, attributes
+from tangrad.composition.attributes import ATTRIBUTES_GROUP, AttributesOnClass, attributes
 from tangrad.composition.registry import composition
 from tangrad.core.aval import ShapedArray
 from tangrad.core.keys import exact_equality
@@ -21,7 +21,7 @@ from tangrad.diagnostics.tracebacks import filter_traceback, own_boundary
 from tangrad.dtypes import system as dtypes
 
 
-class ArrayOperators:
+class ArrayOperators(metaclass=AttributesOnClass):
     """What arrays, tracers and literals share: shape, dtype, operators, methods.
 
     A subclass has `aval`. NumPy must not take over mixed expressions, hence `__array_priority__`.
@@ -200,6 +200,9 @@ class Array(ArrayOperators):
             return contents.astype(dtype)
         return contents.copy() if copy else contents
 
+    def __buffer__(self, flags: int) -> memoryview:  # which Python asks for from 3.12 on
+        return memoryview(self._numbers())
+
     def _scalar(self, convert: Any) -> Any:
         if self.aval.shape:
             raise TypeError(f"only arrays without dimensions convert to Python scalars, got shape {self.aval.shape}")
@@ -228,11 +231,11 @@ class Array(ArrayOperators):
             )
         return int(self.to_numpy())
 
-    def __format__(self, spec: str) -> str:
+    def __format__(self, format_spec: str) -> str:
         if isinstance(self.aval.dtype, dtypes.ExtendedDType):
-            return format(str(self), spec)
+            return format(str(self), format_spec)
         # A scalar as Python formats numbers: of a float32 all digits are shown that a float64 has.
-        return format(self.to_numpy() if self.aval.ndim else self.to_numpy()[()], spec)
+        return format(self.to_numpy() if self.aval.ndim else self.to_numpy()[()], format_spec)
 
     def __str__(self) -> str:
         return repr(self) if isinstance(self.aval.dtype, dtypes.ExtendedDType) else str(self.to_numpy())

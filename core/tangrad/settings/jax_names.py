@@ -97,7 +97,9 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax_cond": Fixed("legacy", _TRIALS),
     "jax_cpu_collectives_implementation": Fixed("gloo", "CPUs of several processes talk by Gloo", (None,)),
     "jax_cpu_enable_async_dispatch": Alias("xla_cpu_asynchronous", {}, (True, False)),
-    "jax_cpu_get_global_topology_timeout_minutes": Ignored(5, "distributed.initialize(initialization_timeout=) says it"),
+    "jax_cpu_get_global_topology_timeout_minutes": Ignored(
+        5, "distributed.initialize(initialization_timeout=) says it"
+    ),
     "jax_cpu_get_local_topology_timeout_minutes": Ignored(2, "distributed.initialize(initialization_timeout=) says it"),
     "jax_cross_host_transfer_socket_address": Fixed("", _ELSEWHERE),
     "jax_cross_host_transport_addresses": Fixed("", _ELSEWHERE),
@@ -165,12 +167,16 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax_persistent_cache_min_entry_size_bytes": Alias("xla_cache_min_entry_bytes", {-1: 0}),
     "jax_pgle_aggregation_percentile": Ignored(90, _PGLE),
     "jax_pgle_profiling_runs": Ignored(3, _PGLE),
-    "jax_pjrt_client_create_options": Fixed(None, "XLA_PYTHON_CLIENT_… in the environment says how much memory to take"),
+    "jax_pjrt_client_create_options": Fixed(
+        None, "XLA_PYTHON_CLIENT_… in the environment says how much memory to take"
+    ),
     "jax_platform_name": Alias("xla_platforms", _PLATFORMS, _CPU),
     "jax_platforms": Alias("xla_platforms", _PLATFORMS, _CPU),
     "jax_ragged_dot_use_gpu_pallas_triton_lowering": Ignored(False, _PALLAS),
     "jax_ragged_dot_use_ragged_dot_instruction": Ignored(True, _ELSEWHERE),
-    "jax_raise_persistent_cache_errors": Fixed(False, "what goes wrong with the cache is logged, and costs a compilation"),
+    "jax_raise_persistent_cache_errors": Fixed(
+        False, "what goes wrong with the cache is logged, and costs a compilation"
+    ),
     "jax_random_seed_offset": Alias("random_seed_offset"),
     "jax_refs_to_pins": Ignored(False, "there are no mutable arrays"),
     "jax_remat3": Fixed(False, _TRIALS),

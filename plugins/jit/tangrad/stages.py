@@ -1,4 +1,4 @@
-"""The stages of compilation as types: `jit(f).trace(x)` is `Traced`, its `lower()` `Lowered`, that's `compile()` `Compiled`."""
+"""The stages of compilation as types: what `jit(f).trace(x)`, its `lower()`, and the `compile()` of that return."""
 
 from collections.abc import Mapping
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-
 _events: list[Callable[..., Any]] = []
 _durations: list[Callable[..., Any]] = []
 _spans: list[Callable[..., Any]] = []

@@ -24,46 +24,44 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
 def refused(theirs: inspect.Signature, ours: inspect.Signature) -> Iterator[str]:
     """What calls of `theirs` say that `ours` does not understand, argument by argument.
 
-    "x": no such keyword; "x by position": it is another one's place, or nobody's; "x=": another default; "x missing": it
-    may be left out there, and not here; "*args", "**kwargs": there may be any more.
+    "x": no such keyword; "x by position": its place is another one's, or nobody's; "x=": another default; "x missing":
+    it may be left out there, and not here; "*args", "**kwargs": there may be any more. Keyword-only arguments whose
+    names begin with an underscore are nobody's to use.
     """
-    positional = [item for item in ours.parameters.values() if item.kind in POSITIONAL]
-    kinds = {item.kind for item in ours.parameters.values()}
-    any_position, any_name = Parameter.VAR_POSITIONAL in kinds, Parameter.VAR_KEYWORD in kinds
-    their_positions = 0
+    own = list(ours.parameters.values())
+    places = iter([item for item in own if item.kind in POSITIONAL])
+    kinds = {item.kind for item in own}
     for name, wanted in theirs.parameters.items():
-        found = ours.parameters.get(name)
         if wanted.kind is Parameter.VAR_POSITIONAL:
-            if not any_position:
-                yield f"*{name}"
-            continue
-        if wanted.kind is Parameter.VAR_KEYWORD:
-            if not any_name:
-                yield f"**{name}"
-            continue
-        place = None
-        if wanted.kind in POSITIONAL:
-            place = positional[their_positions] if their_positions < len(positional) else None
-            their_positions += 1
-        if wanted.kind in NAMED and not any_name and (found is None or found.kind not in NAMED):
-            yield name
-        elif wanted.kind in POSITIONAL and place is None and not any_position:
-            yield f"{name} by position"
-        elif wanted.kind is Parameter.POSITIONAL_OR_KEYWORD and place is not None and place.name != name:
-            yield f"{name} by position"
-        stands_for = found if found is not None and found.kind in (*POSITIONAL, *NAMED) else place
-        if wanted.default is not Parameter.empty and stands_for is not None:
-            if stands_for.default is Parameter.empty:
-                yield f"{name} missing"
-            elif not same_default(wanted.default, stands_for.default):
-                yield f"{name}="
-    for name, item in ours.parameters.items():
-        if item.default is Parameter.empty and item.kind is Parameter.KEYWORD_ONLY and name not in theirs.parameters:
-            yield f"{name} missing"
-    if not any(item.kind is Parameter.VAR_POSITIONAL for item in theirs.parameters.values()):
-        for item in positional[their_positions:]:
-            if item.default is Parameter.empty and item.name not in theirs.parameters:
-                yield f"{item.name} missing"
+            yield from [f"*{name}"] if wanted.kind not in kinds else []
+        elif wanted.kind is Parameter.VAR_KEYWORD:
+            yield from [f"**{name}"] if wanted.kind not in kinds else []
+        elif not (name.startswith("_") and wanted.kind is Parameter.KEYWORD_ONLY):
+            place = next(places, None) if wanted.kind in POSITIONAL else None
+            yield from _refused_argument(wanted, place, ours.parameters.get(name), kinds)
+    taken = {item.name for item in theirs.parameters.values()}
+    for item in [item for item in own if item.kind is Parameter.KEYWORD_ONLY] + list(places):
+        if item.default is Parameter.empty and item.name not in taken:
+            yield f"{item.name} missing"
+
+
+def _refused_argument(
+    wanted: Parameter, place: Parameter | None, named: Parameter | None, kinds: set[Any]
+) -> Iterator[str]:
+    """The same for one argument; `place`: what is at its position here, `named`: what has its name."""
+    by_name = named is not None and named.kind in NAMED
+    if wanted.kind in NAMED and not by_name and Parameter.VAR_KEYWORD not in kinds:
+        yield wanted.name
+    elif wanted.kind in POSITIONAL and place is None:
+        yield from [f"{wanted.name} by position"] if Parameter.VAR_POSITIONAL not in kinds else []
+    elif wanted.kind is Parameter.POSITIONAL_OR_KEYWORD and place is not None and place.name != wanted.name:
+        yield f"{wanted.name} by position"
+    found = named if named is not None and named.kind in (*POSITIONAL, *NAMED) else place
+    if found is not None and wanted.default is not Parameter.empty:
+        if found.default is Parameter.empty:
+            yield f"{wanted.name} missing"
+        elif not same_default(wanted.default, found.default):
+            yield f"{wanted.name}="
 
 
 def same_default(theirs: Any, ours: Any) -> bool:
@@ -90,9 +88,9 @@ def same_default(theirs: Any, ours: Any) -> bool:
 
 def is_marker(value: Any) -> bool:
     """Whether it is one of the objects that only say that an argument was left out."""
-    words = ("unspecified", "deprecated", "sentinel", "notgiven", "not_given", "unset", "novalue")
-    kind = type(value).__name__.lower().lstrip("_")
-    return type(value) is object or any(kind.startswith(word) for word in words)
+    words = ("unspecified", "notspecified", "deprecated", "sentinel", "notgiven", "unset", "nodefault", "novalue")
+    kind = type(value).__name__.lower().replace("_", "")
+    return type(value) is object or kind.startswith(words)
 
 
 def is_number(value: Any) -> bool:

@@ -1,9 +1,12 @@
-"""What both libraries have under one name: functions, methods of classes, and methods of the objects that they return."""
+"""What both libraries have under one name: functions, methods of classes, methods of the objects that they return."""
 
+import enum
+import functools
 import importlib
 import inspect
 import types
 from collections.abc import Iterator
+from inspect import Parameter
 from typing import Any
 
 from .calls import refused, signature_of
@@ -55,21 +58,39 @@ MODULES = (
     "typing",
 )
 # What arrays, and what users ask of classes, without writing its name.
-SPECIAL = ("__call__", "__dlpack__", "__dlpack_device__", "__array__", "__array_namespace__", "__format__", "__round__")
+SPECIAL = ("__call__", "__dlpack__", "__dlpack_device__", "__array__", "__array_namespace__")
+# Classes whose objects users are handed, and do not make.
+HANDED_OUT = (
+    "Device",
+    "export.Exported",
+    "stages.Compiled",
+    "stages.Lowered",
+    "stages.Traced",
+    "stages.ArgInfo",
+    "numpy.ufunc",
+)
+# Classes of which `objects` has one, whose methods are looked at: those of the class are made in another way.
+BY_OBJECT = ("Device", "NamedSharding", "numpy.ufunc", "scipy.stats.gaussian_kde", "sharding.Mesh")
+BUILT_IN = (object, int, str, tuple, BaseException, enum.Enum)
 
 
 def differences(theirs: Any, ours: Any) -> set[str]:
     """All that differs, as "name(argument)", over the modules and objects of `theirs`, jax, and `ours`."""
     found: set[str] = set()
+    seen: dict[Any, str] = {}
     for module in MODULES:
-        found.update(of_module(f"{theirs.__name__}.{module}".rstrip("."), f"{ours.__name__}.{module}".rstrip("."), module))
+        one, other = [f"{library.__name__}.{module}".rstrip(".") for library in (theirs, ours)]
+        found.update(of_module(one, other, module, seen))
     for name, (one, other) in objects(theirs, ours).items():
-        found.update(of_members(name, one, other))
+        found.update(of_members(name, one, other, theirs.numpy.arange(3.0)))
     return found
 
 
-def of_module(their_name: str, our_name: str, name: str) -> Iterator[str]:
-    """The differences of the names that two modules share, those of modules below them where they are objects."""
+def of_module(their_name: str, our_name: str, name: str, seen: dict[Any, str]) -> Iterator[str]:
+    """The differences of the names that two modules share, those of modules below them where they are objects.
+
+    `seen`: classes, and the first name of each, under which alone their methods are looked at.
+    """
     theirs, ours = importlib.import_module(their_name), importlib.import_module(our_name)
     for item in sorted(dir(theirs)):
         value = getattr(theirs, item) if not item.startswith("_") else None
@@ -78,16 +99,25 @@ def of_module(their_name: str, our_name: str, name: str) -> Iterator[str]:
         full = f"{name}.{item}".lstrip(".")
         if isinstance(value, types.ModuleType):
             if name == "scipy.stats":  # a distribution
-                yield from of_module(f"{their_name}.{item}", f"{our_name}.{item}", full)
-        elif callable(value):
-            yield from of_call(full, value, getattr(ours, item))
-            if inspect.isclass(value) and not issubclass(value, BaseException):
+                yield from of_module(f"{their_name}.{item}", f"{our_name}.{item}", full, seen)
+        elif callable(value) and type(value).__module__ not in ("typing", "types"):
+            if inspect.isclass(value) and issubclass(value, BaseException):
+                continue
+            if full not in HANDED_OUT:
+                yield from of_call(full, value, getattr(ours, item))
+            if inspect.isclass(value) and seen.setdefault(value, full) == full and full not in BY_OBJECT:
                 yield from of_members(full, value, getattr(ours, item))
 
 
-def of_members(name: str, theirs: Any, ours: Any) -> Iterator[str]:
-    """The differences of the public methods of two classes or objects; members that are not there at all, too."""
-    for item in sorted(dir(theirs)):
+def of_members(name: str, theirs: Any, ours: Any, methods: Any = None) -> Iterator[str]:
+    """The differences of the public methods of two classes or objects; members that are not there at all, too.
+
+    `methods`: an object whose methods tell the signature of those that hand on whatever they are given.
+    """
+    built_in = {
+        item for kind in BUILT_IN if isinstance(theirs, type) and issubclass(theirs, kind) for item in dir(kind)
+    }
+    for item in sorted(set(dir(theirs)) - (built_in - {"__call__"})):
         if item.startswith("_") and item not in SPECIAL:
             continue
         full = f"{name}.{item}"
@@ -95,11 +125,15 @@ def of_members(name: str, theirs: Any, ours: Any) -> Iterator[str]:
             value = getattr(theirs, item)
         except Exception:  # a property that says that there is no such thing
             continue
+        if isinstance(theirs, type) and not (callable(value) or isinstance(value, property)):
+            continue  # what objects have is looked at where there is one
         if not hasattr(ours, item):
             if not item.startswith("_") or callable(value):
                 yield full
         elif callable(value) and not inspect.isclass(value):
-            yield from of_call(full, value, getattr(ours, item))
+            if is_generic(value) and item in dir(methods):
+                value = getattr(methods, item)
+            yield from of_call(full, *[of_instance(*pair) for pair in ((theirs, value), (ours, getattr(ours, item)))])
 
 
 def of_call(name: str, theirs: Any, ours: Any) -> Iterator[str]:
@@ -108,6 +142,8 @@ def of_call(name: str, theirs: Any, ours: Any) -> Iterator[str]:
         yield f"{name}()"
         return
     one, other = signature_of(theirs), signature_of(ours)
+    if isinstance(getattr(theirs, "nin", None), int):  # a ufunc: its own signature says any number of arguments
+        one = inspect.Signature([Parameter(f"x{number}", Parameter.POSITIONAL_ONLY) for number in range(theirs.nin)])
     if one is None:
         return
     if other is None:
@@ -115,6 +151,21 @@ def of_call(name: str, theirs: Any, ours: Any) -> Iterator[str]:
         return
     for difference in refused(one, other):
         yield f"{name}({difference})"
+
+
+def of_instance(owner: Any, member: Any) -> Any:
+    """A method as its objects have it: without the first argument of the function that is in the class."""
+    if not isinstance(owner, type) or not isinstance(member, types.FunctionType):
+        return member
+    static = [vars(kind)[member.__name__] for kind in owner.__mro__ if member.__name__ in vars(kind)][:1]
+    return member if static and isinstance(static[0], staticmethod) else functools.partial(member, None)
+
+
+def is_generic(function: Any) -> bool:
+    """Whether it takes anything, as functions do that hand on their arguments."""
+    found = signature_of(function)
+    kinds = {item.kind for item in found.parameters.values()} if found is not None else set()
+    return kinds == {Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD}
 
 
 def objects(theirs: Any, ours: Any) -> dict[str, tuple[Any, Any]]:
@@ -128,19 +179,28 @@ def objects(theirs: Any, ours: Any) -> dict[str, tuple[Any, Any]]:
             tracers.append(x)
             return x + 1
 
-        array = numpy.arange(3.0)
+        array, mesh = numpy.arange(3.0), library.make_mesh((1,), ("x",))
         jitted = library.jit(function)
         traced = jitted.trace(array)
         lowered = traced.lower()
         return {
-            "Array": array,
-            "Tracer": tracers[0],
+            "array": array,
+            "tracer": tracers[0],
             "jit(f)": jitted,
             "jit(f).trace(x)": traced,
             "jit(f).lower(x)": lowered,
             "jit(f).lower(x).compile()": lowered.compile(),
-            "Array.at[index]": array.at[0],
+            "array.at[index]": array.at[0],
+            "device": library.devices()[0],
+            "numpy.add": numpy.add,
+            "NamedSharding(mesh, spec)": library.NamedSharding(mesh, library.P("x")),
+            "mesh": mesh,
             "config": library.config,
+            "numpy.finfo()": numpy.finfo("float32"),
+            "numpy.iinfo()": numpy.iinfo("int32"),
+            "scipy.stats.gaussian_kde()": importlib.import_module(f"{library.__name__}.scipy.stats").gaussian_kde(
+                array
+            ),
         }
 
     one, other = made(theirs), made(ours)

@@ -57,8 +57,8 @@ def refuse_within(options: Options, name: str) -> None:
     """Raise ValueError for a function with compiler options that is called while another is traced."""
     if options.compiler_options:
         raise ValueError(
-            f"jitted function {name!r} has compiler_options, which are those of a whole program, and it is called while "
-            f"another function is traced or transformed: give them to the outermost jit"
+            f"jitted function {name!r} has compiler_options, which are those of a whole program, and it is called "
+            f"while another function is traced or transformed: give them to the outermost jit"
         )
 
 

@@ -125,8 +125,8 @@ def jit(
             spec (it means axes of the mesh in use), None where nothing is said, or a tuple of trees of these that is a
             prefix of the arguments. Arrays that nobody has placed are moved.
         out_shardings: the same for the result; where nothing is said the compiler chooses.
-        compiler_options: options of XLA by name, such as `{"xla_cpu_enable_fast_math": True}`. They are those of a whole
-            program: such a function cannot be called while another is traced. NumPy's backend has none.
+        compiler_options: options of XLA by name, such as `{"xla_cpu_enable_fast_math": True}`. They are those of a
+            whole program: such a function cannot be called while another is traced. NumPy's backend has none.
 
     Returns:
         a function of the same arguments, with `lower(...)`, `eval_shape(...)` and `clear_cache()`.

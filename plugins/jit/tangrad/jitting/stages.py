@@ -18,8 +18,8 @@ from tangrad.core import (
     to_arrays,
 )
 from tangrad.jitting.abstract import struct_tree
-from tangrad.jitting.checks import sorted_options
 from tangrad.jitting.call import Call, Options, Traced, arrays_for, run_backend, warn_of_useless_donations
+from tangrad.jitting.checks import sorted_options
 from tangrad.jitting.donations import check_not_shared
 from tangrad.jitting.layout import shardings_of_arguments, shardings_of_results, stated
 

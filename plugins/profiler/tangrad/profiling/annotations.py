@@ -32,6 +32,17 @@ class TraceAnnotation:
         self._foreign: list[Any] = []
         self._started = 0
 
+    def set_metadata(self, **kwargs: Any) -> None:
+        """Show more with the event; within the block too."""
+        self._details = {**self._details, **kwargs}
+        for one in self._foreign:
+            one.set_metadata(**kwargs)
+
+    @staticmethod
+    def is_enabled() -> bool:
+        """Whether annotations are being recorded."""
+        return own_recording() is not None or any([profiler.is_recording() for profiler in profiler_of_loaded()])
+
     def __enter__(self) -> TraceAnnotation:
         self._foreign = [profiler.annotation(self._name, self._details) for profiler in profiler_of_loaded()]
         for one in self._foreign:

@@ -1,6 +1,6 @@
 """A trace of annotations and compilations, for backends without a profiler of their own.
 
-It is written in the Trace Event Format, which Chrome (chrome://tracing), Perfetto (ui.perfetto.dev) and TensorBoard show:
+It is written in the Trace Event Format, which chrome://tracing, ui.perfetto.dev and TensorBoard show:
 https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU.
 """
 

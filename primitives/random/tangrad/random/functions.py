@@ -23,20 +23,22 @@ from tangrad.random.primitives import (
 from tangrad.random.settings import threefry_partitionable
 
 
-def key(seed: Any, *, impl: str | None = None) -> Any:
+def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
     """A random key, of dtype `key<fry>`, from an integer.
 
     Args:
         seed: an integer, or an integer array without dimensions.
         impl: the generator; "threefry2x32" is the default, and the one there is.
+        dtype: the same, said by the dtype of its keys.
 
-    Raises TypeError for a seed that is not an integer, ValueError for one with dimensions.
+    Raises TypeError for a seed that is not an integer, and a dtype that is not one of keys; ValueError for a seed with
+    dimensions, and for `impl` beside `dtype`.
 
     >>> import tangrad
     >>> tangrad.random.key(0).dtype
     key<fry>
     """
-    kind = key_type(impl)
+    kind = _kind("random.key", impl, dtype)
     if not isinstance(seed, (int, np.integer)):
         operand = as_operand(seed)
         if operand.aval.shape:
@@ -46,11 +48,24 @@ def key(seed: Any, *, impl: str | None = None) -> Any:
         if not dtypes.issubdtype(operand.aval.dtype, np.integer):
             raise TypeError(f"random.key takes an integer seed, got {operand.aval.str_short()}")
         offset = thread.random_seed_offset
-        return random_seed_p.bind(add_p.bind(operand, as_operand(np.asarray(offset, operand.aval.dtype))) if offset else operand, impl=kind)
+        if offset:
+            operand = add_p.bind(operand, as_operand(np.asarray(offset, operand.aval.dtype)))
+        return random_seed_p.bind(operand, impl=kind)
     number = int(seed) + thread.random_seed_offset
     if isinstance(seed, np.unsignedinteger) and number >> 63:
         number -= 1 << 64  # the same bits
     return random_seed_p.bind(_seed_literal(number), impl=kind)
+
+
+def _kind(name: str, impl: Any, dtype: Any) -> KeyType:
+    """The generator that one of two arguments names."""
+    if dtype is None:
+        return key_type(impl)
+    if impl is not None:
+        raise ValueError(f"{name}: dtype and impl both name a generator; give one of them")
+    if not isinstance(dtype, KeyType):
+        raise TypeError(f"{name}: dtype must be one of keys, such as random.key_dtype(), got {dtype!r}")
+    return dtype
 
 
 def _seed_literal(seed: int) -> Any:
@@ -164,7 +179,7 @@ def key_data(keys: Any) -> Any:
     return as_array(keys) if words else random_unwrap_p.bind(found)
 
 
-def wrap_key_data(key_bits_array: Any, *, impl: str | None = None) -> Any:
+def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> Any:
     """Keys of their words.
 
     >>> import tangrad
@@ -172,7 +187,7 @@ def wrap_key_data(key_bits_array: Any, *, impl: str | None = None) -> Any:
     >>> tangrad.random.wrap_key_data(np.array([0, 7], "uint32")).dtype
     key<fry>
     """
-    return random_wrap_p.bind(as_operand(key_bits_array), impl=key_type(impl))
+    return random_wrap_p.bind(as_operand(key_bits_array), impl=_kind("random.wrap_key_data", impl, dtype))
 
 
 def key_impl(keys: Any) -> str:
@@ -187,14 +202,14 @@ def key_impl(keys: Any) -> str:
     return kind.implementation
 
 
-def key_dtype(impl: str | None = None) -> KeyType:
+def key_dtype(impl_spec: Any = None) -> KeyType:
     """The dtype of the keys of a generator.
 
     >>> import tangrad
     >>> tangrad.random.key_dtype()
     key<fry>
     """
-    return key_type(impl)
+    return key_type(impl_spec)
 
 
 def clone(key: Any) -> Any:

@@ -171,8 +171,8 @@ def refuse_compiler_options(extra: dict[str, Any] | None) -> None:
     given = (extra or {}).get("compiler_options")
     if given:
         raise ValueError(
-            f"the NumPy backend makes Python functions of programs and has no compiler_options; got {given}: leave them "
-            "out, or run on XLA"
+            f"the NumPy backend makes Python functions of programs and has no compiler_options; got {given}: leave "
+            "them out, or run on XLA"
         )
 
 

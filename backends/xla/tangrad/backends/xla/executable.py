@@ -10,8 +10,8 @@ from typing import Any
 from tangrad.backends.xla import cuda, failures, jaxlib_api, runtime_tokens, settings, spread
 from tangrad.backends.xla.array import Placement, XlaArray, deleted_message, physical_aval
 from tangrad.backends.xla.axes import AxisEnvironment
-from tangrad.backends.xla.compiler_options import explained, with_extra
 from tangrad.backends.xla.calls import make_execute, make_execute_one, wrapped
+from tangrad.backends.xla.compiler_options import explained, with_extra
 from tangrad.backends.xla.lowering import Module, lower_to_module
 from tangrad.backends.xla.mesh_words import Layout
 from tangrad.backends.xla.mlir import (

@@ -32,6 +32,10 @@ class XlaProfiler:
         """A context manager whose block is an event in recordings."""
         return _profiler.TraceMe(name, **details)
 
+    def is_recording(self) -> bool:
+        """Whether annotations are recorded."""
+        return bool(_profiler.TraceMe.is_enabled())
+
     def memory_profile(self) -> bytes:
         """What memory is used for, as a protocol buffer for pprof."""
         return bytes(self._backend.home().client.heap_profile())
