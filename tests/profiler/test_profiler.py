@@ -50,7 +50,7 @@ def test_annotations_are_in_traces(backend, tmp_path):
         with profiler.StepTraceAnnotation("train", step_num=7):
             double(np.ones(3)).block_until_ready()
     found = events(tmp_path)
-    (named,) = [name for name in found if name.endswith("prepare")]
+    (named,) = [name for name in found if name.endswith("<locals>.prepare")]
     assert found["load"]["dur"] >= found[named]["dur"] >= 0
     assert str(found["load"]["args"]["count"]) == "3"
     assert str(found["train"]["args"]["step_num"]) == "7"

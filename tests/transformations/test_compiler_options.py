@@ -19,6 +19,10 @@ def xla():
         yield
 
 
+def plus_one(x):
+    return x + 1
+
+
 def used(monkeypatch):
     """The options that programs are compiled with from now on."""
     from tangrad.backends.xla import jaxlib_api
@@ -60,8 +64,7 @@ def test_they_have_an_effect(xla):
             "xla_disable_hlo_passes": "fusion,cpu-instruction-fusion",
         }
     )
-    assert "fusion(" not in unfused.as_text()
-    assert plain.compile().as_text() != unfused.as_text()
+    assert plain.compile().as_text().count(" fusion(") < unfused.as_text().count(" fusion(")
 
 
 def test_functions_with_other_options_have_other_programs(xla):
@@ -71,7 +74,7 @@ def test_functions_with_other_options_have_other_programs(xla):
     one, other = tangrad.jit(function, compiler_options=FAST), tangrad.jit(function)
     one(X)
     assert (one._cache_size(), other._cache_size()) == (1, 0)
-    assert pickle.loads(pickle.dumps(tangrad.jit(np.sin, compiler_options=FAST)))(0.0) == 0
+    assert pickle.loads(pickle.dumps(tangrad.jit(plus_one, compiler_options=FAST)))(0.0) == 1
 
 
 def test_what_the_compiler_does_not_have_is_an_error(xla):

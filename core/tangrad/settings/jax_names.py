@@ -80,6 +80,7 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax_allow_f16_reductions": Fixed(True, "sums of 16-bit numbers are computed in 32 bits"),
     "jax_array_garbage_collection_guard": Fixed(None, "arrays in cycles of references are freed as Python does", _OPEN),
     "jax_auto_pcast": Fixed(True, "within shard_map no casts are needed"),
+    "jax_backend_target": Fixed("", _ELSEWHERE, (None,)),
     "jax_bcoo_cusparse_lowering": Fixed(False, "sparse products are made of gathers and scatters"),
     "jax_captured_constants_report_frames": Ignored(0, "constants are arguments of the compiled program: none is slow"),
     "jax_captured_constants_warn_bytes": Ignored(
@@ -93,8 +94,8 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax_compilation_cache_expect_pgle": Fixed(False, _PGLE),
     "jax_compilation_cache_include_metadata_in_key": Ignored(False, "keys leave out names of files and lines"),
     "jax_compilation_cache_max_size": Alias("compilation_cache_max_size", {-1: None}),
+    "jax_compiler_detailed_logging_min_ops": Ignored(10, "XLA writes no logs of its own work"),
     "jax_compiler_enable_remat_pass": Ignored(True, "XLA decides; tangrad.checkpoint says what is computed again"),
-    "jax_cond": Fixed("legacy", _TRIALS),
     "jax_cpu_collectives_implementation": Fixed("gloo", "CPUs of several processes talk by Gloo", (None,)),
     "jax_cpu_enable_async_dispatch": Alias("xla_cpu_asynchronous", {}, (True, False)),
     "jax_cpu_get_global_topology_timeout_minutes": Ignored(
@@ -102,7 +103,10 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     ),
     "jax_cpu_get_local_topology_timeout_minutes": Ignored(2, "distributed.initialize(initialization_timeout=) says it"),
     "jax_cross_host_transfer_socket_address": Fixed("", _ELSEWHERE),
+    "jax_cross_host_transfer_timeout_seconds": Fixed(None, _ELSEWHERE),
+    "jax_cross_host_transfer_transfer_size": Fixed(None, _ELSEWHERE),
     "jax_cross_host_transport_addresses": Fixed("", _ELSEWHERE),
+    "jax_cuda_visible_devices": Fixed("all", "TANGRAD_CUDA_VISIBLE_DEVICES in the environment says it"),
     "jax_custom_vjp3": Fixed(False, _TRIALS),
     "jax_debug_infs": Alias("debug_infs"),
     "jax_debug_key_reuse": Fixed(False, "keys do not know whether they were used"),
@@ -114,6 +118,9 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax_default_prng_impl": Fixed("threefry2x32", _ONE_GENERATOR),
     "jax_disable_bwd_checks": Fixed(False, "cotangents are always checked"),
     "jax_disable_jit": Alias("disable_jit"),
+    "jax_disable_most_optimizations": Fixed(
+        False, "jit(compiler_options={'xla_backend_optimization_level': 0}) says it for one function"
+    ),
     "jax_disable_vmap_shmap_error": Fixed(False, "vmap of shard_map needs no exception"),
     "jax_disallow_mesh_context_manager": Fixed(False, "`with mesh:` sets the mesh in use"),
     "jax_distributed_debug": Fixed(False, _LOGGING),
@@ -155,6 +162,7 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax_num_cpu_devices": Alias("num_cpu_devices", {-1: None}),
     "jax_numpy_dtype_promotion": Alias("numpy_dtype_promotion"),
     "jax_numpy_rank_promotion": Alias("numpy_rank_promotion"),
+    "jax_oneapi_visible_devices": Fixed("all", _ELSEWHERE),
     "jax_optimization_level": Fixed("UNKNOWN", "jit(compiler_options=) hands options to XLA"),
     "jax_pallas_enable_debug_checks": Ignored(False, _PALLAS),
     "jax_pallas_poison_buffers": Ignored(False, _PALLAS),
@@ -172,6 +180,7 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     ),
     "jax_platform_name": Alias("xla_platforms", _PLATFORMS, _CPU),
     "jax_platforms": Alias("xla_platforms", _PLATFORMS, _CPU),
+    "jax_pprint_use_color": Ignored(True, "jaxprs are printed without colours"),
     "jax_ragged_dot_use_gpu_pallas_triton_lowering": Ignored(False, _PALLAS),
     "jax_ragged_dot_use_ragged_dot_instruction": Ignored(True, _ELSEWHERE),
     "jax_raise_persistent_cache_errors": Fixed(
@@ -182,6 +191,7 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax_remat3": Fixed(False, _TRIALS),
     "jax_remove_custom_partitioning_ptr_from_cache_key": Fixed(False, "no custom_partitioning is there"),
     "jax_remove_size_one_mesh_axis_from_type": Fixed(False, _MESHES),
+    "jax_rocm_visible_devices": Fixed("all", _ELSEWHERE),
     "jax_scan3": Fixed(False, _TRIALS),
     "jax_send_traceback_to_runtime": Fixed("off", _LOCATIONS),
     "jax_serialization_version": Fixed(0, "tangrad.export writes one version of its files"),
@@ -195,6 +205,7 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax_threefry_partitionable": Alias("threefry_partitionable"),
     "jax_traceback_filtering": Alias("traceback_filtering", _FILTERED),
     "jax_traceback_in_locations_limit": Ignored(100, _LOCATIONS),
+    "jax_tracer_error_num_traceback_frames": Ignored(5, "errors of tracers name the line that made them"),
     "jax_transfer_guard": Fixed(None, _GUARD, _OPEN),
     "jax_transfer_guard_device_to_device": Fixed(None, _GUARD, _OPEN),
     "jax_transfer_guard_device_to_host": Fixed(None, _GUARD, _OPEN),
@@ -204,6 +215,7 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax_use_magma": Fixed("auto", "decompositions of general matrices are computed on the host", ("off",)),
     "jax_use_shardy_partitioner": Fixed(True, "programs are partitioned by Shardy"),
     "jax_use_simplified_jaxpr_constants": Ignored(False, "it says how JAX writes constants into its programs"),
+    "jax_xla_backend": Fixed("", "the setting backend names the backend", (None,)),
     "jax_xla_profile_version": Ignored(0, "nothing is compiled by a service"),
 }
 

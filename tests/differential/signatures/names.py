@@ -70,7 +70,14 @@ HANDED_OUT = (
     "numpy.ufunc",
 )
 # Classes of which `objects` has one, whose methods are looked at: those of the class are made in another way.
-BY_OBJECT = ("Device", "NamedSharding", "numpy.ufunc", "scipy.stats.gaussian_kde", "sharding.Mesh")
+BY_OBJECT = (
+    "profiler.ProfileOptions",
+    "Device",
+    "NamedSharding",
+    "numpy.ufunc",
+    "scipy.stats.gaussian_kde",
+    "sharding.Mesh",
+)
 BUILT_IN = (object, int, str, tuple, BaseException, enum.Enum)
 
 
@@ -193,6 +200,7 @@ def objects(theirs: Any, ours: Any) -> dict[str, tuple[Any, Any]]:
             "array.at[index]": array.at[0],
             "device": library.devices()[0],
             "numpy.add": numpy.add,
+            "profiler.ProfileOptions()": importlib.import_module(f"{library.__name__}.profiler").ProfileOptions(),
             "NamedSharding(mesh, spec)": library.NamedSharding(mesh, library.P("x")),
             "mesh": mesh,
             "config": library.config,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 from tangrad.backends.xla import jaxlib_version
 
 with jaxlib_version.explained:
     from jaxlib import _profiler  # type: ignore[attr-defined]
-
-OPTIONS = ("host_tracer_level", "device_tracer_level", "python_tracer_level", "enable_hlo_proto")
 
 
 class XlaProfiler:
@@ -21,11 +20,13 @@ class XlaProfiler:
         self._backend = backend
 
     def session(self, options: Any) -> Any:
-        """Start a recording; its `stop_and_export(folder)` ends it. `options` has the attributes `OPTIONS`."""
+        """Start a recording; its `stop_and_export(folder)` ends it. `options` is a dataclass with jaxlib's names."""
         self._backend.devices()  # the collectors of a platform are there when it has started
         described = _profiler.ProfileOptions()
-        for name in OPTIONS:
-            setattr(described, name, getattr(options, name))
+        for one in fields(options):
+            value = getattr(options, one.name)
+            if value != one.default:  # which is jaxlib's
+                setattr(described, one.name, value)
         return _profiler.ProfilerSession(described)
 
     def annotation(self, name: str, details: dict[str, Any]) -> Any:
