@@ -275,7 +275,9 @@ class Array(ArrayOperators):
 
 NUMBERS = ("__bool__", "__int__", "__float__", "__complex__", "__index__")
 CONVERSIONS = (*NUMBERS, "__array__", "__format__", "item", "tolist")
-method_boundaries(Array, [*CONVERSIONS, "__buffer__", "__contains__", "__iter__", "__len__", "__setitem__", "block_until_ready"])
+method_boundaries(
+    Array, [*CONVERSIONS, "__buffer__", "__contains__", "__iter__", "__len__", "__setitem__", "block_until_ready"]
+)
 
 
 @exact_equality

@@ -61,6 +61,7 @@ _CPU = ("cpu", "", None)
 _FILTERED = {"tracebackhide": "auto", "remove_frames": "auto", "quiet_remove_frames": "auto"}
 _OPEN = ("allow", None)
 
+_CONSTANTS = "constants are written into programs, whatever their size; what is large is better an argument"
 _DIRECT = "gradients are always linearised directly"
 _DUMPS = "f.lower(x).as_text() and .compile().as_text() give a program's text; the hook tangrad_lowered sees every one"
 _GUARD = "transfers are not watched"
@@ -77,15 +78,13 @@ _ELSEWHERE = "the hardware or the service that it is about is not supported"
 NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax2tf_associative_scan_reductions": Ignored(False, "programs are not converted to TensorFlow's"),
     "jax2tf_default_native_serialization": Ignored(True, "programs are not converted to TensorFlow's"),
-    "jax_allow_f16_reductions": Fixed(True, "sums of 16-bit numbers are computed in 32 bits"),
+    "jax_allow_f16_reductions": Fixed(True, "16-bit numbers may be summed"),
     "jax_array_garbage_collection_guard": Fixed(None, "arrays in cycles of references are freed as Python does", _OPEN),
     "jax_auto_pcast": Fixed(True, "within shard_map no casts are needed"),
     "jax_backend_target": Fixed("", _ELSEWHERE, (None,)),
-    "jax_bcoo_cusparse_lowering": Fixed(False, "sparse products are made of gathers and scatters"),
-    "jax_captured_constants_report_frames": Ignored(0, "constants are arguments of the compiled program: none is slow"),
-    "jax_captured_constants_warn_bytes": Ignored(
-        2 * 10**9, "constants are arguments of the compiled program: none is slow"
-    ),
+    "jax_bcoo_cusparse_lowering": Fixed(False, "there are no sparse arrays"),
+    "jax_captured_constants_report_frames": Ignored(0, _CONSTANTS),
+    "jax_captured_constants_warn_bytes": Ignored(2 * 10**9, _CONSTANTS),
     "jax_check_proxy_envs": Ignored(True, "only a warning depends on it"),
     "jax_check_static_indices": Fixed(False, "indices out of range are clamped or dropped, as the mode says"),
     "jax_check_tracer_leaks": Alias("check_tracer_leaks"),
@@ -126,7 +125,7 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax_distributed_debug": Fixed(False, _LOGGING),
     "jax_dump_ir_modes": Fixed("stablehlo", _DUMPS),
     "jax_dump_ir_to": Fixed("", _DUMPS, (None,)),
-    "jax_embedded_constants_max_bytes": Ignored(32, "scalars are written into programs, arrays are their arguments"),
+    "jax_embedded_constants_max_bytes": Ignored(32, _CONSTANTS),
     "jax_enable_checks": Alias("check_jaxprs"),
     "jax_enable_compilation_cache": Alias("enable_compilation_cache"),
     "jax_enable_custom_prng": Alias("enable_custom_prng"),
