@@ -102,9 +102,9 @@ def test_settings_as_context_managers(library):
     with library.enable_custom_prng(True):
         assert library.numpy.shape(library.random.PRNGKey(0)) == ()
     words = library.random.PRNGKey(0)
-    with library.legacy_prng_key("error"), pytest.raises(ValueError, match="uint32|words"):
+    with library.legacy_prng_key("error"), pytest.raises(ValueError, match=r"uint32|words"):
         library.random.split(words)
-    with library.legacy_prng_key("warn"), pytest.warns(UserWarning, match="uint32|words"):
+    with library.legacy_prng_key("warn"), pytest.warns(UserWarning, match=r"uint32|words"):
         library.random.bits(words)
 
 

@@ -1,5 +1,5 @@
-"""The tables in the text, as the code has them: settings and variables in `docs/debugging.md`; what differs from JAX, call
-by call, and JAX's names of settings, in `docs/coming-from-jax.md`.
+"""The tables in the text, as the code has them: settings and variables in `docs/debugging.md`; what differs from JAX,
+call by call, and its names of settings in `docs/coming-from-jax.md`.
 
     python -m tools.docs.tables            write them into the page
     python -m tools.docs.tables --check    exit 1 if the page has others

@@ -201,7 +201,7 @@ class Array(ArrayOperators):
         return contents.copy() if copy else contents
 
     def __buffer__(self, flags: int) -> memoryview:  # which Python asks for from 3.12 on
-        return memoryview(self._numbers())
+        return self._numbers().data
 
     def _scalar(self, convert: Any) -> Any:
         if self.aval.shape:
@@ -257,11 +257,11 @@ class Array(ArrayOperators):
         return self
 
     def __reduce__(self) -> Any:
-        return type(self).backend.reduced(self)  # type: ignore[attr-defined]
+        return type(self).backend.reduced(self)
 
     def block_until_ready(self) -> Array:
         """Wait until the array is computed; returns it."""
-        type(self).backend.block_until_ready(self)  # type: ignore[attr-defined]
+        type(self).backend.block_until_ready(self)
         return self
 
     def item(self, *index: Any) -> Any:

@@ -215,7 +215,7 @@ def backend_of(arrays: Sequence[Any]) -> Backend:
     """The backend of the first array among `arrays`, else that of the default device, else the default one."""
     for array in arrays:
         if isinstance(array, Array) and not isinstance(array, Tracer):
-            return type(array).backend  # type: ignore[attr-defined, no-any-return]
+            return type(array).backend  # type: ignore[no-any-return]
     return preferred_backend()
 
 

@@ -125,7 +125,7 @@ def block_until_ready(x: Any) -> Any:
     """
     for leaf in tree.leaves(x):
         if isinstance(leaf, Array) and not isinstance(leaf, Tracer):
-            type(leaf).backend.block_until_ready(leaf)  # type: ignore[attr-defined]
+            type(leaf).backend.block_until_ready(leaf)
     return x
 
 

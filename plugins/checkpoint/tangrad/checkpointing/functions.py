@@ -135,10 +135,10 @@ def checkpoint(
     >>> float(tangrad.grad(f)(0.0))
     1.0
     """
-    options = {"prevent_cse": prevent_cse, "policy": policy, "concrete": concrete}
+    options: dict[str, Any] = {"prevent_cse": prevent_cse, "policy": policy, "concrete": concrete}
     options |= {"static_argnums": static_argnums, "static_argnames": static_argnames}
     if fun is None:
-        return lambda function: checkpoint(function, **options)  # type: ignore[arg-type]
+        return lambda function: checkpoint(function, **options)
     if not callable(fun):
         raise TypeError(f"checkpoint expects a function, got {fun!r} of type {type(fun).__name__}")
     if policy is not None and not callable(policy):

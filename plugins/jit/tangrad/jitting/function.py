@@ -209,8 +209,9 @@ class JitFunction:
         static = infer_other(signature, static_argnums, static_argnames, "static")
         donated = infer_other(signature, donate_argnums, donate_argnames, "donate")
         for_compiler = sorted_options(compiler_options, "jit: compiler_options")
-        flags = (bool(keep_unused), device, backend, bool(inline))
-        options = self._options = Options(*static, *donated, *flags, *layout, for_compiler)
+        options = self._options = Options(
+            *static, *donated, bool(keep_unused), device, backend, bool(inline), *layout, for_compiler
+        )
         check_disjoint(options)
         self._name = getattr(fun, "__name__", type(fun).__name__)
         self._sharded = layout != (None, None)

@@ -23,8 +23,8 @@ def symbolic_shape(
 
     Args:
         shape_spec: the dimensions, separated by commas: integers, names, `+ - * // %`, `^`, `max`, `min`, `mod`,
-            `floordiv`; `_` for the size that `like` has there, `...` for all sizes of `like` that nothing else stands for.
-            None: `like` itself.
+            `floordiv`; `_` for the size that `like` has there, `...` for all sizes of `like` that nothing else stands
+            for. None: `like` itself.
         constraints: what holds of the variables, such as `"a >= b"`; see `SymbolicScope`. Not together with `scope`.
         scope: the scope of the variables; None: a new one.
         like: a shape, or its first dimensions.
