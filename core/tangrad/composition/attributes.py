@@ -104,19 +104,5 @@ def _check_attribute(_: Any, loaded: Any) -> None:
 
 
 attributes = _Attributes()
-
-
-class AttributesOnClass(type):
-    """The metaclass of arrays: on the class, too, users find the operators, methods and properties of plugins."""
-
-    def __getattr__(cls, name: str) -> Any:
-        if name.startswith("_"):  # what Python and NumPy ask of any class
-            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
-        return attributes[name]
-
-    def __dir__(cls) -> list[str]:
-        return sorted({*super().__dir__(), *composition().names(ATTRIBUTES_GROUP)})
-
-
 composition().set_check(ATTRIBUTES_GROUP, _check_attribute)
 composition().on_change(lambda _: attributes.forget())

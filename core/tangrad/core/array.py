@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.composition.attributes import ATTRIBUTES_GROUP, AttributesOnClass, attributes
-from tangrad.composition.registry import composition
+from tangrad.composition.attributes import attributes
+from tangrad.core.array_members import ArrayMembers
 from tangrad.core.aval import ShapedArray
 from tangrad.core.keys import exact_equality
 from tangrad.diagnostics.public_boundaries import method_boundaries
@@ -21,7 +21,7 @@ from tangrad.diagnostics.tracebacks import filter_traceback, own_boundary
 from tangrad.dtypes import system as dtypes
 
 
-class ArrayOperators(metaclass=AttributesOnClass):
+class ArrayOperators(ArrayMembers):
     """What arrays, tracers and literals share: shape, dtype, operators, methods.
 
     A subclass has `aval`. NumPy must not take over mixed expressions, hence `__array_priority__`.
@@ -80,10 +80,6 @@ class ArrayOperators(metaclass=AttributesOnClass):
         except Exception as error:
             filter_traceback(error)
             raise
-
-    def __dir__(self) -> list[str]:
-        """The class's own names and those of plugins: what an interactive prompt completes."""
-        return sorted({*super().__dir__(), *composition().names(ATTRIBUTES_GROUP)})
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -112,7 +112,7 @@ class Backend:
         platform: the platform of its devices.
         has_placements: whether there are several devices, so that `placement` is asked before each run.
         process_index: the number of this process among those that compute together.
-        profiler: what records its programs, see `tangrad.core.protocols.Profiler`; None where nothing does.
+        profiler: what records its programs (`tangrad.profiling.backends` says how); None where nothing does.
         lowering_kind: the rule kind of its lowerings, such as "lower.numpy"; platforms refine it ("lower.xla.cuda").
         array_type: its subclass of `Array`, whose class attribute `backend` is this object.
         priority: where nobody chooses and several are installed, the one with the highest is used; of equals, the first

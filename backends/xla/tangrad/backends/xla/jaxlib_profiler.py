@@ -12,7 +12,7 @@ with jaxlib_version.explained:
 
 
 class XlaProfiler:
-    """The profiler of the XLA backend, as `tangrad.core.protocols.Profiler` says."""
+    """The profiler of the XLA backend, as `tangrad.profiling.backends` wants it."""
 
     __slots__ = ("_backend",)
 
