@@ -7,7 +7,7 @@ from tangrad.composition.registry import composition
 
 
 class MembersOnClass(type):
-    """The metaclass of arrays: `Array.reshape` is found, and `dir(Array)` lists it."""
+    # The metaclass of arrays: `Array.reshape` is found, and `dir(Array)` lists it.
 
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("_"):  # what Python and NumPy ask of any class

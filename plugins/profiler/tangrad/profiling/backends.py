@@ -27,15 +27,24 @@ class Profiler(Protocol):
         """Serve recordings on a port, as long as the returned object lives."""
 
 
+def _profiler(backend: Any) -> Profiler | None:
+    return getattr(backend, "profiler", None)  # which those need not have that do not inherit from ours
+
+
 def profiler_of_loaded() -> list[Profiler]:
     """The profilers of the backends that this process has loaded."""
-    return [found for backend in loaded_backends() if (found := backend.profiler) is not None]
+    return [found for backend in loaded_backends() if (found := _profiler(backend)) is not None]
+
+
+def own_profiler() -> Profiler | None:
+    """The profiler of the backend in use, if it has one."""
+    return _profiler(get_backend())
 
 
 def profiler_of(backend: str | None, what: str) -> Profiler:
     """The profiler of a backend (default: the one in use). Raises BackendError, naming `what`, where it has none."""
     chosen = get_backend(backend)
-    found = chosen.profiler
+    found = _profiler(chosen)
     if found is None:
         raise BackendError(f"{what}: the backend {chosen.name!r} has no profiler; XLA has one")
-    return found  # type: ignore[no-any-return]
+    return found

@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tangrad.core import after_fork, free_after_fork, get_backend
+from tangrad.core import after_fork, free_after_fork
+from tangrad.profiling.backends import own_profiler
 from tangrad.profiling.host_trace import HostTrace
 from tangrad.profiling.options import ProfileOptions
 
@@ -24,7 +25,7 @@ class _Session:
     """
 
     def __init__(self, folder: str, perfetto: bool, options: ProfileOptions) -> None:
-        profiler = get_backend().profiler
+        profiler = own_profiler()
         self._folder, self._perfetto = folder, perfetto
         self._foreign = None if profiler is None else profiler.session(options)
         self.own = HostTrace() if profiler is None else None
