@@ -16,6 +16,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # JAX warns of names that it is about to drop
 def test_what_differs_is_stated_with_its_reason():
     found = differences(jax, tangrad)

@@ -90,7 +90,8 @@ def differences(theirs: Any, ours: Any) -> set[str]:
         found.update(of_module(one, other, module, seen))
     for name, (one, other) in objects(theirs, ours).items():
         found.update(of_members(name, one, other, theirs.numpy.arange(3.0)))
-    return found
+    # Settings are compared by tests/unit/test_jax_settings.py; which there are hangs on what of JAX was imported.
+    return {name for name in found if not name.startswith("config.jax_")}
 
 
 def of_module(their_name: str, our_name: str, name: str, seen: dict[Any, str]) -> Iterator[str]:
