@@ -79,7 +79,7 @@ PRIVILEGED = {
 }
 
 # Third-party packages that only these modules may touch.
-JAXLIB_FILES = ("jaxlib_api", "jaxlib_calls", "jaxlib_coordination", "mlir")
+JAXLIB_FILES = ("jaxlib_api", "jaxlib_calls", "jaxlib_coordination", "jaxlib_profiler", "mlir")
 ONLY_IN = {"jaxlib": {f"tangrad.backends.xla.{name}" for name in JAXLIB_FILES}}
 
 # Packages used where they are installed, and required by nobody.

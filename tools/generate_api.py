@@ -4,10 +4,12 @@
     python -m tools.generate_api --check    say which files differ, and exit 1 if any does
 
 The catalogue names the distribution of a public name that is not installed. A stub stands beside each package that
-composes its names at run time (`tangrad`, `tangrad.lax`, ...), since a checker cannot see through `__getattr__`.
+composes its names at run time (`tangrad`, `tangrad.lax`, ...), since a checker cannot see through `__getattr__`; and
+one beside the base of arrays, whose methods, properties and operators are entries, too.
 """
 
 import argparse
+import ast
 import sys
 import textwrap
 from collections import defaultdict
@@ -15,11 +17,26 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tangrad.console.stubs import import_line
+from tangrad.core.array import BINARY_OPERATORS
 from tools.workspace import ROOT, Distribution, distributions, owners
 
+REFLECTED = frozenset([f"__{name}__" for name in BINARY_OPERATORS])
+
 CATALOGUE = "core/tangrad/composition/catalogue_data.py"
+WIDTH = 120  # of a line
 COMPOSED = "public_package("  # a module whose names come from the entry points calls this
 MEANS = "tangrad.composition.api"  # and this one defines it
+MEMBERS = "tangrad.core.array_members"  # the base of arrays
+MEMBERS_HEAD = """\
+# Written by `python -m tools.generate_api` from the entry points of `tangrad.array`: do not edit.
+
+from typing import Any
+
+class MembersOnClass(type):
+    def __getattr__(cls, name: str) -> Any: ...
+
+class ArrayMembers(metaclass=MembersOnClass):
+"""
 CATALOGUE_HEAD = '"""Data of `catalogue.py`. Written by `python -m tools.generate_api`: do not edit."""\n'
 STUB_HEAD = "# Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.\n"
 
@@ -99,6 +116,57 @@ def stub(package: str, names: dict[str, str], submodules: Iterable[str]) -> str:
     return STUB_HEAD + "\n" + "\n".join(sorted(lines)) + f"{version}\n\n__all__ = [\n{listing}]\n"
 
 
+def members_stub(parts: Iterable[Distribution], files: dict[str, Path]) -> str:
+    """Return the stub of the base of arrays: methods with the parameters of their functions, all else as Any.
+
+    It imports nothing: the modules behind the entries import the kernel.
+    """
+    entries: dict[str, str] = {}
+    for part in parts:
+        entries |= part.entry_points.get("tangrad.array", {})
+    body = []
+    for name, value in sorted(entries.items()):
+        module, _, attribute = value.partition(":")
+        parameters = None if name.startswith("__") else _parameters(files[module], attribute)
+        if parameters is not None:
+            body += _method(name, parameters)
+            continue
+        body.append(f"    {name}: Any")
+        if name in REFLECTED:
+            body.append(f"    __r{name[2:]}: Any")
+    return MEMBERS_HEAD + "\n".join(body) + "\n"
+
+
+def _method(name: str, parameters: str) -> list[str]:
+    """Return the lines of a method in a stub, broken as the formatter breaks them."""
+    parameters = parameters.replace("=...", " = ...")
+    for lines in ([f"def {name}({parameters}) -> Any: ..."], [f"def {name}(", f"    {parameters}", ") -> Any: ..."]):
+        if all(len(line) <= WIDTH - 4 for line in lines):
+            break
+    else:
+        each = [f"    {parameter}," for parameter in parameters.split(", ")]
+        lines = [f"def {name}(", *each, ") -> Any: ..."]
+    return [f"    {line}" for line in lines]
+
+
+def _parameters(path: Path, name: str) -> str | None:
+    """Return the parameters of the function `name` of a module as a method's; None where no `def` says them."""
+    for statement in ast.parse(path.read_text()).body:
+        if isinstance(statement, ast.FunctionDef) and statement.name == name:
+            if any(isinstance(decorator, ast.Name) for decorator in statement.decorator_list):
+                return None  # a property
+            found = statement.args
+            for one in [*found.posonlyargs, *found.args, *found.kwonlyargs, found.vararg, found.kwarg]:
+                if one is not None:
+                    one.annotation = ast.Name("Any")
+            own = (found.posonlyargs or found.args)[0]
+            own.arg, own.annotation = "self", None
+            found.defaults = [ast.Constant(...) for _ in found.defaults]
+            found.kw_defaults = [None if default is None else ast.Constant(...) for default in found.kw_defaults]
+            return ast.unparse(found)
+    return None
+
+
 def composes(module: str, path: Path) -> bool:
     """Return whether `module` takes its names from the entry points (the module that defines the means does not)."""
     return module != MEANS and COMPOSED in path.read_text()
@@ -129,6 +197,8 @@ def generate(root: Path = ROOT) -> dict[Path, str]:
     for package in sorted(composed):
         text = stub(package, by_package[package], _submodules(package, modules, composed))
         result[files[package].with_suffix(".pyi")] = text
+    if MEMBERS in files:
+        result[files[MEMBERS].with_suffix(".pyi")] = members_stub(parts, files)
     return result
 
 

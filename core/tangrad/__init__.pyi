@@ -19,6 +19,7 @@ from tangrad import debugging as debugging
 from tangrad import diagnostics as diagnostics
 from tangrad import differential_equations as differential_equations
 from tangrad import distributed as distributed
+from tangrad import dlpack as dlpack
 from tangrad import dtypes as dtypes
 from tangrad import errors as errors
 from tangrad import example_libraries as example_libraries
@@ -35,6 +36,7 @@ from tangrad import jitting as jitting
 from tangrad import lax as lax
 from tangrad import linalg as linalg
 from tangrad import masking as masking
+from tangrad import monitoring as monitoring
 from tangrad import named_axes as named_axes
 from tangrad import nn as nn
 from tangrad import numpy as numpy
@@ -42,6 +44,8 @@ from tangrad import ops as ops
 from tangrad import pjitting as pjitting
 from tangrad import pmapping as pmapping
 from tangrad import processes as processes
+from tangrad import profiler as profiler
+from tangrad import profiling as profiling
 from tangrad import random as random
 from tangrad import runtime as runtime
 from tangrad import runtime_checks as runtime_checks
@@ -52,6 +56,7 @@ from tangrad import shard_mapping as shard_mapping
 from tangrad import sharding as sharding
 from tangrad import shardings as shardings
 from tangrad import sparse_arrays as sparse_arrays
+from tangrad import stages as stages
 from tangrad import symbolic as symbolic
 from tangrad import tree as tree
 from tangrad import tree_util as tree_util
@@ -91,6 +96,8 @@ from tangrad.jitting.abstract import ShapeDtypeStruct as ShapeDtypeStruct
 from tangrad.jitting.abstract import eval_shape as eval_shape
 from tangrad.jitting.abstract import make_jaxpr as make_jaxpr
 from tangrad.jitting.function import jit as jit
+from tangrad.jitting.settings import explain_cache_misses as explain_cache_misses
+from tangrad.jitting.settings import no_tracing as no_tracing
 from tangrad.lax.placement.functions import device_put as device_put
 from tangrad.lax.settings import default_matmul_precision as default_matmul_precision
 from tangrad.masking.checking import shapecheck as shapecheck
@@ -99,18 +106,21 @@ from tangrad.numpy.settings import numpy_rank_promotion as numpy_rank_promotion
 from tangrad.pmapping.functions import pmap as pmap
 from tangrad.pmapping.soft import soft_pmap as soft_pmap
 from tangrad.random.settings import default_prng_impl as default_prng_impl
+from tangrad.random.settings import enable_custom_prng as enable_custom_prng
+from tangrad.random.settings import legacy_prng_key as legacy_prng_key
 from tangrad.random.settings import threefry_partitionable as threefry_partitionable
 from tangrad.settings.caches import clear_caches as clear_caches
 from tangrad.settings.compile_time import ensure_compile_time_eval as ensure_compile_time_eval
 from tangrad.settings.config import backend as use_backend
+from tangrad.settings.config import check_jaxprs as enable_checks
 from tangrad.settings.config import check_tracer_leaks as check_tracer_leaks
 from tangrad.settings.config import check_tracer_leaks as checking_leaks
 from tangrad.settings.config import debug_infs as debug_infs
 from tangrad.settings.config import debug_nans as debug_nans
 from tangrad.settings.config import default_device as default_device
-from tangrad.settings.config import disable_jit as disable_jit
 from tangrad.settings.config import enable_x64 as enable_x64
 from tangrad.settings.config import log_compiles as log_compiles
+from tangrad.settings.config import without_jit as disable_jit
 from tangrad.settings.devices import block_until_ready as block_until_ready
 from tangrad.settings.devices import copy_to_host_async as copy_to_host_async
 from tangrad.settings.devices import default_backend as default_backend
@@ -186,14 +196,18 @@ __all__ = [
     "differential_equations",
     "disable_jit",
     "distributed",
+    "dlpack",
     "dtypes",
     "effects_barrier",
+    "enable_checks",
+    "enable_custom_prng",
     "enable_x64",
     "ensure_compile_time_eval",
     "errors",
     "eval_shape",
     "example_libraries",
     "experimental",
+    "explain_cache_misses",
     "export",
     "exporting",
     "ffi",
@@ -212,6 +226,7 @@ __all__ = [
     "jitting",
     "jvp",
     "lax",
+    "legacy_prng_key",
     "linalg",
     "linear_call",
     "linear_transpose",
@@ -227,10 +242,12 @@ __all__ = [
     "make_mesh",
     "mask",
     "masking",
+    "monitoring",
     "named_axes",
     "named_call",
     "named_scope",
     "nn",
+    "no_tracing",
     "numpy",
     "numpy_dtype_promotion",
     "numpy_rank_promotion",
@@ -241,6 +258,8 @@ __all__ = [
     "process_count",
     "process_index",
     "processes",
+    "profiler",
+    "profiling",
     "pure_callback",
     "random",
     "remat",
@@ -257,6 +276,7 @@ __all__ = [
     "shardings",
     "soft_pmap",
     "sparse_arrays",
+    "stages",
     "symbolic",
     "threefry_partitionable",
     "tree",

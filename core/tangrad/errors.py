@@ -6,7 +6,10 @@ from tangrad.diagnostics.errors import BrokenPluginError as BrokenPluginError
 from tangrad.diagnostics.errors import CallbackError as CallbackError
 from tangrad.diagnostics.errors import ConcretizationTypeError as ConcretizationTypeError
 from tangrad.diagnostics.errors import DeniedPluginError as DeniedPluginError
+from tangrad.diagnostics.errors import InconclusiveDimensionOperation as InconclusiveDimensionOperation
+from tangrad.diagnostics.errors import JAXIndexError as JAXIndexError
 from tangrad.diagnostics.errors import JaxprTypeError as JaxprTypeError
+from tangrad.diagnostics.errors import JAXTypeError as JAXTypeError
 from tangrad.diagnostics.errors import LeakedTracerError as LeakedTracerError
 from tangrad.diagnostics.errors import MissingDistributionError as MissingDistributionError
 from tangrad.diagnostics.errors import MissingDistributionImportError as MissingDistributionImportError
@@ -22,3 +25,6 @@ from tangrad.diagnostics.errors import TracerError as TracerError
 from tangrad.diagnostics.errors import TracerIntegerConversionError as TracerIntegerConversionError
 from tangrad.diagnostics.errors import TypePromotionError as TypePromotionError
 from tangrad.diagnostics.errors import UnexpectedTracerError as UnexpectedTracerError
+
+# What JAX raises when a program fails while it runs is one of several classes here, with this one in common.
+JaxRuntimeError = RuntimeError

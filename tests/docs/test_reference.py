@@ -170,21 +170,28 @@ def test_markup_in_text_is_escaped():
 # --- tables in the text ---------------------------------------------------------------------------------------------
 
 
-def test_tables_of_settings_are_those_of_the_code():
-    text = tables.PAGE.read_text()
+@pytest.mark.parametrize("page", tables.PAGES, ids=lambda page: page.name)
+def test_tables_are_those_of_the_code(page):
+    text = page.read_text()
     assert text == tables.with_tables(text), "run python -m tools.docs.tables"
 
 
-def test_tables_need_their_marks():
-    with pytest.raises(LookupError, match="settings"):
-        tables.with_tables("no marks")
+def test_every_table_is_on_a_page():
+    marks = re.findall(r"<!-- ([a-z ]+) -->", "".join(page.read_text() for page in tables.PAGES))
+    assert sorted(marks) == sorted(tables.TABLES)
+
+
+@pytest.mark.parametrize(("text", "named"), [("no marks", "settings"), ("<!-- odd -->\n\n<!-- /odd -->", "odd")])
+def test_tables_need_their_marks(text, named):
+    with pytest.raises(LookupError, match=named):
+        tables.with_tables(text)
 
 
 @pytest.mark.parametrize("arguments", [[], ["--check"]])
 def test_the_command_that_writes_tables(arguments, tmp_path, monkeypatch, capsys):
     page = tmp_path / "debugging.md"
     page.write_text("<!-- settings -->\nold\n<!-- /settings -->\n<!-- variables -->\nold\n<!-- /variables -->\n")
-    monkeypatch.setattr(tables, "PAGE", page)
+    monkeypatch.setattr(tables, "PAGES", (page,))
     assert tables.main(arguments) == (1 if arguments else 0)
     assert ("`enable_x64`" in page.read_text()) == (not arguments)
     assert ("tools.docs.tables" in capsys.readouterr().err) == bool(arguments)

@@ -185,6 +185,24 @@ SUBSETS = (
         {"grad": "tangrad-autodiff", "numpy": "tangrad-numpy"},
     ),
     Subset(
+        "profiler",
+        ("tangrad-profiler", BACKEND),
+        """
+        import glob, tempfile
+        import tangrad
+        from tangrad import monitoring, profiler
+        folder = tempfile.mkdtemp()
+        with profiler.trace(folder), profiler.TraceAnnotation("a stretch"):
+            pass
+        assert len(glob.glob(folder + "/plugins/profile/*/*.trace.json.gz")) == 1
+        seen = []
+        monitoring.register_scalar_listener(lambda event, value: seen.append(value))
+        monitoring.record_scalar("/loss", 0.5)
+        assert seen == [0.5]
+        """,
+        {"jit": "tangrad-jit", "numpy": "tangrad-numpy"},
+    ),
+    Subset(
         "lax+jit",
         ("tangrad-lax", "tangrad-jit", BACKEND),
         """

@@ -144,3 +144,26 @@ def test_a_library_is_bounded_above_and_in_one_way():
             bounds.setdefault(requirement_name(requirement), set()).add(requirement)
     assert bounds.keys() >= {"numpy", "pluggy", "jaxlib", "ml_dtypes", "scipy"}
     assert {name: lines for name, lines in bounds.items() if len(lines) > 1} == {}
+
+
+def test_the_stub_of_arrays_has_methods_properties_and_operators(tmp_path):
+    long = ", ".join(f"argument_{number}=None" for number in range(8))
+    entries = ("__add__", "T", "reshape", "long", "made")
+    groups = {"tangrad.array": "\n".join(f'{name} = "tangrad.core.methods:{name.strip("_")}"' for name in entries)}
+    write(tmp_path, "core/pyproject.toml", project("tangrad-core", "numpy", groups))
+    write(tmp_path, "core/tangrad/__init__.py", COMPOSED)
+    write(tmp_path, "core/tangrad/core/__init__.py")
+    write(tmp_path, "core/tangrad/core/array_members.py")
+    functions = (
+        "def reshape(x: int, /, *shape: int, order: str = 'C') -> int: ...",
+        "@property\ndef T(self): ...",
+        "def add(x, y): ...",
+        f"def long(self, {long}): ...",
+        "made = reshape",
+    )
+    write(tmp_path, "core/tangrad/core/methods.py", "\n".join(functions))
+    stub = generated(tmp_path)["core/tangrad/core/array_members.pyi"]
+    assert "    def reshape(self, /, *shape: Any, order: Any = ...) -> Any: ...\n" in stub
+    assert "    T: Any\n" in stub and "    made: Any\n" in stub
+    assert "    __add__: Any\n    __radd__: Any\n" in stub
+    assert "    def long(\n        self,\n        argument_0: Any = ...,\n" in stub

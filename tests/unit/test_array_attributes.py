@@ -1,8 +1,10 @@
 """What arrays can do: entries of the group `tangrad.array`, each loaded at its first use."""
 
+import inspect
 import subprocess
 import sys
 
+import numpy
 import pytest
 
 import tangrad
@@ -100,3 +102,49 @@ def test_a_broken_method_is_set_aside(monkeypatch):
 def test_all_operators_are_named_by_python():
     names = [plugin.name for plugin in tangrad.core.composition().entries(ATTRIBUTES_GROUP) if "__" in plugin.name]
     assert names and all(name in vars(Array) or name in dir(Array) for name in names)
+
+
+# --- what the class shows -------------------------------------------------------------------------------------------
+
+
+def test_the_class_has_the_methods_of_plugins():
+    assert {"reshape", "T", "astype", "flat", "shape"} <= set(dir(tangrad.Array))
+    assert "shape" in inspect.signature(tangrad.Array.reshape).parameters
+    assert tangrad.Array.sum(np.ones(3)) == 3 and isinstance(tangrad.Array.T, property)
+    with pytest.raises(AttributeError, match="no attribute 'colour'"):
+        tangrad.Array.colour
+
+
+def test_elements_one_after_the_other():
+    x = np.arange(4).reshape(2, 2)
+    assert [int(element) for element in x.flat] == [0, 1, 2, 3]
+    assert x.flat[2] == 2 and len(x.flat) == 4
+
+
+@pytest.mark.parametrize("backend", ["numpy", "xla"])
+def test_protocols_of_other_libraries(backend):
+    pytest.importorskip(f"tangrad.backends.{backend}.backend")
+    with tangrad.use_backend(backend):
+        x = np.arange(3.0)
+        assert not hasattr(x, "__cuda_array_interface__")
+        names = {"stream", "max_version", "dl_device", "copy"}
+        assert inspect.signature(x.__dlpack__).parameters.keys() == names
+        device = x.__dlpack_device__()
+        assert numpy.from_dlpack(x).tolist() == [0, 1, 2]
+        assert x.__dlpack__(stream=None, max_version=(1, 0), dl_device=device, copy=True) is not None
+        assert np.__name__ == x.__array_namespace__().__name__
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="Python asks classes for buffers from 3.12 on")
+@pytest.mark.parametrize("backend", ["numpy", "xla"])
+def test_memory_is_shared_by_the_buffer_protocol(backend):
+    pytest.importorskip(f"tangrad.backends.{backend}.backend")
+    with tangrad.use_backend(backend):
+        x = np.arange(3.0)
+        view = memoryview(x)
+        assert (view.tolist(), view.format, view.readonly, view.shape) == ([0, 1, 2], "f", True, (3,))
+        assert numpy.asarray(view).ctypes.data == x.unsafe_buffer_pointer()
+        with pytest.raises(TypeError, match="key"):
+            memoryview(tangrad.random.key(0))
+    with pytest.raises(tangrad.errors.TracerArrayConversionError):
+        tangrad.jit(memoryview)(1.0)

@@ -1,4 +1,5 @@
-"""The tables of settings and environment variables in `docs/debugging.md`, as the code has them.
+"""The tables in the text, as the code has them: settings and variables in `docs/debugging.md`; what differs from JAX,
+call by call, and its names of settings in `docs/coming-from-jax.md`.
 
     python -m tools.docs.tables            write them into the page
     python -m tools.docs.tables --check    exit 1 if the page has others
@@ -13,10 +14,12 @@ import sys
 
 from tangrad.composition.catalogue_data import PUBLIC_NAMES
 from tangrad.console.report.surroundings import _OTHER_VARIABLES
+from tangrad.settings.jax_names import NAMES, Alias, Fixed
 from tangrad.settings.table import usable_settings
+from tools.docs import differences
 from tools.workspace import ROOT
 
-PAGE = ROOT / "docs" / "debugging.md"
+PAGES = (ROOT / "docs" / "debugging.md", ROOT / "docs" / "coming-from-jax.md")
 # Public context managers that bear another name than their setting.
 ALSO = {"backend": "use_backend", "check_tracer_leaks": "checking_leaks"}
 
@@ -39,28 +42,61 @@ def variables_table() -> str:
     return "\n".join(rows)
 
 
+def jax_settings_table() -> str:
+    """A row for each of JAX's names of settings: what it is here."""
+    rows = ["| in JAX | here |", "|---|---|"]
+    for name, known in NAMES.items():
+        if isinstance(known, Alias):
+            here = f"`{known.setting}`"
+        elif isinstance(known, Fixed):
+            here = f"always `{known.value!r}`: {known.reason}"
+        else:
+            here = f"changes nothing: {known.reason}"
+        rows.append(f"| `{name}` | {here} |")
+    return "\n".join(rows)
+
+
+TABLES = {
+    "settings": settings_table,
+    "variables": variables_table,
+    "jax settings": jax_settings_table,
+    "differences": differences.table,
+}
+MARKED = re.compile(r"(?P<begin><!-- (?P<mark>[a-z ]+) -->\n).*?(?P<end>\n<!-- /(?P=mark) -->)", re.DOTALL)
+
+
 def with_tables(text: str) -> str:
-    """Return the text of the page with what stands between its marks replaced by the tables."""
-    for mark, table in (("settings", settings_table()), ("variables", variables_table())):
-        between = re.compile(rf"(<!-- {mark} -->\n).*?(\n<!-- /{mark} -->)", re.DOTALL)
-        if not between.search(text):
-            raise LookupError(f"{PAGE.name} has no marks <!-- {mark} --> and <!-- /{mark} -->")
-        text = between.sub(lambda match, table=table: f"{match[1]}\n{table}\n{match[2]}", text)  # type: ignore[misc]
+    """Return the text of a page with what stands between its marks replaced by the tables.
+
+    Raises LookupError for a page without marks, and for a mark that names no table.
+    """
+
+    def filled(match: re.Match[str]) -> str:
+        if match["mark"] not in TABLES:
+            raise LookupError(f"there is no table {match['mark']!r}; the tables are {', '.join(TABLES)}")
+        return f"{match['begin']}\n{TABLES[match['mark']]()}\n{match['end']}"
+
+    text, count = MARKED.subn(filled, text)
+    if not count:
+        raise LookupError(f"a page has no marks, such as <!-- settings --> and <!-- /settings -->: {text[:60]!r}")
     return text
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Write the tables, or with `--check` compare them. Returns the exit status."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    text = PAGE.read_text()
-    wanted = with_tables(text)
-    if text == wanted:
-        return 0
-    if arguments == ["--check"]:
-        print("docs/debugging.md differs: run python -m tools.docs.tables", file=sys.stderr)
-        return 1
-    PAGE.write_text(wanted)
-    return 0
+    status = 0
+    for page in PAGES:
+        text = page.read_text()
+        wanted = with_tables(text)
+        if text == wanted:
+            continue
+        if arguments == ["--check"]:
+            print(f"docs/{page.name} differs: run python -m tools.docs.tables", file=sys.stderr)
+            status = 1
+        else:
+            page.write_text(wanted)
+    return status
 
 
 if __name__ == "__main__":

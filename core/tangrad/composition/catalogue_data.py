@@ -87,7 +87,7 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     ),
     "tangrad-image": "image.ResizeMethod image.resize image.scale_and_translate",
     "tangrad-jacobians": "hessian jacfwd jacobian jacrev",
-    "tangrad-jit": "ShapeDtypeStruct eval_shape jit make_jaxpr",
+    "tangrad-jit": "ShapeDtypeStruct eval_shape explain_cache_misses jit make_jaxpr no_tracing",
     "tangrad-lax": (
         "default_matmul_precision device_put lax.AccuracyMode lax.ConvDimensionNumbers "
         "lax.ConvGeneralDilatedDimensionNumbers lax.DotAlgorithm lax.DotAlgorithmPreset "
@@ -336,7 +336,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-fft": "tangrad.fft",
     "tangrad-image": "tangrad.image",
     "tangrad-jacobians": "tangrad.jacobians",
-    "tangrad-jit": "tangrad.jitting",
+    "tangrad-jit": "tangrad.jitting tangrad.stages",
     "tangrad-lax": "tangrad.lax",
     "tangrad-linalg": "tangrad.linalg",
     "tangrad-masking": "tangrad.masking",
@@ -347,6 +347,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-ops": "tangrad.ops",
     "tangrad-pjit": "tangrad.experimental.pjit tangrad.pjitting",
     "tangrad-pmap": "tangrad.pmapping",
+    "tangrad-profiler": "tangrad.monitoring tangrad.profiler tangrad.profiling",
     "tangrad-random": "tangrad.random",
     "tangrad-runtime": "tangrad.runtime",
     "tangrad-scaffold": "tangrad.scaffold",
@@ -401,21 +402,23 @@ ARRAY_ATTRIBUTES: dict[str, str] = {  # distribution: attributes of arrays
         "T __abs__ __add__ __and__ __array_namespace__ __contains__ __divmod__ __eq__ __floordiv__ __ge__ "
         "__getitem__ __gt__ __invert__ __iter__ __le__ __lshift__ __lt__ __matmul__ __mod__ __mul__ __ne__ "
         "__neg__ __or__ __pos__ __pow__ __round__ __rshift__ __sub__ __truediv__ __xor__ all any argmax "
-        "argmin argpartition argsort astype at choose clip compress conj conjugate copy cumprod cumsum "
-        "diagonal dot flatten imag mT max mean min nonzero prod ptp ravel real repeat reshape round "
-        "searchsorted sort squeeze std sum swapaxes take to_device tobytes trace transpose var view"
+        "argmin argpartition argsort astype at byteswap choose clip compress conj conjugate copy cumprod "
+        "cumsum diagonal dot flat flatten imag mT max mean min nonzero prod ptp ravel real repeat reshape "
+        "round searchsorted sort squeeze std sum swapaxes take to_device tobytes trace transpose var view"
     ),
     "tangrad-sharding": "addressable_data addressable_shards global_shards sharding",
 }
 
 SETTINGS: dict[str, str] = {  # distribution: settings
     "tangrad-backend-xla": (
-        "compilation_cache_dir compilation_cache_max_size xla_cache_min_compile_seconds xla_platforms"
+        "compilation_cache_dir compilation_cache_max_size enable_compilation_cache "
+        "xla_cache_min_compile_seconds xla_cache_min_entry_bytes xla_cpu_asynchronous xla_platforms"
     ),
     "tangrad-core": (
         "backend check_jaxprs check_tracer_leaks debug_infs debug_nans default_device disable_jit enable_x64 "
         "log_compiles num_cpu_devices numpy_dtype_promotion traceback_filtering"
     ),
+    "tangrad-jit": "explain_cache_misses no_tracing",
     "tangrad-lax": "default_matmul_precision",
     "tangrad-numpy": "numpy_rank_promotion",
     "tangrad-random": "default_prng_impl threefry_partitionable",

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.composition.attributes import ATTRIBUTES_GROUP, attributes
-from tangrad.composition.registry import composition
+from tangrad.composition.attributes import attributes
+from tangrad.core.array_members import ArrayMembers
 from tangrad.core.aval import ShapedArray
 from tangrad.core.keys import exact_equality
 from tangrad.diagnostics.public_boundaries import method_boundaries
@@ -21,7 +21,7 @@ from tangrad.diagnostics.tracebacks import filter_traceback, own_boundary
 from tangrad.dtypes import system as dtypes
 
 
-class ArrayOperators:
+class ArrayOperators(ArrayMembers):
     """What arrays, tracers and literals share: shape, dtype, operators, methods.
 
     A subclass has `aval`. NumPy must not take over mixed expressions, hence `__array_priority__`.
@@ -80,10 +80,6 @@ class ArrayOperators:
         except Exception as error:
             filter_traceback(error)
             raise
-
-    def __dir__(self) -> list[str]:
-        """The class's own names and those of plugins: what an interactive prompt completes."""
-        return sorted({*super().__dir__(), *composition().names(ATTRIBUTES_GROUP)})
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -200,6 +196,9 @@ class Array(ArrayOperators):
             return contents.astype(dtype)
         return contents.copy() if copy else contents
 
+    def __buffer__(self, flags: int) -> memoryview:  # which Python asks for from 3.12 on
+        return self._numbers().data
+
     def _scalar(self, convert: Any) -> Any:
         if self.aval.shape:
             raise TypeError(f"only arrays without dimensions convert to Python scalars, got shape {self.aval.shape}")
@@ -228,11 +227,11 @@ class Array(ArrayOperators):
             )
         return int(self.to_numpy())
 
-    def __format__(self, spec: str) -> str:
+    def __format__(self, format_spec: str) -> str:
         if isinstance(self.aval.dtype, dtypes.ExtendedDType):
-            return format(str(self), spec)
+            return format(str(self), format_spec)
         # A scalar as Python formats numbers: of a float32 all digits are shown that a float64 has.
-        return format(self.to_numpy() if self.aval.ndim else self.to_numpy()[()], spec)
+        return format(self.to_numpy() if self.aval.ndim else self.to_numpy()[()], format_spec)
 
     def __str__(self) -> str:
         return repr(self) if isinstance(self.aval.dtype, dtypes.ExtendedDType) else str(self.to_numpy())
@@ -254,11 +253,11 @@ class Array(ArrayOperators):
         return self
 
     def __reduce__(self) -> Any:
-        return type(self).backend.reduced(self)  # type: ignore[attr-defined]
+        return type(self).backend.reduced(self)
 
     def block_until_ready(self) -> Array:
         """Wait until the array is computed; returns it."""
-        type(self).backend.block_until_ready(self)  # type: ignore[attr-defined]
+        type(self).backend.block_until_ready(self)
         return self
 
     def item(self, *index: Any) -> Any:
@@ -272,7 +271,9 @@ class Array(ArrayOperators):
 
 NUMBERS = ("__bool__", "__int__", "__float__", "__complex__", "__index__")
 CONVERSIONS = (*NUMBERS, "__array__", "__format__", "item", "tolist")
-method_boundaries(Array, [*CONVERSIONS, "__contains__", "__iter__", "__len__", "__setitem__", "block_until_ready"])
+method_boundaries(
+    Array, [*CONVERSIONS, "__buffer__", "__contains__", "__iter__", "__len__", "__setitem__", "block_until_ready"]
+)
 
 
 @exact_equality

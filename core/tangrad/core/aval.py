@@ -232,22 +232,22 @@ def register_aval_handler(kind: type, handler: Callable[[Any], Any]) -> None:
     _handlers[kind] = handler
 
 
-def get_aval(value: Any) -> Any:
+def get_aval(x: Any) -> Any:
     """The aval of an array, a tracer, a NumPy array or scalar, or a Python scalar.
 
     Objects of other types are asked for the array that they stand for: by their method `__tangrad_array__`, or by
     `__jax_array__`, under which name other packages give it. Raises TypeError for anything else.
     """
-    aval = getattr(value, "aval", None)
+    aval = getattr(x, "aval", None)
     if aval is not None:
         return aval
-    kind = type(value)
+    kind = type(x)
     handler = _handlers.get(kind) or _inherited_handler(kind)
     if handler is not None:
-        return handler(value)
-    array = stands_for(value)
-    if array is value:
-        raise TypeError(f"{value!r} of type {kind.__name__} is not an array, a NumPy array or a Python number")
+        return handler(x)
+    array = stands_for(x)
+    if array is x:
+        raise TypeError(f"{x!r} of type {kind.__name__} is not an array, a NumPy array or a Python number")
     return get_aval(array)
 
 

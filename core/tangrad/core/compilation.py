@@ -90,9 +90,10 @@ class LoweredProgram:
         self.lowered = backend.lower(closed, options)
         hooks.lowered(context, self.lowered, perf_counter() - started)
 
-    def compile(self) -> Program:
-        """Compile it."""
-        return _compiled(self.lowered.compile, self._closed, self._kept, self._context)
+    def compile(self, extra: dict[str, Any] | None = None) -> Program:
+        """Compile it. `extra`: options that only the backend knows, which its object then takes."""
+        make = (lambda: self.lowered.compile(extra)) if extra else self.lowered.compile
+        return _compiled(make, self._closed, self._kept, self._context)
 
 
 def compile_program(closed: ClosedJaxpr, backend: Backend, name: str, **options: Any) -> Program:
@@ -214,7 +215,7 @@ def backend_of(arrays: Sequence[Any]) -> Backend:
     """The backend of the first array among `arrays`, else that of the default device, else the default one."""
     for array in arrays:
         if isinstance(array, Array) and not isinstance(array, Tracer):
-            return type(array).backend  # type: ignore[attr-defined, no-any-return]
+            return type(array).backend  # type: ignore[no-any-return]
     return preferred_backend()
 
 

@@ -126,7 +126,7 @@ def find_backend(args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
         if isinstance(arg, Tracer):
             raise errors.UnexpectedTracerError(arg)
         if backend is None and isinstance(arg, Array):
-            backend = type(arg).backend  # type: ignore[attr-defined]
+            backend = type(arg).backend
     if backend is None:
         backend = preferred_backend()
         if thread.default_device is not None:  # a literal is nowhere: where the result is to be, the array says

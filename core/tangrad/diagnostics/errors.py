@@ -53,7 +53,15 @@ def _origin(tracer: Any) -> str:
     return "\n".join(lines)
 
 
-class ConcretizationTypeError(TracerError, TypeError):
+class JAXTypeError(TracerError, TypeError):
+    """Base class of the errors of traced values that are TypeErrors, under the name that it has in JAX."""
+
+
+class JAXIndexError(TracerError, IndexError):
+    """Base class of the errors of traced values that are IndexErrors, under the name that it has in JAX."""
+
+
+class ConcretizationTypeError(JAXTypeError):
     """A Python number was needed where there is only a tracer."""
 
     explanation = """\
@@ -102,7 +110,7 @@ Choose between values with tangrad.numpy.where(x > 0, x, -x); combine conditions
 or, where the condition hangs on an argument that takes few values, make that static: jit(f, static_argnames=...)."""
 
 
-class TracerIntegerConversionError(TracerError, TypeError):
+class TracerIntegerConversionError(JAXTypeError):
     """A tracer was used where Python takes an integer only: range(), an index into a list, a repetition."""
 
     explanation = """\
@@ -122,7 +130,7 @@ Index an array instead of a list, tangrad.numpy.array(layers)[i], or make the ar
     f = jit(f, static_argnames="i")"""
 
 
-class TracerArrayConversionError(TracerError, TypeError):
+class TracerArrayConversionError(JAXTypeError):
     """A tracer was given to a function of NumPy, or of another library that makes NumPy arrays of its arguments."""
 
     explanation = """\
@@ -140,7 +148,7 @@ Write tangrad.numpy.sin(x), and tangrad.numpy.asarray(table)[i] in place of tabl
 only can be applied to static arguments: jit(f, static_argnames=...)."""
 
 
-class NonConcreteBooleanIndexError(TracerError, IndexError):
+class NonConcreteBooleanIndexError(JAXIndexError):
     """A traced boolean array was used as an index: the shape of the result would depend on its contents."""
 
     explanation = """\
@@ -156,7 +164,7 @@ Keep the shape and blank out the rest: tangrad.numpy.where(x > 0, x, 0).sum(), x
 state the size: x[tangrad.numpy.nonzero(x > 0, size=n)]."""
 
 
-class UnexpectedTracerError(TracerError, TypeError):
+class UnexpectedTracerError(JAXTypeError):
     """A tracer was used after its transformation had ended, or in a thread that does not run it."""
 
     explanation = """\
@@ -199,6 +207,16 @@ def check_no_leak(reference: weakref.ref[Any]) -> None:
 def leaked_tracers(trace: Any, leaked: Sequence[Any]) -> LeakedTracerError:
     """The error for the tracers of an ended trace that are still held, and by whom."""
     return LeakedTracerError(describe_leak(trace, leaked))
+
+
+# --- sizes ---------------------------------------------------------------------------------------------------------
+
+
+class InconclusiveDimensionOperation(ValueError):
+    """A question about symbolic dimensions has one answer for some sizes and another for others.
+
+    The message names the constraint that would decide it.
+    """
 
 
 # --- jaxprs and backends -------------------------------------------------------------------------------------------

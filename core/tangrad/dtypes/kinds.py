@@ -75,9 +75,9 @@ def finfo(dtype: Any) -> Any:
     return np.finfo(dtype)
 
 
-def iinfo(dtype: Any) -> Any:
+def iinfo(int_type: Any) -> Any:
     """Limits of an integer dtype, as `numpy.iinfo`. Raises ValueError for others."""
-    dtype = as_dtype(dtype)
+    dtype = as_dtype(int_type)
     if dtype_name(dtype) in NARROW_NAMES:
         return ml_dtypes().iinfo(dtype)
     return np.iinfo(dtype)

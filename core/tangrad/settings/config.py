@@ -188,8 +188,8 @@ class Setting:
     def environment_variable(self) -> str:
         return "TANGRAD_" + self.name.upper()
 
-    def __call__(self, value: Any = True) -> _Override:
-        return _Override(self, self._checked(value))
+    def __call__(self, new_val: Any = True) -> _Override:
+        return _Override(self, self._checked(new_val))
 
     def set(self, value: Any) -> None:
         """Set the global value, seen by every thread that does not override it."""
@@ -483,3 +483,14 @@ traceback_filtering = define_setting(
 def is_checking_values() -> bool:
     """Whether results are to be checked for NaNs or infinities, in this thread, now."""
     return bool(thread.debug_nans or thread.debug_infs)
+
+
+def without_jit(disable: bool = True) -> _Override:
+    """A context manager, and a decorator, under which jitted functions run as plain Python with concrete values.
+
+    >>> import tangrad
+    >>> with tangrad.disable_jit():
+    ...     tangrad.jit(lambda x: print(x))(1)
+    1
+    """
+    return disable_jit(disable)

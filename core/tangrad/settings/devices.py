@@ -28,8 +28,17 @@ def devices(backend: str | None = None) -> list[Device]:
     return list(backend_named(backend).devices())
 
 
-def local_devices(process_index: int | None = None, backend: str | None = None) -> list[Device]:
-    """The devices that are attached to this process, or to the process given."""
+def local_devices(
+    process_index: int | None = None, backend: str | None = None, host_id: int | None = None
+) -> list[Device]:
+    """The devices that are attached to this process, or to the process given.
+
+    `host_id`: an earlier name of `process_index`. Raises ValueError where both are given.
+    """
+    if host_id is not None:
+        if process_index is not None:
+            raise ValueError("local_devices: host_id is an earlier name of process_index; give one of them")
+        process_index = host_id
     wanted = process_index_of_this_process(backend) if process_index is None else process_index
     return [device for device in backend_named(backend).devices() if device.process_index == wanted]
 
@@ -116,7 +125,7 @@ def block_until_ready(x: Any) -> Any:
     """
     for leaf in tree.leaves(x):
         if isinstance(leaf, Array) and not isinstance(leaf, Tracer):
-            type(leaf).backend.block_until_ready(leaf)  # type: ignore[attr-defined]
+            type(leaf).backend.block_until_ready(leaf)
     return x
 
 

@@ -12,6 +12,7 @@ from tangrad.composition.registry import Plugin, composition
 from tangrad.diagnostics.errors import PluginError
 from tangrad.diagnostics.missing_names import missing_setting
 from tangrad.diagnostics.public_boundaries import class_boundary
+from tangrad.settings import jax_names
 from tangrad.settings.config import SETTINGS, Setting, thread
 
 SETTINGS_GROUP = "tangrad.settings"
@@ -78,6 +79,8 @@ class Config:
             name = name.removeprefix("tangrad_")
         if name.startswith("__"):
             raise AttributeError(name)
+        if name.startswith(jax_names.PREFIXES):
+            return jax_names.read(name, setting)
         return setting(name).value
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -92,12 +95,22 @@ class Config:
         return {name: getattr(thread, name) for name in usable_settings()}
 
     def read(self, name: str) -> Any:
-        """The value of `name`, as `config.<name>`. Raises AttributeError for an unknown name."""
+        """The value of `name`, as `config.<name>`; JAX's names are understood. Raises AttributeError for others."""
         return getattr(self, name)
 
-    def update(self, name: str, value: Any) -> None:
-        """Set `name` for the whole process. Raises AttributeError for an unknown name, ValueError for a bad value."""
-        setting(name.removeprefix("tangrad_")).set(value)
+    def update(self, name: str, val: Any) -> None:
+        """Set a setting for the whole process.
+
+        Args:
+            name: its name; JAX's names, such as "jax_enable_x64", are understood.
+            val: the value.
+
+        Raises AttributeError for an unknown name, TypeError or ValueError for a bad value.
+        """
+        if name.startswith(jax_names.PREFIXES):
+            jax_names.update(name, val, setting)
+        else:
+            setting(name.removeprefix("tangrad_")).set(val)
 
 
 config = Config()

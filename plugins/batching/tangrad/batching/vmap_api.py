@@ -31,6 +31,7 @@ def vmap(
     axis_name: Any = None,
     axis_size: int | None = None,
     spmd_axis_name: Any = None,
+    sum_match: bool = False,
 ) -> Callable[..., Any]:
     """Map `fun` over axes of its arguments, as one computation on whole batches.
 
@@ -44,6 +45,8 @@ def vmap(
         axis_name: a name for the axis, for collectives.
         axis_size: its size, where no argument tells.
         spmd_axis_name: the mesh axis (or a tuple of them) that the axis is sharded over.
+        sum_match: whether results for which out_axes says None, and which depend on mapped arguments, are summed over
+            the mapped axis; else they are an error.
 
     Returns:
         a function of the batched arguments.
@@ -101,7 +104,7 @@ def vmap(
         spec = tuple(out_axes) if isinstance(out_axes, list) and not _is_list_result(out_tree[0]) else out_axes
         wanted = _axes_of_leaves("vmap out_axes", out_tree[0], spec)
         placed = [
-            _place(o, d, w, size, i, out_tree[0])
+            _place(o, d, w, size, i, out_tree[0], sum_match)
             for i, (o, d, w) in enumerate(zip(outs, out_dims, wanted, strict=True))
         ]
         return out_tree[0].unflatten(placed)
@@ -194,10 +197,12 @@ def _disagreement(values: Any, dims: Any, axis_size: Any, args: Any, kwargs: Any
     return "vmap: the sizes of the mapped axes disagree:\n" + "\n".join(lines)
 
 
-def _place(out: Any, dim: int | None, wanted: Any, size: Any, position: int, out_tree: Any) -> Any:
+def _place(out: Any, dim: int | None, wanted: Any, size: Any, position: int, out_tree: Any, sum_match: bool) -> Any:
     if isinstance(out, np.ndarray) and out.dtype == dtypes.float0:
         return _place_float0(out, wanted, size)
     if wanted is None:
+        if dim is not None and sum_match:
+            return as_array(out).sum(dim)
         if dim is not None:
             raise ValueError(
                 f"vmap: out_axes is None for output {position} of {out_tree}, but the output depends on a mapped "

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tangrad.checkpointing.concrete import known_value, with_values
@@ -47,15 +48,15 @@ _lock = free_after_fork(threading.Lock())
 register_cache(_traced.clear)
 
 
-def trace(fun: Callable[..., Any], static: Sequence[tuple[int, Any]], treedef: Any, avals: tuple[Any, ...]) -> Traced:
+def trace(fun: Callable[..., Any], static: Sequence[tuple[Any, Any]], treedef: Any, avals: tuple[Any, ...]) -> Traced:
     """The program of a function; remembered as long as the function lives, unless it closed over tracers.
 
     Args:
-        static: pairs of a position and the argument there; the others are made of leaves by `treedef`, as
+        static: pairs of a position or name and the argument there; the others are made of leaves by `treedef`, as
             `(positional arguments, keyword arguments)`.
     """
     try:
-        statics = tuple([(position, typed_key(value)) for position, value in static])
+        statics = tuple([(where, typed_key(value)) for where, value in static])
         key = (treedef, avals, statics, cache_context(), thread.axis_environment)
         found = _traced.get(fun, {}).get(key)
     except TypeError:  # static arguments that are not hashable, or a function that is not, or not weakly referable
@@ -73,7 +74,7 @@ def trace(fun: Callable[..., Any], static: Sequence[tuple[int, Any]], treedef: A
 
 def _trace(
     fun: Callable[..., Any],
-    static: Sequence[tuple[int, Any]],
+    static: Sequence[tuple[Any, Any]],
     treedef: Any,
     avals: tuple[Any, ...],
     values: Sequence[Any] | None = None,
@@ -85,8 +86,11 @@ def _trace(
     def flat(*leaves: Any) -> list[Any]:
         args, kwargs = treedef.unflatten(leaves)
         args = list(args)
-        for position, value in static:
-            args.insert(position, value)
+        for where, value in static:
+            if isinstance(where, int):
+                args.insert(where, value)
+            else:
+                kwargs[where] = value
         outs, structure = returned_leaves(fun(*args, **kwargs), f"checkpoint: {name}")
         out_tree.append(structure)
         return outs
@@ -109,6 +113,7 @@ def checkpoint(
     prevent_cse: bool | Sequence[Any] = True,
     policy: Callable[..., Any] | None = None,
     static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Iterable[str] = (),
     concrete: bool = False,
 ) -> Callable[..., Any]:
     """A function that computes the same, but whose gradient keeps its arguments and computes the rest again.
@@ -119,6 +124,7 @@ def checkpoint(
             could not, and False is cheaper. A tuple says it for each argument, or for the parts of its tree.
         policy: which values to keep; see `checkpoint_policies`. None: none but the arguments.
         static_argnums: positions of arguments that are no arrays, or that decide on branches.
+        static_argnames: names of such arguments; they may be given by position, too.
         concrete: whether Python may branch on values, where these are known: not inside `jit` and `vmap`. The function
             is then traced at every call, and computed while it is; better make static what decides.
 
@@ -129,9 +135,10 @@ def checkpoint(
     >>> float(tangrad.grad(f)(0.0))
     1.0
     """
-    options = {"prevent_cse": prevent_cse, "policy": policy, "static_argnums": static_argnums, "concrete": concrete}
+    options: dict[str, Any] = {"prevent_cse": prevent_cse, "policy": policy, "concrete": concrete}
+    options |= {"static_argnums": static_argnums, "static_argnames": static_argnames}
     if fun is None:
-        return lambda function: checkpoint(function, **options)  # type: ignore[arg-type]
+        return lambda function: checkpoint(function, **options)
     if not callable(fun):
         raise TypeError(f"checkpoint expects a function, got {fun!r} of type {type(fun).__name__}")
     if policy is not None and not callable(policy):
@@ -142,12 +149,15 @@ def checkpoint(
             f"{prevent_cse!r} of type {type(prevent_cse).__name__}"
         )
     name = getattr(fun, "__name__", type(fun).__name__)
-    statics = _positions(static_argnums)
+    statics, names = _positions(static_argnums), _names(static_argnames)
+    parameters = _positional_names(fun) if names else []
 
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
-        static = _static(name, statics, args)
-        positions = [position for position, _ in static]
-        dynamic = tuple([arg for position, arg in enumerate(args) if position not in positions])
+        by_name = [position for position, one in enumerate(parameters[: len(args)]) if one in names]
+        static = [*_static(name, (*statics, *by_name), args), *[(one, kwargs[one]) for one in names if one in kwargs]]
+        places = [where for where, _ in static]
+        dynamic = tuple([arg for position, arg in enumerate(args) if position not in places])
+        kwargs = {key: value for key, value in kwargs.items() if key not in places}
         leaves, treedef = leaves_of(name, dynamic, kwargs)
         avals = tuple([leaf.aval for leaf in leaves])
         if concrete:
@@ -177,6 +187,24 @@ def _positions(static_argnums: Any) -> tuple[int, ...]:
         return tuple([operator.index(position) for position in given])
     except TypeError:
         raise TypeError(f"checkpoint: static_argnums must be integers, got {static_argnums!r}") from None
+
+
+def _names(static_argnames: Any) -> tuple[str, ...]:
+    given = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+    for name in given:
+        if not isinstance(name, str):
+            raise TypeError(f"checkpoint: static_argnames must be strings, got {static_argnames!r}")
+    return tuple(sorted(set(given)))
+
+
+def _positional_names(fun: Callable[..., Any]) -> list[str]:
+    """The names of the positional parameters of a function; none where it does not tell."""
+    try:
+        parameters = inspect.signature(fun).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [one.name for one in parameters if one.kind in kinds]
 
 
 def _static(name: str, statics: Sequence[int], args: Sequence[Any]) -> list[tuple[int, Any]]:

@@ -92,13 +92,13 @@ def _origin(jaxpr: Any, var: Any) -> str:
     return f"{text} from {eqn.source_info.summarize()}" if eqn.source_info is not None else text
 
 
-def print_saved_residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
-    """Print what a gradient of `fun` at these arguments keeps: a line for each value, its type and its source.
+def print_saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+    """Print what a gradient of `f` at these arguments keeps: a line for each value, its type and its source.
 
     >>> import tangrad
     >>> from tangrad.ad_checkpoint import print_saved_residuals
     >>> print_saved_residuals(lambda x: x * x, 1.0)
     f32[] from the argument x
     """
-    for aval, source in saved_residuals(fun, *args, **kwargs):
+    for aval, source in saved_residuals(f, *args, **kwargs):
         print(f"{aval.str_short()} {source}")

@@ -25,7 +25,7 @@ from tangrad.custom_rules.primitives import custom_vjp_call_p
 from tangrad.custom_rules.structures import leaves_or_none
 from tangrad.custom_rules.zeros import shown, taken
 from tangrad.errors import UnexpectedTracerError
-from tangrad.tree_util import keystr
+from tangrad.tree_util import keystr, tree_map
 
 
 class CustomVJPPrimal:
@@ -42,7 +42,7 @@ class CustomVJPPrimal:
         self.perturbed = perturbed
 
 
-def custom_vjp_primal_tree_values(values: Any) -> Any:
+def custom_vjp_primal_tree_values(tree: Any) -> Any:
     """What a forward rule with `symbolic_zeros` was called with, each `CustomVJPPrimal` replaced by its value.
 
     Raises TypeError for another leaf.
@@ -56,7 +56,7 @@ def custom_vjp_primal_tree_values(values: Any) -> Any:
             )
         return leaf.value
 
-    return tree.map(value, values)
+    return tree_map(value, tree)
 
 
 @class_boundary

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from tangrad import tree
-from tangrad.autodiff import Zero, instantiate
-from tangrad.core import ShapedArray, as_array, as_operand, dtypes, is_array_value
+from tangrad.autodiff import Zero, instantiate, tangent_aval
+from tangrad.core import ShapedArray, as_array, as_operand, dtypes, get_aval, is_array_value
 
 
 class SymbolicZero:
@@ -22,6 +22,11 @@ class SymbolicZero:
 
     def __init__(self, aval: Any) -> None:
         self.aval = aval
+
+    @classmethod
+    def from_primal_value(cls, val: Any) -> SymbolicZero:
+        """The zero tangent of an array or number."""
+        return cls(tangent_aval(get_aval(val)))
 
     shape = property(lambda self: self.aval.shape)
     dtype = property(lambda self: self.aval.dtype)

@@ -45,6 +45,11 @@ class Options(NamedTuple):
     in_shardings: ShardingTree | None = None
     out_shardings: ShardingTree | None = None
     axes: Any = None  # an `AbstractedAxes`
+    compiler_options: tuple[tuple[str, Any], ...] = ()
+
+    def extra(self) -> dict[str, Any] | None:
+        """What only the backend knows what to do with."""
+        return {"compiler_options": dict(self.compiler_options)} if self.compiler_options else None
 
 
 class Traced:

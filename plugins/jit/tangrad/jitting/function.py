@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tangrad import tree
@@ -38,6 +38,7 @@ from tangrad.core import (
 )
 from tangrad.jitting.abstract import struct_tree
 from tangrad.jitting.abstracted import abstracted, filled_in
+from tangrad.jitting.bound_methods import BoundMethod
 from tangrad.jitting.call import (
     Call,
     Options,
@@ -50,11 +51,12 @@ from tangrad.jitting.call import (
     warn_of_useless_donations,
     why_new,
 )
+from tangrad.jitting.checks import check_disjoint, check_function, refuse_tracing, refuse_within, sorted_options
 from tangrad.jitting.donations import refusing_shared
 from tangrad.jitting.layout import ShardingTree, constrained, shardings_of_arguments, shardings_of_results, stated
 from tangrad.jitting.placed import Placed
 from tangrad.jitting.primitives import jit_p
-from tangrad.jitting.signature import check_disjoint, check_function, infer_other, signature_of
+from tangrad.jitting.signature import infer_other, signature_of
 from tangrad.jitting.stages import Lowered, TracedFunction
 
 logger = Logger("tangrad")
@@ -108,6 +110,7 @@ def jit(
     in_shardings: Any = None,
     out_shardings: Any = None,
     abstracted_axes: Any = None,
+    compiler_options: Mapping[str, Any] | None = None,
 ) -> Any:
     """Compile `fun`: it is traced once per signature (types, structure, static values), and the program is run from
     then on.
@@ -129,6 +132,8 @@ def jit(
         abstracted_axes: axes of the positional arguments whose sizes are variables of the program, which is traced once
             for all sizes: for each array a dictionary from axes to names, or a tuple with a name or None for each axis,
             in a tree that is a prefix of the arguments. Axes of one name have one size.
+        compiler_options: options of XLA by name, such as `{"xla_cpu_enable_fast_math": True}`. They are those of a
+            whole program: such a function cannot be called while another is traced. NumPy's backend has none.
 
     Returns:
         a function of the same arguments, with `lower(...)`, `eval_shape(...)` and `clear_cache()`.
@@ -136,8 +141,8 @@ def jit(
     Raises:
         TypeError: for what is not callable (generators and static methods included); ValueError: for arguments that the
             signature does not have, for shardings beside a device or backend, and, at a call, for static values that
-            are not hashable, for arrays that a sharding cannot cut, and for arrays that lie in another way or on other
-            devices.
+            are not hashable, for arrays that a sharding cannot cut, for arrays that lie in another way or on other
+            devices, and for compiler options that the backend does not have.
 
     >>> import tangrad
     >>> double = tangrad.jit(lambda x: x + x)
@@ -156,6 +161,7 @@ def jit(
         "in_shardings": in_shardings,
         "out_shardings": out_shardings,
         "abstracted_axes": abstracted_axes,
+        "compiler_options": compiler_options,
     }
     if fun is None:
         return lambda function: jit(function, **options)  # type: ignore[arg-type]
@@ -180,6 +186,7 @@ class JitFunction:
         in_shardings: Any = None,
         out_shardings: Any = None,
         abstracted_axes: Any = None,
+        compiler_options: Any = None,
     ) -> None:
         check_function(fun)
         if device is not None and backend is not None:
@@ -206,14 +213,17 @@ class JitFunction:
             in_shardings,
             out_shardings,
             abstracted_axes,
+            compiler_options,
         )
         axes = self._axes = None if abstracted_axes is None else abstracted(abstracted_axes)
         keep_unused = bool(keep_unused) or axes is not None  # an argument may be there for its sizes
         signature = signature_of(fun)
         static = infer_other(signature, static_argnums, static_argnames, "static")
         donated = infer_other(signature, donate_argnums, donate_argnames, "donate")
-        options = self._options = Options(*static, *donated, keep_unused, device, backend, bool(inline), *layout, axes)
-        check_disjoint(static, donated)
+        for_compiler = sorted_options(compiler_options, "jit: compiler_options")
+        options = Options(*static, *donated, keep_unused, device, backend, bool(inline), *layout, axes, for_compiler)
+        self._options = options
+        check_disjoint(options)
         self._name = getattr(fun, "__name__", type(fun).__name__)
         self._sharded = layout != (None, None)
         self._plain = not (
@@ -262,7 +272,7 @@ class JitFunction:
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """Jitted functions in a class body are methods."""
-        return self if instance is None else _BoundMethod(self, instance)
+        return self if instance is None else BoundMethod(self, instance)
 
     def __repr__(self) -> str:
         return f"<jitted {self._name}>"
@@ -316,6 +326,7 @@ class JitFunction:
             return None
 
     def _call_while_tracing(self, call: Call) -> Any:
+        refuse_within(self._options, self._name)
         traced = self._trace(call)
         leaves = call.leaves
         if self._sharded:
@@ -351,7 +362,10 @@ class JitFunction:
                 _remember(self._programs, key, entry)
                 self._remember_fast(call, backend.array_type, entry, None)
                 return entry
-        reason = why_new(call.key(), list(self._tables.traced)) if hooks.observes("tangrad_cache_miss") else ""
+        explains = thread.explain_cache_misses or hooks.observes("tangrad_cache_miss")
+        reason = why_new(call.key(), list(self._tables.traced)) if explains else ""
+        if thread.explain_cache_misses:
+            logger.warning("There is no program of %s for this call: %s", self._name, reason)
         traced = self._trace(call)
         device = self._options.device
         with one_at_a_time((id(self._tables), key)):
@@ -364,6 +378,7 @@ class JitFunction:
                 "donated": donated,
                 "keep_unused": self._options.keep_unused,
                 "reason": reason,
+                "extra": self._options.extra(),
             }
             if self._sharded:
                 inputs = shardings_of_arguments(self._options, call, self._name)
@@ -409,6 +424,7 @@ class JitFunction:
         found = self._tables.traced.get(key)
         if found is not None:
             return found
+        refuse_tracing(self._name)
         start = time.perf_counter()
         traced = trace_call(self._fun, call, self._name)
         self._tables.traces += 1
@@ -451,25 +467,6 @@ class JitFunction:
     def trace_count(self) -> int:
         """How often the function was traced."""
         return self._tables.traces
-
-
-class _BoundMethod:
-    """A jitted method of one instance. The instance is an argument like any other: a pytree, or static."""
-
-    __slots__ = ("_instance", "_jitted")
-
-    def __init__(self, jitted: JitFunction, instance: Any) -> None:
-        self._jitted = jitted
-        self._instance = instance
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._jitted(self._instance, *args, **kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        attribute = getattr(self._jitted, name)
-        if name in ("lower", "trace", "eval_shape"):
-            return lambda *args, **kwargs: attribute(self._instance, *args, **kwargs)
-        return attribute
 
 
 def _one_to_any(execute: Callable[[Sequence[Any]], list[Any]], out_tree: Any) -> Callable[[Any], Any]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
 from tangrad import tree
 from tangrad.core import (
@@ -17,8 +19,46 @@ from tangrad.core import (
 )
 from tangrad.jitting.abstract import struct_tree
 from tangrad.jitting.call import Call, Options, Traced, arrays_for, run_backend, warn_of_useless_donations
+from tangrad.jitting.checks import sorted_options
 from tangrad.jitting.donations import check_not_shared
 from tangrad.jitting.layout import shardings_of_arguments, shardings_of_results, stated
+
+
+@dataclass(frozen=True, slots=True)
+class ArgInfo:
+    """What is known of one array among the arguments.
+
+    Attributes:
+        aval: its type.
+        donated: whether the program may overwrite its memory.
+    """
+
+    aval: Any
+    donated: bool
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """Its shape."""
+        return tuple(self.aval.shape)
+
+    @property
+    def dtype(self) -> Any:
+        """Its dtype."""
+        return self.aval.dtype
+
+
+@runtime_checkable
+class Wrapped(Protocol):
+    """A function that can be traced and lowered by itself, such as `jit` returns."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run it."""
+
+    def trace(self, *args: Any, **kwargs: Any) -> Any:
+        """The function, traced for these arguments."""
+
+    def lower(self, *args: Any, **kwargs: Any) -> Any:
+        """The program for these arguments, not yet compiled."""
 
 
 class _Stage:
@@ -46,8 +86,9 @@ class _Stage:
 
     @property
     def args_info(self) -> Any:
-        """As `in_avals`, with `ShapeDtypeStruct`s."""
-        dynamic = struct_tree(self._call.treedef, self._avals)
+        """As `in_avals`, with an `ArgInfo` for each argument."""
+        infos = [ArgInfo(aval, given) for aval, given in zip(self._avals, self._call.donated(), strict=True)]
+        dynamic = self._call.treedef.unflatten(infos)
         return dynamic if self._call.has_keywords else (dynamic, {})
 
     @property
@@ -126,13 +167,21 @@ class Lowered(_Stage):
             in_shardings=stated([*[None] * len(traced.outer), *inputs]) if any(inputs) else (),
             out_shardings=stated(shardings_of_results(options, traced, name)),
             reason="compiled ahead of time",
+            extra=options.extra(),
         )
         return stage
 
-    def as_text(self, dialect: str | None = None) -> str:
-        """The program as text. `dialect`: what the backend knows ("stablehlo", "hlo"), default the first."""
-        lowered = self._program.lowered
-        return lowered.as_text() if dialect is None else lowered.as_text(dialect)  # type: ignore[no-any-return]
+    def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
+        """The program as text.
+
+        Args:
+            dialect: what the backend knows ("stablehlo", "hlo"), default the first.
+            debug_info: whether to say, for each operation, which line of the user's program made it.
+
+        Raises ValueError for a dialect that the backend does not know, or that cannot say the lines.
+        """
+        options: dict[str, Any] = {"debug_info": True} if debug_info else {}
+        return self._program.lowered.as_text(*[] if dialect is None else [dialect], **options)  # type: ignore[no-any-return]
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
         """The backend's own object for the program."""
@@ -142,9 +191,16 @@ class Lowered(_Stage):
         """Estimates such as `flops`, as far as the backend knows them before compilation."""
         return self._program.lowered.cost_analysis()
 
-    def compile(self) -> Compiled:
-        """Compile the program."""
-        return Compiled.of(self, self._program.compile())
+    def compile(self, compiler_options: Mapping[str, Any] | None = None) -> Compiled:
+        """Compile the program.
+
+        Args:
+            compiler_options: options of XLA by name, beside those of `jit`; where both say something, these hold.
+
+        Raises TypeError or ValueError for options that the backend does not have.
+        """
+        options = dict(sorted_options(compiler_options, "compile: compiler_options"))
+        return Compiled.of(self, self._program.compile({"compiler_options": options} if options else None))
 
     def __repr__(self) -> str:
         return f"<lowered {self._name} for {self._backend.name}>"

@@ -446,12 +446,14 @@ gcd = public_form(
     _gcd,
     "The greatest common divisor of integers, not negative; 0 of 0 and 0.",
     "tangrad.numpy.gcd(12, 18)\nArray(6, dtype=int32, weak_type=True)",
+    by_name=True,
 )
 lcm = public_form(
     "lcm",
     _lcm,
     "The least common multiple of integers, not negative; 0 if either is 0.",
     "tangrad.numpy.lcm(4, 6)\nArray(12, dtype=int32, weak_type=True)",
+    by_name=True,
 )
 
 abs = absolute

@@ -365,7 +365,7 @@ def _contracted(chosen: Sequence[Term], needed: Any, sizes: Any, options: Any) -
     return term if len(chosen) > 1 else _reduced(*term, needed)
 
 
-def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "greedy") -> tuple[list[Any], str]:
+def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> tuple[list[Any], str]:
     """Tell in which order `einsum` lets operands meet.
 
     Args:

@@ -13,6 +13,7 @@ from tangrad.numpy.creation import eye
 from tangrad.numpy.linear_systems import inv
 from tangrad.numpy.matrices import diagonal as diagonal_of
 from tangrad.numpy.matrices import trace as trace_of
+from tangrad.numpy.products import cross as cross_along
 from tangrad.numpy.products import dot, matmul
 from tangrad.numpy.products import outer as outer_of
 from tangrad.numpy.shapes import expand_dims
@@ -31,6 +32,23 @@ def matrix_transpose(x: Any, /) -> Any:
     if array.ndim < 2:
         raise ValueError(f"matrix_transpose takes arrays of at least two dimensions, got shape {array.shape}")
     return swapaxes(array, -1, -2)
+
+
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """The cross products of vectors of three components along an axis.
+
+    Args:
+        x1, x2: arrays, broadcast against each other.
+        axis: along which the vectors lie, in both and in the result.
+
+    Raises:
+        TypeError: for what is no array; ValueError: for vectors of other lengths, and shapes that do not fit.
+
+    >>> import tangrad
+    >>> tangrad.numpy.linalg.cross(tangrad.numpy.array([1, 0, 0]), tangrad.numpy.array([0, 1, 0]))
+    Array([0, 0, 1], dtype=int32)
+    """
+    return cross_along(x1, x2, axis=axis)
 
 
 def matrix_power(a: Any, n: int) -> Any:

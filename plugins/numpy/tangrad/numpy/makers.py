@@ -53,7 +53,7 @@ def unary(name: str, general: Callable[[Any], Any], summary: str, returns: str, 
     """
     run: Any = Fused(name, general, fuse > 1) if fuse else general
 
-    def function(x: Any, /) -> Any:
+    def function(x: Any) -> Any:
         try:
             return run(x if getattr(x, "aval", None) is not None else operand(name, x))
         except Exception as error:
@@ -150,14 +150,27 @@ def fast(primitive: Any, otherwise: Binary, direct_dtypes: set[Any]) -> Binary:
 
 
 def public_form(name: str, general: Binary, summary: str, example: str, **options: Any) -> Any:
-    """The public function of two operands; with `primitive`, the fast path is tried first, for the dtypes `direct`."""
+    """The public function of two operands; with `primitive`, the fast path is tried first, for the dtypes `direct`.
+
+    `by_name`: whether the operands may be given as x1 and x2, as some of NumPy's functions allow.
+    """
     primitive = options.get("primitive")
-    if primitive is None:
-        function: Any = lambda x, y, /: general(x, y)
-        function = api_boundary(function)
+    returns = options.get("returns", _ONE_DTYPE)
+    if primitive is not None:
+        function: Any = fast(primitive, general, options.get("direct", numeric_dtypes))
+    elif options.get("by_name"):
+        function = lambda x1, x2: general(x1, x2)
+        return _documented(
+            api_boundary(function), name, binary_documentation(summary, _of_named(returns), example, "x1, x2")
+        )
     else:
-        function = fast(primitive, general, options.get("direct", numeric_dtypes))
-    return _documented(function, name, binary_documentation(summary, options.get("returns", _ONE_DTYPE), example))
+        function = lambda x, y, /: general(x, y)
+        function = api_boundary(function)
+    return _documented(function, name, binary_documentation(summary, returns, example))
+
+
+def _of_named(returns: str) -> str:
+    return returns.replace("`x`", "`x1`").replace("`y`", "`x2`")
 
 
 def operator_form(name: str, symbol: str, general: Binary, primitive: Any = None, direct: Any = numeric_dtypes) -> Any:
@@ -209,9 +222,9 @@ def _unary_documentation(summary: str, returns: str, example: str) -> str:
     return _documentation(summary, "x: an array or number.", returns, "", example)
 
 
-def binary_documentation(summary: str, returns: str, example: str) -> str:
+def binary_documentation(summary: str, returns: str, example: str, operands: str = "x, y") -> str:
     """The docstring of a function of two operands."""
-    arguments = "x, y: arrays or numbers, broadcast against each other."
+    arguments = f"{operands}: arrays or numbers, broadcast against each other."
     return _documentation(summary, arguments, returns, "    ValueError: for shapes that do not fit.\n", example)
 
 

@@ -104,7 +104,30 @@ def _read_bits(x: Any, dtype: Any) -> Any:
     return bitcast_convert_type_p.bind(x, new_dtype=dtype)
 
 
-def to_device(self: Any, device: Any, /, *, stream: None = None) -> Any:
+def astype(self: Any, dtype: Any, copy: bool = False, device: Any = None) -> Any:
+    """Convert the elements to another dtype; `numpy.astype` with the array before the dot.
+
+    Args:
+        dtype: the dtype; None: the default float.
+        copy: whether to copy where the dtype is the same.
+        device: the device to put the result on.
+    """
+    return public.astype(self, dtype, copy=copy, device=device)
+
+
+def byteswap(self: Any) -> Any:
+    """Reverse the order of the bytes of each element, of each part of a complex one."""
+    own = self.dtype
+    if isinstance(own, dtypes.ExtendedDType) or dtypes.bit_width(own) < 8:
+        raise TypeError(f"byteswap: elements of dtype {own} are not made of bytes")
+    if own.kind == "c":
+        return complex_p.bind(byteswap(public.real(self)), byteswap(public.imag(self)))
+    if own.itemsize == 1:
+        return public.copy(self)
+    return _read_bits(public.flip(_read_bits(self, dtypes.as_dtype("uint8")), -1), own)
+
+
+def to_device(self: Any, device: Any, *, stream: None = None) -> Any:
     """Put the array on a device."""
     if stream is not None:
         raise NotImplementedError("to_device: the argument stream is not supported")
@@ -148,6 +171,12 @@ def real(self: Any) -> Any:
 def imag(self: Any) -> Any:
     """The imaginary part."""
     return public.imag(self)
+
+
+@property  # type: ignore[misc]
+def flat(self: Any) -> Any:
+    """`x.flat`: the elements in one dimension, to iterate over and to index."""
+    return public.ravel(self)
 
 
 # --- operators -----------------------------------------------------------------------------------------------------

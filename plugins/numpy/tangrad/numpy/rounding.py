@@ -306,14 +306,16 @@ nextafter = public_form(
 fmax = public_form(
     "fmax",
     _fmax,
-    "The greater of x and y, element by element; of a number and a NaN the number.",
+    "The greater of x1 and x2, element by element; of a number and a NaN the number.",
     "tangrad.numpy.fmax(1, 2)\nArray(2, dtype=int32, weak_type=True)",
+    by_name=True,
 )
 fmin = public_form(
     "fmin",
     _fmin,
-    "The lesser of x and y, element by element; of a number and a NaN the number.",
+    "The lesser of x1 and x2, element by element; of a number and a NaN the number.",
     "tangrad.numpy.fmin(1, 2)\nArray(1, dtype=int32, weak_type=True)",
+    by_name=True,
 )
 
 

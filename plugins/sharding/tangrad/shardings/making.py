@@ -22,7 +22,7 @@ from tangrad.core import (
 
 
 def make_array_from_callback(
-    shape: Sequence[int], sharding: Any, data_callback: Callable[[Any], Any], *, dtype: Any = None
+    shape: Sequence[int], sharding: Any, data_callback: Callable[[Any], Any], dtype: Any = None
 ) -> Any:
     """An array of which a function makes the parts: it is asked for those of this process alone, each once.
 
@@ -158,13 +158,16 @@ class _Block:
         return found
 
 
-def make_array_from_single_device_arrays(shape: Sequence[int], sharding: Any, arrays: Sequence[Any]) -> Any:
+def make_array_from_single_device_arrays(
+    shape: Sequence[int], sharding: Any, arrays: Sequence[Any], *, dtype: Any = None
+) -> Any:
     """An array of its parts, which lie on the devices already; nothing is copied.
 
     Args:
         shape: the shape of the whole.
         sharding: how it lies on devices.
         arrays: the parts, each on one device of the sharding, in any order: those of this process.
+        dtype: that of the parts, if said.
 
     Raises:
         ValueError: for a missing part, one on another device, one of another shape or dtype.
@@ -182,6 +185,11 @@ def make_array_from_single_device_arrays(shape: Sequence[int], sharding: Any, ar
     for array in arrays:
         if not isinstance(array, Array) or isinstance(array, Tracer):
             raise TypeError(f"make_array_from_single_device_arrays takes arrays, got {array!r}")
+        if dtype is not None and array.dtype != dtypes.canonicalize_dtype(dtype):
+            raise ValueError(
+                f"make_array_from_single_device_arrays: dtype is {dtypes.canonicalize_dtype(dtype)}, and a part has "
+                f"{array.dtype}"
+            )
         by_device[array.device] = array
     wanted = [device for device in sharding.device_order if is_addressable(device)]
     missing = [device for device in wanted if device not in by_device]

@@ -16,17 +16,17 @@ from tangrad.shardings.mesh import Mesh
 def make_mesh(
     axis_shapes: Sequence[int],
     axis_names: Sequence[Any],
+    axis_types: Any = None,
     *,
     devices: Sequence[Any] | None = None,
-    axis_types: Any = None,
 ) -> Mesh:
     """A mesh with axes of these sizes, over the first devices that there are.
 
     Args:
         axis_shapes: the sizes of the axes.
         axis_names: their names.
-        devices: the devices to take, in order; default: those of the backend in use.
         axis_types: see `Mesh`.
+        devices: the devices to take, in order; default: those of the backend in use.
 
     Raises ValueError where there are too few devices, or other numbers of sizes and names.
 

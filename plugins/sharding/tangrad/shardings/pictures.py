@@ -12,11 +12,11 @@ from tangrad.errors import ConcretizationTypeError
 from tangrad.shardings.drawing import drawing
 
 
-def visualize_array_sharding(array: Any, *, file: str | PathLike[str] | None = None) -> None:
+def visualize_array_sharding(arr: Any, *, file: str | PathLike[str] | None = None) -> None:
     """Print a table of the parts of an array of one or two dimensions, with the devices that hold each.
 
     Args:
-        array: the array.
+        arr: the array.
         file: where to write a drawing, as SVG, in place of what is printed: parts as large as they are, with the
             elements that they begin at, and a colour for each.
 
@@ -29,11 +29,11 @@ def visualize_array_sharding(array: Any, *, file: str | PathLike[str] | None = N
     │ CPU 0 │
     └───────┘
     """
-    if isinstance(array, Tracer):
-        raise ConcretizationTypeError(array, "drawing its sharding")
-    if not isinstance(array, Array):
-        raise TypeError(f"visualize_array_sharding takes an array, got {array!r} of type {type(array).__name__}")
-    visualize_sharding(array.shape, array.sharding, file=file)
+    if isinstance(arr, Tracer):
+        raise ConcretizationTypeError(arr, "drawing its sharding")
+    if not isinstance(arr, Array):
+        raise TypeError(f"visualize_array_sharding takes an array, got {arr!r} of type {type(arr).__name__}")
+    visualize_sharding(arr.shape, arr.sharding, file=file)
 
 
 def visualize_sharding(shape: Sequence[int], sharding: Sharding, *, file: str | PathLike[str] | None = None) -> None:

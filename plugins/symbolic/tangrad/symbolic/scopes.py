@@ -26,7 +26,7 @@ class SymbolicScope:
     decide comparisons; `left == right`, where a side is one variable, product or operation, replaces that throughout.
 
     Args:
-        constraints: strings such as `"a >= 2*b"`, `"mod(n, 8) == 0"`, `"m == n + 1"`.
+        constraints_str: strings such as `"a >= 2*b"`, `"mod(n, 8) == 0"`, `"m == n + 1"`.
 
     Raises:
         ValueError: for a constraint that cannot be read, or that can never hold with those before it.
@@ -35,7 +35,7 @@ class SymbolicScope:
         constraints: as they were given.
 
     >>> from tangrad.export import SymbolicScope, symbolic_shape
-    >>> scope = SymbolicScope(constraints=["a >= b + 2", "mod(c, 8) == 0"])
+    >>> scope = SymbolicScope(["a >= b + 2", "mod(c, 8) == 0"])
     >>> a, b, c = symbolic_shape("a, b, c", scope=scope)
     >>> a > b, c % 8, 8 * (c // 8)
     (True, 0, c)
@@ -43,9 +43,8 @@ class SymbolicScope:
 
     __slots__ = ("__weakref__", "constraints", "decided", "facts", "ranges", "rules", "stated")
 
-    def __init__(self, constraints: Iterable[str] = ()) -> None:
-        if isinstance(constraints, str):
-            constraints = (constraints,)
+    def __init__(self, constraints_str: Iterable[str] = ()) -> None:
+        constraints = (constraints_str,) if isinstance(constraints_str, str) else constraints_str
         self.ranges: dict[str, Interval] = {}
         self.facts: list[Polynomial] = []
         self.rules: list[tuple[Monomial, Polynomial]] = []

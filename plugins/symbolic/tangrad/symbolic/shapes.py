@@ -13,7 +13,7 @@ from tangrad.tree_util import broadcast_prefix
 
 
 def symbolic_shape(
-    spec: str | None,
+    shape_spec: str | None,
     *,
     constraints: Iterable[str] = (),
     scope: SymbolicScope | None = None,
@@ -22,9 +22,9 @@ def symbolic_shape(
     """Make a shape whose dimensions may be variables, or polynomials in them.
 
     Args:
-        spec: the dimensions, separated by commas: integers, names, `+ - * // %`, `^`, `max`, `min`, `mod`, `floordiv`;
-            `_` for the size that `like` has there, `...` for all sizes of `like` that nothing else stands for.
-            None: `like` itself.
+        shape_spec: the dimensions, separated by commas: integers, names, `+ - * // %`, `^`, `max`, `min`, `mod`,
+            `floordiv`; `_` for the size that `like` has there, `...` for all sizes of `like` that nothing else stands
+            for. None: `like` itself.
         constraints: what holds of the variables, such as `"a >= b"`; see `SymbolicScope`. Not together with `scope`.
         scope: the scope of the variables; None: a new one.
         like: a shape, or its first dimensions.
@@ -43,8 +43,7 @@ def symbolic_shape(
     (b, 32, 3)
     """
     scope = _scope(scope, constraints)
-    if spec is None:
-        spec = ELLIPSIS
+    spec = ELLIPSIS if shape_spec is None else shape_spec
     sizes = list(like) if like is not None else None
     return tuple(_filled(parse_shape(spec, scope), spec, sizes))
 
@@ -124,11 +123,11 @@ def _typed(leaf: Any, spec: str | None, scope: SymbolicScope) -> Any:
     return typed.update(shape=symbolic_shape(spec, scope=scope, like=typed.shape))
 
 
-def is_symbolic_dim(size: Any) -> bool:
+def is_symbolic_dim(p: Any) -> bool:
     """Whether a dimension is symbolic, rather than an integer.
 
     >>> from tangrad.export import is_symbolic_dim, symbolic_shape
     >>> [is_symbolic_dim(size) for size in symbolic_shape("n, 3")]
     [True, False]
     """
-    return is_symbolic(size)
+    return is_symbolic(p)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tangrad.core import as_array, as_operand, canonicalize_shape, dtypes, literal, thread
+from tangrad.lax.elementwise.primitives import add_p
 from tangrad.random.keys import KeyType, is_key, key_type
 from tangrad.random.primitives import (
     random_bits_p,
@@ -21,21 +23,23 @@ from tangrad.random.primitives import (
 from tangrad.random.settings import threefry_partitionable
 
 
-def key(seed: Any, *, impl: str | None = None) -> Any:
+def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
     """A random key, of dtype `key<fry>` or that of another generator, from an integer.
 
     Args:
         seed: an integer, or an integer array without dimensions.
         impl: the generator: "threefry2x32" (None means it, unless the setting `default_prng_impl` says another), "rbg"
             or "unsafe_rbg". The latter two draw by XLA's `rng_bit_generator`, which is faster on accelerators.
+        dtype: the same, said by the dtype of its keys.
 
-    Raises TypeError for a seed that is not an integer, ValueError for one with dimensions.
+    Raises TypeError for a seed that is not an integer, and a dtype that is not one of keys; ValueError for a seed with
+    dimensions, and for `impl` beside `dtype`.
 
     >>> import tangrad
     >>> tangrad.random.key(0).dtype
     key<fry>
     """
-    kind = key_type(impl)
+    kind = _kind("random.key", impl, dtype)
     if not isinstance(seed, (int, np.integer)):
         operand = as_operand(seed)
         if operand.aval.shape:
@@ -44,11 +48,25 @@ def key(seed: Any, *, impl: str | None = None) -> Any:
             )
         if not dtypes.issubdtype(operand.aval.dtype, np.integer):
             raise TypeError(f"random.key takes an integer seed, got {operand.aval.str_short()}")
+        offset = thread.random_seed_offset
+        if offset:
+            operand = add_p.bind(operand, as_operand(np.asarray(offset, operand.aval.dtype)))
         return random_seed_p.bind(operand, impl=kind)
-    number = int(seed)
+    number = int(seed) + thread.random_seed_offset
     if isinstance(seed, np.unsignedinteger) and number >> 63:
         number -= 1 << 64  # the same bits
     return random_seed_p.bind(_seed_literal(number), impl=kind)
+
+
+def _kind(name: str, impl: Any, dtype: Any) -> KeyType:
+    """The generator that one of two arguments names."""
+    if dtype is None:
+        return key_type(impl)
+    if impl is not None:
+        raise ValueError(f"{name}: dtype and impl both name a generator; give one of them")
+    if not isinstance(dtype, KeyType):
+        raise TypeError(f"{name}: dtype must be one of keys, such as random.key_dtype(), got {dtype!r}")
+    return dtype
 
 
 def _seed_literal(seed: int) -> Any:
@@ -63,12 +81,14 @@ def _seed_literal(seed: int) -> Any:
 
 def PRNGKey(seed: Any, *, impl: str | None = None) -> Any:
     """A key as its words, uint32 of shape (2,), or (4,) of other generators than the default; `key` is the newer way.
+    With `enable_custom_prng` it is that.
 
     >>> import tangrad
     >>> tangrad.random.PRNGKey(7)
     Array([0, 7], dtype=uint32)
     """
-    return random_unwrap_p.bind(key(seed, impl=impl))
+    made = key(seed, impl=impl)
+    return made if thread.enable_custom_prng else random_unwrap_p.bind(made)
 
 
 def as_keys(name: str, value: Any) -> tuple[Any, bool]:
@@ -79,7 +99,21 @@ def as_keys(name: str, value: Any) -> tuple[Any, bool]:
     kind = key_type()
     if operand.aval.dtype != np.uint32 or operand.aval.shape[-1:] != kind.key_shape:
         raise TypeError(f"{name} takes random keys (tangrad.random.key(seed)), got {operand.aval.str_short()}")
+    if thread.legacy_prng_key != "allow":
+        _speak_of_words(name)
     return random_wrap_p.bind(operand, impl=kind), True
+
+
+def _speak_of_words(name: str) -> None:
+    """Raise ValueError, or warn, as the setting `legacy_prng_key` says."""
+    message = (
+        f"{name} was given a key of the older style, an array of words, and the setting legacy_prng_key is "
+        f"{thread.legacy_prng_key!r}: make keys by tangrad.random.key(seed), or wrap the words by "
+        f"tangrad.random.wrap_key_data"
+    )
+    if thread.legacy_prng_key == "error":
+        raise ValueError(message)
+    warnings.warn(message, UserWarning, stacklevel=dtypes.user_stack_level())
 
 
 def one_key(name: str, value: Any) -> Any:
@@ -147,7 +181,7 @@ def key_data(keys: Any) -> Any:
     return as_array(keys) if words else random_unwrap_p.bind(found)
 
 
-def wrap_key_data(key_bits_array: Any, *, impl: str | None = None) -> Any:
+def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> Any:
     """Keys of their words.
 
     >>> import tangrad
@@ -155,7 +189,7 @@ def wrap_key_data(key_bits_array: Any, *, impl: str | None = None) -> Any:
     >>> tangrad.random.wrap_key_data(np.array([0, 7], "uint32")).dtype
     key<fry>
     """
-    return random_wrap_p.bind(as_operand(key_bits_array), impl=key_type(impl))
+    return random_wrap_p.bind(as_operand(key_bits_array), impl=_kind("random.wrap_key_data", impl, dtype))
 
 
 def key_impl(keys: Any) -> str:
@@ -170,14 +204,14 @@ def key_impl(keys: Any) -> str:
     return kind.implementation
 
 
-def key_dtype(impl: str | None = None) -> KeyType:
+def key_dtype(impl_spec: Any = None) -> KeyType:
     """The dtype of the keys of a generator.
 
     >>> import tangrad
     >>> tangrad.random.key_dtype()
     key<fry>
     """
-    return key_type(impl)
+    return key_type(impl_spec)
 
 
 def clone(key: Any) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tangrad.core import define_choice, define_flag
+from typing import Any
+
+from tangrad.core import define_choice, define_flag, define_setting, one_of
 
 threefry_partitionable = define_flag(
     "threefry_partitionable",
@@ -16,4 +18,34 @@ default_prng_impl = define_choice(
     "threefry2x32",
     ("threefry2x32", "rbg", "unsafe_rbg"),
     "The generator of random keys that are made without naming one.",
+)
+
+enable_custom_prng = define_flag(
+    "enable_custom_prng", "Have random.PRNGKey return typed keys, as random.key does.", changes_results=True
+)
+
+
+def _check_integer(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError("expected an integer")
+    return value
+
+
+random_seed_offset = define_setting(
+    "random_seed_offset",
+    0,
+    "An integer that is added to every seed of random.key and random.PRNGKey.",
+    parse=int,
+    check=_check_integer,
+    changes_results=True,
+)
+
+WHAT_WORDS_DO = ("allow", "warn", "error")
+legacy_prng_key = define_setting(
+    "legacy_prng_key",
+    "allow",
+    "What becomes of keys of the older style, which are words, where keys are asked for: 'allow', 'warn' or 'error'.",
+    parse=lambda text: one_of(*WHAT_WORDS_DO)(text.strip().lower()),
+    check=one_of(*WHAT_WORDS_DO),
+    changes_results=True,  # whether a function can be traced at all
 )

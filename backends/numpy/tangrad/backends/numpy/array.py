@@ -121,12 +121,14 @@ class NumpyArray(Array):
 
     # --- exchange --------------------------------------------------------------------------------------------------
 
-    def __dlpack__(self, **options: Any) -> Any:
-        contents, copy = self.to_numpy(), options.pop("copy", None)
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+    ) -> Any:
+        """A capsule by which another library reads the array, in place where its DLPack knows read-only memory."""
+        contents = self.to_numpy()
+        options = {"stream": stream}
         if _DLPACK_OPTIONS:
-            options["copy"] = copy
-        else:
-            options = {name: value for name, value in options.items() if name == "stream"}
+            options |= {"max_version": max_version, "dl_device": dl_device, "copy": copy}
         try:
             return (contents if _DLPACK_OPTIONS or not copy else contents.copy()).__dlpack__(**options)
         except BufferError:  # the consumer's DLPack cannot say that memory must not be written to

@@ -85,6 +85,7 @@ class NumpyExecutable(Executable):
     execute: Callable[[Sequence[Any]], list[Any]]  # type: ignore[assignment]
 
     def __init__(self, closed: ClosedJaxpr, options: CompileOptions) -> None:
+        refuse_compiler_options(options.extra)
         program = build(closed, options.donated)
         self._name = options.name
         self._source = Source(program, options.name, single=False)
@@ -187,6 +188,16 @@ class NumpyExecutable(Executable):
         )
 
 
+def refuse_compiler_options(extra: dict[str, Any] | None) -> None:
+    """Raise ValueError where there are options for XLA's compiler among what only one backend knows."""
+    given = (extra or {}).get("compiler_options")
+    if given:
+        raise ValueError(
+            f"the NumPy backend makes Python functions of programs and has no compiler_options; got {given}: leave "
+            "them out, or run on XLA"
+        )
+
+
 class MemoryAnalysis:
     """Sizes in bytes. Temporaries are all that are allocated in one run, though not all at once."""
 
@@ -217,10 +228,15 @@ class Lowered:
         self._options = options
         self._source: Source | None = None
 
-    def as_text(self, dialect: str = "python") -> str:
-        """The program as text: the generated Python function, or, for the dialect "jaxpr", the jaxpr."""
+    def as_text(self, dialect: str = "python", *, debug_info: bool = False) -> str:
+        """The program as text: the generated Python function, or, for the dialect "jaxpr", the jaxpr.
+
+        `debug_info`: whether equations of the jaxpr say which line made them. Python text has no equations.
+        """
         if dialect == "jaxpr":
-            return self._closed.pretty_print()
+            return self._closed.pretty_print(source_info=debug_info)
+        if debug_info:
+            raise ValueError("as_text(debug_info=True) on the NumPy backend is there for the dialect 'jaxpr'")
         if dialect != "python":
             raise ValueError(f"the dialects of the NumPy backend are 'python' and 'jaxpr', got {dialect!r}")
         if self._source is None:
@@ -235,6 +251,7 @@ class Lowered:
         """As of the compiled program."""
         return self.compile().cost_analysis()
 
-    def compile(self) -> NumpyExecutable:
-        """Make it a function."""
+    def compile(self, extra: dict[str, Any] | None = None) -> NumpyExecutable:
+        """Make it a function. Raises ValueError for compiler options: there is no compiler."""
+        refuse_compiler_options(extra)
         return NumpyExecutable(self._closed, self._options)

@@ -263,6 +263,14 @@ class XlaArray(Array):
         """The memory it takes on its devices."""
         return int(self.value.on_device_size_in_bytes())
 
+    @property
+    def __cuda_array_interface__(self) -> Any:
+        """The array in a GPU's memory by Numba's protocol. Raises AttributeError for arrays on other devices."""
+        if self.device.platform != "cuda":
+            raise AttributeError("only arrays on NVIDIA GPUs have __cuda_array_interface__")
+        self._check_not_deleted()
+        return self.value.__cuda_array_interface__
+
     def unsafe_buffer_pointer(self) -> int:
         """The address of its memory on its one device."""
         return int(self.value.unsafe_buffer_pointer())

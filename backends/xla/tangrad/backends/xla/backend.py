@@ -80,6 +80,11 @@ class XlaBackend(Backend):
         """What joins this process with others, before its devices are first used."""
         return self._platforms.coordination
 
+    @property
+    def profiler(self) -> Any:  # type: ignore[override]
+        """What records its programs: jaxlib's profiler."""
+        return _profiler()(self)
+
     def home(self) -> XlaDevice:
         """The first device of the default platform that belongs to this process."""
         return self._platforms.home()
@@ -293,6 +298,12 @@ def _dispatcher_class() -> Any:
     from tangrad.backends.xla import dispatch
 
     return dispatch.Dispatcher
+
+
+def _profiler() -> Any:
+    from tangrad.backends.xla import jaxlib_profiler
+
+    return jaxlib_profiler.XlaProfiler
 
 
 def _run_a_program() -> None:

@@ -159,6 +159,7 @@ def _warn() -> None:
 def _make_cpu_client(coordination: Coordination) -> Any:
     return jaxlib_api.make_cpu_client(
         thread.num_cpu_devices,
+        asynchronous=settings.xla_cpu_asynchronous.value,
         distributed_client=coordination.client,
         process_index=coordination.process_index,
         process_count=coordination.process_count,

@@ -165,7 +165,7 @@ def _store(folder: Path, key: str, executable: Any, name: str) -> None:
         return
     contents = _header(key, payload) + payload
     limit = thread.compilation_cache_max_size
-    if limit is not None and len(contents) > limit:
+    if len(contents) < settings.xla_cache_min_entry_bytes.value or (limit is not None and len(contents) > limit):
         return
     temporary = None
     try:

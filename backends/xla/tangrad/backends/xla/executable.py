@@ -7,10 +7,11 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.backends.xla import cuda, failures, jaxlib_api, runtime_tokens, spread
+from tangrad.backends.xla import cuda, failures, jaxlib_api, runtime_tokens, settings, spread
 from tangrad.backends.xla.array import Placement, XlaArray, deleted_message, physical_aval
 from tangrad.backends.xla.axes import AxisEnvironment
 from tangrad.backends.xla.calls import make_execute, make_execute_one, wrapped
+from tangrad.backends.xla.compiler_options import explained, with_extra
 from tangrad.backends.xla.lowering import Module, lower_to_module
 from tangrad.backends.xla.mesh_words import Layout
 from tangrad.backends.xla.mlir import (
@@ -64,6 +65,8 @@ class Lowered:
     def as_text(self, dialect: str = "stablehlo", *, debug_info: bool = False) -> str:
         """The program as "stablehlo" text (with `debug_info`, the location of each operation too) or as "hlo" text."""
         if dialect == "hlo":
+            if debug_info:
+                raise ValueError("the dialect 'hlo' does not say where operations come from; 'stablehlo' does")
             return jaxlib_api.computation_text(self.compiler_ir("hlo"))
         return str(self.compiler_ir(dialect).operation.get_asm(enable_debug_info=debug_info))
 
@@ -92,9 +95,10 @@ class Lowered:
         """The names of what the module calls that is no operation of StableHLO."""
         return custom_call_targets(self.module.module)
 
-    def compile(self) -> Program:
-        """Compile for the devices that the options say."""
-        return Program(self._backend, self._closed, self.options, self.module)
+    def compile(self, extra: dict[str, Any] | None = None) -> Program:
+        """Compile for the devices that the options say. `extra`: more options, such as `compiler_options`."""
+        options = with_extra(self.options, extra) if extra else self.options
+        return Program(self._backend, self._closed, options, self.module)
 
 
 def module_text(data: bytes) -> str:
@@ -279,7 +283,8 @@ class Runner:
             cuda_data_folder=cuda.cuda_data_folder() if platform == "cuda" else None,
         )
         self._keep_alive.extend(module.keep_alive)
-        executable = self.executables[key] = compile_module(module, plan.devices, options, self.options.name)
+        with explained(self.options):
+            executable = self.executables[key] = compile_module(module, plan.devices, options, self.options.name)
         return executable
 
     def _check_count(self, arrays: Sequence[Any]) -> None:
@@ -338,7 +343,8 @@ class Runner:
         )
         self._keep_alive.extend(module.keep_alive)
         self.calls_host = device.platform == "cpu" and bool(module.host_callbacks)
-        return compile_module(module, [device], options, self.options.name)
+        with explained(self.options):
+            return compile_module(module, [device], options, self.options.name)
 
 
 class Program(Executable):
@@ -400,7 +406,7 @@ def compile_module(module: Module, devices: Sequence[Any], options: Any, name: s
         module.fill_in_sizes()
     # Numbers of callbacks hold in this process alone; a program of several processes is no process's to keep.
     alone = module.host_callbacks or any([device.process_index != devices[0].process_index for device in devices])
-    if thread.compilation_cache_dir is None or alone:
+    if thread.compilation_cache_dir is None or alone or not settings.enable_compilation_cache.value:
         program = (
             copied_to_new_context(module.module, module.meshes is not None)
             if module.host_callbacks

@@ -1,5 +1,5 @@
 """All contact with jaxlib's runtime: clients, devices, buffers, executables. No other module imports it (see also
-mlir.py, jaxlib_calls.py and jaxlib_coordination.py).
+mlir.py, jaxlib_calls.py, jaxlib_coordination.py and jaxlib_profiler.py).
 
 jaxlib is used without jax, and beside it: both may live in one process, imported in either order. Hence three habits.
 Nothing process-wide is set: every transfer states `enable_x64=True`, so that jax's flag (or its absence) does not

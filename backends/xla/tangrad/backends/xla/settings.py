@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core import check_optional_positive, check_optional_text, define_setting, optional_text
+from tangrad.core import check_optional_positive, check_optional_text, define_flag, define_setting, optional_text
 
 PLATFORMS = ("cpu", "cuda")
 
@@ -33,6 +33,14 @@ def _check_seconds(value: Any) -> float:
     return float(value)
 
 
+def _check_bytes(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError("expected a number of bytes")
+    if value < 0:
+        raise ValueError("expected a number of bytes, not negative")
+    return value
+
+
 xla_platforms = define_setting(
     "xla_platforms",
     None,
@@ -46,6 +54,23 @@ xla_cache_min_compile_seconds = define_setting(
     "Programs that compile faster than this are not written to the persistent compilation cache.",
     parse=lambda text: _check_seconds(float(text)),
     check=_check_seconds,
+)
+xla_cache_min_entry_bytes = define_setting(
+    "xla_cache_min_entry_bytes",
+    0,
+    "Programs that take fewer bytes than this are not written to the persistent compilation cache.",
+    parse=int,
+    check=_check_bytes,
+)
+enable_compilation_cache = define_flag(
+    "enable_compilation_cache",
+    "Whether the persistent compilation cache is read and written, where compilation_cache_dir names its folder.",
+    default=True,
+)
+xla_cpu_asynchronous = define_flag(
+    "xla_cpu_asynchronous",
+    "Whether programs on CPUs run beside Python, which goes on at once; read when XLA starts.",
+    default=True,
 )
 compilation_cache_dir = define_setting(
     "compilation_cache_dir",

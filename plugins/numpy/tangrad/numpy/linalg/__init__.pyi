@@ -1,5 +1,6 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
+from tangrad.numpy.linear_algebra import cross as cross
 from tangrad.numpy.linear_algebra import diagonal as diagonal
 from tangrad.numpy.linear_algebra import matrix_power as matrix_power
 from tangrad.numpy.linear_algebra import matrix_transpose as matrix_transpose
@@ -27,7 +28,6 @@ from tangrad.numpy.matrix_factors import svdvals as svdvals
 from tangrad.numpy.norms import matrix_norm as matrix_norm
 from tangrad.numpy.norms import norm as norm
 from tangrad.numpy.norms import vector_norm as vector_norm
-from tangrad.numpy.products import cross as cross
 from tangrad.numpy.products import matmul as matmul
 from tangrad.numpy.products import tensordot as tensordot
 from tangrad.numpy.products import vecdot as vecdot

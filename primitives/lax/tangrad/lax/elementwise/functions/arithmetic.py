@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tangrad.core import dtypes
 from tangrad.lax.checks import check_int
 from tangrad.lax.elementwise import primitives as p
 from tangrad.lax.operands import operand, pair
@@ -131,12 +132,13 @@ def sub(x: Any, y: Any) -> Any:
     return p.sub_p.bind(x, y)
 
 
-def mul(x: Any, y: Any) -> Any:
+def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
     """The product x * y, element by element; integers wrap.
 
     Args:
         x, y: arrays or numbers of one dtype, integer, floating or complex; of one shape, or scalars beside it, or
-            with sizes of 1.
+            with sizes of 1. With `out_dtype` they may be of two dtypes.
+        out_dtype: the dtype to multiply in, to which both are converted first; default: theirs.
 
     Returns:
         An array of their common shape and dtype.
@@ -149,6 +151,11 @@ def mul(x: Any, y: Any) -> Any:
     >>> tangrad.lax.mul(2.0, 3.0)
     Array(6., dtype=float32, weak_type=True)
     """
+    if out_dtype is not None:
+        dtype = dtypes.check_user_dtype_supported(out_dtype, "mul")
+        x, y = [
+            p.convert_element_type_p.bind(operand("mul", factor), new_dtype=dtype, weak_type=False) for factor in (x, y)
+        ]
     if getattr(x, "aval", 0) is not getattr(y, "aval", 1):
         x, y = pair("mul", x, y)
     return p.mul_p.bind(x, y)

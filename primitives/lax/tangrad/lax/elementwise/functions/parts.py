@@ -145,11 +145,11 @@ def complex(x: Any, y: Any) -> Any:
     return p.complex_p.bind(x, y)
 
 
-def nextafter(x: Any, y: Any) -> Any:
-    """The next representable number after x in the direction of y, element by element.
+def nextafter(x1: Any, x2: Any) -> Any:
+    """The next representable number after x1 in the direction of x2, element by element.
 
     Args:
-        x, y: arrays or numbers of one dtype, floating; of one shape, or scalars beside it, or with sizes of 1.
+        x1, x2: arrays or numbers of one dtype, floating; of one shape, or scalars beside it, or with sizes of 1.
 
     Returns:
         An array of their common shape and dtype.
@@ -162,9 +162,9 @@ def nextafter(x: Any, y: Any) -> Any:
     >>> tangrad.lax.nextafter(1.0, 2.0)
     Array(1.0000001, dtype=float32, weak_type=True)
     """
-    if getattr(x, "aval", 0) is not getattr(y, "aval", 1):
-        x, y = pair("nextafter", x, y)
-    return p.nextafter_p.bind(x, y)
+    if getattr(x1, "aval", 0) is not getattr(x2, "aval", 1):
+        x1, x2 = pair("nextafter", x1, x2)
+    return p.nextafter_p.bind(x1, x2)
 
 
 def round(x: Any, rounding_method: p.RoundingMethod = p.RoundingMethod.AWAY_FROM_ZERO) -> Any:

@@ -1,0 +1,39 @@
+"""Options that users hand to XLA's compiler: merged, and, where XLA refuses them, explained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tangrad.backends.xla import jaxlib_api
+from tangrad.core import CompileOptions
+
+# What XLA says of a name that it does not have, and of a value of another kind.
+_REFUSALS = ("No such compile option", "INVALID_ARGUMENT")
+
+
+def with_extra(options: CompileOptions, extra: dict[str, Any]) -> CompileOptions:
+    """The options with more compiler options; where both name one, that of `extra` holds."""
+    named = {**options.extra.get("compiler_options", {}), **extra.get("compiler_options", {})}
+    return CompileOptions(
+        options.name,
+        options.device,
+        options.donated,
+        {**options.extra, **extra, "compiler_options": named},
+        options.in_shardings,
+        options.out_shardings,
+        options.places,
+    )
+
+
+@contextmanager
+def explained(options: CompileOptions) -> Iterator[None]:
+    """Raise ValueError, naming the options, where XLA refuses one in the block."""
+    try:
+        yield
+    except jaxlib_api.XlaRuntimeError as error:
+        given = options.extra.get("compiler_options")
+        if given and any([words in str(error) for words in _REFUSALS]):
+            raise ValueError(f"{options.name}: XLA refuses one of the compiler_options {given}: {error}") from error
+        raise

@@ -1,0 +1,12 @@
+"""The stages of compilation as types: what `jit(f).trace(x)`, its `lower()`, and the `compile()` of that return."""
+
+from collections.abc import Mapping
+
+from tangrad.jitting.stages import ArgInfo as ArgInfo
+from tangrad.jitting.stages import Compiled as Compiled
+from tangrad.jitting.stages import Lowered as Lowered
+from tangrad.jitting.stages import TracedFunction as TracedFunction
+from tangrad.jitting.stages import Wrapped as Wrapped
+
+Traced = TracedFunction
+CompilerOptions = Mapping[str, str | bool | int | float]

@@ -1,0 +1,1 @@
+"""Signatures beside JAX's: which calls that it accepts are not accepted here."""
