@@ -38,10 +38,11 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
         multiple_results: set to True where it returns several; `bind` then returns a list.
         impl: how it is computed outside of transformations, where that was said.
 
+    >>> import tangrad
     >>> from tangrad.compat.jax.primitives import Primitive
     >>> twice = Primitive("twice")
-    >>> twice.def_abstract_eval(lambda x: x)
-    >>> twice.def_impl(lambda x: x + x)
+    >>> _ = twice.def_abstract_eval(lambda x: x)
+    >>> _ = twice.def_impl(lambda x: x + x)
     >>> twice.bind(tangrad.numpy.arange(3))
     Array([0, 2, 4], dtype=int32)
     """

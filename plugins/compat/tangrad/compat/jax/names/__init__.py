@@ -5,13 +5,14 @@ from __future__ import annotations
 import tangrad
 from tangrad.compat.jax.names.version import __version__ as __version__
 from tangrad.compat.jax.names.version import __version_info__ as __version_info__
-from tangrad.compat.jax.settings import Config
+from tangrad.compat.jax.settings import Config, read_environment
 
 try:  # NumPy knows names such as "bfloat16" wherever jax was imported
     import ml_dtypes as _ml_dtypes  # noqa: F401
 except ImportError:
     pass
 
+read_environment()
 config = Config()
 
 

@@ -6,7 +6,7 @@ from tangrad.compat.jax.names.extend.core import *  # noqa: F403
 from tangrad.core import Literal as _Literal
 from tangrad.core import Var as _Var
 from tangrad.core import AbstractValue as AbstractValue
-from tangrad.core import ShapedArray as ShapedArray
+from tangrad.compat.jax.types import ShapedArray as ShapedArray
 from tangrad.core import Trace as Trace
 from tangrad.core import Tracer as Tracer
 from tangrad.core import eval_jaxpr as eval_jaxpr

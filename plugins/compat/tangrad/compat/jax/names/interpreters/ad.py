@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tangrad.autodiff import JVPTrace as JVPTrace
+from tangrad.autodiff import JVPTracer as JVPTracer
 from tangrad.autodiff import Linear as UndefinedPrimal
 from tangrad.autodiff import Zero as Zero
 from tangrad.autodiff import add_tangents as add_tangents
