@@ -4,8 +4,8 @@ Rubin (1981), Estimation in parallel randomized experiments, has for each of eig
 test's result, and the standard error of that. How much of the differences is chance? The effects of the schools are
 drawn from a normal distribution whose mean and width are unknown, too; what is sampled is all of them together.
 
-Several chains run beside each other by `vmap`. Their step size is found by dual averaging (Hoffman and Gelman 2014) while
-they warm up, and so are the scales of the parameters, in a second part of the warm-up. In the end the chains are
+Several chains run beside each other by `vmap`. Their step size is found by dual averaging (Hoffman and Gelman 2014)
+while they warm up, and so are the scales of the parameters, in a second part of the warm-up. In the end the chains are
 compared with each other, by split R-hat (Gelman et al., Bayesian Data Analysis, 3rd edition, 11.4).
 
     python docs/examples/bayesian_model.py
@@ -200,7 +200,9 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     found = {"mean": path.mean, "width": widths, "effect of A": effects[..., 0], "effect of C": effects[..., 2]}
     for name, values in found.items():
         low, high = jnp.quantile(values, jnp.array([0.05, 0.95]))
-        print(f"{name:12s} {values.mean():6.2f}, 90 % in [{low:.2f}, {high:.2f}], split R-hat {split_r_hat(values):.3f}")
+        print(
+            f"{name:12s} {values.mean():6.2f}, 90 % in [{low:.2f}, {high:.2f}], split R-hat {split_r_hat(values):.3f}"
+        )
     print(f"accepted: {', '.join(f'{rate:.0%}' for rate in onp.asarray(rates))} of the proposals of the chains")
     picture = options.output / "bayesian-model.svg"
     draw_picture(picture, onp.asarray(effects), onp.asarray(path.mean), onp.asarray(widths))

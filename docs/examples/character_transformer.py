@@ -1,7 +1,7 @@
 """A transformer that learns to continue a text, character by character, and then writes some.
 
-The text is any file, in the beginning the licence of Tangrad. Layers with the same shapes are one array each, and run by a
-`scan`; the loss is the mean cross-entropy of the next character; training is Adam, with a rate that rises and falls.
+The text is any file, by default the licence of Tangrad. Layers with the same shapes are one array each, and run by
+a `scan`; the loss is the mean cross-entropy of the next character; training is Adam, with a rate that rises and falls.
 Text is written by a `scan` over characters, each drawn from what the network says.
 
     python docs/examples/character_transformer.py --text README.md
@@ -175,7 +175,9 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     continued = "".join(characters[index] for index in onp.asarray(written))
     probabilities = jax.nn.softmax(scores(params, start))
     shares = onp.asarray(jnp.take_along_axis(probabilities[:-1], start[1:, None], axis=-1))[:, 0]
-    print(f"loss {losses[0]:.3f} at first, {onp.mean(losses[-20:]):.3f} at last; on held-out text {held_out[-1][1]:.3f}")
+    print(
+        f"loss {losses[0]:.3f} at first, {onp.mean(losses[-20:]):.3f} at last; on held-out text {held_out[-1][1]:.3f}"
+    )
     print(f"it writes: {continued[:200]!r}")
     picture = options.output / "character-transformer.svg"
     piece = "".join(characters[index] for index in start[1:])

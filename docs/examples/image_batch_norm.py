@@ -72,7 +72,11 @@ def initialize(key):
     he = jax.nn.initializers.he_normal()
 
     def convolution(size, inputs, outputs):
-        return {"w": he(next(keys), (size, size, inputs, outputs)), "scale": jnp.ones(outputs), "shift": jnp.zeros(outputs)}
+        return {
+            "w": he(next(keys), (size, size, inputs, outputs)),
+            "scale": jnp.ones(outputs),
+            "shift": jnp.zeros(outputs),
+        }
 
     params, channels = {"first": convolution(3, 1, WIDTHS[0])}, WIDTHS[0]
     for number, width in enumerate(WIDTHS):
@@ -83,7 +87,7 @@ def initialize(key):
         }
         channels = width
     statistics = {"mean": None, "variance": None}
-    is_layer = lambda node: isinstance(node, dict) and "scale" in node  # noqa: E731
+    is_layer = lambda node: isinstance(node, dict) and "scale" in node
     state = jax.tree.map(
         lambda layer: {name: jnp.zeros_like(layer["scale"]) + (name == "variance") for name in statistics},
         params,
@@ -134,7 +138,7 @@ def loss(params, state, images, kinds):
 
 @jax.jit
 def train_step(params, state, momentum, rate, images, kinds):
-    """A step of gradient descent with momentum. Returns parameters, state and momentum after it, and the loss before."""
+    """A step of gradient descent with momentum. Returns parameters, state, momentum, and the loss before it."""
     (value, state), gradient = jax.value_and_grad(loss, has_aux=True)(params, state, images, kinds)
     momentum = jax.tree.map(lambda m, g: 0.9 * m + g, momentum, gradient)
     params = jax.tree.map(lambda p, m: p - rate * m, params, momentum)
@@ -152,7 +156,9 @@ def draw_picture(path: Path, losses, images, kinds, predicted) -> None:
     for index in range(15):
         left, bottom = index % 5, 2 - index // 5
         gallery.image(1 - images[index, ..., 0], -0.2, 2.2, (left + 0.05, bottom + 0.3, left + 0.95, bottom + 1.0))
-        gallery.text(left + 0.5, bottom + 0.02, SHAPES[predicted[index]], int(predicted[index] != kinds[index]), "middle")
+        gallery.text(
+            left + 0.5, bottom + 0.02, SHAPES[predicted[index]], int(predicted[index] != kinds[index]), "middle"
+        )
     table = onp.zeros((len(SHAPES), len(SHAPES)))
     onp.add.at(table, (kinds, predicted), 1)
     confusion = pictures.Panel("shape (down) taken for (across)", (0, 4), (0, 4))
@@ -183,7 +189,9 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     images, kinds = make_batch(for_test, options.held_out)
     predicted = predict(params, state, images)
     accuracy = float(jnp.mean(predicted == kinds))
-    print(f"loss {losses[0]:.3f} at first, {onp.mean(losses[-10:]):.3f} at last; {accuracy:.1%} of held-out images right")
+    print(
+        f"loss {losses[0]:.3f} at first, {onp.mean(losses[-10:]):.3f} at last; {accuracy:.1%} of held-out images right"
+    )
     picture = options.output / "image-batch-norm.svg"
     draw_picture(picture, losses, onp.asarray(images), onp.asarray(kinds), onp.asarray(predicted))
     print(f"wrote {picture}")

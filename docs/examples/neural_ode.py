@@ -1,7 +1,7 @@
 """A neural ordinary differential equation, trained by the adjoint method of Chen et al. (2018), arXiv:1806.07366.
 
-A point moves in the plane on a spiral; seen are its places at some times, with noise. What is learned is the velocity as a
-function of the place: a small network, in an equation that a solver with step-size control (Dormand and Prince 1980)
+A point moves in the plane on a spiral; its places at some times are seen, with noise. Learned is the velocity as
+a function of the place: a small network, in an equation that a solver with step-size control (Dormand and Prince 1980)
 integrates. Its gradient comes from another equation, integrated backwards: no state of the solver is kept, whatever
 number of steps it took. `custom_vjp` puts that in the place of what differentiating the solver would do.
 
@@ -166,13 +166,14 @@ def loss(params, batch, times, tolerance):
     return jnp.mean(jnp.abs(follow(batch[:, 0]) - batch))
 
 
-@partial(jax.jit, static_argnames="tolerance")
-def train_step(params, moments, count, batch, times, tolerance):
+@partial(jax.jit, static_argnames=("tolerance", "steps"))
+def train_step(params, moments, count, batch, times, tolerance, steps):
     """A step of Adam. Returns the parameters and moments after it, and the loss before."""
     value, gradient = jax.value_and_grad(loss)(params, batch, times, tolerance)
     first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, moments[0], gradient)
     second = jax.tree.map(lambda v, g: 0.99 * v + 0.01 * g * g, moments[1], gradient)
-    scale = 0.01 * jnp.sqrt(1 - 0.99**count) / (1 - 0.9**count)
+    rate = 0.01 * 0.5 * (1 + jnp.cos(jnp.pi * count / steps))
+    scale = rate * jnp.sqrt(1 - 0.99**count) / (1 - 0.9**count)
     params = jax.tree.map(lambda p, m, v: p - scale * m / (jnp.sqrt(v) + 1e-8), params, first, second)
     return params, (first, second), value
 
@@ -192,7 +193,7 @@ def draw_picture(path: Path, seen, truth, learned, losses) -> None:
 
 def main(arguments: list[str] | None = None) -> dict[str, float]:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=int, default=600)
+    parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("--batch", type=int, default=16, help="pieces of the path in each step")
     parser.add_argument("--length", type=int, default=8, help="times of each piece")
     parser.add_argument("--tolerance", type=float, default=1e-4)
@@ -211,7 +212,9 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
         key = jax.random.fold_in(for_pieces, count)
         batch = pieces(key, seen, times, options.batch, options.length)
         piece_times = times[: options.length]
-        params, moments, value = train_step(params, moments, float(count), batch, piece_times, options.tolerance)
+        params, moments, value = train_step(
+            params, moments, float(count), batch, piece_times, options.tolerance, options.steps
+        )
         losses.append(float(value))
     fine = jnp.linspace(*TIMES[:2], 200)
     truth, learned = solve(spiral, start, fine, (), 1e-6), solve(network, start, fine, (params,), 1e-5)

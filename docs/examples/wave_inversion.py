@@ -2,8 +2,8 @@
 
 Sources on one side send out pulses, one after the other; sensors on the other sides record the pressure over time. A
 simulation of the wave equation (finite differences, second order in time, fourth in space) says what they would record
-for a given map of speeds, and the gradient of the misfit by that map, through all time steps, says how to correct the map:
-full waveform inversion, as seismology and ultrasound do it (Tarantola 1984, Geophysics 49). A layer around the
+for a given map of speeds, and the gradient of the misfit by that map, through all time steps, says how to correct the
+map: full waveform inversion, as seismology and ultrasound do it (Tarantola 1984, Geophysics 49). A layer around the
 body swallows what leaves it.
 
 All sources are simulated side by side by `vmap`; the time steps are a `scan`, whose states are kept in blocks
@@ -81,9 +81,7 @@ def laplacian(field):
     padded = jnp.pad(field, 2)
 
     def shifted(rows, columns):
-        return jax.lax.slice(
-            padded, (2 + rows, 2 + columns), (2 + rows + field.shape[0], 2 + columns + field.shape[1])
-        )
+        return jax.lax.slice(padded, (2 + rows, 2 + columns), (2 + rows + field.shape[0], 2 + columns + field.shape[1]))
 
     near = shifted(1, 0) + shifted(-1, 0) + shifted(0, 1) + shifted(0, -1)
     far = shifted(2, 0) + shifted(-2, 0) + shifted(0, 2) + shifted(0, -2)
@@ -91,7 +89,7 @@ def laplacian(field):
 
 
 def record(speeds, source, setting: Setting, block: int = 20):
-    """What the sensors record, (times, sensors), of a pulse from `source` (2,), in a body with `speeds` (size, size)."""
+    """What the sensors record, (times, sensors), of a pulse from `source` (2,) in a body of `speeds` (size, size)."""
     courant = (jnp.pad(speeds, BORDER, mode="edge") * STEP) ** 2
     loss = damping(setting.size)
 

@@ -1,4 +1,4 @@
-"""The alias of jax: programs that import `jax`, each in a process of its own, since jax itself may be imported in this one."""
+"""The alias of jax: programs that import `jax`, each in a process of its own (in this one jax may be imported)."""
 
 import os
 import subprocess
@@ -198,6 +198,8 @@ def test_settings_by_their_names_in_jax():
         jax.config.update("jax_enable_x64", False)
         assert not jax.config.jax_enable_x64 and not jax.config.x64_enabled and not jax.config.read("jax_enable_x64")
         jax.config.update("jax_default_prng_impl", "threefry2x32")
+        with jax.debug_key_reuse(False), jax.transfer_guard("allow"), jax.enable_checks(True):
+            assert tangrad.config.check_jaxprs
         jax.config.jax_debug_nans = True
         assert tangrad.config.debug_nans and jax.config.values["jax_debug_nans"]
         for name, value, kind in (
@@ -254,7 +256,8 @@ def test_what_packages_take_from_elsewhere():
         assert flat.call_wrapped(3.0) == [3.0, 2.0] and out_tree() == jax.tree.structure((0, [0]))
 
         # What depends on known arguments alone is computed.
-        f = lambda known, unknown: (jnp.sin(known), known + unknown, jax.jit(lambda x, y: (x * 2, y))(known, unknown)[0])
+        pair = jax.jit(lambda x, y: (x * 2, y))
+        f = lambda known, unknown: (jnp.sin(known), known + unknown, pair(known, unknown)[0])
         flat, out_tree = flatten_fun_nokwargs(lu.wrap_init(f), jax.tree.structure((0, 0)))
         unknown = pe.PartialVal.unknown(jax.core.ShapedArray((2,), np.float32))
         _, results, _ = pe.trace_to_jaxpr_nounits(flat, [pe.PartialVal.known(jnp.ones(2)), unknown])

@@ -3,8 +3,8 @@
 Once `install()` was called, `import jax`, `jax.numpy` and the others give modules whose names are Tangrad's. Nothing
 installs them by default. `python -m tangrad.compat.jax program.py` runs a program so.
 
-What is not there raises ImportError or AttributeError, with what is missing and that it is missed in the alias. Of jax's
-private modules there are those names that packages of the field use (`names/_src`), as far as they make sense here.
+What is not there raises ImportError or AttributeError, with what is missing and that it is missed in the alias. Of
+jax's private modules there are those names that packages of the field use (`names/_src`), where they make sense.
 """
 
 from tangrad.compat.jax.installation import Installation as Installation

@@ -22,9 +22,35 @@ ROOTS = {"jax": "tangrad.compat.jax.names", "jaxlib": "tangrad.compat.jax.jaxlib
 
 # The public modules of jax that are Tangrad's of the same names, with all that is below them.
 FOLLOWED = frozenset(
-    "ad_checkpoint custom_batching custom_derivatives debug distributed dlpack dtypes errors example_libraries "
-    "experimental export ffi flatten_util image lax monitoring nn numpy ops profiler random scipy sharding stages "
-    "tree tree_util typing".split()
+    [
+        "ad_checkpoint",
+        "custom_batching",
+        "custom_derivatives",
+        "debug",
+        "distributed",
+        "dlpack",
+        "dtypes",
+        "errors",
+        "example_libraries",
+        "experimental",
+        "export",
+        "ffi",
+        "flatten_util",
+        "image",
+        "lax",
+        "monitoring",
+        "nn",
+        "numpy",
+        "ops",
+        "profiler",
+        "random",
+        "scipy",
+        "sharding",
+        "stages",
+        "tree",
+        "tree_util",
+        "typing",
+    ]
 )
 
 
@@ -62,7 +88,13 @@ class AliasModule(ModuleType):
         if name == "__all__":
             return [each for each in dir(self) if not each.startswith("_")]
         for source in self.__sources__[:1]:
-            if name in ("__file__", "__version__", "__version_info__", "__array_api_version__", "__array_namespace_info__"):
+            if name in (
+                "__file__",
+                "__version__",
+                "__version_info__",
+                "__array_api_version__",
+                "__array_namespace_info__",
+            ):
                 return getattr(source, name)
         raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
 
@@ -97,7 +129,9 @@ class AliasFinder:
             error.name = None
             raise error
         # Any of them may have modules below it.
-        return ModuleSpec(full_name, cls, origin=f"tangrad.compat.jax: {' and '.join(_sources(full_name))}", is_package=True)
+        return ModuleSpec(
+            full_name, cls, origin=f"tangrad.compat.jax: {' and '.join(_sources(full_name))}", is_package=True
+        )
 
     @staticmethod
     def create_module(spec: ModuleSpec) -> ModuleType:
@@ -140,5 +174,8 @@ def _public(module: ModuleType) -> list[str]:
 
 def _missing(name: str) -> str:
     """What to say of a name that is not in the alias."""
-    private = " Of jax's private modules it has only what packages of the field commonly take." if "._src" in name else ""
-    return f"there is no {name!r}: 'jax' is an alias of Tangrad here (tangrad.compat.jax), which has no such name.{private}"
+    private = (
+        " Of jax's private modules it has only what packages of the field commonly take." if "._src" in name else ""
+    )
+    alias = "'jax' is an alias of Tangrad here (tangrad.compat.jax), which has no such name."
+    return f"there is no {name!r}: {alias}{private}"

@@ -60,8 +60,8 @@ def install() -> Installation:
     if theirs:
         where = getattr(sys.modules[min(theirs, key=len)], "__file__", None)
         raise ImportError(
-            f"jax itself is imported already (from {where}), and what holds its functions would not see the alias: call "
-            "tangrad.compat.jax.install() before anything imports jax",
+            f"jax itself is imported already (from {where}), and what holds its functions would not see the alias: "
+            "call tangrad.compat.jax.install() before anything imports jax",
             name="jax",
         )
     sys.meta_path.insert(0, AliasFinder)

@@ -1,8 +1,8 @@
 """Primitives as packages make them for jax, with the rules that they put into its tables, as Tangrad knows them.
 
 There a primitive is made by its name, gets its abstract evaluation and its other parts one by one, and its rules by
-assignment to tables (`ad.primitive_jvps[p] = rule`). Here each is a primitive of a family of its own, and a rule that is
-assigned is registered as a rule set of one rule. Rules are called as jax calls them.
+assignment to tables (`ad.primitive_jvps[p] = rule`). Here each is a primitive of a family of its own, and a rule that
+is assigned is registered as a rule set of one rule. Rules are called as jax calls them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
 
 from tangrad import core
-from tangrad.autodiff import Linear, symbolic_zeros
+from tangrad.autodiff import symbolic_zeros
 from tangrad.core import PrimitiveSet, RuleSet, register
 
 FAMILY = "jax_alias"
@@ -80,7 +80,7 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
         return rule
 
     def lowered_by(self, rule: Rule, platform: str | None = None) -> None:
-        """Have it compiled as a lowering says, which gets and returns what is computed in the place of MLIR's values."""
+        """Have it compiled as a lowering says, which gets and returns arrays in the place of MLIR's values."""
         if platform is not None and self._lowered_for == "all":
             return
         self._lowered_for = platform or "all"
@@ -110,7 +110,9 @@ def _printable(name: str) -> str:
 
 def _no_abstract_eval(name: str) -> Rule:
     def rule(*_: Any, **__: Any) -> Any:
-        raise NotImplementedError(f"abstract evaluation of the primitive {name!r} is not defined: p.def_abstract_eval(rule)")
+        raise NotImplementedError(
+            f"abstract evaluation of the primitive {name!r} is not defined: p.def_abstract_eval(rule)"
+        )
 
     return rule
 
@@ -142,8 +144,8 @@ class LoweringContext:
 
     def __getattr__(self, name: str) -> Any:
         raise NotImplementedError(
-            f"the lowering of the primitive {self.primitive.name!r} looks for `ctx.{name}`: 'jax' is an alias of Tangrad "
-            "here (tangrad.compat.jax), in which lowerings are functions (`mlir.lower_fun(f)`) and build no MLIR"
+            f"the lowering of the primitive {self.primitive.name!r} looks for `ctx.{name}`: 'jax' is an alias "
+            "of Tangrad here (tangrad.compat.jax), in which lowerings are functions (`mlir.lower_fun(f)`) and build no MLIR"
         )
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import tangrad
@@ -81,7 +82,7 @@ class Config:
         return bool(tangrad.config.enable_x64)
 
     def update(self, name: str, value: Any) -> None:
-        """Set a setting. Raises AttributeError for one that neither has, ValueError for a value that is not had here."""
+        """Set a setting. Raises AttributeError for one that neither has, ValueError for a value that is refused."""
         ours = _own_name(name)
         if ours in WITHOUT_COUNTERPART:
             accepted = WITHOUT_COUNTERPART[ours]
@@ -93,6 +94,9 @@ class Config:
             self._unchanged[ours] = value
         else:
             tangrad.config.update(ours, value)
+
+    def parse_flags_with_absl(self) -> None:
+        """Do nothing: settings are not read from the command line, in which programs for absl may have them."""
 
     def read(self, name: str) -> Any:
         """The value of a setting."""
@@ -116,9 +120,27 @@ class Config:
         self.update(name, value)
 
 
+def override(name: str) -> Callable[[Any], AbstractContextManager[None]]:
+    """The context manager of jax for a setting without counterpart, which takes the values that change nothing."""
+
+    @contextmanager
+    def overridden(value: Any = True) -> Iterator[None]:
+        previous = config.read(name)
+        config.update(name, value)
+        try:
+            yield
+        finally:
+            config.update(name, previous)
+
+    return overridden
+
+
 def _own_name(name: str) -> str:
     bare = name.removeprefix(PREFIX)
     return RENAMED.get(bare, bare)
+
+
+config = Config()
 
 
 def read_environment() -> None:

@@ -1,4 +1,4 @@
-"""`jax.monitoring`: events of jax, none of which happen here. Who listens hears nothing; what is reported is not kept."""
+"""`jax.monitoring`: events of jax, none of which happen here. Who listens hears nothing, what is reported is lost."""
 
 from __future__ import annotations
 

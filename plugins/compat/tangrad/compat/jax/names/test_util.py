@@ -54,7 +54,13 @@ def check_vjp(
     directions = tree.map(lambda x: _direction(draw, x), tuple(args))
     value, pullback = f_vjp(*args)
     cotangent = tree.map(lambda x: _direction(draw, x), value)
-    _close(_inner(cotangent, _difference(f, args, directions, eps)), _inner(pullback(cotangent), directions), atol, rtol, err_msg)
+    _close(
+        _inner(cotangent, _difference(f, args, directions, eps)),
+        _inner(pullback(cotangent), directions),
+        atol,
+        rtol,
+        err_msg,
+    )
 
 
 def check_grads(
@@ -103,7 +109,9 @@ def _difference(f: Callable[..., Any], args: Sequence[Any], directions: Any, eps
     step = eps or max(STEPS.get(dtype, 1e-4) for dtype in dtypes)
 
     def moved(sign: float) -> Any:
-        return f(*tree.map(lambda x, d: x if d.dtype == tangrad.float0 else x + sign * step * d, tuple(args), directions))
+        return f(
+            *tree.map(lambda x, d: x if d.dtype == tangrad.float0 else x + sign * step * d, tuple(args), directions)
+        )
 
     return tree.map(lambda a, b: (np.asarray(a) - np.asarray(b)) / (2 * step), moved(1.0), moved(-1.0))
 

@@ -1,1 +1,1 @@
-"""`jax._src.compiler`: nothing. It is imported by packages that replace functions in it, which there are none of here."""
+"""`jax._src.compiler`: nothing. Packages import it to replace functions in it, of which there are none."""

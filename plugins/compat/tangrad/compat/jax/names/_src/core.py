@@ -1,6 +1,6 @@
 """`jax._src.core`: what `jax.core` has, and whether something is being traced."""
 
-from tangrad.compat.jax.names.core import *  # noqa: F403
+from tangrad.compat.jax.names.core import *
 from tangrad.core import EVAL_TRACE, current_trace
 
 

@@ -1,7 +1,7 @@
 """`jax._src.tree_util`: what `jax.tree_util` has."""
 
-from tangrad.tree_util import *  # noqa: F403
 from tangrad.tree.definition import kind_of
+from tangrad.tree_util import *
 
 
 class _NodeTypes:

@@ -42,7 +42,7 @@ def wrap_init(
 
 
 def transformation(generator: Callable[..., Generator[Any, Any, Any]]) -> Callable[..., WrappedFun]:
-    """Of a generator function that yields arguments, is sent the result, and yields another: what wraps functions so."""
+    """What wraps functions as a generator function says, which yields arguments, is sent the result, yields another."""
 
     @wraps(generator)
     def wrap(function: WrappedFun, *fixed: Any) -> WrappedFun:

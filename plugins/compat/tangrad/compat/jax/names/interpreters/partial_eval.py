@@ -50,10 +50,14 @@ def trace_to_jaxpr_nounits(
 
     program = trace_to_closed_jaxpr(of_unknown, [values[place].aval for place in places], "trace_to_jaxpr_nounits")
     found = _known_results(program, [_UNKNOWN] * len(places))
-    return program, [
-        PartialVal.unknown(aval) if value is _UNKNOWN or instantiate else PartialVal.known(value)
-        for value, aval in zip(found, program.out_avals, strict=True)
-    ], []
+    return (
+        program,
+        [
+            PartialVal.unknown(aval) if value is _UNKNOWN or instantiate else PartialVal.known(value)
+            for value, aval in zip(found, program.out_avals, strict=True)
+        ],
+        [],
+    )
 
 
 _UNKNOWN: Any = object()

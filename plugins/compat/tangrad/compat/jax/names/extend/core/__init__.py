@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import weakref
-from contextlib import contextmanager
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from tangrad.compat.jax.primitives import Primitive as Primitive
-from tangrad.core import NO_EFFECTS as no_effects
+from tangrad.core import EVAL_TRACE, Trace, Tracer, current_trace, dtypes, is_array_value, sub_jaxprs
+from tangrad.core import NO_EFFECTS as no_effects  # noqa: N811
 from tangrad.core import AbstractToken as AbstractToken
 from tangrad.core import ClosedJaxpr as ClosedJaxpr
 from tangrad.core import DropVar as DropVar
@@ -16,14 +17,12 @@ from tangrad.core import Effect as Effect
 from tangrad.core import Jaxpr as Jaxpr
 from tangrad.core import JaxprEqn as JaxprEqn
 from tangrad.core import Literal as Literal
-from tangrad.core import EVAL_TRACE, Trace, Tracer, current_trace, dtypes, is_array_value
 from tangrad.core import Var as Var
 from tangrad.core import check_jaxpr as check_jaxpr
 from tangrad.core import concrete_or_error as _concrete_or_error
 from tangrad.core import is_concrete as is_concrete
 from tangrad.core import jaxpr_as_function as jaxpr_as_fun
 from tangrad.core import set_current_trace as set_current_trace
-from tangrad.core import sub_jaxprs
 from tangrad.errors import JaxprTypeError as JaxprTypeError
 
 Effects = frozenset

@@ -1,4 +1,4 @@
-"""`jax.extend.core.primitives`: primitives by their names in jax. Those that Tangrad has none of occur in no program."""
+"""`jax.extend.core.primitives`: primitives by their names in jax. Those that are not there occur in no program."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tangrad.compat.jax.primitive_names import primitive_called
 from tangrad.compat.jax.primitives import Primitive
 
 # Asked for to tell them from others; programs traced here have no such equations.
-NEVER = frozenset("call_p closed_call_p core_call_p xla_pmap_p".split())
+NEVER = frozenset(["call_p", "closed_call_p", "core_call_p", "xla_pmap_p"])
 
 
 def __getattr__(name: str) -> Any:
