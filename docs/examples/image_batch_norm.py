@@ -48,7 +48,7 @@ def draw_shape(key, kind):
     )[kind]
     light = jax.random.uniform(for_light, minval=0.5, maxval=1.0)
     image = light * jax.nn.sigmoid(-12 * inside)
-    return (image + 0.25 * jax.random.normal(for_noise, image.shape))[..., None]
+    return (image + 0.15 * jax.random.normal(for_noise, image.shape))[..., None]
 
 
 @jax.jit
@@ -93,7 +93,7 @@ def initialize(key):
         params,
         is_leaf=is_layer,
     )
-    params["out"] = {"w": he(next(keys), (channels, len(SHAPES))), "b": jnp.zeros(len(SHAPES))}
+    params["out"] = {"w": 0.1 * he(next(keys), (channels, len(SHAPES))), "b": jnp.zeros(len(SHAPES))}
     return params, state
 
 
@@ -126,7 +126,7 @@ def apply(params, state, images, training: bool):
         y, after["b"] = convolve(jax.nn.relu(y), layer["b"], of_block["b"], training)
         skip, after["skip"] = convolve(x, layer["skip"], of_block["skip"], training, stride)
         x, new[name] = jax.nn.relu(y + skip), after
-    return jnp.max(x, axis=(1, 2)) @ params["out"]["w"] + params["out"]["b"], new
+    return jnp.mean(x, axis=(1, 2)) @ params["out"]["w"] + params["out"]["b"], new
 
 
 def loss(params, state, images, kinds):
@@ -170,9 +170,9 @@ def draw_picture(path: Path, losses, images, kinds, predicted) -> None:
 
 def main(arguments: list[str] | None = None) -> dict[str, float]:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=int, default=250)
+    parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--batch", type=int, default=64)
-    parser.add_argument("--rate", type=float, default=0.05)
+    parser.add_argument("--rate", type=float, default=0.1)
     parser.add_argument("--held-out", type=int, default=400)
     parser.add_argument("--output", type=Path, default=Path("demo-output"))
     options = parser.parse_args(arguments)

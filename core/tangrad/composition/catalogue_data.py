@@ -270,6 +270,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-batching": "tangrad.batching",
     "tangrad-checkpoint": "tangrad.ad_checkpoint tangrad.checkpointing",
     "tangrad-collectives": "tangrad.collectives",
+    "tangrad-compat": "tangrad.compat",
     "tangrad-conformance": "tangrad.conformance",
     "tangrad-console": "tangrad.__main__ tangrad.console",
     "tangrad-control-flow": "tangrad.control_flow",

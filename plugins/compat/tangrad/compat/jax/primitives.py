@@ -145,7 +145,7 @@ class LoweringContext:
     def __getattr__(self, name: str) -> Any:
         raise NotImplementedError(
             f"the lowering of the primitive {self.primitive.name!r} looks for `ctx.{name}`: 'jax' is an alias "
-            "of Tangrad here (tangrad.compat.jax), in which lowerings are functions (`mlir.lower_fun(f)`) and build no MLIR"
+            "of Tangrad here (tangrad.compat.jax), whose lowerings are functions (`mlir.lower_fun(f)`) and build none"
         )
 
 

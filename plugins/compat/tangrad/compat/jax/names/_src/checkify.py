@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
+
+import tangrad
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    return getattr(import_module("tangrad.experimental.checkify"), name)
+    return getattr(tangrad.experimental.checkify, name)

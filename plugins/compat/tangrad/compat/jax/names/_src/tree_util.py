@@ -1,7 +1,15 @@
-"""`jax._src.tree_util`: what `jax.tree_util` has."""
+"""`jax._src.tree_util`: what `jax.tree_util` has, and which types are nodes."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad import tree_util
 from tangrad.tree.definition import kind_of
-from tangrad.tree_util import *
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(tree_util, name)
 
 
 class _NodeTypes:
