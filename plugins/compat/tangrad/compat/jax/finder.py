@@ -128,10 +128,10 @@ class AliasFinder:
             # swallowed there, and what Python says instead explains nothing.
             error.name = None
             raise error
+        loader: Any = cls
         # Any of them may have modules below it.
-        return ModuleSpec(
-            full_name, cls, origin=f"tangrad.compat.jax: {' and '.join(_sources(full_name))}", is_package=True
-        )
+        origin = f"tangrad.compat.jax: {' and '.join(_sources(full_name))}"
+        return ModuleSpec(full_name, loader, origin=origin, is_package=True)
 
     @staticmethod
     def create_module(spec: ModuleSpec) -> ModuleType:

@@ -6,6 +6,8 @@ from typing import Any
 
 import tangrad
 
+_experimental: Any = tangrad.experimental
+
 
 def __getattr__(name: str) -> Any:
-    return getattr(tangrad.experimental.checkify, name)
+    return getattr(_experimental.checkify, name)

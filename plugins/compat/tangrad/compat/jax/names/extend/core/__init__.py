@@ -55,7 +55,7 @@ def new_jaxpr_eqn(
 def jaxprs_in_params(params: dict[str, Any]) -> Iterator[Jaxpr]:
     """The programs among the parameters of an equation, without their constants."""
     for jaxpr in sub_jaxprs(params):
-        yield getattr(jaxpr, "jaxpr", jaxpr)
+        yield jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr
 
 
 def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
