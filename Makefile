@@ -61,8 +61,8 @@ dev-refresh: $(VENV)/.uv ## after a change of entry points: metadata, catalogue,
 	@$(UV) --quiet --no-deps --no-build-isolation --reinstall . $(call editable,$(PROJECTS))
 	@$(BIN)/python -m tools.generate_api
 
-test: install ## the tests, without those marked slow
-	$(BIN)/python -m pytest -n 2 -m "not slow" $(PYTEST_ARGS)
+test: install ## the tests, without those marked slow or sweep
+	$(BIN)/python -m pytest -n 2 -m "not slow and not sweep" $(PYTEST_ARGS)
 
 test-all: install ## the slow tests too: installations, the matrix of subsets, stress
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)

@@ -49,8 +49,8 @@ MAY_REQUIRE = {
     "transformation": {"core"},
     "backend": {"core"},
     "primitives": {"core", "primitives", "library"},
-    "library": {"core", "primitives", "transformation", "library"},
-    "deployment": {"core", "primitives", "backend"},
+    "library": {"core", "primitives", "transformation", "library", "deployment"},
+    "deployment": {"core", "primitives", "library", "backend"},
 }
 
 # Files that import inside functions, and why: everything else states its imports at its top.
@@ -101,6 +101,7 @@ UNSEEN = {
     ): "what has no rule for split axes is named along both parts by its rule kind",
     ("tangrad-runtime", "tangrad-backend-numpy"): "computes what is loaded; it is asked for by its name",
     ("tangrad-runtime", "tangrad-control-flow"): "loops and conditionals of saved programs, found by their names",
+    ("tangrad-runtime", "tangrad-symbolic"): "sizes that are found at the call, asked for by the public names",
     ("tangrad-scaffold", "tangrad-console"): "`tangrad new` is a command of its `tangrad`",
     ("tangrad-sharding", "tangrad-debug"): "its pictures are names of `tangrad.debug`",
 }

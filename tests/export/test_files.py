@@ -84,8 +84,8 @@ def test_descriptions_that_lie_are_refused(data):
     newer = json.dumps({**description, "calling_convention": 99}).encode()
     with pytest.raises(ValueError, match="calling convention 99"):
         export.deserialize(packed(newer, module))
-    with pytest.raises(ValueError, match="version 2 of the format"):
-        export.deserialize(packed(b"{}", version=2))
+    with pytest.raises(ValueError, match="version 3 of the format"):
+        export.deserialize(packed(b"{}", version=3))
     program = export.deserialize(packed(json.dumps(description).encode(), b"no module"))
     with pytest.raises(ValueError, match="no portable artifact"):
         program.mlir_module()

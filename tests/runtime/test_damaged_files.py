@@ -158,7 +158,7 @@ def changed_description(artifact: bytes, change) -> bytes:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda d: d.update(format=2), "written in format 2; this distribution reads format 1"),
+        (lambda d: d.update(format=3), "written in format 3; this distribution reads formats 1 to 2"),
         (
             lambda d: d["requirements"].append(["quantum", "acme-quantum", "1.2"]),
             "acme-quantum 1.2: not installed",

@@ -36,10 +36,10 @@ def test_three_hundred_interrupts_while_plugins_come_and_go(kind: str, crowd: in
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["signal", "sent"])
-@pytest.mark.parametrize("crowd", [0, 32])
-def test_interrupts_of_compilations(kind: str, crowd: int) -> None:
+@pytest.mark.parametrize(("crowd", "count"), [(0, 60), (32, 20), pytest.param(32, 60, marks=pytest.mark.sweep)])
+def test_interrupts_of_compilations(kind: str, crowd: int, count: int) -> None:
     pytest.importorskip("jaxlib")
-    interrupted("xla", kind, 60, crowd)
+    interrupted("xla", kind, count, crowd)
 
 
 def test_an_interrupt_leaves_no_compilation_without_its_program() -> None:

@@ -9,10 +9,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import tangrad
+from tangrad.backends.numpy.size_text import size_names, size_text
 from tangrad.core import ShapedArray, is_symbolic, max_size, min_size
 from tangrad.export import InconclusiveDimensionOperation, SymbolicScope, symbolic_args_specs, symbolic_shape
 from tangrad.symbolic.errors import UnsolvableDimensionsError
-from tangrad.symbolic.evaluation import SOURCE, evaluate, evaluate_shape
+from tangrad.symbolic.evaluation import evaluate, evaluate_shape
 from tangrad.symbolic.parsing import LIMITS, parse_dimension
 from tangrad.symbolic.solving import plan
 
@@ -56,14 +57,7 @@ def test_a_canonical_form_has_the_value_of_what_it_was_made_of(tree, at):
     size = made(tree)
     expected = computed(tree, at)
     assert evaluate(size, at) == expected
-    assert (
-        eval(evaluate(size, at, SOURCE._replace(constant=str)) if not is_symbolic(size) else source(size, at))
-        == expected
-    )
-
-
-def source(size, at):
-    return evaluate(size, {name: str(value) for name, value in at.items()}, SOURCE)
+    assert eval(size_text(size), {size_names[name]: value for name, value in at.items()}) == expected
 
 
 @given(trees, sizes)

@@ -36,7 +36,8 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     "tangrad-export": (
         "export.DisabledSafetyCheck export.Exported export.default_export_platform export.deserialize "
         "export.export export.maximum_supported_calling_convention_version "
-        "export.minimum_supported_calling_convention_version"
+        "export.minimum_supported_calling_convention_version export.register_namedtuple_serialization "
+        "export.register_pytree_node_serialization"
     ),
     "tangrad-ffi": (
         "ffi.FfiError ffi.ffi_call ffi.ffi_lowering ffi.host_lowering ffi.include_dir ffi.pycapsule "

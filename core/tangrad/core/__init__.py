@@ -129,6 +129,7 @@ from tangrad.dtypes.conversions import can_stand_for_array as can_stand_for_arra
 from tangrad.dtypes.conversions import stands_for as stands_for
 from tangrad.dtypes.sizes import SymbolicDimension as SymbolicDimension
 from tangrad.dtypes.sizes import as_size as as_size
+from tangrad.dtypes.sizes import first_symbolic as first_symbolic
 from tangrad.dtypes.sizes import is_symbolic as is_symbolic
 from tangrad.dtypes.sizes import max_size as max_size
 from tangrad.dtypes.sizes import min_size as min_size

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -39,6 +40,8 @@ class _Reference(weakref.ref["ShapedArray"]):
 
 
 _interned: dict[Any, _Reference] = {}
+# Kept alive: in a loop that makes and drops an array of some type, that type need not be made each time.
+_latest: deque[Any] = deque(maxlen=256)
 
 
 def _forget(reference: Any) -> None:
@@ -169,6 +172,7 @@ def _intern(shape: Shape, dtype: Any, weak_type: bool, named_shape: NamedShape) 
             _forget(reference)
         # setdefault is atomic: of several threads that intern one aval, one wins and the others loop to find it.
         if _interned.setdefault(key, new) is new:
+            _latest.append(aval)
             return aval
 
 

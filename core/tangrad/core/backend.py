@@ -112,6 +112,7 @@ class Backend:
         platform: the platform of its devices.
         has_placements: whether there are several devices, so that `placement` is asked before each run.
         process_index: the number of this process among those that compute together.
+        sizes_at_call: whether one program serves all sizes, where those of its arguments are symbolic.
         lowering_kind: the rule kind of its lowerings, such as "lower.numpy"; platforms refine it ("lower.xla.cuda").
         array_type: its subclass of `Array`, whose class attribute `backend` is this object.
         priority: where nobody chooses and several are installed, the one with the highest is used; of equals, the first
@@ -129,6 +130,7 @@ class Backend:
     # Whether programs can run in more than one place, so that `placement` must be asked before each run.
     has_placements: bool = False
     process_index: int = 0
+    sizes_at_call: bool = False
 
     def devices(self) -> Sequence[Device]:
         """The devices, at least one."""

@@ -30,6 +30,34 @@ class SymbolicDimension:
         """The largest or the smallest of sizes, of which this one is the first that is symbolic."""
         raise NotImplementedError
 
+    def plan(self, shapes: Any, labels: Any = ()) -> Any:
+        """How the variables in the shapes of arguments, of which this is one, are found when the arguments are there.
+
+        An object with `sizes(shapes)`, from shapes of numbers to the sizes of the variables by name; it raises
+        ValueError for shapes that do not fit, and calls the arguments by `labels`. Its `found(actual, arithmetic)`
+        yields each name with its value in somebody's arithmetic, from `actual(argument, axis)`.
+        """
+        raise NotImplementedError
+
+    def filled_in(self, value: Any, sizes: Any) -> Any:
+        """A program, a parameter or a type with other sizes, by name, in the place of variables."""
+        raise NotImplementedError
+
+
+def first_symbolic(avals: Iterable[Any]) -> Any:
+    """The first symbolic dimension in the shapes of some types, or None.
+
+    >>> import tangrad
+    >>> from tangrad.core import first_symbolic
+    >>> first_symbolic([tangrad.ShapeDtypeStruct((3,), "float32")]) is None
+    True
+    """
+    for aval in avals:
+        for size in getattr(aval, "shape", ()):
+            if isinstance(size, SymbolicDimension):
+                return size
+    return None
+
 
 def is_symbolic(dimension: Any) -> bool:
     """Whether a dimension of a shape is no number yet: a rule must not compute with it as with an integer.

@@ -7,7 +7,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tangrad import tree
-from tangrad.core import ShapedArray, as_operand, class_boundary, exact_equality, get_backend
+from tangrad.core import (
+    ClosedJaxpr,
+    JaxprCache,
+    ShapedArray,
+    as_operand,
+    class_boundary,
+    exact_equality,
+    first_symbolic,
+    get_backend,
+    register_cache,
+)
 from tangrad.custom_rules.reverse import custom_vjp
 from tangrad.exporting.checks import DisabledSafetyCheck
 from tangrad.exporting.primitives import call_exported_p
@@ -17,6 +27,9 @@ from tangrad.symbolic.solving import Plan, plan
 
 oldest_convention = 9
 newest_convention = 10
+NUMPY = "numpy"
+_filled = JaxprCache()
+register_cache(_filled.clear)
 
 
 @class_boundary
@@ -39,6 +52,7 @@ class Exported:
         ordered_effects, unordered_effects: what it does beside its results.
         module_kept_var_idx: the positions of the arguments that `main` takes: all of them.
         uses_global_constants: whether `main` takes the number of the platform first.
+        program_serialized: the program for the platform "numpy", as `tangrad.runtime` writes it; empty without that.
     """
 
     fun_name: str
@@ -57,6 +71,8 @@ class Exported:
     unordered_effects: tuple[Any, ...] = ()
     module_kept_var_idx: tuple[int, ...] = ()
     uses_global_constants: bool = False
+    program_serialized: bytes = field(default=b"", repr=False)
+    _program: ClosedJaxpr | None = field(default=None, repr=False)
     _get_vjp: Callable[[Exported], Exported] | None = field(default=None, repr=False)
     _plan: Plan | None = field(default=None, repr=False)
 
@@ -86,7 +102,8 @@ class Exported:
         """What tells programs apart: names of variables count, their scopes do not."""
         avals = str(self.in_avals), str(self.out_avals)
         trees = self.in_tree, self.out_tree
-        return self.fun_name, trees, avals, self.platforms, self.has_vjp(), self.mlir_module_serialized
+        programs = self.mlir_module_serialized, self.program_serialized
+        return self.fun_name, trees, avals, self.platforms, self.has_vjp(), programs
 
     def serialize(self, vjp_order: int = 0) -> bytes:
         """The program as bytes, which `deserialize` reads; docs/export.md has the format.
@@ -98,8 +115,15 @@ class Exported:
         return serialize(self, vjp_order)
 
     def mlir_module(self) -> str:
-        """The module as text."""
+        """The module as text. Raises ValueError for a program for NumPy alone, which has none."""
+        if not self.module_platforms:
+            raise ValueError(f"{self.fun_name} was exported for {NUMPY} alone, and has no module")
         return get_backend("xla").module_text(self.mlir_module_serialized)  # type: ignore[attr-defined, no-any-return]
+
+    @property
+    def module_platforms(self) -> tuple[str, ...]:
+        """The platforms that the module is for: all but "numpy"."""
+        return tuple([platform for platform in self.platforms if platform != NUMPY])
 
     # --- calling ----------------------------------------------------------------------------------------------------
 
@@ -133,9 +157,24 @@ class Exported:
             raise
         return tuple([ShapedArray(evaluate_shape(out.shape, sizes), out.dtype) for out in self.out_avals])
 
+    def program_for(self, avals: Sequence[Any]) -> ClosedJaxpr:
+        """The program on NumPy, for flat arguments of these types. Raises as `call` does."""
+        self.check_platform(NUMPY)
+        self.results_for(avals)
+        assert self._plan is not None and self._program is not None
+        dimension = first_symbolic(self._program.in_avals)
+        if dimension is None:
+            return self._program
+        sizes = self._plan.sizes([aval.shape for aval in avals])
+        return _filled.get(  # type: ignore[no-any-return]
+            self._program, tuple(sizes.items()), lambda: dimension.filled_in(self._program, sizes)
+        )
+
     def check_platform(self, platform: str) -> None:
-        """Raise ValueError for a platform that it was not exported for, unless that check is turned off."""
-        if platform not in self.platforms and DisabledSafetyCheck.platform() not in self.disabled_safety_checks:
+        """Raise ValueError for a platform that it was not exported for, unless that check is turned off: then a module
+        for one platform is taken for another."""
+        turned_off = DisabledSafetyCheck.platform() in self.disabled_safety_checks
+        if platform not in self.platforms and not (turned_off and self.module_platforms and platform != NUMPY):
             raise ValueError(
                 f"{self.fun_name} was exported for {', '.join(self.platforms)}, and is called on {platform}; export it "
                 f"with platforms={[*self.platforms, platform]}"

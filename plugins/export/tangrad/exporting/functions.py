@@ -10,27 +10,33 @@ from tangrad.autodiff.directional import vjp
 from tangrad.autodiff.zeros import tangent_aval
 from tangrad.core import api_boundary, backend_names, eval_jaxpr, get_backend, lower_program
 from tangrad.exporting.checks import DisabledSafetyCheck, check_custom_calls
-from tangrad.exporting.exported import Exported, argument_labels
+from tangrad.exporting.exported import NUMPY, Exported, argument_labels
+from tangrad.exporting.programs import written_program
 from tangrad.jitting.function import JitFunction, jit
+from tangrad.runtime.portability import portable_program
 from tangrad.symbolic.solving import Plan, plan
 
-PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
+PLATFORMS = ("cpu", "cuda", "rocm", "tpu", NUMPY)
 
 
 def default_export_platform() -> str:
-    """The platform that programs are exported for where none is named: that of the default device.
+    """The platform that programs are exported for where none is named: that of XLA's default device, or "numpy" where
+    there is no XLA.
 
     >>> from tangrad.export import default_export_platform
-    >>> default_export_platform() in ("cpu", "cuda")
+    >>> default_export_platform() in ("cpu", "cuda", "numpy")
     True
     """
+    if "xla" not in backend_names():
+        return NUMPY
     return str(_xla().devices()[0].platform)
 
 
 def _xla() -> Any:
     if "xla" not in backend_names():
         raise NotImplementedError(
-            "export makes StableHLO, which needs the XLA backend: pip install tangrad-backend-xla"
+            "export makes StableHLO for all platforms but numpy, which needs the XLA backend: "
+            "pip install tangrad-backend-xla"
         )
     return get_backend("xla")
 
@@ -42,8 +48,8 @@ def export(
 
     Args:
         fun_jit: what `jit` returned.
-        platforms: names of platforms that the program is for ("cpu", "cuda", "rocm", "tpu"); None: that of the default
-            device.
+        platforms: names of platforms that the program is for ("cpu", "cuda", "rocm", "tpu", and "numpy" for the NumPy
+            backend); None: that of the default device.
         disabled_checks: see `DisabledSafetyCheck`.
 
     Returns:
@@ -53,7 +59,9 @@ def export(
         TypeError: for a function that is not jitted.
         ValueError: for unknown platforms; for custom calls that others may not have; for shapes that do not determine
             their variables.
-        NotImplementedError: for programs with ordered effects or over several devices; without the XLA backend.
+        NotImplementedError: for programs with ordered effects or over several devices; for platforms other than
+            "numpy" without the XLA backend.
+        ArtifactError: for what has no form in a file of NumPy's, where that is among the platforms.
 
     >>> import tangrad
     >>> import tangrad.numpy as np
@@ -98,10 +106,11 @@ def _exported(
     platforms: tuple[str, ...],
     checks: tuple[DisabledSafetyCheck, ...],
 ) -> Exported:
+    _check_effects(closed, name)
     found: Plan = plan([aval.shape for aval in closed.in_avals], argument_labels(in_tree))
-    wanted = {"platforms": platforms, "dimensions": found}
-    lowered = lower_program(closed, _xla(), name, keep_unused=True, extra={"export": wanted}).lowered
-    check_custom_calls(name, lowered.custom_call_targets(), checks)
+    compiled = tuple([platform for platform in platforms if platform != NUMPY])
+    module = _module(closed, name, compiled, found, checks) if compiled else b""
+    program = portable_program(closed) if NUMPY in platforms else None
     return Exported(
         fun_name=name,
         in_tree=in_tree,
@@ -109,13 +118,34 @@ def _exported(
         out_tree=out_tree,
         out_avals=tuple(closed.out_avals),
         platforms=platforms,
-        mlir_module_serialized=lowered.portable_artifact(),
+        mlir_module_serialized=module,
+        program_serialized=b"" if program is None else written_program(program, found.labels),
         disabled_safety_checks=checks,
         unordered_effects=tuple(sorted([effect for effect in closed.effects if not effect.ordered], key=str)),
-        uses_global_constants=len(platforms) > 1,
+        uses_global_constants=len(compiled) > 1,
+        _program=program,
         _get_vjp=lambda _: _exported_vjp(closed, name, platforms, checks),
         _plan=found,
     )
+
+
+def _check_effects(closed: Any, name: str) -> None:
+    ordered = sorted([str(effect) for effect in closed.effects if effect.ordered])
+    if ordered:
+        raise NotImplementedError(
+            f"export: {name} has ordered effects ({', '.join(ordered)}), and an exported program has nobody to wait "
+            "for: take them out, or let them be unordered"
+        )
+
+
+def _module(
+    closed: Any, name: str, platforms: tuple[str, ...], found: Plan, checks: tuple[DisabledSafetyCheck, ...]
+) -> bytes:
+    """The StableHLO of a program for some platforms."""
+    wanted = {"platforms": platforms, "dimensions": found}
+    lowered = lower_program(closed, _xla(), name, keep_unused=True, extra={"export": wanted}).lowered
+    check_custom_calls(name, lowered.custom_call_targets(), checks)
+    return lowered.portable_artifact()  # type: ignore[no-any-return]
 
 
 def _exported_vjp(

@@ -7,10 +7,13 @@ import json
 from typing import Any, NoReturn
 
 from tangrad.core import ShapedArray, dtypes
+from tangrad.dtypes import ExtendedDType
 from tangrad.exporting.checks import DisabledSafetyCheck
-from tangrad.exporting.exported import Exported
+from tangrad.exporting.exported import NUMPY, Exported
+from tangrad.exporting.programs import read_program
 from tangrad.exporting.structures import tree_from
-from tangrad.exporting.writing import FORMAT_VERSION, HEADER, MAGIC, MOST
+from tangrad.exporting.writing import HEADER, HEADERS, MAGIC, MOST
+from tangrad.runtime import parameters
 from tangrad.symbolic.parsing import parse_dimension
 from tangrad.symbolic.scopes import SymbolicScope
 
@@ -38,7 +41,7 @@ def deserialize(blob: bytes | bytearray | memoryview) -> Exported:
 
 
 def _read(data: memoryview, depth: int) -> Exported:
-    description, module, derivative = _parts(data, depth)
+    description, module, derivative, written = _parts(data, depth)
     try:
         fields = _fields(json.loads(bytes(description)))
     except (ValueError, TypeError, KeyError, RecursionError) as error:
@@ -46,23 +49,55 @@ def _read(data: memoryview, depth: int) -> Exported:
     vjp = _read(derivative, depth + 1) if len(derivative) else None
     if vjp is not None:
         _check_derivative(vjp, fields)
-    return Exported(**fields, mlir_module_serialized=bytes(module), _get_vjp=None if vjp is None else lambda _: vjp)
+    return Exported(
+        **fields,
+        mlir_module_serialized=bytes(module),
+        program_serialized=bytes(written),
+        _program=_program(written, fields),
+        _get_vjp=None if vjp is None else lambda _: vjp,
+    )
 
 
-def _parts(data: memoryview, depth: int) -> tuple[memoryview, memoryview, memoryview]:
+def _program(written: memoryview, fields: dict[str, Any]) -> Any:
+    """The program for NumPy, or None where there is none."""
+    if (NUMPY in fields["platforms"]) != (len(written) > 0):
+        _refuse(f"it is for {fields['platforms']}, and has a program for NumPy of {len(written)} bytes")
+    if not written:
+        return None
+    try:
+        closed = read_program(written)
+    except ValueError as error:
+        _refuse(f"its program for NumPy cannot be read ({error})")
+    for own, stated in ((closed.in_avals, fields["in_avals"]), (closed.out_avals, fields["out_avals"])):
+        if [aval.str_short() for aval in own] != [aval.str_short() for aval in stated]:
+            _refuse("its program for NumPy is of other types than it says")
+    return closed
+
+
+def _parts(data: memoryview, depth: int) -> Any:
     if len(data) < HEADER.size or bytes(data[: len(MAGIC)]) != MAGIC:
         _refuse("it does not begin as one")
-    _, version, reserved, description, module, derivative, digest = HEADER.unpack(data[: HEADER.size])
-    if version != FORMAT_VERSION or reserved:
-        _refuse(f"it has version {version} of the format; this release reads version {FORMAT_VERSION}")
-    if description > MOST["description"] or module > MOST["module"] or depth > MOST["derivatives"]:
-        _refuse(f"it claims {description} bytes of description and {module} of program at derivative {depth}")
-    body = data[HEADER.size :]
-    if len(body) != description + module + derivative:
-        _refuse(f"it claims {description + module + derivative} bytes after its header, and has {len(body)}")
+    version, reserved = HEADER.unpack(data[: HEADER.size])[1:3]
+    header = HEADERS.get(version)
+    if header is None or reserved or len(data) < header.size:
+        _refuse(f"it has version {version} of the format; this release reads versions {min(HEADERS)} to {max(HEADERS)}")
+    *lengths, digest = header.unpack(data[: header.size])[3:]
+    description, module, derivative, program = (*lengths, 0)[:4]
+    most = MOST["description"], MOST["module"], len(data), MOST["program"]
+    if any([length > limit for length, limit in zip((description, module, derivative, program), most)]) or (
+        depth > MOST["derivatives"]
+    ):
+        _refuse(f"it claims parts of {description}, {module}, {derivative} and {program} bytes at derivative {depth}")
+    body = data[header.size :]
+    if len(body) != sum(lengths):
+        _refuse(f"it claims {sum(lengths)} bytes after its header, and has {len(body)}")
     if hashlib.sha256(body).digest() != digest:
         _refuse("its contents were altered")
-    return body[:description], body[description : description + module], body[description + module :]
+    parts, start = [], 0
+    for length in (description, module, derivative, program):
+        parts.append(body[start : start + length])
+        start += length
+    return parts
 
 
 def _refuse(problem: str) -> NoReturn:
@@ -112,7 +147,16 @@ def _aval(entry: Any, scope: SymbolicScope) -> ShapedArray:
     if len(_list(shape)) > MOST["dimensions"]:
         raise ValueError(f"an array of {len(shape)} dimensions")
     sizes = [parse_dimension(size, scope) if isinstance(size, str) else _number(size) for size in shape]
-    return ShapedArray(tuple(sizes), dtypes.as_dtype(_text(name)))
+    return ShapedArray(tuple(sizes), _dtype(name))
+
+
+def _dtype(name: Any) -> Any:
+    if not isinstance(name, dict):
+        return dtypes.as_dtype(_text(name))
+    found = parameters.read(name, None)  # type: ignore[arg-type]
+    if not isinstance(found, ExtendedDType):
+        raise ValueError(f"{name!r:.80} is no dtype")
+    return found
 
 
 def _list(value: Any) -> list[Any]:

@@ -4,10 +4,9 @@ from tangrad.core import RuleSet
 from tangrad.exporting.primitives import call_exported_p
 
 jvp, transpose = RuleSet("jvp", api=1), RuleSet("transpose", api=1)
-batch, mask, lower = RuleSet("batch", api=1), RuleSet("mask", api=1), RuleSet("lower.numpy", api=1)
+batch, mask = RuleSet("batch", api=1), RuleSet("mask", api=1)
 
 for _rules in (jvp, transpose):
     _rules.not_applicable("its derivative is another program, which a custom_vjp around the call runs", call_exported_p)
 batch.not_applicable("a program for arguments of certain types is not mapped", call_exported_p)
 mask.not_applicable("which of a program's results depend on padding is not known", call_exported_p)
-lower.not_applicable("exported programs are StableHLO, which XLA runs", call_exported_p)

@@ -14,11 +14,20 @@ from typing import Any
 from tangrad.core import dtypes
 from tangrad.dtypes import ExtendedDType
 from tangrad.exporting.structures import described_tree
+from tangrad.runtime import parameters
 
 MAGIC = b"tangrad\xe6"
-FORMAT_VERSION = 1
-HEADER = struct.Struct("<8sHHIQQ32s")  # magic, version, reserved, lengths of description, module, derivative; SHA-256
-MOST = {"description": 16 << 20, "module": 2 << 30, "derivatives": 8, "arguments": 100_000, "dimensions": 64}
+# Magic, version, reserved, lengths of description, module, derivative (and, from version 2, program); SHA-256.
+HEADERS = {1: struct.Struct("<8sHHIQQ32s"), 2: struct.Struct("<8sHHIQQQ32s")}
+HEADER = HEADERS[1]
+MOST = {
+    "description": 16 << 20,
+    "module": 2 << 30,
+    "program": 2 << 30,
+    "derivatives": 8,
+    "arguments": 100_000,
+    "dimensions": 64,
+}
 
 
 def serialize(exported: Any, vjp_order: int = 0) -> bytes:
@@ -28,9 +37,13 @@ def serialize(exported: Any, vjp_order: int = 0) -> bytes:
     description = json.dumps(_described(exported), ensure_ascii=True, separators=(",", ":")).encode()
     module = exported.mlir_module_serialized
     derivative = serialize(exported.vjp(), vjp_order - 1) if vjp_order else b""
-    body = description + module + derivative
+    parts = [description, module, derivative]
+    if exported.program_serialized:
+        parts.append(exported.program_serialized)
+    version = len(parts) - 2  # earlier releases read what has no program for NumPy
+    body = b"".join(parts)
     digest = hashlib.sha256(body).digest()
-    return HEADER.pack(MAGIC, FORMAT_VERSION, 0, len(description), len(module), len(derivative), digest) + body
+    return HEADERS[version].pack(MAGIC, version, 0, *map(len, parts), digest) + body
 
 
 def _described(exported: Any) -> dict[str, Any]:
@@ -51,6 +64,8 @@ def _described(exported: Any) -> dict[str, Any]:
 
 
 def _described_aval(aval: Any) -> list[Any]:
-    if isinstance(aval.dtype, ExtendedDType):
-        raise ValueError(f"serialize: arrays of dtype {aval.dtype} have no form in files")
-    return [dtypes.dtype_name(aval.dtype), [size if type(size) is int else str(size) for size in aval.shape]]
+    try:
+        dtype = parameters.written(aval.dtype, None) if isinstance(aval.dtype, ExtendedDType) else None  # type: ignore[arg-type]
+    except parameters.NotSavedError:
+        raise ValueError(f"serialize: arrays of dtype {aval.dtype} have no form in files") from None
+    return [dtype or dtypes.dtype_name(aval.dtype), [size if type(size) is int else str(size) for size in aval.shape]]

@@ -17,6 +17,7 @@ from tangrad.core import (
     dtypes,
     thread,
 )
+from tangrad.jitting.abstracted import abstracted
 from tangrad.jitting.call import Call, Options, trace_call
 from tangrad.jitting.signature import check_positions, positions, signature_of
 
@@ -114,6 +115,7 @@ def make_jaxpr(
     static_argnums: int | Sequence[int] = (),
     axis_env: Sequence[tuple[Any, int]] | None = None,
     return_shape: bool = False,
+    abstracted_axes: Any = None,
 ) -> Callable[..., Any]:
     """A function that returns the jaxpr of `fun` for its arguments.
 
@@ -122,12 +124,15 @@ def make_jaxpr(
         static_argnums: positions of arguments that are used as they are.
         axis_env: pairs (name, size) of mapped axes that the function may use.
         return_shape: whether to return the shapes of the result as well: `(jaxpr, tree of ShapeDtypeStruct)`.
+        abstracted_axes: axes whose sizes are variables in the jaxpr; see `jit`.
 
     Raises TypeError if `fun` is not callable.
 
     >>> import tangrad
     >>> tangrad.make_jaxpr(lambda x: x * x)(2.0)
     { lambda ; a:f32[]. let b:f32[] = mul a a in (b,) }
+    >>> tangrad.make_jaxpr(lambda x: x * x, abstracted_axes=({0: "n"},))(tangrad.ShapeDtypeStruct((3,), "float32"))
+    { lambda ; a:f32[n]. let b:f32[n] = mul a a in (b,) }
     """
     if not callable(fun):
         raise TypeError(f"make_jaxpr expects a function, got {fun!r} of type {type(fun).__name__}")
@@ -136,12 +141,14 @@ def make_jaxpr(
     if signature is not None:
         check_positions(list(signature.parameters.values()), options.static_argnums, "static_argnums")
     name = getattr(fun, "__name__", type(fun).__name__)
+    axes = None if abstracted_axes is None else abstracted(abstracted_axes)
 
     def jaxpr_of(*args: Any, **kwargs: Any) -> Any:
         environment = thread.axis_environment
         thread.axis_environment = (*environment, *[(axis, size) for axis, size in axis_env or ()])
         try:
-            traced = trace_call(fun, Call(options, args, kwargs, abstract=True), name)
+            call = Call(options, args, kwargs, abstract=True)
+            traced = trace_call(fun, call if axes is None else axes.abstract(call)[0], name)
         finally:
             thread.axis_environment = environment
         closed = ClosedJaxpr(

@@ -44,6 +44,7 @@ class Options(NamedTuple):
     inline: bool = False
     in_shardings: ShardingTree | None = None
     out_shardings: ShardingTree | None = None
+    axes: Any = None  # an `AbstractedAxes`
 
 
 class Traced:

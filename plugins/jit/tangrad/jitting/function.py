@@ -7,7 +7,6 @@ several devices are each taken care of off that path.
 
 from __future__ import annotations
 
-import inspect
 import threading
 import time
 import weakref
@@ -29,6 +28,7 @@ from tangrad.core import (
     filter_traceback,
     free_after_fork,
     hooks,
+    is_checking_values,
     one_at_a_time,
     own_boundary,
     register_cache,
@@ -37,6 +37,7 @@ from tangrad.core import (
     thread,
 )
 from tangrad.jitting.abstract import struct_tree
+from tangrad.jitting.abstracted import abstracted, filled_in
 from tangrad.jitting.call import (
     Call,
     Options,
@@ -53,7 +54,7 @@ from tangrad.jitting.donations import refusing_shared
 from tangrad.jitting.layout import ShardingTree, constrained, shardings_of_arguments, shardings_of_results, stated
 from tangrad.jitting.placed import Placed
 from tangrad.jitting.primitives import jit_p
-from tangrad.jitting.signature import infer_other, signature_of
+from tangrad.jitting.signature import check_disjoint, check_function, infer_other, signature_of
 from tangrad.jitting.stages import Lowered, TracedFunction
 
 logger = Logger("tangrad")
@@ -106,6 +107,7 @@ def jit(
     inline: bool = False,
     in_shardings: Any = None,
     out_shardings: Any = None,
+    abstracted_axes: Any = None,
 ) -> Any:
     """Compile `fun`: it is traced once per signature (types, structure, static values), and the program is run from
     then on.
@@ -124,6 +126,9 @@ def jit(
             spec (it means axes of the mesh in use), None where nothing is said, or a tuple of trees of these that is a
             prefix of the arguments. Arrays that nobody has placed are moved.
         out_shardings: the same for the result; where nothing is said the compiler chooses.
+        abstracted_axes: axes of the positional arguments whose sizes are variables of the program, which is traced once
+            for all sizes: for each array a dictionary from axes to names, or a tuple with a name or None for each axis,
+            in a tree that is a prefix of the arguments. Axes of one name have one size.
 
     Returns:
         a function of the same arguments, with `lower(...)`, `eval_shape(...)` and `clear_cache()`.
@@ -150,6 +155,7 @@ def jit(
         "inline": inline,
         "in_shardings": in_shardings,
         "out_shardings": out_shardings,
+        "abstracted_axes": abstracted_axes,
     }
     if fun is None:
         return lambda function: jit(function, **options)  # type: ignore[arg-type]
@@ -173,8 +179,9 @@ class JitFunction:
         inline: bool = False,
         in_shardings: Any = None,
         out_shardings: Any = None,
+        abstracted_axes: Any = None,
     ) -> None:
-        _check_function(fun)
+        check_function(fun)
         if device is not None and backend is not None:
             raise ValueError(f"jit takes device or backend, not both; got device={device!r} and backend={backend!r}")
         layout = (
@@ -198,12 +205,15 @@ class JitFunction:
             inline,
             in_shardings,
             out_shardings,
+            abstracted_axes,
         )
+        axes = self._axes = None if abstracted_axes is None else abstracted(abstracted_axes)
+        keep_unused = bool(keep_unused) or axes is not None  # an argument may be there for its sizes
         signature = signature_of(fun)
         static = infer_other(signature, static_argnums, static_argnames, "static")
         donated = infer_other(signature, donate_argnums, donate_argnames, "donate")
-        options = self._options = Options(*static, *donated, bool(keep_unused), device, backend, bool(inline), *layout)
-        _check_disjoint(options)
+        options = self._options = Options(*static, *donated, keep_unused, device, backend, bool(inline), *layout, axes)
+        check_disjoint(static, donated)
         self._name = getattr(fun, "__name__", type(fun).__name__)
         self._sharded = layout != (None, None)
         self._plain = not (
@@ -333,6 +343,14 @@ class JitFunction:
         return outs[0] if out_tree is None else out_tree.unflatten(outs)
 
     def _compile_entry(self, call: Call, backend: Any, key: Any, arrays: Sequence[Any]) -> Any:
+        if self._axes is not None and backend.sizes_at_call and not (self._sharded or is_checking_values()):
+            abstract, _ = self._axes.abstract(call)
+            if abstract is not call:
+                place = (abstract.key(), backend.name, self._options.device, *cache_context())
+                entry = self._programs.get(place) or self._compile_entry(abstract, backend, place, arrays)
+                _remember(self._programs, key, entry)
+                self._remember_fast(call, backend.array_type, entry, None)
+                return entry
         reason = why_new(call.key(), list(self._tables.traced)) if hooks.observes("tangrad_cache_miss") else ""
         traced = self._trace(call)
         device = self._options.device
@@ -383,6 +401,10 @@ class JitFunction:
 
     def _trace(self, call: Call) -> Traced:
         """The function traced for this signature. Kept, unless it closed over values of an outer trace."""
+        if self._axes is not None:
+            abstract, sizes = self._axes.abstract(call)
+            if abstract is not call:
+                return filled_in(self._trace(abstract), sizes)
         key = (call.key(), *cache_context(), _environment_key())
         found = self._tables.traced.get(key)
         if found is not None:
@@ -466,25 +488,3 @@ def _remember(table: dict[Any, Any], key: Any, value: Any) -> None:
 def _environment_key() -> Any:
     """The named axes in scope: part of what a traced program depends on."""
     return thread.axis_environment
-
-
-def _check_function(fun: Any) -> None:
-    if isinstance(fun, staticmethod):
-        raise TypeError(
-            "jit cannot take a staticmethod object; jit the function inside and make that static: staticmethod(jit(f))"
-        )
-    if not callable(fun):
-        raise TypeError(f"jit expects a function, got {fun!r} of type {type(fun).__name__}")
-    if inspect.isgeneratorfunction(fun):
-        raise TypeError(
-            f"jit cannot compile the generator function {fun.__name__!r}: return an array, or a tuple, in place of "
-            f"yielding"
-        )
-
-
-def _check_disjoint(options: Options) -> None:
-    both = set(options.static_argnums) & set(options.donate_argnums) or set(options.static_argnames) & set(
-        options.donate_argnames
-    )
-    if both:
-        raise ValueError(f"arguments cannot be static and donated at once: {sorted(both)}")

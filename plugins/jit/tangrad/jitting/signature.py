@@ -96,3 +96,25 @@ def check_hashable(value: Any, where: str) -> Any:
             "use a tuple in place of a list, or leave the argument traced"
         ) from None
     return value
+
+
+def check_function(fun: Any) -> None:
+    """Raise TypeError for what cannot be compiled: static methods, what is not callable, generators."""
+    if isinstance(fun, staticmethod):
+        raise TypeError(
+            "jit cannot take a staticmethod object; jit the function inside and make that static: staticmethod(jit(f))"
+        )
+    if not callable(fun):
+        raise TypeError(f"jit expects a function, got {fun!r} of type {type(fun).__name__}")
+    if inspect.isgeneratorfunction(fun):
+        raise TypeError(
+            f"jit cannot compile the generator function {fun.__name__!r}: return an array, or a tuple, in place of "
+            f"yielding"
+        )
+
+
+def check_disjoint(static: tuple[Any, Any], donated: tuple[Any, Any]) -> None:
+    """Raise ValueError for arguments that are static and donated: two pairs of positions and names."""
+    both = set(static[0]) & set(donated[0]) or set(static[1]) & set(donated[1])
+    if both:
+        raise ValueError(f"arguments cannot be static and donated at once: {sorted(both)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core import RuleSet, dtypes
+from tangrad.core import RuleSet
 from tangrad.lax.elementwise.primitives import convert_element_type_p
 from tangrad.masking.sizes import number
 from tangrad.symbolic.primitives import dimension_as_value_p
@@ -13,6 +13,6 @@ mask = RuleSet("mask", api=1)
 
 
 @mask.rule(dimension_as_value_p)
-def _(args: Any, shapes: Any, *, sizes: Any, dimension: Any) -> Any:
+def _(args: Any, shapes: Any, *, sizes: Any, dimension: Any, dtype: Any) -> Any:
     size = number(sizes.logical(dimension))
-    return convert_element_type_p.bind(size, new_dtype=dtypes.default_int_dtype(), weak_type=True)
+    return convert_element_type_p.bind(size, new_dtype=dtype, weak_type=True)

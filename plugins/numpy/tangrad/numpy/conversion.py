@@ -205,7 +205,7 @@ def _check_numbers_fit(numbers: Any, dtype: Any) -> None:
     """Refuse numbers that a dtype does not hold: that of an array would be asked for with `astype`, which saturates."""
     if numbers.dtype.kind == "c" and not dtypes.issubdtype(dtype, np.complexfloating) and dtype != np.bool_:
         raise TypeError(f"array: complex numbers cannot become {dtypes.dtype_name(dtype)}")
-    if dtype.kind not in "iuV" or not dtypes.issubdtype(dtype, np.integer):
+    if dtype.kind in "fcb" or not dtypes.issubdtype(dtype, np.integer):
         return
     limits = dtypes.iinfo(dtype)
     whole = np.trunc(numbers) if numbers.dtype.kind == "f" else numbers
@@ -299,7 +299,7 @@ def _exact(contents: Any, value: Any, dtype: Any) -> Any:
 
     Where some integers are from 2^63 on and others below it, NumPy's own choice is float64.
     """
-    if contents.dtype.kind not in "fO" or not dtypes.issubdtype(dtype, np.integer):
+    if dtype.kind in "fcb" or contents.dtype.kind not in "fO" or not dtypes.issubdtype(dtype, np.integer):
         return contents
     return np.array(value, np.uint64 if dtypes.issubdtype(dtype, np.unsignedinteger) else np.int64)
 

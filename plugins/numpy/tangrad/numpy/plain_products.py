@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core import FixedParams, register_cache
-from tangrad.lax.contractions.primitives import DotDimensionNumbers
+from tangrad.core import EVAL_TRACE, DirectCalls, FixedParams, register_cache, thread
+from tangrad.lax.contractions.primitives import DotDimensionNumbers, dot_general_p
 
 MATMUL = {(left, right): DotDimensionNumbers((((left - 1,), (0,)), ((), ()))) for left in (1, 2) for right in (1, 2)}
 # The parameters of products of vectors and matrices without options.
@@ -29,3 +29,22 @@ def note_plain(left: Any, right: Any) -> None:
     if len(plain_products) >= TABLE_LIMIT:
         plain_products.clear()
     plain_products[left, right] = params
+
+
+_calls = DirectCalls()
+
+
+def plain_product(a: Any, b: Any) -> Any:
+    """The product of operands whose types were noted; None where it needs more than the primitive."""
+    try:
+        key = a.aval, b.aval
+        params = plain_products[key]
+    except (AttributeError, KeyError):
+        return None
+    if thread.default_matmul_precision is not None:
+        return None
+    trace = thread.trace
+    if trace is not EVAL_TRACE:
+        return trace.process_primitive(dot_general_p, (a, b), params)
+    call = _calls.get(key)
+    return _calls.apply(key, dot_general_p, (a, b), params) if call is None else call(a, b)

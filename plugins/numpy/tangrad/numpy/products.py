@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.core import thread
 from tangrad.lax.contractions.precision import canonicalize_precision
 from tangrad.lax.contractions.primitives import DotDimensionNumbers, dot_general_p
 from tangrad.lax.elementwise.primitives import mul_p, sub_p
@@ -24,7 +23,7 @@ from tangrad.numpy.operands import (
     refuse_out,
     user_dtype,
 )
-from tangrad.numpy.plain_products import MATMUL, note_plain, plain_products
+from tangrad.numpy.plain_products import MATMUL, note_plain, plain_product
 from tangrad.numpy.rounding import conjugate
 from tangrad.numpy.shapes import expand_dims, ravel, reshaped
 
@@ -79,10 +78,10 @@ def matmul(
     >>> np.matmul(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, 1.0]))
     Array([3., 7.], dtype=float32)
     """
-    params = plain_products.get((getattr(a, "aval", None), getattr(b, "aval", None)))
-    if params is not None and precision is None and preferred_element_type is None:
-        if thread.default_matmul_precision is None:
-            return thread.trace.process_primitive(dot_general_p, (a, b), params)
+    if precision is None and preferred_element_type is None:
+        result = plain_product(a, b)
+        if result is not None:
+            return result
     lhs, rhs = _prepared("matmul", a, b)
     note_plain(lhs.aval, rhs.aval)
     options = _options("matmul", precision, preferred_element_type)
@@ -180,13 +179,10 @@ def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = 
     >>> tangrad.numpy.dot(tangrad.numpy.array([1.0, 2.0]), tangrad.numpy.array([3.0, 4.0]))
     Array(11., dtype=float32)
     """
-    if precision is None and preferred_element_type is None and thread.default_matmul_precision is None:
-        try:
-            params = plain_products[a.aval, b.aval]
-        except (AttributeError, KeyError):
-            pass
-        else:
-            return thread.trace.process_primitive(dot_general_p, (a, b), params)
+    if precision is None and preferred_element_type is None:
+        result = plain_product(a, b)
+        if result is not None:
+            return result
     lhs, rhs = _prepared("dot", a, b)
     note_plain(lhs.aval, rhs.aval)
     options = _options("dot", precision, preferred_element_type)

@@ -37,7 +37,8 @@ class LoadedProgram:
         self.requirements: tuple[Requirement, ...] = tuple(saved.requirements)
         self._structure, self._results = tree.structure(saved.arguments), tree.structure(saved.results)
         self._backend = backend
-        self._program = compile_program(closed, backend, "saved_program", thin=True)
+        self._sizes = saved.sizes
+        self._program = compile_program(closed, backend, "saved_program", keep_unused=True)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program. Raises TypeError or ValueError naming the argument that does not fit."""
@@ -53,15 +54,17 @@ class LoadedProgram:
         if len(leaves) != len(self.in_avals):
             names = ", ".join(self.names)
             raise TypeError(f"the program takes {len(self.in_avals)} arrays ({names}), got {len(leaves)}")
-        arrays = [self._argument(*one) for one in zip(leaves, self.in_avals, self.names)]
+        values = [value if isinstance(value, Array) else np.asarray(value) for value in leaves]
+        avals = self._sizes.input_avals(values)
+        arrays = [self._argument(*one) for one in zip(leaves, values, avals, self.names)]
         return [self._result(out) for out in self._program.execute(arrays)]
 
-    def _argument(self, value: Any, aval: Any, name: str) -> Any:
+    def _argument(self, value: Any, array: Any, aval: Any, name: str) -> Any:
         if isinstance(aval.dtype, dtypes.ExtendedDType):
             if not isinstance(value, Array) or value.aval.shape != aval.shape or value.aval.dtype != aval.dtype:
                 raise TypeError(f"argument {name} must be an array of type {aval.str_short()}, got {of_type(value)}")
             return put(value, aval, self._backend.name)  # of any backend
-        array = np.asarray(value)
+        array = np.asarray(array)
         if array.shape != aval.shape:
             raise ValueError(f"argument {name} must have shape {aval.shape}, got {array.shape}")
         if array.dtype != aval.dtype and not _fits(value, array, aval.dtype):

@@ -12,6 +12,7 @@
     {"aval": number}             a type: the entry of that number in the table of types
     {"primitive": number}        a primitive, likewise
     {"program": number}          a closed jaxpr, likewise: of those before the one that has the parameter
+    {"size": "2*n + 1"}          a size that is found at the call
     {"saved": [name, parts]}     a value of a class that somebody registered: see `saved_types`
 
 What is none of these (a function, a callback) cannot be saved.
@@ -24,7 +25,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tangrad.core import ClosedJaxpr, Primitive, ShapedArray, dtypes
+from tangrad.core import ClosedJaxpr, Primitive, ShapedArray, dtypes, is_symbolic
 from tangrad.runtime.errors import ArtifactError, of_type
 from tangrad.runtime.saved_types import name_of, parts_of, restored
 
@@ -32,21 +33,23 @@ PLAIN = (type(None), bool, int, str)
 
 
 class Tables(Protocol):
-    """What parameters refer to by number, of who writes: each method gives the number of what it is handed."""
+    """What parameters refer to, of who writes: each method gives the number, or the text, of what it is handed."""
 
     def aval(self, value: Any) -> int: ...
     def array(self, value: Any) -> int: ...
     def primitive(self, value: Any) -> int: ...
     def program(self, value: Any) -> int: ...
+    def size(self, value: Any) -> str: ...
 
 
 class Found(Protocol):
-    """The same, of who reads: each method gives what has a number. Raises ArtifactError where nothing has."""
+    """The same, of who reads: each method gives what has a number or text. Raises ArtifactError where nothing has."""
 
     def aval(self, number: Any) -> Any: ...
     def array(self, number: Any) -> Any: ...
     def primitive(self, number: Any) -> Any: ...
     def program(self, number: Any) -> Any: ...
+    def size(self, text: Any) -> Any: ...
 
 
 class NotSavedError(TypeError):
@@ -67,6 +70,8 @@ def written(value: Any, tables: Tables) -> Any:
     name = name_of(kind)
     if name is not None:
         return {"saved": [name, written(parts_of(value), tables)]}
+    if is_symbolic(value):
+        return {"size": tables.size(value)}
     if isinstance(value, np.dtype):
         return {"dtype": dtypes.dtype_name(value)}
     if isinstance(value, np.generic):
@@ -187,5 +192,6 @@ _READERS: dict[str, Callable[[Any, Found], Any]] = {
     "aval": lambda value, found: found.aval(value),
     "primitive": lambda value, found: found.primitive(value),
     "program": lambda value, found: found.program(value),
+    "size": lambda value, found: found.size(value),
     "saved": _read_saved,
 }

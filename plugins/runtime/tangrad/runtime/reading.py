@@ -13,12 +13,24 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, ShapedArray, Var, dtypes, equation_effects, keeps_alive
+from tangrad.core import (
+    ClosedJaxpr,
+    Jaxpr,
+    JaxprEqn,
+    Literal,
+    ShapedArray,
+    Var,
+    dtypes,
+    equation_effects,
+    is_symbolic,
+    keeps_alive,
+)
 from tangrad.runtime import parameters, trees
 from tangrad.runtime.errors import ArtifactError, of_type
 from tangrad.runtime.limits import Limits
 from tangrad.runtime.requirements import Requirement, check_requirements, find_usable
-from tangrad.runtime.writing import DATA, FORMAT, PROGRAM
+from tangrad.runtime.sizes import ReadSizes, SizesAtCall
+from tangrad.runtime.writing import DATA, FORMATS, PROGRAM
 
 MOST_DIMENSIONS = 32  # NumPy 1's
 
@@ -31,15 +43,18 @@ class SavedProgram:
         arguments, results: trees with a leaf for each argument and result.
         names, result_names: what they are called.
         requirements: for each family of primitives the family, the distribution that ships it, and its version.
+        sizes: those that are found at the call.
     """
 
     def __init__(self, sections: Mapping[str, Any], limits: Limits, backend: Any) -> None:
         description = _described(sections, limits)
         self.requirements: list[Requirement] = [_requirement(row) for row in _list(description, "requirements")]
         check_requirements(self.requirements)
-        self.closed = _Reader(description, sections.get(DATA, b""), limits, backend).result()
+        reader = _Reader(description, sections.get(DATA, b""), limits, backend)
+        self.closed = reader.result()
         self.arguments, self.names = _tree(description, "arguments", "names", len(self.closed.in_avals))
         self.results, self.result_names = _tree(description, "results", "result_names", len(self.closed.out_avals))
+        self.sizes = SizesAtCall(self.closed, self.names, reader.avals, limits.value_bytes)
 
 
 def _described(sections: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
@@ -57,9 +72,10 @@ def _described(sections: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
         raise ArtifactError(f"the description of the program cannot be read: {error}") from None
     if type(description) is not dict:
         raise ArtifactError(f"the description of the program is {of_type(description)}, expected an object")
-    if description.get("format") != FORMAT:
+    if description.get("format") not in FORMATS:
         raise ArtifactError(
-            f"the program is written in format {description.get('format')!r}; this distribution reads format {FORMAT}"
+            f"the program is written in format {description.get('format')!r}; this distribution reads formats "
+            f"{FORMATS[0]} to {FORMATS[-1]}"
         )
     return description
 
@@ -112,7 +128,8 @@ class _Reader:
         self._arrays: dict[int, Any] = {}
         self._equations = 0
         self._programs: list[ClosedJaxpr] = []
-        self._avals = [self._type(row) for row in _list(description, "types")]
+        self._sizes = ReadSizes(_list(description, "constraints") if description["format"] == 2 else None)
+        self.avals = [self._type(row) for row in _list(description, "types")]
         self._primitives = [find_usable(_text(name)) for name in _list(description, "primitives")]
         self._constants = [self._contents(row) for row in _list(description, "constants")]
         for row in _list(description, "programs"):
@@ -125,7 +142,10 @@ class _Reader:
     # --- what has a number -------------------------------------------------------------------------------------------
 
     def aval(self, number: Any) -> Any:
-        return _entry(self._avals, number, "type")
+        return _entry(self.avals, number, "type")
+
+    def size(self, text: Any) -> Any:
+        return self._sizes.size(text)
 
     def primitive(self, number: Any) -> Any:
         return _entry(self._primitives, number, "primitive")
@@ -144,9 +164,14 @@ class _Reader:
         if not isinstance(dtype, (np.dtype, dtypes.ExtendedDType)):
             raise ArtifactError(f"the dtype of a type is {of_type(dtype)}")
         sizes = shape if type(shape) is list and len(shape) <= MOST_DIMENSIONS else [None]
-        if type(weak) is not bool or not all([type(size) is int and size >= 0 for size in sizes]):
+        sizes = [self.size(size) if isinstance(size, str) else size for size in sizes]
+        if type(weak) is not bool or not all(
+            [is_symbolic(size) or (type(size) is int and size >= 0) for size in sizes]
+        ):
             raise ArtifactError(f"no type has shape {of_type(shape)} and weak type {weak!r}")
         aval = ShapedArray(tuple(sizes), dtype, weak)
+        if any([is_symbolic(size) for size in sizes]):
+            return aval  # how large it is will be known at the call
         if aval.size * dtype.itemsize > self._limits.value_bytes:
             raise ArtifactError(
                 f"values of type {aval.str_short()} take {aval.size * dtype.itemsize} bytes; the limit value_bytes is "
@@ -157,6 +182,8 @@ class _Reader:
     def _contents(self, row: Any) -> tuple[Any, Any]:
         number, start, length = _fields(row, 3, "a constant")
         aval = self.aval(number)
+        if any([is_symbolic(size) for size in aval.shape]):
+            raise ArtifactError(f"a constant is of type {aval.str_short()}, whose size is not known")
         extended = isinstance(aval.dtype, dtypes.ExtendedDType)
         physical = aval.dtype.physical_aval(aval) if extended else aval
         if not all([type(at) is int and at >= 0 for at in (start, length)]) or start + length > len(self._data):
@@ -230,6 +257,10 @@ class _Reader:
         if aval.shape:
             raise ArtifactError(f"a number is written out as type {aval.str_short()}, which has dimensions")
         return Literal(parameters.scalar_of(aval.dtype, text), aval)
+
+
+def _is_size(value: Any) -> bool:
+    return is_symbolic(value) or (type(value) is int and value >= 0)
 
 
 def _entry(table: list[Any], number: Any, what: str) -> Any:

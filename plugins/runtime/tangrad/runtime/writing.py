@@ -2,10 +2,11 @@
 
 The JSON object of "program" has
 
-    "format"         1
+    "format"         1; 2, if the program has sizes that are found at the call
+    "constraints"    those of such sizes, as texts; only in format 2
     "requirements"   for each family of primitives [family, distribution, version]
     "primitives"     identities, "family.name"
-    "types"          [dtype, [size, …], weakly typed], of arrays
+    "types"          [dtype, [size, …], weakly typed], of arrays; a size is a number, or a text such as "2*n + 1"
     "constants"      [type, offset in "data", bytes]
     "programs"       the program, last, after those nested in it: each [constants, inputs, equations, outputs]
     "arguments"      the structure of the arguments; "names": what each array among them is called
@@ -35,8 +36,9 @@ from tangrad.runtime.errors import ArtifactError
 from tangrad.runtime.parameters import NotSavedError, bytes_of, written
 from tangrad.runtime.portability import portable_program
 from tangrad.runtime.requirements import requirements_of
+from tangrad.runtime.sizes import WrittenSizes
 
-FORMAT = 1
+FORMATS = (1, 2)
 PROGRAM, DATA = "program", "data"
 
 
@@ -55,7 +57,7 @@ def program_sections(
     writer = _Writer()
     writer.program(portable_program(closed))
     description = {
-        "format": FORMAT,
+        "format": 1 if writer.sizes.constraints is None else 2,
         "requirements": requirements_of(writer.primitives),
         "primitives": [primitive.identity for primitive in writer.primitives],
         "types": writer.types,
@@ -66,6 +68,8 @@ def program_sections(
         "results": results,
         "result_names": list(result_names),
     }
+    if writer.sizes.constraints is not None:
+        description["constraints"] = writer.sizes.constraints
     text = json.dumps(description, separators=(",", ":"), allow_nan=False)
     return {PROGRAM: text.encode(), DATA: b"".join(writer.data)}
 
@@ -79,6 +83,7 @@ class _Writer:
         self.data: list[bytes] = []
         self.programs: list[Any] = []
         self.primitives: dict[Any, int] = {}
+        self.sizes = WrittenSizes()
         self._numbers: dict[Any, int] = {}  # types and programs
         self._kept: list[Any] = []  # what the table above knows by identity must live as long
         self._end = 0
@@ -89,11 +94,14 @@ class _Writer:
         if found is None:
             if not isinstance(value, ShapedArray) or value.named_shape:
                 raise ArtifactError(f"values of type {value} cannot be saved")
-            if any([is_symbolic(size) for size in value.shape]):
-                raise ArtifactError(f"the type {value.str_short()} has sizes that are not numbers; give them numbers")
             found = self._numbers[value] = len(self.types)
-            self.types.append([written(value.dtype, self), list(value.shape), value.weak_type])
+            shape = [self.size(size) if is_symbolic(size) else size for size in value.shape]
+            self.types.append([written(value.dtype, self), shape, value.weak_type])
         return found
+
+    def size(self, value: Any) -> str:
+        """The text of a symbolic size."""
+        return self.sizes.text(value)
 
     def primitive(self, value: Any) -> int:
         """The number of a primitive."""

@@ -7,6 +7,8 @@ from tangrad.exporting.exported import oldest_convention as minimum_supported_ca
 from tangrad.exporting.functions import default_export_platform as default_export_platform
 from tangrad.exporting.functions import export as export
 from tangrad.exporting.reading import deserialize as deserialize
+from tangrad.exporting.structures import register_namedtuple_serialization as register_namedtuple_serialization
+from tangrad.exporting.structures import register_pytree_node_serialization as register_pytree_node_serialization
 from tangrad.symbolic.errors import InconclusiveDimensionOperation as InconclusiveDimensionOperation
 from tangrad.symbolic.scopes import SymbolicScope as SymbolicScope
 from tangrad.symbolic.shapes import is_symbolic_dim as is_symbolic_dim
@@ -24,6 +26,8 @@ __all__ = [
     "is_symbolic_dim",
     "maximum_supported_calling_convention_version",
     "minimum_supported_calling_convention_version",
+    "register_namedtuple_serialization",
+    "register_pytree_node_serialization",
     "symbolic_args_specs",
     "symbolic_shape",
 ]

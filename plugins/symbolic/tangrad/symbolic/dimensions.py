@@ -6,14 +6,16 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from tangrad.core import SymbolicDimension, max_size
+from tangrad.core import SymbolicDimension, dtypes, max_size
 from tangrad.symbolic.errors import InconclusiveDimensionOperation
 from tangrad.symbolic.evaluation import INTEGERS, evaluate_polynomial
+from tangrad.symbolic.filling import filled_in
 from tangrad.symbolic.intervals import Interval, Knowledge, interval
 from tangrad.symbolic.normal import UNIT, ZERO, extremum, normal, quotient, remainder
 from tangrad.symbolic.polynomials import MAX, MIN, Polynomial, number
 from tangrad.symbolic.primitives import dimension_as_value_p
 from tangrad.symbolic.proofs import never_negative
+from tangrad.symbolic.solving import plan
 
 
 class Dimension(SymbolicDimension):
@@ -74,8 +76,14 @@ class Dimension(SymbolicDimension):
     def extremum(self, largest: bool, sizes: tuple[Any, ...]) -> Any:
         return _extremum(self.scope, largest, sizes)
 
+    def plan(self, shapes: Any, labels: Any = ()) -> Any:
+        return plan(shapes, labels)
+
+    def filled_in(self, value: Any, sizes: Any) -> Any:
+        return filled_in(value, sizes)
+
     def __tangrad_array__(self) -> Any:
-        return dimension_as_value_p.bind(dimension=self)
+        return dimension_as_value_p.bind(dimension=self, dtype=dtypes.default_int_dtype())
 
     # --- arithmetic -------------------------------------------------------------------------------------------------
 

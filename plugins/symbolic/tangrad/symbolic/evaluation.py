@@ -39,22 +39,6 @@ INTEGERS = Arithmetic(
 )
 
 
-def _source_call(name: str) -> Callable[[str, str], str]:
-    return lambda a, b: f"{name}({a}, {b})"
-
-
-# Python source, for generated code.
-SOURCE = Arithmetic(
-    str,
-    lambda a, b: f"({a} + {b})",
-    lambda a, b: f"{a} * {b}",
-    lambda a, b: f"({a} // ({b}))",
-    lambda a, b: f"({a} % ({b}))",
-    _source_call("max"),
-    _source_call("min"),
-)
-
-
 def evaluate(size: Any, sizes: Mapping[str, Any], arithmetic: Arithmetic = INTEGERS) -> Any:
     """A size, with the given ones in the place of its variables; an integer is handed to the arithmetic as it is.
 

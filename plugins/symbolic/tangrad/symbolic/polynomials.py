@@ -83,6 +83,9 @@ def monomial_text(monomial: Monomial) -> str:
     return "*".join([atom.text if exponent == 1 else f"{atom.text}^{exponent}" for atom, exponent in monomial])
 
 
+MOST_TERMS = 1 << 12  # before those of a product are put together
+
+
 class Polynomial:
     """A sum of monomials with integer coefficients, immutable.
 
@@ -115,6 +118,8 @@ class Polynomial:
         return combination(self, 1, other, -1)
 
     def __mul__(self, other: Polynomial) -> Polynomial:
+        if len(self.terms) * len(other.terms) > MOST_TERMS:
+            raise ValueError(f"a product of sizes of {len(self.terms)} and {len(other.terms)} terms is too large")
         product: dict[Monomial, int] = {}
         for one, factor in self.terms:
             for another, coefficient in other.terms:

@@ -9,14 +9,14 @@ from tangrad.core import PrimitiveSet, ShapedArray, as_array, dtypes, is_symboli
 dimensions = PrimitiveSet("dimensions", api=1)
 
 
-def _value(*, dimension: Any) -> Any:
+def _value(*, dimension: Any, dtype: Any) -> Any:
     """Of a size that is a number."""
     if is_symbolic(dimension):
         raise ValueError(
             f"the dimension {dimension} has no value here: symbolic dimensions are computed with in exported programs, "
             "whose arguments tell their sizes"
         )
-    return literal(dimension, dtypes.default_int_dtype(), True)
+    return literal(dimension, dtype, True)
 
 
 def _evaluated(_: Any, params: dict[str, Any]) -> Any:
@@ -24,6 +24,6 @@ def _evaluated(_: Any, params: dict[str, Any]) -> Any:
 
 
 @dimensions.primitive(name="dimension_as_value", weak_type="own", evaluate=_evaluated, decompose=_value)
-def dimension_as_value_p(*, dimension: Any) -> ShapedArray:
+def dimension_as_value_p(*, dimension: Any, dtype: Any) -> ShapedArray:
     """A dimension, symbolic or a number, as an integer without dimensions, weakly typed."""
-    return ShapedArray((), dtypes.default_int_dtype(), True)
+    return ShapedArray((), dtypes.as_dtype(dtype), True)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from tangrad.conformance import Sample
+from tangrad.core import dtypes
 from tangrad.symbolic.primitives import dimension_as_value_p
 
 
 def samples() -> list[Sample]:
     """All of them."""
-    return [Sample(dimension_as_value_p, (), {"dimension": 3})]
+    return [Sample(dimension_as_value_p, (), {"dimension": 3, "dtype": dtypes.as_dtype("int32")})]

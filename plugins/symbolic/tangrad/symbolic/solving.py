@@ -7,12 +7,12 @@ for that is checked, and so are the constraints of the scope.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tangrad.symbolic.dimensions import Dimension
+from tangrad.core import is_symbolic
 from tangrad.symbolic.errors import UnsolvableDimensionsError
-from tangrad.symbolic.evaluation import evaluate, evaluate_polynomial
+from tangrad.symbolic.evaluation import Arithmetic, evaluate, evaluate_polynomial
 from tangrad.symbolic.polynomials import Polynomial, variable
 
 
@@ -71,6 +71,26 @@ class Plan(NamedTuple):
         self._check_scope(found)
         return found
 
+    def found(
+        self, actual: Callable[[int, int], Any], arithmetic: Arithmetic, known: Mapping[str, Any]
+    ) -> Iterator[tuple[str, Any]]:
+        """Each variable with its value in somebody's arithmetic; nothing is checked.
+
+        Args:
+            actual: from the number of an argument and an axis to the size there.
+            known: where the values of the variables that were yielded before are found.
+        """
+        for step in self.steps:
+            size = actual(step.place.argument, step.place.axis)
+            if step.rest.terms:
+                rest = evaluate_polynomial(step.rest.scaled(-1), known, arithmetic)
+                size = arithmetic.add(size, rest)
+            if step.factor < 0:
+                size = arithmetic.multiply(arithmetic.constant(-1), size)
+            if abs(step.factor) != 1:
+                size = arithmetic.floordiv(size, arithmetic.constant(abs(step.factor)))
+            yield step.name, size
+
     def _take(self, step: Step, shapes: Sequence[Sequence[int]], found: dict[str, int]) -> None:
         actual = shapes[step.place.argument][step.place.axis]
         rest = evaluate_polynomial(step.rest, found)
@@ -94,7 +114,7 @@ class Plan(NamedTuple):
         actual, expected = shapes[place.argument][place.axis], evaluate(place.size, found)
         if actual != expected:
             origin = f"where {place.size} is {expected}{self._origin(place.size, found)}"
-            wanted = origin if type(place.size) is Dimension else f"not {expected}"
+            wanted = origin if is_symbolic(place.size) else f"not {expected}"
             raise ValueError(f"{self._described(place, actual)}, {wanted}")
 
     def _described(self, place: Place, actual: int) -> str:
@@ -103,7 +123,7 @@ class Plan(NamedTuple):
 
     def _origin(self, size: Any, found: Mapping[str, int]) -> str:
         """Where the values of the variables in a size come from."""
-        if type(size) is not Dimension:
+        if not is_symbolic(size):
             return ""
         parts = []
         for step in self.steps:
@@ -141,7 +161,7 @@ def plan(shapes: Sequence[Sequence[Any]], labels: Sequence[str] = ()) -> Plan:
     """
     labels = tuple(labels) or tuple([f"argument {position}" for position in range(len(shapes))])
     places = [Place(i, axis, size) for i, shape in enumerate(shapes) for axis, size in enumerate(shape)]
-    symbolic = [place for place in places if type(place.size) is Dimension]
+    symbolic = [place for place in places if is_symbolic(place.size)]
     scope = _common_scope([place.size for place in symbolic])
     names = sorted(set().union(*[place.size.variables() for place in symbolic]))
     steps: list[Step] = []
@@ -157,7 +177,7 @@ def plan(shapes: Sequence[Sequence[Any]], labels: Sequence[str] = ()) -> Plan:
     return Plan(tuple(names), scope, tuple(map(tuple, shapes)), tuple(steps), tuple(checks), labels)
 
 
-def _common_scope(sizes: Sequence[Dimension]) -> Any:
+def _common_scope(sizes: Sequence[Any]) -> Any:
     scopes = {id(size.scope): size.scope for size in sizes}
     if len(scopes) > 1:
         raise ValueError(

@@ -46,6 +46,7 @@ class NumpyBackend(Backend):
     lowering_kind = "lower.numpy"
     array_type = NumpyArray
     priority = 10
+    sizes_at_call = True
     api = 1
 
     def __init__(self) -> None:

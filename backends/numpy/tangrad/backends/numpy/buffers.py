@@ -11,6 +11,7 @@ from typing import Any
 
 from tangrad.backends.numpy.functions import ELEMENTWISE, FRESH, VIEW, Ufunc
 from tangrad.backends.numpy.program import Program, Step, Stored
+from tangrad.core import is_symbolic
 
 GIVEN = 1 << 14  # bytes: smaller donated arrays are not worth the question who else sees them
 FOREVER = 1 << 60
@@ -100,6 +101,8 @@ class Plan:
 
     def _shows_all(self, operand: Stored, view: Stored) -> bool:
         """Whether a view shows each element once. Of nothing it may be a broadcast, which NumPy marks as read-only."""
+        if is_symbolic(view.size):
+            return False
         same = operand.size == view.size > 0 and operand.dtype.itemsize == view.dtype.itemsize
         return operand in self.exact and same
 

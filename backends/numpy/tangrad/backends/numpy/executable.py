@@ -13,9 +13,10 @@ from tangrad.backends.numpy.lowering import lower_jaxpr
 from tangrad.backends.numpy.program import Program
 from tangrad.backends.numpy.quiet import run_quietly
 from tangrad.backends.numpy.simplify import simplify
+from tangrad.backends.numpy.size_text import plan_of
 from tangrad.backends.numpy.source import Source, function_from
 from tangrad.backends.numpy.spread import Place, ProgramLayout, common_place
-from tangrad.core import ClosedJaxpr, CompileOptions, Executable, checked_operands
+from tangrad.core import ClosedJaxpr, CompileOptions, Executable, checked_operands, first_symbolic
 
 FOLD_LIMIT = 1 << 20  # bytes: results that depend on constants alone are kept up to this size
 
@@ -23,6 +24,7 @@ FOLD_LIMIT = 1 << 20  # bytes: results that depend on constants alone are kept u
 def build(closed: ClosedJaxpr, donated: Sequence[bool] = ()) -> Program:
     """Lower a closed jaxpr to the steps that run."""
     program = Program(FOLD_LIMIT)
+    program.plan = plan_of(closed.in_avals)
     types = [physical(aval) for aval in closed.in_avals]
     arguments = [program.argument(type_.shape, type_.dtype) for type_ in types]
     program.donated = {value.stored for value, gone in zip(arguments, donated) if gone}
@@ -30,7 +32,8 @@ def build(closed: ClosedJaxpr, donated: Sequence[bool] = ()) -> Program:
     program.outputs = [program.whole(result) for result in results]
     program.drop_dead_steps()
     simplify(program)
-    find_blocks(program)
+    if program.plan is None:
+        find_blocks(program)
     return program
 
 
@@ -75,6 +78,7 @@ class NumpyExecutable(Executable):
         "_name",
         "_out_avals",
         "_owned",
+        "_plan",
         "_source",
         "execute",
     )
@@ -90,9 +94,10 @@ class NumpyExecutable(Executable):
         self._device = options.device
         self._in_avals = tuple(closed.in_avals)
         self._out_avals = tuple(closed.out_avals)
+        self._plan = program.plan
         self._layout = ProgramLayout(closed, options)
         several = len(NumpyArray.backend.devices()) > 1
-        if several and (options.device is not None or self._layout.is_stated):
+        if self._plan is not None or (several and (options.device is not None or self._layout.is_stated)):
             self.execute = self._execute_slowly
         else:
             self.execute = entry_function(
@@ -107,8 +112,9 @@ class NumpyExecutable(Executable):
     # --- running ---------------------------------------------------------------------------------------------------
 
     def _execute_slowly(self, arrays: Sequence[Any]) -> list[Any]:
-        """With several devices, or arguments that are not what they should be."""
+        """With several devices or symbolic sizes, or arguments that are not what they should be."""
         operands = self._checked(arrays)
+        out_avals = self._out_avals if self._plan is None else self._types_of_results(operands)
         stated = self._layout.is_stated and self._device is None
         if stated:
             self._layout.check(operands)
@@ -120,21 +126,30 @@ class NumpyExecutable(Executable):
         owned = [buffers[position] if is_sole_owner(buffers, position) else None for position in self._owned]
         results = run_quietly(self._function, *buffers, *owned)
         if stated:
-            return self._layout.wrap(operands, self._out_avals, results)
+            return self._layout.wrap(operands, out_avals, results)
         place = place or Place(self._device, True)
-        return [place.wrap(aval, result) for aval, result in zip(self._out_avals, results)]
+        return [place.wrap(aval, result) for aval, result in zip(out_avals, results)]
 
     def _checked(self, arrays: Sequence[Any]) -> list[Any]:
         if len(arrays) != len(self._in_avals):
             raise TypeError(f"program {self._name!r} takes {len(self._in_avals)} arrays, got {len(arrays)}")
         operands = list(checked_operands(NumpyArray.backend, tuple(arrays)))
         for position, (operand, aval) in enumerate(zip(operands, self._in_avals)):
-            if operand.aval.shape != aval.shape or operand.aval.dtype != aval.dtype:
+            if self._differs(operand.aval, aval):
                 raise TypeError(
                     f"program {self._name!r} takes {aval.str_short()} as argument {position}, "
                     f"got {operand.aval.str_short()}"
                 )
         return operands
+
+    def _differs(self, given: Any, aval: Any) -> bool:
+        """Whether an argument is of another type; its sizes, if any are symbolic, are looked at later."""
+        return given.dtype != aval.dtype or (self._plan is None and given.shape != aval.shape)
+
+    def _types_of_results(self, operands: Sequence[Any]) -> tuple[Any, ...]:
+        """Raises ValueError for arguments whose sizes do not fit."""
+        sizes = self._plan.sizes([operand.aval.shape for operand in operands])
+        return tuple([first_symbolic(self._in_avals).filled_in(aval, sizes) for aval in self._out_avals])
 
     # --- what users may ask ----------------------------------------------------------------------------------------
 
@@ -143,15 +158,22 @@ class NumpyExecutable(Executable):
         return self._source.text
 
     def cost_analysis(self) -> dict[str, float]:
-        """Estimates: `flops`, counting one per element of elementwise results, and `bytes accessed`."""
+        """Estimates: `flops`, counting one per element of elementwise results, and `bytes accessed`.
+
+        None of programs whose sizes are known at the call only.
+        """
+        if self._plan is not None:
+            return {}
         flops = accessed = 0.0
         for step in self._source.program.steps:
             flops += step.function.flops(step.inputs, step.outputs)
             accessed += sum([stored.nbytes for stored in (*step.inputs, *step.outputs)])
         return {"flops": flops, "bytes accessed": accessed}
 
-    def memory_analysis(self) -> MemoryAnalysis:
-        """Bytes of arguments, results, temporaries and text."""
+    def memory_analysis(self) -> MemoryAnalysis | None:
+        """Bytes of arguments, results, temporaries and text; None where sizes are known at the call only."""
+        if self._plan is not None:
+            return None
         program = self._source.program
         outputs = set(program.outputs)
         fresh = [

@@ -21,6 +21,9 @@ from typing import Any
 
 import numpy as np
 
+from tangrad.backends.numpy.size_text import shape_text
+from tangrad.core import is_symbolic
+
 ELEMENTWISE, FRESH, VIEW, UNKNOWN = "elementwise", "fresh", "view", "unknown"
 NATURES = (ELEMENTWISE, FRESH, VIEW, UNKNOWN)
 
@@ -357,7 +360,9 @@ def function_of(function: Any, nature: str = UNKNOWN) -> Function:
 
 
 def _literal(argument: Any, bind: Bind) -> str:
-    """Integers and tuples of them are written into the text; any other object is bound to a name."""
+    """Sizes and tuples of them are written into the text; any other object is bound to a name."""
     if type(argument) is int or (type(argument) is tuple and all([type(item) is int for item in argument])):
         return repr(argument)
+    if type(argument) is tuple and any([is_symbolic(item) for item in argument]):
+        return shape_text(argument)
     return bind(argument, "argument")

@@ -54,12 +54,16 @@ __all__ = ["ELEMENTWISE", "FRESH", "UNKNOWN", "VIEW", "Kernel", "composed", "inl
 
 
 class Kernel:
-    """A rule that specialises: called with values, it appends the steps that compute the results."""
+    """A rule that specialises: called with values, it appends the steps that compute the results.
 
-    __slots__ = ("emit",)
+    `any_sizes`: whether it does so for symbolic sizes too; else it is asked at the call, when they are numbers.
+    """
 
-    def __init__(self, emit: Callable[..., Any]) -> None:
+    __slots__ = ("any_sizes", "emit")
+
+    def __init__(self, emit: Callable[..., Any], any_sizes: bool = False) -> None:
         self.emit = emit
+        self.any_sizes = any_sizes
 
     def __call__(self, ctx: Any, *values: Any, **params: Any) -> Any:
         return self.emit(ctx, *values, **params)
@@ -67,7 +71,7 @@ class Kernel:
 
 def ufunc(function: Any) -> Kernel:
     """The rule of a primitive that is a ufunc. Dtypes that NumPy's ufunc does not take are computed in a wider one."""
-    return Kernel(lambda ctx, *values: ctx.ufunc(function, *values))
+    return Kernel(lambda ctx, *values: ctx.ufunc(function, *values), any_sizes=True)
 
 
 def kernel(
@@ -89,11 +93,16 @@ def kernel(
     return register
 
 
-def composed(lower: RuleSet, *primitives: Primitive) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: register `emit(ctx, *values, **params)`, which returns values, as rule of `primitives`."""
+def composed(
+    lower: RuleSet, *primitives: Primitive, any_sizes: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator: register `emit(ctx, *values, **params)`, which returns values, as rule of `primitives`.
+
+    `any_sizes`: whether it looks at no size, so that it serves symbolic ones.
+    """
 
     def register(emit: Callable[..., Any]) -> Callable[..., Any]:
-        lower.table(dict.fromkeys(primitives, Kernel(emit)))
+        lower.table(dict.fromkeys(primitives, Kernel(emit, any_sizes)))
         return emit
 
     return register
@@ -105,7 +114,8 @@ def inlined(lower: RuleSet, *primitives: Primitive) -> Callable[[Callable[..., A
     def register(program: Callable[..., Any]) -> Callable[..., Any]:
         lower.table(
             dict.fromkeys(
-                primitives, Kernel(lambda ctx, *values, **params: ctx.inline(program(ctx, **params), *values))
+                primitives,
+                Kernel(lambda ctx, *values, **params: ctx.inline(program(ctx, **params), *values), any_sizes=True),
             )
         )
         return program

@@ -26,6 +26,7 @@ from tangrad.backends.numpy.functions import (
 from tangrad.backends.numpy.kernels import Kernel
 from tangrad.backends.numpy.program import Program, Shape, Stored, Value, broadcast_shapes, ufunc_result_dtype
 from tangrad.backends.numpy.select import selection
+from tangrad.backends.numpy.sizes import equation_at_sizes
 from tangrad.backends.numpy.totals import reduction
 from tangrad.core import ClosedJaxpr, Literal, dtypes, keeps_alive, params_key, rule_table
 
@@ -342,7 +343,12 @@ def lower_primitive(
     rule = _rules[primitive]
     outer, program.primitive = program.primitive, primitive
     ctx = Lowering(program, primitive, in_avals, out_avals, bool(effects) and keeps_alive(effects))
-    if isinstance(rule, Kernel):
+    sized = None
+    if program.plan is not None and not (isinstance(rule, Kernel) and rule.any_sizes):
+        sized = equation_at_sizes(primitive, in_avals, out_avals, params, effects, NumpyArray.backend.array_function)
+    if sized is not None:
+        results = ctx.call(sized, *operands)
+    elif isinstance(rule, Kernel):
         results = rule.emit(ctx, *operands, **params)
     else:
         results = ctx.call(Opaque(_checked(rule, ctx, params)), *operands)

@@ -15,9 +15,13 @@ import numpy as np
 
 from tangrad.backends.numpy.functions import UNKNOWN, VIEW, Broadcast, Function
 from tangrad.backends.numpy.quiet import run_quietly
+from tangrad.backends.numpy.size_text import has_symbolic
+from tangrad.backends.numpy.sizes import SizedBroadcast
+from tangrad.core import is_symbolic, product
 
-Shape = tuple[int, ...]
+Shape = tuple[Any, ...]  # integers, and dimensions that are known at the call
 SMALL_CONSTANT = 64  # bytes: constants up to this size are compared by contents
+UNKNOWN_BYTES = 1 << 20  # what an array is taken to have whose size is known at the call only
 
 
 class Stored:
@@ -36,15 +40,14 @@ class Stored:
         self.constant = constant
 
     @property
-    def size(self) -> int:
-        size = 1
-        for dimension in self.shape:
-            size *= dimension
-        return size
+    def size(self) -> Any:
+        """The number of elements: symbolic, if it is known at the call only."""
+        return product(self.shape)
 
     @property
     def nbytes(self) -> int:
-        return int(self.size * self.dtype.itemsize)
+        size = self.size
+        return UNKNOWN_BYTES if is_symbolic(size) else int(size * self.dtype.itemsize)
 
     def __repr__(self) -> str:
         return f"<{self.dtype.name}{list(self.shape)}{'' if self.constant is None else ' constant'}>"
@@ -112,6 +115,7 @@ class Program:
 
     Attributes:
         arguments, steps, outputs: of the program; `donated`: the arguments that it may overwrite.
+        plan: how the variables of symbolic sizes are found at the call; None where all sizes are numbers.
         destinations: results that are to be written into arguments: result -> argument.
         fold_limit: the most bytes that a folded constant may take.
         primitive: the one that is being lowered.
@@ -128,6 +132,7 @@ class Program:
         "fold_limit",
         "lowered",
         "outputs",
+        "plan",
         "primitive",
         "producers",
         "steps",
@@ -141,6 +146,7 @@ class Program:
         self.steps: list[Step] = []
         self.outputs: list[Stored] = []
         self.primitive: Any = None
+        self.plan: Any = None
         self.lowered: dict[Any, Any] = {}
         self.producers: dict[Stored, Step] = {}
         self._constants: dict[Any, Stored] = {}
@@ -195,7 +201,7 @@ class Program:
 
     def _fold(self, function: Function, inputs: tuple[Stored, ...], shape: Shape, dtype: Any) -> Stored | None:
         """The result as a constant, if all inputs are constants and it is small, or a view of them."""
-        if function.nature is UNKNOWN:
+        if function.nature is UNKNOWN or (self.plan is not None and has_symbolic(shape)):
             return None
         for stored in inputs:
             if stored.constant is None:
@@ -212,7 +218,9 @@ class Program:
         stored = value.stored
         if stored.shape == value.shape:
             return stored
-        return self.append(Broadcast(stored.shape, value.shape, stored.dtype), (stored,), value.shape, stored.dtype)
+        sized = self.plan is not None and has_symbolic((*stored.shape, *value.shape))
+        function = SizedBroadcast(value.shape) if sized else Broadcast(stored.shape, value.shape, stored.dtype)
+        return self.append(function, (stored,), value.shape, stored.dtype)
 
     def drop_dead_steps(self) -> None:
         """Take out the steps whose results nobody uses."""
@@ -231,7 +239,17 @@ def broadcast_shapes(shapes: Sequence[Shape]) -> Shape:
     longest = max(shapes, key=len)
     if all([shape == longest or not shape for shape in shapes]):
         return longest
-    return tuple(np.broadcast_shapes(*shapes))
+    if not any([has_symbolic(shape) for shape in shapes]):
+        return tuple(np.broadcast_shapes(*shapes))
+    padded = [(1,) * (len(longest) - len(shape)) + tuple(shape) for shape in shapes]
+    return tuple([_common_size(sizes) for sizes in zip(*padded)])
+
+
+def _common_size(sizes: Sequence[Any]) -> Any:
+    others = set(sizes) - {1}
+    if len(others) > 1:
+        raise ValueError(f"arrays of sizes {', '.join(map(str, others))} do not meet in one shape")
+    return others.pop() if others else 1
 
 
 _result_dtypes: dict[Any, Any] = {}  # bounded by the ufuncs and dtypes that there are

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tangrad.backends.numpy.functions import ELEMENTWISE, WHERE, Bind, Function
+from tangrad.core import is_symbolic
 
 FEWEST = 4096  # elements from which on the passes are faster than the branches
 _INTEGERS = {size: np.dtype(f"i{size}") for size in (1, 2, 4, 8)}
@@ -21,10 +22,10 @@ _BYTE = np.dtype("i1")
 _and, _xor, _negative, _subtract, _copyto = np.bitwise_and, np.bitwise_xor, np.negative, np.subtract, np.copyto
 
 
-def selection(size: int, dtype: Any, masks: Any, first: Any, second: Any) -> tuple[Function, tuple[Any, ...]]:
+def selection(size: Any, dtype: Any, masks: Any, first: Any, second: Any) -> tuple[Function, tuple[Any, ...]]:
     """How to compute `where(mask, first, second)`: a function, and which of the three stored arrays it takes."""
     operands = (masks, first, second)
-    if masks.size != size or dtype.itemsize not in _INTEGERS:
+    if is_symbolic(size) or masks.size != size or dtype.itemsize not in _INTEGERS:
         return WHERE, operands
     if size < FEWEST:
         same = masks.shape != () and masks.shape == first.shape == second.shape

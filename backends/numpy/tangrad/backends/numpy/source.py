@@ -19,21 +19,26 @@ from tangrad.backends.numpy.blocks import BlockLoop
 from tangrad.backends.numpy.buffers import Plan
 from tangrad.backends.numpy.functions import VIEW
 from tangrad.backends.numpy.program import Program, Step, Stored
+from tangrad.backends.numpy.size_text import lines_of_sizes
 from tangrad.core import free_after_fork, register_cache
 
 LARGE = 1 << 14  # bytes: arrays from here on are let go as soon as nobody needs them
 CODE_CACHE_LIMIT = 1024
-_BUILTIN_NAMES = frozenset(("range", "len", "slice", "min"))
+_BUILTIN_NAMES = frozenset(("range", "len", "slice", "max", "min"))
 
 
 class Names:
     """The names of a function's values, and its namespace. Values are a0, v1, t2, …; what is bound has other names."""
 
     def __init__(self) -> None:
-        self.namespace: dict[str, Any] = {"__builtins__": {"range": range, "len": len, "min": min}}
+        self.namespace: dict[str, Any] = {"__builtins__": {"range": range, "len": len, "max": max, "min": min}}
         self._bound: dict[int, str] = {}
         self._taken: set[str] = set(_BUILTIN_NAMES)
         self._counts: Counter[str] = Counter()
+
+    def take(self, name: str) -> None:
+        """Keep a name from objects."""
+        self._taken.add(name)
 
     def bind(self, thing: Any, hint: str) -> str:
         """A name for an object."""
@@ -69,6 +74,9 @@ class Source:
         self._owned: list[str] = []
         self._count = 0
         parameters = [self._parameter(position, stored) for position, stored in enumerate(program.arguments)]
+        for size, value in () if program.plan is None else lines_of_sizes(program.plan):
+            self.names.take(size)
+            self.add(f"{size} = {value}")
         for step in program.steps:
             self._emit(step)
         results = [self._result(stored) for stored in program.outputs]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tangrad.backends.numpy.functions import _HAS_ELLIPSIS_OUT, FRESH, Function, Opaque, Reduction
+from tangrad.backends.numpy.size_text import has_symbolic
 from tangrad.core import dtypes
 
 # A last axis of up to 16 elements (extrema: 32) is better turned, from some 64 rows on: 12 to 3 µs for 256 x 10, 170 to
@@ -61,6 +62,8 @@ class _Plain(Reduction):
 def reduction(ufunc: Any, shape: Sequence[int], axes: tuple[int, ...]) -> Function:
     """The function that reduces arrays of one shape over `axes` (in order, at least one), in their dtype."""
     first, last = axes[0], axes[-1]
+    if has_symbolic(shape):
+        return _Plain(ufunc, axes, len(shape))
     if len(axes) < len(shape) and last - first + 1 == len(axes):
         outer, size, row = math.prod(shape[:first]), math.prod(shape[first : last + 1]), math.prod(shape[last + 1 :])
         kept = (*shape[:first], *shape[last + 1 :])

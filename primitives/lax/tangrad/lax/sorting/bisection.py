@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -30,24 +30,33 @@ _FROM_VECTOR = GatherDimensionNumbers((), (0,), (0,))
 
 
 def bisect(keys: Any, values: Any, *, side: str, dtype: Any) -> Any:
-    """The answer is from `low` to `high`, and each step halves what is between: a fixed number of steps serves all."""
-    one = literal(1, dtype)
-    low, high = [_filled(number, dtype, values.aval.shape) for number in (0, keys.aval.shape[0])]
-    for _ in range(_steps(keys.aval.shape[0], dtype)):
-        middle = shift_right_logical_p.bind(add_p.bind(low, high), one)
+    """Each step asks the element in the middle of those that are left, and leaves half of them: the number of steps is
+    the same for all values. `last` is the last element that is known to come before, from -1 on.
+    """
+    shape = values.aval.shape
+    last = _filled(dtypes.iinfo(dtype).max if np.dtype(dtype).kind == "u" else -1, dtype, shape)
+    for half in _halves(keys.aval.shape[0], dtype, shape):
+        middle = add_p.bind(last, half)
         found = _elements(keys, middle)
-        below = _before(found, values) if side == "left" else not_p.bind(_before(values, found))
-        # Once low meets high, they stay: the element there must not be asked again.
-        open_ = lt_p.bind(low, high)
-        rises = and_p.bind(below, open_)
-        low = select_n_p.bind(rises, low, add_p.bind(middle, one))
-        high = select_n_p.bind(and_p.bind(not_p.bind(below), open_), high, middle)
-    return low
+        passed = _before(found, values) if side == "left" else not_p.bind(_before(values, found))
+        last = select_n_p.bind(passed, last, middle)
+    return add_p.bind(last, literal(1, dtype))
 
 
-def _steps(size: Any, dtype: Any) -> int:
-    """How often a range can be halved; of a symbolic size, any that has positions of the dtype."""
-    return dtypes.iinfo(dtype).bits if is_symbolic(size) else math.ceil(math.log2(size + 1))
+def _halves(size: Any, dtype: Any, shape: tuple[Any, ...]) -> Iterator[Any]:
+    """Of `size` elements, and of those that are left after each step, half, rounded up; 0 once there is nothing left.
+
+    Of a symbolic size as many as any needs that has positions of the dtype.
+    """
+    if not is_symbolic(size):
+        while size:
+            yield literal((size + 1) // 2, dtype)
+            size //= 2
+        return
+    left, one = _filled(size, dtype, shape), literal(1, dtype)
+    for _ in range(dtypes.iinfo(dtype).bits):
+        yield shift_right_logical_p.bind(add_p.bind(left, one), one)
+        left = shift_right_logical_p.bind(left, one)
 
 
 def _filled(number: Any, dtype: Any, shape: tuple[Any, ...]) -> Any:

@@ -36,7 +36,7 @@ def _integers(stream: Stream, minval: Any, maxval: Any, *, shape: Any, dtype: An
     greatest = _clipped(literal(int(dtypes.iinfo(dtype).max), dtype), maxval.aval.dtype)
     beyond = lax.gt(maxval, greatest)  # the bound itself does not fit, as in randint(key, shape, 0, 256, "uint8")
     minval, maxval = _clipped(minval, dtype), _clipped(maxval, dtype)
-    higher, lower = [part.bits(shape, width) for part in stream.split()]
+    higher, lower = stream.split_bits(shape, width)
     span = converted(lax.sub(maxval, minval), unsigned)
     span = lax.select(lax.le(maxval, minval), full_like(span, 1), span)  # an empty range gives minval
     # The full range makes the span 0, and a remainder by 0 is the number itself.

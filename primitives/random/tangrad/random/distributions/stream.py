@@ -15,7 +15,7 @@ import numpy as np
 from tangrad.core import Primitive, ShapedArray, dtypes, literal
 from tangrad.lax.checks import check_dtype
 from tangrad.lax.elementwise.primitives import bitcast_convert_type_p, or_p, shift_right_logical_p, sub_p
-from tangrad.lax.structure.primitives import slice_p, squeeze_p
+from tangrad.lax.structure.functions import unstack
 from tangrad.random.cipher import check_keys, random
 from tangrad.random.distributions.arguments import (
     check_safe_cast,
@@ -44,17 +44,17 @@ class Stream:
     def split(self, count: int = 2) -> list[Stream]:
         """Streams independent of each other; this one must not be used again."""
         new = random_split_p.bind(self.keys, shape=(count,), partitionable=self.partitionable)
-        lead = self.keys.aval.shape
-        streams = []
-        for i in range(count):
-            starts, limits = (*[0] * len(lead), i), (*lead, i + 1)
-            one = slice_p.bind(new, start_indices=starts, limit_indices=limits, strides=None)
-            streams.append(Stream(squeeze_p.bind(one, dimensions=(len(lead),)), self.partitionable))
-        return streams
+        return [Stream(keys, self.partitionable) for keys in unstack(new, self.keys.aval.ndim)]
 
     def bits(self, shape: tuple[int, ...], bit_width: int = 32) -> Any:
         """Unsigned integers, all equally likely."""
         return random_bits_p.bind(self.keys, bit_width=bit_width, shape=shape, partitionable=self.partitionable)
+
+    def split_bits(self, shape: tuple[int, ...], bit_width: int = 32) -> list[Any]:
+        """The bits of the two streams of `split()`, by one call of the generator, which is most of such a program."""
+        new = random_split_p.bind(self.keys, shape=(2,), partitionable=self.partitionable)
+        bits = random_bits_p.bind(new, bit_width=bit_width, shape=shape, partitionable=self.partitionable)
+        return list(unstack(bits, self.keys.aval.ndim))
 
     def draw(self, primitive: Primitive, *operands: Any, **params: Any) -> Any:
         """A sample of another distribution."""

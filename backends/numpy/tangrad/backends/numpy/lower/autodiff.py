@@ -14,7 +14,7 @@ from tangrad.dtypes import float0
 lower = RuleSet("lower.numpy", api=1)
 
 
-@composed(lower, add_any_p)
+@composed(lower, add_any_p, any_sizes=True)
 def _(ctx: Any, x: Any, y: Any) -> Any:
     return x if x.dtype == float0 else ctx.add(x, y)  # of type float0 there is one value only
 
@@ -24,11 +24,11 @@ def _(ctx: Any, *, shape: Any, dtype: Any, weak_type: bool) -> Any:
     return ctx.constant(np.zeros(shape, dtype)) if dtype == float0 else ctx.full(shape, 0, dtype)
 
 
-@composed(lower, append_dims_p)
+@composed(lower, append_dims_p, any_sizes=True)
 def _(ctx: Any, x: Any, *, sizes: Any) -> Any:
     return ctx.broadcast(x, (*x.shape, *sizes), range(x.ndim))
 
 
-@composed(lower, sum_trailing_p)
+@composed(lower, sum_trailing_p, any_sizes=True)
 def _(ctx: Any, x: Any, *, count: int) -> Any:
     return x if x.dtype == float0 and not count else ctx.reduce(np.add, x, range(x.ndim - count, x.ndim))

@@ -13,14 +13,14 @@ from tangrad.core import RuleSet
 lower = RuleSet("lower.numpy", api=1)
 
 
-@composed(lower, move_axis_p)
+@composed(lower, move_axis_p, any_sizes=True)
 def _(ctx: Any, x: Any, *, source: int, destination: int) -> Any:
     order = [axis for axis in range(x.ndim) if axis != source]
     order.insert(destination, source)
     return ctx.transpose(x, order)
 
 
-@composed(lower, broadcast_axis_p)
+@composed(lower, broadcast_axis_p, any_sizes=True)
 def _(ctx: Any, x: Any, *, shape: Any, positions: Any) -> Any:
     if x.ndim > len(positions):  # keys: the dimensions of their words stay last
         words = range(len(positions), x.ndim)
@@ -32,6 +32,6 @@ def _(ctx: Any, x: Any, *, shape: Any, positions: Any) -> Any:
     return ctx.broadcast(ctx.transpose(x, order), shape, sorted(positions))
 
 
-@composed(lower, sum_axes_p)
+@composed(lower, sum_axes_p, any_sizes=True)
 def _(ctx: Any, x: Any, *, axes: Any) -> Any:
     return ctx.reduce(np.add, x, axes)

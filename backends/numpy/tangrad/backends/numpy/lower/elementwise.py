@@ -7,15 +7,18 @@ narrow dtypes. Everything else is a ufunc.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from tangrad.backends.numpy.kernels import composed, ufunc
+from tangrad.backends.numpy import kernels
+from tangrad.backends.numpy.kernels import ufunc
 from tangrad.core import RuleSet, dtypes
 from tangrad.lax.elementwise import primitives as p
 
 lower = RuleSet("lower.numpy", api=1)
+composed = partial(kernels.composed, any_sizes=True)
 
 lower.table(
     {
@@ -356,7 +359,7 @@ def _saturated(ctx: Any, x: Any, dtype: Any) -> Any:
     return ctx.where(beyond, ctx.full((), high, dtype), inside)
 
 
-@composed(lower, p.bitcast_convert_type_p)
+@kernels.composed(lower, p.bitcast_convert_type_p)
 def _(ctx: Any, x: Any, *, new_dtype: Any) -> Any:
     if x.dtype == new_dtype or isinstance(new_dtype, dtypes.ExtendedDType):
         return x

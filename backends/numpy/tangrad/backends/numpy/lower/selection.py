@@ -17,12 +17,12 @@ from tangrad.lax.elementwise import primitives as p
 lower = RuleSet("lower.numpy", api=1)
 
 
-@composed(lower, p.eq_p)
+@composed(lower, p.eq_p, any_sizes=True)
 def _(ctx: Any, x: Any, y: Any) -> Any:
     return _of_elements(ctx, np.logical_and, ctx.equal(x, y))
 
 
-@composed(lower, p.ne_p)
+@composed(lower, p.ne_p, any_sizes=True)
 def _(ctx: Any, x: Any, y: Any) -> Any:
     return _of_elements(ctx, np.logical_or, ctx.not_equal(x, y))
 
@@ -33,7 +33,7 @@ def _of_elements(ctx: Any, join: Any, decided: Any) -> Any:
     return ctx.reduce(join, decided, inside) if inside else decided
 
 
-@composed(lower, p.select_n_p)
+@composed(lower, p.select_n_p, any_sizes=True)
 def _(ctx: Any, which: Any, *cases: Any) -> Any:
     shape = physical(ctx.out_aval).shape
     if all([case is cases[0] for case in cases]):  # one case, or a guard of derivatives, which changes no value
@@ -55,7 +55,7 @@ def _choose(ctx: Any, which: Any, offset: int, cases: Any) -> Any:
     return ctx.where(ctx.less(which, offset + middle), first, second)
 
 
-@composed(lower, p.clamp_p)
+@composed(lower, p.clamp_p, any_sizes=True)
 def _(ctx: Any, low: Any, x: Any, high: Any) -> Any:
     if x.dtype.kind == "c":
         return ctx.inline(decomposition_jaxpr(p.clamp_p, ctx.in_avals, {}), low, x, high)

@@ -28,25 +28,25 @@ def _inside(x: Any, rank: int) -> tuple[int, ...]:
 # --- shape ---------------------------------------------------------------------------------------------------------
 
 
-@composed(lower, p.broadcast_in_dim_p)
+@composed(lower, p.broadcast_in_dim_p, any_sizes=True)
 def _broadcast_in_dim(ctx: Any, x: Any, *, shape: Any, broadcast_dimensions: Any) -> Any:
     out = physical(ctx.out_aval).shape
     return ctx.broadcast(x, out, (*broadcast_dimensions, *range(len(shape), len(out))))
 
 
-@composed(lower, p.reshape_p)
+@composed(lower, p.reshape_p, any_sizes=True)
 def _reshape(ctx: Any, x: Any, *, new_sizes: Any, dimensions: Any) -> Any:
     if dimensions is not None:
         x = ctx.transpose(x, (*dimensions, *_inside(x, len(dimensions))))
     return ctx.reshape(x, physical(ctx.out_aval).shape)
 
 
-@composed(lower, p.squeeze_p)
+@composed(lower, p.squeeze_p, any_sizes=True)
 def _squeeze(ctx: Any, x: Any, *, dimensions: Any) -> Any:
     return ctx.reshape(x, physical(ctx.out_aval).shape)
 
 
-@composed(lower, p.transpose_p)
+@composed(lower, p.transpose_p, any_sizes=True)
 def _transpose(ctx: Any, x: Any, *, permutation: Any) -> Any:
     return ctx.transpose(x, (*permutation, *_inside(x, len(permutation))))
 
@@ -220,17 +220,17 @@ def _iota(ctx: Any, *, dtype: Any, shape: Any, dimension: int) -> Any:
     return ctx.broadcast(ctx.constant(counted), shape, (dimension,))
 
 
-@composed(lower, p.copy_p)
+@composed(lower, p.copy_p, any_sizes=True)
 def _copy(ctx: Any, x: Any) -> Any:
     return ctx.call(np.copy, x, nature=FRESH)
 
 
-@composed(lower, p.stop_gradient_p)
+@composed(lower, p.stop_gradient_p, any_sizes=True)
 def _stop_gradient(ctx: Any, x: Any) -> Any:
     return x
 
 
-@composed(lower, p.optimization_barrier_p)
+@composed(lower, p.optimization_barrier_p, any_sizes=True)
 def _optimization_barrier(ctx: Any, *xs: Any) -> Any:
     # One step for all: its results are other values than its operands, so that no later step is merged with an earlier
     # one, and each of them needs all operands.

@@ -13,6 +13,6 @@ lower = RuleSet("lower.xla", api=1)
 
 
 @lower.rule(dimension_as_value_p)
-def _dimension_as_value(ctx: Any, *, dimension: Any) -> Any:
+def _dimension_as_value(ctx: Any, *, dimension: Any, dtype: Any) -> Any:
     value = ctx.size(dimension)
     return value if ctx.out_aval.dtype == SIZE.dtype else convert(ctx, value, SIZE, ctx.out_aval)

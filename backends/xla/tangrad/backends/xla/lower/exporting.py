@@ -18,11 +18,11 @@ lower = RuleSet("lower.xla", api=1)
 
 @lower.rule(call_exported_p)
 def _call_exported(ctx: Any, *operands: Any, exported: Any) -> Any:
-    symbol, in_types, out_types = _taken_in(ctx.module, exported)
     if exported.uses_global_constants:
         operands = (_platform(ctx, exported), *operands)
     else:
         exported.check_platform(ctx.module.platform)
+    symbol, in_types, out_types = _taken_in(ctx.module, exported)
     ctx.module.has_unknown_sizes = True
     callee = {"callee": ir.FlatSymbolRefAttr.get(symbol, ctx.vocabulary.context)}
     call = ctx.ops("func.call", out_types, _as_types(ctx, operands, in_types), callee)
@@ -41,17 +41,18 @@ def _platform(ctx: Any, exported: Any) -> Any:
     """The number of the platform at hand among those of the program."""
     if PLATFORM_INDEX not in ctx.sizes:
         exported.check_platform(ctx.module.platform)
-        number = exported.platforms.index(ctx.module.platform) if ctx.module.platform in exported.platforms else 0
+        platform, known = ctx.module.platform, exported.module_platforms
+        number = known.index(platform) if platform in known else 0
         return ctx.constant(np.int32(number))
     own = ctx.module.rules.platforms
     for platform in own:
         exported.check_platform(platform)
-    if tuple(own) == tuple(exported.platforms):
+    if tuple(own) == tuple(exported.module_platforms):
         return ctx.sizes[PLATFORM_INDEX]
     case = ctx.ops("stablehlo.case", [ctx.types[SIZE]], (ctx.sizes[PLATFORM_INDEX],), None, len(own))
     for position, platform in enumerate(own):
         inner, _ = ctx.region(case, position, ())
-        inner.give([inner.constant(np.int32(exported.platforms.index(platform)))])
+        inner.give([inner.constant(np.int32(exported.module_platforms.index(platform)))])
     return case.result
 
 

@@ -1,0 +1,5 @@
+"""`jet` under its usual name. The name resolves through the entry points of `tangrad.api`."""
+
+from tangrad.core import public_package
+
+__getattr__, __dir__ = public_package(__name__)

@@ -1,0 +1,43 @@
+"""What else is linear, in batching, collectives, Fourier transforms and sharding; and sharded maps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad.batching.primitives import broadcast_axis_p, move_axis_p, sum_axes_p
+from tangrad.collectives import primitives as c
+from tangrad.core import RuleSet
+from tangrad.fft.primitives import fft_p
+from tangrad.lax.placement.primitives import device_put_p
+from tangrad.shard_mapping.primitives import shard_map_p
+from tangrad.shard_mapping.scope import axes_in_scope
+from tangrad.shardings.primitives import sharding_constraint_p
+from tangrad_taylor.linear import linear_rules, piecewise_linear
+from tangrad_taylor.programs import flat, pattern, taylor_jaxpr, unflat
+
+batching = linear_rules(broadcast_axis_p, move_axis_p, sum_axes_p)
+collectives = linear_rules(
+    c.psum_p, c.all_gather_p, c.reduce_scatter_p, c.all_to_all_p, c.ppermute_p, c.pbroadcast_p, c.pvary_p
+)
+collectives.table({primitive: piecewise_linear(primitive) for primitive in (c.pmax_p, c.pmin_p)})
+fft = linear_rules(fft_p)
+placement = linear_rules(device_put_p)
+sharding = linear_rules(sharding_constraint_p)
+
+shard_map = RuleSet("taylor", api=1)
+
+
+@shard_map.rule(shard_map_p)
+def _shard_map(series: Any, *, jaxpr: Any, mesh: Any, in_shardings: Any, out_shardings: Any, manual_axes: Any) -> Any:
+    """Coefficients lie as their values do."""
+    with axes_in_scope(mesh, manual_axes):
+        program, found = taylor_jaxpr(jaxpr, pattern(series))
+    outs = shard_map_p.bind(
+        *flat(series),
+        jaxpr=program,
+        mesh=mesh,
+        in_shardings=tuple([one for one, terms in zip(in_shardings, series) for _ in flat([terms])]),
+        out_shardings=tuple([one for one, flags in zip(out_shardings, found) for has in (True, *flags) if has]),
+        manual_axes=manual_axes,
+    )
+    return unflat(outs, found)

@@ -1,0 +1,128 @@
+"""Sizes that are found at the call: as texts in a file, `"2*n + 1"`, and the constraints of their variables.
+
+What reads them is of another distribution, which is asked for only by programs that have such sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tangrad.core import RecentlyUsed, catalogue, composition, first_symbolic, is_symbolic
+from tangrad.runtime.errors import ArtifactError, of_type
+
+MOST_LETTERS = 1000  # of one size or constraint
+MOST_CONSTRAINTS = 64
+MOST_SIZES = 256  # for which a program remembers that it may run
+
+
+class WrittenSizes:
+    """The sizes of a program that is written: all of one scope.
+
+    Attributes:
+        constraints: those of the scope; None where all sizes are numbers.
+    """
+
+    def __init__(self) -> None:
+        self._scope: Any = None
+
+    @property
+    def constraints(self) -> list[str] | None:
+        return None if self._scope is None else list(self._scope.constraints)
+
+    def text(self, size: Any) -> str:
+        """A symbolic size as text."""
+        if self._scope is None:
+            self._scope = size.scope
+        if size.scope is not self._scope:
+            raise ArtifactError(f"the size {size} is of another scope than those before it; one program has one scope")
+        return str(size)
+
+
+class ReadSizes:
+    """The sizes of a program that is read."""
+
+    def __init__(self, constraints: Any) -> None:
+        self._scope: Any = None
+        self._texts: dict[str, Any] = {}
+        if constraints is not None:
+            if type(constraints) is not list or len(constraints) > MOST_CONSTRAINTS:
+                raise ArtifactError(f"the constraints of the sizes are {of_type(constraints)}")
+            self._scope = _read(_public("SymbolicScope"), [_checked(text) for text in constraints])
+
+    def size(self, text: Any) -> Any:
+        """The size that was written as a text. Raises ArtifactError for what is none."""
+        if self._scope is None:
+            raise ArtifactError(f"the program has a size {_checked(text)!r}, and states no constraints")
+        if text not in self._texts:
+            shape = _read(_public("symbolic_shape"), _checked(text), scope=self._scope)
+            if len(shape) != 1:
+                raise ArtifactError(f"expected one size, got {text!r}")
+            (self._texts[text],) = shape
+        return self._texts[text]
+
+
+def _checked(text: Any) -> str:
+    if not isinstance(text, str) or len(text) > MOST_LETTERS:
+        raise ArtifactError(f"expected a size or a constraint as text, got {of_type(text)}")
+    return text
+
+
+def _read(function: Any, *args: Any, **options: Any) -> Any:
+    try:
+        return function(*args, **options)
+    except (ValueError, ArithmeticError, RecursionError) as error:
+        raise ArtifactError(f"the sizes of the program cannot be read: {error}") from error
+
+
+def _public(name: str) -> Any:
+    plugin = composition().find("tangrad.api", f"export.{name}")
+    if plugin is None:
+        needed = catalogue.distribution_of(f"export.{name}")
+        raise ArtifactError(f"the program has sizes that are found at the call: pip install {needed}")
+    return plugin.load()
+
+
+class SizesAtCall:
+    """How a program with such sizes is called: which they are, and whether its values then are within the limits.
+
+    Raises ArtifactError where the arguments' shapes do not determine the sizes of all types.
+    """
+
+    def __init__(self, closed: Any, names: Sequence[str], avals: Iterable[Any], most_bytes: int) -> None:
+        self._inputs, self._most_bytes = tuple(closed.in_avals), most_bytes
+        self._dimension = first_symbolic(self._inputs)
+        self._avals = [aval for aval in avals if first_symbolic([aval]) is not None]
+        shapes = [aval.shape for aval in self._inputs]
+        self._plan = None if self._dimension is None else _read(self._dimension.plan, shapes, names)
+        known = set() if self._plan is None else set(self._plan.names)
+        used = [size.variables() for aval in self._avals for size in aval.shape if is_symbolic(size)]
+        missing = set().union(*used) - known
+        if missing:
+            raise ArtifactError(f"the shapes of the arguments do not tell {', '.join(sorted(missing))}")
+        self._checked = RecentlyUsed(MOST_SIZES)
+
+    def input_avals(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        """The types that the arguments must have, given arrays of these shapes.
+
+        Raises ValueError for shapes that do not fit, and for sizes at which a value would be beyond the limit.
+        """
+        if self._plan is None:
+            return self._inputs
+        sizes = self._plan.sizes([array.shape for array in arrays])
+        key = tuple(sizes.values())
+        found = self._checked.find(key)
+        if found is None:
+            for aval in self._avals:
+                self._check(aval, self._dimension.filled_in(aval, sizes), sizes)
+            found = self._dimension.filled_in(self._inputs, sizes)
+            self._checked.add(key, found)
+        return found  # type: ignore[no-any-return]
+
+    def _check(self, aval: Any, filled: Any, sizes: dict[str, int]) -> None:
+        size = filled.size * filled.dtype.itemsize
+        described = f"values of type {aval.str_short()}, where {', '.join([f'{n} = {s}' for n, s in sizes.items()])},"
+        if any([one < 0 for one in filled.shape]):
+            raise ValueError(f"{described} have a negative size: {filled.shape}")
+        if size > self._most_bytes:
+            raise ValueError(f"{described} take {size} bytes; the limit value_bytes is {self._most_bytes}")
