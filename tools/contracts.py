@@ -68,6 +68,7 @@ LAZY = {
     "tangrad.backends.xla.jaxlib_version": "describes an installation only where it is found wanting",
     "tangrad.backends.numpy.backend": "as XLA's: whoever asks which backends there are does not load the compiler",
     "tangrad.backends.xla.cuda": "loads the PJRT plugin that is installed",
+    "tangrad.compat.jax.finder": "imports what a module of the alias stands for when that is imported",
     "tangrad.console.report.entries": "looks into the packages that entries name",
 }
 
@@ -75,6 +76,7 @@ LAZY = {
 # that is not needed any more is a breach, too.
 PRIVILEGED = {
     ("tangrad.console.report.entries", "tangrad.composition.plugin"): "tells misspelt groups from those that there are",
+    ("tangrad.compat.jax.names._src.tree_util", "tangrad.tree.definition"): "tells the types of nodes from others",
     ("tangrad.console.report.trace", "tangrad.composition.plugin"): "prints answers as the composition shortens them",
 }
 

@@ -6,6 +6,7 @@ from tangrad import backends as backends
 from tangrad import batching as batching
 from tangrad import checkpointing as checkpointing
 from tangrad import collectives as collectives
+from tangrad import compat as compat
 from tangrad import composition as composition
 from tangrad import conformance as conformance
 from tangrad import console as console
@@ -165,6 +166,7 @@ __all__ = [
     "clear_caches",
     "closure_convert",
     "collectives",
+    "compat",
     "composition",
     "config",
     "conformance",

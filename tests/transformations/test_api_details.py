@@ -318,3 +318,36 @@ def test_arrays_like_a_float0_cotangent(transformation, make):
 
     result = transformation(cotangent_like)(np.ones(2), np.ones(2, int))
     assert result.dtype == FLOAT0 and result.shape == (2,)
+
+
+def test_shapes_of_shapes():
+    struct = tangrad.ShapeDtypeStruct((3,), "float32")
+    assert tangrad.eval_shape(lambda: struct) == struct
+    found = tangrad.eval_shape(lambda x: {"given": struct, "made": x.sum(), "none": None}, struct)
+    assert found == {"given": struct, "made": tangrad.ShapeDtypeStruct((), "float32"), "none": None}
+    with pytest.raises(TypeError, match="ShapeDtypeStruct"):
+        tangrad.jit(lambda: struct)()
+
+
+def test_tangent_types_of_types():
+    real, whole = tangrad.typeof(np.ones(3)), tangrad.typeof(np.arange(3))
+    assert real.to_tangent_aval() is real
+    assert whole.to_tangent_aval() is tangrad.core.ShapedArray((3,), FLOAT0)
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, tangrad.jit, lambda f: lambda x: tangrad.vmap(f)(x[None])[0]])
+def test_python_numbers_among_residuals_stay_numbers(transform):
+    seen = []
+
+    @tangrad.custom_vjp
+    def f(x):
+        return x * 2
+
+    def backward(residuals, cotangent):
+        x, negated, count = residuals
+        seen.append((type(negated), type(count)))
+        return ((-cotangent if negated else cotangent) * count * x,)
+
+    f.defvjp(lambda x: (f(x), (x, True, 3)), backward)
+    assert tangrad.grad(transform(f))(2.0) == -6
+    assert seen and set(seen) == {(bool, int)}

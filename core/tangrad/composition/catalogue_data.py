@@ -324,6 +324,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-checkify": "tangrad.experimental.checkify tangrad.runtime_checks",
     "tangrad-checkpoint": "tangrad.ad_checkpoint tangrad.checkpointing",
     "tangrad-collectives": "tangrad.collectives",
+    "tangrad-compat": "tangrad.compat",
     "tangrad-conformance": "tangrad.conformance",
     "tangrad-console": "tangrad.__main__ tangrad.console",
     "tangrad-control-flow": "tangrad.control_flow",

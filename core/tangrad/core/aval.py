@@ -66,6 +66,7 @@ class ShapedArray(AbstractValue):
     weak_type: bool
     named_shape: NamedShape
     ndim: int
+    sharding = None  # types say nothing of where values are; programs that ask find nothing
 
     def __new__(
         cls,
@@ -101,6 +102,12 @@ class ShapedArray(AbstractValue):
 
     def strip_weak_type(self) -> ShapedArray:
         return self.update(weak_type=False) if self.weak_type else self
+
+    def to_tangent_aval(self) -> ShapedArray:
+        """The type of tangents of values of this type: with dtype float0 for integers, booleans and keys."""
+        if dtypes.issubdtype(self.dtype, np.inexact):
+            return self
+        return ShapedArray(self.shape, dtypes.float0, False, self.named_shape)
 
     @property
     def size(self) -> Any:

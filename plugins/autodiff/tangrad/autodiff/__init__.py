@@ -1,5 +1,7 @@
 """Automatic differentiation: the traces and rule kinds behind `tangrad.grad`, and helpers for rule files."""
 
+from tangrad.autodiff.forward import JVPTrace as JVPTrace
+from tangrad.autodiff.forward import JVPTracer as JVPTracer
 from tangrad.autodiff.forward import jvp_flat as jvp_flat
 from tangrad.autodiff.forward import jvp_jaxpr as jvp_jaxpr
 from tangrad.autodiff.jvp_rules import elementwise_jvp as elementwise_jvp

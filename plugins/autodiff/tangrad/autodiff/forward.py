@@ -57,6 +57,11 @@ class JVPTrace(Trace):
         self.stages = parent.stages
         self.parent = parent
 
+    @property
+    def main(self) -> JVPTrace:
+        """What tells the tracers of one transformation from those of another: the trace itself."""
+        return self
+
     def tracer(self, primal: Any, tangent: Any) -> JVPTracer:
         tracer = _new(JVPTracer)
         tracer._trace = self

@@ -28,6 +28,8 @@ class Zero:
         """The zero tangent of a value."""
         return _zero_tangents[value.aval if hasattr(value, "aval") else get_aval(value)]
 
+    from_primal_value = of  # as jax calls it
+
 
 class _ByAval(dict[Any, Any]):
     """What is made of an aval, once; bounded."""
@@ -65,9 +67,7 @@ _has_tangent: dict[Any, bool] = {}  # bounded by the number of dtypes
 
 def tangent_aval(aval: ShapedArray) -> ShapedArray:
     """The type of the tangents of values of type `aval`: float0 for integers, booleans and keys."""
-    if has_tangent(aval.dtype):
-        return aval
-    return ShapedArray(aval.shape, dtypes.float0, False, aval.named_shape)
+    return aval if has_tangent(aval.dtype) else aval.to_tangent_aval()
 
 
 def instantiate(tangent: Any) -> Any:

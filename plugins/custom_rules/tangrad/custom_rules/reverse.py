@@ -149,6 +149,9 @@ class custom_vjp(Stackable):  # noqa: N801 - a decorator, named as the field kno
         return self if instance is None else functools.partial(self, instance)
 
 
+_NUMBERS = (bool, int, float, complex)
+
+
 class FwdRule(UserRule):
     """The forward rule of one call: `(primals, active) -> (outs, residuals, bwd)` of flat values."""
 
@@ -180,8 +183,10 @@ class FwdRule(UserRule):
         outs = flat.flat_result(pair[0], what)
         check_outputs(what, flat.out_tree, outs, self._avals)
         residuals, res_tree = returned_leaves(pair[1], what, "residuals")
-        bwd = BwdRule(flat, self._bwd, self._symbolic_zeros, res_tree, [primal.aval for primal in primals])
-        return outs, [as_operand(leaf) for leaf in residuals], bwd
+        # Python's numbers stay what they are: the backward rule may branch on a flag, whatever traces there are.
+        fixed = {place: leaf for place, leaf in enumerate(tree.leaves(pair[1])) if type(leaf) in _NUMBERS}
+        bwd = BwdRule(flat, self._bwd, self._symbolic_zeros, res_tree, fixed, [primal.aval for primal in primals])
+        return outs, [as_operand(leaf) for place, leaf in enumerate(residuals) if place not in fixed], bwd
 
     def _or_function(self, values: Sequence[Any]) -> Any:
         """The forward rule, as a call that becomes one of the function where nobody uses the residuals."""
@@ -200,18 +205,30 @@ class FwdRule(UserRule):
 class BwdRule(UserRule):
     """The backward rule of one call: `(residuals, cotangents) -> cotangents of the arguments` of flat values."""
 
-    __slots__ = ("_in_avals", "_out_tree", "_res_tree", "_symbolic_zeros")
+    __slots__ = ("_fixed", "_in_avals", "_out_tree", "_res_tree", "_symbolic_zeros")
 
-    def __init__(self, flat: FlatCall, bwd: Any, symbolic_zeros: bool, res_tree: Any, in_avals: list[Any]) -> None:
+    def __init__(
+        self,
+        flat: FlatCall,
+        bwd: Any,
+        symbolic_zeros: bool,
+        res_tree: Any,
+        fixed: dict[int, Any],
+        in_avals: list[Any],
+    ) -> None:
         super().__init__(flat, bwd)
         self._symbolic_zeros = symbolic_zeros
         self._res_tree = res_tree
+        self._fixed = fixed
         self._out_tree = flat.out_tree
         self._in_avals = in_avals
 
     def __call__(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
         flat, bwd = self._flat, self._rule
-        given = self._res_tree.unflatten([as_array(residual) for residual in residuals])
+        arrays, fixed = iter(residuals), self._fixed
+        given = self._res_tree.unflatten(
+            [fixed[place] if place in fixed else as_array(next(arrays)) for place in range(self._res_tree.num_leaves)]
+        )
         cotangent = self._out_tree.unflatten([shown(ct, self._symbolic_zeros) for ct in cotangents])
         try:
             found = bwd(*flat.nondiff_values(), given, cotangent)

@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tangrad import tree
 from tangrad.core import (
     AbstractValue,
     ClosedJaxpr,
@@ -169,7 +170,7 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         args, kwargs: trees of arrays, or of anything that has a shape and a dtype.
 
     Returns:
-        the tree of the result, with a `ShapeDtypeStruct` for each array.
+        the tree of the result, with a `ShapeDtypeStruct` for each array. What is one already stays what it is.
 
     >>> import tangrad
     >>> tangrad.eval_shape(lambda x: x + 1, tangrad.ShapeDtypeStruct((3,), "float32"))
@@ -177,8 +178,18 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """
     if not callable(fun):
         raise TypeError(f"eval_shape expects a function, got {fun!r} of type {type(fun).__name__}")
-    traced = trace_call(fun, Call(Options(), args, kwargs, abstract=True), getattr(fun, "__name__", type(fun).__name__))
-    return struct_tree(traced.out_tree, traced.jaxpr.out_avals)
+    abstract: dict[int, Any] = {}  # among the leaves of the result
+
+    def with_values(*args: Any, **kwargs: Any) -> Any:
+        leaves, structure = tree.flatten(fun(*args, **kwargs))
+        abstract.clear()
+        abstract.update({place: leaf for place, leaf in enumerate(leaves) if is_abstract(leaf)})
+        return structure.unflatten([0 if place in abstract else leaf for place, leaf in enumerate(leaves)])
+
+    name = getattr(fun, "__name__", type(fun).__name__)
+    traced = trace_call(with_values, Call(Options(), args, kwargs, abstract=True), name)
+    avals = [abstract.get(place, aval) for place, aval in enumerate(traced.jaxpr.out_avals)]
+    return struct_tree(traced.out_tree, avals)
 
 
 def is_abstract(value: Any) -> bool:

@@ -1,0 +1,16 @@
+"""The name `jax` for Tangrad, where a program asks for it: packages that import `jax` then run unchanged.
+
+Once `install()` was called, `import jax`, `jax.numpy` and the others give modules whose names are Tangrad's. Nothing
+installs them by default. `python -m tangrad.compat.jax program.py` runs a program so.
+
+What is not there raises ImportError or AttributeError, with what is missing and that it is missed in the alias. Of
+jax's private modules there are those names that packages of the field use (`names/_src`), where they make sense.
+"""
+
+from tangrad.compat.jax.installation import Installation as Installation
+from tangrad.compat.jax.installation import install as install
+from tangrad.compat.jax.installation import is_installed as is_installed
+from tangrad.compat.jax.installation import uninstall as uninstall
+from tangrad.compat.jax.names.version import __version__ as VERSION  # noqa: N812 - a constant
+
+__all__ = ["VERSION", "Installation", "install", "is_installed", "uninstall"]

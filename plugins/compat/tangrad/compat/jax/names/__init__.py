@@ -1,0 +1,43 @@
+"""`jax` itself: what Tangrad calls otherwise."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import tangrad
+from tangrad.compat.jax.names.version import __version__ as __version__
+from tangrad.compat.jax.names.version import __version_info__ as __version_info__
+from tangrad.compat.jax.settings import config as config
+from tangrad.compat.jax.settings import override, read_environment
+from tangrad.core import usable_settings
+
+with suppress(ImportError):  # NumPy knows names such as "bfloat16" wherever jax was imported
+    import ml_dtypes as _ml_dtypes
+
+read_environment()
+
+array_garbage_collection_guard = override("jax_array_garbage_collection_guard")
+debug_key_reuse = override("jax_debug_key_reuse")
+default_prng_impl = override("jax_default_prng_impl")
+enable_checks = usable_settings()["check_jaxprs"]
+enable_custom_prng = override("jax_enable_custom_prng")
+explain_cache_misses = override("jax_explain_cache_misses")
+legacy_prng_key = override("jax_legacy_prng_key")
+softmax_custom_jvp = override("jax_softmax_custom_jvp")
+transfer_guard = override("jax_transfer_guard")
+transfer_guard_device_to_device = override("jax_transfer_guard_device_to_device")
+transfer_guard_device_to_host = override("jax_transfer_guard_device_to_host")
+transfer_guard_host_to_device = override("jax_transfer_guard_host_to_device")
+
+
+def default_backend() -> str:
+    """The platform of the devices that new arrays are made on: "cpu", "gpu" or "tpu".
+
+    Here the backend has a name of its own, "numpy" or "xla": `tangrad.default_backend()`.
+    """
+    return tangrad.devices()[0].platform
+
+
+def process_indices(backend: str | None = None) -> list[int]:
+    """The numbers of the processes that compute together."""
+    return list(range(tangrad.process_count(backend)))

@@ -1,0 +1,1 @@
+"""`jax.extend`: what packages that extend jax take from it."""

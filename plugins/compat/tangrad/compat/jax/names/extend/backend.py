@@ -1,0 +1,4 @@
+"""`jax.extend.backend`: backends as objects."""
+
+from tangrad.core import get_backend as get_backend
+from tangrad.core import loaded_backends as backends

@@ -1,0 +1,20 @@
+"""`jax.numpy`: the functions that take arguments there which Tangrad's do not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad import lax
+from tangrad import numpy as jnp
+
+__all__ = ["einsum"]
+
+
+def einsum(*operands: Any, _dot_general: Any = None, **options: Any) -> Any:
+    """As `tangrad.numpy.einsum`. `_dot_general`: what computes products, of which there is `lax.dot_general` alone.
+
+    Raises NotImplementedError for another.
+    """
+    if _dot_general not in (None, lax.dot_general):
+        raise NotImplementedError(f"einsum computes products by lax.dot_general, not by {_dot_general!r}")
+    return jnp.einsum(*operands, **options)

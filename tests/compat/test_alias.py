@@ -1,0 +1,293 @@
+"""The alias of jax: programs that import `jax`, each in a process of its own (in this one jax may be imported)."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+BACKENDS = ("numpy", "xla")
+
+
+def run(program, *arguments, backend="numpy", **environment):
+    """The output of a program, which must not fail."""
+    command = [sys.executable, "-W", "error", *(arguments or ("-c", textwrap.dedent(program)))]
+    variables = {**os.environ, "TANGRAD_BACKEND": backend, **environment}
+    done = subprocess.run(command, capture_output=True, text=True, env=variables, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_import_jax_means_tangrad_and_no_longer():
+    run(
+        """
+        import sys
+        import tangrad
+        import tangrad.numpy
+        assert not [name for name in sys.modules if name.startswith("tangrad.compat")]  # nobody has it by default
+
+        import tangrad.compat.jax as alias
+        with alias.install() as installation:
+            assert alias.is_installed() and "installed" in repr(installation)
+            with alias.install():
+                pass
+            assert alias.is_installed()  # the inner one put nothing there
+            import jax
+            import jax.numpy as jnp
+            import jax.scipy.stats
+            from jax import Array, grad, lax
+            from jax.experimental.shard_map import shard_map
+            from jax.sharding import PartitionSpec
+            from jax.tree_util import tree_map
+            assert jax.__version__ == alias.VERSION == ".".join(map(str, jax.__version_info__))
+            assert grad is tangrad.grad and Array is tangrad.Array and PartitionSpec is tangrad.P
+            assert isinstance(jnp.ones(2), Array) and jnp.sin is tangrad.numpy.sin and lax.scan is tangrad.lax.scan
+            assert jax.default_backend() == "cpu" and tangrad.default_backend() == "numpy"
+            assert "scan" in dir(lax) and "einsum" in jnp.__all__ and "alias" in repr(jnp)
+            assert isinstance(jax.jit(jnp.sin), jax.stages.Wrapped)
+            assert jnp.einsum("ij,j->i", jnp.eye(2), jnp.ones(2), _dot_general=lax.dot_general).tolist() == [1, 1]
+            names = {}
+            exec("from jax.tree import *", names)
+            assert names["map"] is tangrad.tree.map
+        assert not alias.is_installed() and "jax" not in sys.modules and "jax.numpy" not in sys.modules
+        assert jax.numpy.cos is tangrad.numpy.cos  # who has the modules keeps them
+        """
+    )
+
+
+def test_what_is_missing_is_named_as_missing_in_the_alias():
+    run(
+        """
+        import tangrad.compat.jax
+        tangrad.compat.jax.install()
+        import jax
+
+        def message(kind, action):
+            try:
+                action()
+            except kind as error:
+                return str(error)
+            raise AssertionError("nothing was raised")
+
+        def names_it(text, name):
+            assert repr(name) in text and "tangrad.compat.jax" in text, text
+
+        names_it(message(AttributeError, lambda: jax.lax.nonsense), "jax.lax.nonsense")
+        names_it(message(ImportError, lambda: exec("from jax.lax import nonsense")), "jax.lax.nonsense")
+        names_it(message(ImportError, lambda: exec("import jax.nonsense")), "jax.nonsense")
+        private = message(ImportError, lambda: exec("from jax._src import nonsense"))
+        names_it(private, "jax._src.nonsense")
+        assert "private" in private
+        # Tangrad's own packages are no modules of jax.
+        for name in ("jitting", "autodiff", "composition", "compat"):
+            assert not hasattr(jax, name), name
+        assert not hasattr(jax.core, "register")
+        """
+    )
+
+
+def test_it_is_refused_where_jax_itself_is_imported(tmp_path):
+    (tmp_path / "jax.py").write_text("sin = 'of jax itself'\n")
+    run(
+        """
+        import jax
+        import tangrad.compat.jax
+        try:
+            tangrad.compat.jax.install()
+        except ImportError as error:
+            assert "jax.py" in str(error) and "before anything imports jax" in str(error), error
+        else:
+            raise AssertionError("it was installed")
+        assert jax.sin == "of jax itself" and not tangrad.compat.jax.is_installed()
+        del __import__("sys").modules["jax"]
+        with tangrad.compat.jax.install():  # one that is only installed beside it is not in the way
+            import jax
+            assert jax.numpy.sin
+        import jax
+        assert jax.sin == "of jax itself"
+        """,
+        PYTHONPATH=str(tmp_path),
+    )
+
+
+def test_programs_are_run_from_the_command_line(tmp_path):
+    (tmp_path / "beside.py").write_text("import jax\nTWO = jax.numpy.add(1, 1)\n")
+    program = tmp_path / "program.py"
+    program.write_text("import sys\nfrom beside import TWO\nprint(__name__, int(TWO), sys.argv[1:])\n")
+    command = ("-m", "tangrad.compat.jax")
+    assert run("", *command, str(program), "--flag").split(maxsplit=2)[:2] == ["__main__", "2"]
+    assert run("", *command, "-m", "program", "a", PYTHONPATH=str(tmp_path)) == "__main__ 2 ['a']\n"
+    assert run("", *command, "--help").startswith("usage: python -m tangrad.compat.jax")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_primitives_with_rules_in_the_tables_of_jax(backend):
+    run(
+        """
+        import tangrad.compat.jax
+        tangrad.compat.jax.install()
+        import jax
+        import jax.numpy as jnp
+        from jax.extend.core import Primitive
+        from jax.interpreters import ad, batching, mlir
+
+        both_p = Primitive("sum and difference")
+        both_p.multiple_results = True
+        both_p.def_impl(lambda x, y, *, scale: [scale * (x + y), scale * (x - y)])
+        both_p.def_abstract_eval(lambda x, y, *, scale: [jax.core.ShapedArray(x.shape, x.dtype)] * 2)
+        mlir.register_lowering(both_p, mlir.lower_fun(both_p.impl, multiple_results=True))
+
+        def jvp(primals, tangents, **params):
+            return both_p.bind(*primals, **params), both_p.bind(*map(ad.instantiate_zeros, tangents), **params)
+
+        def transpose(cotangents, x, y, *, scale):
+            assert ad.is_undefined_primal(x) and ad.is_undefined_primal(y)
+            a, b = map(ad.instantiate_zeros, cotangents)
+            return both_p.bind(a, b, scale=scale)
+
+        def batch(args, dims, **params):
+            x, y = (batching.bdim_at_front(arg, dim, 3) for arg, dim in zip(args, dims))
+            return both_p.bind(x, y, **params), [0, 0]
+
+        ad.primitive_jvps[both_p] = jvp
+        ad.primitive_transposes[both_p] = transpose
+        batching.primitive_batchers[both_p] = batch
+        assert ad.primitive_jvps[both_p] is jvp
+
+        def f(x, y):
+            total, difference = both_p.bind(x, y, scale=2.0)
+            return jnp.sum(total * difference)  # 4 (x² - y²)
+
+        x, y = jnp.arange(3.0), jnp.ones(3)
+        assert "sum_and_difference[scale=2.0]" in str(jax.make_jaxpr(f)(x, y))
+        for apply in (f, jax.jit(f)):
+            assert float(apply(x, y)) == 8.0
+            gradient = jax.grad(apply, (0, 1))(x, y)
+            assert [g.tolist() for g in gradient] == [[0, 8, 16], [-8, -8, -8]]
+            assert jax.vmap(apply, (0, None))(jnp.stack([x, x, y]), y).tolist() == [8, 8, 0]
+        equation = jax.make_jaxpr(jnp.tanh)(1.0).eqns[0]
+        assert equation.primitive is jax.lax.tanh_p and isinstance(equation.primitive, Primitive)
+
+        ad.primitive_jvps[both_p] = lambda primals, tangents, **params: (both_p.bind(*primals, **params), [
+            ad.Zero.from_primal_value(primals[0])] * 2)
+        assert jax.grad(f)(x, y).tolist() == [0, 0, 0]  # a rule that is assigned anew replaces the other
+
+        written_p = Primitive("written")
+        written_p.def_abstract_eval(lambda x: x)
+        mlir.register_lowering(written_p, lambda ctx, x: ctx.module_context.builder)
+        try:
+            jax.jit(lambda x: written_p.bind(x))(x)
+        except NotImplementedError as error:
+            assert "ctx.module_context" in str(error), error
+        else:
+            raise AssertionError("MLIR was built")
+        """,
+        backend=backend,
+    )
+
+
+def test_settings_by_their_names_in_jax():
+    run(
+        """
+        import tangrad
+        import tangrad.compat.jax
+        tangrad.compat.jax.install()
+        import jax
+        assert tangrad.config.enable_x64  # by JAX_ENABLE_X64, when jax was imported
+        jax.config.update("jax_enable_x64", False)
+        assert not jax.config.jax_enable_x64 and not jax.config.x64_enabled and not jax.config.read("jax_enable_x64")
+        jax.config.update("jax_default_prng_impl", "threefry2x32")
+        with jax.debug_key_reuse(False), jax.transfer_guard("allow"), jax.enable_checks(True):
+            assert tangrad.config.check_jaxprs
+        jax.config.jax_debug_nans = True
+        assert tangrad.config.debug_nans and jax.config.values["jax_debug_nans"]
+        for name, value, kind in (
+            ("jax_default_prng_impl", "rbg", ValueError),
+            ("jax_nonsense", 1, AttributeError),
+            ("jax_enable_x64", "perhaps", (TypeError, ValueError)),
+        ):
+            try:
+                jax.config.update(name, value)
+            except kind as error:
+                assert name.removeprefix("jax_") in str(error), error
+            else:
+                raise AssertionError(name)
+        """,
+        JAX_ENABLE_X64="1",
+    )
+
+
+def test_what_packages_take_from_elsewhere():
+    run(
+        """
+        import tangrad.compat.jax
+        tangrad.compat.jax.install()
+        import jax
+        import jax.numpy as jnp
+        import numpy as np
+        import jax._src.traceback_util as traceback_util
+        from jax._src.core import trace_state_clean
+        from jax.api_util import debug_info, flatten_fun, flatten_fun_nokwargs
+        from jax.extend import linear_util as lu
+        from jax.extend.core import get_opaque_trace_state, jaxpr_as_fun
+        from jax.interpreters import partial_eval as pe
+        from jax.test_util import check_grads
+
+        traceback_util.register_exclusion(__file__ if "__file__" in dir() else "x")
+        seen = []
+        jax.make_jaxpr(lambda x: seen.append((trace_state_clean(), get_opaque_trace_state())) or x)(1.0)
+        assert trace_state_clean() and not seen[0][0] and seen[0][1] != get_opaque_trace_state()
+        assert get_opaque_trace_state() == get_opaque_trace_state()
+
+        check_grads(lambda x: jnp.sin(x) * x, (jnp.arange(1.0, 3.0),), order=2)
+        bad = jax.custom_jvp(jnp.sin)
+        bad.defjvp(lambda primals, tangents: (bad(*primals), tangents[0]))
+        for mode in ("fwd", "rev"):
+            try:
+                check_grads(bad, (1.0,), order=1, modes=[mode])
+            except AssertionError:
+                pass
+            else:
+                raise RuntimeError(mode)
+
+        leaves, structure = jax.tree.flatten(({"a": 1.0}, {}))
+        flat, out_tree = flatten_fun(lu.wrap_init(lambda x: (x["a"], [2.0])), jax.tree.structure((({"a": 1.0},), {})))
+        assert flat.call_wrapped(3.0) == [3.0, 2.0] and out_tree() == jax.tree.structure((0, [0]))
+
+        # What depends on known arguments alone is computed.
+        pair = jax.jit(lambda x, y: (x * 2, y))
+        f = lambda known, unknown: (jnp.sin(known), known + unknown, pair(known, unknown)[0])
+        flat, out_tree = flatten_fun_nokwargs(lu.wrap_init(f), jax.tree.structure((0, 0)))
+        unknown = pe.PartialVal.unknown(jax.core.ShapedArray((2,), np.float32))
+        _, results, _ = pe.trace_to_jaxpr_nounits(flat, [pe.PartialVal.known(jnp.ones(2)), unknown])
+        assert [result.is_known() for result in results] == [True, False, True]
+        assert results[2].const.tolist() == [2, 2] and results[1].aval.shape == (2,)
+
+        @lu.transformation
+        def doubled(factor, *args):
+            out = yield [factor * arg for arg in args], {}
+            yield out + 1
+
+        assert doubled(lu.wrap_init(lambda x: x), 2).call_wrapped(3) == 7
+        assert jaxpr_as_fun(jax.make_jaxpr(jnp.negative)(1.0))(2.0)[0] == -2
+        import importlib
+        import pkgutil
+        import tangrad.compat.jax.names
+        for module in pkgutil.walk_packages(tangrad.compat.jax.names.__path__, "jax."):
+            assert "alias" in repr(importlib.import_module(module.name))
+        """
+    )
+
+
+def test_its_docstrings():
+    run(
+        """
+        import doctest, importlib, pkgutil
+        import tangrad.compat.jax
+        found = [doctest.testmod(importlib.import_module(module.name), optionflags=doctest.ELLIPSIS)
+                 for module in pkgutil.walk_packages(tangrad.compat.__path__, "tangrad.compat.")
+                 if not module.name.endswith("__main__")]
+        assert sum(result.attempted for result in found) >= 10 and not sum(result.failed for result in found), found
+        """
+    )
