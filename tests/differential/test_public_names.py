@@ -57,13 +57,3 @@ def test_every_name_is_here_or_has_a_reason(module):
 
 def test_reasons_are_for_modules_that_are_compared():
     assert set(missing.reasons()) <= set(MODULES)
-
-
-def test_the_table_in_the_documentation_has_these_reasons():
-    text = missing.PAGE.read_text()
-    assert text == missing.with_table(text), "run python -m tools.docs.missing"
-
-
-def test_the_table_needs_its_marks():
-    with pytest.raises(LookupError, match="marks"):
-        missing.with_table("no marks")

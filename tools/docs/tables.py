@@ -1,5 +1,5 @@
-"""The tables in the text, as the code has them: settings and variables in `docs/debugging.md`; what differs from JAX,
-call by call, and its names of settings in `docs/coming-from-jax.md`.
+"""The tables in the text, as the code has them: settings and variables in `docs/debugging.md`; what is missing of JAX,
+what differs call by call, and its names of settings in `docs/coming-from-jax.md`.
 
     python -m tools.docs.tables            write them into the page
     python -m tools.docs.tables --check    exit 1 if the page has others
@@ -16,7 +16,7 @@ from tangrad.composition.catalogue_data import PUBLIC_NAMES
 from tangrad.console.report.surroundings import _OTHER_VARIABLES
 from tangrad.settings.jax_names import NAMES, Alias, Fixed
 from tangrad.settings.table import usable_settings
-from tools.docs import differences
+from tools.docs import differences, missing
 from tools.workspace import ROOT
 
 PAGES = (ROOT / "docs" / "debugging.md", ROOT / "docs" / "coming-from-jax.md")
@@ -61,6 +61,7 @@ TABLES = {
     "variables": variables_table,
     "jax settings": jax_settings_table,
     "differences": differences.table,
+    "missing": missing.table,
 }
 MARKED = re.compile(r"(?P<begin><!-- (?P<mark>[a-z ]+) -->\n).*?(?P<end>\n<!-- /(?P=mark) -->)", re.DOTALL)
 

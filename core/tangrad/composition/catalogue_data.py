@@ -22,7 +22,7 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     "tangrad-core": (
         "Array Device block_until_ready check_tracer_leaks checking_leaks clear_caches config "
         "copy_to_host_async debug_infs debug_nans default_backend default_device device_count device_get "
-        "devices disable_jit dtypes effects_barrier enable_x64 ensure_compile_time_eval errors "
+        "devices disable_jit dtypes effects_barrier enable_checks enable_x64 ensure_compile_time_eval errors "
         "experimental.disable_x64 experimental.enable_x64 float0 live_arrays local_device_count local_devices "
         "log_compiles named_call named_scope numpy_dtype_promotion process_count process_index typeof typing "
         "use_backend"
@@ -214,10 +214,10 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     "tangrad-pjit": "experimental.pjit.pjit experimental.pjit.with_sharding_constraint",
     "tangrad-pmap": "pmap soft_pmap",
     "tangrad-random": (
-        "default_prng_impl lax.RandomAlgorithm lax.rng_bit_generator random.NamedShape random.PRNGKey "
-        "random.ball random.bernoulli random.beta random.binomial random.bits random.categorical "
-        "random.cauchy random.chisquare random.choice random.clone random.dirichlet "
-        "random.double_sided_maxwell random.exponential random.f random.fold_in random.gamma "
+        "default_prng_impl enable_custom_prng lax.RandomAlgorithm lax.rng_bit_generator legacy_prng_key "
+        "random.NamedShape random.PRNGKey random.ball random.bernoulli random.beta random.binomial "
+        "random.bits random.categorical random.cauchy random.chisquare random.choice random.clone "
+        "random.dirichlet random.double_sided_maxwell random.exponential random.f random.fold_in random.gamma "
         "random.generalized_normal random.geometric random.gumbel random.key random.key_data random.key_dtype "
         "random.key_impl random.laplace random.loggamma random.logistic random.lognormal random.maxwell "
         "random.multinomial random.multivariate_normal random.normal random.orthogonal random.pareto "
@@ -343,7 +343,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-masking": "tangrad.masking",
     "tangrad-named-axes": "tangrad.named_axes",
     "tangrad-nn": "tangrad.nn",
-    "tangrad-numpy": "tangrad.flatten_util tangrad.numpy",
+    "tangrad-numpy": "tangrad.dlpack tangrad.flatten_util tangrad.numpy",
     "tangrad-ode": "tangrad.differential_equations tangrad.experimental.ode",
     "tangrad-ops": "tangrad.ops",
     "tangrad-pjit": "tangrad.experimental.pjit tangrad.pjitting",
@@ -422,7 +422,7 @@ SETTINGS: dict[str, str] = {  # distribution: settings
     "tangrad-jit": "explain_cache_misses no_tracing",
     "tangrad-lax": "default_matmul_precision",
     "tangrad-numpy": "numpy_rank_promotion",
-    "tangrad-random": "default_prng_impl threefry_partitionable",
+    "tangrad-random": "default_prng_impl enable_custom_prng legacy_prng_key random_seed_offset threefry_partitionable",
     "tangrad-sharding": "mesh",
     "tangrad-xmap": "experimental_xmap_spmd_lowering experimental_xmap_spmd_lowering_manual serial_loops",
 }
