@@ -84,43 +84,13 @@ class ArrayOperators(ArrayMembers):
     __hash__ = None  # type: ignore[assignment]
 
 
-def _unary(name: str) -> Any:
-    def method(self: Any) -> Any:
-        try:
-            return attributes[name](self)
-        except Exception as error:
-            filter_traceback(error)
-            raise
+def _forwarding(name: str, reflected: bool = False) -> Any:
+    """The method that stands in the class until the plugin's function is known, which then takes its place."""
 
-    return own_boundary(method)
-
-
-def _binary(name: str) -> Any:
-    def method(self: Any, other: Any) -> Any:
-        try:
-            return attributes[name](self, other)
-        except Exception as error:
-            filter_traceback(error)
-            raise
-
-    return own_boundary(method)
-
-
-def _reflected(name: str) -> Any:
-    def method(self: Any, other: Any) -> Any:
-        try:
-            return attributes[name](other, self)
-        except Exception as error:
-            filter_traceback(error)
-            raise
-
-    return own_boundary(method)
-
-
-def _variadic(name: str) -> Any:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
-            return attributes[name](self, *args, **kwargs)
+            operands = (*args, self) if reflected else (self, *args)
+            return attributes[name](*operands, **kwargs)
         except Exception as error:
             filter_traceback(error)
             raise
@@ -133,14 +103,13 @@ COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul")
 BITWISE = ("and", "or", "xor", "lshift", "rshift")
 BINARY_OPERATORS = ARITHMETIC + BITWISE
-OTHER_OPERATORS = ("round", "array_namespace")
+OTHER_OPERATORS = ("getitem", "round", "array_namespace")
 
 
 def _install_operators() -> None:
-    made = {f"__{name}__": _unary(f"__{name}__") for name in UNARY_OPERATORS}
-    made |= {f"__{name}__": _binary(f"__{name}__") for name in (*COMPARISONS, *BINARY_OPERATORS, "getitem")}
-    made |= {f"__r{name}__": _reflected(f"__{name}__") for name in BINARY_OPERATORS}
-    made |= {f"__{name}__": _variadic(f"__{name}__") for name in OTHER_OPERATORS}
+    names = (*UNARY_OPERATORS, *COMPARISONS, *BINARY_OPERATORS, *OTHER_OPERATORS)
+    made = {f"__{name}__": _forwarding(f"__{name}__") for name in names}
+    made |= {f"__r{name}__": _forwarding(f"__{name}__", reflected=True) for name in BINARY_OPERATORS}
     for name, method in made.items():
         method.__name__ = name
         method.__qualname__ = f"ArrayOperators.{name}"
@@ -239,15 +208,11 @@ class Array(ArrayOperators):
     def __repr__(self) -> str:
         if isinstance(self.aval.dtype, dtypes.ExtendedDType):
             return f"Array({self.aval.shape}, dtype={self.aval.dtype}) overlaying:\n{self.to_numpy()}"
-        prefix = "Array("
         weak = ", weak_type=True" if self.aval.weak_type else ""
-        name = dtypes.dtype_name(self.aval.dtype)
-        contents = self.to_numpy()
+        text, contents = f"[], shape={self.aval.shape}", self.to_numpy()
         if contents.size:
-            text = np.array2string(contents, separator=", ", prefix=prefix, threshold=1000)
-        else:
-            text = f"[], shape={self.aval.shape}"
-        return f"{prefix}{text}, dtype={name}{weak})"
+            text = np.array2string(contents, separator=", ", prefix="Array(", threshold=1000)
+        return f"Array({text}, dtype={dtypes.dtype_name(self.aval.dtype)}{weak})"
 
     def __copy__(self) -> Array:
         return self
