@@ -1,7 +1,6 @@
-"""The settings of jax by their names there: `jax.config`, and the environment variables `JAX_...`.
+"""The settings of jax: `jax.config`, its context managers, and the environment variables `JAX_...`.
 
-A setting that Tangrad has, under its own name or another, is set there. Others concern machinery that there is none of
-here: those take the values that change no result, and refuse the rest.
+What each of them is here says the table of `tangrad.config`, which knows jax's names.
 """
 
 from __future__ import annotations
@@ -13,54 +12,14 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import tangrad
-from tangrad.core import Setting, usable_settings
-
-PREFIX = "jax_"
-
-# What Tangrad calls otherwise.
-RENAMED = {
-    "enable_checks": "check_jaxprs",
-    "platforms": "xla_platforms",
-    "platform_name": "xla_platforms",
-    "compilation_cache_max_size": "compilation_cache_max_size",
-    "persistent_cache_min_compile_time_secs": "xla_cache_min_compile_seconds",
-}
-
-# What has no counterpart here, and the values of it that a program may ask for: those that say what is done anyway.
-# None: any value, since it changes no result (tuning, other checks, how errors look).
-WITHOUT_COUNTERPART: dict[str, tuple[Any, ...] | None] = {
-    "array_garbage_collection_guard": ("allow",),
-    "cpu_enable_async_dispatch": None,
-    "debug_key_reuse": (False,),
-    "default_prng_impl": ("threefry2x32",),
-    "default_dtype_bits": ("32", 32),
-    "enable_compilation_cache": None,
-    "enable_custom_prng": (False,),
-    "enable_memories": (False, True),
-    "explain_cache_misses": None,
-    "include_full_tracebacks_in_locations": None,
-    "legacy_prng_key": ("allow",),
-    "log_checkpoint_residuals": None,
-    "memory_fitting_effort": None,
-    "mutable_array_checks": None,
-    "optimization_level": None,
-    "persistent_cache_min_entry_size_bytes": None,
-    "pmap_no_rank_reduction": None,
-    "pmap_shmap_merge": None,
-    "raise_persistent_cache_errors": None,
-    "random_seed_offset": (0,),
-    "remat_opt_barrier": None,
-    "softmax_custom_jvp": (True,),
-    "transfer_guard": ("allow", None),
-    "transfer_guard_device_to_device": ("allow", None),
-    "transfer_guard_device_to_host": ("allow", None),
-    "transfer_guard_host_to_device": ("allow", None),
-    "use_shardy_partitioner": (True,),
-}
+from tangrad.core import usable_settings
+from tangrad.errors import MissingDistributionError
+from tangrad.settings.config import parse_bool
+from tangrad.settings.jax_names import NAMES, Alias, Fixed, Ignored
 
 
 class Config:
-    """`jax.config`: settings by their names in jax, `jax_enable_x64` for `enable_x64`.
+    """`jax.config`: `tangrad.config` by jax's names, with what else `jax.config` has.
 
     >>> import tangrad.compat.jax
     >>> with tangrad.compat.jax.install():
@@ -70,11 +29,7 @@ class Config:
     False
     """
 
-    __slots__ = ("_unchanged",)
-    _unchanged: dict[str, Any]
-
-    def __init__(self) -> None:
-        object.__setattr__(self, "_unchanged", {})
+    __slots__ = ()
 
     @property
     def x64_enabled(self) -> bool:
@@ -82,18 +37,8 @@ class Config:
         return bool(tangrad.config.enable_x64)
 
     def update(self, name: str, value: Any) -> None:
-        """Set a setting. Raises AttributeError for one that neither has, ValueError for a value that is refused."""
-        ours = _own_name(name)
-        if ours in WITHOUT_COUNTERPART:
-            accepted = WITHOUT_COUNTERPART[ours]
-            if accepted is not None and value not in accepted:
-                raise ValueError(
-                    f"jax's setting {name!r} cannot be {value!r} in Tangrad, of which 'jax' is an alias here "
-                    f"(tangrad.compat.jax): it is {' or '.join(map(repr, accepted))}"
-                )
-            self._unchanged[ours] = value
-        else:
-            tangrad.config.update(ours, value)
+        """Set a setting. Raises AttributeError for one that there is not, ValueError for a value that is refused."""
+        tangrad.config.update(name, value)
 
     def parse_flags_with_absl(self) -> None:
         """Do nothing: settings are not read from the command line, in which programs for absl may have them."""
@@ -104,24 +49,26 @@ class Config:
 
     @property
     def values(self) -> Mapping[str, Any]:
-        """The name in jax, and the value, of every setting."""
-        others = {name: self._unchanged.get(name, (of or (None,))[0]) for name, of in WITHOUT_COUNTERPART.items()}
-        return {PREFIX + name: value for name, value in {**others, **tangrad.config.values}.items()}
+        """The name in jax, and the value, of every setting whose distribution is installed."""
+        found = {}
+        for name in NAMES:
+            try:
+                found[name] = self.read(name)
+            except MissingDistributionError:
+                continue
+        return found
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        ours = _own_name(name)
-        if ours in WITHOUT_COUNTERPART:
-            return self._unchanged.get(ours, (WITHOUT_COUNTERPART[ours] or (None,))[0])
-        return getattr(tangrad.config, ours)
+        return getattr(tangrad.config, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         self.update(name, value)
 
 
 def override(name: str) -> Callable[[Any], AbstractContextManager[None]]:
-    """The context manager of jax for a setting without counterpart, which takes the values that change nothing."""
+    """The context manager of jax for a setting that Tangrad has none for: it takes the values that `update` takes."""
 
     @contextmanager
     def overridden(value: Any = True) -> Iterator[None]:
@@ -135,26 +82,40 @@ def override(name: str) -> Callable[[Any], AbstractContextManager[None]]:
     return overridden
 
 
-def _own_name(name: str) -> str:
-    bare = name.removeprefix(PREFIX)
-    return RENAMED.get(bare, bare)
-
-
 config = Config()
 
 
 def read_environment() -> None:
-    """Set what variables such as JAX_ENABLE_X64 say, where Tangrad's own variable for it says nothing."""
+    """Set what variables such as JAX_ENABLE_X64 say, where Tangrad's own variable for it says nothing.
+
+    Warns where a variable says what `config.update` would refuse.
+    """
     for variable, text in os.environ.items():
-        if not variable.startswith("JAX_"):
+        known = NAMES.get(variable.lower())
+        if known is None:
             continue
-        setting = usable_settings().get(_own_name(variable.lower()))
-        if setting is not None and setting.environment_variable not in os.environ:
-            _set(setting, variable, text)
+        try:
+            _read(variable.lower(), known, text)
+        except (TypeError, ValueError, MissingDistributionError) as error:
+            warnings.warn(
+                f"the environment variable {variable}={text!r} is not used: {error}", UserWarning, stacklevel=3
+            )
 
 
-def _set(setting: Setting, variable: str, text: str) -> None:
-    try:
-        setting.set(setting.parse(text))
-    except (TypeError, ValueError) as error:
-        warnings.warn(f"the environment variable {variable}={text!r} is not used: {error}", UserWarning, stacklevel=3)
+def _read(name: str, known: Alias | Fixed | Ignored, text: str) -> None:
+    if isinstance(known, Alias):
+        words = {str(theirs): theirs for theirs in (*known.values, *known.optional)}
+        setting = usable_settings().get(known.setting)
+        if setting is not None and setting.environment_variable in os.environ:
+            return
+        value = words[text] if setting is None or text in words else setting.parse(text)
+    else:
+        value = _parsed(text, known.value if isinstance(known, Fixed) else known.default)
+    config.update(name, value)
+
+
+def _parsed(text: str, like: Any) -> Any:
+    """A text as a value of the type of another."""
+    if isinstance(like, bool):
+        return parse_bool(text)
+    return type(like)(text) if isinstance(like, (int, float)) else text

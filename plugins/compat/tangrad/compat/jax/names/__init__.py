@@ -16,14 +16,17 @@ with suppress(ImportError):  # NumPy knows names such as "bfloat16" wherever jax
 
 read_environment()
 
-array_garbage_collection_guard = override("jax_array_garbage_collection_guard")
-debug_key_reuse = override("jax_debug_key_reuse")
-default_prng_impl = override("jax_default_prng_impl")
+# Context managers of settings that are settings of Tangrad are Tangrad's, but for one that has another name here.
 enable_checks = usable_settings()["check_jaxprs"]
-enable_custom_prng = override("jax_enable_custom_prng")
-explain_cache_misses = override("jax_explain_cache_misses")
-legacy_prng_key = override("jax_legacy_prng_key")
+
+allow_f16_reductions = override("jax_allow_f16_reductions")
+array_garbage_collection_guard = override("jax_array_garbage_collection_guard")
+auto_pcast = override("jax_auto_pcast")
+debug_key_reuse = override("jax_debug_key_reuse")
+no_execution = override("jax_no_execution")
+remove_size_one_mesh_axis_from_type = override("jax_remove_size_one_mesh_axis_from_type")
 softmax_custom_jvp = override("jax_softmax_custom_jvp")
+thread_guard = override("jax_thread_guard")
 transfer_guard = override("jax_transfer_guard")
 transfer_guard_device_to_device = override("jax_transfer_guard_device_to_device")
 transfer_guard_device_to_host = override("jax_transfer_guard_device_to_host")

@@ -4,6 +4,7 @@ from tangrad import ensure_compile_time_eval as ensure_compile_time_eval
 from tangrad import typeof as get_aval
 from tangrad.compat.jax.names.extend.core import *
 from tangrad.compat.jax.types import ShapedArray as ShapedArray
+from tangrad.compat.jax.value_types import aval_rules as pytype_aval_mappings
 from tangrad.core import AbstractValue as AbstractValue
 from tangrad.core import Literal as _Literal
 from tangrad.core import Trace as Trace

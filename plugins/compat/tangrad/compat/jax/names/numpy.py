@@ -7,7 +7,7 @@ from typing import Any
 from tangrad import lax
 from tangrad import numpy as jnp
 
-__all__ = ["einsum"]
+__all__ = ["einsum", "expand_dims"]
 
 
 def einsum(*operands: Any, _dot_general: Any = None, **options: Any) -> Any:
@@ -18,3 +18,8 @@ def einsum(*operands: Any, _dot_general: Any = None, **options: Any) -> Any:
     if _dot_general not in (None, lax.dot_general):
         raise NotImplementedError(f"einsum computes products by lax.dot_general, not by {_dot_general!r}")
     return jnp.einsum(*operands, **options)
+
+
+def expand_dims(a: Any, axis: Any) -> Any:
+    """As `tangrad.numpy.expand_dims`. `axis`: an integer, or a sequence of them of any kind, such as a range."""
+    return jnp.expand_dims(a, axis if hasattr(axis, "__index__") else tuple(axis))
