@@ -200,10 +200,12 @@ def test_settings_by_their_names_in_jax():
         jax.config.update("jax_default_prng_impl", "threefry2x32")
         with jax.debug_key_reuse(False), jax.transfer_guard("allow"), jax.enable_checks(True):
             assert tangrad.config.check_jaxprs
+        with jax.default_prng_impl("rbg"):
+            assert jax.random.key_impl(jax.random.key(0)) == "rbg"
         jax.config.jax_debug_nans = True
         assert tangrad.config.debug_nans and jax.config.values["jax_debug_nans"]
         for name, value, kind in (
-            ("jax_default_prng_impl", "rbg", ValueError),
+            ("jax_transfer_guard", "disallow", ValueError),
             ("jax_nonsense", 1, AttributeError),
             ("jax_enable_x64", "perhaps", (TypeError, ValueError)),
         ):
@@ -215,6 +217,104 @@ def test_settings_by_their_names_in_jax():
                 raise AssertionError(name)
         """,
         JAX_ENABLE_X64="1",
+    )
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_settings_of_the_environment(backend):
+    run(
+        """
+        import warnings
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            import tangrad.compat.jax
+            tangrad.compat.jax.install()
+            import jax
+        # Tangrad's own variable goes before; a value that is refused is told of, and not used.
+        assert jax.config.jax_debug_nans and not jax.config.jax_enable_x64 and jax.config.jax_pprint_use_color is False
+        (warning,) = warned
+        assert "JAX_THREAD_GUARD='true'" in str(warning.message) and "cannot be True" in str(warning.message)
+        assert jax.config.values["jax_thread_guard"] is False and jax.config.jax_platforms in (None, ("cpu",))
+        """,
+        backend=backend,
+        JAX_DEBUG_NANS="true",
+        JAX_ENABLE_X64="1",
+        TANGRAD_ENABLE_X64="0",
+        JAX_PPRINT_USE_COLOR="0",
+        JAX_PLATFORMS="",
+        JAX_THREAD_GUARD="true",
+    )
+
+
+def test_what_is_experimental_or_of_examples_is_handed_on():
+    run(
+        """
+        import numpy as np
+        import tangrad
+        import tangrad.compat.jax
+        tangrad.compat.jax.install()
+        import jax
+        import jax.numpy as jnp
+        from jax import dlpack, monitoring, profiler, stages
+        from jax.example_libraries import optimizers, stax
+        from jax.experimental import checkify
+        from jax.experimental.ode import odeint
+        from jax.experimental.sparse import BCOO
+
+        error, _ = jax.jit(checkify.checkify(lambda x: checkify.check(x > 0, "of {}", x) or x))(-1.0)
+        assert "of -1.0" in error.get()
+        assert (BCOO.fromdense(jnp.eye(2)) @ jnp.arange(2.0)).tolist() == [0, 1]
+        ends = odeint(lambda y, t: -y, jnp.float32(1.0), jnp.array([0.0, 1.0]))
+        np.testing.assert_allclose(ends, [1.0, np.exp(-1)], rtol=1e-5)
+        shape, _ = stax.Dense(3)[0](jax.random.key(0), (2, 4))
+        assert shape == (2, 3) and optimizers.sgd is tangrad.example_libraries.optimizers.sgd
+        assert dlpack.from_dlpack(np.arange(2.0, dtype="float32")).tolist() == [0, 1]
+        assert isinstance(jax.jit(jnp.sin), stages.Wrapped) and stages.Lowered is tangrad.stages.Lowered
+        heard = []
+        monitoring.register_event_listener(lambda event, **details: heard.append(event))
+        jax.monitoring.record_event("/it")
+        assert heard == ["/it"] and profiler.trace is tangrad.profiler.trace
+        """
+    )
+
+
+def test_classes_of_values_with_a_type():
+    run(
+        """
+        import numpy as np
+        import tangrad.compat.jax
+        tangrad.compat.jax.install()
+        import jax
+        import jax.numpy as jnp
+        from jax.interpreters import xla
+
+        class Held:  # a value that looks like an array of NumPy, and is none
+            def __init__(self, held):
+                self.held = held
+
+            def __array__(self, dtype=None, copy=None):
+                return np.asarray(self.held, dtype)
+
+        assert Held not in xla.pytype_aval_mappings
+        xla.pytype_aval_mappings[Held] = jax.core.pytype_aval_mappings[np.ndarray]
+        xla.canonicalize_dtype_handlers[Held] = xla.canonicalize_dtype_handlers[np.ndarray]
+        held = Held([1.0, 2.0])
+        assert jax.typeof(held).shape == (2,) and jax.core.pytype_aval_mappings[Held](held) == jax.typeof(held)
+        assert jax.jit(lambda x: x + 1)(held).tolist() == [2, 3] and jax.lax.neg(held).tolist() == [-1, -2]
+        assert jax.core.pytype_aval_mappings[float](1.5) == jax.typeof(1.5)
+        for change, kind in (
+            (lambda: xla.canonicalize_dtype_handlers.__setitem__(Held, lambda x: x.held), NotImplementedError),
+            (lambda: xla.pytype_aval_mappings.pop(Held), TypeError),
+        ):
+            try:
+                change()
+            except kind as error:
+                assert "Held" in str(error)
+            else:
+                raise AssertionError("it was accepted")
+        assert jnp.shape(None) == () and jnp.expand_dims(jnp.ones(2), range(2)).shape == (1, 1, 2)
+        assert jnp.shape(held.held) == (2,) and jnp.expand_dims(jnp.ones(2), 1).shape == (2, 1)
+        """
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from tangrad import lax
 from tangrad import numpy as jnp
 
-__all__ = ["einsum", "expand_dims"]
+__all__ = ["einsum", "expand_dims", "shape"]
 
 
 def einsum(*operands: Any, _dot_general: Any = None, **options: Any) -> Any:
@@ -23,3 +23,8 @@ def einsum(*operands: Any, _dot_general: Any = None, **options: Any) -> Any:
 def expand_dims(a: Any, axis: Any) -> Any:
     """As `tangrad.numpy.expand_dims`. `axis`: an integer, or a sequence of them of any kind, such as a range."""
     return jnp.expand_dims(a, axis if hasattr(axis, "__index__") else tuple(axis))
+
+
+def shape(a: Any) -> tuple[int, ...]:
+    """As `tangrad.numpy.shape`; of None, which stands for an argument that was left out, that of a number, ()."""
+    return () if a is None else jnp.shape(a)
