@@ -94,6 +94,7 @@ UNSEEN = {
         "ml_dtypes",
     ): "samples have its dtypes, by name; the kernel imports it where it is installed",
     ("tangrad-backend-xla", "scipy"): "jaxlib takes the addresses of LAPACK's functions from it",
+    ("tangrad-compat", "tangrad-jit"): "`jax.jit` and `jax.stages`, found by their names",
     ("tangrad-jacobians", "tangrad-numpy"): "the operators of arrays",
     (
         "tangrad-pmap",

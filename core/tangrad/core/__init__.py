@@ -36,6 +36,7 @@ from tangrad.core.aval import ShapedArray as ShapedArray
 from tangrad.core.aval import canonicalize_shape as canonicalize_shape
 from tangrad.core.aval import get_aval as get_aval
 from tangrad.core.aval import is_array_value as is_array_value
+from tangrad.core.aval import register_aval_handler as register_aval_handler
 from tangrad.core.aval import typeof as typeof
 from tangrad.core.backend import Backend as Backend
 from tangrad.core.backend import CompileOptions as CompileOptions
@@ -134,6 +135,7 @@ from tangrad.dtypes.sizes import is_symbolic as is_symbolic
 from tangrad.dtypes.sizes import max_size as max_size
 from tangrad.dtypes.sizes import min_size as min_size
 from tangrad.dtypes.sizes import product as product
+from tangrad.settings import jax_names as jax_names
 from tangrad.settings.caches import JaxprCache as JaxprCache
 from tangrad.settings.caches import RecentlyUsed as RecentlyUsed
 from tangrad.settings.caches import clear_caches as clear_caches

@@ -12,10 +12,8 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import tangrad
-from tangrad.core import usable_settings
+from tangrad.core import jax_names, usable_settings
 from tangrad.errors import MissingDistributionError
-from tangrad.settings.config import parse_bool
-from tangrad.settings.jax_names import NAMES, Alias, Fixed, Ignored
 
 
 class Config:
@@ -51,7 +49,7 @@ class Config:
     def values(self) -> Mapping[str, Any]:
         """The name in jax, and the value, of every setting whose distribution is installed."""
         found = {}
-        for name in NAMES:
+        for name in jax_names.NAMES:
             try:
                 found[name] = self.read(name)
             except MissingDistributionError:
@@ -91,7 +89,7 @@ def read_environment() -> None:
     Warns where a variable says what `config.update` would refuse.
     """
     for variable, text in os.environ.items():
-        known = NAMES.get(variable.lower())
+        known = jax_names.NAMES.get(variable.lower())
         if known is None:
             continue
         try:
@@ -102,20 +100,20 @@ def read_environment() -> None:
             )
 
 
-def _read(name: str, known: Alias | Fixed | Ignored, text: str) -> None:
-    if isinstance(known, Alias):
+def _read(name: str, known: Any, text: str) -> None:
+    if isinstance(known, jax_names.Alias):
         words = {str(theirs): theirs for theirs in (*known.values, *known.optional)}
         setting = usable_settings().get(known.setting)
         if setting is not None and setting.environment_variable in os.environ:
             return
-        value = words[text] if setting is None or text in words else setting.parse(text)
+        value = words.get(text, text) if setting is None or text in words else setting.parse(text)
     else:
-        value = _parsed(text, known.value if isinstance(known, Fixed) else known.default)
+        value = _parsed(text, known.value if isinstance(known, jax_names.Fixed) else known.default)
     config.update(name, value)
 
 
 def _parsed(text: str, like: Any) -> Any:
     """A text as a value of the type of another."""
     if isinstance(like, bool):
-        return parse_bool(text)
+        return usable_settings()["enable_x64"].parse(text)
     return type(like)(text) if isinstance(like, (int, float)) else text

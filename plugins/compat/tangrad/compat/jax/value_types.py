@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import dtypes
-from tangrad.core.aval import get_aval, register_aval_handler
+from tangrad import typeof
+from tangrad.core import dtypes, register_aval_handler
 
 Rule = Callable[[Any], Any]
 
@@ -42,7 +42,7 @@ class AvalRules(MutableMapping[type, Rule]):
 
 
 def _type_as(known: Rule) -> Rule:
-    return lambda value: get_aval(known(value))
+    return lambda value: typeof(known(value))
 
 
 class Conversions(dict[type, Rule]):
