@@ -137,6 +137,7 @@ def save(path: Path, panels: Sequence[Panel], columns: int = 3, about: Mapping[s
     width, height = WIDTH * min(columns, len(panels)), HEIGHT * rows + (24 if caption else 0)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif">',
+        f"<title>{html.escape('; '.join([panel.title for panel in panels]))}</title>",
         f'<rect width="{width}" height="{height}" fill="white"/>',
     ]
     for index, panel in enumerate(panels):

@@ -391,3 +391,20 @@ def test_its_docstrings():
         assert sum(result.attempted for result in found) >= 10 and not sum(result.failed for result in found), found
         """
     )
+
+
+def test_examples_of_the_alias():
+    run(
+        """
+        import doctest, importlib, pkgutil
+        import tangrad.compat.jax as alias
+
+        tried = 0
+        for module in [alias, *[importlib.import_module(f"{alias.__name__}.{m.name}")
+                                for m in pkgutil.iter_modules(alias.__path__) if m.name not in ("__main__", "names")]]:
+            found = doctest.testmod(module, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+            assert not found.failed
+            tried += found.attempted
+        assert tried > 5, tried
+        """
+    )

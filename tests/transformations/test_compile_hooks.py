@@ -258,8 +258,8 @@ def test_nans_are_found_by_whoever_compiles(backend):
 
 def test_nobody_else_compiles():
     """Options for a backend are made by the kernel's one room alone; by the doctor, which examines backends; and by
-    XLA's, to try a jaxlib that is newer than the tested ones with a program of no operations, and to hand a program
-    over several devices on with the options that it was given."""
+    XLA's, to try a jaxlib that is newer than the tested ones, or options that a user gives, with a program of no
+    operations, and to hand a program over several devices on with the options that it was given."""
     users = set()
     for part in distributions().values():
         for name, path in part.modules.items():
@@ -273,5 +273,5 @@ def test_nobody_else_compiles():
             calls = {getattr(node.func, "id", "") for node in ast.walk(tree) if isinstance(node, ast.Call)}
             if "CompileOptions" in taken & calls:
                 users.add(name)
-    xla = {"tangrad.backends.xla.backend", "tangrad.backends.xla.partitioned"}
+    xla = {f"tangrad.backends.xla.{name}" for name in ("backend", "compiler_options", "partitioned")}
     assert users == {"tangrad.core.compilation", "tangrad.console.report.backends", *xla}

@@ -490,7 +490,7 @@ def without_jit(disable: bool = True) -> _Override:
 
     >>> import tangrad
     >>> with tangrad.disable_jit():
-    ...     tangrad.jit(lambda x: print(x))(1)
-    1
+    ...     tangrad.config.disable_jit
+    True
     """
     return disable_jit(disable)

@@ -65,7 +65,6 @@ _CONSTANTS = "constants are written into programs, whatever their size; what is 
 _DIRECT = "gradients are always linearised directly"
 _DUMPS = "f.lower(x).as_text() and .compile().as_text() give a program's text; the hook tangrad_lowered sees every one"
 _GUARD = "transfers are not watched"
-_ONE_GENERATOR = "there is one generator"
 _LOCATIONS = "operations carry the line of the user's program that made them"
 _LOGGING = "levels are those of the standard library: logging.getLogger('tangrad').setLevel(...)"
 _MESHES = "meshes have axes of type Auto alone"
@@ -82,7 +81,7 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax_array_garbage_collection_guard": Fixed(None, "arrays in cycles of references are freed as Python does", _OPEN),
     "jax_auto_pcast": Fixed(True, "within shard_map no casts are needed"),
     "jax_backend_target": Fixed("", _ELSEWHERE, (None,)),
-    "jax_bcoo_cusparse_lowering": Fixed(False, "there are no sparse arrays"),
+    "jax_bcoo_cusparse_lowering": Fixed(False, "products of sparse arrays are gathers and sums"),
     "jax_captured_constants_report_frames": Ignored(0, _CONSTANTS),
     "jax_captured_constants_warn_bytes": Ignored(2 * 10**9, _CONSTANTS),
     "jax_check_proxy_envs": Ignored(True, "only a warning depends on it"),
@@ -114,7 +113,7 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax_debug_nans": Alias("debug_nans"),
     "jax_default_device": Alias("default_device"),
     "jax_default_matmul_precision": Alias("default_matmul_precision"),
-    "jax_default_prng_impl": Fixed("threefry2x32", _ONE_GENERATOR),
+    "jax_default_prng_impl": Alias("default_prng_impl"),
     "jax_disable_bwd_checks": Fixed(False, "cotangents are always checked"),
     "jax_disable_jit": Alias("disable_jit"),
     "jax_disable_most_optimizations": Fixed(

@@ -15,16 +15,17 @@ from tangrad.errors import TangradError
 
 
 @class_boundary
-class CheckError(TangradError, RuntimeError):
+class CheckError(TangradError, ValueError, RuntimeError):
     """A check failed: raised by `Error.throw`, and by `check` where no program is traced.
 
     In `tangrad.experimental.checkify` its name is `JaxRuntimeError`, as in JAX.
 
     >>> from tangrad.experimental import checkify
-    >>> checkify.check(1 > 2, "too small")
-    Traceback (most recent call last):
-        ...
-    tangrad.runtime_checks.failures.CheckError: too small (`check` failed)
+    >>> try:
+    ...     checkify.check(1 > 2, "too small")
+    ... except checkify.JaxRuntimeError as error:
+    ...     print(error)
+    too small (`check` failed)
     """
 
 

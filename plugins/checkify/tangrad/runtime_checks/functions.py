@@ -165,10 +165,11 @@ def check_error(error: Error) -> None:
 
     >>> from tangrad.experimental import checkify
     >>> error, _ = checkify.checkify(lambda x: checkify.check(x > 0, "not positive"))(-1)
-    >>> checkify.check_error(error)
-    Traceback (most recent call last):
-        ...
-    tangrad.runtime_checks.failures.CheckError: not positive (`check` failed)
+    >>> try:
+    ...     checkify.check_error(error)
+    ... except checkify.JaxRuntimeError as failure:
+    ...     print(failure)
+    not positive (`check` failed)
     """
     if not isinstance(error, Error):
         raise TypeError(

@@ -16,9 +16,17 @@ checkify = RuleSet("checkify", api=1)
 
 @checkify.rule(shard_map_p)
 def _(
-    args: Any, *, checks: Checks, jaxpr: Any, mesh: Any, in_shardings: Any, out_shardings: Any, manual_axes: Any
+    args: Any,
+    *,
+    checks: Checks,
+    jaxpr: Any,
+    mesh: Any,
+    in_shardings: Any,
+    out_shardings: Any,
+    manual_axes: Any,
+    checked: bool,
 ) -> Any:
-    with axes_in_scope(mesh, manual_axes):
+    with axes_in_scope(mesh, manual_axes, checked):
         program = checked_program(jaxpr, checks.enabled)
         stacked = stacking(program.jaxpr, len(out_shardings))
     outs = shard_map_p.bind(
@@ -28,5 +36,6 @@ def _(
         in_shardings=in_shardings,
         out_shardings=(*out_shardings, *[over_all(mesh, manual_axes)] * program.layout.count),
         manual_axes=manual_axes,
+        checked=checked,
     )
     return checks.take(program.layout, outs)

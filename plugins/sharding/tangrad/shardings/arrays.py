@@ -31,10 +31,14 @@ class Shard:
         return f"Shard(device={self.device!r}, index={self.index}, replica_id={self.replica_id}, data={self.data!r})"
 
 
+class NoPlaceError(ConcretizationTypeError, AttributeError):
+    """A traced array is asked where it lies. Programs that may hold one write `getattr(x, "sharding", None)`."""
+
+
 def _sharding(array: Any) -> Sharding:
     """How the array lies on devices.
 
-    Raises ConcretizationTypeError for a traced array: that has no place yet.
+    Raises an error that is a ConcretizationTypeError and an AttributeError for a traced array: that has no place yet.
 
     >>> import tangrad
     >>> import tangrad.numpy as np
@@ -42,7 +46,7 @@ def _sharding(array: Any) -> Sharding:
     1
     """
     if isinstance(array, Tracer):
-        raise ConcretizationTypeError(array, "asking for its sharding")
+        raise NoPlaceError(array, "asking for its sharding")
     spread = getattr(array, "spread", None)
     return SingleDeviceSharding(array.device) if spread is None else spread
 
