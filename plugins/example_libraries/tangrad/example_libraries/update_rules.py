@@ -5,6 +5,7 @@ Step sizes are numbers, or schedules: functions of the number of the step.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import tangrad.numpy as tnp
@@ -17,6 +18,21 @@ Rule = tuple[Any, Any, Any]
 
 def _first(state: Any) -> Any:
     return state[0]
+
+
+def _with_zeros(count: int) -> Callable[[Any], tuple[Any, ...]]:
+    """How a state begins: the parameters, and as many arrays of zeros like them."""
+    return lambda x0: (x0, *[tnp.zeros_like(x0) for _ in range(count)])
+
+
+def _average(decay: Any, average: Any, new: Any) -> Any:
+    """A moving average, one step on."""
+    return decay * average + (1 - decay) * new
+
+
+def _weight(decay: Any, step: Any, dtype: Any) -> Any:
+    """The weights of a moving average that began with 0, summed: its divisor (Kingma and Ba, section 3)."""
+    return 1 - tnp.asarray(decay, dtype) ** (step + 1)
 
 
 @api_boundary
@@ -50,7 +66,7 @@ def momentum(step_size: Any, mass: Any) -> Rule:
         velocity = mass * velocity + g
         return x - size(i) * velocity, velocity
 
-    return lambda x0: (x0, tnp.zeros_like(x0)), update, _first
+    return _with_zeros(1), update, _first
 
 
 @api_boundary
@@ -70,7 +86,7 @@ def nesterov(step_size: Any, mass: Any) -> Rule:
         velocity = mass * velocity + g
         return x - size(i) * (mass * velocity + g), velocity
 
-    return lambda x0: (x0, tnp.zeros_like(x0)), update, _first
+    return _with_zeros(1), update, _first
 
 
 def _inverse_root(squares: Any) -> Any:
@@ -93,10 +109,10 @@ def adagrad(step_size: Any, momentum: Any = 0.9) -> Rule:
     def update(i: Any, g: Any, state: Any) -> Any:
         x, squares, mean = state
         squares = squares + tnp.square(g)
-        mean = (1 - momentum) * (g * _inverse_root(squares)) + momentum * mean
+        mean = _average(momentum, mean, g * _inverse_root(squares))
         return x - size(i) * mean, squares, mean
 
-    return lambda x0: (x0, tnp.zeros_like(x0), tnp.zeros_like(x0)), update, _first
+    return _with_zeros(2), update, _first
 
 
 @api_boundary
@@ -113,10 +129,10 @@ def rmsprop(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8) -> Rule:
 
     def update(i: Any, g: Any, state: Any) -> Any:
         x, squares = state
-        squares = squares * gamma + tnp.square(g) * (1 - gamma)
+        squares = _average(gamma, squares, tnp.square(g))
         return x - size(i) * g / tnp.sqrt(squares + eps), squares
 
-    return lambda x0: (x0, tnp.zeros_like(x0)), update, _first
+    return _with_zeros(1), update, _first
 
 
 @api_boundary
@@ -133,11 +149,11 @@ def rmsprop_momentum(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8, momentum
 
     def update(i: Any, g: Any, state: Any) -> Any:
         x, squares, velocity = state
-        squares = squares * gamma + tnp.square(g) * (1 - gamma)
+        squares = _average(gamma, squares, tnp.square(g))
         velocity = momentum * velocity + size(i) * g / tnp.sqrt(squares + eps)
         return x - velocity, squares, velocity
 
-    return lambda x0: (x0, tnp.zeros_like(x0), tnp.zeros_like(x0)), update, _first
+    return _with_zeros(2), update, _first
 
 
 @api_boundary
@@ -154,13 +170,11 @@ def adam(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> Rul
 
     def update(i: Any, g: Any, state: Any) -> Any:
         x, mean, squares = state
-        mean = (1 - b1) * g + b1 * mean
-        squares = (1 - b2) * tnp.square(g) + b2 * squares
-        known = mean / (1 - tnp.asarray(b1, mean.dtype) ** (i + 1))
-        spread = squares / (1 - tnp.asarray(b2, mean.dtype) ** (i + 1))
-        return x - size(i) * known / (tnp.sqrt(spread) + eps), mean, squares
+        mean, squares = _average(b1, mean, g), _average(b2, squares, tnp.square(g))
+        spread = tnp.sqrt(squares / _weight(b2, i, mean.dtype))
+        return x - size(i) * (mean / _weight(b1, i, mean.dtype)) / (spread + eps), mean, squares
 
-    return lambda x0: (x0, tnp.zeros_like(x0), tnp.zeros_like(x0)), update, _first
+    return _with_zeros(2), update, _first
 
 
 @api_boundary
@@ -177,12 +191,10 @@ def adamax(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> R
 
     def update(i: Any, g: Any, state: Any) -> Any:
         x, mean, largest = state
-        mean = (1 - b1) * g + b1 * mean
-        largest = tnp.maximum(b2 * largest, tnp.abs(g))
-        scale = size(i) / (1 - tnp.asarray(b1, mean.dtype) ** (i + 1))
-        return x - scale * mean / (largest + eps), mean, largest
+        mean, largest = _average(b1, mean, g), tnp.maximum(b2 * largest, tnp.abs(g))
+        return x - size(i) / _weight(b1, i, mean.dtype) * mean / (largest + eps), mean, largest
 
-    return lambda x0: (x0, tnp.zeros_like(x0), tnp.zeros_like(x0)), update, _first
+    return _with_zeros(2), update, _first
 
 
 @api_boundary
@@ -210,7 +222,7 @@ def sm3(step_size: Any, momentum: Any = 0.9) -> Rule:
             for axis, row in enumerate(rows[1:], 1):
                 least = tnp.minimum(least, _along(row, axis, x.ndim))
             squares = least + squares
-        mean = (1 - momentum) * (g * _inverse_root(squares)) + momentum * mean
+        mean = _average(momentum, mean, g * _inverse_root(squares))
         rows = [squares.max([other for other in range(x.ndim) if other != axis]) for axis in range(x.ndim)]
         return x - size(i) * mean, mean, rows
 
