@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("jaxlib")
 
 import tangrad
-from tangrad.backends.xla import cuda, jaxlib_api
+from tangrad.backends.xla import gpus, jaxlib_api
 from tangrad.backends.xla.coordination import Coordination
 from tangrad.core import ShapedArray, get_backend
 
@@ -224,7 +224,7 @@ def test_lapack_may_be_registered_by_both() -> None:
 
 
 def test_cuda_options_come_from_the_environment() -> None:
-    options = cuda.client_options(
+    options = gpus.client_options(
         {
             "XLA_PYTHON_CLIENT_ALLOCATOR": "platform",
             "XLA_CLIENT_MEM_FRACTION": ".5",
@@ -233,20 +233,19 @@ def test_cuda_options_come_from_the_environment() -> None:
         }
     )
     assert options == {
-        "platform_name": "cuda",
         "allocator": "platform",
         "memory_fraction": 0.5,
         "preallocate": False,
         "visible_devices": [0, 2],
     }
     with pytest.raises(ValueError, match="'best'"):
-        cuda.client_options({"XLA_PYTHON_CLIENT_ALLOCATOR": "best"})
+        gpus.client_options({"XLA_PYTHON_CLIENT_ALLOCATOR": "best"})
 
 
 def test_a_missing_cuda_plugin_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cuda, "find_plugin", lambda: None)
+    monkeypatch.setattr(gpus.Vendor, "find_plugin", lambda self: None)
     with pytest.raises(RuntimeError, match=r"tangrad-backend-xla\[cuda\]"):
-        cuda.make_client(Coordination(lambda: False))
+        gpus.CUDA.make_client(Coordination(lambda: False))
 
 
 def test_a_platform_that_is_not_there_is_named() -> None:

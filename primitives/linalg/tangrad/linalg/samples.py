@@ -11,6 +11,7 @@ from tangrad.core import as_operand
 from tangrad.lax.elementwise.functions import abs as absolute
 from tangrad.lax.elementwise.functions import square
 from tangrad.lax.linalg.matrices import symmetrized
+from tangrad.lax.structure.functions import rev
 from tangrad.linalg.algebra import dominated
 from tangrad.linalg.primitives import decompositions
 
@@ -32,8 +33,13 @@ def samples() -> list[Sample]:
 
 def _lu() -> list[Sample]:
     shapes: list[tuple[int, ...]] = [(3, 3), (2, 4), (4, 2), (2, 3, 3), (0, 2), (2, 0, 0)]
-    found = [Sample(P["lu"], (draw(*shape),), tolerance=NEAR, without=SINGULAR) for shape in shapes]
-    found.append(Sample(P["lu"], (draw(3, 3, dtype="complex64"),), tolerance=NEAR, without=SINGULAR))
+    operands = [draw(*shape) for shape in shapes] + [draw(3, 3, dtype="complex64")]
+    found = [Sample(P["lu"], (x,), tolerance=NEAR, without={**SINGULAR, **REPEATED}) for x in operands]
+    # Made larger it stays regular, and its rows are exchanged, across blocks too.
+    found += [
+        Sample(P["lu"], (draw(3, 3, dtype=kind),), enter=_dominated_upside_down, tolerance=NEAR, without=NOT_FINITE)
+        for kind in ("float32", "complex64")
+    ]
     pivots = np.array([[2, 3, 2], [0, 1, 3]], np.int32)
     for one in (pivots, pivots[0], pivots[:, :0]):
         found.append(Sample(P["lu_pivots_to_permutation"], (one,), {"permutation_size": 4}))
@@ -85,6 +91,10 @@ def _qr() -> list[Sample]:
 
 def _dominated(x: Any) -> tuple[Any]:
     return (dominated(as_operand(x)),)
+
+
+def _dominated_upside_down(x: Any) -> tuple[Any]:
+    return (rev(dominated(as_operand(x)), (0,)),)
 
 
 def _svd() -> list[Sample]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.backends.xla.array import physical_aval
+from tangrad.backends.xla.jaxlib_api import physical_aval
 from tangrad.backends.xla.mesh_words import Meshes
 from tangrad.backends.xla.mlir import ir
 from tangrad.backends.xla.vocabulary import Vocabulary
@@ -61,9 +61,9 @@ def part_attributes(words: Vocabulary, parts: Parts, donated: Sequence[bool]) ->
     return found
 
 
-def part_count(parts: Parts | None) -> int:
+def part_count(parts: Parts) -> int:
     """The number of partitions that values are cut into; 0 where none is."""
-    counts = [int(np.prod(tiling)) for tilings in parts or () for tiling in tilings if tiling is not None]
+    counts = [int(np.prod(tiling)) for tilings in parts for tiling in tilings if tiling is not None]
     return max(counts, default=0)
 
 

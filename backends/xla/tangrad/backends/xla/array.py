@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from tangrad.backends.xla import failures, jaxlib_api
+from tangrad.backends.xla.jaxlib_api import physical_aval
 from tangrad.core import Array, ShapedArray, filter_traceback, method_boundaries, own_boundary
-from tangrad.dtypes import ExtendedDType, float0
+from tangrad.dtypes import float0
 
-DLPACK_KINDS = {"cpu": 1, "cuda": 2}  # the DLPack standard's numbers of devices
+DLPACK_KINDS = {"cpu": 1, "cuda": 2, "rocm": 10}  # the DLPack standard's numbers of devices
 
 
 class Placement:
@@ -41,19 +42,6 @@ class Placement:
 
     def __repr__(self) -> str:
         return f"<{'committed' if self.committed else 'uncommitted'} on {', '.join(map(str, self.devices))}>"
-
-
-def physical_aval(aval: Any) -> Any:
-    """The aval of the buffer that holds a value: another than its own for typed keys and float0.
-
-    An extended dtype says it by a method `physical_aval(aval)`.
-    """
-    dtype = aval.dtype
-    if isinstance(dtype, ExtendedDType):
-        return dtype.physical_aval(aval)  # type: ignore[attr-defined]
-    if dtype is float0:
-        return aval.update(dtype=np.dtype(bool), weak_type=False)
-    return aval
 
 
 class XlaArray(Array):

@@ -12,8 +12,9 @@ from tangrad.backends.xla import jaxlib_version
 
 with jaxlib_version.explained:  # first of all: names that jaxlib lacks come up here
     from tangrad.backends.xla import jaxlib_api
-from tangrad.backends.xla.array import DLPACK_KINDS, XlaArray, physical_aval
+from tangrad.backends.xla.array import DLPACK_KINDS, XlaArray
 from tangrad.backends.xla.clients import Platforms, XlaDevice
+from tangrad.backends.xla.jaxlib_api import physical_aval
 from tangrad.core import (
     Backend,
     ClosedJaxpr,
@@ -117,6 +118,7 @@ class XlaBackend(Backend):
         if _says_memory(device):
             return _memories().stored(self.put(contents, aval, device.with_memory_kind(None)), device)  # type: ignore[no-any-return]
         placement = self._placement(device)
+        aval = _type_at(aval, device)
         if placement.spread is not None:
             _spread().check_agreement(contents, placement)
             return _spread().put(contents, aval, placement)  # type: ignore[no-any-return]
@@ -170,11 +172,14 @@ class XlaBackend(Backend):
         array = array.in_usual_memory()
         if placement.spread is not None and array.is_fully_addressable:
             _spread().check_agreement(array, placement)
-        return _compiler().move(array, placement)  # type: ignore[no-any-return]
+        moved = _compiler().move(array, placement)
+        aval = _type_at(moved.aval, device)
+        return moved if aval is moved.aval else XlaArray(aval, moved.value, moved.placement)  # type: ignore[no-any-return]
 
     def assemble(self, aval: ShapedArray, sharding: Any, parts: Any) -> XlaArray:
         """An array of its parts on devices of this process, in the order of the sharding's; nothing is copied."""
         placement = self._placement(sharding)
+        aval = _type_at(aval, sharding)
         if placement.spread is None:
             return XlaArray(aval, parts[0].value, placement)
         return _spread().assemble(aval, placement, parts)  # type: ignore[no-any-return]
@@ -281,6 +286,11 @@ def _memories() -> Any:
     from tangrad.backends.xla import memories
 
     return memories
+
+
+def _type_at(aval: Any, place: Any) -> Any:
+    """The type of an array that is put at a place, which may be a sharding that types tell of."""
+    return place.type_of(aval) if isinstance(place, Sharding) else aval.plain
 
 
 def _says_memory(place: Any) -> bool:

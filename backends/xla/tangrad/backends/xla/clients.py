@@ -7,7 +7,7 @@ import threading
 import warnings
 from typing import Any
 
-from tangrad.backends.xla import cuda, jaxlib_api, settings
+from tangrad.backends.xla import gpus, jaxlib_api, jaxlib_calls, settings
 from tangrad.backends.xla.array import Placement
 from tangrad.backends.xla.coordination import Coordination
 from tangrad.core import Device, Logger, thread
@@ -93,7 +93,7 @@ class Platforms:
         platforms = self.all()
         if platform is None:
             return next(iter(platforms.values()))
-        name = "cuda" if platform == "gpu" else platform
+        name = next((gpu for gpu in jaxlib_calls.GPUS if gpu in platforms), "cuda") if platform == "gpu" else platform
         if name not in platforms:
             cause = self._errors.get(name)
             reason = f": {cause}" if cause else ""
@@ -122,17 +122,16 @@ class Platforms:
                         f"platform {name!r}, which TANGRAD_XLA_PLATFORMS asks for, did not start: {error}"
                     ) from error
                 self._errors[name] = error
-                logger.warning("an NVIDIA GPU is present, but CUDA did not start, so the CPU is used: %s", error)
+                logger.warning("a GPU is present, but %s did not start, so the CPU is used: %s", name, error)
                 continue
             found[name] = self._devices_of(name, client)
         return found
 
 
 def _automatic() -> tuple[str, ...]:
-    """CUDA where there is a GPU and its plugin is installed, and the CPU always."""
-    if cuda.has_nvidia_device() and cuda.find_plugin() is not None:
-        return ("cuda", "cpu")
-    return ("cpu",)
+    """GPUs where there are some and their plugin is installed, and the CPU always."""
+    present = [vendor for vendor in gpus.VENDORS if vendor.has_device() and vendor.find_plugin() is not None]
+    return (*[vendor.platform for vendor in present], "cpu")
 
 
 def _warn_of_forks() -> None:
@@ -170,5 +169,5 @@ def _make_cpu_client(coordination: Coordination) -> Any:
 
 _MAKERS = {  # as settings.PLATFORMS
     "cpu": _make_cpu_client,
-    "cuda": cuda.make_client,
+    **{vendor.platform: vendor.make_client for vendor in gpus.VENDORS},
 }

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from tangrad.backends.xla import jaxlib_api
 from tangrad.core import CompileOptions
 
 # What XLA says of a name that it does not have, and of a value of another kind.
@@ -27,13 +24,8 @@ def with_extra(options: CompileOptions, extra: dict[str, Any]) -> CompileOptions
     )
 
 
-@contextmanager
-def explained(options: CompileOptions) -> Iterator[None]:
-    """Raise ValueError, naming the options, where XLA refuses one in the block."""
-    try:
-        yield
-    except jaxlib_api.XlaRuntimeError as error:
-        given = options.extra.get("compiler_options")
-        if given and any([words in str(error) for words in _REFUSALS]):
-            raise ValueError(f"{options.name}: XLA refuses one of the compiler_options {given}: {error}") from error
-        raise
+def explain(error: Exception, options: CompileOptions) -> None:
+    """Raise ValueError, naming the options, where XLA's error says that it refuses one of them."""
+    given = options.extra.get("compiler_options")
+    if given and any([words in str(error) for words in _REFUSALS]):
+        raise ValueError(f"{options.name}: XLA refuses one of the compiler_options {given}: {error}") from error

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.backends.xla import cuda, failures, jaxlib_api, runtime_tokens, settings, spread
-from tangrad.backends.xla.array import Placement, XlaArray, deleted_message, physical_aval
+from tangrad.backends.xla import failures, gpus, jaxlib_api, runtime_tokens, settings, spread
+from tangrad.backends.xla.array import Placement, XlaArray, deleted_message
 from tangrad.backends.xla.axes import AxisEnvironment
 from tangrad.backends.xla.calls import make_execute, make_execute_one, wrapped
-from tangrad.backends.xla.compiler_options import explained, with_extra
+from tangrad.backends.xla.compiler_options import explain, with_extra
+from tangrad.backends.xla.jaxlib_api import physical_aval
 from tangrad.backends.xla.lowering import Module, lower_to_module
 from tangrad.backends.xla.mesh_words import Layout
 from tangrad.backends.xla.mlir import (
@@ -31,18 +31,16 @@ from tangrad.core import (
     CompileOptions,
     Executable,
     Literal,
-    Logger,
     NamedAxisEffect,
     Tracer,
     chosen_device,
     program_shardings,
     thread,
+    types_by_shardings,
 )
 from tangrad.errors import UnexpectedTracerError
 
 __all__ = ["Lowered", "Program", "Runner", "on_one_device"]
-
-logger = Logger(__name__)
 
 
 class Lowered:
@@ -180,7 +178,7 @@ class Runner:
         self._closed: ClosedJaxpr | None = closed
         self.options = options
         self.in_avals = list(closed.in_avals)
-        self.out_avals = list(closed.out_avals)
+        self.out_avals = types_by_shardings(closed.out_avals, options.out_shardings)
         # Those that take place when the program runs.
         self.effects = tuple([effect for effect in closed.effects if not isinstance(effect, NamedAxisEffect)])
         self.calls_host = False
@@ -280,11 +278,10 @@ class Runner:
             propagate_to_inputs=[False] * len(self.in_avals),
             propagate_to_outputs=[sharding is None for sharding in stated],
             overrides=self.options.extra.get("compiler_options"),
-            cuda_data_folder=cuda.cuda_data_folder() if platform == "cuda" else None,
+            cuda_data_folder=gpus.cuda_data_folder() if platform == "cuda" else None,
         )
         self._keep_alive.extend(module.keep_alive)
-        with explained(self.options):
-            executable = self.executables[key] = compile_module(module, plan.devices, options, self.options.name)
+        executable = self.executables[key] = compile_module(module, plan.devices, options, self.options)
         return executable
 
     def _check_count(self, arrays: Sequence[Any]) -> None:
@@ -339,12 +336,11 @@ class Runner:
             len(self.in_avals),
             len(self.out_avals),
             overrides=self.options.extra.get("compiler_options"),
-            cuda_data_folder=cuda.cuda_data_folder() if device.platform == "cuda" else None,
+            cuda_data_folder=gpus.cuda_data_folder() if device.platform == "cuda" else None,
         )
         self._keep_alive.extend(module.keep_alive)
         self.calls_host = device.platform == "cpu" and bool(module.host_callbacks)
-        with explained(self.options):
-            return compile_module(module, [device], options, self.options.name)
+        return compile_module(module, [device], options, self.options)
 
 
 class Program(Executable):
@@ -399,9 +395,19 @@ class Program(Executable):
         return jaxlib_api.memory_analysis(self.raw)
 
 
-def compile_module(module: Module, devices: Sequence[Any], options: Any, name: str) -> Any:
-    """jaxlib's executable of a module on devices; from the persistent cache, if it is there."""
-    started = time.perf_counter()
+def compile_module(module: Module, devices: Sequence[Any], compiler_options: Any, options: CompileOptions) -> Any:
+    """jaxlib's executable of a module on devices; from the persistent cache, if it is there.
+
+    Raises ValueError, naming the options, where XLA refuses one that the user gave.
+    """
+    try:
+        return _compile_module(module, devices, compiler_options, options.name)
+    except jaxlib_api.XlaRuntimeError as error:
+        explain(error, options)
+        raise
+
+
+def _compile_module(module: Module, devices: Sequence[Any], options: Any, name: str) -> Any:
     if module.has_unknown_sizes:
         module.fill_in_sizes()
     # Numbers of callbacks hold in this process alone; a program of several processes is no process's to keep.
@@ -413,15 +419,10 @@ def compile_module(module: Module, devices: Sequence[Any], options: Any, name: s
             else bytecode(module.module)
         )
         raw_devices = [device.raw for device in devices]
-        executable = jaxlib_api.compile_and_load(
-            devices[0].client, program, raw_devices, options, module.host_callbacks
-        )
-    else:
-        from tangrad.backends.xla import compilation_cache
+        return jaxlib_api.compile_and_load(devices[0].client, program, raw_devices, options, module.host_callbacks)
+    from tangrad.backends.xla import compilation_cache
 
-        executable = compilation_cache.get_or_compile(module, devices, options, name)
-    logger.debug("XLA made %s for %s in %.3f s", name, devices[0], time.perf_counter() - started)
-    return executable
+    return compilation_cache.get_or_compile(module, devices, options, name)
 
 
 # --- placements ------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ How to write the lowerings of a family (lower/elementwise.py is the exemplar):
 
 - One file `lower/<family>.py` holds `lower = RuleSet("lower.xla", api=1)` and a table `primitive -> rule`; rules that
   do not fit in a line stand below it, named, with `@lower.rule(primitive)`. Rules for one platform only go into a
-  rule set of kind `lower.xla.cpu` or `lower.xla.cuda`. Entry points: group `tangrad.rules.lower.xla`, named as the
+  rule set of kind `lower.xla.cpu`, `lower.xla.cuda`, … Entry points: group `tangrad.rules.lower.xla`, named as the
   family.
 - A rule is `rule(ctx, *operands, **params)`: one MLIR value for each input of `ctx.eqn`, and the equation's
   parameters by name. It returns the value of the result, or a tuple of values if the primitive has several. Avals
@@ -35,15 +35,15 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.backends.xla.array import physical_aval
 from tangrad.backends.xla.dimension_values import SIZE, Arithmetic, has_symbolic, shape_value, vector
+from tangrad.backends.xla.jaxlib_api import physical_aval
 from tangrad.core import ShapedArray, dtypes
 from tangrad.dtypes import ExtendedDType
 
 __all__ = [
-    "accumulate", "broadcast", "broadcast_operands", "compare", "comparison", "comparison_kind", "convert",
-    "custom_call", "elementwise", "extremum", "fill_body", "full", "iota", "pad", "part", "physical_aval", "reduce",
-    "reduce_by", "reducer", "reshape", "same_type", "scalar", "select", "transpose", "window",
+    "accumulate", "broadcast", "broadcast_operands", "by_platform", "compare", "comparison", "comparison_kind",
+    "convert", "custom_call", "elementwise", "extremum", "fill_body", "full", "iota", "pad", "part", "physical_aval",
+    "reduce", "reduce_by", "reducer", "reshape", "same_type", "scalar", "select", "transpose", "window",
 ]  # fmt: skip
 
 Rule = Callable[..., Any]
@@ -82,6 +82,12 @@ def comparison(direction: str, total_order: bool = False) -> Rule:
         kind = "TOTALORDER" if total_order and dtypes.issubdtype(aval.dtype, np.inexact) else None
         return compare(ctx, direction, x, y, aval.update(shape=out.shape), kind)
 
+    return rule
+
+
+def by_platform(rule: Rule) -> Rule:
+    """Mark a rule for all platforms that asks which one it is for: in a program for several it is run for each."""
+    rule.by_platform = True  # type: ignore[attr-defined]
     return rule
 
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from tangrad import default_device
 from tangrad.backends.xla import failures, jaxlib_calls
-from tangrad.backends.xla.array import XlaArray, physical_aval
+from tangrad.backends.xla.array import XlaArray
 from tangrad.backends.xla.helpers import custom_call
+from tangrad.backends.xla.jaxlib_api import physical_aval
 from tangrad.core import AbstractToken, ShapedArray
 
 HostFunction = Callable[..., Sequence[Any]]

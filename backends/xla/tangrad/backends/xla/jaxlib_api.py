@@ -25,6 +25,7 @@ import numpy as np
 from tangrad.backends.xla import jaxlib_version
 from tangrad.backends.xla.interrupts import uninterrupted
 from tangrad.core import dtypes
+from tangrad.dtypes import ExtendedDType, float0
 
 
 def _import_quietly() -> tuple[Any, Any, str]:
@@ -223,6 +224,19 @@ def tiling_of(hlo: Any, ndim: int) -> tuple[tuple[int, ...], list[int]]:
 
 
 # --- buffers ---------------------------------------------------------------------------------------------------------
+
+
+def physical_aval(aval: Any) -> Any:
+    """The aval of the buffer that holds a value: another than its own for typed keys and float0.
+
+    An extended dtype says it by a method `physical_aval(aval)`.
+    """
+    dtype = aval.dtype
+    if isinstance(dtype, ExtendedDType):
+        return dtype.physical_aval(aval)  # type: ignore[attr-defined]
+    if dtype is float0:
+        return aval.update(dtype=np.dtype(bool), weak_type=False)
+    return aval
 
 
 def put(contents: Any, aval: Any, sharding: OnDevice, *, copy: bool = True) -> Any:

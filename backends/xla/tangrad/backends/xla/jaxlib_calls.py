@@ -6,6 +6,8 @@ from typing import Any
 
 from jaxlib import _jax  # type: ignore[attr-defined]  # isort: skip
 
+GPUS = ("cuda", "rocm")
+
 
 def host_call_target(platform: str) -> str:
     """The custom call by which programs call the Python functions that `compile_and_load` is given.
@@ -13,8 +15,12 @@ def host_call_target(platform: str) -> str:
     Its attribute `index`, an unsigned 64-bit integer, is the function's number. The function gets read-only NumPy
     arrays that are good during the call (None for a token) and returns a tuple of NumPy arrays (anything for a token).
     What it raises becomes an XlaRuntimeError with the traceback as text.
+
+    Raises NotImplementedError for a platform that has none.
     """
-    return f"xla_ffi_python_{'gpu' if platform == 'cuda' else 'cpu'}_callback"
+    if platform not in ("cpu", *GPUS):
+        raise NotImplementedError(f"programs on the platform {platform!r} cannot call Python functions")
+    return f"xla_ffi_python_{'gpu' if platform in GPUS else 'cpu'}_callback"
 
 
 # Registrations are process-wide: jax may have made the same ones already. XLA takes a repeated registration of one
@@ -55,7 +61,7 @@ def has_custom_call(name: str, platform: str) -> bool:
 
 
 def _xla_platform(platform: str) -> str:
-    return {"cpu": "Host", "cuda": "CUDA"}.get(platform, platform)
+    return {"cpu": "Host", "cuda": "CUDA", "rocm": "ROCM"}.get(platform, platform)
 
 
 def register_lapack() -> None:
@@ -68,3 +74,19 @@ def register_lapack() -> None:
         register_custom_call(name, function, "cpu", 1 if name.endswith("_ffi") else 0)
     _lapack.initialize()
     _registered.add(("cpu", "lapack"))
+
+
+def register_gpu_libraries(platform: str) -> None:
+    """Register the functions of a GPU's libraries (cuSOLVER, cuSPARSE and others) that the installed plugin wraps."""
+    from jaxlib import gpu_linalg, gpu_prng, gpu_solver, gpu_sparse
+
+    for wrapped in (gpu_linalg, gpu_prng, gpu_solver, gpu_sparse):
+        for name, function, api_version in wrapped.registrations()[_xla_platform(platform)]:
+            register_custom_call(name, function, platform, api_version)
+
+
+def initialize_hybrid_functions() -> None:
+    """Let the functions of GPUs that compute on the host find LAPACK's; without a plugin this does nothing."""
+    from jaxlib import gpu_solver
+
+    gpu_solver.initialize_hybrid_kernels()

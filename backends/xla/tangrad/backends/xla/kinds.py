@@ -29,3 +29,5 @@ lower_xla = RuleKind(
 )
 lower_xla_cpu = RuleKind("lower.xla.cpu", api=1, signature=SIGNATURE, doc="as lower.xla, for the CPU alone")
 lower_xla_cuda = RuleKind("lower.xla.cuda", api=1, signature=SIGNATURE, doc="as lower.xla, for NVIDIA GPUs alone")
+lower_xla_rocm = RuleKind("lower.xla.rocm", api=1, signature=SIGNATURE, doc="as lower.xla, for AMD GPUs alone")
+lower_xla_tpu = RuleKind("lower.xla.tpu", api=1, signature=SIGNATURE, doc="as lower.xla, for TPUs alone")

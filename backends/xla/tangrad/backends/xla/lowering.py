@@ -23,11 +23,11 @@ from tangrad.backends.xla.argument_attributes import (
     part_count,
     sharding_attributes,
 )
-from tangrad.backends.xla.array import physical_aval
 from tangrad.backends.xla.axes import AxisEnvironment, no_axes
 from tangrad.backends.xla.dimension_values import SIZE, size_value
+from tangrad.backends.xla.jaxlib_api import physical_aval
 from tangrad.backends.xla.manual import MappedAxes, ReplicaAxes
-from tangrad.backends.xla.mesh_words import Layout, Meshes
+from tangrad.backends.xla.mesh_words import Layout, Meshes, laid_by_type
 from tangrad.backends.xla.mlir import ir, refined
 from tangrad.backends.xla.vocabulary import Vocabulary, vocabulary
 from tangrad.core import AbstractToken, ClosedJaxpr, Jaxpr, Literal, rule_table
@@ -82,7 +82,7 @@ class Module:
         attributes = self.module.operation.attributes
         attributes["sym_name"] = self.vocabulary.string(_module_name(f"jit_{name}"))
         attributes["mhlo.num_replicas"] = self.vocabulary.integer32(axes.replica_count)
-        partitions = part_count(parts) or axes.partition_count if layout is None else len(layout.devices)
+        partitions = (parts and part_count(parts)) or axes.partition_count if layout is None else len(layout.devices)
         attributes["mhlo.num_partitions"] = self.vocabulary.integer32(partitions)
         self.end = ir.InsertionPoint(self.module.body)
         self.meshes: Meshes | None = None if layout is None else Meshes(layout, self.vocabulary, self._declare)
@@ -214,8 +214,8 @@ class FunctionContext:
 
     @property
     def in_avals(self) -> list[Any]:
-        """The types of the equation's inputs."""
-        return [atom.aval for atom in self.eqn.invars]
+        """The types of the equation's inputs: shapes and dtypes."""
+        return [atom.aval.plain for atom in self.eqn.invars]
 
     @property
     def out_avals(self) -> list[Any]:
@@ -350,6 +350,7 @@ class FunctionContext:
         env: dict[Any, Any] = dict(zip([*jaxpr.constvars, *jaxpr.invars], inputs, strict=True))
         rules = self._rules
         locate, prefix, types = self.vocabulary.locations.of, self.prefix, self.types
+        on_mesh = self.module.meshes is not None
         eqn = None
         try:
             for eqn in jaxpr.eqns:
@@ -364,7 +365,7 @@ class FunctionContext:
                     var = eqn.outvars[0]
                     if out.type != types[var.aval]:
                         raise _wrong_type(out, types[var.aval])
-                    env[var] = out
+                    env[var] = laid_by_type(self, out, var.aval) if on_mesh and var.aval.finer is not None else out
                 elif isinstance(out, (tuple, list)) and len(out) == len(eqn.outvars):
                     for var, value in zip(eqn.outvars, out):
                         if not isinstance(value, ir.Value) or value.type != types[var.aval]:

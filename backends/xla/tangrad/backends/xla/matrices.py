@@ -38,8 +38,8 @@ def conjugate(ctx: Any, x: Any, aval: Any) -> Any:
 # --- functions of matrices that other libraries have -----------------------------------------------------------------
 
 
-def column_major(avals: Sequence[Any], rank: int) -> list[list[int]]:
-    """Layouts for arrays of matrices, of that many dimensions, in Fortran's order; all others in C's."""
+def column_major(avals: Sequence[Any], rank: int | None) -> list[list[int]]:
+    """Layouts for arrays of matrices, of that many dimensions, in Fortran's order; all others (None: all) in C's."""
     orders = []
     for aval in avals:
         order = list(range(aval.ndim - 1, -1, -1))

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tangrad.backends.xla import jaxlib_api, spread
-from tangrad.backends.xla.array import Placement, XlaArray, deleted_message, physical_aval
+from tangrad.backends.xla.array import Placement, XlaArray, deleted_message
+from tangrad.backends.xla.jaxlib_api import physical_aval
 from tangrad.core import ShapedArray, Sharding
 
 

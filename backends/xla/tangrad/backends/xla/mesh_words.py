@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.backends.xla.array import physical_aval
+from tangrad.backends.xla.jaxlib_api import physical_aval
 from tangrad.core import Sharding
 
 
@@ -117,3 +117,17 @@ def axis_names(sharding: Sharding) -> dict[Any, str]:
         name: name if isinstance(name, str) and re.fullmatch(r"[A-Za-z_]\w*", name) else f"axis_{number}_"
         for number, (name, _) in enumerate(sharding.grid)
     }
+
+
+def laid(ctx: Any, value: Any, aval: Any, sharding: Sharding, open_dimensions: Any = frozenset()) -> Any:
+    """A value of type `aval`, constrained to lie as a sharding says; itself in a program for one device."""
+    meshes = ctx.module.meshes
+    if meshes is None:
+        return value
+    attribute = meshes.attribute(sharding, physical_aval(aval).ndim, open_dimensions)
+    return ctx.op("sdy.sharding_constraint", ctx.types[aval], (value,), {"sharding": attribute})
+
+
+def laid_by_type(ctx: Any, value: Any, aval: Any) -> Any:
+    """A value that lies as its type tells; of axes that types do not tell of the compiler decides."""
+    return laid(ctx, value, aval, aval.placed, frozenset() if aval.stated else range(aval.ndim))

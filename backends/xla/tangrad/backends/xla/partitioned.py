@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tangrad.backends.xla import jaxlib_api, spread
-from tangrad.backends.xla.array import Placement, XlaArray, physical_aval
+from tangrad.backends.xla.array import Placement, XlaArray
+from tangrad.backends.xla.jaxlib_api import physical_aval
 from tangrad.core import (
     ClosedJaxpr,
     CompileOptions,
@@ -20,6 +21,7 @@ from tangrad.core import (
     check_argument,
     program_shardings,
     stated_claims,
+    with_shardings_of_types,
 )
 
 
@@ -41,7 +43,8 @@ def stated_shardings(options: Any) -> list[Sharding]:
 
 
 def on_one_device(closed: ClosedJaxpr, options: Any) -> Any:
-    """The options with a device in place of shardings, where all of these are of one device."""
+    """The options with the shardings that types of results tell; with a device in place of shardings of one device."""
+    options = with_shardings_of_types(closed, options)
     shardings = [*stated_shardings(options), *program_shardings(closed)]
     if not shardings or shardings[0].num_devices > 1 or options.device is not None:
         return options

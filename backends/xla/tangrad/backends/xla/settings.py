@@ -6,7 +6,7 @@ from typing import Any
 
 from tangrad.core import check_optional_positive, check_optional_text, define_flag, define_setting, optional_text
 
-PLATFORMS = ("cpu", "cuda")
+PLATFORMS = ("cpu", "cuda", "rocm")
 
 
 def _parse_platforms(text: str) -> Any:

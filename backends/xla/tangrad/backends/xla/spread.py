@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from tangrad.backends.xla import jaxlib_api
-from tangrad.backends.xla.array import Placement, XlaArray, physical_aval
+from tangrad.backends.xla.array import Placement, XlaArray
 from tangrad.backends.xla.clients import XlaDevice
+from tangrad.backends.xla.jaxlib_api import physical_aval
 from tangrad.core import ClosedJaxpr, Jaxpr, Parts, ShapedArray, Sharding, Var, compile_program, is_addressable
 
 PLACEMENT_LIMIT = 4096

@@ -131,7 +131,7 @@ class _Entry:
 
 
 class PlatformRules(dict[Any, Any]):
-    """Primitive -> lowering rule; where the platforms' rules differ, one that chooses at run time."""
+    """Primitive -> lowering rule; where the platforms' programs differ, one that chooses at run time."""
 
     def __init__(self, platforms: Sequence[str]) -> None:
         super().__init__()
@@ -140,18 +140,21 @@ class PlatformRules(dict[Any, Any]):
 
     def __missing__(self, primitive: Any) -> Any:
         rules = [table[primitive] for table in self.tables]
-        same = all([rule is rules[0] for rule in rules])
-        made = self[primitive] = rules[0] if same else _chosen(rules)
+        # A rule of a platform's own may serve others too (of two vendors, say), and still ask which one it is for.
+        is_general = [table.cell(primitive).status != "rule" for table in self.tables]
+        same = all(is_general) and not hasattr(rules[0], "by_platform")
+        made = self[primitive] = rules[0] if same else _chosen(rules, self.platforms)
         return made
 
 
-def _chosen(rules: Sequence[Any]) -> Any:
+def _chosen(rules: Sequence[Any], platforms: Sequence[str]) -> Any:
     def rule(ctx: Any, *operands: Any, **params: Any) -> Any:
         types = [ctx.types[aval] for aval in ctx.out_avals]
         case = ctx.ops("stablehlo.case", types, (ctx.sizes[PLATFORM_INDEX],), None, len(rules))
-        for position, own in enumerate(rules):
-            inner, _ = ctx.region(case, position, (), captures=True)
-            found = own(inner, *operands, **params)
+        for position, (own, platform) in enumerate(zip(rules, platforms, strict=True)):
+            with ctx.module.on_platform(platform):
+                inner, _ = ctx.region(case, position, (), captures=True)
+                found = own(inner, *operands, **params)
             inner.give(found if ctx.eqn.primitive.multiple_results else (found,))
         results = tuple(case.results)
         return results if ctx.eqn.primitive.multiple_results else results[0]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.backends.xla.array import physical_aval
+from tangrad.backends.xla.jaxlib_api import physical_aval
 from tangrad.backends.xla.locations import Locations
 from tangrad.backends.xla.mlir import ir, load_sharding_dialect, new_context, stablehlo, without_dialect_modules
 from tangrad.core import AbstractToken, dtypes, is_symbolic

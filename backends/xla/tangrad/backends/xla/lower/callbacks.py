@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tangrad.backends.xla.helpers import by_platform
 from tangrad.backends.xla.host_calls import emit_host_call, host_array
 from tangrad.core import RuleSet
 from tangrad.debugging.calls import HostProgram
@@ -16,6 +17,7 @@ lower = RuleSet("lower.xla", api=1)
 
 
 @lower.rule(pure_callback_p, io_callback_p, debug_callback_p, debug_print_p)
+@by_platform
 def _(ctx: Any, *operands: Any, callback: Any, ordered: bool = False, **_: Any) -> Any:
     in_avals, out_avals, effects = ctx.in_avals, ctx.out_avals, ctx.eqn.effects
     effect = next(effect for effect in effects if effect.ordered) if ordered else None

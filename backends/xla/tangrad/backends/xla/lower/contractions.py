@@ -30,7 +30,7 @@ def _dot_general(
         "precision_config": precision_config(ctx, precision),
     }
     if is_algorithm(precision):
-        if ctx.module.platform == "cpu":  # which would silently do something else
+        if "cpu" in ctx.module.platforms:  # which would silently do something else
             check_cpu_algorithm(precision)
         dtypes = algorithm_dtypes(precision, left.dtype, right.dtype, out.dtype)
         if precision is not DotAlgorithmPreset.DEFAULT:

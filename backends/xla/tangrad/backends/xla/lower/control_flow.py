@@ -7,12 +7,13 @@ effects are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tangrad.backends.xla.helpers import broadcast, compare, full, physical_aval, reshape, window
+from tangrad.backends.xla.loops import State, loop
 from tangrad.backends.xla.lowering import ordered_effects
 from tangrad.backends.xla.symbolic_entry import PLATFORM_INDEX
 from tangrad.control_flow.evaluation import branch_of_platform
@@ -67,38 +68,11 @@ def _effects(ctx: Any, *programs: Any) -> list[Any]:
 
 # --- loops -----------------------------------------------------------------------------------------------------------
 
-State = list[Any]
-
-
-def _loop(
-    ctx: Any,
-    effects: Sequence[Any],
-    state: Sequence[Any],
-    avals: Sequence[Any],
-    condition: Callable[[Any, State], Any],
-    body: Callable[[Any, State], Sequence[Any]],
-) -> State:
-    """A `while` whose state is the tokens of `effects` and values of types `avals`; the last values."""
-    count = len(effects)
-    types = [*[ctx.vocabulary.token] * count, *[ctx.types[aval] for aval in avals]]
-    tokens = [ctx.tokens[effect] for effect in effects]
-    loop = ctx.ops("stablehlo.while", types, [*tokens, *state], None, 2)
-    test, arguments = ctx.region(loop, 0, types, captures=True)
-    test.tokens.update(zip(effects, arguments, strict=False))
-    test.give([condition(test, arguments[count:])])
-    inner, arguments = ctx.region(loop, 1, types, captures=True)
-    inner.tokens.update(zip(effects, arguments, strict=False))
-    results = body(inner, arguments[count:])
-    inner.give([*[inner.tokens[effect] for effect in effects], *results])
-    outs = list(loop.results)
-    ctx.tokens.update(zip(effects, outs, strict=False))
-    return outs[count:]
-
 
 @lower.rule(while_p)
 def _while(ctx: Any, *operands: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nconsts: int) -> Any:
     cond_consts, body_consts, carry = split_list(operands, cond_nconsts, body_nconsts)
-    outs = _loop(
+    outs = loop(
         ctx,
         _effects(ctx, cond_jaxpr, body_jaxpr),
         carry,
@@ -142,7 +116,7 @@ def _scan(
     if is_symbolic(turns) or turns:
         start = ctx.constant(np.int32(0))
         avals = [_INDEX, *carry_avals, *y_avals]
-        _, *rest = _loop(ctx, _effects(ctx, jaxpr), [start, *carry, *ys], avals, condition, body)
+        _, *rest = loop(ctx, _effects(ctx, jaxpr), [start, *carry, *ys], avals, condition, body)
         carry, ys = split_list(rest, num_carry)
     for number in () if is_symbolic(length) else range(turns * unroll, length):
         position = ctx.constant(np.int32(length - 1 - number if reverse else number))

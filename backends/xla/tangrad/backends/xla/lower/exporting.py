@@ -21,7 +21,8 @@ def _call_exported(ctx: Any, *operands: Any, exported: Any) -> Any:
     if exported.uses_global_constants:
         operands = (_platform(ctx, exported), *operands)
     else:
-        exported.check_platform(ctx.module.platform)
+        for platform in ctx.module.platforms:
+            exported.check_platform(platform)
     symbol, in_types, out_types = _taken_in(ctx.module, exported)
     ctx.module.has_unknown_sizes = True
     callee = {"callee": ir.FlatSymbolRefAttr.get(symbol, ctx.vocabulary.context)}

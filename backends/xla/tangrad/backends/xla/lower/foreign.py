@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad.backends.xla import jaxlib_calls
-from tangrad.backends.xla.helpers import custom_call
+from tangrad.backends.xla.helpers import by_platform, custom_call
 from tangrad.core import RuleSet
 from tangrad.errors import BackendError
 from tangrad.ffi.attributes import Dictionary, Elements, Scalar
@@ -16,6 +16,7 @@ lower = RuleSet("lower.xla", api=1)
 
 
 @lower.rule(ffi_call_p)
+@by_platform
 def _(
     ctx: Any,
     *operands: Any,

@@ -1,4 +1,4 @@
-"""Reductions over windows on NVIDIA GPUs, where XLA before 0.12 does not reduce pairs: these are packed in words."""
+"""Reductions over windows on GPUs, where XLA before 0.12 does not reduce pairs: these are packed in words."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from tangrad.backends.xla import jaxlib_api
+from tangrad.backends.xla.gpu_libraries import rules_for_gpus
 from tangrad.backends.xla.helpers import compare, full, same_type, scalar, select
 from tangrad.backends.xla.windows import reduce_window
-from tangrad.core import RuleSet, ShapedArray, dtypes
+from tangrad.core import ShapedArray, dtypes
 from tangrad.lax.elementwise.primitives import ge_p
 from tangrad.lax.windows import primitives as p
-
-lower = RuleSet("lower.xla.cuda", api=1)
 
 
 def _select_and_gather_add(ctx: Any, tangents: Any, operand: Any, *, select_prim: Any, **params: Any) -> Any:
@@ -89,5 +88,5 @@ class _Pairs:
         return ctx.op("stablehlo.bitcast_convert", ctx.types[aval], (lower_half,))
 
 
-if not jaxlib_api.GPUS_REDUCE_PAIRS:  # else the rule for all platforms serves, which loses no bits
-    lower.add(p.select_and_gather_add_p, _select_and_gather_add)
+# Where it does, the rule for all platforms serves, which loses no bits.
+cuda, rocm = rules_for_gpus({} if jaxlib_api.GPUS_REDUCE_PAIRS else {p.select_and_gather_add_p: _select_and_gather_add})
