@@ -130,16 +130,26 @@ def _normalised(data: Any, indices: Any, sizes: Any, remove_zeros: bool) -> Pair
     nothing = ((indices >= sizes) | (indices < 0)).any(-1)
     if remove_zeros:
         nothing = nothing | (data == 0).all(tuple(range(n_batch + 1, data.ndim)))
-    wide = nothing.reshape((*nothing.shape, *[1] * (data.ndim - n_batch - 1)))
-    return tnp.where(wide, tnp.zeros((), data.dtype), data), tnp.where(nothing[..., None], sizes, indices).astype(
-        indices.dtype
-    )
+    return values_where(~nothing, data), tnp.where(nothing[..., None], sizes, indices).astype(indices.dtype)
+
+
+def values_where(holds: Any, data: Any) -> Any:
+    """The values of elements (*batch, nse) of which something holds; 0 of the others."""
+    return tnp.where(holds.reshape((*holds.shape, *[1] * (data.ndim - holds.ndim))), data, tnp.zeros((), data.dtype))
+
+
+def without_coordinates(data: Any, indices: Any, sizes: Sequence[int], left: Sequence[int]) -> Pair:
+    """With these coordinates left; what stands outside along one that goes must not come within."""
+    if len(left) == len(sizes):
+        return data, indices
+    within = ((indices >= 0) & (indices < np.array(sizes))).all(-1)
+    return values_where(within, data), indices[..., np.array(left, np.int32)]
 
 
 # --- sums and products -----------------------------------------------------------------------------------------------
 
 
-def reduced(mat: Any, axes: Sequence[int], make: Any) -> Any:
+def reduced(mat: Any, axes: Sequence[int]) -> Any:
     """The sums over dimensions: of dense ones they are computed, of others the coordinates are left out."""
     n_batch, n_sparse = mat.n_batch, mat.n_sparse
     dense = tuple([axis - n_sparse + 1 for axis in axes if axis >= n_batch + n_sparse])
@@ -157,38 +167,41 @@ def reduced(mat: Any, axes: Sequence[int], make: Any) -> Any:
         data = data.reshape((*outer, nse, *data.shape[n_batch + 1 :]))
         indices = indices.reshape((*outer, nse, n_sparse))
     left = [axis - n_batch for axis in range(n_batch, n_batch + n_sparse) if axis not in axes]
-    if len(left) < n_sparse:  # what stands outside of the array along a dimension that goes is to stay outside
-        sizes = np.array(shape[n_batch : n_batch + n_sparse])
-        outside = ((indices >= sizes) | (indices < 0)).any(-1)
-        wide = outside.reshape((*outside.shape, *[1] * (data.ndim - outside.ndim)))
-        data = tnp.where(wide, tnp.zeros((), data.dtype), data)
-        indices = indices[..., np.array(left, np.int32)]
-    return make((data, indices), shape=[size for axis, size in enumerate(shape) if axis not in axes])
+    data, indices = without_coordinates(data, indices, shape[n_batch : n_batch + n_sparse], left)
+    return type(mat)((data, indices), shape=[size for axis, size in enumerate(shape) if axis not in axes])
 
 
 def _sparse(mat: Any) -> bool:
     return hasattr(mat, "indices") and hasattr(mat, "nse")
 
 
-def dot_general(lhs: Any, rhs: Any, numbers: Any, make: Any) -> Any:
+def dot_general(lhs: Any, rhs: Any, numbers: Any) -> Any:
     """The contraction of two arrays, of which one or both are sparse: dense, or sparse where both are."""
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = numbers
-    for one, axes in ((lhs, (*lhs_contract, *lhs_batch)), (rhs, (*rhs_contract, *rhs_batch))):
-        if _sparse(one) and one.n_dense:
-            raise NotImplementedError("bcoo_dot_general: dense dimensions of sparse arrays; give them as sparse ones")
-        if any([not 0 <= axis < one.ndim for axis in axes]):
-            raise ValueError(f"bcoo_dot_general: dimensions {axes} of an array of shape {one.shape}")
-    for a, b in zip((*lhs_contract, *lhs_batch), (*rhs_contract, *rhs_batch), strict=True):
-        if lhs.shape[a] != rhs.shape[b]:
-            raise ValueError(f"bcoo_dot_general: shapes {lhs.shape} and {rhs.shape} differ in dimensions {a} and {b}")
+    if any([_sparse(one) and one.n_dense for one in (lhs, rhs)]):
+        raise NotImplementedError("bcoo_dot_general: dense dimensions of sparse arrays; give them as sparse ones")
+    check_contraction("bcoo_dot_general", lhs, rhs, numbers)
     if _sparse(lhs) and _sparse(rhs):
-        return _of_two(lhs, rhs, numbers, make)
+        return _of_two(lhs, rhs, numbers)
     if _sparse(lhs):
         return _with_dense(lhs, rhs, numbers)
     swapped = _with_dense(rhs, lhs, ((rhs_contract, lhs_contract), (rhs_batch, lhs_batch)))
     count = len(lhs_batch)
     own = rhs.ndim - len(rhs_contract) - count
     return tnp.moveaxis(swapped, list(range(count, count + own)), list(range(swapped.ndim - own, swapped.ndim)))
+
+
+def check_contraction(name: str, lhs: Any, rhs: Any, numbers: Any) -> None:
+    """Raise ValueError for dimensions that are not there, and those of different sizes."""
+    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = numbers
+    for one, axes in ((lhs, (*lhs_contract, *lhs_batch)), (rhs, (*rhs_contract, *rhs_batch))):
+        if any([not 0 <= axis < one.ndim for axis in axes]):
+            raise ValueError(f"{name}: dimensions {axes} of an array of shape {one.shape}")
+    if len(lhs_contract) != len(rhs_contract) or len(lhs_batch) != len(rhs_batch):
+        raise ValueError(f"{name}: dimension_numbers {numbers} name more dimensions of one array than of the other")
+    for a, b in zip((*lhs_contract, *lhs_batch), (*rhs_contract, *rhs_batch), strict=True):
+        if lhs.shape[a] != rhs.shape[b]:
+            raise ValueError(f"{name}: shapes {lhs.shape} and {rhs.shape} differ in dimensions {a} and {b}")
 
 
 def _rest(ndim: int, *used: Sequence[int]) -> list[int]:
@@ -213,7 +226,7 @@ def _with_dense(mat: Any, dense: Any, numbers: Any) -> Any:
     return to_dense(products, place, (*[mat.shape[axis] for axis in (*batch, *mine)], *shape))
 
 
-def _of_two(lhs: Any, rhs: Any, numbers: Any, make: Any) -> Any:
+def _of_two(lhs: Any, rhs: Any, numbers: Any) -> Any:
     """Every element of one with every element of the other: those whose coordinates do not meet count as 0."""
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = numbers
     (a, a_at), (b, b_at) = unbatched(lhs.data, lhs.indices), unbatched(rhs.data, rhs.indices)
@@ -235,10 +248,35 @@ def _of_two(lhs: Any, rhs: Any, numbers: Any, make: Any) -> Any:
     count = pairs[0] * pairs[1]
     values = tnp.where(meets, a[:, None] * b[None], 0).reshape(count)
     places = tnp.where(meets[..., None], places, np.array(shape)).astype(left.dtype).reshape((count, len(shape)))
-    return make((values, places), shape=shape)
+    made = type(lhs)((values, places), shape=shape)
+    return made.sum_duplicates(made.size, remove_zeros=False) if count > made.size else made
 
 
-def matmul(lhs: Any, rhs: Any, make: Any) -> Any:
+def sampled_product(lhs: Any, rhs: Any, indices: Any, numbers: Any) -> Any:
+    """The elements of a contraction at coordinates: of each row that is met, the sum of its products with the other."""
+    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = numbers
+    check_contraction("bcoo_dot_general_sampled", lhs, rhs, numbers)
+    mine, theirs = _rest(lhs.ndim, lhs_contract, lhs_batch), _rest(rhs.ndim, rhs_contract, rhs_batch)
+    shape = [*[lhs.shape[axis] for axis in (*lhs_batch, *mine)], *[rhs.shape[axis] for axis in theirs]]
+    n_batch = indices.ndim - 2
+    if n_batch < 0 or n_batch + indices.shape[-1] != len(shape) or list(indices.shape[:n_batch]) != shape[:n_batch]:
+        raise ValueError(
+            f"bcoo_dot_general_sampled: indices of shape {indices.shape} are not those of a result of shape {shape}"
+        )
+    _, places = unbatched(tnp.zeros(indices.shape[:-1]), indices)
+    pick = lambda axes: places[:, np.array(axes, np.int32)]
+    batches = range(len(lhs_batch))
+    last = len(batches) + len(mine)
+    left = extracted(
+        tnp.transpose(lhs, (*lhs_batch, *mine, *lhs_contract)), pick([*batches, *range(len(batches), last)])
+    )
+    right = extracted(
+        tnp.transpose(rhs, (*rhs_batch, *theirs, *rhs_contract)), pick([*batches, *range(last, len(shape))])
+    )
+    return (left * right).sum(tuple(range(1, left.ndim))).reshape(indices.shape[:-1])
+
+
+def matmul(lhs: Any, rhs: Any) -> Any:
     """`lhs @ rhs`, as of NumPy's arrays without batches that are repeated."""
     lhs, rhs = [one if _sparse(one) else as_array(one) for one in (lhs, rhs)]
     if not lhs.ndim or not rhs.ndim:
@@ -248,42 +286,62 @@ def matmul(lhs: Any, rhs: Any, make: Any) -> Any:
         raise ValueError(f"matmul: batches must be equal where an operand is sparse, got {lhs.shape} and {rhs.shape}")
     places = tuple(range(batch)) if lhs.ndim > 2 and rhs.ndim > 2 else ()
     contract = lhs.ndim - 1, max(rhs.ndim - 2, 0)
-    out = dot_general(lhs, rhs, (((contract[0],), (contract[1],)), (places, places)), make)
+    out = dot_general(lhs, rhs, (((contract[0],), (contract[1],)), (places, places)))
     if rhs.ndim > 2 >= lhs.ndim == 2 and not _sparse(out):
         return tnp.moveaxis(out, 0, -2)
     return out
 
 
-def multiplied(mat: Any, other: Any, make: Any) -> Any:
-    """Element by element: with a scalar, an array that fits, or a sparse array of the same shape."""
+def multiplied(mat: Any, other: Any) -> Any:
+    """Element by element: with an array that fits, or a sparse array of the same shape."""
     if _sparse(other):
-        return _multiplied_sparse(mat, other, make)
-    other = as_array(other)
+        return _multiplied_sparse(mat, other)
+    return mat.like(mat.data * _met_by("multiply", mat, as_array(other)))
+
+
+def divided(mat: Any, other: Any) -> Any:
+    """Element by element by an array that fits; what is not kept stays 0."""
+    return mat.like(mat.data / _met_by("divide", mat, other))
+
+
+def _met_by(verb: str, mat: Any, other: Any) -> Any:
+    """The elements of a dense array that the values of a sparse one meet."""
     if not other.ndim:
-        return mat.like(mat.data * other)
+        return other
     if tnp.broadcast_shapes(mat.shape, other.shape) != mat.shape:
-        raise ValueError(f"BCOO: cannot multiply an array of shape {mat.shape} by one of shape {other.shape}")
-    return mat.like(mat.data * extracted(tnp.broadcast_to(other, mat.shape), mat.indices))
+        raise ValueError(f"BCOO: cannot {verb} an array of shape {mat.shape} by one of shape {other.shape}")
+    return extracted(tnp.broadcast_to(other, mat.shape), mat.indices)
 
 
-def _multiplied_sparse(mat: Any, other: Any, make: Any) -> Any:
+def _multiplied_sparse(mat: Any, other: Any) -> Any:
     if mat.shape != other.shape:
         raise ValueError(f"BCOO: arrays of shapes {mat.shape} and {other.shape} cannot be multiplied")
+    if mat is other or (mat.indices is other.indices and mat.unique_indices):
+        mat, other = mat.with_unique_indices(), mat.with_unique_indices() if mat is other else other
+        return mat.like(mat.data * other.data)
     if mat.n_dense or other.n_dense:
         raise NotImplementedError("BCOO: products of sparse arrays with dense dimensions")
     axes = tuple(range(mat.ndim))
-    return _of_two(mat, other, (((), ()), (axes, axes)), make)
+    return _of_two(mat, other, (((), ()), (axes, axes)))
 
 
-def added(mat: Any, other: Any, make: Any) -> Any:
-    """The sum: sparse with a sparse array of the same layout, dense with a dense one."""
+def added(mat: Any, other: Any) -> Any:
+    """The sum: sparse with a sparse array of the same layout, dense with a dense one of the same shape."""
     if not _sparse(other):
         if not np.ndim(other) and is_concrete(other) and other == 0:
             return mat
+        if np.shape(other) != mat.shape:
+            raise NotImplementedError(
+                f"the sum of a sparse array of shape {mat.shape} and a dense one of shape {np.shape(other)} would have "
+                "no zeros: add it to `sparse.todense(x)`"
+            )
         return mat.todense() + other
     if mat.shape != other.shape or (mat.n_batch, mat.n_dense) != (other.n_batch, other.n_dense):
         raise ValueError(f"BCOO: {mat} and {other} cannot be added: shapes and layouts must be equal")
+    if mat.indices is other.indices:
+        return mat.like(mat.data + other.data)
     axis = mat.n_batch
     dtype = tnp.result_type(mat.data, other.data)
     data = tnp.concatenate([mat.data.astype(dtype), other.data.astype(dtype)], axis)
-    return make((data, tnp.concatenate([mat.indices, other.indices.astype(mat.indices.dtype)], axis)), shape=mat.shape)
+    indices = tnp.concatenate([mat.indices, other.indices.astype(mat.indices.dtype)], axis)
+    return type(mat)((data, indices), shape=mat.shape)

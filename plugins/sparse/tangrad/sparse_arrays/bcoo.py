@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 import tangrad.numpy as tnp
-from tangrad import tree_util
-from tangrad.core import Array, as_array, class_boundary, dtypes, method_boundaries, product
-from tangrad.sparse_arrays import algebra
+from tangrad.core import Array, as_array, class_boundary
+from tangrad.sparse_arrays import algebra, layouts, parts, shapes
+from tangrad.sparse_arrays.base import JAXSparse
 
 
 @class_boundary
-class BCOO:
+class BCOO(JAXSparse):
     """An array of which only some elements are kept: the others are 0.
 
     The dimensions of `shape` are, in this order, batches (each with coordinates of its own), those that coordinates are
@@ -39,57 +39,25 @@ class BCOO:
     Array([20.,  3.], dtype=float32)
     """
 
-    __array_ufunc__ = None  # NumPy's arrays leave their operators to this class
-
-    def __init__(
-        self,
-        args: tuple[Any, Any],
-        *,
-        shape: Sequence[int],
-        indices_sorted: bool = False,
-        unique_indices: bool = False,
-    ) -> None:
-        data, indices = args
-        self.data, self.indices = as_array(data), as_array(indices)
-        self.shape = tuple([int(size) for size in shape])
-        self.indices_sorted = bool(indices_sorted)
-        self.unique_indices = bool(unique_indices)
-        self._check()
-
-    def _check(self) -> None:
-        if not dtypes.issubdtype(self.indices.dtype, np.integer):
-            raise TypeError(f"BCOO: indices must be integers, got dtype {self.indices.dtype}")
-        n_batch, n_sparse = self.n_batch, self.n_sparse
-        if n_batch < 0 or self.n_dense < 0 or n_batch + n_sparse + self.n_dense != len(self.shape):
-            raise ValueError(
-                f"BCOO: data of shape {self.data.shape} and indices of shape {self.indices.shape} are not of "
-                f"an array of shape {self.shape}"
-            )
-        batch, dense = self.shape[:n_batch], self.shape[n_batch + n_sparse :]
-        if self.data.shape != (*batch, self.nse, *dense) or self.indices.shape != (*batch, self.nse, n_sparse):
-            raise ValueError(
-                f"BCOO: for the shape {self.shape}, with {n_batch} batch and {n_sparse} sparse dimensions, data must "
-                f"be of shape {(*batch, self.nse, *dense)} and indices of shape {(*batch, self.nse, n_sparse)}, got "
-                f"{self.data.shape} and {self.indices.shape}"
-            )
+    coordinates = ("indices",)
 
     n_batch = property(lambda self: self.indices.ndim - 2, doc="How many dimensions are batches.")
     n_sparse = property(lambda self: self.indices.shape[-1], doc="How many dimensions coordinates are along.")
-    n_dense = property(lambda self: self.data.ndim - 1 - self.n_batch, doc="How many dimensions are kept in full.")
-    nse = property(lambda self: self.indices.shape[-2], doc="How many elements are kept, of each batch.")
-    dtype = property(lambda self: self.data.dtype, doc="The dtype of the values.")
-    ndim = property(lambda self: len(self.shape), doc="The number of dimensions.")
-    size = property(lambda self: product(self.shape), doc="The number of elements, zeros included.")
-    T = property(lambda self: self.transpose(), doc="With all dimensions in reverse order.")
 
-    def like(self, data: Any) -> BCOO:
-        """Other values at the same coordinates."""
-        return BCOO((data, self.indices), shape=self.shape, **self.flags)
-
-    @property
-    def flags(self) -> dict[str, bool]:
-        """What is known of the coordinates."""
-        return {"indices_sorted": self.indices_sorted, "unique_indices": self.unique_indices}
+    def _check(self, shape: tuple[int, ...]) -> None:
+        n_batch, n_sparse = self.n_batch, self.n_sparse if self.indices.ndim else 0
+        if n_batch < 0 or self.n_dense < 0 or n_batch + n_sparse + self.n_dense != len(shape):
+            raise ValueError(
+                f"BCOO: data of shape {self.data.shape} and indices of shape {self.indices.shape} are not of "
+                f"an array of shape {shape}"
+            )
+        batch, dense = shape[:n_batch], shape[n_batch + n_sparse :]
+        if self.data.shape != (*batch, self.nse, *dense) or self.indices.shape != (*batch, self.nse, n_sparse):
+            raise ValueError(
+                f"BCOO: for the shape {shape}, with {n_batch} batch and {n_sparse} sparse dimensions, data must "
+                f"be of shape {(*batch, self.nse, *dense)} and indices of shape {(*batch, self.nse, n_sparse)}, got "
+                f"{self.data.shape} and {self.indices.shape}"
+            )
 
     # --- conversions ------------------------------------------------------------------------------------------------
 
@@ -114,9 +82,9 @@ class BCOO:
         """The array with its zeros."""
         return algebra.to_dense(self.data, self.indices, self.shape)
 
-    def astype(self, dtype: Any) -> BCOO:
-        """With values of another dtype."""
-        return self.like(self.data.astype(dtype))
+    def to_bcoo(self) -> BCOO:
+        """Itself."""
+        return self
 
     # --- structure --------------------------------------------------------------------------------------------------
 
@@ -153,62 +121,34 @@ class BCOO:
         shape = [self.shape[axis] for axis in order]
         return BCOO((data, indices), shape=shape, unique_indices=self.unique_indices)
 
-    def sum(self, axis: int | Sequence[int] | None = None) -> BCOO:
-        """The sums over dimensions, as a sparse array; None: over all."""
+    def sum(self, axis: int | Sequence[int] | None = None) -> Any:
+        """The sums over dimensions, as a sparse array; over all of them (None), as a number."""
         axes = range(self.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
-        return algebra.reduced(self, sorted({int(one) % self.ndim for one in axes}), BCOO)
+        out = self.sums(axes)
+        return out if out.ndim else out.todense()
 
-    # --- arithmetic -------------------------------------------------------------------------------------------------
+    def sums(self, axes: Sequence[int]) -> BCOO:
+        """The sums over dimensions as a sparse array; see `bcoo_reduce_sum`."""
+        return algebra.reduced(self, sorted(parts.check_dimensions("sum", self, axes)))  # type: ignore[no-any-return]
 
-    def __matmul__(self, other: Any) -> Any:
-        return algebra.matmul(self, other, BCOO)
+    def reshape(self, *shape: Any) -> BCOO:
+        """The same elements in another shape; see `bcoo_reshape`. A size may be -1."""
+        sizes = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
+        return shapes.reshaped(self, shapes.whole_shape(self, sizes))
 
-    def __rmatmul__(self, other: Any) -> Any:
-        return algebra.matmul(other, self, BCOO)
+    def broadcast_in_dim(self, shape: Sequence[int], dimensions: Sequence[int]) -> BCOO:
+        """Repeated along new dimensions; see `bcoo_broadcast_in_dim`."""
+        return shapes.broadcast(self, shape, dimensions)
 
-    def __neg__(self) -> BCOO:
-        return self.like(-self.data)
+    def update_layout(
+        self, *, n_batch: int | None = None, n_dense: int | None = None, on_inefficient: str | None = "error"
+    ) -> BCOO:
+        """With other numbers of batch and dense dimensions; see `bcoo_update_layout`."""
+        return layouts.updated(self, n_batch, n_dense, on_inefficient)
 
-    def __mul__(self, other: Any) -> BCOO:
-        return algebra.multiplied(self, other, BCOO)
+    def __getitem__(self, index: Any) -> BCOO:
+        """The part at integers, which may be traced, and slices, with `...` and None."""
+        return parts.indexed(self, index)
 
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> BCOO:
-        if np.ndim(other):
-            raise NotImplementedError("BCOO: divide by a scalar; of two arrays, zeros divided by zeros would be NaN")
-        return self.like(self.data / other)
-
-    def __add__(self, other: Any) -> Any:
-        return algebra.added(self, other, BCOO)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Any:
-        return self + (-other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return -self + other
-
-    def __repr__(self) -> str:
-        layout = f", n_batch={self.n_batch}" if self.n_batch else ""
-        layout += f", n_dense={self.n_dense}" if self.n_dense else ""
-        return f"BCOO({dtypes.dtype_name(self.dtype)}{list(self.shape)}, nse={self.nse}{layout})"
-
-
-# Of operators, class_boundary takes the commonest alone.
-method_boundaries(BCOO, [f"__{name}__" for name in ("neg", "mul", "rmul", "truediv", "sub", "rsub", "rmatmul")])
-
-
-def _unflatten(data: Any, children: tuple[Any, Any]) -> BCOO:
-    made = object.__new__(BCOO)  # the children may be anything
-    made.data, made.indices = children
-    made.shape, made.indices_sorted, made.unique_indices = data
-    return made
-
-
-tree_util.register_pytree_node(
-    BCOO,
-    lambda matrix: ((matrix.data, matrix.indices), (matrix.shape, matrix.indices_sorted, matrix.unique_indices)),
-    _unflatten,
-)
+    def __iter__(self) -> Iterator[BCOO]:
+        return iter([self[place] for place in range(len(self))])

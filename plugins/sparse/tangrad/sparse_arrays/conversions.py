@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,9 @@ import numpy as np
 from tangrad import tree
 from tangrad.core import Array, api_boundary, as_array
 from tangrad.sparse_arrays import algebra
+from tangrad.sparse_arrays.base import JAXSparse
 from tangrad.sparse_arrays.bcoo import BCOO
+from tangrad.sparse_arrays.trace import dense_within
 
 
 @api_boundary
@@ -64,18 +67,29 @@ def bcoo_extract(sparr: BCOO, arr: Any) -> BCOO:
 
 @api_boundary
 def todense(arr: Any) -> Any:
-    """A tree with dense arrays in the place of sparse ones.
+    """A tree with dense arrays in the place of sparse ones, also of those that a function sees within `sparsify`.
 
     >>> from tangrad.experimental import sparse
     >>> sparse.todense([sparse.eye(1), 2.0])
     [Array([[1.]], dtype=float32), 2.0]
     """
-    is_sparse = lambda leaf: isinstance(leaf, BCOO)
-    return tree.map(lambda leaf: leaf.todense() if is_sparse(leaf) else leaf, arr, is_leaf=is_sparse)
+    is_sparse = lambda leaf: isinstance(leaf, JAXSparse)
+    return tree.map(lambda leaf: leaf.todense() if is_sparse(leaf) else dense_within(leaf), arr, is_leaf=is_sparse)
 
 
 def checked(name: str, mat: Any) -> BCOO:
-    """Raise TypeError for what is no sparse array."""
+    """Raise TypeError for what is no `BCOO`."""
     if not isinstance(mat, BCOO):
         raise TypeError(f"{name} expects a BCOO, got {mat!r} of type {type(mat).__name__}")
     return mat
+
+
+def all_sparse(name: str, operands: Sequence[Any]) -> list[BCOO]:
+    """Raise TypeError unless all of several arrays are `BCOO`s, ValueError unless they are alike in their layout."""
+    if not operands:
+        raise ValueError(f"{name} expects an array at least")
+    mats = [checked(name, one) for one in operands]
+    layouts = {(mat.n_batch, mat.n_sparse, mat.n_dense) for mat in mats}
+    if len(layouts) > 1:
+        raise ValueError(f"{name}: arrays must have equal numbers of batch and dense dimensions, got {mats}")
+    return mats

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core import api_boundary, as_array
+from tangrad.core import Array, api_boundary, as_array
+from tangrad.lax.contractions.primitives import DotDimensionNumbers
 from tangrad.sparse_arrays import algebra
+from tangrad.sparse_arrays.base import JAXSparse, as_coordinates
 from tangrad.sparse_arrays.bcoo import BCOO
 from tangrad.sparse_arrays.conversions import checked
 
 
 @api_boundary
-def bcoo_dot_general(lhs: Any, rhs: Any, *, dimension_numbers: Any) -> Any:
+def bcoo_dot_general(
+    lhs: Any,
+    rhs: Any,
+    *,
+    dimension_numbers: Any,
+    precision: None = None,
+    preferred_element_type: Any = None,
+    out_sharding: Any = None,
+) -> Any:
     """A contraction as `lax.dot_general`, of arrays of which one or both are sparse.
 
     Args:
         lhs, rhs: the arrays, without dense dimensions where they are sparse.
         dimension_numbers: `((lhs contracting, rhs contracting), (lhs batch, rhs batch))` dimensions.
+        preferred_element_type: the dtype of the result; None: that of the operands together.
+        precision, out_sharding: None.
 
     Returns:
         a dense array; where both are sparse a sparse one, with an element for each pair of elements.
@@ -30,10 +42,38 @@ def bcoo_dot_general(lhs: Any, rhs: Any, *, dimension_numbers: Any) -> Any:
     >>> sparse.bcoo_dot_general(sparse.eye(2), np.array([3.0, 4.0]), dimension_numbers=numbers)
     Array([3., 4.], dtype=float32)
     """
-    lhs, rhs = [one if isinstance(one, BCOO) else as_array(one) for one in (lhs, rhs)]
     if not isinstance(lhs, BCOO) and not isinstance(rhs, BCOO):
         raise TypeError("bcoo_dot_general: one of the arrays must be a BCOO")
-    return algebra.dot_general(lhs, rhs, dimension_numbers, BCOO)
+    return product_of(lhs, rhs, dimension_numbers, preferred_element_type)
+
+
+def product_of(lhs: Any, rhs: Any, numbers: Any, dtype: Any) -> Any:
+    """The contraction of arrays of which some are sparse, of any format."""
+    lhs, rhs = [as_coordinates(one) if isinstance(one, JAXSparse) else as_array(one) for one in (lhs, rhs)]
+    out = algebra.dot_general(lhs, rhs, DotDimensionNumbers(numbers))
+    return out if dtype is None else out.astype(dtype)
+
+
+@api_boundary
+def bcoo_dot_general_sampled(A: Any, B: Any, indices: Any, *, dimension_numbers: Any) -> Array:
+    """The elements at some coordinates of the contraction of two dense arrays, which alone are computed.
+
+    Args:
+        A, B: the arrays.
+        indices: integers (*batch, nse, n_sparse): coordinates in the result, as of a `BCOO` without dense dimensions.
+        dimension_numbers: as of `lax.dot_general`.
+
+    Returns:
+        an array (*batch, nse), with 0 for coordinates that are not within the result.
+
+    >>> import numpy
+    >>> from tangrad.experimental import sparse
+    >>> numbers = (((1,), (0,)), ((), ()))
+    >>> places = numpy.array([[0, 1], [1, 0]])
+    >>> sparse.bcoo_dot_general_sampled(numpy.eye(2), numpy.ones((2, 2)), places, dimension_numbers=numbers)
+    Array([1., 1.], dtype=float32)
+    """
+    return algebra.sampled_product(as_array(A), as_array(B), as_array(indices), DotDimensionNumbers(dimension_numbers))
 
 
 @api_boundary
@@ -45,7 +85,7 @@ def bcoo_multiply_dense(sp_mat: BCOO, v: Any) -> BCOO:
     >>> sparse.bcoo_multiply_dense(sparse.eye(2), np.array([3.0, 4.0])).data
     Array([3., 4.], dtype=float32)
     """
-    return algebra.multiplied(checked("bcoo_multiply_dense", sp_mat), as_array(v), BCOO)
+    return algebra.multiplied(checked("bcoo_multiply_dense", sp_mat), as_array(v))
 
 
 @api_boundary
@@ -58,4 +98,4 @@ def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
     """
     for one in (lhs, rhs):
         checked("bcoo_multiply_sparse", one)
-    return algebra.multiplied(lhs, rhs, BCOO)
+    return algebra.multiplied(lhs, rhs)
