@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from tangrad.core.backend import Device
+from tangrad.core.backend import CompileOptions, Device
 from tangrad.core.jaxpr import ClosedJaxpr, Jaxpr, sub_jaxprs
 from tangrad.diagnostics.public_boundaries import class_boundary
 
@@ -82,6 +82,14 @@ class Sharding:
         """`value`, of which programs are told that it lies like this."""
         raise NotImplementedError
 
+    def type_of(self, aval: Any) -> Any:
+        """The type of arrays of such shape and dtype that lie so: a finer one, if this kind of shardings has such."""
+        return aval.plain
+
+    def to_sharding(self, what: str) -> Sharding:
+        """The sharding over devices that this one stands for, where `what` is given: itself, if it has devices."""
+        return self
+
     def unconstrained_dimensions(self) -> frozenset[int]:
         """The dimensions that a constraint leaves to the compiler."""
         return frozenset()
@@ -104,9 +112,19 @@ class Sharding:
         return {device for device in self.device_order if is_addressable(device)}
 
     @property
+    def _addressable_device_assignment(self) -> tuple[Device, ...]:
+        """Those of this process in order, under the name by which libraries of checkpoints ask JAX's shardings."""
+        return tuple([device for device in self.device_order if is_addressable(device)])
+
+    @property
     def is_fully_addressable(self) -> bool:
         """Whether this process reaches every device."""
         return all([is_addressable(device) for device in self.device_order])
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether it is of a type that does not tell how its arrays lie."""
+        return False
 
     @property
     def is_fully_replicated(self) -> bool:
@@ -237,12 +255,31 @@ def as_sharding(value: Any, what: str) -> Any:
 
     Raises TypeError for anything else, naming `what` it was given as.
     """
-    if isinstance(value, Sharding):
-        return value
     convert = getattr(value, "to_sharding", None)
     if convert is None or isinstance(value, type):
         raise TypeError(f"{what} takes shardings and partition specs, got {value!r} of type {type(value).__name__}")
     return convert(what)
+
+
+# --- what types tell ------------------------------------------------------------------------------------------------
+
+
+def types_by_shardings(avals: Sequence[Any], shardings: Sequence[Any]) -> list[Any]:
+    """The types of values, some of which lie as shardings say; `shardings`: one or None for each, or ()."""
+    stated = shardings or (None,) * len(avals)
+    return [aval if s is None else s.type_of(aval) for aval, s in zip(avals, stated, strict=True)]
+
+
+def with_shardings_of_types(closed: ClosedJaxpr, options: CompileOptions) -> CompileOptions:
+    """Options that state of results, beside what a caller states, the shardings that their types tell."""
+    told = [getattr(aval, "stated", None) for aval in closed.out_avals]
+    if all([sharding is None for sharding in told]):
+        return options
+    given = options.out_shardings or (None,) * len(told)
+    stated = tuple([by_type if one is None else one for one, by_type in zip(given, told, strict=True)])
+    return CompileOptions(
+        options.name, options.device, options.donated, options.extra, options.in_shardings, stated, options.places
+    )
 
 
 def program_shardings(closed: ClosedJaxpr) -> tuple[Sharding, ...]:

@@ -39,6 +39,7 @@ MAKERS = {
     "shard_map.shard_map": of_sharded_maps,
     "xmapping.xmap": of_mapped_programs,
     "sharding.sharding_constraint": of_constraints,
+    "sharding.auto_axes": of_constraints,
 }
 OWN = "xla" if ON_XLA else "numpy"
 on_numpy = pytest.mark.skipif(ON_XLA, reason="rules are the same on all backends")
@@ -49,7 +50,8 @@ def samples_of(name: str) -> tuple[Sample, ...]:
     """Those on devices of the backend in use."""
     with enable_x64(True):
         made = MAKERS[name]()
-    return tuple([sample for sample in made if sample.backends is None or OWN in sample.backends])
+    own = [sample for sample in made if sample.backends is None or OWN in sample.backends]
+    return tuple([sample for sample in own if sample.primitive is find_primitive(name)])
 
 
 @pytest.mark.parametrize("name", MAKERS)

@@ -62,7 +62,6 @@ def test_bad_meshes() -> None:
         (lambda: Mesh([devices[:4], devices[4:]], ("x", None)), "must not be None"),
         (lambda: Mesh([devices[:4], devices[4:7]], ("x", "y")), "different lengths"),
         (lambda: Mesh([devices[0], devices[0]], ("x",)), "got " + repr(devices[0]) + " twice"),
-        (lambda: Mesh(devices, ("x",), axis_types=AxisType.Explicit), "type AxisType.Auto, got Explicit"),
         (lambda: tangrad.make_mesh((3, 4), ("x", "y")), "needs 12 devices, and there are 8"),
         (lambda: tangrad.make_mesh((2, 4), ("x",)), "must be of the same length"),
         (lambda: tangrad.make_mesh((0, 4), ("x", "y")), "positive sizes, got (0, 4)"),

@@ -29,7 +29,7 @@ def mentioned(sharding: NamedSharding) -> tuple[Any, ...]:
 
 def part_aval(aval: Any, sharding: NamedSharding) -> Any:
     """The type of a part."""
-    return aval.update(shape=sharding.shard_shape(aval.shape))
+    return aval.plain.update(shape=sharding.shard_shape(aval.shape))
 
 
 def differing_part(aval: Any, sharding: NamedSharding) -> Any:
@@ -42,10 +42,11 @@ def differing_part(aval: Any, sharding: NamedSharding) -> Any:
 def whole_aval(aval: Any, sharding: NamedSharding, manual: Sequence[Any]) -> Any:
     """The type of the array of which `aval` is a part; it tells nothing of the axes that are mapped here."""
     counts = sharding.tiles(len(aval.shape))
-    return aval.update(
+    whole = aval.plain.update(
         shape=tuple([size * count for size, count in zip(aval.shape, counts, strict=True)]),
         named_shape=tuple([pair for pair in aval.named_shape if pair[0] not in manual]),
     )
+    return sharding.type_of(whole)
 
 
 def size_along(mesh: Mesh, axes: Sequence[Any]) -> int:

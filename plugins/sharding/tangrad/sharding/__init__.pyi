@@ -6,13 +6,17 @@ from tangrad.shardings.abstract import get_abstract_mesh as get_abstract_mesh
 from tangrad.shardings.context import current_mesh as get_mesh
 from tangrad.shardings.context import set_mesh as set_mesh
 from tangrad.shardings.context import use_mesh as use_mesh
+from tangrad.shardings.explicit import auto_axes as auto_axes
+from tangrad.shardings.explicit import explicit_axes as explicit_axes
+from tangrad.shardings.explicit import reshard as reshard
 from tangrad.shardings.gspmd import GSPMDSharding as GSPMDSharding
 from tangrad.shardings.hlo import HloSharding as HloSharding
-from tangrad.shardings.mesh import AxisType as AxisType
 from tangrad.shardings.mesh import Mesh as Mesh
+from tangrad.shardings.mesh_axes import AxisType as AxisType
 from tangrad.shardings.named import NamedSharding as NamedSharding
 from tangrad.shardings.named import PartitionSpec as PartitionSpec
 from tangrad.shardings.positional import PositionalSharding as PositionalSharding
+from tangrad.shardings.propagation import ShardingTypeError as ShardingTypeError
 from tangrad.shardings.single_device import SingleDeviceSharding as SingleDeviceSharding
 
 __all__ = [
@@ -25,9 +29,13 @@ __all__ = [
     "PartitionSpec",
     "PositionalSharding",
     "Sharding",
+    "ShardingTypeError",
     "SingleDeviceSharding",
+    "auto_axes",
+    "explicit_axes",
     "get_abstract_mesh",
     "get_mesh",
+    "reshard",
     "set_mesh",
     "use_mesh",
 ]

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import operator
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tangrad.core import class_boundary, thread
 from tangrad.shardings.context import current_mesh
-from tangrad.shardings.mesh import AxisType, Mesh
+from tangrad.shardings.mesh import Mesh
+from tangrad.shardings.mesh_axes import AxisType, MeshAxes, changed_types, checked_types
 
 
 @class_boundary
 @dataclass(frozen=True, init=False)
-class AbstractMesh:
+class AbstractMesh(MeshAxes):
     """The shape of a mesh: names and sizes of axes. `shard_map` takes one for any mesh in use that has this shape.
 
     Args:
@@ -43,13 +42,9 @@ class AbstractMesh:
             sizes = tuple([operator.index(size) for size in axis_sizes])
         except TypeError:
             raise TypeError(f"AbstractMesh: axis_sizes must be integers, got {axis_sizes!r}") from None
-        types = (
-            tuple(axis_types) if isinstance(axis_types, (tuple, list)) else (axis_types or AxisType.Auto,) * len(names)
-        )
-        if not len(sizes) == len(names) == len(types):
-            raise ValueError(
-                f"AbstractMesh needs one size, name and type for each axis, got {sizes}, {names} and {types}"
-            )
+        if len(sizes) != len(names):
+            raise ValueError(f"AbstractMesh needs one size and name for each axis, got {sizes} and {names}")
+        types = checked_types(axis_types, names)
         repeated = [name for number, name in enumerate(names) if name in names[:number]]
         if repeated:
             raise ValueError(f"the axes of a mesh need different names, got {repeated[0]!r} twice: {names}")
@@ -63,30 +58,9 @@ class AbstractMesh:
         """The shape of a mesh of devices."""
         return AbstractMesh(mesh.axis_sizes, mesh.axis_names, mesh.axis_types)
 
-    @property
-    def shape_tuple(self) -> tuple[tuple[Any, int], ...]:
-        """Pairs of a name and a size."""
-        return tuple(zip(self.axis_names, self.axis_sizes, strict=True))
-
-    @property
-    def shape(self) -> OrderedDict[Any, int]:
-        """Name of each axis -> its size."""
-        return OrderedDict(self.shape_tuple)
-
-    @property
-    def size(self) -> int:
-        """How many devices a mesh of this shape has; 0 of the empty one."""
-        return 0 if self.empty else math.prod(self.axis_sizes)
-
-    @property
-    def empty(self) -> bool:
-        """Whether it has no axes."""
-        return not self.axis_names
-
-    @property
-    def manual_axes(self) -> tuple[Any, ...]:
-        """The axes that a program names itself, as within `shard_map`."""
-        return tuple([n for n, kind in zip(self.axis_names, self.axis_types, strict=True) if kind is AxisType.Manual])
+    def update_axis_types(self, name_to_type: dict[Any, AxisType]) -> AbstractMesh:
+        """The same shape, with other types of some axes. Raises ValueError for an axis that there is none of."""
+        return AbstractMesh(self.axis_sizes, self.axis_names, changed_types(self, name_to_type))
 
     def on_devices(self, what: str) -> Mesh:
         """The mesh in use. Raises ValueError, naming `what` wants it, unless it has this shape."""
@@ -99,9 +73,7 @@ class AbstractMesh:
         return mesh
 
     def __repr__(self) -> str:
-        axes = [f"{name!r}: {size}" for name, size in self.shape_tuple]
-        types = "" if set(self.axis_types) <= {AxisType.Auto} else f", axis_types={self.axis_types}"
-        return f"AbstractMesh({', '.join(axes)}{types})"
+        return self._described("AbstractMesh")
 
 
 def get_abstract_mesh() -> AbstractMesh:
@@ -114,5 +86,5 @@ def get_abstract_mesh() -> AbstractMesh:
     """
     mesh = current_mesh()
     mapped = [name for name, _ in thread.axis_environment]
-    types = [AxisType.Manual if name in mapped else AxisType.Auto for name in mesh.axis_names]
+    types = changed_types(mesh, {name: AxisType.Manual for name in mesh.axis_names if name in mapped})
     return AbstractMesh(mesh.axis_sizes, mesh.axis_names, types)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core import Sharding, Tracer, is_addressable
+from tangrad.core import ShapedArray, Sharding, Tracer, class_boundary, is_addressable
 from tangrad.errors import ConcretizationTypeError
+from tangrad.shardings.abstract import get_abstract_mesh
+from tangrad.shardings.named import NamedSharding, PartitionSpec
 from tangrad.shardings.single_device import SingleDeviceSharding
 
 
+@class_boundary
 class Shard:
     """The part of an array on one device.
 
@@ -36,18 +39,25 @@ class NoPlaceError(ConcretizationTypeError, AttributeError):
 
 
 def _sharding(array: Any) -> Sharding:
-    """How the array lies on devices.
+    """How the array lies on devices. Of a type: along the explicit axes of its mesh.
 
-    Raises an error that is a ConcretizationTypeError and an AttributeError for a traced array: that has no place yet.
+    Raises an error that is a ConcretizationTypeError and an AttributeError for a traced array whose type does not tell:
+    that has no place yet.
 
     >>> import tangrad
     >>> import tangrad.numpy as np
     >>> np.ones(3).sharding.num_devices
     1
     """
+    if isinstance(array, ShapedArray):
+        return NamedSharding(get_abstract_mesh(), PartitionSpec(*[None] * len(array.shape)))
     if isinstance(array, Tracer):
-        raise NoPlaceError(array, "asking for its sharding")
+        if array.aval.finer is None:
+            raise NoPlaceError(array, "asking for its sharding")
+        return array.aval.sharding
     spread = getattr(array, "spread", None)
+    if spread is None and array.aval.finer is not None:  # a mesh of one device
+        return array.aval.placed
     return SingleDeviceSharding(array.device) if spread is None else spread
 
 

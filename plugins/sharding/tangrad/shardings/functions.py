@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad import tree
-from tangrad.core import as_sharding, is_array_value
+from tangrad.core import as_sharding, get_aval, is_array_value
+from tangrad.shardings.propagation import ShardingTypeError
 from tangrad.tree_util import flatten_axes, keystr
 
 
@@ -25,6 +26,8 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
 
     Raises:
         ValueError: for an array that cannot be cut so, naming it, the dimension and the axes of the mesh.
+        ShardingTypeError: for an array whose type tells that it lies in another way: `tangrad.sharding.reshard` moves
+            it.
         RuntimeError: for a partition spec where no mesh is in use. TypeError: for what is neither.
 
     >>> import tangrad
@@ -34,19 +37,35 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
     >>> tangrad.jit(lambda x: tangrad.lax.with_sharding_constraint(2 * x, sharding))(np.arange(3))
     Array([0, 2, 4], dtype=int32)
     """
+    return laid("with_sharding_constraint", x, shardings, anew=False)
+
+
+def laid(name: str, x: Any, shardings: Any, anew: bool) -> Any:
+    """The arrays of a tree, laid as shardings say.
+
+    Args:
+        name: of the function whose argument `x` is, for messages.
+        anew: whether arrays may lie in another way along explicit axes, of which their types tell.
+    """
     leaves, structure = tree.flatten(x)
-    targets = flatten_axes("with_sharding_constraint shardings", structure, shardings)
-    return structure.unflatten(
-        [_constrained(leaf, target, n, x) for n, (leaf, target) in enumerate(zip(leaves, targets))]
-    )
+    targets = flatten_axes(f"{name} shardings", structure, shardings)
+    found = []
+    for position, (leaf, target) in enumerate(zip(leaves, targets)):
+        if target is not None:
+            where = f"{name}: x{keystr(tree.leaves_with_path(x)[position][0])}"
+            leaf = _laid(leaf, as_sharding(target, name), where, anew)
+        found.append(leaf)
+    return structure.unflatten(found)
 
 
-def _constrained(leaf: Any, target: Any, position: int, x: Any) -> Any:
-    if target is None:
-        return leaf
-    sharding = as_sharding(target, "with_sharding_constraint")
-    where = "x" + keystr(tree.leaves_with_path(x)[position][0])
+def _laid(leaf: Any, sharding: Any, where: str, anew: bool) -> Any:
     if not is_array_value(leaf):
-        raise TypeError(f"with_sharding_constraint takes arrays, got {leaf!r} of type {type(leaf).__name__} as {where}")
-    sharding.check_shape(getattr(leaf, "shape", ()), f"with_sharding_constraint: {where}")
+        raise TypeError(f"{where} must be an array, got {leaf!r} of type {type(leaf).__name__}")
+    sharding.check_shape(getattr(leaf, "shape", ()), where)
+    aval = get_aval(leaf)
+    if not anew and aval.finer is not None and sharding.type_of(aval) is not aval:
+        raise ShardingTypeError(
+            f"{where} is {aval.str_short()}, whose type tells how it lies, and cannot be constrained to lie by "
+            f"{sharding}; to move it: tangrad.sharding.reshard(x, {getattr(sharding, 'spec', sharding)})"
+        )
     return sharding.constrain(leaf)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tangrad.autodiff import linear_jvp
 from tangrad.core import RuleSet
-from tangrad.shardings.primitives import sharding_constraint_p
+from tangrad.shardings.primitives import auto_axes_p, sharding_constraint_p
 
 jvp = RuleSet("jvp", api=1)
-linear_jvp(jvp, sharding_constraint_p)
+linear_jvp(jvp, sharding_constraint_p, auto_axes_p)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tangrad.core import RuleSet
 from tangrad.masking import whole
-from tangrad.shardings.primitives import sharding_constraint_p
+from tangrad.shardings.primitives import auto_axes_p, sharding_constraint_p
 
 mask = RuleSet("mask", api=1)
-whole(mask, sharding_constraint_p)
+whole(mask, sharding_constraint_p, auto_axes_p)

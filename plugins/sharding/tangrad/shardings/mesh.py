@@ -2,46 +2,29 @@
 
 from __future__ import annotations
 
-import enum
-import math
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tangrad.core import Device, class_boundary, define_setting, is_addressable
-
-
-class AxisType(enum.Enum):
-    """Who decides how values lie along an axis of a mesh.
-
-    `Auto`: the compiler, from the shardings of arguments and constraints. `Manual`: the program, as inside `shard_map`.
-    `Explicit`, shardings as a part of types, is known by name alone: meshes refuse it.
-    """
-
-    Auto = enum.auto()
-    Explicit = enum.auto()
-    Manual = enum.auto()
-
-    def __repr__(self) -> str:
-        return self.name
+from tangrad.shardings.mesh_axes import AxisType, MeshAxes, changed_types, checked_types
 
 
 @class_boundary
-class Mesh:
+class Mesh(MeshAxes):
     """Devices in a grid whose axes have names. As a context manager, the mesh that partition specs mean.
 
     Args:
         devices: an array of devices, or nested lists of them, with one dimension for each name.
         axis_names: the names of its dimensions: any hashable objects but None; a string stands for a tuple of one.
-        axis_types: an `AxisType` for each axis, or one for all; only `AxisType.Auto` is taken.
+        axis_types: an `AxisType` for each axis, or one for all; default: `AxisType.Auto`.
 
     Raises:
-        ValueError: for another number of names than dimensions, a name or a device that is there twice, a name that is
-            None, an axis type other than `Auto`.
-        TypeError: for what is not a device.
+        ValueError: for another number of names or types than dimensions, a name or a device that is there twice, a name
+            that is None.
+        TypeError: for what is not a device, and what is no type of axes.
 
     >>> import tangrad
     >>> from tangrad.sharding import Mesh
@@ -64,8 +47,8 @@ class Mesh:
         store = object.__setattr__
         store(self, "devices", grid)
         store(self, "axis_names", names)
-        store(self, "axis_types", _checked_types(axis_types, names))
-        store(self, "_key", (names, grid.shape, tuple([id(device) for device in grid.flat])))
+        store(self, "axis_types", checked_types(axis_types, names))
+        store(self, "_key", (names, grid.shape, self.axis_types, tuple([id(device) for device in grid.flat])))
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a mesh cannot be changed; make another one: Mesh(devices, axis_names), not {name} = ...")
@@ -80,29 +63,13 @@ class Mesh:
         raise TypeError(f"{self} belongs to the devices of this process, so it cannot be pickled")
 
     @property
-    def shape(self) -> OrderedDict[Any, int]:
-        """Name of each axis -> its size."""
-        return OrderedDict(self.shape_tuple)
-
-    @property
-    def shape_tuple(self) -> tuple[tuple[Any, int], ...]:
-        """The same as pairs."""
-        return tuple(zip(self.axis_names, self.devices.shape, strict=True))
-
-    @property
-    def axis_sizes(self) -> tuple[int, ...]:
-        """The sizes alone."""
+    def axis_sizes(self) -> tuple[int, ...]:  # type: ignore[override]
+        """The sizes of the axes."""
         return self.devices.shape
 
-    @property
-    def size(self) -> int:
-        """How many devices there are; of the empty mesh 0."""
-        return 0 if self.empty else math.prod(self.devices.shape)
-
-    @property
-    def empty(self) -> bool:
-        """Whether it has no axes: the mesh that is there where nobody has made one."""
-        return self.devices.ndim == 0
+    def update_axis_types(self, name_to_type: dict[Any, AxisType]) -> Mesh:
+        """The same devices, with other types of some axes. Raises ValueError for an axis that there is none of."""
+        return Mesh(self.devices, self.axis_names, changed_types(self, name_to_type))
 
     @property
     def device_order(self) -> tuple[Device, ...]:
@@ -133,7 +100,7 @@ class Mesh:
         part = tuple([slice(int(where.min()), int(where.max()) + 1) for where in np.nonzero(mine)])
         if not mine[part].all():
             raise ValueError(f"the devices of this process are no grid within {self}")
-        return Mesh(self.devices[part], self.axis_names)
+        return Mesh(self.devices[part], self.axis_names, self.axis_types)
 
     def __enter__(self) -> Mesh:
         override = mesh_in_use(self)
@@ -147,12 +114,11 @@ class Mesh:
         override.__exit__(*error)
 
     def __str__(self) -> str:
-        if self.empty:
-            return "Mesh()"
-        return f"Mesh({', '.join([f'{name!r}: {size}' for name, size in self.shape_tuple])})"
+        return self._described("Mesh")
 
     def __repr__(self) -> str:
-        return f"Mesh(axis_sizes={self.axis_sizes}, axis_names={self.axis_names})"
+        types = "" if self.are_all_axes_auto else f", axis_types={self.axis_types}"
+        return f"Mesh(axis_sizes={self.axis_sizes}, axis_names={self.axis_names}{types})"
 
 
 class _Entered(threading.local):
@@ -225,15 +191,3 @@ def _check(grid: np.ndarray[Any, Any], names: tuple[Any, ...]) -> None:
         if device in seen:
             raise ValueError(f"each device can be in a mesh once, got {device!r} twice")
         seen.add(device)
-
-
-def _checked_types(axis_types: Any, names: tuple[Any, ...]) -> tuple[AxisType, ...]:
-    if axis_types is None:
-        return (AxisType.Auto,) * len(names)
-    found = tuple(axis_types) if isinstance(axis_types, (tuple, list)) else (axis_types,) * len(names)
-    if len(found) != len(names):
-        raise ValueError(f"a mesh needs one axis type for each axis, got {len(found)} for the axes {names}")
-    for name, kind in zip(names, found, strict=True):
-        if kind is not AxisType.Auto:
-            raise ValueError(f"the axes of a mesh are of type AxisType.Auto, got {kind!r} for axis {name!r}")
-    return found

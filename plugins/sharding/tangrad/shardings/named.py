@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tangrad.core import Device, Sharding, class_boundary
+from tangrad.shardings.abstract import AbstractMesh
 from tangrad.shardings.constraint import constrained
 from tangrad.shardings.context import current_mesh
 from tangrad.shardings.gspmd import GSPMDSharding
 from tangrad.shardings.hlo import HloSharding
+from tangrad.shardings.laid_types import LaidType
 from tangrad.shardings.memory import checked_memory_kind
 from tangrad.shardings.mesh import Mesh
 from tangrad.shardings.tilings import hlo_of, part_numbers
@@ -115,7 +117,7 @@ class NamedSharding(Sharding):
     """How an array lies on a mesh: along which of its axes each dimension is cut.
 
     Args:
-        mesh: the mesh.
+        mesh: the mesh. One without devices stands for the mesh in use, wherever arrays or programs are to lie so.
         spec: a `PartitionSpec`, or a tuple that could be one.
         memory_kind: the memory of the devices; None for the usual one.
 
@@ -128,35 +130,45 @@ class NamedSharding(Sharding):
     (8, 2)
     """
 
-    __slots__ = ("_hash", "_specific", "memory_kind", "mesh", "spec")
-    mesh: Mesh
+    __slots__ = ("_hash", "_laid", "_specific", "memory_kind", "mesh", "spec")
+    mesh: Any  # a Mesh, or an AbstractMesh
     spec: PartitionSpec
 
-    def __init__(self, mesh: Mesh, spec: Any, *, memory_kind: str | None = None) -> None:
-        if not isinstance(mesh, Mesh):
+    def __init__(self, mesh: Mesh | AbstractMesh, spec: Any, *, memory_kind: str | None = None) -> None:
+        if not isinstance(mesh, (Mesh, AbstractMesh)):
             raise TypeError(f"NamedSharding takes a tangrad.sharding.Mesh, got {mesh!r} of type {type(mesh).__name__}")
         if isinstance(spec, tuple):
             spec = PartitionSpec(*spec)
         if not isinstance(spec, PartitionSpec):
             raise TypeError(f"NamedSharding takes a PartitionSpec, got {spec!r} of type {type(spec).__name__}")
-        if mesh.empty:
+        if mesh.empty and isinstance(mesh, Mesh):
             raise ValueError("NamedSharding needs a mesh with devices, got the empty mesh")
         for axis in [axis for entry in spec for axis in axes_of(entry)]:
             if axis not in mesh.axis_names:
                 raise ValueError(f"{spec} names the axis {axis!r}, and the axes of {mesh} are {mesh.axis_names}")
         self.mesh = mesh
         self.spec = spec
-        self.memory_kind = checked_memory_kind(memory_kind, mesh.devices.flat[0])
+        if isinstance(mesh, Mesh):
+            memory_kind = checked_memory_kind(memory_kind, mesh.devices.flat[0])
+        self.memory_kind = memory_kind
         self._hash = hash((mesh, spec, self.memory_kind))
         self._specific: dict[int, tuple[tuple[Any, ...], ...]] = {}
+        self._laid: dict[int, NamedSharding | None] = {}
 
     @property
     def device_order(self) -> tuple[Device, ...]:
-        return self.mesh.device_order
+        if isinstance(self.mesh, AbstractMesh):
+            raise ValueError(f"{self} is of a mesh without devices")
+        return self.mesh.device_order  # type: ignore[no-any-return]
 
     @property
     def grid(self) -> tuple[tuple[Any, int], ...]:
         return self.mesh.shape_tuple
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether it is of no mesh: the sharding of a type that does not tell how its arrays lie."""
+        return bool(self.mesh.empty)
 
     def dimension_axes(self, ndim: int) -> tuple[tuple[Any, ...], ...]:
         found = self._specific.get(ndim)
@@ -190,7 +202,37 @@ class NamedSharding(Sharding):
         return NamedSharding(self.mesh, PartitionSpec(*entries), memory_kind=self.memory_kind)
 
     def constrain(self, value: Any) -> Any:
-        return constrained(value, self)
+        return constrained(value, self.to_sharding("a sharding"))
+
+    def to_sharding(self, what: str) -> NamedSharding:
+        if not isinstance(self.mesh, AbstractMesh):
+            return self
+        return NamedSharding(self.mesh.on_devices(f"{what}: {self}"), self.spec, memory_kind=self.memory_kind)
+
+    def abstract(self) -> NamedSharding:
+        """The same by the shape of the mesh."""
+        if isinstance(self.mesh, AbstractMesh):
+            return self
+        return NamedSharding(AbstractMesh.of(self.mesh), self.spec, memory_kind=self.memory_kind)
+
+    def with_axes(self, axes: Sequence[tuple[Any, ...]]) -> NamedSharding:
+        """Another sharding by the mesh; `axes`: for each dimension those that cut it."""
+        return NamedSharding(self.mesh, PartitionSpec(*axes))
+
+    def type_of(self, aval: Any) -> Any:
+        plain = aval.plain
+        if plain.ndim not in self._laid:
+            self._laid[plain.ndim] = self._by_explicit_axes(plain.ndim)
+        laid = self._laid[plain.ndim]
+        return plain if laid is None else LaidType(plain, laid)
+
+    def _by_explicit_axes(self, ndim: int) -> NamedSharding | None:
+        """The part of it that types tell of; None where it is nothing."""
+        explicit = self.mesh.explicit_axes
+        if not explicit:
+            return None
+        axes = [tuple([axis for axis in cut if axis in explicit]) for cut in self.dimension_axes(ndim)]
+        return self.with_axes(axes) if any(axes) else None
 
     def with_memory_kind(self, kind: str | None) -> NamedSharding:
         """The same in another memory of the devices; None: the usual one. Raises ValueError for an unknown kind."""

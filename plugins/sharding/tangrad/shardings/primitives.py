@@ -1,4 +1,4 @@
-"""The primitive of the family: a value of which programs are told how it is to lie on devices."""
+"""The primitives of the family: a value of which programs are told how it is to lie on devices, or are told no more."""
 
 from __future__ import annotations
 
@@ -29,6 +29,12 @@ def _move(args: tuple[Any, ...], params: dict[str, Any]) -> Any:
 
 @sharding.primitive(name="sharding_constraint", evaluate=_move)
 def sharding_constraint_p(x: Any, *, sharding: Sharding) -> Any:
-    """The same value, lying on devices as a sharding says."""
+    """The same value, lying on devices as a sharding says; along explicit axes of its mesh its type says so, too."""
     sharding.check_shape(x.shape)
+    return sharding.type_of(x)
+
+
+@sharding.primitive(name="auto_axes")
+def auto_axes_p(x: Any, *, axes: tuple[Any, ...] | None) -> Any:
+    """The same value, whose type does not tell how it lies along some axes of the mesh, or along any (None)."""
     return x

@@ -6,7 +6,7 @@ from typing import Any
 
 from tangrad.autodiff import linear_transpose_rule
 from tangrad.core import RuleSet
-from tangrad.shardings.primitives import sharding_constraint_p
+from tangrad.shardings.primitives import auto_axes_p, sharding_constraint_p
 
 transpose = RuleSet("transpose", api=1)
 
@@ -16,3 +16,4 @@ def _constrain(ct: Any, aval: Any, *, sharding: Any) -> Any:
 
 
 linear_transpose_rule(transpose, sharding_constraint_p, _constrain)
+linear_transpose_rule(transpose, auto_axes_p, lambda ct, aval, *, axes: ct)

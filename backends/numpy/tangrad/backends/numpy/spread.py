@@ -18,6 +18,7 @@ from tangrad.core import (
     program_shardings,
     stated_claims,
     sub_jaxprs,
+    with_shardings_of_types,
 )
 
 
@@ -111,6 +112,7 @@ def _check_devices(sharding: Sharding) -> None:
 def assembled(aval: Any, sharding: Sharding, parts: Sequence[NumpyArray]) -> NumpyArray:
     """An array of parts on one device each, in the order of the devices."""
     _check_devices(sharding)
+    aval = sharding.type_of(aval)
     buffers = [part.buffer() for part in parts]
     if sharding.num_devices == 1:
         return placed(aval, buffers[0], sharding.device_order[0], True)
@@ -163,6 +165,8 @@ class SeveralDevices(Place):
         self._operands = operands
 
     def wrap(self, aval: Any, contents: Any) -> NumpyArray:
+        if aval.finer is not None:
+            return spread_over(contents, aval, aval.placed)
         for operand in self._operands:
             if isinstance(operand, SpreadArray) and operand.aval.shape == aval.shape:
                 return spread_over(contents, aval, operand.spread)
@@ -214,6 +218,7 @@ class ProgramLayout:
 
     def __init__(self, closed: ClosedJaxpr, options: Any) -> None:
         program = program_shardings(closed)
+        options = with_shardings_of_types(closed, options)
         self._name = options.name
         self._inputs = options.in_shardings or (None,) * len(closed.in_avals)
         stated = options.out_shardings or (None,) * len(closed.out_avals)
@@ -233,7 +238,7 @@ class ProgramLayout:
         """The results of a run as arrays."""
         place = self._place(arrays)
         return [
-            place.wrap(aval, contents) if sharding is None else spread_over(contents, aval, sharding)
+            place.wrap(aval, contents) if sharding is None else spread_over(contents, sharding.type_of(aval), sharding)
             for aval, contents, sharding in zip(avals, results, self._outputs, strict=True)
         ]
 

@@ -1,10 +1,21 @@
-"""The argument `out_sharding` of public functions: how their result lies on devices."""
+"""The arguments `out_sharding` and `device` of public functions: how, and where, their result lies."""
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-from tangrad.core import as_array, as_sharding
+from tangrad.core import Device, as_array, as_operand, as_sharding, get_aval, is_array_value
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def stated(out_sharding: Any, what: str) -> Any:
+    """The sharding that `out_sharding` means; None where it says nothing, as that of a type that tells nothing does."""
+    if out_sharding is None or getattr(out_sharding, "says_nothing", False):
+        return None
+    return as_sharding(out_sharding, what)
 
 
 def constrained(x: Any, out_sharding: Any) -> Any:
@@ -12,8 +23,51 @@ def constrained(x: Any, out_sharding: Any) -> Any:
 
     Raises TypeError for what is none of these, ValueError where `x` cannot be cut so.
     """
-    if out_sharding is None:
+    sharding = stated(out_sharding, "out_sharding")
+    if sharding is None:
         return x
-    sharding = as_sharding(out_sharding, "out_sharding")
-    sharding.check_shape(x.aval.shape, "out_sharding: the result")
-    return sharding.constrain(as_array(x))
+    sharding.check_shape(x.shape, "out_sharding: the result")
+    return sharding.constrain(as_array(x) if get_aval(x).finer is None else x)
+
+
+def laid(out_sharding: Any, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """What a function makes of arguments, lying as `out_sharding` says.
+
+    It gets operands whose types do not tell how they lie: between them and the result the compiler decides.
+    """
+    return constrained(function(*[less_said(arg) for arg in args], **options), out_sharding)
+
+
+def less_said(value: Any) -> Any:
+    """An operand, or a list of them, without what types tell of how it lies; anything else as it is."""
+    if isinstance(value, (list, tuple)):
+        return type(value)([less_said(item) for item in value])
+    if not is_array_value(value):
+        return value
+    aval = get_aval(value)
+    return value if aval.finer is None else aval.forgotten(as_operand(value))
+
+
+def lies_as_said(function: Function) -> Function:
+    """Decorator of a function that makes a new array: how it lies is the keyword argument `out_sharding`."""
+
+    @functools.wraps(function)
+    def made(*args: Any, out_sharding: Any = None, **options: Any) -> Any:
+        found = function(*args, **options)
+        return found if out_sharding is None else constrained(found, out_sharding)
+
+    return made  # type: ignore[return-value]
+
+
+def place_of(name: str, device: Any, out_sharding: Any) -> Any:
+    """Where a new array is to lie: one of the two arguments, or None. Raises ValueError where both are given."""
+    if out_sharding is None:
+        return device
+    if device is not None:
+        raise ValueError(f"{name} takes device or out_sharding, not both; got {device!r} and {out_sharding!r}")
+    return stated(out_sharding, f"{name} out_sharding")
+
+
+def is_device(place: Any) -> bool:
+    """Whether a place is one device; else it is a sharding, or stands for one."""
+    return isinstance(place, Device)

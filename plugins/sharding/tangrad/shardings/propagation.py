@@ -1,0 +1,219 @@
+"""How results lie, given how operands do: rules of kind `sharding`, for values whose types tell.
+
+A rule gets, for each operand, its type and the axes that cut each dimension, and the types of the results without such;
+it says for each result the axes, or a whole type. What cannot be told without asking the user is an error that says
+what to write. Primitives that carry programs need no rule: the types of the programs' results are the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+from tangrad.core import (
+    AbstractToken,
+    AbstractValue,
+    Primitive,
+    RuleSet,
+    register_cache,
+    rule_table,
+    sub_jaxprs,
+    trace_to_closed_jaxpr,
+)
+
+Axes = tuple[tuple[Any, ...], ...]  # for each dimension, the axes of the mesh that cut it
+
+SHARDING = rule_table("sharding")
+_known: set[Primitive] = set()  # those that remember types which rules have told
+
+
+@register_cache
+def clear_caches() -> None:
+    """Have primitives forget what rules told: others may tell otherwise."""
+    while _known:
+        _known.pop().clear_cache()
+
+
+class ShardingTypeError(TypeError):
+    """Types do not tell how a result lies on devices, or operands lie in ways that do not go together.
+
+    >>> import tangrad
+    >>> from tangrad.sharding import AxisType, PartitionSpec as P, ShardingTypeError
+    >>> mesh = tangrad.make_mesh((1,), ("x",), AxisType.Explicit)
+    >>> with tangrad.set_mesh(mesh):
+    ...     rows = tangrad.numpy.ones((2, 2), device=P("x"))
+    ...     try:
+    ...         rows.T @ rows
+    ...     except ShardingTypeError:
+    ...         print((tangrad.numpy.matmul(rows.T, rows, out_sharding=P())).shape)
+    (2, 2)
+    """
+
+
+class Operand(NamedTuple):
+    """One operand, as rules see it.
+
+    Attributes:
+        aval: its type.
+        axes: for each dimension the axes that cut it.
+    """
+
+    aval: Any
+    axes: Axes
+
+
+def types_of_results(
+    primitive: Primitive, avals: tuple[Any, ...], params: dict[str, Any], infer: Callable[..., Any]
+) -> Any:
+    """The types of a primitive's results, or of its one. Raises ShardingTypeError."""
+    if SHARDING.cell(primitive).status != "rule" and next(sub_jaxprs(params), None) is not None:
+        return infer(avals, params)
+    _known.add(primitive)
+    out = infer(tuple([aval.plain for aval in avals]), params)
+    outs = out if primitive.multiple_results else (out,)
+    model = _model(primitive, avals)
+    operands = tuple([Operand(aval, axes_of_type(aval)) for aval in avals])
+    try:
+        found = SHARDING[primitive](operands, outs, params)
+        types = tuple([_typed(model, aval, laid) for aval, laid in zip(outs, found, strict=True)])
+    except Unclear as unclear:
+        raise ShardingTypeError(_message(primitive, avals, str(unclear))) from None
+    return types if primitive.multiple_results else types[0]
+
+
+class Unclear(Exception):
+    """What a rule raises: why types do not tell how a result lies. The user is told which primitive and operands."""
+
+
+def _message(primitive: Primitive, avals: Sequence[Any], why: str) -> str:
+    types = ", ".join([aval.str_short() for aval in avals])
+    return (
+        f"{primitive.name} of {types}: {why}. Say how its result is to lie (out_sharding=, where the function has it; "
+        f"tangrad.sharding.auto_axes(f, out_sharding=...) around any), or move an operand first: "
+        f"tangrad.sharding.reshard(x, P(...))"
+    )
+
+
+def axes_of_type(aval: Any) -> Axes:
+    """For each dimension the axes by which a type says that it is cut."""
+    return ((),) * len(aval.shape) if aval.finer is None else aval.axes
+
+
+def _model(primitive: Primitive, avals: Sequence[Any]) -> Any:
+    """A type with the mesh that all have which tell of one."""
+    telling = [aval for aval in avals if aval.finer is not None]
+    for aval in telling[1:]:
+        if aval.placed.mesh != telling[0].placed.mesh:
+            why = f"they lie on two meshes, {telling[0].placed.mesh} and {aval.placed.mesh}"
+            raise ShardingTypeError(_message(primitive, avals, why))
+    return telling[0]
+
+
+def _typed(model: Any, aval: Any, axes: Any) -> Any:
+    if isinstance(axes, AbstractValue):
+        return axes
+    if isinstance(aval, AbstractToken) or not any(axes):
+        return aval
+    sizes = model.placed.mesh.shape
+    used: set[Any] = set()
+    for dimension, (size, cut) in enumerate(zip(aval.shape, axes, strict=True)):
+        for axis in cut:
+            if axis in used:
+                raise Unclear(f"two dimensions of the result would be cut along the mesh axis {axis!r}")
+            used.add(axis)
+        parts = prod([sizes[axis] for axis in cut])
+        if size % parts:
+            raise Unclear(
+                f"dimension {dimension} of the result, of size {size}, does not divide into {parts} parts along {cut}"
+            )
+    return model.cut_by(axes, aval)
+
+
+def missing_rule(primitive: Primitive) -> Any:
+    """Of a primitive without a rule: nothing is known, unless it has no results."""
+
+    def rule(operands: tuple[Operand, ...], results: tuple[Any, ...], params: Any) -> tuple[Axes, ...]:
+        if results:
+            raise Unclear(f"there is no rule of kind 'sharding' for {primitive.identity!r}")
+        return ()
+
+    return rule
+
+
+def rule_by_decomposition(primitive: Primitive) -> Any:
+    """The rule of a primitive that consists of others: what theirs say."""
+
+    def rule(operands: tuple[Operand, ...], results: tuple[Any, ...], params: Any) -> tuple[Axes, ...]:
+        def run(*args: Any) -> Sequence[Any]:
+            # Not `decomposed`, which compares the types with the primitive's own: those are what is asked for.
+            out = primitive.decompose(*args, **params)  # type: ignore[misc]
+            return out if primitive.multiple_results else (out,)  # type: ignore[no-any-return]
+
+        closed = trace_to_closed_jaxpr(run, [operand.aval for operand in operands], primitive.name)
+        return tuple([axes_of_type(aval) for aval in closed.out_avals])
+
+    return rule
+
+
+# --- what rules are made of -----------------------------------------------------------------------------------------
+
+
+def joined(axes: Sequence[Axes]) -> Axes:
+    """Dimension by dimension: by what operands of one shape are cut together. Raises Unclear where they disagree."""
+    found = list(axes[0])
+    for other in axes[1:]:
+        for dimension, cut in enumerate(other):
+            if cut and found[dimension] and cut != found[dimension]:
+                raise Unclear(f"dimension {dimension} is cut along {found[dimension]} and along {cut}")
+            found[dimension] = found[dimension] or cut
+    return tuple(found)
+
+
+def uncut_along(operand: Operand, dimensions: Sequence[int], what: str) -> None:
+    """Raise Unclear for an operand that is cut along one of these dimensions, which `what` needs whole."""
+    for dimension in dimensions:
+        if operand.axes[dimension]:
+            raise Unclear(f"{what} needs dimension {dimension} whole, and it is cut along {operand.axes[dimension]}")
+
+
+def without(axes: Axes, dimensions: Sequence[int]) -> Axes:
+    """Less some of the dimensions."""
+    return tuple([cut for dimension, cut in enumerate(axes) if dimension not in dimensions])
+
+
+def positionwise(rules: RuleSet[Any], *primitives: Primitive) -> None:
+    """Register the rule of primitives whose results depend, at each position, on their operands at that position.
+
+    Operands without dimensions are those of every position.
+    """
+
+    def rule(operands: tuple[Operand, ...], results: tuple[Any, ...], params: Any) -> tuple[Axes, ...]:
+        rank = max([len(operand.axes) for operand in operands])
+        found = joined([operand.axes for operand in operands if len(operand.axes) == rank])
+        return (found,) * len(results)
+
+    for primitive in primitives:
+        rules.add(primitive, rule)
+
+
+def along(name: str, rules: RuleSet[Any], *primitives: Primitive) -> None:
+    """The same of primitives that need one dimension whole, whose number is their parameter `name`."""
+
+    def rule(operands: tuple[Operand, ...], results: tuple[Any, ...], params: Any) -> tuple[Axes, ...]:
+        for operand in operands:
+            uncut_along(operand, (params[name],), name)
+        return (joined([operand.axes for operand in operands]),) * len(results)
+
+    for primitive in primitives:
+        rules.add(primitive, rule)
+
+
+def dropping(name: str, rules: RuleSet[Any], *primitives: Primitive) -> None:
+    """Register the rule of primitives of one operand that do without the dimensions of their parameter `name`."""
+
+    def rule(operands: tuple[Operand, ...], results: tuple[Any, ...], params: Any) -> tuple[Axes, ...]:
+        return (without(operands[0].axes, params[name]),) * len(results)
+
+    for primitive in primitives:
+        rules.add(primitive, rule)

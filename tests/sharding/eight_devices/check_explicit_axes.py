@@ -1,0 +1,452 @@
+"""Axes of type `Explicit`: types tell how values lie, and operations say how their results do, or that they cannot.
+
+The expected types are those of JAX 0.10 for the same programs, and so is what is refused.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tangrad
+import tangrad.numpy as tnp
+from tangrad import lax
+from tangrad.core import RuleSet, find_primitive, register
+from tangrad.sharding import (
+    AbstractMesh,
+    AxisType,
+    Mesh,
+    NamedSharding,
+    ShardingTypeError,
+    auto_axes,
+    explicit_axes,
+    reshard,
+    use_mesh,
+)
+from tangrad.sharding import PartitionSpec as P
+from tests.sharding.eight_devices.support import ON_XLA, assert_equal, mesh
+
+EXPLICIT = mesh().update_axis_types({"x": AxisType.Explicit, "y": AxisType.Explicit})
+BOTH = ((8, 8), P("x", "y"))
+ROWS = ((8, 8), P("x", None))
+COLUMNS = ((8, 8), P(None, "y"))
+WHOLE = ((8, 8), P(None, None))
+
+
+@pytest.fixture(autouse=True)
+def _mesh() -> Iterator[None]:
+    with use_mesh(EXPLICIT):
+        yield
+
+
+def numbers(shape: tuple[int, ...]) -> np.ndarray:
+    return np.linspace(-1, 1, int(np.prod(shape)), dtype=np.float32).reshape(shape)
+
+
+def laid(shape: tuple[int, ...], spec: P) -> Any:
+    return tangrad.device_put(numbers(shape), NamedSharding(EXPLICIT, spec))
+
+
+def spec_of(array: Any) -> P:
+    return tangrad.typeof(array).sharding.spec
+
+
+# Name, function, operands as (shape, spec), spec of the result.
+KEPT: list[tuple[str, Callable[..., Any], tuple[Any, ...], P]] = [
+    ("one operand", tnp.sin, (BOTH,), P("x", "y")),
+    ("number beside", lambda a: 2 * a + 1, (BOTH,), P("x", "y")),
+    ("equal", tnp.add, (BOTH, BOTH), P("x", "y")),
+    ("one tells", tnp.add, (ROWS, WHOLE), P("x", None)),
+    ("each tells one", tnp.add, (ROWS, COLUMNS), P("x", "y")),
+    ("vector", tnp.add, (BOTH, ((8,), P("y"))), P("x", "y")),
+    ("column", tnp.add, (BOTH, ((8, 1), P("x", None))), P("x", "y")),
+    ("untyped", lambda a: a + tnp.arange(8.0), (BOTH,), P("x", "y")),
+    ("where", lambda a, b: tnp.where(a > 0, a, b), (BOTH, BOTH), P("x", "y")),
+    ("special", lax.lgamma, (BOTH,), P("x", "y")),
+    ("sum", lambda a: a.sum(0), (BOTH,), P("y")),
+    ("total", lambda a: a.sum(), (BOTH,), P()),
+    ("maximum", lambda a: a.max(1, keepdims=True), (BOTH,), P("x", None)),
+    ("argmax", lambda a: a.argmax(1), (BOTH,), P("x")),
+    ("variance", lambda a: a.var(0), (BOTH,), P("y")),
+    ("softmax", tangrad.nn.softmax, (ROWS,), P("x", None)),
+    ("relu", tangrad.nn.relu, (BOTH,), P("x", "y")),
+    ("running", lambda a: tnp.cumsum(a, 1), (ROWS,), P("x", None)),
+    ("sorted", lambda a: tnp.sort(a, 1), (ROWS,), P("x", None)),
+    ("greatest", lambda a: lax.top_k(a, 2)[0], (ROWS,), P("x", None)),
+    ("transposed", lambda a: a.T, (BOTH,), P("y", "x")),
+    ("divided", lambda a: a.reshape(2, 4, 8), (BOTH,), P("x", None, "y")),
+    ("joined", lambda a: a.reshape(64), (ROWS,), P("x")),
+    ("both joined", lambda a: a.reshape(64), (BOTH,), P(("x", "y"))),
+    ("a dimension more", lambda a: a.reshape(8, 1, 8), (BOTH,), P("x", None, "y")),
+    ("a dimension less", lambda a: tnp.squeeze(a, 1), (((8, 1, 8), P("x", None, "y")),), P("x", "y")),
+    ("indexed", lambda a: a[:, None], (BOTH,), P("x", None, "y")),
+    ("row", lambda a: a[0], (COLUMNS,), P("y")),
+    ("gathered", lambda a: a[tnp.array([1, 3])], (COLUMNS,), P(None, "y")),
+    ("reversed", lambda a: a[::-1], (BOTH,), P("x", "y")),
+    ("sliced beside", lambda a: a[:, 2:6], (ROWS,), P("x", None)),
+    ("sliced", lambda a: lax.slice(a, (0, 0), (4, 8)), (ROWS,), P("x", None)),
+    ("sliced at a place", lambda a: lax.dynamic_slice(a, (0, 0), (8, 4)), (ROWS,), P("x", None)),
+    ("written", lambda a, b: lax.dynamic_update_slice(a, b, (0, 2)), (ROWS, ((8, 4), P("x", None))), P("x", None)),
+    ("scattered", lambda a: a.at[2].set(1.0), (COLUMNS,), P(None, "y")),
+    ("padded", lambda a: tnp.pad(a, ((0, 0), (1, 1))), (ROWS,), P("x", None)),
+    ("repeated", lambda a: tnp.broadcast_to(a, (4, 8)), (((8,), P("y")),), P(None, "y")),
+    ("one after the other", lambda a, b: tnp.concatenate([a, b]), (COLUMNS, COLUMNS), P(None, "y")),
+    ("stacked", lambda a, b: tnp.stack([a, b]), (BOTH, BOTH), P(None, "x", "y")),
+    ("parts", lambda a: tnp.split(a, 2, 1)[0], (ROWS,), P("x", None)),
+    ("product", tnp.matmul, (ROWS, COLUMNS), P("x", "y")),
+    ("product of which one is cut", tnp.matmul, (COLUMNS, ((8, 8), P(None, "x"))), P(None, "x")),
+    ("products", tnp.matmul, (((4, 8, 8), P("x", None, None)), ((4, 8, 8), P("x", None, "y"))), P("x", None, "y")),
+    ("outer", tnp.outer, (((8,), P("x")), ((8,), P("y"))), P("x", "y")),
+    ("convolution", lambda a, k: lax.conv(a, k, (1, 1), "SAME"),
+     (((4, 2, 6, 6), P("x", None, None, None)), ((4, 2, 3, 3), P("y", None, None, None))), P("x", "y", None, None)),
+    ("tangent", lambda a: tangrad.jvp(tnp.sin, (a,), (a,))[1], (BOTH,), P("x", "y")),
+    ("gradient", lambda a, b: tangrad.grad(lambda a: tnp.sin(a @ b).sum())(a), (ROWS, COLUMNS), P("x", None)),
+    ("gradient by weights", lambda a, b: tangrad.grad(lambda b: tnp.sin(a @ b).sum())(b), (ROWS, COLUMNS),
+     P(None, "y")),
+    ("gradient of sums", lambda a: tangrad.grad(lambda a: (a.sum(0) ** 2).sum())(a), (BOTH,), P("x", "y")),
+    ("second derivative", lambda a: tangrad.grad(lambda a: tangrad.grad(lambda a: (a**3).sum())(a).sum())(a), (BOTH,),
+     P("x", "y")),
+    ("mapped", lambda a: tangrad.vmap(lambda row: tnp.sin(row) + row.sum())(a), (BOTH,), P("x", "y")),
+    ("mapped columns", lambda a: tangrad.vmap(tnp.sin, in_axes=1)(a), (BOTH,), P("y", "x")),
+    ("scanned", lambda a: lax.scan(lambda c, row: (c + row.sum(), row * 2), 0.0, a)[1], (COLUMNS,), P(None, "y")),
+    ("gradient of a scan", tangrad.grad(lambda a: lax.scan(lambda c, r: (c * tnp.sin(r), c), a[0], a)[0].sum()),
+     (COLUMNS,), P(None, "y")),
+    ("looped", lambda a: lax.fori_loop(0, 3, lambda i, c: c * 2, a), (BOTH,), P("x", "y")),
+    ("chosen", lambda a: lax.cond(a.sum() > 0, lambda a: a * 2, lambda a: a + 1, a), (BOTH,), P("x", "y")),
+    ("computed again", tangrad.checkpoint(tnp.sin), (BOTH,), P("x", "y")),
+    ("compiled", tangrad.jit(tnp.sin), (BOTH,), P("x", "y")),
+    ("by the compiler", auto_axes(lambda a: a.T @ a, out_sharding=P("x", "y")), (BOTH,), P("x", "y")),
+    ("laid anew", lambda a: reshard(a, P(None, "x")), (BOTH,), P(None, "x")),
+    ("constrained as it lies", lambda a: lax.with_sharding_constraint(a, P("x", "y")), (BOTH,), P("x", "y")),
+    ("map over devices", lambda a: tangrad.shard_map(lambda p: 2 * p, in_specs=P("x", "y"), out_specs=P("x", "y"))(a),
+     (BOTH,), P("x", "y")),
+]  # fmt: skip
+
+# Functions that name axes of the mesh in use.
+OF_A_MESH = [
+    case[1]
+    for case in KEPT
+    if case[0] in ("by the compiler", "laid anew", "constrained as it lies", "map over devices")
+]
+
+
+def on_one(function: Callable[..., Any], operands: Any) -> Any:
+    """The result on one simulated device."""
+    with tangrad.set_mesh(None), tangrad.use_backend("numpy"):
+        return np.asarray(function(*[tnp.asarray(numbers(shape)) for shape, _ in operands]))
+
+
+def check(found: Any, function: Callable[..., Any], operands: Any, expected: P) -> None:
+    assert spec_of(found) == expected
+    assert found.sharding.is_equivalent_to(NamedSharding(EXPLICIT, expected), found.ndim)
+    if function not in OF_A_MESH:
+        assert_equal(found, on_one(function, operands))
+
+
+@pytest.mark.skipif(ON_XLA, reason="compiled all together below")
+@pytest.mark.parametrize(("function", "operands", "expected"), [case[1:] for case in KEPT], ids=[c[0] for c in KEPT])
+def test_how_results_lie(function: Callable[..., Any], operands: Any, expected: P) -> None:
+    arrays = [laid(*operand) for operand in operands]
+    for run in (function, tangrad.jit(function)):
+        check(run(*arrays), function, operands, expected)
+
+
+def test_how_results_lie_in_one_program() -> None:
+    arrays = [[laid(*operand) for operand in operands] for _, _, operands, _ in KEPT]
+    together = tangrad.jit(lambda all_: [case[1](*operands) for case, operands in zip(KEPT, all_, strict=True)])
+    for found, (name, function, operands, expected) in zip(together(arrays), KEPT, strict=True):
+        try:
+            check(found, function, operands, expected)
+        except AssertionError as error:
+            error.add_note(name)
+            raise
+
+
+KEY = tangrad.random.key(0)
+TO = P("y", "x")
+# Functions whose argument says how a result of shape (8, 8) lies.
+SAID: dict[str, Callable[..., Any]] = {
+    "zeros": lambda to: tnp.zeros((8, 8), out_sharding=to),
+    "ones": lambda to: tnp.ones((8, 8), device=to),
+    "empty": lambda to: tnp.empty((8, 8), out_sharding=to),
+    "full": lambda to: tnp.full((8, 8), 2.0, out_sharding=to),
+    "zeros_like": lambda to: tnp.zeros_like(laid(*BOTH), out_sharding=to),
+    "ones_like": lambda to: tnp.ones_like(laid(*BOTH), out_sharding=to),
+    "full_like": lambda to: tnp.full_like(laid(*BOTH), 3.0, out_sharding=to),
+    "array": lambda to: tnp.array(numbers((8, 8)), out_sharding=to),
+    "asarray": lambda to: tnp.asarray(laid(*BOTH) if to else numbers((8, 8)), device=to),
+    "eye": lambda to: tnp.eye(8, device=to),
+    "reshape": lambda to: tnp.reshape(laid((64,), P("y")), (8, 8), out_sharding=to),
+    "x.reshape": lambda to: laid((64,), P("y")).reshape(8, 8, out_sharding=to),
+    "broadcast_to": lambda to: tnp.broadcast_to(laid((8,), P("x")), (8, 8), out_sharding=to),
+    "repeat": lambda to: tnp.repeat(laid((4, 8), P("y")), 2, axis=0, out_sharding=to),
+    "matmul": lambda to: tnp.matmul(laid(*BOTH), laid((8, 8), P("y")), out_sharding=to),
+    "dot": lambda to: tnp.dot(laid(*BOTH), laid((8, 8), P("y")), out_sharding=to),
+    "tensordot": lambda to: tnp.tensordot(laid(*BOTH), laid((8, 8), P("y")), 1, out_sharding=to),
+    "einsum": lambda to: tnp.einsum("ij,jk->ik", laid(*BOTH), laid((8, 8), P("y")), out_sharding=to),
+    "x.at[].get": lambda to: laid(*ROWS).at[tnp.arange(8)].get(out_sharding=to),
+    "x.at[].set": lambda to: laid(*ROWS).at[tnp.arange(2)].set(1.0, out_sharding=to),
+    "lax.full": lambda to: lax.full((8, 8), 2.0, sharding=to),
+    "lax.full_like": lambda to: lax.full_like(laid(*BOTH), 2.0, sharding=to),
+    "lax.empty": lambda to: lax.empty((8, 8), "float32", out_sharding=to),
+    "lax.broadcast": lambda to: lax.broadcast(laid((8,), P("x")), (8,), out_sharding=to),
+    "lax.broadcast_in_dim": lambda to: lax.broadcast_in_dim(laid((8,), P("x")), (8, 8), (0,), out_sharding=to),
+    "lax.broadcasted_iota": lambda to: lax.broadcasted_iota("float32", (8, 8), 0, out_sharding=to),
+    "lax.reshape": lambda to: lax.reshape(laid((64,), P("y")), (8, 8), out_sharding=to),
+    "lax.reduce_sum": lambda to: lax.reduce_sum(laid((8, 2, 8), P("x")), (1,), out_sharding=to),
+    "lax.reduce": lambda to: lax.reduce(laid((8, 2, 8), P("x")), np.float32(0), lax.add, (1,), to),
+    "lax.dot": lambda to: lax.dot(laid(*BOTH), laid((8, 8), P("y")), out_sharding=to),
+    "lax.dot_general": lambda to: lax.dot_general(laid(*BOTH), laid((8, 8), P("y")), (((1,), (0,)), ((), ())),
+                                                  out_sharding=to),
+    "normal": lambda to: tangrad.random.normal(KEY, (8, 8), out_sharding=to),
+    "uniform": lambda to: tangrad.random.uniform(KEY, (8, 8), out_sharding=to),
+    "gamma": lambda to: tangrad.random.gamma(KEY, 2.0, (8, 8), out_sharding=to),
+    "bits": lambda to: tangrad.random.bits(KEY, (8, 8), "uint8", out_sharding=to),
+    "permutation": lambda to: tangrad.random.permutation(KEY, numbers((8, 8)), out_sharding=to),
+    "initializers.glorot_uniform": lambda to: tangrad.nn.initializers.glorot_uniform()(KEY, (8, 8), out_sharding=to),
+    "initializers.zeros": lambda to: tangrad.nn.initializers.zeros(KEY, (8, 8), out_sharding=to),
+    "segment_sum": lambda to: tangrad.ops.segment_sum(laid(*ROWS), tnp.arange(8), 8, out_sharding=to),
+}  # fmt: skip
+AMBIGUOUS = ("matmul", "dot", "tensordot", "einsum", "x.at[].get", "x.at[].set", "lax.dot", "lax.dot_general",
+             "segment_sum")  # fmt: skip
+
+
+@pytest.mark.skipif(ON_XLA, reason="compiled all together below")
+@pytest.mark.parametrize("name", SAID)
+def test_how_a_result_is_said_to_lie(name: str) -> None:
+    whole = NamedSharding(EXPLICIT, P())
+    for to in (TO, NamedSharding(EXPLICIT, TO)):
+        found = SAID[name](to)
+        assert spec_of(found) == TO and found.sharding.is_equivalent_to(NamedSharding(EXPLICIT, TO), 2)
+    assert_equal(found, np.asarray(SAID[name](whole if name in AMBIGUOUS else None)))
+    with pytest.raises(TypeError, match="takes shardings and partition specs, got 5"):
+        SAID[name](5)
+
+
+def test_how_results_are_said_to_lie_in_one_program() -> None:
+    found = tangrad.jit(lambda: [make(TO) for make in SAID.values()])()
+    for array, name in zip(found, SAID, strict=True):
+        assert spec_of(array) == TO and array.sharding.is_equivalent_to(NamedSharding(EXPLICIT, TO), 2), name
+
+
+def test_one_place_is_enough() -> None:
+    with pytest.raises(ValueError, match="zeros takes device or out_sharding, not both"):
+        tnp.zeros(8, device=tangrad.devices()[0], out_sharding=P("x"))
+    with pytest.raises(ValueError, match="does not divide into 2 equal parts"):
+        tnp.zeros(7, out_sharding=P("x"))
+    assert spec_of(tnp.zeros_like(laid(*BOTH))) == P("x", "y") == spec_of(lax.full_like(laid(*BOTH), 0))
+    assert spec_of(tnp.zeros_like(laid(*BOTH), shape=(8,))) == P(None)
+
+
+REFUSED: list[tuple[str, Callable[..., Any], tuple[Any, ...], str]] = [
+    (
+        "in two ways",
+        tnp.add,
+        (ROWS, ((8, 8), P("y", None))),
+        "add of .*dimension 0 is cut along .*'x'.* and along .*'y'",
+    ),
+    ("twice", tnp.add, (ROWS, ((8, 8), P(None, "x"))), "two dimensions of the result would be cut along .*'x'"),
+    (
+        "contracted",
+        tnp.matmul,
+        (BOTH, ((8, 8), P("y", None))),
+        "dot_general of f32.8@x,8@y., f32.8@y,8.: the contracting",
+    ),
+    ("contracted in two ways", tnp.matmul, (COLUMNS, ROWS), "are cut along .*'y'.* and along .*'x'"),
+    ("product twice", tnp.matmul, (ROWS, ((8, 8), P(None, "x"))), "two dimensions"),
+    ("joined behind", lambda a: a.reshape(64), (COLUMNS,), "dimension 1, which is cut along .*, is joined with others"),
+    ("divided behind", lambda a: a.reshape(8, 2, 4), (BOTH,), "does not divide into 4 parts"),
+    ("sliced unevenly", lambda a: lax.slice(a, (0, 0), (3, 8)), (ROWS,), "of size 3, does not divide into 2 parts"),
+    ("row of cut rows", lambda a: a[0], (BOTH,), "does not divide"),
+    ("gathered from cut rows", lambda a: a[tnp.array([1, 3])], (ROWS,), "gather .* needs dimension 0 whole"),
+    ("running along", lambda a: tnp.cumsum(a, 0), (ROWS,), "cumsum .* needs dimension 0 whole"),
+    ("sorted along", lambda a: tnp.sort(a, 0), (ROWS,), "sort .* needs dimension 0 whole"),
+    ("no rule", lambda a: tnp.linalg.qr(a)[0], (BOTH,), "no rule of kind 'sharding' for 'decompositions"),
+    ("constrained otherwise", lambda a: lax.with_sharding_constraint(a, P("y")), (BOTH,), "to move it: .*reshard"),
+]
+
+
+@pytest.mark.skipif(ON_XLA, reason="types are the same on all backends")
+@pytest.mark.parametrize(("function", "operands", "words"), [case[1:] for case in REFUSED], ids=[c[0] for c in REFUSED])
+def test_what_types_do_not_tell(function: Callable[..., Any], operands: Any, words: str) -> None:
+    arrays = [laid(*operand) for operand in operands]
+    for run in (function, tangrad.jit(function)):
+        with pytest.raises(ShardingTypeError, match=words) as error:
+            run(*arrays)
+        assert "reshard" in str(error.value)
+
+
+def test_types_tell() -> None:
+    array = laid(*BOTH)
+    found = tangrad.typeof(array)
+    assert str(found) == "float32[8@x,8@y]" and found.str_short() == "f32[8@x,8@y]"
+    assert found.sharding == NamedSharding(AbstractMesh.of(EXPLICIT), P("x", "y")) == array.aval.sharding
+    assert array.sharding == NamedSharding(EXPLICIT, P("x", "y"))
+    assert found is tangrad.typeof(2 * array) and found is not tangrad.typeof(laid(*ROWS))
+    assert found.update(dtype="int32").sharding.spec == P("x", "y") and found.update(shape=(64,)).sharding.spec == P(
+        None
+    )
+    seen = []
+    tangrad.jit(lambda a: seen.append((a.sharding.spec, tangrad.typeof(a.sum(1)).sharding.spec)) or a)(array)
+    assert seen == [(P("x", "y"), P("x"))]
+    assert "f32[8@x,8@y]" in str(tangrad.make_jaxpr(tnp.sin)(array))
+    assert tangrad.typeof(numbers((8, 8))).sharding == NamedSharding(AbstractMesh.of(EXPLICIT), P(None, None))
+    assert tangrad.typeof(2.0).sharding.spec == P()
+
+
+def test_a_type_is_told_wherever_an_array_comes_from() -> None:
+    sharding = NamedSharding(EXPLICIT, P("x"))
+    contents = numbers((8, 2))
+    parts = [tangrad.device_put(contents[index], device) for device, index in
+             sharding.devices_indices_map((8, 2)).items()]  # fmt: skip
+    made = [
+        tangrad.device_put(contents, sharding),
+        tangrad.device_put(tnp.asarray(contents), sharding),
+        tangrad.make_array_from_callback((8, 2), sharding, lambda index: contents[index]),
+        tangrad.make_array_from_single_device_arrays((8, 2), sharding, parts),
+        tangrad.jit(lambda: tnp.asarray(contents), out_shardings=sharding)(),
+        tangrad.jit(lambda a: tnp.cos(a) - tnp.cos(a) + a, in_shardings=sharding)(contents),
+        reshard(contents, P("x")),
+    ]
+    for array in made:
+        assert spec_of(array) == P("x", None) and array.sharding.is_equivalent_to(sharding, 2)
+        assert_equal(array, contents)
+    for gone in (tangrad.device_put(made[0], tangrad.devices()[1]), reshard(made[0], P()),
+                 tangrad.device_put(made[0], NamedSharding(mesh(), P("x")))):  # fmt: skip
+        assert spec_of(gone) == P(None, None) and spec_of(gone + 1) == P(None, None)
+
+
+def test_programs_are_partitioned_as_types_say() -> None:
+    array, weights = laid(*ROWS), laid(*COLUMNS)
+    lowered = tangrad.jit(lambda a, b: tnp.tanh(a @ b) * 2).lower(array, weights)
+    compiled = lowered.compile()
+    assert_equal(compiled(array, weights), np.tanh(numbers((8, 8)) @ numbers((8, 8))) * 2)
+    if ON_XLA:
+        assert lowered.as_text().count("sdy.sharding_constraint") >= 3  # one for each result
+        assert "all-" not in compiled.as_text()
+
+
+def test_axes_of_two_types() -> None:
+    half = mesh().update_axis_types({"y": AxisType.Explicit})
+    assert half.auto_axes == ("x",) and half.explicit_axes == ("y",) and half != EXPLICIT
+    with use_mesh(half):
+        array = tangrad.device_put(numbers((8, 8)), NamedSharding(half, P("x", "y")))
+        assert spec_of(array) == P(None, "y") and array.sharding.spec == P("x", "y")
+        for found in (2 * array, tangrad.jit(tnp.sin)(array).T.T):
+            assert spec_of(found) == P(None, "y")
+        assert spec_of(tangrad.jit(lambda a: a.T)(array)) == P("y", None)
+        product = tangrad.jit(lambda a: a.T @ tnp.ones((8, 4)))(array)
+        assert spec_of(product) == P("y", None)
+        assert_equal(product, numbers((8, 8)).T @ np.ones((8, 4)))
+
+
+def test_functions_within_which_other_types_hold() -> None:
+    seen = []
+
+    def within(a: Any) -> Any:
+        seen.append((tangrad.sharding.get_abstract_mesh().axis_types, spec_of(a)))
+        return a @ a
+
+    array = laid(*BOTH)
+    for wrapped in (auto_axes(within, out_sharding=P("x")), auto_axes(out_sharding=P("x"))(within)):
+        assert spec_of(wrapped(array)) == P("x", None)
+    assert spec_of(tangrad.jit(lambda a: auto_axes(within)(a, out_sharding=P("y")))(array)) == P("y", None)
+    assert seen == [((AxisType.Auto,) * 2, P(None, None))] * 3
+    assert_equal(auto_axes(within, out_sharding=P())(array), numbers((8, 8)) @ numbers((8, 8)))
+    seen.clear()
+    some = auto_axes(within, axes="y", out_sharding=P("x"))(array)
+    assert seen == [((AxisType.Explicit, AxisType.Auto), P("x", None))] and spec_of(some) == P("x", None)
+    with use_mesh(mesh()):
+        seen.clear()
+        found = explicit_axes(lambda a: seen.append(spec_of(2 * a)) or 2 * a, in_sharding=P("x", "y"))(numbers((8, 8)))
+        assert seen == [P("x", "y")] and spec_of(found) == P(None, None)
+        assert_equal(found, 2 * numbers((8, 8)))
+    with pytest.raises(TypeError, match="auto_axes needs out_sharding"):
+        auto_axes(within)(array)
+    with pytest.raises(TypeError, match="explicit_axes needs in_sharding"):
+        explicit_axes(within)(array)
+    with pytest.raises(ValueError, match="there is no axis 'z'"):
+        auto_axes(within, axes="z", out_sharding=P())(array)
+    with use_mesh(mesh()), pytest.raises(ValueError, match="reshard needs a sharding for each array"):
+        reshard([array, array], [P(), None])
+    with tangrad.set_mesh(None), pytest.raises(ValueError, match="and there is none"):
+        explicit_axes(within, in_sharding=P())(array)
+
+
+def test_two_meshes_do_not_meet() -> None:
+    other = tangrad.make_mesh((4, 2), ("x", "y"), AxisType.Explicit)
+    with pytest.raises(ShardingTypeError, match="they lie on two meshes"):
+        laid(*BOTH) + tangrad.device_put(numbers((8, 8)), NamedSharding(other, P("x")))
+
+
+def test_a_mesh_without_devices_stands_for_the_one_in_use() -> None:
+    shape = AbstractMesh.of(EXPLICIT)
+    array = tangrad.device_put(numbers((8, 8)), NamedSharding(shape, P("x", "y")))
+    assert array.sharding == NamedSharding(EXPLICIT, P("x", "y")) and spec_of(array) == P("x", "y")
+    found = tangrad.jit(lambda a: a + 1, out_shardings=NamedSharding(shape, P("x", "y")))(array)
+    assert spec_of(found) == P("x", "y")
+    struct = tangrad.ShapeDtypeStruct((8, 8), "float32", sharding=NamedSharding(shape, P("x", "y")))
+    assert "f32[8@x,8@y]" in str(tangrad.make_jaxpr(tnp.sin)(struct))
+    assert tangrad.eval_shape(lambda a: a.T, struct).sharding.spec == P("y", "x")
+    with tangrad.set_mesh(None), pytest.raises(ValueError, match="and there is no mesh in use"):
+        tangrad.device_put(numbers((8, 8)), NamedSharding(shape, P("x")))
+    assert NamedSharding(shape, P("x")).shard_shape((8, 8)) == (4, 8)
+
+
+def test_types_of_axes() -> None:
+    devices = tangrad.devices()
+    grid = Mesh(np.array(devices).reshape(2, 4), ("x", "y"), (AxisType.Explicit, AxisType.Auto))
+    assert grid.axis_types == (AxisType.Explicit, AxisType.Auto) and grid.explicit_axes == ("x",)
+    assert not grid.are_all_axes_auto and not grid.are_all_axes_explicit and not grid.are_all_axes_manual
+    assert EXPLICIT.are_all_axes_explicit and mesh().are_all_axes_auto and mesh() != EXPLICIT
+    assert str(grid) == "Mesh('x': 2, 'y': 4, axis_types=(Explicit, Auto))"
+    assert tangrad.make_mesh((8,), ("x",), AxisType.Explicit).axis_types == (AxisType.Explicit,)
+    assert AbstractMesh.of(mesh()).update_axis_types({"x": AxisType.Manual}).manual_axes == ("x",)
+    with pytest.raises(ValueError, match="one axis type for each axis, got 1"):
+        Mesh(grid.devices, ("x", "y"), (AxisType.Auto,))
+    with pytest.raises(TypeError, match=r"the types of axes are .* got 'auto' for 'x'"):
+        Mesh(grid.devices, ("x", "y"), ("auto", "auto"))
+    with pytest.raises(ValueError, match="there is no axis 'z'"):
+        grid.update_axis_types({"z": AxisType.Auto})
+
+
+def test_a_rule_of_ones_own() -> None:
+    """What was refused for the lack of a rule is computed where somebody registers one."""
+    rules = RuleSet("sharding", api=1)
+    qr = find_primitive("decompositions.qr")
+
+    @rules.rule(qr)
+    def _(operands: Any, results: Any, params: Any) -> Any:
+        return tuple([((),) * result.ndim for result in results])
+
+    array = laid((8, 4), P("x", None))
+    with register(rules):
+        assert spec_of(tnp.linalg.qr(array)[1]) == P(None, None)
+    tangrad.clear_caches()
+    with pytest.raises(ShardingTypeError):
+        tnp.linalg.qr(array)
+
+
+def test_a_training_step() -> None:
+    """Of two layers, data over one axis and weights over the other: the numbers of one device."""
+
+    def loss(params: Any, x: Any) -> Any:
+        hidden = tnp.tanh(x @ params["in"])
+        out = tnp.matmul(hidden, params["out"], out_sharding=P("x", None) if spec_of(x) == P("x", None) else None)
+        return (out**2).mean()
+
+    @tangrad.jit
+    def step(params: Any, x: Any) -> Any:
+        value, gradients = tangrad.value_and_grad(loss)(params, x)
+        return value, tangrad.tree.map(lambda p, g: p - 0.1 * g, params, gradients)
+
+    plain = {"in": numbers((8, 16)), "out": numbers((16, 8))}
+    params = {"in": laid((8, 16), P(None, "y")), "out": laid((16, 8), P("y", None))}
+    x, losses = laid(*ROWS), []
+    for _ in range(3):
+        value, params = step(params, x)
+        expected, plain = step(plain, numbers((8, 8)))
+        losses.append((float(value), float(expected)))
+    assert_equal([a for a, _ in losses], [b for _, b in losses])
+    assert spec_of(params["in"]) == P(None, "y") and spec_of(params["out"]) == P("y", None)
