@@ -1,14 +1,18 @@
 """Convolutions and pooling on NumPy: patches, the way round, parts, layouts of memory."""
 
+import re
+
 import numpy as np
 import pytest
 
 import tangrad
+import tangrad.numpy as tnp
 from tangrad import lax
 from tangrad import use_backend as backend_setting
-from tangrad.backends.numpy.windows import convolution, pooling
+from tangrad.backends.numpy.windows import convolution, pooling, streaming
 from tangrad.backends.numpy.windows.convolution import Convolution
 from tangrad.backends.numpy.windows.fractional import FractionalConvolution
+from tangrad.backends.numpy.windows.patches import LARGE_BATCH
 
 LAYOUTS = {"last": ("NHWC", "HWIO", "NHWC"), "first": ("NCHW", "OIHW", "NCHW")}
 
@@ -39,11 +43,12 @@ def total(values):
     return lax.reduce_sum(values, tuple(range(values.ndim)))
 
 
+@pytest.mark.parametrize("batch", [4, LARGE_BATCH])
 @pytest.mark.parametrize("features", [1, 16])
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("strides", [(1, 1), (2, 3)])
-def test_the_gradient_of_the_kernel_uses_the_same_patches(layout, strides, features):
-    x, w = images(layout, features=features)
+def test_the_gradient_of_the_kernel_uses_the_same_patches(layout, strides, features, batch):
+    x, w = images(layout, batch, features=features)
 
     def loss(w, x):
         out = convolve(layout, strides)(x, w)
@@ -65,9 +70,10 @@ def test_kernels_of_one_place_need_no_patches():
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("batch", [7, LARGE_BATCH + 1])
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_large_batches_in_parts(monkeypatch, layout):
-    x, w = images(layout, batch=7)
+def test_large_batches_in_parts(monkeypatch, layout, batch):
+    x, w = images(layout, batch)
 
     def both(x, w):
         out, pull = tangrad.vjp(convolve(layout, (2, 1)), x, w)
@@ -83,22 +89,33 @@ def test_large_batches_in_parts(monkeypatch, layout):
     tangrad.clear_caches()
 
 
+@pytest.mark.parametrize("batch", [4, LARGE_BATCH])
+@pytest.mark.parametrize("groups", [1, 2])
 @pytest.mark.parametrize("dilation", [1, 2])
 @pytest.mark.parametrize("features", [2, 24])
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_both_ways_round_agree(layout, features, dilation):
-    x, w = images(layout, features=8, out=features)
-    params = {
+def test_both_ways_round_agree(layout, features, dilation, groups, batch):
+    x, w = images(layout, batch, features=8, out=features)
+    w = w[:, :, ::groups] if layout == "last" else w[:, ::groups]
+    params = parameters(layout, x, w, ((2, 1), (-1, 2)), groups, dilation)
+    found = convolve_with(Convolution, x, w, params)
+    np.testing.assert_allclose(found, convolve_with(FractionalConvolution, x, w, params), rtol=1e-4, atol=1e-4)
+
+
+POSITIONAL = ("window_strides", "padding", "lhs_dilation", "rhs_dilation", "dimension_numbers", "feature_group_count")
+
+
+def parameters(layout, x, w, padding, groups, dilation=1):
+    """Those of a convolution."""
+    return {
         "window_strides": (1, 1),
-        "padding": ((2, 1), (-1, 2)),
+        "padding": padding,
         "lhs_dilation": (dilation, 1),
         "rhs_dilation": (1, 2),
         "dimension_numbers": lax.conv_dimension_numbers(x.shape, w.shape, LAYOUTS[layout]),
-        "feature_group_count": 1,
+        "feature_group_count": groups,
         "batch_group_count": 1,
     }
-    found = convolve_with(Convolution, x, w, params)
-    np.testing.assert_allclose(found, convolve_with(FractionalConvolution, x, w, params), rtol=1e-4, atol=1e-4)
 
 
 class OnArrays(convolution.Arrays):
@@ -114,12 +131,13 @@ class OnArrays(convolution.Arrays):
 
 
 def convolve_with(kind, x, w, params):
-    out = lax.conv_general_dilated(x, w, *[params[name] for name in list(params)[:5]]).shape
+    out = lax.conv_general_dilated(x, w, *[params[name] for name in POSITIONAL]).shape
     return kind(x.shape, w.shape, out, x.dtype, **params).emit(OnArrays, x, w)
 
 
-def test_operands_in_any_order_of_memory():
-    x, w = images("last")
+@pytest.mark.parametrize("batch", [4, LARGE_BATCH])
+def test_operands_in_any_order_of_memory(batch):
+    x, w = images("last", batch)
 
     def program(x, w):
         turned = lax.transpose(x, (0, 2, 1, 3)), lax.rev(w, (0, 1))
@@ -158,3 +176,107 @@ def test_pooling_does_not_write_over_its_operand():
         )
         pool(x)
         assert (x == 1).all()
+
+
+# --- extrema before what is monotonic --------------------------------------------------------------------------------
+
+
+def pool(x, operation=lax.max, padding="VALID"):
+    return lax.reduce_window(
+        x, -np.inf if operation is lax.max else np.inf, operation, (1, 1, 2, 2), (1, 1, 2, 2), padding
+    )
+
+
+def calls(function, *args):
+    """The pooling and the ufuncs that a program calls, in order."""
+    text = tangrad.jit(function).lower(*args).compile().as_text()
+    return re.findall(r"\b(reduce|add|subtract|maximum|minimum|multiply)\(", text)
+
+
+BIAS = np.linspace(-1, 1, 3, dtype=np.float32)[:, None, None]
+POOLED_EARLY = [
+    (lambda x: pool(tnp.maximum(x + BIAS, 0)), ["reduce", "add", "maximum"]),
+    (lambda x: pool(tnp.minimum(BIAS - (0.5 - x), 1), lax.min), ["subtract", "subtract", "reduce", "minimum"]),
+    (lambda x: pool(x - BIAS, lax.min), ["reduce", "subtract"]),
+    (lambda x: pool(tnp.maximum(x, x[:1, :, :1, :1])), ["reduce", "maximum"]),
+]
+POOLED_LATE = [
+    lambda x: pool(x + np.array([[1, 2]] * 4, np.float32).T.reshape(8)),  # differs within windows
+    lambda x: pool(x * BIAS),
+    lambda x: pool(BIAS - x),
+    lambda x: pool(x + np.float32(np.inf)),  # inf - inf is NaN wherever it is computed
+    lambda x: pool(x + x[:1, :, :1, :1]),  # nor is it known of this that it is finite
+    lambda x: pool(tnp.maximum(x, 0), padding=((0, 0), (0, 0), (1, 1), (1, 1))),
+    lambda x: (lambda y: (pool(y), y))(x + BIAS),  # used elsewhere
+]
+
+
+def awkward_images():
+    x = images("first")[0]
+    x[0, 0, :2, :3] = [[np.nan, 1, np.inf], [0, -np.inf, 2]]
+    x[1, 1, :2, :2] = -np.inf
+    return x
+
+
+@pytest.mark.parametrize(("function", "expected"), POOLED_EARLY)
+def test_extrema_are_taken_before_what_is_monotonic(function, expected):
+    x = awkward_images()
+    assert calls(function, x) == expected
+    np.testing.assert_array_equal(tangrad.jit(function)(x), function(tnp.asarray(x)))
+
+
+@pytest.mark.parametrize("function", POOLED_LATE)
+def test_extrema_stay_where_it_would_make_a_difference(function):
+    x = awkward_images()
+    assert calls(function, x)[-1] == "reduce"
+    results = tangrad.jit(function)(x), function(tnp.asarray(x))
+    for found, expected in zip(*map(tangrad.tree.leaves, results)):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_integers_wrap_round_before_extrema_are_taken():
+    x = np.full((1, 1, 2, 2), np.iinfo(np.int32).max, np.int32)
+    x[0, 0, 0, 0] = 0
+
+    def function(x):
+        return lax.reduce_window(x + 1, np.int32(np.iinfo(np.int32).min), lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID")
+
+    assert tangrad.jit(function)(x).item() == 1
+
+
+# --- products with parts of the patches ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("part", [1, 3000, 1 << 18])
+@pytest.mark.parametrize("kept", [0, 1 << 20])
+@pytest.mark.parametrize("batch", [1, 5, LARGE_BATCH + 1])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_patches_of_one_product_are_made_in_parts(monkeypatch, layout, batch, kept, part):
+    monkeypatch.setattr(streaming, "PART", part)
+    monkeypatch.setattr(streaming, "KEPT", kept)
+    x, w = images(layout, batch, features=4, out=6)
+    for padding in ("SAME", "VALID"):
+        for groups in (1, 2):
+            kernel = w[:, :, ::groups] if layout == "last" else w[:, ::groups]
+            params = parameters(layout, x, kernel, ((1, 1), (1, 1)) if padding == "SAME" else ((0, 0), (0, 0)), groups)
+
+            def function(x, kernel, params=params):
+                return lax.conv_general_dilated(x, kernel, *[params[name] for name in POSITIONAL])
+
+            program = tangrad.jit(function).lower(x, kernel).compile()
+            assert "multiply_windows" in program.as_text()
+            for scale in (1, -2):  # the second call finds what the first one left
+                expected = convolve_with(Convolution, x * scale, kernel, params)
+                np.testing.assert_allclose(program(x * scale, kernel), expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("padding", [((0, 0), (0, 0)), ((1, 0), (2, 1))])
+@pytest.mark.parametrize("operation", [lax.max, lax.min])
+def test_extrema_of_large_arrays_in_one_go(monkeypatch, operation, padding):
+    x = awkward_images()
+    expected = pool(tnp.asarray(x), operation, ((0, 0), (0, 0), *padding))
+    monkeypatch.setattr(pooling, "LARGE", 0)
+    tangrad.clear_caches()
+    for values in (x, np.asarray(x.transpose(1, 2, 3, 0), order="C").transpose(3, 0, 1, 2)):
+        np.testing.assert_array_equal(pool(tnp.asarray(values), operation, ((0, 0), (0, 0), *padding)), expected)
+    tangrad.clear_caches()

@@ -67,6 +67,8 @@ def test_descriptions_that_lie_are_refused(data):
         ("in_avals", [["float32", ["n"]], ["float33", [3]]]),
         ("in_avals", [["float32", ["n"]], ["float32", ["n" * 20_000]]]),
         ("in_avals", [["float32", ["n"]], ["float32", [-1]]]),
+        ("in_avals", [["float32", ["n"]], [{"array": 0}, [3]]]),
+        ("constraints", ["n >= 1"] * 65),
         ("in_avals", [["float32", ["n"]], ["float32", [1] * 65]]),
         ("constraints", ["__import__('os') >= 1"]),
         ("constraints", "n"),

@@ -69,15 +69,22 @@ def check(case, platform):
             numpy.testing.assert_allclose(numpy.asarray(found[name]), value, rtol=1e-4, atol=1e-5 * scale, err_msg=name)
 
 
-@settings(max_examples=200, deadline=None)
 @given(cases())
 def test_programs_of_any_size_on_numpy(case):
     with use_backend("numpy"):
         check(case, "numpy")
 
 
-@pytest.mark.sweep
+@pytest.mark.slow
 @settings(max_examples=1000, deadline=None)
+@given(cases())
+def test_a_thousand_programs_of_any_size_on_numpy(case):
+    with use_backend("numpy"):
+        check(case, "numpy")
+
+
+@pytest.mark.sweep
+@settings(max_examples=4000, deadline=None)
 @given(cases())
 def test_programs_of_any_size_on_numpy_at_length(case):
     with use_backend("numpy"):

@@ -11,7 +11,8 @@ import pytest
 
 import tangrad
 import tangrad.numpy as tnp
-from tangrad import lax, runtime
+from tangrad import export, lax, runtime
+from tangrad import random as random_numbers
 from tangrad.core import get_backend
 from tangrad.runtime import ArtifactError, Limits
 from tangrad.runtime.container import HEADER_BYTES, pack, unpack
@@ -36,10 +37,26 @@ def convolution(x):
     return tnp.where(x > 0, x, tnp.exp(x) - 1)[0, :, tnp.array([0, 2, 1])]
 
 
-@pytest.fixture(scope="module", params=[0, 1, 2], ids=["layer", "loop", "convolution"])
+def any_size(key, x):
+    first, second = random_numbers.split(key)
+    return first, tnp.concatenate([x, x[::2]]) @ x.T / x.shape[0], random_numbers.uniform(second, x.shape[:1])
+
+
+def artifacts_of_any_size():
+    x = export.symbolic_args_specs(np.ones((5, 6), "float32"), "2*n + 1, m", constraints=("m >= 2", "n >= 1"))
+    return any_size, random_numbers.key(0), x
+
+
+@pytest.fixture(scope="module", params=[0, 1, 2, 3], ids=["layer", "loop", "convolution", "any size"])
 def artifact(request):
     x = np.ones((5, 6), "float32")
-    function, *args = [(layer, x), (loop, {"sum": x[0]}, x), (convolution, x)][request.param]
+    function, *args = [(layer, x), (loop, {"sum": x[0]}, x), (convolution, x), artifacts_of_any_size()][request.param]
+    return pack(sections_of(function, tuple(args), {}))
+
+
+@pytest.fixture(scope="module")
+def sized():
+    function, *args = artifacts_of_any_size()
     return pack(sections_of(function, tuple(args), {}))
 
 
@@ -163,6 +180,8 @@ def changed_description(artifact: bytes, change) -> bytes:
             lambda d: d["requirements"].append(["quantum", "acme-quantum", "1.2"]),
             "acme-quantum 1.2: not installed",
         ),
+        (lambda d: d["requirements"][0].__setitem__(0, "element\n"), r"no family of primitives is called 'element\\n'"),
+        (lambda d: d["primitives"].__setitem__(0, " wise.sin"), "no family of primitives is called ' wise'"),
         (lambda d: d["requirements"][0].__setitem__(1, "acme"), r"of acme 0.1.0: here it belongs to tangrad-\S+ 0.1.0"),
         (lambda d: d["requirements"][0].__setitem__(2, "0.2.0"), r"of tangrad-\S+ 0.2.0: 0.1.0 is installed"),
         (lambda d: d["primitives"].__setitem__(0, "elementwise.sinus"), "'elementwise' has no primitive 'sinus'"),
@@ -170,10 +189,13 @@ def changed_description(artifact: bytes, change) -> bytes:
         (lambda d: d["types"].append(["float32", [3], False]), "the dtype of a type is 'float32' of type str"),
         (lambda d: d["types"].append([{"dtype": "O"}, [3], False]), "unknown dtype 'O'"),
         (lambda d: d["types"].append([{"dtype": "float32"}, [1 << 50], False]), "limit value_bytes is 4294967296"),
+        (lambda d: d["types"].append([{"saved": ["", []]}, [], False]), "type '', which no installed"),
         (
             lambda d: d["types"].append([{"saved": ["os.system", "ls"]}, [], False]),
             "type 'os.system', which no",
         ),
+        (lambda d: d["types"].insert(0, [{"array": 0}, [3], False]), "constant 0; there are 0 before it"),
+        (lambda d: d["types"].insert(0, [{"aval": 0}, [3], False]), "type 0; there are 0 before it"),
         (lambda d: d["constants"].append([0, 0, 1 << 40]), "outside of the data"),
         (lambda d: d["programs"][-1][2][0].__setitem__(1, [10**6]), "refers to variable 1000000"),
         (lambda d: d.update(arguments=None), "their structure and names are of another number"),
@@ -185,13 +207,57 @@ def test_descriptions_that_make_no_sense(artifact, change, message):
         runtime.load(changed_description(artifact, change))
 
 
+LONG_SUM = " + ".join([f"a{number}" for number in range(100)]) + " >= 1"
+
+
+def with_size(size):
+    """Change the first size among the parameters of equations."""
+
+    def change(description):
+        for where, key in inner_parts(description["programs"]):
+            if key == "size":
+                where[key] = size
+                return
+        raise AssertionError("no parameter is a size")
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (with_size({}), "expected a size or a constraint as text"),
+        (with_size("z"), "depends on the sizes"),
+        (with_size("(n"), "cannot be read"),
+        (lambda d: d["types"].append([{"dtype": "int32"}, ["z*n"], False]), "do not tell z"),
+        (lambda d: d.update(constraints=[LONG_SUM] * 9), "more than 4000 letters"),
+        (lambda d: d.update(constraints=["n >= 1"] * 65), "at most 64 are read"),
+        # What takes long to find out is given up, and the rest is read.
+        (lambda d: d.update(constraints=["a//b >= m", *[LONG_SUM] * 5, "0 >= 1"]), "0 >= 1 can never hold"),
+    ],
+)
+def test_sizes_that_make_no_sense(sized, change, message):
+    with pytest.raises(ArtifactError, match=message):
+        runtime.load(changed_description(sized, change))
+
+
+def test_parameters_that_no_rule_takes(sized):
+    def change(description):
+        place = description["primitives"].index("dimensions.dimension_as_value")
+        equations = [equation for program in description["programs"] for equation in program[2]]
+        next(equation for equation in equations if equation[0] == place)[2]["dimension"] = []
+
+    with pytest.raises(ArtifactError, match=r"cannot be compiled: .*dimension_as_value"):
+        runtime.load(changed_description(sized, change))
+
+
 @pytest.mark.parametrize(
     ("limits", "message"),
     [
         (Limits(file_bytes=100), "the limit file_bytes is 100"),
         (Limits(program_bytes=100), "the limit program_bytes is 100"),
         (Limits(equations=1), "more equations than the limit, 1"),
-        (Limits(value_bytes=16), "the limit value_bytes is 16"),
+        (Limits(value_bytes=15), "the limit value_bytes is 15"),
     ],
 )
 def test_limits(tmp_path, artifact, limits, message):

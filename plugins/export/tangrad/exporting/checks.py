@@ -45,8 +45,13 @@ class DisabledSafetyCheck:
 
 
 # What keeps its meaning: what the compiler itself knows, and jaxlib's kernels whose interface jax.export relies on.
-STABLE_TARGETS = frozenset({"shape_assertion", "Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"})
-STABLE_PREFIXES = ("stablehlo.", "lapack_", "cu_", "cusolver_", "cublas_", "chlo.", "mhlo.")
+STABLE_TARGETS = frozenset(
+    {
+        *("shape_assertion", "Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"),
+        *("LuDecomposition", "Qr", "ProductOfElementaryHouseholderReflectors", "Eigh"),
+    }
+)
+STABLE_PREFIXES = ("stablehlo.", "lapack_", "cu_", "cusolver_", "cublas_", "cusparse_", "chlo.", "mhlo.")
 
 
 def check_custom_calls(name: str, targets: set[str], disabled: tuple[DisabledSafetyCheck, ...]) -> None:

@@ -14,6 +14,7 @@ from tangrad.exporting.programs import read_program
 from tangrad.exporting.structures import tree_from
 from tangrad.exporting.writing import HEADER, HEADERS, MAGIC, MOST
 from tangrad.runtime import parameters
+from tangrad.runtime.sizes import checked_constraints
 from tangrad.symbolic.parsing import parse_dimension
 from tangrad.symbolic.scopes import SymbolicScope
 
@@ -108,7 +109,7 @@ def _fields(found: Any) -> dict[str, Any]:
     """The description as fields of `Exported`; every part of it is of the kind that it should be."""
     if not isinstance(found, dict):
         raise ValueError("it is no table")
-    scope = SymbolicScope(_strings(found["constraints"]))
+    scope = SymbolicScope(checked_constraints(found["constraints"]))
     in_avals, out_avals = [tuple([_aval(entry, scope) for entry in _list(found[key])]) for key in _AVALS]
     in_tree, out_tree = tree_from(found["in_tree"]), tree_from(found["out_tree"])
     if in_tree.num_leaves != len(in_avals) or out_tree.num_leaves != len(out_avals):
@@ -150,10 +151,20 @@ def _aval(entry: Any, scope: SymbolicScope) -> ShapedArray:
     return ShapedArray(tuple(sizes), _dtype(name))
 
 
+def _refer(_: Any) -> Any:
+    raise ValueError("a dtype of its description refers to a table")
+
+
+class _NoTables:
+    """What dtypes in a description may refer to: nothing."""
+
+    aval = array = primitive = program = size = staticmethod(_refer)
+
+
 def _dtype(name: Any) -> Any:
     if not isinstance(name, dict):
         return dtypes.as_dtype(_text(name))
-    found = parameters.read(name, None)  # type: ignore[arg-type]
+    found = parameters.read(name, _NoTables())
     if not isinstance(found, ExtendedDType):
         raise ValueError(f"{name!r:.80} is no dtype")
     return found

@@ -15,6 +15,8 @@ from tangrad.runtime.limits import DEFAULT, Limits
 from tangrad.runtime.reading import SavedProgram
 from tangrad.runtime.requirements import Requirement
 
+_PLAIN = frozenset((np.ndarray,))
+
 
 class LoadedProgram:
     """A saved program that is ready to run: a function of NumPy arrays that returns NumPy arrays.
@@ -38,10 +40,17 @@ class LoadedProgram:
         self._structure, self._results = tree.structure(saved.arguments), tree.structure(saved.results)
         self._backend = backend
         self._sizes = saved.sizes
-        self._program = compile_program(closed, backend, "saved_program", keep_unused=True)
+        try:
+            self._program = compile_program(closed, backend, "saved_program", keep_unused=True)
+        except Exception as error:  # whatever the rules of the backend say of parameters that somebody altered
+            raise ArtifactError(f"the program cannot be compiled: {error}") from error
+        # Whether the arguments are arrays alone, which need not be looked for in trees.
+        self._is_flat = self._structure == tree.structure(((0,) * len(self.in_avals), {}))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program. Raises TypeError or ValueError naming the argument that does not fit."""
+        if self._is_flat and not kwargs and len(args) == len(self.in_avals) and _PLAIN.issuperset(map(type, args)):
+            return self._results.unflatten(self.run(args))
         leaves, structure = tree.flatten((args, kwargs))
         if structure != self._structure:
             expected = ", ".join([f"{name}: {aval.str_short()}" for name, aval in zip(self.names, self.in_avals)])
@@ -60,6 +69,8 @@ class LoadedProgram:
         return [self._result(out) for out in self._program.execute(arrays)]
 
     def _argument(self, value: Any, array: Any, aval: Any, name: str) -> Any:
+        if array.dtype is aval.dtype and array.shape == aval.shape and type(value) is np.ndarray:
+            return self._backend.adopt(array.copy(), aval)  # whoever handed it in may write to it
         if isinstance(aval.dtype, dtypes.ExtendedDType):
             if not isinstance(value, Array) or value.aval.shape != aval.shape or value.aval.dtype != aval.dtype:
                 raise TypeError(f"argument {name} must be an array of type {aval.str_short()}, got {of_type(value)}")

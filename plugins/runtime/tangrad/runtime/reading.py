@@ -8,6 +8,7 @@ with the limits.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -54,7 +55,7 @@ class SavedProgram:
         self.closed = reader.result()
         self.arguments, self.names = _tree(description, "arguments", "names", len(self.closed.in_avals))
         self.results, self.result_names = _tree(description, "results", "result_names", len(self.closed.out_avals))
-        self.sizes = SizesAtCall(self.closed, self.names, reader.avals, limits.value_bytes)
+        self.sizes = SizesAtCall(self.closed, self.names, reader.avals, reader.size_variables, limits.value_bytes)
 
 
 def _described(sections: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
@@ -95,6 +96,7 @@ def _requirement(row: Any) -> Requirement:
     family, distribution, version = _fields(row, 3, "a requirement")
     if not all([isinstance(part, str) for part in (family, distribution, version)]):
         raise ArtifactError(f"a requirement is {row!r}; expected a family, a distribution and a version")
+    _check_family(family)
     return family, distribution, version
 
 
@@ -128,6 +130,10 @@ class _Reader:
         self._arrays: dict[int, Any] = {}
         self._equations = 0
         self._programs: list[ClosedJaxpr] = []
+        # What a table refers to comes before it; of itself, or of those after it, there is nothing yet.
+        self.avals: list[Any] = []
+        self._primitives: list[Any] = []
+        self._constants: list[Any] = []
         self._sizes = ReadSizes(_list(description, "constraints") if description["format"] == 2 else None)
         self.avals = [self._type(row) for row in _list(description, "types")]
         self._primitives = [find_usable(_text(name)) for name in _list(description, "primitives")]
@@ -146,6 +152,10 @@ class _Reader:
 
     def size(self, text: Any) -> Any:
         return self._sizes.size(text)
+
+    @property
+    def size_variables(self) -> set[str]:
+        return self._sizes.variables
 
     def primitive(self, number: Any) -> Any:
         return _entry(self._primitives, number, "primitive")
@@ -272,4 +282,11 @@ def _entry(table: list[Any], number: Any, what: str) -> Any:
 def _text(name: Any) -> str:
     if not isinstance(name, str) or "." not in name:
         raise ArtifactError(f"a primitive is named {name!r}; expected family.name")
+    _check_family(name.partition(".")[0])
     return name
+
+
+def _check_family(name: str) -> None:
+    """Raise ArtifactError for what no entry point is called, and must not be looked for among them."""
+    if not re.fullmatch(r"[\w.-]+", name, re.ASCII):
+        raise ArtifactError(f"no family of primitives is called {name!r}")

@@ -50,7 +50,8 @@ def parts_of(value: Any) -> Any:
 
 def restored(name: str, parts: Any) -> Any:
     """The value of the registered class `name` of which `parts` were written. Raises ArtifactError."""
-    plugin = composition().find(GROUP, name)
+    # Without the check an empty name, or one with line breaks, would be looked for in the text of the index.
+    plugin = composition().find(GROUP, name) if name.isprintable() and name.strip() else None
     if plugin is None:
         raise ArtifactError(f"the program has a parameter of type {name!r}, which no installed distribution provides")
     kind = plugin.load()

@@ -13,6 +13,7 @@ from tangrad.runtime.errors import ArtifactError, of_type
 
 MOST_LETTERS = 1000  # of one size or constraint
 MOST_CONSTRAINTS = 64
+MOST_LETTERS_OF_CONSTRAINTS = 4000  # together: each is compared with all before it
 MOST_SIZES = 256  # for which a program remembers that it may run
 
 
@@ -46,20 +47,36 @@ class ReadSizes:
         self._scope: Any = None
         self._texts: dict[str, Any] = {}
         if constraints is not None:
-            if type(constraints) is not list or len(constraints) > MOST_CONSTRAINTS:
-                raise ArtifactError(f"the constraints of the sizes are {of_type(constraints)}")
-            self._scope = _read(_public("SymbolicScope"), [_checked(text) for text in constraints])
+            self._scope = _read(_public("SymbolicScope"), checked_constraints(constraints))
+
+    @property
+    def variables(self) -> set[str]:
+        """Those of all sizes that were read."""
+        return set().union(*[size.variables() for size in self._texts.values() if is_symbolic(size)])
 
     def size(self, text: Any) -> Any:
         """The size that was written as a text. Raises ArtifactError for what is none."""
+        text = _checked(text)
         if self._scope is None:
-            raise ArtifactError(f"the program has a size {_checked(text)!r}, and states no constraints")
+            raise ArtifactError(f"the program has a size {text!r}, and states no constraints")
         if text not in self._texts:
-            shape = _read(_public("symbolic_shape"), _checked(text), scope=self._scope)
+            shape = _read(_public("symbolic_shape"), text, scope=self._scope)
             if len(shape) != 1:
                 raise ArtifactError(f"expected one size, got {text!r}")
             (self._texts[text],) = shape
         return self._texts[text]
+
+
+def checked_constraints(constraints: Any) -> list[str]:
+    """Constraints from a file. Raises ArtifactError for what is no list of texts, and for more than can be compared."""
+    if type(constraints) is not list or len(constraints) > MOST_CONSTRAINTS:
+        raise ArtifactError(
+            f"the constraints of the sizes are {of_type(constraints)}; at most {MOST_CONSTRAINTS} are read"
+        )
+    texts = [_checked(text) for text in constraints]
+    if sum(map(len, texts)) > MOST_LETTERS_OF_CONSTRAINTS:
+        raise ArtifactError(f"the constraints of the sizes have more than {MOST_LETTERS_OF_CONSTRAINTS} letters")
+    return texts
 
 
 def _checked(text: Any) -> str:
@@ -86,18 +103,19 @@ def _public(name: str) -> Any:
 class SizesAtCall:
     """How a program with such sizes is called: which they are, and whether its values then are within the limits.
 
-    Raises ArtifactError where the arguments' shapes do not determine the sizes of all types.
+    Raises ArtifactError where the arguments' shapes do not determine `variables`, those of all sizes.
     """
 
-    def __init__(self, closed: Any, names: Sequence[str], avals: Iterable[Any], most_bytes: int) -> None:
+    def __init__(
+        self, closed: Any, names: Sequence[str], avals: Iterable[Any], variables: set[str], most_bytes: int
+    ) -> None:
         self._inputs, self._most_bytes = tuple(closed.in_avals), most_bytes
         self._dimension = first_symbolic(self._inputs)
         self._avals = [aval for aval in avals if first_symbolic([aval]) is not None]
         shapes = [aval.shape for aval in self._inputs]
         self._plan = None if self._dimension is None else _read(self._dimension.plan, shapes, names)
         known = set() if self._plan is None else set(self._plan.names)
-        used = [size.variables() for aval in self._avals for size in aval.shape if is_symbolic(size)]
-        missing = set().union(*used) - known
+        missing = variables - known
         if missing:
             raise ArtifactError(f"the shapes of the arguments do not tell {', '.join(sorted(missing))}")
         self._checked = RecentlyUsed(MOST_SIZES)

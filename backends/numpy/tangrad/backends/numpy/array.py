@@ -154,7 +154,25 @@ def _read_only(contents: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return contents
 
 
-method_boundaries(NumpyArray, ["__getattr__", "__array_struct__", "__dlpack__"])
+def _number(name: str, kind: type) -> None:
+    """Have an array without dimensions become a number of Python's at once; what cannot be is told by `Array`."""
+    general = getattr(Array, name)
+
+    def method(self: NumpyArray) -> Any:
+        if not self.aval.shape:
+            try:
+                return kind(self.ndarray)
+            except (AttributeError, TypeError):  # deleted, of another device, or no number
+                pass
+        return general(self)
+
+    method.__name__, method.__qualname__, method.__doc__ = name, f"NumpyArray.{name}", general.__doc__
+    setattr(NumpyArray, name, method)
+
+
+for _name, _kind in (("__bool__", bool), ("__int__", int), ("__float__", float)):
+    _number(_name, _kind)
+method_boundaries(NumpyArray, ["__getattr__", "__array_struct__", "__dlpack__", "__bool__", "__int__", "__float__"])
 
 
 class PlacedArray(NumpyArray):

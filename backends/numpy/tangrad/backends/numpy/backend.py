@@ -33,6 +33,11 @@ class NumpyDevice(Device):
     def device_kind(self) -> str:
         return "cpu"
 
+    @property
+    def client(self) -> Any:
+        """What runs programs on it: the backend."""
+        return self.backend
+
 
 class NumpyBackend(Backend):
     """NumPy: pure Python, runs wherever NumPy does.
@@ -43,6 +48,7 @@ class NumpyBackend(Backend):
 
     name = "numpy"
     platform = "cpu"
+    runtime_type = "numpy"  # what libraries ask the client of a device for
     lowering_kind = "lower.numpy"
     array_type = NumpyArray
     priority = 10
@@ -108,12 +114,12 @@ class NumpyBackend(Backend):
         if device is None and thread.default_device is None:
             return wrap(aval, contents)
         if device is None or device is chosen_device():
-            return placed(aval, contents, self.default_device(), False)
+            return placed(aval.plain, contents, self.default_device(), False)
         if isinstance(device, Sharding):
-            return _spread().spread_over(contents, aval, device)  # type: ignore[no-any-return]
+            return _spread().spread_over(contents, device.type_of(aval), device)  # type: ignore[no-any-return]
         if type(device) is not NumpyDevice:
             raise ValueError(f"expected a device of the NumPy backend, such as {self.devices()[0]!r}, got {device!r}")
-        return placed(aval, contents, device, True)
+        return placed(aval.plain, contents, device, True)
 
     def rows(self, array: Any) -> Iterator[NumpyArray] | None:
         """The slices along the first axis: views. Of an array that was put on a device they are left to operations."""
@@ -140,7 +146,7 @@ class NumpyBackend(Backend):
 
         The contents are shared: all devices are this machine's memory.
         """
-        if isinstance(device, Sharding) and getattr(array, "spread", None) == device:
+        if isinstance(device, Sharding) and _lies_by(array, device):
             return array
         return self._placed(array.buffer(), array.aval, device)
 
@@ -209,6 +215,10 @@ class NumpyBackend(Backend):
         self._functions.clear()
         if "tangrad.backends.numpy.dispatch" in sys.modules:
             _dispatch().clear_caches()
+
+
+def _lies_by(array: NumpyArray, sharding: Sharding) -> bool:
+    return getattr(array, "spread", None) == sharding and array.aval is sharding.type_of(array.aval)
 
 
 def _spread() -> Any:

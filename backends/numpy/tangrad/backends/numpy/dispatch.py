@@ -103,7 +103,7 @@ def apply(primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
                 raise
             contents = function(*[arg.ndarray for arg in args])
         if type(aval) is tuple:
-            return _wrap_several(aval, contents)
+            return wrap_several(aval, contents)
         out = new_array(NumpyArray)
         out.aval = aval
         out.ndarray = contents
@@ -112,7 +112,8 @@ def apply(primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     return _apply_slowly(primitive, args, params)
 
 
-def _wrap_several(avals: tuple[Any, ...], contents: Any) -> tuple[NumpyArray, ...]:
+def wrap_several(avals: tuple[Any, ...], contents: Any) -> tuple[NumpyArray, ...]:
+    """The results of a primitive with several, on the first device."""
     outs = []
     for aval, ndarray in zip(avals, contents):
         outs.append(wrap(aval, ndarray))
@@ -168,6 +169,7 @@ def _kernel_key(primitive: Any, avals: tuple[Any, ...], params: dict[str, Any]) 
 def make_kernel(primitive: Any, avals: tuple[Any, ...], params: dict[str, Any], out: Any) -> tuple[Any, bool]:
     """Lower one primitive by itself: to a function of NumPy as it is, or to generated text; whether it is silent."""
     program = Program(EAGER_FOLD_LIMIT)
+    avals = tuple([aval.plain for aval in avals])
     types = [physical(aval) for aval in avals]
     operands = tuple([program.argument(type_.shape, type_.dtype) for type_ in types])
     out_avals = out if type(out) is tuple else (out,)

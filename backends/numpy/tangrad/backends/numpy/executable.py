@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tangrad.backends.numpy.array import NumpyArray, is_sole_owner, physical
-from tangrad.backends.numpy.blocks import find_blocks
+from tangrad.backends.numpy.blocks import FEWEST_STEPS, find_blocks
 from tangrad.backends.numpy.entry import entry_function
 from tangrad.backends.numpy.functions import ELEMENTWISE, FRESH
 from tangrad.backends.numpy.lowering import lower_jaxpr
@@ -32,7 +32,8 @@ def build(closed: ClosedJaxpr, donated: Sequence[bool] = ()) -> Program:
     program.outputs = [program.whole(result) for result in results]
     program.drop_dead_steps()
     simplify(program)
-    if program.plan is None:
+    program.rewrite()
+    if program.plan is None and len(program.steps) >= FEWEST_STEPS:
         find_blocks(program)
     return program
 
@@ -96,9 +97,10 @@ class NumpyExecutable(Executable):
         self._in_avals = tuple(closed.in_avals)
         self._out_avals = tuple(closed.out_avals)
         self._plan = program.plan
-        self._layout = ProgramLayout(closed, options)
         several = len(NumpyArray.backend.devices()) > 1
-        if self._plan is not None or (several and (options.device is not None or self._layout.is_stated)):
+        layout = ProgramLayout(closed, options) if several else None
+        self._layout = layout if layout is not None and layout.is_stated else None
+        if self._plan is not None or self._layout is not None or (several and options.device is not None):
             self.execute = self._execute_slowly
         else:
             self.execute = entry_function(
@@ -116,18 +118,18 @@ class NumpyExecutable(Executable):
         """With several devices or symbolic sizes, or arguments that are not what they should be."""
         operands = self._checked(arrays)
         out_avals = self._out_avals if self._plan is None else self._types_of_results(operands)
-        stated = self._layout.is_stated and self._device is None
-        if stated:
-            self._layout.check(operands)
-        place = common_place(f"program {self._name!r}", operands) if not stated and self._device is None else None
+        layout = self._layout if self._device is None else None
+        if layout is not None:
+            layout.check(operands)
+        place = common_place(f"program {self._name!r}", operands) if layout is None and self._device is None else None
         buffers = [operand.buffer() if isinstance(operand, NumpyArray) else operand.ndarray for operand in operands]
         for position in self._donated:
             if isinstance(arrays[position], NumpyArray):
                 arrays[position].delete()
         owned = [buffers[position] if is_sole_owner(buffers, position) else None for position in self._owned]
         results = run_quietly(self._function, *buffers, *owned)
-        if stated:
-            return self._layout.wrap(operands, out_avals, results)
+        if layout is not None:
+            return layout.wrap(operands, out_avals, results)
         place = place or Place(self._device, True)
         return [place.wrap(aval, result) for aval, result in zip(out_avals, results)]
 

@@ -312,7 +312,7 @@ def lower_jaxpr(program: Program, closed: ClosedJaxpr, arguments: Sequence[Value
     for eqn in jaxpr.eqns:
         operands = tuple([read(atom) for atom in eqn.invars])
         out_avals = tuple([var.aval for var in eqn.outvars])
-        in_avals = tuple([atom.aval for atom in eqn.invars])
+        in_avals = tuple([atom.aval.plain for atom in eqn.invars])
         results = lower_primitive(program, eqn.primitive, operands, in_avals, out_avals, eqn.params, eqn.effects)
         values.update(zip(eqn.outvars, results))
     return tuple([read(atom) for atom in jaxpr.outvars])
@@ -336,7 +336,11 @@ def lower_primitive(
     """Append the steps of one primitive applied to `operands`, unless the same was done before."""
     key = None
     if not effects:
-        key = (primitive, params_key(params), tuple([(operand.stored, operand.shape) for operand in operands]))
+        key = (
+            primitive,
+            params_key(params) if params else (),
+            tuple([(operand.stored, operand.shape) for operand in operands]),
+        )
         found = program.lowered.get(key)
         if found is not None:
             return found  # type: ignore[no-any-return]

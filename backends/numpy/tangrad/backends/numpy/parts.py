@@ -22,20 +22,30 @@ _PLAIN = frozenset({int, NoneType, EllipsisType})
 # (type of an array, shape of a part) -> type of the part
 _types: dict[Any, ShapedArray] = {}
 register_cache(_types.clear)
+# The type of an array -> that of its slices along the first axis: as `_types` has it, in half the time.
+_elements: dict[Any, ShapedArray] = {}
+register_cache(_elements.clear)
 
 
 def part(array: Any, index: Any) -> NumpyArray | None:
     """`array[index]`, or None where that is left to operations. Slices are views, as in NumPy; numbers are copies."""
     if type(array) is not NumpyArray:
         return None
+    aval, kind = array.aval, type(index)
     try:
-        kind = type(index)
-        if kind is not int:
+        if kind is int:
+            type_ = _elements.get(aval)
+            if type_ is not None:
+                found = array.ndarray[index, ...]
+                out = NumpyArray()
+                out.aval = type_
+                out.ndarray = found
+                return out
+        else:
             index = _in_numpy(index, kind)
         found = array.ndarray[index]
     except (AttributeError, IndexError, TypeError, ValueError):
         return None  # deleted, beyond the array, or no index
-    aval = array.aval
     if type(found) is not np.ndarray:
         found = np.asarray(found)
     if found.shape == aval.shape and kind is slice and index.step in (None, 1):
@@ -45,6 +55,8 @@ def part(array: Any, index: Any) -> NumpyArray | None:
         if isinstance(aval.dtype, dtypes.ExtendedDType):  # whose elements have dimensions of their own
             return None
         type_ = _type_of_part(aval, found.shape)
+    if kind is int:
+        _elements[aval] = type_
     out = NumpyArray()
     out.aval = type_
     out.ndarray = found
@@ -56,6 +68,7 @@ def _type_of_part(aval: Any, shape: Any) -> Any:
     if found is None:
         if len(_types) >= TYPE_LIMIT:
             _types.clear()
+            _elements.clear()
         found = _types[aval, shape] = aval.update(shape=shape)
     return found
 

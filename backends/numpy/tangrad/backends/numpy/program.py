@@ -8,7 +8,7 @@ it is, and a scalar that was broadcast stays a scalar through any number of elem
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -121,6 +121,7 @@ class Program:
         primitive: the one that is being lowered.
         lowered: for equations that were lowered, what they gave: equal ones are lowered once.
         producers: for each result of a pure step, that step.
+        rewrites: functions of the program that lowerings want to have called when all steps are known, in order.
     """
 
     __slots__ = (
@@ -135,6 +136,7 @@ class Program:
         "plan",
         "primitive",
         "producers",
+        "rewrites",
         "steps",
     )
 
@@ -149,6 +151,7 @@ class Program:
         self.plan: Any = None
         self.lowered: dict[Any, Any] = {}
         self.producers: dict[Stored, Step] = {}
+        self.rewrites: dict[Callable[[Program], None], None] = {}
         self._constants: dict[Any, Stored] = {}
         self._known: dict[Any, Stored] = {}
 
@@ -221,6 +224,11 @@ class Program:
         sized = self.plan is not None and has_symbolic((*stored.shape, *value.shape))
         function = SizedBroadcast(value.shape) if sized else Broadcast(stored.shape, value.shape, stored.dtype)
         return self.append(function, (stored,), value.shape, stored.dtype)
+
+    def rewrite(self) -> None:
+        """Do what lowerings asked for."""
+        for rewrite in self.rewrites:
+            rewrite(self)
 
     def drop_dead_steps(self) -> None:
         """Take out the steps whose results nobody uses."""

@@ -248,6 +248,7 @@ def program_function(program: Program, name: str, single: bool) -> tuple[Callabl
     A program of one call needs no text: then the second result is None.
     """
     program.drop_dead_steps()
+    program.rewrite()
     if single:
         direct = _direct(program)
         if direct is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tangrad.core import RuleSet
-from tangrad.shardings.primitives import sharding_constraint_p
+from tangrad.shardings.primitives import auto_axes_p, sharding_constraint_p
 
 portable = RuleSet("portable", api=1)
-portable.table({sharding_constraint_p: lambda x, **params: x})
+portable.table(dict.fromkeys((sharding_constraint_p, auto_axes_p), lambda x, **params: x))

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from tangrad.autodiff.primitives import add_any_p, append_dims_p, sum_trailing_p, zeros_p
+from tangrad.backends.numpy.array import physical
 from tangrad.backends.numpy.kernels import composed
-from tangrad.core import RuleSet
+from tangrad.core import RuleSet, ShapedArray
 from tangrad.dtypes import float0
 
 lower = RuleSet("lower.numpy", api=1)
@@ -21,7 +22,10 @@ def _(ctx: Any, x: Any, y: Any) -> Any:
 
 @composed(lower, zeros_p)
 def _(ctx: Any, *, shape: Any, dtype: Any, weak_type: bool) -> Any:
-    return ctx.constant(np.zeros(shape, dtype)) if dtype == float0 else ctx.full(shape, 0, dtype)
+    if dtype == float0:
+        return ctx.constant(np.zeros(shape, dtype))
+    held = physical(ShapedArray(shape, dtype))
+    return ctx.full(held.shape, 0, held.dtype)
 
 
 @composed(lower, append_dims_p, any_sizes=True)

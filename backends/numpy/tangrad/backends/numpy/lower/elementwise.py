@@ -31,7 +31,6 @@ lower.table(
         # functions of one variable
         p.exp_p: ufunc(np.exp),
         p.log_p: ufunc(np.log),
-        p.expm1_p: ufunc(np.expm1),
         p.sqrt_p: ufunc(np.sqrt),
         p.cbrt_p: ufunc(np.cbrt),
         p.square_p: ufunc(np.square),
@@ -110,6 +109,19 @@ def _(ctx: Any, x: Any, *, rounding_method: p.RoundingMethod) -> Any:
 @composed(lower, p.exp2_p)
 def _(ctx: Any, x: Any) -> Any:
     return ctx.exp(ctx.multiply(x, math.log(2))) if _is(x.dtype, np.complexfloating) else ctx.exp2(x)
+
+
+@composed(lower, p.expm1_p)
+def _(ctx: Any, x: Any) -> Any:
+    if not _is(x.dtype, np.complexfloating):
+        return ctx.expm1(x)
+    # Near 0 from expm1(a) and 1 - cos b = 2 sin²(b/2). Elsewhere it is the exponential, which knows infinities and NaN.
+    a, b = ctx.real(x), ctx.imag(x)
+    power = ctx.exp(x)
+    lowered = ctx.subtract(0, ctx.multiply(ctx.square(ctx.sin(ctx.multiply(b, 0.5))), 2))
+    near = ctx.add(ctx.multiply(ctx.expm1(a), ctx.cos(b)), lowered)
+    small = ctx.less(ctx.absolute(a), 0.5)
+    return _complex(ctx, ctx.where(small, near, ctx.subtract(ctx.real(power), 1)), ctx.imag(power))
 
 
 @composed(lower, p.log1p_p)

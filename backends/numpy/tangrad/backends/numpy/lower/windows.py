@@ -12,8 +12,10 @@ import numpy as np
 from tangrad.backends.numpy.functions import FRESH
 from tangrad.backends.numpy.kernels import composed, kernel
 from tangrad.backends.numpy.windows.convolution import Convolution
+from tangrad.backends.numpy.windows.early_extrema import take_extrema_early
 from tangrad.backends.numpy.windows.fractional import FractionalConvolution
-from tangrad.backends.numpy.windows.pooling import Window, gather_selected, reduction, scatter_selected
+from tangrad.backends.numpy.windows.pooling import Window, WindowReduction, gather_selected, scatter_selected
+from tangrad.backends.numpy.windows.streaming import stream_patches
 from tangrad.core import RuleSet, dtypes
 from tangrad.lax.elementwise.primitives import ge_p
 from tangrad.lax.reductions.primitives import greatest, least
@@ -52,6 +54,7 @@ def _convolved(ctx: Any, x: Any, w: Any, out: Any, dtype: Any, params: dict[str,
     convolution = Convolution(x.shape, w.shape, out, dtype, **params)
     if convolution.parts > 1:
         return ctx.call(convolution.function_in_parts(), x, w, nature=FRESH, like=ctx.full(out, 0, dtype))
+    ctx.program.rewrites[stream_patches] = None
     return convolution.emit(ctx, x, w)
 
 
@@ -64,8 +67,10 @@ def _reduction(primitive: Any, ufunc: Any, identity: Any) -> None:
         out = ctx.out_aval
         # Extrema are exact in any dtype; sums are not.
         dtype = computed_dtype(out.dtype) if ufunc is np.add else out.dtype
-        reduce = reduction(Window(x.shape, out.shape, **params), ufunc, identity(dtype))
-        found = ctx.call(reduce, ctx.cast(x, dtype), nature=FRESH, like=ctx.full(out.shape, 0, dtype))
+        reduce = WindowReduction(Window(x.shape, out.shape, **params), ufunc, identity(dtype))
+        if ufunc is not np.add:
+            ctx.program.rewrites[take_extrema_early] = None
+        found = ctx.call(reduce, ctx.cast(x, dtype), like=ctx.full(out.shape, 0, dtype))
         return ctx.cast(found, out.dtype)
 
 

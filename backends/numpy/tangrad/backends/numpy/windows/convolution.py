@@ -142,8 +142,7 @@ class Convolution:
         kernel, features_last = self._kernel_matrix(operations, w)
         # Of the patches' two dimensions, one is summed over: the channels by batch, else the rows.
         summed_last = self.patches.channels_last == self.by_batch
-        # Rows of patches by columns of the kernel are the quicker product; of several groups it would be copied.
-        if self.out_spec[1] == len(self.out) - 1 or (summed_last and self.groups == 1):  # (rest, features)
+        if self._gives_features_last(summed_last):
             patches = patches if summed_last else _turned(operations, patches)
             kernel = kernel if features_last else _turned(operations, kernel)
             product, features_first = operations.matmul(patches, kernel), False
@@ -153,6 +152,17 @@ class Convolution:
             product, features_first = operations.matmul(kernel, patches), True
         return self._arranged(operations, product, features_first)
 
+    def _gives_features_last(self, summed_last: bool) -> bool:
+        """Whether the product is (rest, features) rather than (features, rest)."""
+        if self.out_spec[1] == len(self.out) - 1:
+            return True
+        if self.groups > 1:  # it would be copied
+            return False
+        # Rows of patches by columns of the kernel are the quicker product. And what comes after goes through memory in
+        # longer runs along features than along a few positions.
+        features, last = self.out[self.out_spec[1]], self.out[self.out_spec[-1]]
+        return summed_last or (self.by_batch and not self.patches.rows_last and features >= last)
+
     def _kernel_matrix(self, operations: Any, w: Any) -> tuple[Any, bool]:
         """The kernel as (groups, summed, features), or with the last two exchanged; and which of the two it is."""
         out_feature, in_feature, *spatial = self.rhs_spec
@@ -161,7 +171,8 @@ class Convolution:
         shape[split : split + 1] = [self.groups, shape[split] // self.groups]
         place = [d + (d >= split) for d in range(len(self.rhs))]
         positions = [place[d] for d in spatial]
-        if self.by_batch and self.patches.channels_last:
+        # As the patches have them: channels and their positions by batch, else rows and theirs.
+        if self.patches.channels_last if self.by_batch else self.patches.rows_last:
             summed = [*positions, place[in_feature]]
         else:
             summed = [place[in_feature], *positions]
@@ -176,20 +187,20 @@ class Convolution:
         """The product in the shape of the result."""
         batch, feature, *spatial = self.out_spec
         # The dimensions of what is not features, in the order in which they vary, as dimensions of the result.
-        if self.by_batch or not self.patches.channels_last:
-            rest = [batch, *spatial]
-        else:
+        if self.patches.rows_last if self.by_batch else self.patches.channels_last:
             rest = [*spatial, batch]
-        sizes, features = [self.out[d] for d in rest], self.out[feature] // self.groups
-        rank = len(self.out)
-        if features_first:
-            x = operations.reshape(product, (self.groups, features, *sizes))
-            place = {d: 2 + i for i, d in enumerate(rest)}
-            order = [p for d in range(rank) for p in ((0, 1) if d == feature else (place[d],))]
         else:
-            x = operations.reshape(product, (self.groups, *sizes, features))
-            place = {d: 1 + i for i, d in enumerate(rest)}
-            order = [p for d in range(rank) for p in ((0, rank) if d == feature else (place[d],))]
+            rest = [batch, *spatial]
+        sizes, features = [self.out[d] for d in rest], self.out[feature] // self.groups
+        rank, first = len(self.out), 1 if self.groups > 1 else 0
+        groups = [self.groups] * first  # of one group there is no dimension
+        if features_first:
+            x = operations.reshape(product, (*groups, features, *sizes))
+            places, along = {d: first + 1 + i for i, d in enumerate(rest)}, first
+        else:
+            x = operations.reshape(product, (*groups, *sizes, features))
+            places, along = {d: first + i for i, d in enumerate(rest)}, first + len(rest)
+        order = [p for d in range(rank) for p in ((*range(first), along) if d == feature else (places[d],))]
         return operations.reshape(operations.transpose(x, order), self.out)
 
 

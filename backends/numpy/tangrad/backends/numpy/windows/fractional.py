@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.backends.numpy.windows.patches import Array
+from tangrad.backends.numpy.windows.patches import Array, batch_varies_fastest
 
 # How much fewer features must become, and how many times as many as positions there must be to add up along them.
 # Measured, on one core: kernels of 3 x 3 and 5 x 5 on 64 images of 14 x 14, 8 to 128 features.
@@ -34,8 +34,11 @@ class FractionalConvolution:
         self.places = tuple([self.rhs[d] for d in self.rhs_spec[2:]])
         self.spatial_in = tuple([self.lhs[d] for d in self.lhs_spec[2:]])
         self.spatial_out = tuple([self.out[d] for d in self.out_spec[2:]])
-        # What varies fastest while products are added up: features, or positions.
-        self.features_last = not self.spatial_in or self.features >= LONGER * self.spatial_in[-1]
+        # What varies fastest while products are added up: the batch, features, or positions.
+        feature, width = self.lhs_spec[1], self.spatial_in[-1] if self.spatial_in else 0
+        run = self.lhs[feature] if feature == len(self.lhs) - 1 else 0
+        self.batch_last = bool(self.spatial_in) and batch_varies_fastest(self.batch, width, run)
+        self.features_last = not self.batch_last and self.features >= LONGER * width
 
     @staticmethod
     def suits(lhs: Sequence[int], rhs: Sequence[int], out: Sequence[int], **params: Any) -> bool:
@@ -53,7 +56,7 @@ class FractionalConvolution:
     def emit(self, ctx: Any, x: Any, w: Any) -> Any:
         """Append the steps of the convolution of two values to a program."""
         elements, kernel = self._elements(ctx, x), self._kernel(ctx, w)
-        positions = (self.batch, *self.spatial_in)
+        positions = self._rows(self.batch, self.spatial_in)
         if self.features_last:
             products = ctx.reshape(
                 ctx.matmul(elements, ctx.transpose(kernel, (0, 2, 1))),
@@ -67,13 +70,17 @@ class FractionalConvolution:
         total = ctx.call(self._adder(), products, like=ctx.full(self._sum_shape(), 0, self.dtype), nature="fresh")
         return self._arranged(ctx, total)
 
+    def _rows(self, batch: Any, spatial: Sequence[Any]) -> tuple[Any, ...]:
+        """What belongs to the batch and to positions, in the order in which they vary."""
+        return (*spatial, batch) if self.batch_last else (batch, *spatial)
+
     def _elements(self, ctx: Any, x: Any) -> Any:
         """The input as (groups, batch and positions, features)."""
         batch, feature, *spatial = self.lhs_spec
         shape = list(self.lhs)
         per_group = shape[feature] // self.groups
         shape[feature : feature + 1] = [self.groups, per_group]
-        order = [d + (d > feature) for d in (batch, *spatial)]
+        order = [d + (d > feature) for d in self._rows(batch, spatial)]
         x = ctx.transpose(ctx.reshape(x, shape), (feature, *order, feature + 1))
         return ctx.reshape(x, (self.groups, self.batch * prod(self.spatial_in), per_group))
 
@@ -87,7 +94,7 @@ class FractionalConvolution:
         return ctx.reshape(w, (self.groups, prod(self.places) * self.features, self.rhs[summed]))
 
     def _sum_shape(self) -> tuple[int, ...]:
-        positions = (self.batch, *self.spatial_out)
+        positions = self._rows(self.batch, self.spatial_out)
         if self.features_last:
             return (self.groups, *positions, self.features)
         return (self.groups, self.features, *positions)
@@ -105,7 +112,8 @@ class FractionalConvolution:
             if self.features_last:
                 steps.append(((every, every, *targets), (every, every, *sources, *place)))
             else:
-                steps.append(((every, every, every, *targets), (every, *place, every, every, *sources)))
+                rows = [self._rows(every, along) for along in (targets, sources)]
+                steps.append(((every, every, *rows[0]), (every, *place, every, *rows[1])))
 
         def add_up(products: Array) -> Array:
             total = np.zeros(shape, dtype)
@@ -132,7 +140,7 @@ class FractionalConvolution:
         batch, feature, *spatial = self.out_spec
         rank = len(self.out)
         first = 1 if self.features_last else 2
-        place = {d: first + i for i, d in enumerate((batch, *spatial))}
+        place = {d: first + i for i, d in enumerate(self._rows(batch, spatial))}
         features = (0, rank if self.features_last else 1)
         order = [p for d in range(rank) for p in (features if d == feature else (place[d],))]
         return ctx.reshape(ctx.transpose(total, order), self.out)

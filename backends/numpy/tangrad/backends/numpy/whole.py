@@ -1,0 +1,33 @@
+"""Rules for whole functions of `tangrad.numpy`, where NumPy has in few calls what takes many operations one by one.
+
+Such functions are operations outside of transformations only (`tangrad.numpy.fusing`), so that programs hold none of
+them, and jaxprs are what they would be without these rules. What a rule does not cover is computed as the function is
+written: the rule returns None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tangrad.backends.numpy.kernels import Kernel
+from tangrad.core import RuleSet, decomposition_jaxpr
+
+
+def whole(lower: RuleSet, function: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator: register `build(ctx, **arguments)`, with values in the places of arrays, as rule of a function."""
+    primitive = function.fused.primitive
+
+    def register(build: Callable[..., Any]) -> Callable[..., Any]:
+        def emit(ctx: Any, *values: Any, given: Any, settings: Any, **options: Any) -> Any:
+            names = [name for name, _ in given]
+            found = build(ctx, **dict(zip(names, values)), **options)
+            if found is not None:
+                return found
+            params = {"given": given, "settings": settings, **options}
+            return ctx.inline(decomposition_jaxpr(primitive, ctx.in_avals, params), *values)
+
+        lower.table({primitive: Kernel(emit)})
+        return build
+
+    return register
