@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-BATCHES = (1, 72, 360)
+BATCHES = (1, 32, 256)
 CHANNELS, HIDDEN, CLASSES = (16, 32), 64, 10
 THREADS = os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # of both sides
 LIMITS = {"cold start / import jax": 0.3, "cold start / onnxruntime": 1.2, "call / onnxruntime": 2.0}

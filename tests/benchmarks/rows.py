@@ -8,6 +8,7 @@ fresh processes (`processes.py`); the geometric mean is made from the steady-sta
 from dataclasses import dataclass, replace
 
 from .programs.cliffs import IDIOMS
+from .programs.numerical import WORK as NUMERICAL
 from .programs.several_processes import PROGRAMS as SEVERAL_PROCESSES
 from .sides import (
     AUTOGRAD,
@@ -153,6 +154,17 @@ def control_flow_rows() -> list[Row]:
     ]
 
 
+def numerical_rows() -> list[Row]:
+    """Linear algebra and Fourier transforms against JAX and NumPy; orders and totals of a million against JAX."""
+    large = [name for name in NUMERICAL if name.startswith("a million")]
+    rest = tuple([name for name in NUMERICAL if name not in large])
+    return [
+        *_rows(rest, (X,), 1.0, compare_hlo=True),
+        *[Row(name, N, name, (Peer(NUMPY.name, 1.1),)) for name in rest],
+        *_rows(tuple(large), (X,), 0.2),
+    ]
+
+
 def cliff_rows() -> list[Row]:
     """Everyday eager code: on X against JAX, on lengths new to the process and known; on N against NumPy, known."""
     return [
@@ -224,6 +236,7 @@ def all_rows() -> list[Row]:
         *jitted_numpy_rows(),
         *_rows(STEADY, (X,), 1.02, compare_hlo=True),
         *control_flow_rows(),
+        *numerical_rows(),
         *cliff_rows(),
         *many_devices_rows(),
         *xmap_rows(),

@@ -13,7 +13,7 @@ from typing import Any
 
 from .compilations import counter
 
-SUBMODULES = ("numpy", "lax", "nn", "random", "sharding")
+SUBMODULES = ("numpy", "lax", "nn", "random", "scipy.special", "scipy.stats", "sharding")
 
 
 @dataclass(frozen=True, slots=True)

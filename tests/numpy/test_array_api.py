@@ -1,5 +1,7 @@
 """What the Array API standard asks for beside the functions."""
 
+import inspect
+
 import numpy
 import pytest
 
@@ -8,6 +10,7 @@ def test_namespace_and_version(numpy_side):
     np, array = numpy_side.np, numpy_side.names["f"]
     assert array.__array_namespace__() is np
     assert array.__array_namespace__(api_version="2024.12") is np
+    assert array.__array_namespace__(api_version="2025.12") is np
     with pytest.raises(ValueError, match=r"not '2031\.12'"):
         array.__array_namespace__(api_version="2031.12")
     assert np.__array_api_version__ == "2024.12"
@@ -60,3 +63,109 @@ def test_methods_and_properties_are_listed_for_completion(numpy_side):
     listed = dir(numpy_side.names["f"])
     assert {"at", "reshape", "sum", "T", "dtype", "shape"} <= set(listed)
     assert all(hasattr(numpy_side.names["f"], name) for name in ("reshape", "sum", "T"))
+
+
+# --- values that the standard lists one by one ---------------------------------------------------------------------
+
+INF, NAN = float("inf"), float("nan")
+# x, y, x // y: the floor of the quotient where it is no number of its own, with its sign if it is zero.
+QUOTIENTS = [
+    *[(0.0, 2.0, 0.0), (-0.0, 2.0, -0.0), (0.0, -2.0, -0.0), (-0.0, -2.0, 0.0), (0.0, 0.0, NAN), (-0.0, 0.0, NAN)],
+    *[(3.0, 0.0, INF), (3.0, -0.0, -INF), (-3.0, 0.0, -INF), (-3.0, -0.0, INF), (NAN, 2.0, NAN), (2.0, NAN, NAN)],
+    *[(INF, 2.0, INF), (INF, -2.0, -INF), (-INF, 2.0, -INF), (-INF, -2.0, INF), (INF, INF, NAN), (-INF, INF, NAN)],
+    *[(INF, 0.0, INF), (INF, -0.0, -INF), (-INF, 0.0, -INF)],
+    # A small quotient is rounded down, by infinity too, as in Python.
+    *[(3.0, INF, 0.0), (-3.0, -INF, 0.0), (3.0, -INF, -1.0), (-3.0, INF, -1.0), (-1.0, -2.0, 0.0), (-1.0, 2.0, -1.0)],
+    *[(7.0, 2.0, 3.0), (-7.0, 2.0, -4.0), (1e-30, -1e30, -1.0), (1e30, 1e-30, INF)],
+]
+# x, y, x % y: with the sign of y, if it is zero too.
+REMAINDERS = [
+    *[(0.0, 2.0, 0.0), (-0.0, 2.0, 0.0), (0.0, -2.0, -0.0), (-0.0, -2.0, -0.0), (0.0, 0.0, NAN), (3.0, 0.0, NAN)],
+    *[(4.0, 2.0, 0.0), (-4.0, 2.0, 0.0), (4.0, -2.0, -0.0), (-4.0, -2.0, -0.0), (INF, 2.0, NAN), (INF, INF, NAN)],
+    *[(3.0, INF, 3.0), (3.0, -INF, -INF), (-3.0, INF, INF), (-3.0, -INF, -3.0), (NAN, 2.0, NAN), (7.0, -4.0, -1.0)],
+]
+
+
+def check_exactly(got, expected):
+    """Equal, signs of zeros included."""
+    got, expected = numpy.asarray(got), numpy.asarray(expected, "float32")
+    numpy.testing.assert_array_equal(got, expected)
+    numbers = ~numpy.isnan(expected)
+    numpy.testing.assert_array_equal(numpy.signbit(got)[numbers], numpy.signbit(expected)[numbers])
+
+
+@pytest.mark.parametrize("name, rows", [("floor_divide", QUOTIENTS), ("remainder", REMAINDERS)])
+def test_division_of_zeros_and_infinities(name, rows, subject):
+    x, y, expected = numpy.asarray(rows, "float32").T
+    function = getattr(subject.np, name)
+    with subject.chosen():
+        check_exactly(function(x, y), expected)
+        check_exactly(subject.api.jit(function)(x, y), expected)
+
+
+def test_remainders_keep_their_derivatives_where_they_are_zero(subject):
+    x, y = numpy.asarray([4, -4, 4, 0, 5], "float32"), numpy.asarray([2, 2, -2, 2, 2], "float32")
+    with subject.chosen():
+        by_x, by_y = subject.api.grad(lambda x, y: subject.np.remainder(x, y).sum(), (0, 1))(x, y)
+    check_exactly(by_x, numpy.ones(5))
+    numpy.testing.assert_array_equal(numpy.asarray(by_y), -numpy.trunc(x / y))
+
+
+def test_quotients_that_are_rounded_do_not_change(subject):
+    with subject.chosen():
+        slope = subject.api.grad(lambda x: subject.np.floor_divide(x, 2.0).sum())
+        check_exactly(slope(numpy.asarray([0, 3, INF], "float32")), numpy.zeros(3))
+
+
+# Parts of z, and of exp(z) - 1.
+EXPONENTIALS = [
+    *[(0.0, 0.0, 0.0, 0.0), (-0.0, 0.0, 0.0, 0.0), (INF, 0.0, INF, 0.0), (-INF, INF, -1.0, 0.0)],
+    *[(INF, INF, INF, NAN), (INF, NAN, INF, NAN), (2.0, INF, NAN, NAN), (-INF, 1.0, -1.0, 0.0)],
+    *[(-INF, NAN, -1.0, 0.0), (NAN, 0.0, NAN, 0.0), (NAN, 1.0, NAN, NAN), (NAN, NAN, NAN, NAN)],
+]
+
+
+def test_complex_exponentials_less_one_of_infinities(numpy_side):
+    parts = numpy.asarray(EXPONENTIALS, "float32")
+    z = numpy.ascontiguousarray(parts[:, :2]).view("complex64")[:, 0]
+    with numpy_side.chosen():
+        got = numpy.asarray(numpy_side.np.expm1(z))
+    check_exactly(got.real, parts[:, 2])
+    numpy.testing.assert_array_equal(got.imag, parts[:, 3])  # the standard leaves the signs of these zeros open
+
+
+def test_complex_exponentials_less_one_keep_their_digits(numpy_side):
+    numbers = [1e-9 + 1e-9j, -1e-7 + 2e-6j, 0.3 - 0.2j, -0.49 + 3j, 0.51 - 2j, -30 + 1j, 80 + 1j]
+    near = numpy.asarray(numbers, "complex64")
+    wide = near.astype("complex128")
+    expected = numpy.expm1(wide.real) * numpy.cos(wide.imag) - 2 * numpy.sin(wide.imag / 2) ** 2
+    with numpy_side.chosen():
+        got = numpy.asarray(numpy_side.np.expm1(near))
+    numpy.testing.assert_allclose(got.real, expected, rtol=1e-5)
+    numpy.testing.assert_allclose(got.imag, numpy.exp(wide).imag, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["cumulative_sum", "cumulative_prod"])
+def test_totals_of_narrow_integers_are_wide(name, numpy_side):
+    with numpy_side.chosen():
+        function = getattr(numpy_side.np, name)
+        assert function(numpy.asarray([16, 16, 16], "uint8")).dtype == "uint32"
+        assert function(numpy.asarray([True, False]), include_initial=True).dtype == "int32"
+        assert function(numpy.asarray([16, 16], "int8"), dtype="int8").dtype == "int8"
+        assert function(numpy.asarray([1.5], "float16")).dtype == "float16"
+        assert numpy_side.np.cumulative_prod(numpy.asarray([16, 16, 16], "uint8")).tolist() == [16, 256, 4096]
+
+
+def test_masks_with_a_dimension_of_size_0_select_nothing(subject):
+    with subject.chosen():
+        x = subject.np.ones((3, 2))
+        assert x[subject.np.ones((0,), bool)].shape == (0, 2)
+        assert x[subject.np.ones((3, 0), bool)].shape == (0,)
+        assert subject.np.ones((0, 2))[subject.np.ones((0, 2), bool)].shape == (0,)
+
+
+def test_the_namespace_shows_its_signature(subject):
+    with subject.chosen():
+        parameters = inspect.signature(subject.np.ones(2).__array_namespace__).parameters
+    assert parameters.keys() == {"api_version"}
+    assert parameters["api_version"].kind is inspect.Parameter.KEYWORD_ONLY

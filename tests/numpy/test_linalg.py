@@ -1,5 +1,7 @@
 """`numpy.linalg`: values, derivatives and mapping on both backends, against JAX and NumPy."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -220,3 +222,33 @@ EYE = np.eye(3, dtype=np.float32)
 def test_messages(error, message, call):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("order", [1, 2, np.inf, "nuc", "fro"])
+def test_norms_of_nothing_are_zero(on, order):
+    for shape in ((0, 0), (0, 3), (3, 0), (2, 0, 3)):
+        found = tnp.linalg.norm(tnp.zeros(shape), order, axis=(-2, -1))
+        np.testing.assert_array_equal(found, np.linalg.norm(np.zeros(shape[:-2] + (1, 1)), order, axis=(-2, -1)))
+    assert float(tnp.linalg.norm(tnp.zeros(0), np.inf)) == 0
+
+
+def test_chains_of_products_take_the_least_work(on):
+    """Cormen, Leiserson, Rivest, Stein, Introduction to Algorithms, an exercise of 14.2: 2,010 multiplications."""
+    sizes = (5, 10, 3, 12, 5, 50, 6)
+    arrays = [reference.normal(shape, "float32", seed) for seed, shape in enumerate(pairwise(sizes))]
+    jaxpr = tangrad.make_jaxpr(tnp.linalg.multi_dot)(arrays)
+    work = sum(
+        int(np.prod(eqn.invars[0].aval.shape)) * eqn.outvars[0].aval.shape[1]
+        for eqn in jaxpr.eqns
+        if eqn.primitive.name == "dot_general"
+    )
+    assert work == 2010
+    np.testing.assert_allclose(tnp.linalg.multi_dot(arrays), np.linalg.multi_dot(arrays), rtol=1e-4)
+    vectors = [arrays[0][0], *arrays[1:-1], arrays[-1][:, 0]]
+    np.testing.assert_allclose(tnp.linalg.multi_dot(vectors), np.linalg.multi_dot(vectors), rtol=1e-4)
+
+
+@pytest.mark.parametrize("shapes", [[(2, 2, 2)] * 3, [(2, 2), (2,), (2, 2)], [(2, 3), (2, 3)], [(), (2, 2)]], ids=str)
+def test_chains_that_do_not_fit(shapes):
+    with pytest.raises(ValueError, match="multi_dot"):
+        tnp.linalg.multi_dot([np.ones(shape, np.float32) for shape in shapes])

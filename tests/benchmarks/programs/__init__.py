@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from ..measure import Case
 from ..sides import Side
-from . import cliffs, control_flow, dispatch, eager, gradients, many_devices, named_axes, steady, tracing
+from . import cliffs, control_flow, dispatch, eager, gradients, many_devices, named_axes, numerical, steady, tracing
 
 Maker = Callable[[Side], Case]
 
@@ -12,7 +12,18 @@ Maker = Callable[[Side], Case]
 def program_table() -> dict[str, Maker]:
     """All programs. A name that two modules claim is an error."""
     table: dict[str, Maker] = {}
-    for module in (tracing, dispatch, eager, gradients, steady, control_flow, cliffs, many_devices, named_axes):
+    for module in (
+        tracing,
+        dispatch,
+        eager,
+        gradients,
+        steady,
+        control_flow,
+        cliffs,
+        many_devices,
+        named_axes,
+        numerical,
+    ):
         repeated = table.keys() & module.PROGRAMS.keys()
         if repeated:
             raise ValueError(f"programs named twice: {sorted(repeated)}")

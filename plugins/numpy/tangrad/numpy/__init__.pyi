@@ -41,11 +41,6 @@ from tangrad.numpy.conversion import array as array
 from tangrad.numpy.conversion import asarray as asarray
 from tangrad.numpy.conversion import astype as astype
 from tangrad.numpy.conversion import copy as copy
-from tangrad.numpy.conversion import from_dlpack as from_dlpack
-from tangrad.numpy.conversion import frombuffer as frombuffer
-from tangrad.numpy.conversion import fromfile as fromfile
-from tangrad.numpy.conversion import fromiter as fromiter
-from tangrad.numpy.conversion import fromstring as fromstring
 from tangrad.numpy.covariance import corrcoef as corrcoef
 from tangrad.numpy.covariance import cov as cov
 from tangrad.numpy.creation import empty as empty
@@ -106,6 +101,8 @@ from tangrad.numpy.joining import hstack as hstack
 from tangrad.numpy.joining import stack as stack
 from tangrad.numpy.joining import unstack as unstack
 from tangrad.numpy.joining import vstack as vstack
+from tangrad.numpy.kronecker_and_cross import cross as cross
+from tangrad.numpy.kronecker_and_cross import kron as kron
 from tangrad.numpy.logic import bitwise_count as bitwise_count
 from tangrad.numpy.logic import bitwise_invert as bitwise_invert
 from tangrad.numpy.logic import bitwise_left_shift as bitwise_left_shift
@@ -144,6 +141,11 @@ from tangrad.numpy.matrices import triu as triu
 from tangrad.numpy.matrices import triu_indices as triu_indices
 from tangrad.numpy.matrices import triu_indices_from as triu_indices_from
 from tangrad.numpy.matrices import vander as vander
+from tangrad.numpy.memory_and_files import from_dlpack as from_dlpack
+from tangrad.numpy.memory_and_files import frombuffer as frombuffer
+from tangrad.numpy.memory_and_files import fromfile as fromfile
+from tangrad.numpy.memory_and_files import fromiter as fromiter
+from tangrad.numpy.memory_and_files import fromstring as fromstring
 from tangrad.numpy.nan_reductions import nanargmax as nanargmax
 from tangrad.numpy.nan_reductions import nanargmin as nanargmin
 from tangrad.numpy.nan_reductions import nanmax as nanmax
@@ -184,10 +186,8 @@ from tangrad.numpy.printing import printoptions as printoptions
 from tangrad.numpy.printing import save as save
 from tangrad.numpy.printing import savez as savez
 from tangrad.numpy.printing import set_printoptions as set_printoptions
-from tangrad.numpy.products import cross as cross
 from tangrad.numpy.products import dot as dot
 from tangrad.numpy.products import inner as inner
-from tangrad.numpy.products import kron as kron
 from tangrad.numpy.products import matmul as matmul
 from tangrad.numpy.products import matvec as matvec
 from tangrad.numpy.products import outer as outer

@@ -208,7 +208,7 @@ def _floor_divide(x: Any, y: Any) -> Any:
         first, second = convert(first, dtypes.default_int_dtype()), convert(second, dtypes.default_int_dtype())
     if is_kind(first, np.unsignedinteger):
         return div_p.bind(first, second)
-    return _whole_quotient(first, second) if not is_inexact(first) else _float_divmod(first, second)[0]
+    return _float_quotient(first, second) if is_inexact(first) else _whole_quotient(first, second)
 
 
 def _whole_quotient(x: Any, y: Any) -> Any:
@@ -218,6 +218,20 @@ def _whole_quotient(x: Any, y: Any) -> Any:
     inexact = ne_p.bind(rem_p.bind(x, y), literal_like(x, 0))
     lower = sub_p.bind(quotient, literal_like(quotient, 1))
     return select(and_p.bind(signs_differ, inexact), lower, quotient)
+
+
+def _float_quotient(x: Any, y: Any) -> Any:
+    """As of `_float_divmod`; but the quotient itself where x is zero or infinite, and no other zero has a sign.
+
+    The array API standard prefers the floor of the quotient: inf // 2 is inf. Python pairs the quotient with the
+    remainder, and both are NaN.
+    """
+    zero = literal_like(x, 0)
+    by_zero, infinite = eq_p.bind(y, zero), eq_p.bind(abs_p.bind(x), literal_like(x, np.inf))
+    whole = or_p.bind(or_p.bind(eq_p.bind(x, zero), by_zero), infinite)
+    rounded = _float_divmod(x, y)[0]
+    unsigned = select(eq_p.bind(rounded, zero), zero, rounded)
+    return select(whole, stop_gradient_p.bind(div_p.bind(x, y)), unsigned)
 
 
 def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
@@ -241,10 +255,16 @@ def _remainder(x: Any, y: Any) -> Any:
     if not is_inexact(first):
         second = select(eq_p.bind(second, literal_like(second, 0)), literal_like(second, 1), second)
     truncated = rem_p.bind(first, second)
-    zero = literal_like(truncated, 0)
-    signs_differ = ne_p.bind(lt_p.bind(truncated, zero), lt_p.bind(second, literal_like(second, 0)))
-    adjust = and_p.bind(signs_differ, ne_p.bind(truncated, zero))
-    return select(adjust, add_p.bind(truncated, second), truncated)
+    negative, nonzero = lt_p.bind(second, literal_like(second, 0)), ne_p.bind(truncated, literal_like(truncated, 0))
+    signs_differ = ne_p.bind(lt_p.bind(truncated, literal_like(truncated, 0)), negative)
+    adjusted = select(and_p.bind(signs_differ, nonzero), add_p.bind(truncated, second), truncated)
+    return select(nonzero, adjusted, _signed_zero(truncated, negative)) if is_inexact(first) else adjusted
+
+
+def _signed_zero(x: Any, negative: Any) -> Any:
+    """0 or -0 where x is a zero of either sign. Its derivative in x is 1, as of other remainders: hence no constant."""
+    constant = stop_gradient_p.bind(x)
+    return select(negative, neg_p.bind(sub_p.bind(constant, x)), sub_p.bind(x, constant))
 
 
 @fused("fmod")
@@ -362,7 +382,7 @@ _fast_power = fast(pow_p, _power, inexact_dtypes)
 def _power_of_fast(x: Any, y: Any) -> Any:
     """`x ** 2` and the like, without promotion."""
     if type(y) is int:
-        aval = getattr(x, "aval", None)
+        aval = x.aval if hasattr(type(x), "aval") else None
         if aval is not None and aval.dtype in inexact_dtypes:
             call = _whole_powers.get((aval, y)) if thread.trace is EVAL_TRACE else None
             return _whole_powers.apply((aval, y), integer_pow_p, (x,), {"y": y}) if call is None else call(x)
@@ -385,7 +405,7 @@ def power_operator(x: Any, y: Any) -> Any:
     """The operator ** of arrays."""
     try:
         kind = type(y)
-        if (kind is int or kind is float) and getattr(x, "aval", None) is not None:
+        if (kind is int or kind is float) and hasattr(type(x), "aval"):
             return _power_of_fast(x, y)
         return _power_guarded(x, y)
     except Exception as error:

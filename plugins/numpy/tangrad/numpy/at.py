@@ -33,6 +33,7 @@ from tangrad.lax.indexing.primitives import (
     scatter_p,
     scatter_sub_p,
 )
+from tangrad.lax.placement.out_sharding import laid
 from tangrad.lax.structure.primitives import (
     broadcast_in_dim_p,
     dynamic_slice_p,
@@ -130,18 +131,13 @@ class IndexUpdate:
         mode: Any = None,
         fill_value: Any = None,
         wrap_negative_indices: bool = True,
-        out_sharding: None = None,
+        out_sharding: Any = None,
     ) -> Any:
         """The part; with mode "fill" what is out of bounds is `fill_value`, by default NaN or the least integer."""
-        return take_index(
-            self._array,
-            self._index,
-            parsed_mode(mode),
-            fill_value,
-            indices_are_sorted,
-            unique_indices,
-            wrap_negative_indices,
-        )
+        options = (parsed_mode(mode), fill_value, indices_are_sorted, unique_indices, wrap_negative_indices)
+        if out_sharding is not None:
+            return laid(out_sharding, take_index, self._array, self._index, *options)
+        return take_index(self._array, self._index, *options)
 
     @api_boundary
     def set(self, values: Any, **options: Any) -> Any:
@@ -219,11 +215,15 @@ def updated(
     mode: Any = None,
     fill_value: None = None,
     wrap_negative_indices: bool = True,
-    out_sharding: None = None,
+    out_sharding: Any = None,
 ) -> Any:
     """A changed copy of `x`."""
     if fill_value is not None:
         raise ValueError("fill_value is for .get(), not for updates")
+    if out_sharding is not None:
+        promises = {"indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices}
+        promises["wrap_negative_indices"] = wrap_negative_indices
+        return laid(out_sharding, updated, operation, x, index, values, mode=mode, **promises)
     values = _converted(operation, x, values)
     chosen = parsed_mode(mode)
     own = x.aval
@@ -301,7 +301,7 @@ def _converted(operation: str, x: Any, values: Any) -> Any:
     dtype = dtypes.lattice_result_type(x, values)[0] if is_array_like(values) else None
     if dtype == aval.dtype and type(values) in PYTHON_SCALARS:
         return literal(values, dtype, aval.weak_type)
-    made = values if getattr(values, "aval", None) is not None else asarray(values)
+    made = values if hasattr(type(values), "aval") else asarray(values)
     if made.aval.dtype == aval.dtype:
         return made
     wide = dtypes.lattice_result_type(x, made)[0] if dtype is None else dtype

@@ -20,6 +20,7 @@ from tangrad.numpy.operands import (
     is_complex,
     is_inexact,
     operand,
+    promote,
     promote_numeric,
 )
 from tangrad.numpy.reductions import all as all_of
@@ -30,7 +31,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
     """Tell where two arrays are nearly equal: |a - b| <= atol + rtol * |b|, or both are the same infinity.
 
     Args:
-        a, b: arrays or numbers, broadcast against each other.
+        a, b: arrays or numbers, broadcast against each other; or arrays of random keys, which must be equal.
         rtol, atol: the tolerances.
         equal_nan: whether NaN equals NaN.
 
@@ -46,7 +47,10 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
     Array(True, dtype=bool)
     """
     check_array_like("isclose", a, b)
-    first, second = promote_numeric("isclose", a, b)
+    first, second = promote("isclose", a, b)
+    if isinstance(first.aval.dtype, dtypes.ExtendedDType):  # what is no number is equal or not
+        return eq_p.bind(*broadcast("isclose", [first, second]))
+    first, second = promote_numeric("isclose", first, second)
     if not is_inexact(first):
         return _integers_close(first, second, rtol, atol)
     first, second = broadcast("isclose", [first, second])
@@ -105,6 +109,7 @@ def _as_arrays(a1: Any, a2: Any) -> tuple[Any, Any] | None:
         return None
 
 
+@as_one("equal_nan")
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     """Tell whether two arrays have one shape and equal elements.
 

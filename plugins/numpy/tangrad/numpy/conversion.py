@@ -10,6 +10,7 @@ import numpy as np
 
 from tangrad.core import (
     Array,
+    DirectCalls,
     Literal,
     ShapedArray,
     Tracer,
@@ -17,17 +18,19 @@ from tangrad.core import (
     can_stand_for_array,
     dtypes,
     get_aval,
-    get_backend,
     put,
     stands_for,
     thread,
 )
 from tangrad.lax.elementwise.primitives import convert_element_type_p
+from tangrad.lax.placement.out_sharding import constrained, is_device, place_of
 from tangrad.lax.structure.primitives import concatenate_p, copy_p
 from tangrad.numpy.fusing import as_one
+from tangrad.numpy.new_arrays import HOST_LIMIT, adopt, type_of_array
 from tangrad.numpy.operands import broadcast_to_shape, cast, convert, operand, user_dtype
 
 _PYTHON_NUMBERS = frozenset({bool, int, float, complex})
+_SMALL, _LARGE = 1e-4, 65504.0  # between them are numbers of all floating dtypes of NumPy's
 _WEAK = frozenset({int, float, complex})
 
 
@@ -42,6 +45,7 @@ def array(
     ndmin: int = 0,
     *,
     device: Any = None,
+    out_sharding: Any = None,
 ) -> Any:
     """Make an array of a number, a NumPy array, an array, or nested sequences of them.
 
@@ -52,7 +56,8 @@ def array(
             copy is needed.
         order: "K" or None.
         ndmin: the least number of dimensions: new ones come first.
-        device: the device to put it on; None: that of the contents, or the default one.
+        device: the device to put it on, or a sharding; None: that of the contents, or the default one.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array. It is weakly typed if `object` is a Python number, or a weakly typed array, and no dtype is given.
@@ -67,6 +72,8 @@ def array(
     Array([[1, 2],
            [3, 4]], dtype=int32)
     """
+    if out_sharding is not None:
+        device = place_of("array", device, out_sharding)
     if order not in (None, "K"):
         raise NotImplementedError(f"array: order must be 'K' or None, got {order!r}: arrays have no layout")
     asked = user_dtype("array", dtype)
@@ -81,7 +88,13 @@ def array(
 
 
 def asarray(
-    a: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None, device: Any = None
+    a: Any,
+    dtype: Any = None,
+    order: str | None = None,
+    *,
+    copy: bool | None = None,
+    device: Any = None,
+    out_sharding: Any = None,
 ) -> Any:
     """Make an array of a number, a NumPy array, an array, or nested sequences of them; an array stays itself.
 
@@ -90,7 +103,8 @@ def asarray(
         dtype: the dtype; None: that in which the contents meet. Integers beyond it are refused.
         order: "K" or None.
         copy: whether to copy an array; None: only if needed. False: raise where a copy is needed.
-        device: the device to put it on; None: that of the contents, or the default one.
+        device: the device to put it on, or a sharding; None: that of the contents, or the default one.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array. It is weakly typed if `a` is a Python number, or a weakly typed array, and no dtype is given.
@@ -104,6 +118,8 @@ def asarray(
     >>> tangrad.numpy.asarray([1.0, 2.5])
     Array([1. , 2.5], dtype=float32)
     """
+    if out_sharding is not None:
+        device = place_of("asarray", device, out_sharding)
     if dtype is None and device is None and not copy and isinstance(a, Array) and order in (None, "K"):
         return a
     return array(a, dtype=dtype, copy=copy, order=order, device=device)
@@ -169,22 +185,27 @@ def converted(x: Any, dtype: Any) -> Any:
         warnings.warn(
             f"{names} drops the imaginary part", np.exceptions.ComplexWarning, stacklevel=dtypes.user_stack_level()
         )
-    return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
+    return _casts.apply((x.aval, dtype), convert_element_type_p, (x,), {"new_dtype": dtype, "weak_type": False})
+
+
+_casts = DirectCalls()
 
 
 def _from_value(value: Any, dtype: Any) -> Any:
+    kind = type(value)
+    if kind is list or kind is tuple:
+        return _from_sequence(value, dtype)
     if isinstance(value, Array):
         return value if dtype is None else converted(value, dtype)
     if isinstance(value, Literal):
         return _from_value(as_array(value), dtype)
-    kind = type(value)
     if kind in _PYTHON_NUMBERS:
         wanted = dtypes.canonicalize_dtype(kind) if dtype is None else dtype
         if kind is int:
             dtypes.check_integer_fits(value, wanted)
         elif kind is not bool and dtype is not None:
             _check_numbers_fit(np.asarray(value), wanted)
-        return put(_numpy_array(value, wanted), ShapedArray((), wanted, dtype is None and kind in _WEAK))
+        return adopt(_numpy_array(value, wanted), type_of_array((), wanted, dtype is None and kind in _WEAK))
     if isinstance(value, (np.ndarray, np.generic)):
         return _from_numpy(value, dtype)
     if isinstance(value, (list, tuple)):
@@ -197,8 +218,11 @@ def _from_value(value: Any, dtype: Any) -> Any:
 
 
 def _numpy_array(value: Any, dtype: Any) -> Any:
+    given = np.asarray(value)
+    if given.dtype.kind in "biu" or (type(value) is float and dtype.kind == "f" and _SMALL < abs(value) < _LARGE):
+        return given.astype(dtype)  # of which nothing is reported
     with np.errstate(all="ignore"):
-        return np.asarray(value).astype(dtype)
+        return given.astype(dtype)
 
 
 def _check_numbers_fit(numbers: Any, dtype: Any) -> None:
@@ -221,7 +245,10 @@ def _from_numpy(value: Any, dtype: Any) -> Any:
     wanted = own if dtype is None else dtype
     if isinstance(wanted, dtypes.ExtendedDType):
         raise TypeError(f"array: NumPy arrays cannot become {dtypes.dtype_name(wanted)}")
-    return put(value if value.dtype == wanted else _numpy_array(value, wanted), ShapedArray(value.shape, wanted))
+    aval = type_of_array(value.shape, wanted)
+    if value.size <= HOST_LIMIT and type(value) is np.ndarray and thread.default_device is None:
+        return adopt(value.copy() if value.dtype == wanted else _numpy_array(value, wanted), aval)
+    return put(value if value.dtype == wanted else _numpy_array(value, wanted), aval)
 
 
 def _leaves(value: Any, leaves: list[Any]) -> list[Any]:
@@ -243,7 +270,7 @@ def _from_sequence(value: Sequence[Any], dtype: Any) -> Any:
         raise ValueError("array: None is not a number")
     if kinds <= _PYTHON_NUMBERS:
         return _from_numbers(value, leaves, kinds, dtype)
-    made = [leaf if getattr(leaf, "aval", None) is not None else _checked_leaf(leaf) for leaf in leaves]
+    made = [leaf if hasattr(type(leaf), "aval") else _checked_leaf(leaf) for leaf in leaves]
     wanted = dtypes.result_type(*made) if dtype is None else dtype
     if not any(isinstance(leaf, (Array, Literal)) for leaf in leaves):
         contents = np.array(value)
@@ -280,7 +307,7 @@ def _from_numbers(value: Any, leaves: Sequence[Any], kinds: set[type], dtype: An
     if float in kinds or complex in kinds:
         _check_numbers_fit(contents, dtype)
     contents = _exact(contents, value, dtype)
-    return adopt(_numpy_array(contents, dtype), ShapedArray(contents.shape, dtype))
+    return adopt(_numpy_array(contents, dtype), type_of_array(contents.shape, dtype))
 
 
 def _check_leaves_fit(leaves: Sequence[Any], contents: Any, dtype: Any) -> None:
@@ -307,7 +334,7 @@ def _exact(contents: Any, value: Any, dtype: Any) -> Any:
 def _stacked(value: Any, dtype: Any) -> Any:
     """Arrays within sequences, one dimension for each level."""
     if not isinstance(value, (list, tuple)):
-        made = cast(value, dtype, False) if getattr(value, "aval", None) is None else convert(value, dtype)
+        made = cast(value, dtype, False) if not hasattr(type(value), "aval") else convert(value, dtype)
         return made if isinstance(made, Array) else as_array(made)
     if not value:
         return put(np.zeros((0,), dtype), ShapedArray((0,), dtype))
@@ -356,119 +383,17 @@ def _has_buffer(value: Any) -> bool:
 # --- placing -------------------------------------------------------------------------------------------------------
 
 
-def adopt(contents: Any, aval: ShapedArray) -> Any:
-    """As `put`, of a NumPy array of the aval's shape and dtype that was made for this and is handed over."""
-    return get_backend().adopt(contents, aval) if thread.default_device is None else put(contents, aval)
-
-
 def placed(x: Any, device: Any) -> Any:
-    """An array on a device; where it is for None. Raises ValueError for a traced array, which is nowhere yet."""
+    """An array on a device, or as a sharding says; where it is for None.
+
+    Raises ValueError for a traced array and a device: it is nowhere yet.
+    """
     if device is None:
         return x
+    if not is_device(device):
+        return constrained(x, device)
     if isinstance(x, Tracer):
         raise ValueError(
             f"device={device!r} was given, but the array is traced: place it outside of the transformation"
         )
     return put(x.to_numpy(), x.aval, device=device)
-
-
-# --- from memory and files -----------------------------------------------------------------------------------------
-
-
-def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:
-    """Copy an array of one dimension out of a buffer of bytes.
-
-    Args:
-        buffer: an object with the buffer interface, such as `bytes`.
-        dtype: how its bytes are read.
-        count: how many elements; -1: all.
-        offset: at which byte to start.
-
-    Returns:
-        An array of one dimension; 64-bit dtypes become 32-bit unless `enable_x64` is set.
-
-    Raises:
-        ValueError: the buffer is too short, or not whole elements long.
-
-    >>> import tangrad
-    >>> tangrad.numpy.frombuffer(b"abc", dtype="uint8")
-    Array([97, 98, 99], dtype=uint8)
-    """
-    return array(np.frombuffer(buffer, dtype=np.dtype(dtype), count=count, offset=offset))
-
-
-def fromfile(*args: Any, **kwargs: Any) -> Any:
-    """Not provided: read the file with NumPy, then convert.
-
-    Raises:
-        NotImplementedError: always.
-
-    >>> import tangrad
-    >>> tangrad.numpy.fromfile("numbers.bin")
-    Traceback (most recent call last):
-    NotImplementedError: fromfile is not provided: tangrad.numpy.asarray(numpy.fromfile(...)) reads a file
-    """
-    raise NotImplementedError("fromfile is not provided: tangrad.numpy.asarray(numpy.fromfile(...)) reads a file")
-
-
-def fromiter(*args: Any, **kwargs: Any) -> Any:
-    """Not provided: gather the items in a list, then convert.
-
-    Raises:
-        NotImplementedError: always.
-
-    >>> import tangrad
-    >>> tangrad.numpy.fromiter(iter([1, 2]), int)
-    Traceback (most recent call last):
-    NotImplementedError: fromiter is not provided: tangrad.numpy.asarray(list(...)) takes the items of an iterable
-    """
-    raise NotImplementedError(
-        "fromiter is not provided: tangrad.numpy.asarray(list(...)) takes the items of an iterable"
-    )
-
-
-def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Any:
-    """Read numbers from text.
-
-    Args:
-        string: the text.
-        dtype: the dtype.
-        count: how many numbers; -1: all.
-        sep: what stands between them.
-
-    Returns:
-        An array of one dimension.
-
-    Raises:
-        ValueError: the text holds something else.
-
-    >>> import tangrad
-    >>> tangrad.numpy.fromstring("1 2 3", dtype=int, sep=" ")
-    Array([1, 2, 3], dtype=int32)
-    """
-    return asarray(np.fromstring(string, dtype=np.dtype(dtype), count=count, sep=sep))
-
-
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
-    """Take over an array of another library by the DLPack protocol.
-
-    Args:
-        x: an object with `__dlpack__`.
-        device: the device to put it on; None: where it is.
-        copy: True: copy; None: only if needed; False: raise where a copy is needed.
-
-    Returns:
-        An array of its shape and dtype; 64-bit dtypes become 32-bit unless `enable_x64` is set.
-
-    Raises:
-        TypeError: `x` has no `__dlpack__`.
-        BufferError: `copy` is False and the memory cannot be shared.
-
-    >>> import numpy, tangrad
-    >>> tangrad.numpy.from_dlpack(numpy.arange(3.0, dtype="float32"))
-    Array([0., 1., 2.], dtype=float32)
-    """
-    if not hasattr(x, "__dlpack__"):
-        raise TypeError(f"from_dlpack takes an object with __dlpack__, got {x!r} of type {type(x).__name__}")
-    made = get_backend().from_dlpack(x, device, copy)
-    return convert(made, dtypes.canonicalize_dtype(made.dtype))

@@ -8,6 +8,7 @@ import numpy as np
 
 from tangrad.core import dtypes
 from tangrad.numpy.conversion import asarray
+from tangrad.numpy.fusing import as_one
 from tangrad.numpy.joining import concatenate
 from tangrad.numpy.operands import (
     array_operand,
@@ -25,6 +26,7 @@ from tangrad.numpy.shapes import atleast_2d, expand_dims, squeeze
 from tangrad.numpy.statistics import average
 
 
+@as_one("rowvar", "bias", "ddof", "dtype")
 def cov(
     m: Any,
     y: Any = None,
@@ -113,6 +115,7 @@ def _normalizer(sums: Any, weights: Any, aweights: Any, ddof: int) -> Any:
     return sums - ddof * total(scaled) / sums
 
 
+@as_one("rowvar", "dtype")
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
     """Estimate the correlation coefficients of variables.
 

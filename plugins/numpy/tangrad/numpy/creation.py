@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import EVAL_TRACE, ShapedArray, Tracer, dtypes, literal, put, register_cache, thread
+from tangrad.core import EVAL_TRACE, Tracer, dtypes, literal, put, thread
 from tangrad.lax.elementwise.primitives import add_p, convert_element_type_p, eq_p, ge_p
 from tangrad.lax.operands import float0_zeros
+from tangrad.lax.placement.out_sharding import constrained, is_device, place_of
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, iota_p
-from tangrad.numpy.conversion import adopt, asarray, placed
+from tangrad.numpy.conversion import asarray, placed
+from tangrad.numpy.new_arrays import HOST_LIMIT, adopt, type_of_array
 from tangrad.numpy.operands import (
     INT32,
-    TABLE_LIMIT,
     broadcast_to_shape,
     canonical_shape,
     convert,
@@ -24,15 +25,6 @@ from tangrad.numpy.operands import (
     user_dtype,
 )
 
-# Outside of transformations arrays up to this size are made on the host: the XLA backend would compile a program for
-# each shape. Larger ones are made on the device, without a transfer.
-HOST_LIMIT = 1 << 16
-
-
-# (shape, dtype, whether it is weak) -> the type.
-_types: dict[Any, ShapedArray] = {}
-register_cache(_types.clear)
-
 
 def filled(shape: tuple[Any, ...], number: Any, dtype: Any, weak_type: bool = False, device: Any = None) -> Any:
     """An array of one number."""
@@ -40,13 +32,10 @@ def filled(shape: tuple[Any, ...], number: Any, dtype: Any, weak_type: bool = Fa
         raise TypeError(f"arrays of {dtypes.dtype_name(dtype)} cannot be made of numbers")
     if dtype == dtypes.float0:
         return float0_zeros(shape)
+    if device is not None and not is_device(device):
+        return constrained(filled(shape, number, dtype, weak_type), device)
     if device is not None or (thread.trace is EVAL_TRACE and _fits_host(shape)):
-        aval = _types.get((shape, dtype, weak_type))
-        if aval is None:
-            aval = ShapedArray(shape, dtype, weak_type)
-            if len(_types) >= TABLE_LIMIT:
-                _types.clear()
-            _types[shape, dtype, weak_type] = aval
+        aval = type_of_array(shape, dtype, weak_type)
         contents = np.zeros(shape, dtype) if type(number) is int and number == 0 else np.full(shape, number, dtype)
         return adopt(contents, aval) if device is None else put(contents, aval, device=device)
     return broadcast_in_dim_p.bind(literal(number, dtype, weak_type), shape=shape, broadcast_dimensions=())
@@ -62,13 +51,14 @@ def _fits_host(shape: tuple[Any, ...]) -> bool:
 # --- one value -----------------------------------------------------------------------------------------------------
 
 
-def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
+def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """Make an array of zeros.
 
     Args:
         shape: an integer or a sequence of integers.
         dtype: the dtype; None: the default float.
-        device: the device to put it on.
+        device: the device to put it on, or a sharding.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of that shape and dtype.
@@ -82,17 +72,20 @@ def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
     Array([[0., 0., 0.],
            [0., 0., 0.]], dtype=float32)
     """
+    if out_sharding is not None:
+        device = place_of("zeros", device, out_sharding)
     wanted = user_dtype("zeros", float if dtype is None else dtype)
     return filled(canonical_shape("zeros", shape), 0, wanted, device=device)
 
 
-def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
+def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """Make an array of ones.
 
     Args:
         shape: an integer or a sequence of integers.
         dtype: the dtype; None: the default float.
-        device: the device to put it on.
+        device: the device to put it on, or a sharding.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of that shape and dtype.
@@ -105,17 +98,20 @@ def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
     >>> tangrad.numpy.ones(3, dtype=int)
     Array([1, 1, 1], dtype=int32)
     """
+    if out_sharding is not None:
+        device = place_of("ones", device, out_sharding)
     wanted = user_dtype("ones", float if dtype is None else dtype)
     return filled(canonical_shape("ones", shape), 1, wanted, device=device)
 
 
-def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
+def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """Make an array; its elements are zeros, since memory that nobody wrote to has no place in pure functions.
 
     Args:
         shape: an integer or a sequence of integers.
         dtype: the dtype; None: the default float.
-        device: the device to put it on.
+        device: the device to put it on, or a sharding.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of that shape and dtype.
@@ -128,18 +124,21 @@ def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
     >>> tangrad.numpy.empty(2)
     Array([0., 0.], dtype=float32)
     """
+    if out_sharding is not None:
+        device = place_of("empty", device, out_sharding)
     wanted = user_dtype("empty", float if dtype is None else dtype)
     return filled(canonical_shape("empty", shape), 0, wanted, device=device)
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Any:
+def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """Make an array filled with a value.
 
     Args:
         shape: an integer or a sequence of integers.
         fill_value: a number, or an array that broadcasts to `shape`.
         dtype: the dtype; None: that of `fill_value`.
-        device: the device to put it on.
+        device: the device to put it on, or a sharding.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of that shape and dtype; weakly typed if `fill_value` is and no dtype is given.
@@ -155,7 +154,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) 
     """
     sizes = canonical_shape("full", shape)
     wanted = user_dtype("full", dtype)
-    return placed(_full("full", sizes, fill_value, wanted, None), device)
+    return placed(_full("full", sizes, fill_value, wanted, None), place_of("full", device, out_sharding))
 
 
 def _full(name: str, shape: tuple[Any, ...], value: Any, dtype: Any, weak_type: bool | None) -> Any:
@@ -208,13 +207,23 @@ def _like(name: str, value: Any, dtype: Any, shape: Any) -> tuple[tuple[Any, ...
     return sizes, dtypes.dtype_of(value), dtypes.is_weakly_typed(value)
 
 
-def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+def _place_like(name: str, value: Any, shape: Any, device: Any, out_sharding: Any) -> Any:
+    """Where an array like another one lies: as it is said, or as the other's type tells."""
+    place = place_of(name, device, out_sharding)
+    aval = value.aval if hasattr(type(value), "aval") else None
+    if place is None and shape is None and aval is not None and aval.finer is not None:
+        return aval.placed
+    return place
+
+
+def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """Make an array of zeros like another array.
 
     Args:
         a: an array or number, or anything with a shape and a dtype.
         dtype, shape: what is to differ from `a`.
-        device: the device to put it on.
+        device: the device to put it on, or a sharding; where types tell how `a` lies, by default like that.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of the shape and dtype of `a`, but for `dtype` and `shape`.
@@ -227,16 +236,17 @@ def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = No
     Array([0, 0, 0], dtype=int32)
     """
     sizes, wanted, weak = _like("zeros_like", a, dtype, shape)
-    return filled(sizes, 0, wanted, weak, device)
+    return filled(sizes, 0, wanted, weak, _place_like("zeros_like", a, shape, device, out_sharding))
 
 
-def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """Make an array of ones like another array.
 
     Args:
         a: an array or number, or anything with a shape and a dtype.
         dtype, shape: what is to differ from `a`.
-        device: the device to put it on.
+        device: the device to put it on, or a sharding; where types tell how `a` lies, by default like that.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of the shape and dtype of `a`, but for `dtype` and `shape`.
@@ -249,7 +259,7 @@ def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = Non
     Array([1, 1, 1], dtype=int32)
     """
     sizes, wanted, weak = _like("ones_like", a, dtype, shape)
-    return filled(sizes, 1, wanted, weak, device)
+    return filled(sizes, 1, wanted, weak, _place_like("ones_like", a, shape, device, out_sharding))
 
 
 def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
@@ -258,7 +268,7 @@ def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: 
     Args:
         prototype: an array or number, or anything with a shape and a dtype.
         dtype, shape: what is to differ from `prototype`.
-        device: the device to put it on.
+        device: the device to put it on, or a sharding; where types tell how `prototype` lies, by default like that.
 
     Returns:
         An array of the shape and dtype of `prototype`, but for `dtype` and `shape`.
@@ -271,17 +281,26 @@ def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: 
     Array([0., 0., 0.], dtype=float32)
     """
     sizes, wanted, weak = _like("empty_like", prototype, dtype, shape)
-    return filled(sizes, 0, wanted, weak, device)
+    return filled(sizes, 0, wanted, weak, _place_like("empty_like", prototype, shape, device, None))
 
 
-def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+def full_like(
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    shape: Any = None,
+    *,
+    device: Any = None,
+    out_sharding: Any = None,
+) -> Any:
     """Make an array like another one, filled with a value.
 
     Args:
         a: an array or number, or anything with a shape and a dtype.
         fill_value: a number, or an array that broadcasts to the shape.
         dtype, shape: what is to differ from `a`.
-        device: the device to put it on.
+        device: the device to put it on, or a sharding; where types tell how `a` lies, by default like that.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of the shape and dtype of `a`, but for `dtype` and `shape`.
@@ -295,7 +314,8 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, 
     Array([7, 7, 7], dtype=int32)
     """
     sizes, wanted, weak = _like("full_like", a, dtype, shape)
-    return placed(_full("full_like", sizes, fill_value, wanted, weak), device)
+    place = _place_like("full_like", a, shape, device, out_sharding)
+    return placed(_full("full_like", sizes, fill_value, wanted, weak), place)
 
 
 # --- patterns ------------------------------------------------------------------------------------------------------
@@ -328,7 +348,7 @@ def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = None, *, device: Any = N
         M: the number of columns; None: `N`.
         k: which diagonal: 0 the main one, positive above it, negative below. It may be traced.
         dtype: the dtype; None: the default float.
-        device: the device to put it on.
+        device: the device to put it on, or a sharding.
 
     Returns:
         An array of shape (N, M).
@@ -347,7 +367,7 @@ def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = None, *, device: Any = N
     (columns,) = (rows,) if M is None else canonical_shape("eye", M, "M")
     offset = _diagonal("eye", k)
     if type(offset) is int and thread.trace is EVAL_TRACE and _fits_host((rows, columns)):
-        return put(np.eye(rows, columns, offset, wanted), device=device)
+        return placed(put(np.eye(rows, columns, offset, wanted)), device)
     return placed(convert(diagonal_mask(rows, columns, offset, eq_p), wanted), device)
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from tangrad.core import dtypes
 from tangrad.lax.reductions.primitives import cumprod_p, cumsum_p
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, concatenate_p
@@ -18,7 +16,6 @@ from tangrad.numpy.operands import (
     convert,
     is_inexact,
     literal,
-    operand,
     refuse_out,
     select,
     user_dtype,
@@ -143,6 +140,8 @@ def _cumulative(name: str, primitive: Any, x: Any, axis: Any, dtype: Any, includ
             raise ValueError(f"{name}: axis must be given for an array of {made.ndim} dimensions")
         axis = 0
     dimension = canonical_axis(name, axis, made.ndim)
+    if dtype is None and not is_inexact(made):
+        dtype = counting_dtype(made.aval.dtype)
     result = _running(name, primitive, made, dimension, dtype, None)
     if not include_initial:
         return result
@@ -171,9 +170,6 @@ def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, inc
     >>> tangrad.numpy.cumulative_sum(tangrad.numpy.array([1, 2, 3]), include_initial=True)
     Array([0, 1, 3, 6], dtype=int32)
     """
-    if dtype is None:
-        own = operand("cumulative_sum", x).aval.dtype
-        dtype = own if dtypes.issubdtype(own, np.inexact) else counting_dtype(own)
     return _cumulative("cumulative_sum", cumsum_p, x, axis, dtype, include_initial, 0)
 
 

@@ -27,6 +27,8 @@ from tangrad.numpy.taking import integer_operand
 
 def _known_positions(name: str, obj: Any, size: int) -> np.ndarray[Any, Any]:
     """Positions from a slice, a boolean mask, or integers; all must be known."""
+    if type(obj) is int:
+        return np.asarray(obj)
     if isinstance(obj, slice):
         return np.arange(size)[obj]
     found = np.asarray(concrete_or_error(obj, f"the argument obj of {name}") if not isinstance(obj, list) else obj)
@@ -70,12 +72,20 @@ def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices
         kept = _kept_positions(ravel(integer_operand("delete", obj)), size)
     else:
         gone = _known_positions("delete", obj, size)
+        if type(obj) is int and -size <= obj < size:
+            return getitem(x, (*before, _without_one(obj % size, size)))
         if ((gone < -size) | (gone >= size)).any():
             raise IndexError(f"delete: position {obj} is out of bounds for axis {axis} of size {size}")
         stays = np.ones(size, bool)
         stays[gone] = False
         kept = stays.nonzero()[0].astype(np.int32)
     return getitem(x, (*before, kept))
+
+
+def _without_one(place: int, size: int) -> np.ndarray[Any, Any]:
+    kept = np.arange(size - 1, dtype=np.int32)
+    kept[place:] += 1
+    return kept
 
 
 def _kept_positions(gone: Any, size: int) -> Any:
@@ -118,6 +128,8 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
         added = added if added.ndim < x.ndim else added.swapaxes(0, dimension) if dimension else added
     if traced:
         return _inserted(x, added, ravel(from_front(places, size)), dimension, single, _traced_sources)
+    if type(obj) is int and -size <= obj <= size:
+        return _inserted(x, added, np.asarray([obj + size if obj < 0 else obj]), dimension, single, _known_sources)
     places = places.reshape(-1)
     if ((places < -size) | (places > size)).any():
         raise ValueError(f"insert: position {obj} is out of bounds for axis {axis} of size {size}")
@@ -129,11 +141,13 @@ def _inserted(x: Any, added: Any, places: Any, axis: int, single: bool, sources:
     shape = x.aval.shape
     if single:
         count = added.aval.shape[axis] if added.ndim == len(shape) else 1
-        places = places.repeat(count)
+        places = places.repeat(count) if count != 1 else places
     wanted = (*shape[:axis], places.size, *shape[axis + 1 :])
     if single and added.ndim == len(shape) - 1 and added.ndim:
         added = expand_dims(added, axis)
-    rows = broadcast_to_shape(added.astype(x.dtype), wanted) if added.aval.shape != wanted else added.astype(x.dtype)
+    rows = added.astype(x.dtype)
+    if rows.aval.shape != wanted:
+        rows = broadcast_to_shape(rows, wanted)
     joined = concatenate([x, rows], axis=axis)
     return getitem(joined, (slice(None),) * axis + (sources(places, shape[axis]),))
 
@@ -142,9 +156,17 @@ def _inserted(x: Any, added: Any, places: Any, axis: int, single: bool, sources:
 
 
 def _known_sources(places: Any, size: int) -> Any:
-    order = np.argsort(places, kind="stable")
-    keys = np.concatenate([np.arange(size) + 0.5, places[order].astype(float)])
-    return np.concatenate([np.arange(size), size + order])[np.argsort(keys, kind="stable")].astype(np.int32)
+    count = len(places)
+    if not np.all(places[1:] == places[:1]):
+        order = np.argsort(places, kind="stable")
+        keys = np.concatenate([np.arange(size) + 0.5, places[order].astype(float)])
+        return np.concatenate([np.arange(size), size + order])[np.argsort(keys, kind="stable")].astype(np.int32)
+    sources = np.arange(size + count, dtype=np.int32)
+    if count:  # all before one place
+        (first,) = places[:1].tolist()
+        sources[first : first + count] = sources[size:].copy()
+        sources[first + count :] = np.arange(first, size, dtype=np.int32)
+    return sources
 
 
 def _traced_sources(places: Any, size: int) -> Any:

@@ -16,6 +16,7 @@ from tangrad.core import is_symbolic
 from tangrad.lax.contractions.precision import canonicalize_precision
 from tangrad.lax.contractions.primitives import DotDimensionNumbers, dot_general_p
 from tangrad.lax.elementwise.primitives import convert_element_type_p, eq_p, select_n_p
+from tangrad.lax.placement.out_sharding import laid
 from tangrad.lax.reductions.primitives import reduce_sum_p
 from tangrad.lax.structure.primitives import iota_p, squeeze_p
 from tangrad.numpy.axes import permuted
@@ -294,7 +295,7 @@ def einsum(
     optimize: Any = "auto",
     precision: Any = None,
     preferred_element_type: Any = None,
-    out_sharding: None = None,
+    out_sharding: Any = None,
 ) -> Any:
     """Sum products over dimensions that are named by letters.
 
@@ -308,7 +309,7 @@ def einsum(
         optimize: in which order operands meet: "auto", "optimal", "greedy", True, False (left to right), or a path.
         precision: how exactly accelerators multiply.
         preferred_element_type: the dtype of the result.
-        out_sharding: must be None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array.
@@ -324,6 +325,9 @@ def einsum(
            [3., 3.]], dtype=float32)
     """
     refuse_out("einsum", out)
+    if out_sharding is not None:
+        options = {"precision": precision, "preferred_element_type": preferred_element_type}
+        return laid(out_sharding, einsum, subscripts, *operands, optimize=optimize, **options)
     if isinstance(subscripts, str) and "{" in subscripts:
         subscripts, operands = positional_subscripts(subscripts, operands)
     run = _einsum_as_one if isinstance(subscripts, str) else _einsum

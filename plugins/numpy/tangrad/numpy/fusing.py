@@ -20,6 +20,7 @@ from tangrad.core import (
     FixedParams,
     Primitive,
     as_operand,
+    carried_program,
     copy_identity,
     params_key,
     register_cache,
@@ -41,19 +42,23 @@ _INT32 = range(-(1 << 31), 1 << 31)
 class Fused:
     """A function of operands, and of parameters that can be hashed, that is one operation outside of transformations.
 
-    Types are inferred once for each signature, so there is a primitive for each combination of the settings that decide
-    what the types are. None of them is announced to the registry: no program holds one.
+    Types are inferred once for each signature, so the settings that decide what the types are become a parameter,
+    `settings`. The primitive is not announced to the registry: no program holds one. Backends may have rules for it.
     """
 
-    __slots__ = ("calls", "function", "multiple_results", "name", "primitives")
+    __slots__ = ("_fixed", "_made", "calls", "family", "function", "multiple_results", "name")
 
-    def __init__(self, name: str, function: Callable[..., Any], multiple_results: bool = False) -> None:
+    def __init__(
+        self, name: str, function: Callable[..., Any], multiple_results: bool = False, family: str = "numpy"
+    ) -> None:
         self.name = name
+        self.family = family
         self.function = function
         self.multiple_results = multiple_results
-        self.primitives: dict[Any, Primitive] = {}
         self.calls = DirectCalls()
-        register_cache(self.primitives.clear)
+        self._made: dict[str, Primitive] = {}
+        self._fixed: dict[Any, FixedParams] = {}
+        register_cache(self._forget)
 
     def __call__(self, *operands: Any, **params: Any) -> Any:
         return self.call(operands, params)
@@ -69,18 +74,39 @@ class Fused:
             avals = [operand.aval for operand in operands]
             key = (shared.context, thread.overrides, params_key(params) if params else None, *avals)
         call = self.calls.get(key)
-        return self.calls.apply(key, self.primitive(), tuple(operands), params) if call is None else call(*operands)
+        if call is not None:
+            return call(*operands)
+        return self.calls.apply(key, self.primitive, tuple(operands), self._with_settings(params))
 
+    @property
     def primitive(self) -> Primitive:
-        """That of the settings that hold now."""
-        settings = thread.enable_x64, thread.numpy_dtype_promotion, thread.numpy_rank_promotion
-        found = self.primitives.get(settings)
-        return self.primitives.setdefault(settings, self._primitive()) if found is None else found
+        """The operation, made when it is first asked for."""
+        found = self._made.get(self.name)
+        return self._made.setdefault(self.name, self._primitive()) if found is None else found
+
+    def _with_settings(self, params: dict[str, Any]) -> dict[str, Any]:
+        if params and carried_program(params) is not None:  # whose life a table would prolong
+            return {**params, "settings": typing_settings()}
+        key = (typing_settings(), params_key(params))
+        found = self._fixed.get(key)
+        if found is None:
+            if len(self._fixed) >= KNOWN_LIMIT:
+                self._fixed.clear()
+            found = self._fixed[key] = FixedParams(**params, settings=key[0])
+        return found
+
+    def _forget(self) -> None:
+        self._fixed.clear()
+        for primitive in self._made.values():
+            primitive.clear_cache()
 
     def _primitive(self) -> Primitive:
         function, several = self.function, self.multiple_results
 
-        def abstract_eval(*avals: Any, **params: Any) -> Any:
+        def decompose(*operands: Any, settings: Any, **params: Any) -> Any:
+            return function(*operands, **params)
+
+        def abstract_eval(*avals: Any, settings: Any, **params: Any) -> Any:
             def flat(*operands: Any) -> Any:
                 result = function(*operands, **params)
                 return result if several else (result,)
@@ -91,15 +117,20 @@ class Fused:
         return Primitive(
             self.name,
             abstract_eval,
-            family="numpy",
+            family=self.family,
             multiple_results=several,
             weak_type="own",
-            decompose=function,
+            decompose=decompose,
         )
 
 
+def typing_settings() -> tuple[Any, ...]:
+    """The settings that decide what the types of results are."""
+    return thread.enable_x64, thread.numpy_dtype_promotion, thread.numpy_rank_promotion
+
+
 def as_one(
-    *static: str, sequence: str = "", name: str | None = None
+    *static: str, sequence: str = "", name: str | None = None, several: bool = False, family: str = "numpy"
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator of a public function: outside of transformations a call on arrays and numbers is one operation.
 
@@ -108,17 +139,26 @@ def as_one(
             call with anything else, such as a list, runs the function as it is written.
         sequence: the argument that is a list or tuple of operands.
         name: what the operation is called; by default as the function.
+        several: whether the function returns a tuple of arrays.
+        family: that of the operation, by which backends find their rules for it. One that a backend has rules for is
+            another than "numpy": these load the module of the function.
+
+    The result has the operation as its attribute `fused`.
     """
 
     def decorate(general: Callable[..., Any]) -> Callable[..., Any]:
-        names = tuple(inspect.signature(general).parameters)
+        parameters_of = inspect.signature(general).parameters
+        names = tuple(parameters_of)
+        by_position = [name for name, one in parameters_of.items() if one.kind is one.POSITIONAL_ONLY]
         roles = {one: _STATIC if one in static else _SEQUENCE if one == sequence else _OPERAND for one in names}
         roles_in_order = tuple(roles.values())
 
         def with_operands(*operands: Any, given: tuple[Any, ...], **options: Any) -> Any:
-            return general(**_given_again(operands, given), **options)
+            arguments = _given_again(operands, given) | options
+            first = [arguments.pop(name) for name in by_position if name in arguments]
+            return general(*first, **arguments)
 
-        fused = Fused(name or general.__name__, with_operands)
+        fused = Fused(name or general.__name__, with_operands, several, family)
         calls = fused.calls
         known: dict[Any, FixedParams] = {}  # the parameters of calls, by all that is no operand in them
         register_cache(known.clear)
@@ -134,7 +174,7 @@ def as_one(
             operands: list[Any] = []
             try:
                 for value, role in zip(args, roles_in_order):
-                    aval = getattr(value, "aval", None) if role is _OPERAND else None
+                    aval = value.aval if role is _OPERAND and hasattr(type(value), "aval") else None
                     if aval is not None:
                         key.append(aval)
                         operands.append(value)
@@ -154,14 +194,16 @@ def as_one(
             params = known.get(made)
             if params is None:
                 parameters, given = _divided(roles, args, options)
-                # An argument given twice or unknown.
-                if len(given) + len(parameters) < len(args) + len(options) or not operands:
+                # An argument given twice, unknown, or by a name that it does not have.
+                misfits = len(given) + len(parameters) < len(args) + len(options)
+                if misfits or not operands or any([one in options for one in by_position]):
                     return general(*args, **options)
                 if len(known) >= KNOWN_LIMIT:
                     known.clear()
-                params = known[made] = FixedParams(given=given, **parameters)
-            return calls.apply(made, fused.primitive(), tuple(operands), params)
+                params = known[made] = FixedParams(given=given, settings=typing_settings(), **parameters)
+            return calls.apply(made, fused.primitive, tuple(operands), params)
 
+        function.fused = fused  # type: ignore[attr-defined]
         return copy_identity(function, general)
 
     return decorate
@@ -246,7 +288,7 @@ def fused(name: str, multiple_results: bool = False) -> Callable[[Any], Any]:
 
 def fusable(value: Any) -> Any:
     """An array or number as an operand that keeps its dtype and weak type; None for anything else."""
-    if getattr(value, "aval", None) is not None:
+    if hasattr(type(value), "aval"):
         return value
     kind = type(value)
     if kind in _NUMBERS or (kind is int and value in _INT32):

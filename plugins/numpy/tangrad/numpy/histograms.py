@@ -12,6 +12,7 @@ from tangrad.lax.elementwise.primitives import convert_element_type_p
 from tangrad.numpy.at import at
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.creation import zeros
+from tangrad.numpy.fusing import as_one
 from tangrad.numpy.joining import stack
 from tangrad.numpy.numerical import diff
 from tangrad.numpy.operands import (
@@ -59,6 +60,11 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     if isinstance(bins, (list, tuple)) or len(shape_of(bins)) == 1:
         return asarray(bins, dtype=dtype)
     count = index_argument("histogram_bin_edges", bins, "bins")
+    return _even_edges(a, asarray(range, dtype=dtype) if isinstance(range, (list, tuple)) else range, count, dtype)
+
+
+@as_one("count", "dtype", name="histogram_bin_edges")
+def _even_edges(a: Any, range: Any, count: int, dtype: Any) -> Any:
     return linspace(*_limits(a, range, dtype), count + 1, dtype=dtype)
 
 
@@ -120,13 +126,14 @@ def histogram(
     else:
         added = 1
     edges = histogram_bin_edges(a, bins, range)
-    counts = zeros(edges.aval.shape[0], values.aval.dtype)
-    numbers = _interval_numbers(values, edges)
-    counts = at(counts)[numbers].add(added)[1:]
-    if density:
-        lengths = diff(edges)
-        counts = counts / lengths / total(counts)
-    return counts, edges
+    return _sums(values, edges, added, bool(density)), edges
+
+
+@as_one("density", name="histogram")
+def _sums(values: Any, edges: Any, added: Any, density: bool) -> Any:
+    """What values add in each interval; with `density` scaled."""
+    sums = at(zeros(edges.aval.shape[0], values.aval.dtype))[_interval_numbers(values, edges)].add(added)[1:]
+    return sums / diff(edges) / total(sums) if density else sums
 
 
 def histogram2d(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -23,6 +23,7 @@ from tangrad.core import (
     is_symbolic,
     literal,
     own_boundary,
+    register_cache,
     thread,
 )
 from tangrad.lax.elementwise.primitives import convert_element_type_p, select_n_p
@@ -76,9 +77,9 @@ def getitem(x: Any, index: Any) -> Any:
     """x[index]. Integers beyond the array are clamped: a program that is compiled cannot raise."""
     try:
         # Operations that are looked at one by one must be operations.
-        if thread.trace is EVAL_TRACE and EVAL_TRACE.process_primitive is evaluate and not isinstance(x, Tracer):
-            backend = x.backend
-            part = None if backend is None else backend.part(x, index)
+        if thread.trace is EVAL_TRACE and EVAL_TRACE.process_primitive is evaluate:
+            take = _parts.get(type(x))
+            part = _first_part(x, index) if take is None else take(x, index)
             if part is not None:
                 return part
         kind = type(index)
@@ -95,6 +96,21 @@ def getitem(x: Any, index: Any) -> Any:
 
 
 own_boundary(getitem)
+
+# The type of an array -> how its backend takes a part of one without an operation.
+_parts: dict[type, Callable[[Any, Any], Any]] = {}
+register_cache(_parts.clear)
+
+
+def _first_part(x: Any, index: Any) -> Any:
+    """A part of the first array of its type, as `_parts` will have it."""
+    backend = None if isinstance(x, Tracer) else x.backend
+    if backend is None:
+        _parts[type(x)] = lambda x, index: None
+        return None
+    part = backend.part(x, index)
+    _parts[type(x)] = backend.part  # asked for afterwards: a backend may put a quicker one in its place
+    return part
 
 
 def _one_integer(x: Any, shape: tuple[Any, ...], index: int) -> Any:
@@ -266,7 +282,7 @@ def _take_entries(
     fill = filling(fill_value, x.aval.dtype) if mode is GatherScatterMode.FILL_OR_DROP else None
     if fill_value is not None and fill is not None and is_eager(x):
         fill = literal(np.asarray(fill).astype(x.aval.dtype)[()], x.aval.dtype)
-    if getattr(fill, "aval", None) is not None:
+    if hasattr(type(fill), "aval"):
         operands.append(fill)
         fill = OPERAND
     return _taken(
@@ -422,7 +438,7 @@ def _gather(x: Any, entries: list[Entry], mode: Any, fill_value: Any, flags: dic
 
 def gathered(x: Any, vectors: Any, fill: Any, params: dict[str, Any]) -> Any:
     """A gather whose fill value may be an operand: what lies within is asked by the same gather then."""
-    if getattr(fill, "aval", None) is None:
+    if not hasattr(type(fill), "aval"):
         return gather_p.bind(x, vectors, fill_value=fill, **params)
     everywhere = broadcast_in_dim_p.bind(literal(True, BOOL), shape=x.aval.shape, broadcast_dimensions=())
     within = gather_p.bind(everywhere, vectors, fill_value=False, **params)

@@ -10,10 +10,11 @@ from typing import Any
 from tangrad.numpy.axes import swapaxes
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.creation import eye
+from tangrad.numpy.fusing import as_one
+from tangrad.numpy.kronecker_and_cross import cross as cross_along
 from tangrad.numpy.linear_systems import inv
 from tangrad.numpy.matrices import diagonal as diagonal_of
 from tangrad.numpy.matrices import trace as trace_of
-from tangrad.numpy.products import cross as cross_along
 from tangrad.numpy.products import dot, matmul
 from tangrad.numpy.products import outer as outer_of
 from tangrad.numpy.shapes import expand_dims
@@ -51,6 +52,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     return cross_along(x1, x2, axis=axis)
 
 
+@as_one("n")
 def matrix_power(a: Any, n: int) -> Any:
     """The matrix multiplied with itself `n` times.
 
@@ -87,7 +89,8 @@ def matrix_power(a: Any, n: int) -> Any:
 def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
     """The product of several matrices, in the order of multiplication that needs the least work.
 
-    Raises ValueError for fewer than two arrays.
+    Raises ValueError for fewer than two arrays, and for shapes that do not fit: all but the first and the last have two
+    dimensions.
 
     >>> import tangrad
     >>> tangrad.numpy.linalg.multi_dot([tangrad.numpy.ones((2, 3)), tangrad.numpy.ones((3, 4)), tangrad.numpy.ones(4)])
@@ -96,19 +99,51 @@ def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
     items = [asarray(array) for array in arrays]
     if len(items) < 2:
         raise ValueError(f"multi_dot takes at least two arrays, got {len(items)}")
+    wrong = [array.shape for array in items[1:-1] if array.ndim != 2]
+    wrong += [array.shape for array in (items[0], items[-1]) if array.ndim not in (1, 2)]
+    if wrong:
+        raise ValueError(f"multi_dot takes matrices, and vectors as the first and the last array, got shape {wrong[0]}")
     first, last = items[0].ndim == 1, items[-1].ndim == 1
     if first:
         items[0] = expand_dims(items[0], 0)
     if last:
         items[-1] = expand_dims(items[-1], 1)
-    while len(items) > 1:
-        costs = [a.shape[0] * a.shape[1] * b.shape[1] for a, b in pairwise(items)]
-        best = costs.index(min(costs))
-        items[best : best + 2] = [dot(items[best], items[best + 1], precision=precision)]
-    (result,) = items
+    for left, right in pairwise(items):
+        if left.shape[1] != right.shape[0]:
+            raise ValueError(f"multi_dot: matrices of shapes {left.shape} and {right.shape} have no product")
+    result = _product(items, 0, len(items), _cuts([items[0].shape[0], *[array.shape[1] for array in items]]), precision)
     if first:
         result = result[0]
     return result[..., 0] if last else result
+
+
+def _cuts(sizes: Sequence[Any]) -> dict[tuple[int, int], int]:
+    """Where a chain of matrices, of sizes[i] by sizes[i + 1], is best cut in two: (start, end) -> the place.
+
+    Dynamic programming over the lengths of parts (Cormen, Leiserson, Rivest, Stein, Introduction to Algorithms, 14.2).
+    """
+    count = len(sizes) - 1
+    work: dict[tuple[int, int], Any] = {(i, i + 1): 0 for i in range(count)}
+    cuts = {}
+    for length in range(2, count + 1):
+        for start in range(count - length + 1):
+            end = start + length
+            costs = [
+                work[start, cut] + work[cut, end] + sizes[start] * sizes[cut] * sizes[end]
+                for cut in range(start + 1, end)
+            ]
+            # Of one cost nothing is compared: sizes may be symbolic.
+            work[start, end] = costs[0] if len(costs) == 1 else min(costs)
+            cuts[start, end] = start + 1 + costs.index(work[start, end])
+    return cuts
+
+
+def _product(items: Sequence[Any], start: int, end: int, cuts: dict[tuple[int, int], int], precision: Any) -> Any:
+    if end - start == 1:
+        return items[start]
+    cut = cuts[start, end]
+    parts = [_product(items, *place, cuts, precision) for place in ((start, cut), (cut, end))]
+    return dot(*parts, precision=precision)
 
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:

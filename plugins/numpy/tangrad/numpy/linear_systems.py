@@ -18,6 +18,7 @@ from tangrad.numpy.axes import moveaxis, swapaxes
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.creation import eye, zeros
 from tangrad.numpy.dtype_functions import finfo
+from tangrad.numpy.fusing import as_one
 from tangrad.numpy.matrices import diagonal
 from tangrad.numpy.matrix_factors import svd, svdvals
 from tangrad.numpy.matrix_operands import inexact_matrix, real_dtype, square_matrix
@@ -289,6 +290,14 @@ def lstsq(a: Any, b: Any, rcond: float | None = None, *, numpy_resid: bool = Fal
     >>> x.round(4), int(rank)
     (Array([2.], dtype=float32), 1)
     """
+    x, squares, rank, values = _solved(a, b, rcond)
+    if numpy_resid and (len(a) <= x.shape[0] or int(rank) < x.shape[0]):
+        squares = zeros((0,), squares.dtype)
+    return x, squares, rank, values
+
+
+@as_one("rcond", name="lstsq", several=True)
+def _solved(a: Any, b: Any, rcond: float | None) -> tuple[Any, Any, Any, Any]:
     matrix, right = inexact_matrix("lstsq", a), inexact_matrix("lstsq", b)
     if matrix.ndim != 2:
         raise ValueError(f"lstsq: a must have two dimensions, got shape {matrix.shape}")
@@ -309,8 +318,6 @@ def lstsq(a: Any, b: Any, rcond: float | None = None, *, numpy_resid: bool = Fal
     x, values, rank = _least_squares(matrix, right, limit)
     residual = right - matmul(matrix, x, precision="highest")
     squares = sum_of((residual * residual.conj()).real, axis=0)
-    if numpy_resid and (rows <= columns or int(rank) < columns):
-        squares = zeros((0,), squares.dtype)
     return (x[:, 0] if is_vector else x), squares, rank, values
 
 

@@ -55,7 +55,7 @@ def unary(name: str, general: Callable[[Any], Any], summary: str, returns: str, 
 
     def function(x: Any) -> Any:
         try:
-            return run(x if getattr(x, "aval", None) is not None else operand(name, x))
+            return run(x if hasattr(type(x), "aval") else operand(name, x))
         except Exception as error:
             filter_traceback(error)
             raise
@@ -75,7 +75,7 @@ def unary_inexact(name: str, primitive: Any, summary: str, example: str) -> Any:
                     return calls[x.aval](x)
                 except (AttributeError, KeyError):
                     pass  # no array, or of a type that was not met before
-            aval = getattr(x, "aval", None)
+            aval = x.aval if hasattr(type(x), "aval") else None
             if aval is not None and aval.dtype in inexact_dtypes:
                 if trace is EVAL_TRACE:
                     return calls.apply(aval, primitive, (x,))
@@ -121,7 +121,9 @@ def fast(primitive: Any, otherwise: Binary, direct_dtypes: set[Any]) -> Binary:
                     return calls[x.aval, y.aval](x, y)
                 except (AttributeError, KeyError):
                     pass  # no array, a number or types that were not met before
-            aval, other = getattr(x, "aval", None), getattr(y, "aval", None)
+            # Asked of the type: objects that stand for arrays may pass on what they are asked for.
+            aval = x.aval if hasattr(first, "aval") else None
+            other = y.aval if hasattr(second, "aval") else None
             if aval is not None and other is not None:
                 key: Any = (aval, other)
                 if aval is not other and key not in direct_pairs:
@@ -177,7 +179,11 @@ def operator_form(name: str, symbol: str, general: Binary, primitive: Any = None
     """What arrays call for an operator: the same fast path, NotImplemented for operands that are no arrays."""
 
     def guarded(x: Any, y: Any) -> Any:
-        return general(x, y) if acceptable(symbol, x, y) else NotImplemented
+        try:
+            return general(x, y) if acceptable(symbol, x, y) else NotImplemented
+        except Exception as error:  # it stands in the class, where nobody else would do it
+            filter_traceback(error)
+            raise
 
     function: Any = guarded if primitive is None else fast(primitive, guarded, direct)
     return _documented(function, name, f"The operator {symbol} of arrays.")

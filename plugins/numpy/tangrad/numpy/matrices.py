@@ -14,6 +14,7 @@ from tangrad.numpy.at import at
 from tangrad.numpy.axes import moveaxis
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.creation import diagonal_mask, ones
+from tangrad.numpy.fusing import as_one
 from tangrad.numpy.operands import (
     array_operand,
     broadcast_to_shape,
@@ -74,6 +75,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     )
 
 
+@as_one("k")
 def diag(v: Any, k: int = 0) -> Any:
     """Take a diagonal of a matrix, or make a matrix with a given diagonal.
 
@@ -128,6 +130,7 @@ def diagflat(v: Any, k: int = 0) -> Any:
     return diag(ravel(array_operand("diagflat", v)), k)
 
 
+@as_one("offset", "axis1", "axis2", "dtype", "out")
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None) -> Any:
     """Add up a diagonal of matrices.
 
@@ -208,6 +211,7 @@ def _triangle(name: str, m: Any, k: Any, lower: bool) -> Any:
     return select(spread, x, zero) if lower else select(spread, zero, x)
 
 
+@as_one("k")
 def tril(m: Any, k: int = 0) -> Any:
     """Keep the lower triangle of matrices; zeros elsewhere.
 
@@ -230,6 +234,7 @@ def tril(m: Any, k: int = 0) -> Any:
     return _triangle("tril", m, k, True)
 
 
+@as_one("k")
 def triu(m: Any, k: int = 0) -> Any:
     """Keep the upper triangle of matrices; zeros elsewhere.
 

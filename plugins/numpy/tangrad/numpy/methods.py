@@ -18,6 +18,7 @@ from tangrad.numpy.indexing import getitem, is_eager
 from tangrad.numpy.operands import user_dtype
 
 _CHUNK = 64
+_API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 
 
 def _sizes(given: tuple[Any, ...]) -> Any:
@@ -27,11 +28,11 @@ def _sizes(given: tuple[Any, ...]) -> Any:
     return given
 
 
-def reshape(self: Any, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
+def reshape(self: Any, *shape: Any, order: str = "C", copy: bool | None = None, out_sharding: Any = None) -> Any:
     """Give the elements another shape: `x.reshape(2, -1)` or `x.reshape((2, -1))`."""
     if not shape:
         raise TypeError("reshape() takes a shape")
-    return public.reshape(self, _sizes(shape), order, copy=copy)
+    return public.reshape(self, _sizes(shape), order, copy=copy, out_sharding=out_sharding)
 
 
 def transpose(self: Any, *axes: Any) -> Any:
@@ -40,9 +41,9 @@ def transpose(self: Any, *axes: Any) -> Any:
     return public.transpose(self, order)
 
 
-def flatten(self: Any, order: str = "C", *, out_sharding: None = None) -> Any:
+def flatten(self: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
     """Give the elements one dimension."""
-    return public.ravel(self, order)
+    return public.ravel(self, order, out_sharding=out_sharding)
 
 
 def clip(self: Any, min: Any = None, max: Any = None) -> Any:
@@ -136,8 +137,8 @@ def to_device(self: Any, device: Any, *, stream: None = None) -> Any:
 
 def array_namespace(self: Any, /, *, api_version: str | None = None) -> Any:
     """The namespace of the Array API standard: `tangrad.numpy`."""
-    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
-        raise ValueError(f"the Array API is provided in versions up to 2024.12, not {api_version!r}")
+    if api_version is not None and api_version not in _API_VERSIONS:
+        raise ValueError(f"the Array API is provided in versions up to {_API_VERSIONS[-1]}, not {api_version!r}")
     return public
 
 

@@ -11,6 +11,7 @@ from tangrad.core import dtypes
 from tangrad.numpy.arithmetic import abs as absolute
 from tangrad.numpy.arithmetic import power
 from tangrad.numpy.axes import moveaxis
+from tangrad.numpy.fusing import as_one
 from tangrad.numpy.matrix_factors import svdvals
 from tangrad.numpy.matrix_operands import inexact_matrix
 from tangrad.numpy.reductions import max as maximum_of
@@ -21,6 +22,7 @@ from tangrad.numpy.shapes import expand_dims
 from tangrad.numpy.transcendental import sqrt
 
 
+@as_one("ord", "axis", "keepdims")
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """The norm of vectors or matrices.
 
@@ -70,7 +72,7 @@ def _vector_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     if isinstance(ord, str):
         raise ValueError(f"norm: {ord!r} is not a norm of vectors; expected None, inf, -inf or a number")
     if ord == np.inf:
-        return maximum_of(absolute(x), axis=axis, keepdims=keepdims)
+        return _greatest(absolute(x), axis, keepdims)
     if ord == -np.inf:
         return minimum_of(absolute(x), axis=axis, keepdims=keepdims)
     if ord == 0:
@@ -78,6 +80,12 @@ def _vector_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     if ord == 1:
         return sum_of(absolute(x), axis=axis, keepdims=keepdims)
     return power(sum_of(absolute(x) ** ord, axis=axis, keepdims=keepdims), 1.0 / ord)
+
+
+def _greatest(x: Any, axis: Any, keepdims: bool) -> Any:
+    """The greatest of sizes: 0 of none, as in NumPy."""
+    initial = {"initial": 0} if 0 in x.shape else {}
+    return maximum_of(x, axis=axis, keepdims=keepdims, **initial)
 
 
 def _matrix_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
@@ -94,7 +102,7 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any
     sums = sum_of(absolute(x), axis=summed, keepdims=keepdims)
     if not keepdims and other > summed:
         other -= 1
-    return (maximum_of if ord > 0 else minimum_of)(sums, axis=other, keepdims=keepdims)
+    return (_greatest if ord > 0 else minimum_of)(sums, axis=other, keepdims=keepdims)
 
 
 def _norm_of_singular_values(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
@@ -102,10 +110,11 @@ def _norm_of_singular_values(x: Any, ord: Any, axes: tuple[int, ...], keepdims: 
     if ord == "nuc":
         result = sum_of(values, axis=-1)
     else:
-        result = maximum_of(values, axis=-1) if ord > 0 else minimum_of(values, axis=-1)
+        result = (_greatest if ord > 0 else minimum_of)(values, axis=-1, keepdims=False)
     return expand_dims(result, axes) if keepdims else result
 
 
+@as_one("axis", "keepdims", "ord")
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     """The norm of vectors; with `axis=None` of all elements.
 
@@ -124,6 +133,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     return _vector_norm(array, ord, _canonical(operator.index(axis), array.ndim), keepdims)
 
 
+@as_one("keepdims", "ord")
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     """The norm of the matrices in the last two dimensions.
 

@@ -28,6 +28,7 @@ from tangrad.numpy.operands import (
     shape_of,
     user_dtype,
 )
+from tangrad.numpy.operations import numerical as operations
 from tangrad.numpy.products import dot, matmul
 from tangrad.numpy.reductions import sum as total
 from tangrad.numpy.rounding import conjugate
@@ -93,6 +94,7 @@ def _edge(value: Any, x: Any, axis: int) -> Any:
     return broadcast_to_shape(made, tuple([1 if place == axis else size for place, size in enumerate(x.aval.shape)]))
 
 
+@as_one()
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """Take the differences of neighbours in an array as one dimension.
 
@@ -142,6 +144,15 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
     """
     if edge_order not in (None, 1):
         raise NotImplementedError(f"gradient: edge_order must be 1, got {edge_order}")
+    return _gradient(f, varargs, axis) if varargs or len(shape_of(f)) != 1 else _gradient_of_vector(f, axis)
+
+
+@as_one("axis", name="gradient")
+def _gradient_of_vector(f: Any, axis: Any) -> Any:
+    return _gradient(f, (), axis)
+
+
+def _gradient(f: Any, varargs: tuple[Any, ...], axis: Any) -> Any:
     x, *spacings = promote_inexact("gradient", f, *[asarray(given) for given in varargs])
     x = array_operand("gradient", x)
     axes = canonical_axes("gradient", axis, x.ndim)
@@ -157,6 +168,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
     return results[0] if len(axes) == 1 else results
 
 
+@as_one("axis", name="gradient")
 def _gradient_along(x: Any, axis: int, distance: Any) -> Any:
     size = x.aval.shape[axis]
     if size < 2:
@@ -219,6 +231,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     return literal(0.5, values.aval.dtype) * total(steps * pairs, axis=dimension)
 
 
+@as_one("discont", "axis", "period")
 def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.pi) -> Any:
     """Undo jumps of angles by whole turns along an axis.
 
@@ -286,11 +299,12 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     """
     if isinstance(period, (int, float)) and period == 0:
         raise ValueError("interp: period must not be 0")
-    return _interp(x, xp, fp, left, right, period)
+    return interpolation(x, xp, fp, left, right, period)
 
 
-@as_one()
-def _interp(x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any) -> Any:
+@as_one(name="interp", family=operations.name)
+def interpolation(x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any) -> Any:
+    """As `interp`: the operation."""
     check_array_like("interp", x, xp, fp)
     if len(shape_of(xp)) != 1 or shape_of(xp) != shape_of(fp):
         raise ValueError(
@@ -388,6 +402,7 @@ def _partial_products(x: Any, factors: Any, positions: Any, options: dict[str, A
     return squeeze(matmul(expand_dims(windows, 1), expand_dims(rows, 2), **options), (1, 2))
 
 
+@as_one("mode", "precision", "preferred_element_type", family=operations.name)
 def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """Convolve two vectors.
 
@@ -411,6 +426,7 @@ def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None, prefe
     return _sliding_products("convolve", a, v, mode, precision, preferred_element_type)
 
 
+@as_one("mode", "precision", "preferred_element_type", family=operations.name)
 def correlate(a: Any, v: Any, mode: str = "valid", *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """Correlate two vectors: the sums of products of one with the other shifted, and conjugated.
 

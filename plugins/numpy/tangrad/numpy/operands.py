@@ -69,7 +69,7 @@ register_cache(_clear_tables)
 
 def is_array_like(value: Any) -> bool:
     """Whether functions take `value` where they take an array: not lists, tuples, None, strings."""
-    return getattr(value, "aval", None) is not None or isinstance(value, ARRAY_LIKE) or can_stand_for_array(value)
+    return hasattr(type(value), "aval") or isinstance(value, ARRAY_LIKE) or can_stand_for_array(value)
 
 
 def check_array_like(name: str, *values: Any) -> None:
@@ -88,7 +88,7 @@ def not_array_like(name: str, value: Any, position: int) -> str:
 
 def operand(name: str, value: Any, position: int = 0) -> Any:
     """`value` as traces take it: an array, tracer or literal. Raises TypeError for what is no array or number."""
-    if getattr(value, "aval", None) is not None:
+    if hasattr(type(value), "aval"):
         return value
     if not is_array_like(value):
         raise TypeError(not_array_like(name, value, position))
@@ -104,7 +104,7 @@ def array_operand(name: str, value: Any, position: int = 0) -> Any:
 
 def shape_of(value: Any) -> tuple[Any, ...]:
     """The shape of an array or number, without converting it."""
-    aval = getattr(value, "aval", None)
+    aval = value.aval if hasattr(type(value), "aval") else None
     if aval is not None:
         return aval.shape  # type: ignore[no-any-return]
     if isinstance(value, (np.ndarray, np.generic)):
@@ -147,7 +147,7 @@ def cast(value: Any, dtype: Any, weak_type: bool) -> Any:
     kind = type(value)
     if kind in _WEAK_SCALARS or kind is bool:
         return literal(value, dtype, weak_type if kind is bool else True)
-    made = value if getattr(value, "aval", None) is not None else as_operand(value)
+    made = value if hasattr(type(value), "aval") else as_operand(value)
     return made if made.aval.dtype is dtype else convert(made, dtype, weak_type)
 
 

@@ -45,6 +45,8 @@ def plain_product(a: Any, b: Any) -> Any:
         return None
     trace = thread.trace
     if trace is not EVAL_TRACE:
+        if not (hasattr(type(a), "aval") and hasattr(type(b), "aval")):  # one only stands for an array
+            return None
         return trace.process_primitive(dot_general_p, (a, b), params)
     call = _calls.get(key)
     return _calls.apply(key, dot_general_p, (a, b), params) if call is None else call(a, b)

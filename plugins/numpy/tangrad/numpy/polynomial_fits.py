@@ -9,6 +9,7 @@ import numpy as np
 from tangrad.core import dtypes
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.creation import zeros
+from tangrad.numpy.fusing import as_one
 from tangrad.numpy.joining import concatenate
 from tangrad.numpy.linear_systems import inv, lstsq
 from tangrad.numpy.matrices import vander
@@ -43,6 +44,11 @@ def polyfit(
     >>> np.round(np.polyfit(np.array([0.0, 1.0, 2.0]), np.array([1.0, 3.0, 5.0]), 1), 3)
     Array([2., 1.], dtype=float32)
     """
+    return (_fit_with_more if full or cov else _fit_alone)(x, y, deg, rcond, full, w, cov)
+
+
+def _fit(x: Any, y: Any, deg: int, rcond: float | None, full: bool, w: Any, cov: Any) -> tuple[Any, ...]:
+    """The coefficients, and what else was asked for."""
     degree = index_argument("polyfit", deg, "deg")
     if degree < 0:
         raise ValueError(f"polyfit: deg must not be negative, got {deg}")
@@ -71,7 +77,7 @@ def polyfit(
     if full:
         return coefficients, residuals, rank, singular, asarray(rcond)
     if not cov:
-        return coefficients
+        return (coefficients,)
     covariances = inv(matrix.T @ matrix)
     factor: Any = 1
     if cov != "unscaled":
@@ -81,6 +87,14 @@ def polyfit(
         # The residuals themselves: lstsq leaves their sums out where the rank is short.
         factor = (abs(right - matrix @ coefficients) ** 2).sum(0) / free
     return coefficients, (covariances if values.ndim == 1 else covariances[:, :, None]) * factor
+
+
+_fit_with_more = as_one("deg", "rcond", "full", "cov", name="polyfit", several=True)(_fit)
+
+
+@as_one("deg", "rcond", "full", "cov", name="polyfit")
+def _fit_alone(x: Any, y: Any, deg: int, rcond: float | None, full: bool, w: Any, cov: Any) -> Any:
+    return _fit(x, y, deg, rcond, full, w, cov)[0]
 
 
 def roots(p: Any, *, strip_zeros: bool = True) -> Any:
@@ -114,9 +128,15 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
         at_zero = coefficients.shape[0] - 1 - int(known[-1])
         coefficients = coefficients[int(known[0]) : int(known[-1]) + 1]
     degree = coefficients.shape[0] - 1
-    kind = dtypes.to_complex_dtype(coefficients.dtype)
     if degree < 1:
-        return zeros(at_zero, kind)
-    below = np.eye(degree, k=-1)
+        return zeros(at_zero, dtypes.to_complex_dtype(coefficients.dtype))
+    return _eigenvalues_of_companion(coefficients, at_zero)
+
+
+@as_one("at_zero", name="roots")
+def _eigenvalues_of_companion(coefficients: Any, at_zero: int) -> Any:
+    """The roots of a polynomial whose first coefficient is not 0, and as many zeros."""
+    kind = dtypes.to_complex_dtype(coefficients.dtype)
+    below = np.eye(coefficients.shape[0] - 1, k=-1)
     companion = asarray(below, coefficients.dtype).at[0].set(-coefficients[1:] / coefficients[0])
     return concatenate([eigvals(companion).astype(kind), zeros(at_zero, kind)])

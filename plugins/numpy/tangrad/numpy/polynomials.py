@@ -72,6 +72,7 @@ def _padded(name: str, a1: Any, a2: Any) -> tuple[Any, Any]:
     )
 
 
+@as_one()
 def polyadd(a1: Any, a2: Any) -> Any:
     """Add polynomials.
 
@@ -92,6 +93,7 @@ def polyadd(a1: Any, a2: Any) -> Any:
     return add_p.bind(first, second)
 
 
+@as_one()
 def polysub(a1: Any, a2: Any) -> Any:
     """Subtract polynomials.
 
@@ -167,6 +169,7 @@ def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, A
     return result, trim_zeros(dividend, "f") if trim_leading_zeros else dividend
 
 
+@as_one("m")
 def polyder(p: Any, m: int = 1) -> Any:
     """Differentiate a polynomial.
 
@@ -195,6 +198,7 @@ def polyder(p: Any, m: int = 1) -> Any:
     return x
 
 
+@as_one("m")
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     """Integrate a polynomial.
 

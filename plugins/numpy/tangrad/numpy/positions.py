@@ -9,6 +9,7 @@ import numpy as np
 
 from tangrad.core import concrete_or_error, dtypes, literal
 from tangrad.numpy.conversion import asarray
+from tangrad.numpy.fusing import as_one
 from tangrad.numpy.index_components import wrapped
 from tangrad.numpy.operands import (
     INT32,
@@ -18,10 +19,12 @@ from tangrad.numpy.operands import (
     select,
     user_dtype,
 )
+from tangrad.numpy.operations import numerical
 from tangrad.numpy.selection import clip
 from tangrad.numpy.taking import integer_operand
 
 
+@as_one("shape", several=True, family=numerical.name)
 def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     """Turn positions in an array as one dimension into positions along each dimension.
 
@@ -49,10 +52,12 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
         positions, rest = divmod(positions, size)
         results.append((size, rest))
     # What is left says who was out of bounds: nothing is, but for those (from the end: -1 is).
-    beyond, before = positions > 0, positions < -1
+    beyond = positions > 0
+    before = None if dtypes.issubdtype(positions.dtype, np.unsignedinteger) else positions < -1
     found = []
     for size, rest in reversed(results):
-        within = select(beyond, literal_like(rest, size - 1), select(before, literal_like(rest, 0), rest))
+        known = rest if before is None else select(before, literal_like(rest, 0), rest)
+        within = select(beyond, literal_like(rest, size - 1), known)
         found.append(within if within.dtype == own else convert(within, own))
     return tuple(found)
 

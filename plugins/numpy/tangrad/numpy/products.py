@@ -7,8 +7,8 @@ from typing import Any
 
 from tangrad.lax.contractions.precision import canonicalize_precision
 from tangrad.lax.contractions.primitives import DotDimensionNumbers, dot_general_p
-from tangrad.lax.elementwise.primitives import mul_p, sub_p
-from tangrad.lax.structure.primitives import concatenate_p, squeeze_p, transpose_p
+from tangrad.lax.placement.out_sharding import laid
+from tangrad.lax.structure.primitives import squeeze_p, transpose_p
 from tangrad.numpy.arithmetic import multiply
 from tangrad.numpy.axes import moveaxis
 from tangrad.numpy.fusing import as_one
@@ -16,21 +16,19 @@ from tangrad.numpy.makers import operator_form
 from tangrad.numpy.operands import (
     array_operand,
     broadcast_shape,
-    broadcast_to_shape,
     canonical_axes,
-    canonical_axis,
     promote,
     refuse_out,
     user_dtype,
 )
 from tangrad.numpy.plain_products import MATMUL, note_plain, plain_product
 from tangrad.numpy.rounding import conjugate
-from tangrad.numpy.shapes import expand_dims, ravel, reshaped
+from tangrad.numpy.shapes import expand_dims, ravel
 
 
 def _prepared(name: str, *values: Any) -> list[Any]:
     """Operands of one dtype. Fast where they have it already."""
-    avals = [getattr(value, "aval", None) for value in values]
+    avals = [value.aval if hasattr(type(value), "aval") else None for value in values]
     if avals[0] is not None and avals[1] is not None and avals[0].dtype is avals[1].dtype:
         return list(values)
     return promote(name, *values)
@@ -56,7 +54,7 @@ def _check_contraction(name: str, left: Any, right: Any, left_shape: Any, right_
 
 
 def matmul(
-    a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: None = None
+    a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None
 ) -> Any:
     """Multiply matrices; leading dimensions are batches, broadcast against each other.
 
@@ -64,7 +62,7 @@ def matmul(
         a, b: arrays of at least one dimension. A vector counts as a row on the left, as a column on the right.
         precision: how exactly accelerators multiply: None, a name, `lax.Precision`, or a pair.
         preferred_element_type: the dtype in which products are added up, and of the result.
-        out_sharding: must be None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of shape (..., rows of `a`, columns of `b`), less the dimensions of vectors.
@@ -78,6 +76,8 @@ def matmul(
     >>> np.matmul(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, 1.0]))
     Array([3., 7.], dtype=float32)
     """
+    if out_sharding is not None:
+        return laid(out_sharding, matmul, a, b, precision=precision, preferred_element_type=preferred_element_type)
     if precision is None and preferred_element_type is None:
         result = plain_product(a, b)
         if result is not None:
@@ -159,14 +159,14 @@ matmul_operator = operator_form("matmul", "@", matmul)
 # --- dot and its kin -----------------------------------------------------------------------------------------------
 
 
-def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: None = None) -> Any:
+def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None) -> Any:
     """Multiply, summing over the last dimension of the first array and the last but one of the second.
 
     Args:
         a, b: arrays or numbers; of a vector the only dimension is summed over.
         precision: how exactly accelerators multiply: None, a name, `lax.Precision`, or a pair.
         preferred_element_type: the dtype in which products are added up, and of the result.
-        out_sharding: must be None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array with the other dimensions of `a`, then those of `b`; the product x * y if either is a number.
@@ -179,6 +179,8 @@ def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = 
     >>> tangrad.numpy.dot(tangrad.numpy.array([1.0, 2.0]), tangrad.numpy.array([3.0, 4.0]))
     Array(11., dtype=float32)
     """
+    if out_sharding is not None:
+        return laid(out_sharding, dot, a, b, precision=precision, preferred_element_type=preferred_element_type)
     if precision is None and preferred_element_type is None:
         result = plain_product(a, b)
         if result is not None:
@@ -369,7 +371,7 @@ def tensordot(
     *,
     precision: Any = None,
     preferred_element_type: Any = None,
-    out_sharding: None = None,
+    out_sharding: Any = None,
 ) -> Any:
     """Multiply, summing over any dimensions.
 
@@ -378,7 +380,7 @@ def tensordot(
         axes: how many of the last dimensions of `a` and the first of `b`; or a pair: which of `a`, which of `b`.
         precision: how exactly accelerators multiply.
         preferred_element_type: the dtype of the result.
-        out_sharding: must be None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array with the other dimensions of `a`, then those of `b`.
@@ -391,6 +393,9 @@ def tensordot(
     >>> tangrad.numpy.tensordot(tangrad.numpy.ones((2, 3, 4)), tangrad.numpy.ones((3, 4, 5))).shape
     (2, 5)
     """
+    if out_sharding is not None:
+        options = {"precision": precision, "preferred_element_type": preferred_element_type}
+        return laid(out_sharding, tensordot, a, b, axes, **options)
     lhs, rhs = _prepared("tensordot", a, b)
     left, right = lhs.aval.shape, rhs.aval.shape
     left_axes, right_axes = _tensordot_axes(axes, len(left), len(right))
@@ -399,8 +404,8 @@ def tensordot(
         raise ValueError(
             f"tensordot: axes {axes} of shapes {left} and {right} have different sizes, {sizes[0]} and {sizes[1]}"
         )
-    options = _options("tensordot", precision, preferred_element_type)
-    return _dot_general(lhs, rhs, ((left_axes, right_axes), ((), ())), options)
+    chosen = _options("tensordot", precision, preferred_element_type)
+    return _dot_general(lhs, rhs, ((left_axes, right_axes), ((), ())), chosen)
 
 
 def _tensordot_axes(axes: Any, left_rank: int, right_rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -418,75 +423,3 @@ def _tensordot_axes(axes: Any, left_rank: int, right_rank: int) -> tuple[tuple[i
     if not 0 <= count <= min(left_rank, right_rank):
         raise ValueError(f"tensordot: axes {count} is beyond the ranks {left_rank} and {right_rank}")
     return tuple(range(left_rank - count, left_rank)), tuple(range(count))
-
-
-# --- without sums --------------------------------------------------------------------------------------------------
-
-
-def kron(a: Any, b: Any) -> Any:
-    """Take the Kronecker product: each element of the first array times the whole second one.
-
-    Args:
-        a, b: arrays or numbers.
-
-    Returns:
-        An array whose sizes are the products of the sizes.
-
-    Raises:
-        TypeError: for what is no array.
-
-    >>> import tangrad
-    >>> tangrad.numpy.kron(tangrad.numpy.array([1, 10]), tangrad.numpy.array([1, 2]))
-    Array([ 1,  2, 10, 20], dtype=int32)
-    """
-    lhs, rhs = promote("kron", a, b)
-    rank = max(lhs.aval.ndim, rhs.aval.ndim)
-    left, right = [(1,) * (rank - x.aval.ndim) + x.aval.shape for x in (lhs, rhs)]
-    spread = tuple([size for pair in zip(left, right) for size in pair])
-    rows = broadcast_to_shape(reshaped(array_operand("kron", lhs), _pairs(left, (1,) * rank)), spread)
-    blocks = broadcast_to_shape(reshaped(array_operand("kron", rhs), _pairs((1,) * rank, right)), spread)
-    return reshaped(multiply(rows, blocks), tuple([m * n for m, n in zip(left, right)]))
-
-
-def _pairs(first: Sequence[Any], second: Sequence[Any]) -> tuple[Any, ...]:
-    return tuple([size for pair in zip(first, second) for size in pair])
-
-
-def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
-    """Take the cross products of vectors of three components.
-
-    Args:
-        a, b: arrays whose vectors lie along `axisa` and `axisb`; other dimensions are broadcast.
-        axisa, axisb, axisc: along which axis of `a`, `b` and the result the vectors lie.
-        axis: all three at once.
-
-    Returns:
-        An array of vectors.
-
-    Raises:
-        TypeError: for what is no array.
-        ValueError: for vectors of other lengths, and shapes that do not fit.
-
-    >>> import tangrad
-    >>> tangrad.numpy.cross(tangrad.numpy.array([1, 0, 0]), tangrad.numpy.array([0, 1, 0]))
-    Array([0, 0, 1], dtype=int32)
-    """
-    if axis is not None:
-        axisa = axisb = axisc = axis
-    lhs, rhs = [array_operand("cross", x) for x in promote("cross", a, b)]
-    lhs, rhs = moveaxis(lhs, axisa, -1), moveaxis(rhs, axisb, -1)
-    if lhs.shape[-1] != 3 or rhs.shape[-1] != 3:
-        raise ValueError(
-            f"cross: vectors must have three components, got shapes {lhs.shape} and {rhs.shape}; "
-            "of two components x and y it is x[..., 0] * y[..., 1] - x[..., 1] * y[..., 0]"
-        )
-    shape = broadcast_shape("cross", [lhs.shape[:-1], rhs.shape[:-1]])
-    first, second = [[broadcast_to_shape(x[..., i], shape) for i in range(x.shape[-1])] for x in (lhs, rhs)]
-    parts = [_minor(first, second, i, j) for i, j in ((1, 2), (2, 0), (0, 1))]
-    last = len(shape)
-    joined = concatenate_p.bind(*[expand_dims(part, last) for part in parts], dimension=last)
-    return moveaxis(joined, -1, canonical_axis("cross", axisc, last + 1, "axisc"))
-
-
-def _minor(first: Sequence[Any], second: Sequence[Any], i: int, j: int) -> Any:
-    return sub_p.bind(mul_p.bind(first[i], second[j]), mul_p.bind(first[j], second[i]))

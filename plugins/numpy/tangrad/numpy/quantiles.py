@@ -6,6 +6,7 @@ from typing import Any
 
 from tangrad.core import literal
 from tangrad.lax.elementwise.primitives import add_p, convert_element_type_p, mul_p, sub_p
+from tangrad.lax.placement.out_sharding import laid
 from tangrad.lax.sorting.primitives import sort_p
 from tangrad.numpy.axes import moveaxis
 from tangrad.numpy.conversion import asarray
@@ -76,7 +77,7 @@ def quantile(
     return _quantile("quantile", a, q, axis, method, keepdims, weights, False)
 
 
-@as_one("axis", "out", "overwrite_input", "method", "keepdims")
+@as_one("axis", "out", "overwrite_input", "method", "keepdims", "out_sharding")
 def percentile(
     a: Any,
     q: Any,
@@ -87,6 +88,7 @@ def percentile(
     keepdims: bool = False,
     *,
     weights: Any = None,
+    out_sharding: Any = None,
 ) -> Any:
     """Find the values below which given percentages of the elements lie.
 
@@ -99,6 +101,7 @@ def percentile(
         method: as of `quantile`.
         keepdims: whether the axes stay, with size 1.
         weights: as of `quantile`.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array with the dimensions of `q` first; NaN where there is one among the elements.
@@ -112,6 +115,9 @@ def percentile(
     Array(3., dtype=float32)
     """
     refuse_out("percentile", out)
+    if out_sharding is not None:
+        how = {"method": method, "keepdims": keepdims, "weights": weights}
+        return laid(out_sharding, percentile, a, q, axis, **how)
     return _quantile("percentile", a, _shares("percentile", q), axis, method, keepdims, weights, False)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import Any
 
 import numpy as np
 
 from tangrad.core import (
     EVAL_TRACE,
-    ShapedArray,
     Tracer,
     concrete_or_error,
     dtypes,
@@ -17,13 +17,25 @@ from tangrad.core import (
     thread,
 )
 from tangrad.lax.elementwise.primitives import add_p, mul_p
+from tangrad.lax.placement.out_sharding import place_of
 from tangrad.lax.structure.primitives import iota_p
-from tangrad.numpy.conversion import adopt, placed
-from tangrad.numpy.creation import HOST_LIMIT
+from tangrad.numpy.conversion import placed
+from tangrad.numpy.new_arrays import HOST_LIMIT, array_of
 from tangrad.numpy.operands import check_array_like, shape_of, user_dtype
 
+_INTEGERS = (int, np.integer)
+_PYTHON_NUMBERS = frozenset({int, float, NoneType})
 
-def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None) -> Any:
+
+def arange(
+    start: Any,
+    stop: Any = None,
+    step: Any = None,
+    dtype: Any = None,
+    *,
+    device: Any = None,
+    out_sharding: Any = None,
+) -> Any:
     """Make evenly spaced numbers within an interval, of a given step.
 
     Args:
@@ -31,7 +43,8 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
         stop: the end, which is left out.
         step: the distance; default 1.
         dtype: the dtype; None: that in which the arguments meet.
-        device: the device to put it on.
+        device: the device to put it on, or a sharding.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of one dimension.
@@ -44,8 +57,14 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
     >>> tangrad.numpy.arange(2, 8, 2)
     Array([2, 4, 6], dtype=int32)
     """
-    if type(start) is int and type(stop) is int and step is None and dtype is None and device is None:
-        return _range(start, stop, 1, dtypes.default_int_dtype())
+    if out_sharding is not None:
+        device = place_of("arange", device, out_sharding)
+    if dtype is None and device is None:
+        given_kinds = type(start), type(stop), type(step)
+        if _PYTHON_NUMBERS.issuperset(given_kinds) and start is not None:
+            first, end = (0, start) if stop is None else (start, stop)
+            kind = float if float in given_kinds else int
+            return _range(first, end, 1 if step is None else step, dtypes.canonicalize_dtype(kind))
     if any([is_symbolic(value) for value in (start, stop, step)]):
         return _symbolic_range(start, stop, step, dtype)
     given = [value for value in (start, stop, step) if value is not None]
@@ -57,8 +76,6 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
     wanted = dtypes.result_type(*given) if dtype is None else user_dtype("arange", dtype)
     if stop is None:
         start, stop = 0, start
-    if step == 0:
-        raise ValueError("arange: step must not be 0")
     return placed(_range(start, stop, 1 if step is None else step, wanted), device)
 
 
@@ -75,14 +92,16 @@ def _scalar(value: Any, name: str) -> Any:
 
 def _range(start: Any, stop: Any, step: Any, dtype: Any) -> Any:
     """Of integers an operation where programs are staged, lest they hold the numbers; else made by NumPy."""
-    integers = all([isinstance(value, (int, np.integer)) for value in (start, stop, step)])
-    if not integers or dtype.kind not in "iu":
+    if step == 0:
+        raise ValueError("arange: step must not be 0")
+    integers = dtype.kind in "iu" and all([isinstance(value, _INTEGERS) for value in (start, stop, step)])
+    if not integers:
         with np.errstate(all="ignore"):
             made = np.arange(start, stop, step, dtype=dtype if dtype.kind in "iufc" else None).astype(dtype, copy=False)
-        return adopt(made, ShapedArray(made.shape, dtype))
+        return array_of(made)
     size = len(range(int(start), int(stop), int(step)))
     if thread.trace is EVAL_TRACE and size <= HOST_LIMIT:
-        return adopt(np.arange(start, start + size * step, step).astype(dtype), ShapedArray((size,), dtype))
+        return array_of(np.arange(start, start + size * step, step).astype(dtype))
     numbers = iota_p.bind(dtype=dtype, shape=(size,), dimension=0)
     if step != 1:
         numbers = mul_p.bind(numbers, literal(int(step), dtype))

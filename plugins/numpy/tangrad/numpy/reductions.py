@@ -54,9 +54,8 @@ from tangrad.numpy.reduced_axes import (
 )
 from tangrad.numpy.shapes import reshaped
 
-# Reduced as they are: in their own precision, and to their own dtype.
+# Reduced in their own precision, and to their own dtype.
 _DIRECT = {dtypes.as_dtype(name) for name in ("float32", "float64", "complex64", "complex128")}
-
 # The types of such arrays, as they are met -> the parameters of the sum of all elements: one look-up decides.
 whole_sums: dict[Any, Any] = {}
 _direct_sums = DirectCalls()
@@ -169,7 +168,7 @@ def sum(
     >>> tangrad.numpy.sum(tangrad.numpy.ones((2, 3)), axis=0)
     Array([2., 2., 2.], dtype=float32)
     """
-    aval: Any = getattr(a, "aval", None)
+    aval: Any = a.aval if hasattr(type(a), "aval") else None
     params = whole_sums.get(aval)
     if params is not None and dtype is None and initial is None and where is None and out is None:
         if axis is None and not keepdims:
@@ -235,7 +234,7 @@ def prod(
 
 def _extreme(reduction: _Reduction, a: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: Any) -> Any:
     name = reduction.name
-    aval: Any = getattr(a, "aval", None)
+    aval: Any = a.aval if hasattr(type(a), "aval") else None
     if (
         aval is not None
         and initial is None
@@ -395,6 +394,7 @@ def all(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, w
     return _all(truth(operand("all", a)), axis, BOOL, keepdims, None, where)
 
 
+@as_one("axis", "keepdims")
 def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """Count the elements that are not zero.
 

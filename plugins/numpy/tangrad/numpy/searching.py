@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 
 from tangrad.core import concrete_or_error, dtypes, literal
+from tangrad.lax.placement.out_sharding import laid
 from tangrad.lax.sorting.primitives import search_sorted_p
 from tangrad.lax.structure.primitives import broadcast_in_dim_p
 from tangrad.numpy.at import at
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.fusing import as_one
 from tangrad.numpy.indexing import getitem
+from tangrad.numpy.new_arrays import array_of
+from tangrad.numpy.on_host import contents_on_host
 from tangrad.numpy.operands import (
     INT32,
     array_operand,
@@ -99,7 +102,9 @@ def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = Non
     return where(increases, found, size - found)
 
 
-def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Any:
+def bincount(
+    x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None, out_sharding: Any = None
+) -> Any:
     """Count how often each integer occurs.
 
     Args:
@@ -107,6 +112,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
         weights: what each occurrence adds; None: 1.
         minlength: the least length of the result.
         length: its length, needed while a function is traced: greater integers are left out.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of one dimension, of integers or of the dtype of `weights`.
@@ -119,6 +125,8 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     >>> tangrad.numpy.bincount(tangrad.numpy.array([0, 2, 2]))
     Array([1, 0, 2], dtype=int32)
     """
+    if out_sharding is not None:
+        return laid(out_sharding, bincount, x, weights, minlength, length=length)
     numbers = array_operand("bincount", x)
     if not dtypes.issubdtype(numbers.dtype, np.integer) and numbers.dtype != np.bool_:
         raise TypeError(f"bincount requires integers, got dtype {dtypes.dtype_name(numbers.dtype)}")
@@ -129,6 +137,9 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
         raise ValueError(f"bincount: minlength must not be negative, got {minlength}")
     if length is None:
         known = np.asarray(concrete_or_error(numbers, "the number of results of bincount, which length= would fix"))
+        if weights is None and contents_on_host(numbers) is not None:
+            counts = np.bincount(np.maximum(known, 0).astype(np.intp), minlength=least)
+            return array_of(counts.astype(dtypes.default_int_dtype()))
         count = max(least, int(known.max()) + 1 if known.size else 0)
     else:
         count = index_argument("bincount", length, "length")

@@ -32,6 +32,7 @@ from tangrad.numpy.index_components import wrapped
 from tangrad.numpy.indexing import getitem, take_index
 from tangrad.numpy.joining import stack
 from tangrad.numpy.logic import truth
+from tangrad.numpy.new_arrays import array_of
 from tangrad.numpy.operands import (
     BOOL,
     INT32,
@@ -76,9 +77,9 @@ def where(condition: Any, x: Any = None, y: Any = None, /, *, size: Any = None, 
     >>> tangrad.numpy.where(tangrad.numpy.array([True, False]), 1.0, tangrad.numpy.zeros(2))
     Array([1., 0.], dtype=float32)
     """
-    aval = getattr(x, "aval", None)
-    if aval is not None and aval is getattr(y, "aval", None) and size is None and fill_value is None:
-        mask = getattr(condition, "aval", None)
+    aval = x.aval if hasattr(type(x), "aval") else None
+    if hasattr(type(y), "aval") and aval is y.aval and size is None and fill_value is None:
+        mask = condition.aval if hasattr(type(condition), "aval") else None
         if mask is not None and mask.dtype is BOOL and mask.shape == aval.shape:  # type: ignore[union-attr]
             return select_n_p.bind(condition, y, x)
     if x is None and y is None:
@@ -251,10 +252,11 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
     x = array_operand("nonzero", a)
     if not x.ndim:
         raise ValueError("nonzero requires an array with dimensions; use atleast_1d")
-    fills = _fill_values(fill_value, x.ndim)
     if size is None:
-        found = np.nonzero(_concrete("nonzero", x))
-        return tuple([asarray(place.astype(dtypes.default_int_dtype())) for place in found])
+        if fill_value is not None:
+            _fill_values(fill_value, x.ndim)  # raises
+        return tuple([array_of(place) for place in _places("nonzero", x)])
+    fills = _fill_values(fill_value, x.ndim)
     count = index_argument("nonzero", size, "size")
     shape = x.aval.shape
     if not x.aval.size or not count:
@@ -267,6 +269,12 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
         place = rem_p.bind(div_p.bind(flat, stride), size_operand(extent, INT32))
         places.append(convert(choose_between(beyond, fills[axis], place), dtypes.default_int_dtype()))
     return tuple(places)
+
+
+def _places(name: str, x: Any) -> Sequence[Any]:
+    """NumPy's positions of the elements that are not zero."""
+    kind = dtypes.default_int_dtype()
+    return [place.astype(kind, copy=False) for place in np.nonzero(_concrete(name, x))]
 
 
 def _concrete(name: str, x: Any) -> Any:
@@ -347,6 +355,8 @@ def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
            [1, 0]], dtype=int32)
     """
     x = array_operand("argwhere", a)
+    if x.ndim and size is None and fill_value is None:
+        return array_of(np.stack(_places("argwhere", x), axis=-1))
     if x.ndim:
         return stack(nonzero(x, size=size, fill_value=fill_value), axis=-1)
     count = int(bool(_concrete("argwhere", x))) if size is None else size

@@ -19,9 +19,10 @@ from tangrad.numpy.at import at
 from tangrad.numpy.axes import moveaxis
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.creation import full, ones, zeros
-from tangrad.numpy.fusing import Fused
+from tangrad.numpy.fusing import Fused, as_one
 from tangrad.numpy.indexing import getitem
 from tangrad.numpy.joining import concatenate
+from tangrad.numpy.on_host import contents_on_host, unique_on_host
 from tangrad.numpy.operands import (
     INT32,
     array_operand,
@@ -112,6 +113,9 @@ def _unique_rows(
         count = size or 0
         empty = full((count, *rows.aval.shape[1:]), 0 if fill_value is None else fill_value, rows.aval.dtype)
         return empty, zeros(count, int), zeros(0, int), zeros(count, int)
+    contents = contents_on_host(rows) if size is None and rows.ndim == 1 else None
+    if contents is not None:
+        return unique_on_host(contents, rows.aval.weak_type, bool(equal_nan), wanted)
     order, ordered, starts = _in_order(rows, equal_nan=bool(equal_nan))
     (places,) = nonzero(starts, size=size, fill_value=length)
     values = getitem(ordered, where(places >= length, 0, places) if size is not None else places)
@@ -256,6 +260,7 @@ def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None)
 # --- membership ----------------------------------------------------------------------------------------------------
 
 
+@as_one("assume_unique", "invert", "method")
 def isin(
     element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, method: str = "auto"
 ) -> Any:

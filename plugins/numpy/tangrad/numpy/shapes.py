@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tangrad.core import EVAL_TRACE, Array, DirectCalls, is_symbolic, thread
+from tangrad.lax.placement.out_sharding import laid
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, copy_p, reshape_p, squeeze_p
 from tangrad.numpy.axes import transpose
 from tangrad.numpy.conversion import asarray
@@ -31,7 +32,7 @@ def _array(name: str, value: Any) -> Any:
 # --- reshape -------------------------------------------------------------------------------------------------------
 
 
-def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
+def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None, out_sharding: Any = None) -> Any:
     """Give the elements another shape.
 
     Args:
@@ -39,6 +40,7 @@ def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -
         shape: an integer or a sequence of integers, one of which may be -1: what is left.
         order: "C": the last dimension varies first; "F": the first one does.
         copy: True: copy even where nothing changes. False is refused: compilers decide whether memory is shared.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of that shape.
@@ -52,6 +54,8 @@ def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -
     Array([[0, 1, 2],
            [3, 4, 5]], dtype=int32)
     """
+    if out_sharding is not None:
+        return laid(out_sharding, reshape, a, shape, order, copy=copy)
     x = _array("reshape", a)
     if copy is False:
         raise NotImplementedError("reshape: copy=False is not supported; None copies where it must")
@@ -74,18 +78,26 @@ def _unknown_order(name: str, order: Any) -> Exception:
 def reshaped(x: Any, shape: Any) -> Any:
     """An array in another shape, which may hold -1."""
     sizes = shape if type(shape) is tuple else _sizes(shape)
-    aval = x.aval
+    aval, eager = x.aval, thread.trace is EVAL_TRACE
+    key = (aval, sizes)
     for size in sizes:
-        if type(size) is not int or size < 0:
+        if type(size) is not int:
             sizes = _resolved(aval, sizes)
+            key = (aval, sizes)
             break
+    else:
+        if -1 in sizes:
+            call = _reshapes.get(key) if eager else None
+            if call is not None:
+                return call(x)
+            sizes = _resolved(aval, sizes)
     if aval.shape == sizes:
         return x
-    if thread.trace is EVAL_TRACE:
-        call = _reshapes.get((aval, sizes))
+    if eager:
+        call = _reshapes.get(key)
         if call is not None:
             return call(x)
-        return _reshapes.apply((aval, sizes), reshape_p, (x,), {"new_sizes": sizes, "dimensions": None})
+        return _reshapes.apply(key, reshape_p, (x,), {"new_sizes": sizes, "dimensions": None})
     return reshape_p.bind(x, new_sizes=sizes, dimensions=None)
 
 
@@ -118,13 +130,13 @@ def _is_minus_one(size: Any) -> bool:
     return not is_symbolic(size) and not isinstance(size, Array) and size == -1
 
 
-def ravel(a: Any, order: str = "C", *, out_sharding: None = None) -> Any:
+def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
     """Give the elements one dimension.
 
     Args:
         a: an array or number.
         order: "C", "K": the last dimension varies first; "F": the first one does.
-        out_sharding: must be None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of one dimension.
@@ -136,6 +148,8 @@ def ravel(a: Any, order: str = "C", *, out_sharding: None = None) -> Any:
     >>> tangrad.numpy.ravel(tangrad.numpy.ones((2, 2)))
     Array([1., 1., 1., 1.], dtype=float32)
     """
+    if out_sharding is not None:
+        return laid(out_sharding, ravel, a, order)
     x = _array("ravel", a)
     if order == "K":
         order = "C"
@@ -279,13 +293,13 @@ def atleast_3d(*arys: Any) -> Any:
 # --- broadcasting --------------------------------------------------------------------------------------------------
 
 
-def broadcast_to(array: Any, shape: Any, *, out_sharding: None = None) -> Any:
+def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
     """Repeat an array so that it fills a shape.
 
     Args:
         array: an array or number.
         shape: an integer or a sequence of integers.
-        out_sharding: must be None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of that shape.
@@ -299,6 +313,8 @@ def broadcast_to(array: Any, shape: Any, *, out_sharding: None = None) -> Any:
     Array([[0, 1],
            [0, 1]], dtype=int32)
     """
+    if out_sharding is not None:
+        return laid(out_sharding, broadcast_to, array, shape)
     x = _array("broadcast_to", array)
     sizes, own = canonical_shape("broadcast_to", shape), x.aval.shape
     if len(own) > len(sizes) or any(a != 1 and a != b for a, b in zip(own[::-1], sizes[::-1])):

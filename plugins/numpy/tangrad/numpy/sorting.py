@@ -114,6 +114,7 @@ def argsort(
     return _reversed(found, dimension)
 
 
+@as_one("axis", sequence="keys")
 def lexsort(keys: Any, axis: int = -1) -> Any:
     """Find the positions that sort by several keys, the last of which counts most.
 

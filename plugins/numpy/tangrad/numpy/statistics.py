@@ -11,7 +11,7 @@ from tangrad.core import as_array, dtypes, is_symbolic
 from tangrad.lax.elementwise.primitives import conj_p, div_p, mul_p, real_p, sqrt_p, square_p, sub_p
 from tangrad.lax.operands import size_operand
 from tangrad.numpy.accumulation import computation_dtype
-from tangrad.numpy.fusing import Fused
+from tangrad.numpy.fusing import Fused, as_one
 from tangrad.numpy.operands import (
     array_operand,
     broadcast_to_shape,
@@ -86,7 +86,7 @@ def _quotient(total: Any, count: Any) -> Any:
     dtype = total.aval.dtype
     if type(count) is int:
         return div_p.bind(total, literal(count, dtype))
-    if getattr(count, "aval", None) is None:
+    if not hasattr(type(count), "aval"):
         return div_p.bind(total, size_operand(count, dtype))
     return div_p.bind(total, convert(count, dtype))
 
@@ -180,7 +180,7 @@ def _squares(name: str, x: Any, axis: Any, computed: Any, keepdims: bool, where:
 
 def _corrected_quotient(name: str, total: Any, count: Any, ddof: Any) -> Any:
     dtype = total.aval.dtype
-    if getattr(count, "aval", None) is None and isinstance(ddof, (int, float)) and not is_symbolic(count):
+    if not hasattr(type(count), "aval") and isinstance(ddof, (int, float)) and not is_symbolic(count):
         rest = count - ddof
         return div_p.bind(total, literal(rest if rest > 0 else math.nan, dtype))
     rest = _number(count, dtype) - convert(operand(name, ddof), dtype)
@@ -188,7 +188,7 @@ def _corrected_quotient(name: str, total: Any, count: Any, ddof: Any) -> Any:
 
 
 def _number(count: Any, dtype: Any) -> Any:
-    return size_operand(count, dtype) if getattr(count, "aval", None) is None else convert(count, dtype)
+    return size_operand(count, dtype) if not hasattr(type(count), "aval") else convert(count, dtype)
 
 
 def _variance_dtypes(name: str, x: Any, dtype: Any) -> tuple[Any, Any]:
@@ -272,17 +272,30 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     >>> np.average(np.array([1.0, 3.0]), weights=np.array([3.0, 1.0]))
     Array(1.5, dtype=float32)
     """
+    return (_mean_and_sum if returned else _weighted_mean)(a, axis, weights, keepdims)
+
+
+def _average(a: Any, axis: Any, weights: Any, keepdims: bool) -> tuple[Any, Any]:
+    """The mean, and the sum of the weights."""
     if weights is None:
         (x,) = promote_inexact("average", a)
         result = _mean("average", x, axis, None, keepdims, None)
         count = _number(element_count("average", x, axis, None, keepdims), result.aval.dtype)
-        return (result, as_array(broadcast_to_shape(count, result.aval.shape))) if returned else result
+        return result, as_array(broadcast_to_shape(count, result.aval.shape))
     check_array_like("average", a, weights)
     x, given = promote_inexact("average", a, weights)
     spread = _spread_weights(x, given, axis)
     total = sum(spread, axis=axis, keepdims=keepdims)
     result = div_p.bind(sum(mul_p.bind(x, spread), axis=axis, keepdims=keepdims), total)
-    return (result, broadcast_to_shape(total, result.aval.shape)) if returned else result
+    return result, broadcast_to_shape(total, result.aval.shape)
+
+
+_mean_and_sum = as_one("axis", "keepdims", name="average", several=True)(_average)
+
+
+@as_one("axis", "keepdims", name="average")
+def _weighted_mean(a: Any, axis: Any, weights: Any, keepdims: bool) -> Any:
+    return _average(a, axis, weights, keepdims)[0]
 
 
 def _spread_weights(x: Any, weights: Any, axis: Any) -> Any:

@@ -74,7 +74,7 @@ def take(
     >>> tangrad.numpy.take(tangrad.numpy.array([10, 20, 30]), tangrad.numpy.array([2, 0]))
     Array([30, 10], dtype=int32)
     """
-    aval = getattr(a, "aval", None)
+    aval = a.aval if hasattr(type(a), "aval") else None
     if type(indices) is int and aval is not None and len(aval.shape) == 1 and axis in (None, 0) and mode is None:
         size = aval.shape[0]
         if out is None and not is_symbolic(size) and -size <= indices < size and thread.trace is EVAL_TRACE:

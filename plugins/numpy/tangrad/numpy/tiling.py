@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tangrad.core import concrete_or_error, dtypes, is_concrete, is_symbolic, product
+from tangrad.lax.placement.out_sharding import laid
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, concatenate_p, dynamic_slice_p, rev_p, slice_p
 from tangrad.numpy.axes import swapaxes
 from tangrad.numpy.fusing import Fused, as_one
@@ -60,7 +61,7 @@ def tile(A: Any, reps: Any) -> Any:
 
 @as_one("repeats", "axis", "total_repeat_length", "out_sharding")
 def repeat(
-    a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None, out_sharding: None = None
+    a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None, out_sharding: Any = None
 ) -> Any:
     """Repeat the elements of an axis, each one beside itself.
 
@@ -70,7 +71,7 @@ def repeat(
         axis: the axis; None: of the array as one dimension.
         total_repeat_length: the length of the result, needed where `repeats` is traced: what is beyond is cut off, what
             is missing repeats the last element.
-        out_sharding: must be None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array.
@@ -83,6 +84,9 @@ def repeat(
     >>> tangrad.numpy.repeat(tangrad.numpy.array([1, 2]), tangrad.numpy.array([2, 1]))
     Array([1, 1, 2], dtype=int32)
     """
+    if out_sharding is not None:
+        options = {"total_repeat_length": total_repeat_length}
+        return laid(out_sharding, repeat, a, repeats, axis, **options)
     x = array_operand("repeat", a)
     if axis is None:
         x, axis = ravel(x), 0

@@ -1,0 +1,11 @@
+"""The family of the operations that functions of `tangrad.numpy` are outside of transformations.
+
+No program holds one of them, so none is announced: nobody needs rules for them. Backends may have lowerings, by which
+such a function is a call or two; where there is none, what it is made of is compiled as one program.
+"""
+
+from __future__ import annotations
+
+from tangrad.core import PrimitiveSet
+
+numerical = PrimitiveSet("numerical", api=1)

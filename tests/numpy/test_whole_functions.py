@@ -1,0 +1,234 @@
+"""Functions that are one operation outside of transformations: NumPy's own function where it has one, the host where
+the shape of the result depends on the contents. What they return is what their operations one by one do.
+"""
+
+import numpy as np
+import pytest
+
+import tangrad
+import tangrad.numpy as tnp
+from tangrad import use_backend
+from tangrad.core import rule_table
+from tangrad.numpy import numerical, positions
+from tangrad.numpy.fusing import Fused, as_one
+
+WHOLE = (numerical.interpolation, numerical.convolve, numerical.correlate, positions.unravel_index)
+POINTS = np.float32([-np.inf, -1.0, 0.0, 0.5, 1.0, 2.5, 7.0, np.inf, np.nan])
+ORDERED = {
+    "increasing": np.float32([0.0, 1.0, 2.0, 4.0, 7.0]),
+    "repeated": np.float32([0.0, 1.0, 1.0, 7.0, 7.0]),
+    "of one": np.float32([1.0]),
+    "with NaN": np.float32([0.0, 1.0, np.nan]),
+    "integers": np.int32([0, 1, 2, 4, 7]),
+}
+
+
+def assert_same_arrays(found, expected, tolerance=0.0):
+    """Equal structure, types and, within the tolerance, contents."""
+    found, expected = [leaves if isinstance(leaves, tuple) else (leaves,) for leaves in (found, expected)]
+    assert len(found) == len(expected)
+    for one, other in zip(found, expected):
+        assert one.aval is other.aval
+        np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
+
+
+def both_ways(function, *operands):
+    """The function at once, and its operations in a program."""
+    operands = [tnp.asarray(operand) for operand in operands]
+    with use_backend("numpy"):
+        return function(*operands), tangrad.jit(function)(*operands)
+
+
+@pytest.fixture(autouse=True)
+def on_numpy():
+    """NumPy's own functions are asked there."""
+    with use_backend("numpy"):
+        yield
+
+
+def test_the_numpy_backend_has_rules_for_them():
+    """Else all below would compare a function with itself."""
+    for function in WHOLE:
+        cell = rule_table("lower.numpy").cell(function.fused.primitive)
+        assert cell.status == "rule" and cell.plugin.distribution == "tangrad-backend-numpy"
+
+
+@pytest.mark.parametrize("kind", ORDERED)
+@pytest.mark.parametrize("shape", [(9,), (3, 3), ()])
+def test_interpolation(kind, shape):
+    places = ORDERED[kind]
+    values = np.float32([3.0, -1.0, np.inf, 2.0, 5.0])[: places.size]
+    for points in (POINTS,) if shape else POINTS:
+        assert_same_arrays(*both_ways(tnp.interp, np.reshape(points, shape), places, values))
+
+
+@pytest.mark.parametrize(
+    "options", [{"left": -1.0}, {"right": 3.0}, {"left": "extrapolate"}, {"period": 5.0}, {"left": 0, "right": 0}]
+)
+def test_interpolation_with_options(options):
+    found = both_ways(lambda x: tnp.interp(x, ORDERED["increasing"], ORDERED["increasing"], **options), POINTS[1:7])
+    assert_same_arrays(*found, tolerance=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float16", "float32", "complex64", "bool", "bfloat16"])
+@pytest.mark.parametrize("function", ["convolve", "correlate"])
+def test_convolutions(function, dtype):
+    """Of all lengths beside each other, in each mode, with infinities that must not meet what is beyond the ends."""
+    kind = tangrad.dtypes.as_dtype(dtype)
+    for long, short in ((5, 2), (2, 5), (4, 4), (1, 3)):
+        a, v = (np.arange(long) % 3 - 1).astype(kind), (np.arange(short) % 2 + 1).astype(kind)
+        for mode in ("full", "same", "valid"):
+            run = lambda a, v, mode=mode: getattr(tnp, function)(a, v, mode)
+            assert_same_arrays(*both_ways(run, a, v), tolerance=1e-6)
+            if dtype == "float32":
+                expected = getattr(np, function)(a, v, mode)
+                np.testing.assert_allclose(run(tnp.asarray(a), tnp.asarray(v)), expected, rtol=1e-6)
+    infinite = np.float32([np.inf, 1.0, -1.0])
+    assert_same_arrays(*both_ways(getattr(tnp, function), infinite, np.float32([2.0, 1.0])))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "uint32"])
+def test_unravel_index(dtype):
+    """Positions beyond either end are clamped; those from the end count from there."""
+    inside = np.array([0, 5, 23, 7], dtype)
+    beyond = np.array([24, 100, 127], dtype)
+    below = np.array([-1, -24, -25, -100], dtype) if dtype != "uint32" else inside
+    for given in (inside, beyond, below, inside[1]):
+        assert_same_arrays(*both_ways(lambda x: tnp.unravel_index(x, (2, 3, 4)), given))
+    assert_same_arrays(*both_ways(lambda x: tnp.unravel_index(x, 24), inside))
+
+
+def test_errors_are_those_of_the_function():
+    x = tnp.ones((2, 2))
+    for call in (
+        lambda: tnp.interp(1.0, x, x),
+        lambda: tnp.convolve(x, x),
+        lambda: tnp.convolve(x[0], x[0], "other"),
+        lambda: tnp.interp(x, tnp.ones(2) * 1j, x[0]),
+    ):
+        with pytest.raises(ValueError) as eager:
+            call()
+        with pytest.raises(ValueError) as staged:
+            tangrad.jit(call)()
+        assert str(eager.value) == str(staged.value)
+    with pytest.raises(TypeError, match="convolve requires arrays or numbers"):
+        tnp.convolve([1.0], [1.0])
+
+
+def test_programs_hold_the_operations():
+    text = str(tangrad.make_jaxpr(lambda x: tnp.interp(x, x, x) + tnp.convolve(x, x, "same"))(tnp.ones(3)))
+    assert "search_sorted" in text and "interp" not in text and "convolve" not in text
+
+
+def test_settings_that_decide_types_are_kept_apart():
+    ones = np.ones(3)
+    assert tnp.convolve(ones, ones).dtype == np.float32
+    with tangrad.enable_x64(True):
+        assert tnp.convolve(ones, ones).dtype == np.float64
+        assert tnp.interp(0.5, ones, ones).dtype == np.float64
+    with tangrad.numpy_dtype_promotion("strict"), pytest.raises(Exception, match="strict"):
+        tnp.convolve(tnp.ones(3), tnp.ones(3, "int32"))
+    assert tnp.convolve(tnp.ones(3), tnp.ones(3, "int32")).dtype == np.float32
+
+
+def test_checks_look_into_them():
+    with tangrad.debug_nans(True), pytest.raises(FloatingPointError):
+        tnp.convolve(tnp.asarray([np.inf, -np.inf]), tnp.ones(2))
+
+
+def test_several_results():
+    @as_one("count", several=True)
+    def parts(x, count):
+        return tuple([x + i for i in range(count)])
+
+    x = tnp.arange(3.0)
+    for _ in range(2):  # made, and kept
+        found = parts(x, 2)
+        assert type(found) is tuple and [list(map(float, one)) for one in found] == [[0, 1, 2], [1, 2, 3]]
+    assert isinstance(parts.fused, Fused) and parts.fused.primitive is parts.fused.primitive
+    deleted = tnp.arange(3.0)
+    deleted.delete()
+    with pytest.raises(RuntimeError, match="deleted"):
+        parts(deleted, 2)
+
+
+def test_operands_without_names():
+    @as_one("power")
+    def scaled(x, y, /, *, power=1):
+        return x * y**power
+
+    assert scaled(tnp.ones(2), 3.0, power=2).tolist() == scaled(tnp.ones(2), 9.0).tolist() == [9.0, 9.0]
+    with pytest.raises(TypeError, match="positional-only"):
+        scaled(x=tnp.ones(2), y=3.0)
+
+
+# --- on the host ---------------------------------------------------------------------------------------------------
+
+SETS = {
+    "integers": np.int32([3, 1, 3, 2, 1]),
+    "zeros of both signs": np.float32([0.0, -0.0, 1.0, -0.0]),
+    "NaN": np.float32([np.nan, 1.0, np.nan, -2.0]),
+    "booleans": np.array([True, False, True]),
+    "one": np.float32([2.0]),
+}
+
+
+def looked_at(function, *operands):
+    """With results that are looked at one by one, functions run by operations: the setting allows infinities."""
+    with tangrad.debug_infs(True):
+        return function(*operands)
+
+
+@pytest.mark.parametrize(("kind", "backend"), [*[(kind, "numpy") for kind in SETS], ("zeros of both signs", "xla")])
+def test_unique_is_that_of_the_operations(kind, backend):
+    with use_backend(backend):
+        x = tnp.asarray(SETS[kind])
+        for equal_nan in (True, False):
+            run = lambda x, equal_nan=equal_nan: tnp.unique(x, True, True, True, equal_nan=equal_nan)
+            found, expected = run(x), looked_at(run, x)
+            assert_same_arrays(found, expected)
+            assert_same_arrays(tnp.unique(x, equal_nan=equal_nan), expected[0])
+            if found[0].dtype.kind == "f":
+                assert np.array_equal(np.signbit(found[0]), np.signbit(expected[0]))
+
+
+@pytest.mark.parametrize("backend", ["numpy", "xla"])
+def test_counts_and_positions(backend):
+    with use_backend(backend):
+        numbers = tnp.asarray(np.int32([2, 0, -3, 2, 5]))
+        assert_same_arrays(tnp.bincount(numbers), tnp.bincount(numbers, length=6))
+        assert_same_arrays(tnp.bincount(numbers, minlength=9), tnp.bincount(numbers, length=9))
+        matrix = numbers[:4].reshape(2, 2)
+        assert tnp.argwhere(matrix).tolist() == np.argwhere(np.asarray(matrix)).tolist()
+        assert_same_arrays(tnp.nonzero(matrix), tnp.nonzero(matrix, size=3))
+        with pytest.raises(ValueError, match="a number for each of 2 dimensions"):
+            tnp.nonzero(matrix, fill_value=(1, 2, 3))
+
+
+def test_traced_arrays_stay_traced():
+    gradient = tangrad.grad(lambda x: (tnp.unique(x, size=3) * tnp.arange(3.0)).sum())(tnp.asarray([3.0, 1.0, 2.0]))
+    assert gradient.tolist() == [2.0, 0.0, 1.0]
+    with pytest.raises(tangrad.errors.ConcretizationTypeError):
+        tangrad.jit(tnp.unique)(tnp.ones(3))
+
+
+def test_arrays_elsewhere_are_left_to_operations():
+    """Whoever put an array on a device gets the result there."""
+    for backend in ("numpy", "xla"):
+        with use_backend(backend):
+            device = tangrad.devices()[0]
+            x = tangrad.device_put(tnp.asarray([2.0, 1.0, 2.0]), device)
+            found = tnp.unique(x)
+            assert found.devices() == {device} and found.committed == x.committed
+
+
+# --- edits ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1])
+@pytest.mark.parametrize("place", [-2, 0, 1, 2, [0, 2], [2, 0, 2], slice(0, 2), [1, 1]])
+def test_insert_and_delete_as_numpy_does(place, axis):
+    matrix = np.arange(12, dtype=np.float32).reshape(3, 4)
+    x = tnp.asarray(matrix)
+    np.testing.assert_array_equal(tnp.insert(x, place, 9.0, axis=axis), np.insert(matrix, place, 9.0, axis=axis))
+    np.testing.assert_array_equal(tnp.delete(x, place, axis=axis), np.delete(matrix, place, axis=axis))
