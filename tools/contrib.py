@@ -1,7 +1,8 @@
 """Tests the packages of `contrib/` as their users get them: `python -m tools.contrib [NAME ...]`.
 
 Each is built as a wheel and installed, with Tangrad's own wheels, into an environment of its own; its tests run there,
-and `tangrad doctor` must find no problem. Then all are installed together. Nothing of the working tree is imported.
+and nothing may be wrong with the installation. Then all are installed together, and each is taken away once. Nothing of
+the working tree is imported.
 """
 
 import argparse
@@ -10,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 
 from tools.build_wheels import build
@@ -19,6 +21,8 @@ FOLDER = ROOT / "contrib"
 BUILD = ROOT / "build" / "contrib"
 # A test of one package may not take longer, in seconds.
 LIMIT = 1200
+# What has to hold of an installation: no plugin is set aside, no rule is missing or claimed twice, no other problem.
+EXAMINATIONS = (("plugins", "--load", "--check"), ("rules", "--check"), ("doctor",))
 
 
 def packages() -> dict[str, Path]:
@@ -32,15 +36,19 @@ def run(*command: str | Path, cwd: Path | None = None) -> None:
     subprocess.run([str(part) for part in command], check=True, cwd=cwd, timeout=LIMIT, env=clean)
 
 
+def uv(command: str, python: Path, *arguments: str | Path) -> None:
+    """Run one of uv's commands on the packages of an environment."""
+    run(sys.executable, "-m", "uv", "pip", command, "--quiet", "--python", python, *arguments)
+
+
 def environment(name: str, requirements: list[str]) -> Path:
     """An environment with these, found among the built wheels first; its interpreter."""
     folder = BUILD / "environments" / name
     shutil.rmtree(folder, ignore_errors=True)
     run(sys.executable, "-m", "venv", "--without-pip", folder)
     python = folder / "bin" / "python"
-    uv = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", str(python)]
     # Wheels of the same version as last time are others: what uv remembers of them does not hold.
-    run(*uv, "--refresh", "--find-links", BUILD / "wheels", *requirements)
+    uv("install", python, "--refresh", "--find-links", BUILD / "wheels", *requirements)
     return python
 
 
@@ -49,14 +57,32 @@ def wheel_name(folder: Path) -> str:
     return tomllib.loads((folder / "pyproject.toml").read_text())["project"]["name"]
 
 
-def check(python: Path, folders: list[Path]) -> None:
-    """Run the packages' tests in an environment, away from the working tree, and the doctor."""
+def examine(python: Path) -> None:
+    """Raise CalledProcessError if anything is wrong with an installation. What is said of it is shown only then."""
+    for arguments in EXAMINATIONS:
+        command = [str(python), "-m", "tangrad", *arguments]
+        done = subprocess.run(command, cwd=BUILD, timeout=LIMIT, capture_output=True, text=True)
+        if done.returncode:
+            print(done.stdout, done.stderr, sep="\n", flush=True)
+            done.check_returncode()
+
+
+def test(python: Path, folders: Iterable[Path]) -> None:
+    """Run the packages' tests in an environment, away from the working tree."""
     for folder in folders:
         tests = BUILD / "tests" / folder.name
         shutil.rmtree(tests, ignore_errors=True)
         shutil.copytree(folder / "tests", tests)
         run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tests, tests, cwd=tests)
-    run(python, "-m", "tangrad", "doctor", cwd=BUILD)
+
+
+def examine_without_each(python: Path, folders: Iterable[Path]) -> None:
+    """Take each package away, look at what is left, and put it back."""
+    for folder in folders:
+        uv("uninstall", python, wheel_name(folder))
+        print(f"without {folder.name}", flush=True)
+        examine(python)
+        uv("install", python, "--no-deps", "--find-links", BUILD / "wheels", wheel_name(folder))
 
 
 def main() -> int:
@@ -84,7 +110,11 @@ def main() -> int:
         print(f"\n== {title}", flush=True)
         try:
             needed = [f"{wheel_name(folder)}[test]" for folder in group]
-            check(environment("-".join(folder.name for folder in group), needed), group)
+            python = environment("-".join(folder.name for folder in group), needed)
+            examine(python)
+            test(python, group)
+            if len(group) > 1:
+                examine_without_each(python, group)
         except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
             print(f"== {title}: FAILED ({error})", flush=True)
             failed.append(title)

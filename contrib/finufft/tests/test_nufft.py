@@ -89,6 +89,7 @@ def test_points_out_of_range_and_not_finite():
     assert onp.isnan(nufft1((onp.float32([0, onp.nan]),), c, (4,))).all()
     assert onp.isnan(tangrad.jit(lambda x, f: nufft2((x,), f))(onp.float32([onp.inf]), c)).all()
     assert not onp.asarray(nufft1((draw(0),), c[:0], (4,))).any()
+    assert onp.isnan(nufft3((draw(2) * onp.float32(1e30),) * 2, c, (draw(3) * onp.float32(1e30),) * 2)).all()
 
 
 @pytest.mark.parametrize(
@@ -97,17 +98,22 @@ def test_points_out_of_range_and_not_finite():
         (lambda: nufft1((draw(3),), draw(3), (4,)), TypeError, r"expects complex numbers as strengths.* got f32\[3\]"),
         (lambda: nufft1((draw(2),), complex_draw(3), (4,)), ValueError, r"2 points do not go with c64\[3\] in 1 dim"),
         (lambda: nufft1((draw(3),), complex_draw(3), (4, 4)), ValueError, r"modes \(4, 4\) do not say sizes"),
-        (lambda: nufft1(draw(3), complex_draw(3), (4,)), ValueError, r"modes \(4,\) do not say sizes"),
+        (lambda: nufft1(draw(3), complex_draw(3), (4,)), TypeError, r"points is a tuple of one, two or three arrays"),
+        (lambda: nufft1((draw(3),), complex_draw(3), 4), TypeError, r"modes is a tuple of sizes.* got 4"),
+        (lambda: nufft1((draw(3),), complex_draw(3), (4.5,)), TypeError, r"float.* integer"),
         (lambda: nufft2((draw(3), draw(4)), complex_draw(2, 2)), ValueError, r"different shapes, \[\(3,\), \(4,\)\]"),
         (lambda: nufft2((), complex_draw(2)), TypeError, r"points is a tuple of one, two or three arrays"),
         (lambda: nufft2((draw(3),), complex_draw(2), sign=2), ValueError, r"sign is 1 or -1, got 2"),
         (lambda: nufft2((draw(3),), complex_draw(2), eps=0), ValueError, r"eps is a relative error between 0 and 1"),
-        (lambda: nufft3((draw(3),), complex_draw(3), ()), ValueError, r"1 coordinates of points and 0 of freq"),
+        (lambda: nufft2((draw(3),), complex_draw(2), eps="x"), ValueError, r"eps is a relative error.* got 'x'"),
+        (lambda: nufft3((draw(3),), complex_draw(3), None), TypeError, r"frequencies is a tuple.* got None"),
+        (lambda: nufft3((draw(3),), complex_draw(3), (draw(2),) * 2), ValueError, r"1 coordinates of points and 2 of"),
     ],
 )
 def test_bad_input(call, error, message):
     with pytest.raises(error, match=message):
         call()
+    assert nufft1((draw(3),), complex_draw(3), (4,)).shape == (4,)
 
 
 def test_conformance(on):

@@ -41,21 +41,45 @@ PROGRAMS = {
     "convolution": lambda x: lax.conv_general_dilated(x.reshape(1, 1, 3, 4), K, (1, 1), "SAME"),
     "windows": lambda x: lax.reduce_window(x, -np.inf, lax.max, (2, 2), (1, 1), "VALID"),
     "jitted": lambda x: tangrad.jit(lambda y: np.sin(y) * y)(x),
+    "order": lambda x: (np.sort(x, -1), lax.top_k(x, 2), np.argmax(x, 0), np.argmin(x, 1), np.median(x)),
+    "many factors": lambda x: (x.prod(-1), x.prod(), np.cumprod(x, 0), lax.cumlogsumexp(x, 1)),
+    "two operands": lambda x: ((abs(x) + 0.1) ** (x + 0.5), np.fmod(x, 0.7), np.arctan2(x, x[::-1])),
+    "special": lambda x: (lax.erf(x), lax.erfc(x), lax.erf_inv(x / 9), nn.gelu(x), np.isfinite(1 / x)),
+    "truth": lambda x: np.where((x > 0) ^ (x[::-1] > 0.2), x, ~(x < 1) * x),
+    "branches": lambda x: (
+        lax.cond(x.sum() > 0, np.sin, lambda y: y * y, x),
+        lax.cond(True, np.sin, np.cos, x),
+        lax.switch((x[0, 0] * 3).astype("int32"), [np.sin, np.cos, lambda y: y / 3], x),
+    ),
+    "scan": lambda x: lax.scan(lambda c, y: (np.tanh(c + y), (c * y, 7)), np.zeros(4), x),
+    "counted": lambda x: lax.fori_loop(0, 3, lambda k, y: 0.5 * y * np.cos(y) + k, x),
+    "while": lambda x: lax.while_loop(lambda c: c[0] < 4, lambda c: (c[0] + 1, np.sin(c[1]) * x), (0, x * x)),
+    "mapped": tangrad.vmap(lambda x: np.sin(x) * lax.pmax(x * x, "i"), axis_name="i"),
+    "recomputed": tangrad.checkpoint(lambda x: np.sin(np.exp(x))),
+    "derivative": tangrad.grad(lambda x: (np.tanh(x @ W) ** 2).sum()),
+    "updates": lambda x: (x.at[1].set(2 * x[0]), x.at[:, 1].max(x[:, 0]), np.tile(x, 2)),
 }
+
+
+def pairs(least, most):
+    return zip(tangrad.tree.leaves(least), tangrad.tree.leaves(most), strict=True)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_points_in_between_are_bounded(name):
     function = PROGRAMS[name]
     low, high = between(0, 3, 4)
+    expected = tangrad.jit(function)
     for run in (bounds(function), tangrad.jit(bounds(function))):
         least, most = run((low,), (high,))
-        assert (onp.asarray(least) <= onp.asarray(most)).all() and not onp.isnan(least).any()
+        for one, other in pairs(least, most):
+            assert (onp.asarray(one) <= onp.asarray(other)).all() and not onp.isnan(one).any()
         generator = onp.random.default_rng(2)
         for weight in [*generator.uniform(size=(30, 3, 4)), *generator.integers(0, 2, (30, 3, 4))]:
             point = onp.clip((low + weight * (high - low)).astype("float32"), low, high)
-            out = onp.asarray(function(np.asarray(point)))
-            assert (least <= out).all() and (out <= most).all()
+            out = tangrad.tree.leaves(expected(np.asarray(point)))
+            for (one, other), value in zip(pairs(least, most), out, strict=True):
+                assert (one <= value).all() and (value <= other).all()
 
 
 def test_they_are_not_wider_than_need_be():
@@ -69,6 +93,12 @@ def test_they_are_not_wider_than_need_be():
         (lambda x: np.sin(3 * x), (-1, 1)),
         (lambda x: 1 / x, (-onp.inf, onp.inf)),
         (lambda x: np.where(x > 3, x, 7.0), (7, 7)),
+        (lambda x: np.sort(np.concatenate([x, x + 1])), (-1, 2)),
+        (lambda x: lax.cond(x[0] > 3, lambda y: y, lambda y: y * 0 + 7, x), (7, 7)),
+        (lambda x: lax.cond(x[0] > 1, lambda y: y + 5, lambda y: y, x), (-1, 7)),
+        (lambda x: lax.fori_loop(0, 3, lambda k, y: y / 2 + k, x), (2.375, 2.75)),
+        (lambda x: np.arctan2(x, x + 3), (onp.arctan2(-1, 2), onp.arctan2(2, 2))),
+        (lambda x: np.stack([x[0] + 2, x[0] + 3]).prod()[None], (2, 20)),
     ]:
         got = [float(side[0]) for side in bounds(function)((low,), (high,))]
         onp.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-5)
@@ -102,10 +132,24 @@ def test_trees_and_what_is_known_exactly():
     ("call", "error", "message"),
     [
         (lambda: bounds(np.sin)((np.ones(2),), ({"a": 1},)), TypeError, "must have one structure"),
+        (lambda: bounds(np.sin)(1.0, 2.0), TypeError, "bounds are tuples of arguments, got 1.0"),
+        (lambda: bounds(3), TypeError, "bounds expects a function, got 3 of type int"),
+        (lambda: bounds(np.sin)((1j,), (2j,)), TypeError, "leaf 0 are of type c64.*: complex numbers have no order"),
         (lambda: bounds(np.sin)((np.ones(2),), (np.ones(3),)), ValueError, r"of types f32\[2\] and f32\[3\]"),
         (lambda: bounds(np.sin)((np.ones(2),), (np.zeros(2),)), ValueError, "the interval of leaf 0 is empty"),
         (lambda: bounds(np.sin)((np.ones(2) * np.nan,), (np.ones(2),)), ValueError, "is empty: .* or NaN"),
-        (lambda: bounds(np.sort)((np.zeros(2),), (np.ones(2),)), NotImplementedError, "sort"),
+        (
+            lambda: bounds(np.linalg.cholesky)((np.zeros((2, 2)),), (np.ones((2, 2)),)),
+            NotImplementedError,
+            "'linalg.cholesky'.* no rule of kind 'bounds'",
+        ),
+        (lambda: bounds(np.lexsort)((np.zeros((2, 2)),), (np.ones((2, 2)),)), NotImplementedError, "sort of several"),
+        (lambda: bounds(lambda x: x & 3)((np.zeros(2, int),), (np.ones(2, int),)), NotImplementedError, "the bits of"),
+        (
+            lambda: bounds(lambda x: lax.while_loop(lambda y: y < 3, lambda y: y + 1, x))((0.0,), (1.0,)),
+            NotImplementedError,
+            "a while loop whose number of steps is not known",
+        ),
         (
             lambda: bounds(lambda i: lax.dynamic_slice(np.arange(9), (i,), (2,)))((0,), (3,)),
             NotImplementedError,
@@ -116,3 +160,4 @@ def test_trees_and_what_is_known_exactly():
 def test_refusals(call, error, message):
     with pytest.raises(error, match=message):
         call()
+    assert float(bounds(lambda x: x + 1)((0.0,), (1.0,))[1]) >= 2

@@ -127,5 +127,14 @@ def test_bad_input():
         scan(step, 1.0, X, every=0)
     with pytest.raises(TypeError, match="int"):
         tangrad.jit(lambda n: fori_loop(0, n, lambda i, x: x, 0.0))(3)
-    with pytest.raises((TypeError, ValueError)):
-        scan(step, 1.0)
+    with pytest.raises(TypeError, match=r"float.* integer"):
+        fori_loop(0, 2.5, lambda i, x: x, 0.0)
+    with pytest.raises(TypeError, match=r"float.* integer"):
+        scan(step, 1.0, X, every=1.5)
+    for xs in (None, 3, (X, X[:2])):
+        with pytest.raises((TypeError, ValueError), match="scan"):
+            scan(step, 1.0, xs)
+    with pytest.raises(Exception, match="colr"):
+        scan(step, 1.0, X, colr="red")
+        tangrad.effects_barrier()
+    onp.testing.assert_allclose(scan(step, 1.0, X)[0], lax.scan(step, 1.0, X)[0], rtol=1e-6)

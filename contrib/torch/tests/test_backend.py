@@ -266,6 +266,15 @@ def test_a_tensor_on_a_device_that_is_none_of_them():
     assert float(from_torch(torch.ones(3)).sum()) == 3
 
 
+def test_what_is_no_tensor_or_no_array():
+    for value in (onp.ones(3), 1.0, torch.eye(3).to_sparse()):
+        with pytest.raises(TypeError, match="from_torch takes dense tensors, got"):
+            from_torch(value)
+    with pytest.raises(TypeError, match=r"to_torch takes arrays of Tangrad, got .* of type ndarray"):
+        to_torch(onp.ones(3))
+    assert float(from_torch(torch.ones(3)).sum()) == 3
+
+
 # --- what is not there ---------------------------------------------------------------------------------------------
 
 

@@ -4,19 +4,26 @@ Barnett, Magland and af Klinteberg, A parallel nonuniform fast Fourier transform
 semicircle" kernel, SIAM J. Sci. Comput. 41, 2019.
 """
 
+from operator import index
+
 from tangrad.core import api_boundary, as_operand
 from tangrad_finufft.primitives import TABLE
 
 __all__ = ["nufft1", "nufft2", "nufft3"]
 
 
+def _checked(name, what, arrays):
+    """A tuple of coordinates. Raises TypeError for anything else."""
+    if not isinstance(arrays, (tuple, list)) or not 1 <= len(arrays) <= 3:
+        raise TypeError(f"{name}: {what} is a tuple of one, two or three arrays of coordinates, got {arrays!r}")
+    return tuple(arrays)
+
+
 def _bound(kind, points, more, data, sign, eps, **params):
     name = f"nufft{kind}"
-    if not isinstance(points, (tuple, list)) or not 1 <= len(points) <= 3:
-        raise TypeError(f"{name}: points is a tuple of one, two or three arrays of coordinates, got {points!r}")
     if sign not in (-1, 1):
         raise ValueError(f"{name}: sign is 1 or -1, got {sign!r}")
-    if not 0 < eps < 1:
+    if not isinstance(eps, (int, float)) or not 0 < eps < 1:
         raise ValueError(f"{name}: eps is a relative error between 0 and 1, got {eps!r}")
     operands = [as_operand(one) for one in (*points, *more, data)]
     return TABLE[kind, len(points)].bind(*operands, sign=int(sign), eps=float(eps), **params)
@@ -39,7 +46,10 @@ def nufft1(points, strengths, modes, *, sign=1, eps=1e-6):
     Raises:
         TypeError, ValueError: for operands that do not go together, with their types.
     """
-    modes = tuple(int(size) for size in modes)
+    points = _checked("nufft1", "points", points)
+    if not isinstance(modes, (tuple, list)):
+        raise TypeError(f"nufft1: modes is a tuple of sizes, one for each dimension, got {modes!r}")
+    modes = tuple(index(size) for size in modes)
     if len(modes) != len(points) or min(modes) < 0:
         raise ValueError(f"nufft1: modes {modes} do not say sizes for points in {len(points)} dimensions")
     return _bound(1, points, (), strengths, sign, eps, modes=modes)
@@ -57,7 +67,7 @@ def nufft2(points, coefficients, *, sign=1, eps=1e-6):
     Returns:
         a complex array (..., n).
     """
-    return _bound(2, points, (), coefficients, sign, eps)
+    return _bound(2, _checked("nufft2", "points", points), (), coefficients, sign, eps)
 
 
 @api_boundary
@@ -73,6 +83,8 @@ def nufft3(points, strengths, frequencies, *, sign=1, eps=1e-6):
     Returns:
         a complex array (..., m).
     """
+    points = _checked("nufft3", "points", points)
+    frequencies = _checked("nufft3", "frequencies", frequencies)
     if len(frequencies) != len(points):
         raise ValueError(f"nufft3: {len(points)} coordinates of points and {len(frequencies)} of frequencies")
     return _bound(3, points, frequencies, strengths, sign, eps)

@@ -17,6 +17,10 @@ TABLE = {}
 # The least relative error that FINUFFT reaches in each precision.
 LEAST = {"complex64": 1e-6, "complex128": 1e-14}
 REAL = {"complex64": "float32", "complex128": "float64"}
+# With fewer points in all, FINUFFT's threads would wait for each other longer than they compute.
+FEW = 30_000
+# More points than that no grid of type 3 may have; beyond, phases would have lost most of their digits.
+MOST = 1e9
 
 
 def _checked(kind, dims, avals, modes):
@@ -52,14 +56,26 @@ def on_host(kind, dims, *operands, modes=None, sign, eps):
     if not all(numpy.isfinite(coordinate).all() for coordinate in real):  # it would read outside of its arrays
         return numpy.full(batch + result, numpy.nan, data.dtype)
     points, targets = real[:dims], real[dims:]
+    if kind == 3 and not _has_room(points, targets):  # it would ask for more memory than there is, and abort
+        return numpy.full(batch + result, numpy.nan, data.dtype)
     if kind != 3:
         points = [numpy.mod(coordinate, 2 * numpy.pi).astype(coordinate.dtype) for coordinate in points]
     many = data.reshape(-1, *inner)
     sizes = (tuple(modes),) if kind == 1 else ()
     eps = max(eps, LEAST[data.dtype.name])
     function = getattr(finufft, f"nufft{dims}d{kind}")
-    found = function(*points, many, *targets, *sizes, eps=eps, isign=sign)
+    threads = 1 if len(many) * real[0].size < FEW else 0  # 0: as many as there are processors
+    found = function(*points, many, *targets, *sizes, eps=eps, isign=sign, nthreads=threads)
     return found.reshape(batch + result)
+
+
+def _has_room(points, targets):
+    """Whether the grid of type 3, whose sizes grow with the products of what both sides span, can be made."""
+    sizes = [
+        1 + numpy.abs(x.astype("float64")).max() * numpy.abs(s.astype("float64")).max()
+        for x, s in zip(points, targets, strict=True)
+    ]
+    return numpy.prod(sizes) < MOST
 
 
 def _make(kind, dims):

@@ -8,7 +8,7 @@ from typing import Any
 from tangrad import lax
 from tangrad.core import RuleSet
 from tangrad.lax.elementwise import primitives as p
-from tangrad_intervals.rounding import outward
+from tangrad_intervals.rounding import is_inexact, outward
 
 rules = RuleSet("bounds", api=1)
 
@@ -28,7 +28,7 @@ def increasing(primitive: Any, units: float) -> Any:
 
 
 for units, primitives in {
-    EXACT: (p.max_p, p.min_p, p.sign_p, p.floor_p, p.ceil_p, p.round_p, p.clamp_p),
+    EXACT: (p.max_p, p.min_p, p.sign_p, p.floor_p, p.ceil_p, p.round_p, p.clamp_p, p.reduce_precision_p),
     ROUNDED: (p.add_p, p.sqrt_p, p.convert_element_type_p),
     LIBRARY: (
         p.exp_p, p.exp2_p, p.expm1_p, p.log_p, p.log1p_p, p.cbrt_p, p.asin_p, p.atan_p, p.sinh_p, p.asinh_p, p.acosh_p,
@@ -44,10 +44,10 @@ def _neg(pairs: Any) -> Any:
     return -high, -low
 
 
-@rules.rule(p.acos_p)
-def _acos(pairs: Any) -> Any:
-    ((low, high),) = pairs
-    return outward(lax.acos(high), lax.acos(low), LIBRARY)
+def decreasing(primitive: Any, units: float) -> Any:
+    """The rule of an operation of one operand that falls, or stays, with it."""
+    rule = increasing(primitive, units)
+    return lambda pairs, **params: rule([pair[::-1] for pair in pairs], **params)
 
 
 @rules.rule(p.sub_p)
@@ -64,21 +64,65 @@ def hull(values: Any) -> Any:
     return low, high
 
 
-@rules.rule(p.mul_p)
-def _mul(pairs: Any) -> Any:
+def corners(operation: Any, pairs: Any) -> list[Any]:
+    """What an operation of two operands gives where both are at one of their bounds."""
     (low_x, high_x), (low_y, high_y) = pairs
-    return outward(*hull([low_x * low_y, low_x * high_y, high_x * low_y, high_x * high_y]))
+    return [operation(x, y) for x in (low_x, high_x) for y in (low_y, high_y)]
+
+
+def unless(anything: Any, low: Any, high: Any, limit: float = math.inf) -> tuple[Any, Any]:
+    """The bounds; those of all numbers up to a limit where a condition holds."""
+    if anything.shape != low.shape:
+        anything = lax.broadcast_in_dim(anything, low.shape, ())
+    most = lax.full_like(low, limit)
+    return lax.select(anything, -most, low), lax.select(anything, most, high)
+
+
+@rules.rule(p.mul_p)
+def mul(pairs: Any) -> Any:
+    """Products: least and greatest at corners."""
+    return outward(*hull(corners(p.mul_p.bind, pairs)))
 
 
 @rules.rule(p.div_p)
 def _div(pairs: Any) -> Any:
+    low, high = pairs[1]
+    return unless((low <= 0) & (high >= 0), *outward(*hull(corners(p.div_p.bind, pairs))))
+
+
+@rules.rule(p.pow_p)
+def _pow(pairs: Any) -> Any:
+    """Of positive numbers a power rises or falls with each operand; of others it may not be a number."""
+    low = pairs[0][0]
+    return unless(low <= 0, *outward(*hull(corners(p.pow_p.bind, pairs)), LIBRARY))
+
+
+@rules.rule(p.rem_p)
+def _rem(pairs: Any) -> Any:
+    """No further from 0 than either operand, on the side of the first."""
     (low_x, high_x), (low_y, high_y) = pairs
-    low, high = outward(*hull([low_x / low_y, low_x / high_y, high_x / low_y, high_x / high_y]))
-    around_0 = (low_y <= 0) & (high_y >= 0)
-    if around_0.shape != low.shape:
-        around_0 = lax.broadcast_in_dim(around_0, low.shape, ())
-    infinity = lax.full_like(low, math.inf)
-    return lax.select(around_0, -infinity, low), lax.select(around_0, infinity, high)
+    size, nothing = lax.max(lax.abs(low_y), lax.abs(high_y)), lax.full_like(low_x, 0)
+    found = lax.max(lax.min(low_x, nothing), -size), lax.min(lax.max(high_x, nothing), size)
+    return unless((low_y <= 0) & (high_y >= 0), *found) if is_inexact(low_x) else found
+
+
+@rules.rule(p.atan2_p)
+def _atan2(pairs: Any) -> Any:
+    """Of points that lie on one side of the origin, or above or below it, the corners have the extreme angles."""
+    (low_y, high_y), (low_x, _) = pairs
+    around = (low_x <= 0) & (low_y <= 0) & (high_y >= 0)
+    return unless(around, *outward(*hull(corners(p.atan2_p.bind, pairs)), LIBRARY), 3.2)
+
+
+@rules.rule(p.nextafter_p)
+def _nextafter(pairs: Any) -> Any:
+    return outward(*pairs[0])
+
+
+@rules.rule(p.is_finite_p)
+def _is_finite(pairs: Any) -> Any:
+    ((low, high),) = pairs
+    return lax.is_finite(low) & lax.is_finite(high), (low < math.inf) & (high > -math.inf)
 
 
 def of_size(function: Any, units: float) -> Any:
@@ -93,6 +137,7 @@ def of_size(function: Any, units: float) -> Any:
     return rule
 
 
+rules.add(p.acos_p, decreasing(p.acos_p, LIBRARY))
 rules.table(
     {p.abs_p: of_size(lax.abs, EXACT), p.square_p: of_size(lax.square, ROUNDED), p.cosh_p: of_size(lax.cosh, LIBRARY)}
 )
@@ -149,7 +194,36 @@ def _greater(primitive: Any) -> Any:
 
 
 rules.table({p.lt_p: _less(p.lt_p), p.le_p: _less(p.le_p), p.gt_p: _greater(p.lt_p), p.ge_p: _greater(p.le_p)})
-rules.table({p.and_p: increasing(p.and_p, EXACT), p.or_p: increasing(p.or_p, EXACT)})  # of truth values
+
+
+def of_truth_values(primitive: Any, rule: Any) -> Any:
+    """The rule, refused for integers, whose bits have no order."""
+
+    def checked(pairs: Any, **params: Any) -> Any:
+        if pairs[0][0].dtype != bool:
+            raise NotImplementedError(f"bounds: {primitive} of the bits of integers")
+        return rule(pairs, **params)
+
+    return checked
+
+
+def _xor(pairs: Any) -> Any:
+    (low_x, high_x), (low_y, high_y) = pairs
+    return (low_x & ~high_y) | (low_y & ~high_x), ~((low_x & low_y) | ~(high_x | high_y))
+
+
+def _not(pairs: Any) -> Any:
+    ((low, high),) = pairs
+    return ~high, ~low
+
+
+for primitive, rule in {
+    p.and_p: increasing(p.and_p, EXACT),
+    p.or_p: increasing(p.or_p, EXACT),
+    p.xor_p: _xor,
+    p.not_p: _not,
+}.items():
+    rules.add(primitive, of_truth_values(primitive, rule))
 
 
 @rules.rule(p.eq_p)
@@ -163,12 +237,6 @@ def _eq(pairs: Any) -> Any:
 def _ne(pairs: Any) -> Any:
     surely, may = _eq(pairs)
     return ~may, ~surely
-
-
-@rules.rule(p.not_p)
-def _not(pairs: Any) -> Any:
-    ((low, high),) = pairs
-    return ~high, ~low
 
 
 @rules.rule(p.select_n_p)
@@ -185,3 +253,13 @@ def _select(pairs: Any) -> Any:
     if same.shape != either[0].shape:
         same = lax.broadcast_in_dim(same, either[0].shape, ())
     return lax.select(same, known[0], either[0]), lax.select(same, known[1], either[1])
+
+
+# --- what has no order ------------------------------------------------------------------------------------------------
+
+BITS = (
+    p.mulhi_p, p.shift_left_p, p.shift_right_logical_p, p.shift_right_arithmetic_p, p.population_count_p, p.clz_p,
+    p.bitcast_convert_type_p, p.eq_to_p, p.lt_to_p, p.le_to_p,
+)  # fmt: skip
+rules.not_applicable("of numbers between bounds the bits may be any", *BITS)
+rules.not_applicable("complex numbers have no order", p.real_p, p.imag_p, p.conj_p, p.complex_p)

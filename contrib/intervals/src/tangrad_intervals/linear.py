@@ -16,7 +16,7 @@ from tangrad.lax.indexing import primitives as i
 from tangrad.lax.reductions import primitives as r
 from tangrad.lax.structure import primitives as s
 from tangrad.lax.windows import primitives as w
-from tangrad_intervals.elementwise import EXACT, increasing
+from tangrad_intervals.elementwise import EXACT, increasing, of_truth_values
 from tangrad_intervals.rounding import is_inexact, outward
 
 structure, reductions = RuleSet("bounds", api=1), RuleSet("bounds", api=1)
@@ -37,7 +37,8 @@ def _several(primitive: Any) -> Any:
     return rule
 
 
-structure.rule(s.split_p)(_several(s.split_p))
+structure.table({one: _several(one) for one in (s.split_p, s.optimization_barrier_p)})
+structure.not_applicable("it has no operands", s.iota_p)
 
 
 def _at_known_places(primitive: Any, places: slice) -> Any:
@@ -54,18 +55,15 @@ def _at_known_places(primitive: Any, places: slice) -> Any:
 structure.rule(s.dynamic_slice_p)(_at_known_places(s.dynamic_slice_p, slice(1, None)))
 structure.rule(s.dynamic_update_slice_p)(_at_known_places(s.dynamic_update_slice_p, slice(2, None)))
 indexing.rule(i.gather_p)(_at_known_places(i.gather_p, slice(1, 2)))
-indexing.rule(i.scatter_p)(_at_known_places(i.scatter_p, slice(1, 2)))
+indexing.table({one: _at_known_places(one, slice(1, 2)) for one in (i.scatter_p, i.scatter_min_p, i.scatter_max_p)})
 
-reductions.table(
-    {
-        one: increasing(one, EXACT)
-        for one in (r.reduce_max_p, r.reduce_min_p, r.cummax_p, r.cummin_p, r.reduce_and_p, r.reduce_or_p)
-    }
-)
+EXTREMA = (r.reduce_max_p, r.reduce_min_p, r.cummax_p, r.cummin_p)
+reductions.table({one: increasing(one, EXACT) for one in EXTREMA})
+reductions.table({one: of_truth_values(one, increasing(one, EXACT)) for one in (r.reduce_and_p, r.reduce_or_p)})
 windows.table({one: increasing(one, EXACT) for one in (w.reduce_window_max_p, w.reduce_window_min_p)})
 
 
-def _sum(primitive: Any, terms: Any) -> Any:
+def sums(primitive: Any, terms: Any) -> Any:
     """The rule of sums of so many terms: their rounding errors are within that of the sum of the absolute values."""
 
     def rule(pairs: Any, **params: Any) -> Any:
@@ -85,10 +83,10 @@ def _apart(low: Any, high: Any, largest: Any, count: int) -> tuple[Any, Any]:
     return outward(low - room, high + room)
 
 
-reductions.rule(r.reduce_sum_p)(_sum(r.reduce_sum_p, lambda shape, *, axes, **_: math.prod([shape[a] for a in axes])))
-reductions.rule(r.cumsum_p)(_sum(r.cumsum_p, lambda shape, *, axis, **_: shape[axis]))
+reductions.rule(r.reduce_sum_p)(sums(r.reduce_sum_p, lambda shape, *, axes, **_: math.prod([shape[a] for a in axes])))
+reductions.rule(r.cumsum_p)(sums(r.cumsum_p, lambda shape, *, axis, **_: shape[axis]))
 windows.rule(w.reduce_window_sum_p)(
-    _sum(w.reduce_window_sum_p, lambda shape, *, window_dimensions, **_: math.prod(window_dimensions))
+    sums(w.reduce_window_sum_p, lambda shape, *, window_dimensions, **_: math.prod(window_dimensions))
 )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy
+
 import tangrad
 from tangrad.core import (
     RuleKind,
@@ -13,6 +15,7 @@ from tangrad.core import (
     api_boundary,
     as_array,
     current_trace,
+    dtypes,
     rule_table,
     set_current_trace,
 )
@@ -85,6 +88,7 @@ kind = RuleKind(
     signature="(pairs, **params) -> (low, high)",
     doc="bounds of the result, given bounds (low, high) of the operands",
     derive=_by_decomposition,
+    optional=True,  # nobody can say of every operation how its results are bounded; `bounds` refuses such programs
 )
 intervals = Transformation("intervals", api=1, kinds=(kind,), doc="sound interval bounds")
 
@@ -105,12 +109,19 @@ def bounds(fun: Any) -> Any:
         jitted.
 
     Raises:
-        TypeError: for bounds of different structures; ValueError: for different shapes or dtypes, and for an interval
+        TypeError: for bounds of different structures, and of complex numbers; ValueError: for different shapes or
+            dtypes, and for an interval
             that is empty (a low bound above the high one, or NaN), where the bounds are known numbers;
             MissingRuleError: for an operation without a rule.
     """
 
+    if not callable(fun):
+        raise TypeError(f"bounds expects a function, got {fun!r} of type {type(fun).__name__}")
+
     def bounded(lows: Any, highs: Any) -> Any:
+        for given in (lows, highs):
+            if not isinstance(given, (tuple, list)):
+                raise TypeError(f"lower and upper bounds are tuples of arguments, got {given!r}")
         low_leaves, treedef = tangrad.tree.flatten(tuple(lows))
         high_leaves, high_tree = tangrad.tree.flatten(tuple(highs))
         if treedef != high_tree:
@@ -137,6 +148,10 @@ def _pair(low: Any, high: Any, number: int) -> tuple[Any, Any]:
     low, high = as_array(low), as_array(high)
     if low.shape != high.shape or low.dtype != high.dtype:
         raise ValueError(f"the bounds of leaf {number} are of types {low.aval.str_short()} and {high.aval.str_short()}")
+    if dtypes.issubdtype(low.dtype, numpy.complexfloating):
+        raise TypeError(
+            f"the bounds of leaf {number} are of type {low.aval.str_short()}: complex numbers have no order"
+        )
     if not any(isinstance(one, Tracer) for one in (low, high)) and not bool((low <= high).all()):
         raise ValueError(
             f"the interval of leaf {number} is empty: somewhere its low bound is above its high one, or NaN"

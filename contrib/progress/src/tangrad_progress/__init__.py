@@ -7,6 +7,7 @@ is the same for all mapped examples, so it stays one call a step; a derivative s
 from __future__ import annotations
 
 import threading
+from operator import index
 from typing import Any
 
 import tqdm
@@ -23,7 +24,7 @@ class Bar:
 
     def __init__(self, total: int, every: int | None, options: dict[str, Any]) -> None:
         self.total, self.options = total, options
-        self.every = max(total // 100, 1) if every is None else every
+        self.every = max(total // 100, 1) if every is None else index(every)
         if self.every < 1:
             raise ValueError(f"every must be a positive number of steps, got {every}")
         self._shown: Any = None
@@ -73,8 +74,9 @@ def scan(
         the last carry and the stacked results.
     """
     leaves = tangrad.tree.leaves(xs)
-    total = length if length is not None else leaves[0].shape[0] if leaves else None
-    bar = None if not total else Bar(int(total), every, options)  # no steps, no bar; lax says what is wrong otherwise
+    shapes = [getattr(leaf, "shape", ()) for leaf in leaves]
+    total = length if length is not None else shapes[0][0] if shapes and shapes[0] else None
+    bar = None if not total else Bar(index(total), every, options)  # no steps, no bar; lax says what is wrong otherwise
 
     def step(carry: Any, x: Any) -> Any:
         done, inner = carry
@@ -97,9 +99,9 @@ def fori_loop(lower: int, upper: int, body_fun: Any, init_val: Any, *, every: in
         every, options: as of `scan`.
 
     Raises:
-        TypeError: for traced bounds.
+        TypeError: for bounds that are traced, or no integers.
     """
-    lower, upper = int(lower), int(upper)
+    lower, upper = index(lower), index(upper)
     if upper <= lower:
         return lax.fori_loop(lower, upper, body_fun, init_val)
     bar = Bar(upper - lower, every, options)

@@ -11,7 +11,7 @@ from tangrad.fft.primitives import fft_p
 from tangrad.lax.placement.primitives import device_put_p
 from tangrad.shard_mapping.primitives import shard_map_p
 from tangrad.shard_mapping.scope import axes_in_scope
-from tangrad.shardings.primitives import sharding_constraint_p
+from tangrad.shardings.primitives import auto_axes_p, sharding_constraint_p
 from tangrad_taylor.linear import linear_rules, piecewise_linear
 from tangrad_taylor.programs import flat, pattern, taylor_jaxpr, unflat
 
@@ -22,15 +22,17 @@ collectives = linear_rules(
 collectives.table({primitive: piecewise_linear(primitive) for primitive in (c.pmax_p, c.pmin_p)})
 fft = linear_rules(fft_p)
 placement = linear_rules(device_put_p)
-sharding = linear_rules(sharding_constraint_p)
+sharding = linear_rules(sharding_constraint_p, auto_axes_p)
 
 shard_map = RuleSet("taylor", api=1)
 
 
 @shard_map.rule(shard_map_p)
-def _shard_map(series: Any, *, jaxpr: Any, mesh: Any, in_shardings: Any, out_shardings: Any, manual_axes: Any) -> Any:
+def _shard_map(
+    series: Any, *, jaxpr: Any, mesh: Any, in_shardings: Any, out_shardings: Any, manual_axes: Any, checked: bool
+) -> Any:
     """Coefficients lie as their values do."""
-    with axes_in_scope(mesh, manual_axes):
+    with axes_in_scope(mesh, manual_axes, checked):
         program, found = taylor_jaxpr(jaxpr, pattern(series))
     outs = shard_map_p.bind(
         *flat(series),
@@ -39,5 +41,6 @@ def _shard_map(series: Any, *, jaxpr: Any, mesh: Any, in_shardings: Any, out_sha
         in_shardings=tuple([one for one, terms in zip(in_shardings, series) for _ in flat([terms])]),
         out_shardings=tuple([one for one, flags in zip(out_shardings, found) for has in (True, *flags) if has]),
         manual_axes=manual_axes,
+        checked=checked,
     )
     return unflat(outs, found)

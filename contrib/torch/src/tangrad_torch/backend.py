@@ -270,14 +270,16 @@ def from_torch(tensor, copy=False):
     Who goes on writing to the tensor changes the array: give away what you still write to with `copy=True`. 64-bit
     dtypes become 32-bit, in memory of their own, unless `enable_x64` is set.
 
-    Raises ValueError for a tensor that requires gradients (`detach` it), or lies on no device of this backend, and
-    MissingRuleError for a dtype that arrays cannot have.
+    Raises TypeError for what is no dense tensor, ValueError for a tensor that requires gradients (`detach` it) or lies
+    on no device of this backend, and MissingRuleError for a dtype that arrays cannot have.
 
     >>> import torch
     >>> from tangrad_torch import from_torch
     >>> from_torch(torch.arange(3.0)) + 1
     Array([1., 2., 3.], dtype=float32)
     """
+    if not _tensors().is_dense(tensor):
+        raise TypeError(f"from_torch takes dense tensors, got {tensor!r} of type {type(tensor).__name__}")
     if tensor.requires_grad:
         raise ValueError("from_torch takes tensors that require no gradients, as Tangrad's are its own; detach it")
     device = backend.device_of(tensor.device)
@@ -297,4 +299,6 @@ def to_torch(array):
     ...     to_torch(tangrad.numpy.arange(3))
     tensor([0, 1, 2], dtype=torch.int32)
     """
+    if not isinstance(array, Array):
+        raise TypeError(f"to_torch takes arrays of Tangrad, got {array!r} of type {type(array).__name__}")
     return _tensors().exported(backend.own(array).tensor, array.aval)

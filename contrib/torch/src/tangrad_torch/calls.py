@@ -26,6 +26,15 @@ def cond(call, *, branches):
     return function
 
 
+def platform_dependent(call, *, branches, platforms):
+    kind = call.device.type
+    names = ("torch", kind, "gpu" if kind == "cuda" else kind, None)
+    for branch, platform in zip(branches, platforms, strict=True):
+        if platform in names:
+            return Program(branch, call.device)
+    raise call.lacks(f"there is no branch for it among those for {', '.join(map(repr, platforms))}")
+
+
 def while_(call, *, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts):
     condition, body = Program(cond_jaxpr, call.device), Program(body_jaxpr, call.device)
     both = cond_nconsts + body_nconsts
@@ -95,7 +104,7 @@ def threefry(call):
 
 unchanged = same(lambda x: x)
 jits = rules("jit", {"jit": jit})
-loops = rules("control_flow", {"cond": cond, "while": while_, "scan": scan})
+loops = rules("control_flow", {"cond": cond, "platform_dependent": platform_dependent, "while": while_, "scan": scan})
 callbacks = rules(
     "callbacks", dict.fromkeys(("pure_callback", "io_callback", "debug_callback", "debug_print"), on_host)
 )
@@ -103,4 +112,6 @@ random = rules(
     "random", {"threefry2x32": threefry, "random_wrap": lambda call, impl: lambda x: x, "random_unwrap": unchanged}
 )
 placement = rules("placement", {"device_put": unchanged})
-sharding = rules("sharding", {"sharding_constraint": unchanged})
+exporting = rules("exporting", lacks={"an exported program is one for XLA": ("call_exported",)})
+foreign = rules("foreign", lacks={"foreign functions are called by XLA and NumPy": ("ffi_call",)})
+sharding = rules("sharding", {"sharding_constraint": unchanged, "auto_axes": unchanged})

@@ -29,9 +29,47 @@ def nan(like):
 
 def cholesky(x):
     factor, failed = torch.linalg.cholesky_ex(x)
-    return torch.where(
-        (failed != 0)[..., None, None] & torch.ones_like(factor, dtype=torch.bool).tril(), math.nan, factor
-    )
+    finite = torch.isfinite(x).all(-1).all(-1)
+    if x.device.type != "meta" and not finite.all():
+        factor = torch.where(finite[..., None, None], factor, factor_by_columns(x))
+        failed = torch.where(finite, failed, 0)
+    return _nan_where(failed != 0, factor)
+
+
+def factor_by_columns(x):
+    """Cholesky's factor, column by column (Golub and Van Loan, Matrix Computations, algorithm 4.2.1).
+
+    NaN and infinities spread to what is computed from them, as in LAPACK; torch's library says that it has failed.
+    """
+    factor, size = x.tril(), x.shape[-1]
+    failed = torch.zeros(x.shape[:-2], dtype=torch.bool, device=x.device)
+    for k in range(size):
+        before = factor[..., k:, :k] @ factor[..., k, :k, None].conj()
+        column = factor[..., k:, k] - before[..., 0]
+        pivot = column[..., 0].real
+        failed = failed | (pivot <= 0)
+        column[..., 1:] /= pivot.sqrt()[..., None]
+        column[..., 0] = pivot.sqrt()
+        factor[..., k:, k] = column
+    return _nan_where(failed, factor)
+
+
+def _nan_where(failed, factor):
+    """NaN on and below the diagonals of some matrices."""
+    return torch.where(failed[..., None, None] & torch.ones_like(factor, dtype=torch.bool).tril(), math.nan, factor)
+
+
+def cholesky_update(matrix, vector):
+    """The factor of RᵀR + wwᵀ from that of RᵀR: each row is rotated so that an element of the vector vanishes."""
+    out, rest = matrix.clone(), vector
+    for k in range(matrix.shape[-1]):
+        row, x, y = out[..., k, :].clone(), out[..., k, k, None], rest[..., k, None]
+        length = torch.hypot(x, y)
+        cosine = torch.where(y == 0, 1, x / length)
+        sine = torch.where(y == 0, 0, -y / length)
+        out[..., k, :] = cosine * row - sine * rest
+        rest = cosine * rest + sine * row
+    return out
 
 
 def triangular_solve(call, *, left_side, lower, transpose_a, conjugate_a, unit_diagonal):
@@ -45,25 +83,66 @@ def triangular_solve(call, *, left_side, lower, transpose_a, conjugate_a, unit_d
 
 def lu(x):
     factors, pivots, _ = torch.linalg.lu_factor_ex(x)
-    if not x.shape[-2]:
-        return factors, pivots, pivots.new_empty(x.shape[:-1])
-    permutation = torch.lu_unpack(factors, pivots, unpack_data=False).P.real.argmax(-2)
-    return factors, pivots - 1, permutation.to(torch.int32)
+    return factors, pivots - 1, permutation(pivots - 1, x.shape[-2])
+
+
+def permutation(pivots, size):
+    """The order of rows that exchanging row i with row pivots[i] makes, one exchange after the other."""
+    order = torch.arange(size, dtype=pivots.dtype, device=pivots.device).expand(*pivots.shape[:-1], -1).clone()
+    for at in range(pivots.shape[-1]):
+        other = pivots[..., at : at + 1].to(torch.int64)
+        here, there = order[..., at : at + 1].clone(), order.gather(-1, other)
+        order[..., at : at + 1] = there
+        order.scatter_(-1, other, here)
+    return order
 
 
 def permutation_of(call, *, permutation_size):
-    held, device = call.dtype, call.device
+    return lambda pivots: permutation(pivots, permutation_size)
 
-    def function(pivots):
-        order = torch.arange(permutation_size, dtype=held, device=device).expand(*pivots.shape[:-1], -1).clone()
-        for at in range(pivots.shape[-1]):
-            other = pivots[..., at : at + 1].to(torch.int64)
-            here, there = order[..., at : at + 1].clone(), order.gather(-1, other)
-            order[..., at : at + 1] = there
-            order.scatter_(-1, other, here)
-        return order
 
-    return function
+def geqrf(x):
+    """As LAPACK has it: the diagonal of R is real. Torch's library leaves the last complex element as it is."""
+    packed, taus = torch.geqrf(x)
+    rows, columns = x.shape[-2:]
+    if not (x.is_complex() and 0 < rows <= columns):
+        return packed, taus
+    last = rows - 1
+    alpha = packed[..., last, last]
+    beta = -torch.copysign(alpha.abs(), alpha.real)
+    turned = (alpha.imag != 0) & (taus[..., last] == 0)
+    tau = torch.where(turned, (beta - alpha) / torch.where(turned, beta, 1), taus[..., last])
+    packed, taus = packed.clone(), taus.clone()
+    packed[..., last, last:] *= torch.where(turned, 1 - tau.conj(), 1)[..., None]
+    packed[..., last, last] = torch.where(turned, beta.to(x.dtype), alpha)
+    taus[..., last] = tau
+    return packed, taus
+
+
+def tridiagonal_solve(dl, d, du, b):
+    """Gaussian elimination with exchanges of neighbouring rows, which fill a second diagonal above the main one."""
+    size = d.shape[-1]
+    rows = [list(one.unbind(-1)) for one in (d, du)]
+    (diagonal, above), second, right = rows, [torch.zeros_like(x) for x in rows[0]], list(b.unbind(-2))
+    for k in range(size - 1):
+        nothing = torch.zeros_like(diagonal[k])
+        below, further = dl[..., k + 1], above[k + 1] if k + 2 < size else nothing
+        swap = below.abs() > diagonal[k].abs()
+        first, other = (diagonal[k], above[k], nothing), (below, diagonal[k + 1], further)
+        upper = [torch.where(swap, y, x) for x, y in zip(first, other, strict=True)]
+        lower = [torch.where(swap, x, y) for x, y in zip(first, other, strict=True)]
+        factor = torch.where((lower[0] == 0) & (upper[0] == 0), 0, lower[0] / upper[0])
+        diagonal[k], above[k], second[k] = upper
+        diagonal[k + 1], above[k + 1] = lower[1] - factor * upper[1], lower[2] - factor * upper[2]
+        chosen, x, y = swap[..., None], right[k], right[k + 1]
+        right[k] = torch.where(chosen, y, x)
+        right[k + 1] = torch.where(chosen, x, y) - factor[..., None] * right[k]
+    for k in reversed(range(size)):
+        for diagonals, distance in ((above, 1), (second, 2)):
+            if k + distance < size:
+                right[k] = right[k] - diagonals[k][..., None] * right[k + distance]
+        right[k] = right[k] / diagonal[k][..., None]
+    return torch.stack(right, -2) if right else b.clone()
 
 
 def qr(call, *, pivoting, full_matrices):
@@ -122,19 +201,24 @@ def incomplete_gamma(function):
     return lambda a, x: torch.where(a.isnan() | x.isnan(), math.nan, function(a, x))
 
 
-lower = rules("linalg", {"cholesky": same(cholesky), "triangular_solve": triangular_solve})
+lower = rules(
+    "linalg",
+    {"cholesky": same(cholesky), "cholesky_update": same(cholesky_update), "triangular_solve": triangular_solve},
+)
+systems = rules("systems", {"tridiagonal_solve": same(tridiagonal_solve)})
 decompositions = rules(
     "decompositions",
     {
         "lu": same(lu),
         "lu_pivots_to_permutation": permutation_of,
-        "geqrf": same(torch.geqrf),
+        "geqrf": same(geqrf),
         "householder_product": same(torch.linalg.householder_product),
         "qr": qr,
         "svd": svd,
         "eigh": eigh,
         "eig": eig,
     },
+    {"torch has no such decomposition": ("geqp3", "hessenberg", "schur", "tridiagonal")},
 )
 transforms = rules("fft", {"fft": fft})
 special = rules(
@@ -152,4 +236,5 @@ special = rules(
         "igamma": same(incomplete_gamma(torch.special.gammainc)),
         "igammac": same(incomplete_gamma(torch.special.gammaincc)),
     },
+    {"torch has no such function": ("igamma_grad_a", "random_gamma_grad", "regularized_incomplete_beta")},
 )

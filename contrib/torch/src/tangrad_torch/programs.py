@@ -171,10 +171,12 @@ kind = RuleKind(
 )
 
 
-def rules(family, table):
-    """The rule set of a family, from names of primitives to rules."""
+def rules(family, table=None, lacks=None):
+    """The rule set of a family, from names of primitives to rules; and, by reason, names of those that have none."""
     lower = RuleSet(KIND, api=1)
-    lower.table({find_primitive(f"{family}.{name}"): rule for name, rule in table.items()})
+    lower.table({find_primitive(f"{family}.{name}"): rule for name, rule in (table or {}).items()})
+    for reason, names in (lacks or {}).items():
+        lower.not_applicable(reason, *[find_primitive(f"{family}.{name}") for name in names])
     return lower
 
 

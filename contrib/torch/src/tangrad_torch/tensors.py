@@ -103,6 +103,11 @@ def exported(tensor, aval):
     return tensor.view(getattr(torch, name)) if name in UNSIGNED else tensor
 
 
+def is_dense(value):
+    """Whether a value is a tensor whose elements lie in memory one by one."""
+    return isinstance(value, torch.Tensor) and value.layout == torch.strided
+
+
 def adopted(tensor):
     """The dtype that an array of somebody's tensor has, and the elements as they are held."""
     if tensor.dtype not in NAMES:
