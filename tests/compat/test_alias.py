@@ -334,6 +334,19 @@ def test_what_packages_take_from_elsewhere():
         from jax.interpreters import partial_eval as pe
         from jax.test_util import check_grads
 
+        import inspect
+        from jax._src.api_util import infer_argnums_and_argnames
+        from jax._src.lax.control_flow import scan
+        from jax.experimental.layout import Layout
+
+        assert scan is jax.lax.scan and "(1, 0)" in repr(Layout((1, 0)))
+        signature = inspect.signature(lambda x, y, *, z=0: x)
+        assert infer_argnums_and_argnames(signature, 1, None) == ((1,), ("y",))
+        assert infer_argnums_and_argnames(signature, None, ["x", "z"]) == ((0,), ("x", "z"))
+        assert jax.typeof(1).at_least_vspace() == jax.typeof(1).to_tangent_aval() == jax.core.ShapedArray(
+            (), jax.dtypes.float0)
+        assert issubclass(pe.JaxprTracer, jax.core.Tracer)
+
         traceback_util.register_exclusion(__file__ if "__file__" in dir() else "x")
         seen = []
         jax.make_jaxpr(lambda x: seen.append((trace_state_clean(), get_opaque_trace_state())) or x)(1.0)
@@ -406,5 +419,47 @@ def test_examples_of_the_alias():
             assert not found.failed
             tried += found.attempted
         assert tried > 5, tried
+        """
+    )
+
+
+def test_what_libraries_of_checkpoints_take():
+    run(
+        """
+        import tangrad.compat.jax
+        tangrad.compat.jax.install()
+        import jax
+        import jax.numpy as jnp
+        from jax._src import distributed
+        from jax.experimental import colocated_python, layout
+        from jax.experimental.array_serialization import serialization
+        from jax.extend import ifrt_programs
+
+        state = distributed.global_state
+        assert (state.client, state.process_id, state.num_processes) == (None, 0, 1)
+        assert not hasattr(jax.devices()[0].client, "pathways") and jax.devices()[0].client.runtime_type
+        assert not vars(ifrt_programs.ifrt_programs)
+        sharding = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+        assert sharding._addressable_device_assignment == (jax.devices()[0],)
+        x = jax.device_put(jnp.arange(3), layout.Format(layout.Layout((0,)), sharding))
+        assert x.tolist() == [0, 1, 2] and x.sharding == sharding
+        pair = jax.device_put({"a": 1.0, "b": 2.0}, {"a": None, "b": layout.Format(None, sharding)})
+        assert float(pair["b"]) == 2 and jax.device_put(3).sharding == sharding
+        try:
+            colocated_python.colocated_python(lambda: None)
+        except NotImplementedError as error:
+            assert "cluster" in str(error)
+        else:
+            raise AssertionError("it was accepted")
+
+        class Manager(serialization.GlobalAsyncCheckpointManagerBase):
+            pass
+
+        try:
+            Manager()
+        except TypeError as error:
+            assert "serialize" in str(error)
+        else:
+            raise AssertionError("an abstract class was made")
         """
     )

@@ -47,6 +47,7 @@ FOLLOWED = frozenset(
         "scipy",
         "sharding",
         "stages",
+        "test_util",
         "tree",
         "tree_util",
         "typing",

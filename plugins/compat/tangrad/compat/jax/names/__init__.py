@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Any
 
 import tangrad
+from tangrad.compat.jax.names.experimental.layout import Format
 from tangrad.compat.jax.names.version import __version__ as __version__
 from tangrad.compat.jax.names.version import __version_info__ as __version_info__
 from tangrad.compat.jax.settings import config as config
@@ -41,6 +43,11 @@ def default_backend() -> str:
     return tangrad.devices()[0].platform
 
 
-def process_indices(backend: str | None = None) -> list[int]:
-    """The numbers of the processes that compute together."""
-    return list(range(tangrad.process_count(backend)))
+def device_put(x: Any, device: Any = None, **options: Any) -> Any:
+    """As `tangrad.device_put`; of a `Format` the sharding counts, since compilers choose layouts here."""
+
+    def place(one: Any) -> Any:
+        return one.sharding if isinstance(one, Format) else one
+
+    wanted = tangrad.tree.map(place, device, is_leaf=lambda one: one is None)
+    return tangrad.device_put(x, wanted, **options)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from tangrad.autodiff.tape import TapeTracer
 from tangrad.compat.jax.names.extend.linear_util import WrappedFun
 from tangrad.core import AbstractValue, ClosedJaxpr, Literal, StagingTracer, trace_to_closed_jaxpr
 from tangrad.core import dce_jaxpr as dce_jaxpr
 
 DynamicJaxprTracer = StagingTracer
+JaxprTracer = TapeTracer  # what stands for an unknown value while known ones are computed
 
 
 class PartialVal(NamedTuple):

@@ -1,0 +1,1 @@
+"""`jax.experimental.colocated_python.func`: nothing, as in all of the package."""
