@@ -259,7 +259,8 @@ def test_nans_are_found_by_whoever_compiles(backend):
 def test_nobody_else_compiles():
     """Options for a backend are made by the kernel's one room alone; by the doctor, which examines backends; and by
     XLA's, to try a jaxlib that is newer than the tested ones, or options that a user gives, with a program of no
-    operations, and to hand a program over several devices on with the options that it was given."""
+    operations, and to hand a program over several devices on with the options that it was given; and by what adds to
+    given options the shardings that types tell."""
     users = set()
     for part in distributions().values():
         for name, path in part.modules.items():
@@ -274,4 +275,4 @@ def test_nobody_else_compiles():
             if "CompileOptions" in taken & calls:
                 users.add(name)
     xla = {f"tangrad.backends.xla.{name}" for name in ("backend", "compiler_options", "partitioned")}
-    assert users == {"tangrad.core.compilation", "tangrad.console.report.backends", *xla}
+    assert users == {"tangrad.core.compilation", "tangrad.console.report.backends", "tangrad.settings.sharding", *xla}

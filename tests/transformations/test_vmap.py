@@ -33,6 +33,22 @@ def test_unmapped_arguments_and_trees():
     assert out["y"].shape == (5, 3) and out["w"].shape == (5, 4)
 
 
+def test_what_is_not_mapped_is_handed_on_as_it_is():
+    rows = numpy.ones((2, 3), "float32")
+    seen = []
+    tangrad.vmap(lambda x, *given: seen.extend(given) or x, (0, None, None, None, None))(A, 3, 2.5, True, rows)
+    assert [type(one) for one in seen] == [int, float, bool, numpy.ndarray] and seen[-1] is rows
+
+    first = tangrad.jit(lambda x, count: x[:count] * count, static_argnums=1)
+    power = tangrad.jit(lambda x, mode: x**2 if mode == "square" else x, static_argnames="mode")
+    assert tangrad.vmap(first, (0, None))(A[0], 2).tolist() == (2 * A[0, :, :2]).tolist()
+    assert tangrad.jit(tangrad.vmap(first, (0, None)), static_argnums=1)(A[0], 2).shape == (3, 2)
+    assert tangrad.vmap(tangrad.grad(power), (0, None))(np.arange(3.0), "square").tolist() == [0, 2, 4]
+    assert tangrad.vmap(lambda x, size: np.zeros(size), (0, None))(A, 5).shape == (2, 5)
+    for out_axes, shape in ((0, (2, 2, 3)), (-1, (2, 3, 2)), (None, (2, 3))):
+        assert tangrad.vmap(lambda x, same: same, (0, None), out_axes)(A, rows).shape == shape
+
+
 def test_nesting():
     outer = tangrad.vmap(lambda x: tangrad.vmap(lambda y: np.dot(x, y))(A[0]))(A[1])
     assert numpy.allclose(outer, A[1] @ A[0].T)

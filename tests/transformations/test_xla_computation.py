@@ -196,3 +196,16 @@ def test_of_a_mapped_function_on_one_device():
     mapped = tangrad.pmap(lambda x: x + lax.psum(x, ("i", "j")), "i", devices=tangrad.devices("xla")[:1])
     text = tangrad.xla_computation(mapped, axis_env=[("j", 4)])(np.ones((1, 3), np.float32)).as_hlo_text()
     assert "f32[1,3]" in text and "replica_groups={{0,1,2,3}}" in text
+
+
+def test_gradients_that_are_summed_along_axes() -> None:
+    """Replicas have arguments of their own, whose gradients stay apart; that of what is the same in all is one sum."""
+
+    def all_reduces(weights: Any) -> int:
+        def gradient(w: Any, x: Any) -> Any:
+            return tangrad.grad(lambda w: (w * x).sum(), reduce_axes="i")(weights(w))
+
+        return text_of(gradient, np.ones(3), np.ones(3), axis_env=[("i", 4)]).count(" all-reduce(")
+
+    assert all_reduces(lambda w: w) == 0
+    assert all_reduces(lambda w: lax.psum(w, "i")) == 1

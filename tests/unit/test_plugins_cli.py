@@ -220,6 +220,12 @@ def test_plugins_lists_each_with_its_status(site: Site) -> None:
     assert plugins["bad-plugin:tangrad.rules.no_kind:no_family"]["status"] == "dormant"
 
 
+def test_plugins_set_aside_fail_a_check(site: Site) -> None:
+    assert run(site, "plugins", "--load", "--check", "--distribution", "bad-plugin")[0] == 1
+    assert run(site, "plugins", "--load", "--check", "--distribution", "good-plugin")[0] == 0
+    assert run(site, "plugins", "--load", "--check", TANGRAD_DENY="bad-plugin")[0] == 0  # denied by choice
+
+
 def test_plugins_imports_nothing_unless_asked(site: Site) -> None:
     _, text = run(site, "plugins", "--distribution", "Bad_Plugin", "--group", "api", "--json")
     (plugin,) = json.loads(text)["plugins"]

@@ -1,5 +1,6 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
+from tangrad.debugging.breakpoints import debug_breakpoint as breakpoint
 from tangrad.debugging.effects import DebugEffect as DebugEffect
 from tangrad.debugging.effects import OrderedDebugEffect as OrderedDebugEffect
 from tangrad.debugging.functions import debug_callback as callback
@@ -13,6 +14,7 @@ __all__ = [
     "CallbackError",
     "DebugEffect",
     "OrderedDebugEffect",
+    "breakpoint",
     "callback",
     "log",
     "print",

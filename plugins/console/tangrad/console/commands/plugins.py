@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from packaging.utils import canonicalize_name
-
 from tangrad.console.delivery import deliver, report_parser
 from tangrad.console.report.model import Report
+from tangrad.console.report.names import normal_name
 from tangrad.console.report.plugins import plugins_report
 from tangrad.console.report.trace import trace_report
 from tangrad.core import composition
@@ -19,17 +18,19 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--group", help="only this entry-point group, such as rules.jvp")
     parser.add_argument("--distribution", help="only this distribution")
     parser.add_argument("--load", action="store_true", help="import each plugin, so that broken ones show")
+    parser.add_argument("--check", action="store_true", help="exit with status 1 if one is set aside")
     parser.add_argument(
         "--trace",
         nargs=argparse.REMAINDER,
         metavar="PROGRAM",
         help="show who is asked for what while a program runs (a Python file and its arguments; the last option)",
     )
-    return deliver("plugins", parser.parse_args(arguments), _report)
+    options = parser.parse_args(arguments)
+    return deliver("plugins", options, _report, options.check)
 
 
 def _report(options: argparse.Namespace) -> Report:
     if options.trace is not None:
         return trace_report(composition(), options.trace)
-    distribution = options.distribution and canonicalize_name(options.distribution)
+    distribution = options.distribution and normal_name(options.distribution)
     return plugins_report(composition(), options.group, distribution, options.load)

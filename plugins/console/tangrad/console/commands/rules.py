@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from packaging.utils import canonicalize_name
-
 from tangrad.console.delivery import deliver, report_parser
 from tangrad.console.report.model import Report
+from tangrad.console.report.names import normal_name
 from tangrad.console.report.rules import kinds, rules_report
 from tangrad.core import composition
 
@@ -27,7 +26,7 @@ def main(arguments: list[str]) -> int:
 def _report(options: argparse.Namespace) -> Report:
     if options.kind is not None and options.kind not in kinds():
         raise LookupError(f"there is no rule kind {options.kind!r}; there are: {', '.join(kinds()) or 'none'}")
-    distribution = options.distribution and canonicalize_name(options.distribution)
+    distribution = options.distribution and normal_name(options.distribution)
     if distribution is not None and distribution not in composition().index.distributions():
         raise LookupError(f"no distribution {options.distribution!r} with plugins is installed; see tangrad plugins")
     return rules_report(options.family, options.kind, options.holes, distribution)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 
-from packaging.utils import canonicalize_name
+from tangrad.console.report.names import normal_name
 
 
 def install(*requirements: str) -> str:
@@ -38,7 +38,7 @@ def leave_out(variable: str, item: str) -> str:
 
 def _normal(pattern: str) -> str:
     """A pattern as policies compare it, however it is written."""
-    return canonicalize_name(pattern.strip().replace(":tangrad.", ":"))
+    return normal_name(pattern.strip().replace(":tangrad.", ":"))
 
 
 def assign(variable: str, value: str) -> str:

@@ -10,10 +10,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
-from packaging.utils import canonicalize_name
-
 from tangrad.console.report import cures
 from tangrad.console.report.model import BAD, PLAIN, QUIET, WARNING, Entry, Problem, Table, counted
+from tangrad.console.report.names import normal_name
 from tangrad.console.report.plugins import TONES, all_plugins
 from tangrad.console.report.requirements import Requirement, is_met, parse_requirement
 from tangrad.core import EXTENSION_API, Composition, cache_folder
@@ -175,7 +174,7 @@ def _seen_by_python() -> Iterator[tuple[str, str, str, str]]:
     """Yield `(group, entry name, value, distribution)` of each entry point of ours, as importlib.metadata sees them."""
     seen = set()
     for distribution in metadata.distributions():
-        name = canonicalize_name(distribution.metadata["Name"] or "")
+        name = normal_name(distribution.metadata["Name"] or "")
         if name not in seen:
             seen.add(name)
             for entry in distribution.entry_points:

@@ -44,6 +44,7 @@ def plugins_report(composition: Composition, group: str | None, distribution: st
         lines=[f"{len(chosen)} plugins from {len(shippers)} distributions: {summary}.", *problems],
         tables=[_table(name, [plugin for plugin in chosen if plugin.group == name]) for name in _groups(chosen)],
         data={"plugins": [_facts(plugin) for plugin in chosen], "problems": problems},
+        succeeded=not counts["broken"] and not problems,
         keys=[Key("Status", [Sign(name, _MEANINGS[name], tone, counts[name]) for name, tone in TONES.items()])],
     )
 

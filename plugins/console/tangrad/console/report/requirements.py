@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
-from packaging import requirements
-from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.utils import canonicalize_name
-from packaging.version import InvalidVersion, Version
+from tangrad.console.report.markers import applies
+from tangrad.console.report.names import normal_name
+from tangrad.console.report.versions import is_within, parse_range
+
+# A name, extras, then either versions (in parentheses or not) or an address, and a marker.
+_REQUIREMENT = re.compile(
+    r"\s*(?P<name>[a-z0-9](?:[-\w.]*[a-z0-9])?)\s*(?:\[[^\]]*\])?\s*"
+    r"(?:@\s*(?P<address>\S+)(?:\s+;|\s*$)|(?P<bracket>\()?(?P<versions>[^;()@]*)(?(bracket)\))\s*(?:;|$))"
+    r"(?P<marker>.*)",
+    re.ASCII | re.IGNORECASE,
+)
 
 
 class Requirement(NamedTuple):
@@ -26,14 +33,15 @@ def parse_requirement(text: str) -> Requirement | None:
     >>> parse_requirement("jaxlib<0.12,>=0.10; extra == 'xla'") is None
     True
     """
-    try:
-        parsed = requirements.Requirement(text)
-        # No extra is asked for: what only extras need may be missing.
-        if parsed.marker is not None and not parsed.marker.evaluate({"extra": ""}):
-            return None
-    except (requirements.InvalidRequirement, UndefinedComparison, UndefinedEnvironmentName):
+    found = _REQUIREMENT.fullmatch(text)
+    if found is None:
         return None
-    return Requirement(canonicalize_name(parsed.name), str(parsed.specifier))
+    try:
+        if found["marker"].strip() and not applies(found["marker"]):
+            return None
+        return Requirement(normal_name(found["name"]), ",".join(sorted(parse_range(found["versions"] or ""))))
+    except ValueError:
+        return None
 
 
 def is_met(versions: str, installed: str) -> bool:
@@ -45,6 +53,6 @@ def is_met(versions: str, installed: str) -> bool:
     (True, False, False)
     """
     try:
-        return SpecifierSet(versions).contains(Version(installed), prereleases=True)
-    except (InvalidSpecifier, InvalidVersion):
+        return is_within(versions, installed)
+    except ValueError:
         return True
