@@ -282,7 +282,7 @@ def test_bounds_are_kept():
         (lambda k: random.uniform(k, (2,), minval=np.zeros(3, "float32")), ValueError, "do not broadcast"),
         (lambda k: random.uniform(k, (2,), minval="low"), TypeError, "minval"),
         (lambda k: random.uniform(k, (-2,)), ValueError, "negative"),
-        (lambda k: random.uniform(k, out_sharding="x"), NotImplementedError, "out_sharding"),
+        (lambda k: random.uniform(k, out_sharding="x"), TypeError, "out_sharding"),
         (lambda k: random.normal(k, (2,), "int32"), ValueError, "float or complex"),
         (lambda k: random.randint(k, (2,), 0, 3, "float32"), TypeError, "integer dtype"),
         (lambda k: random.bernoulli(k, 1), TypeError, "float dtype"),

@@ -31,15 +31,9 @@ def int_dtype(name: str, dtype: Any, error: type[Exception] = ValueError) -> Any
     return made
 
 
-def no_sharding(name: str, out_sharding: Any) -> None:
-    """Raise NotImplementedError where a sharding of the result is asked for."""
-    if out_sharding is not None:
-        raise NotImplementedError(f"{name}: out_sharding is not supported; tangrad.device_put places the result")
-
-
 def sample_shape(name: str, shape: Any, *parameters: Any) -> tuple[Any, ...]:
     """The shape of a sample; for None that of the parameters. Raises ValueError where parameters do not fit it."""
-    shapes = [np.shape(value) if not hasattr(value, "aval") else value.aval.shape for value in parameters]
+    shapes = [np.shape(value) if not hasattr(type(value), "aval") else value.aval.shape for value in parameters]
     if shape is None:
         return broadcast_shapes(*shapes)
     made = canonicalize_shape(shape)

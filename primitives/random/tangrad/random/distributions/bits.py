@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from tangrad.core import dtypes
-from tangrad.random.distributions.arguments import no_sharding
+from tangrad.lax.placement.out_sharding import lies_as_said
 from tangrad.random.functions import draw_bits
 from tangrad.random.named_shapes import takes_named_shapes
 
 
 @takes_named_shapes
+@lies_as_said
 def bits(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Uniformly distributed unsigned integers.
 
@@ -26,7 +27,6 @@ def bits(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding
     >>> tangrad.random.bits(tangrad.random.key(0), (2,)).dtype
     dtype('uint32')
     """
-    no_sharding("random.bits", out_sharding)
     kind = dtypes.default_uint_dtype() if dtype is None else dtypes.check_user_dtype_supported(dtype)
     if not dtypes.issubdtype(kind, np.unsignedinteger):
         raise ValueError(f"random.bits draws unsigned integers, got dtype {dtypes.dtype_name(kind)}")

@@ -12,6 +12,7 @@ from tangrad.control_flow.scans import scan
 from tangrad.core import as_operand, canonicalize_shape, dtypes
 from tangrad.lax.checks import FLOATING
 from tangrad.lax.elementwise import functions as lax
+from tangrad.lax.placement.out_sharding import lies_as_said
 from tangrad.lax.reductions.functions import cumsum
 from tangrad.lax.special.functions import lgamma
 from tangrad.lax.structure.functions import full_like
@@ -21,7 +22,6 @@ from tangrad.random.distributions.arguments import (
     fitted,
     float_dtype,
     int_dtype,
-    no_sharding,
     sample_shape,
 )
 from tangrad.random.distributions.stream import Stream, draw, sampler
@@ -39,7 +39,7 @@ def _whole(x: Any, shape: tuple[int, ...]) -> Any:
 
 def _where(mask: Any, x: Any, y: Any) -> Any:
     """`lax.select` of an array and a number, or a number and an array."""
-    return lax.select(mask, x, full_like(x, y)) if hasattr(x, "aval") else lax.select(mask, full_like(y, x), y)
+    return lax.select(mask, x, full_like(x, y)) if hasattr(type(x), "aval") else lax.select(mask, full_like(y, x), y)
 
 
 # --- poisson -------------------------------------------------------------------------------------------------------
@@ -78,6 +78,7 @@ def _poisson_hat(rate: Any) -> Hat:
 random_poisson_p = sampler("random_poisson", _poisson, "Numbers k with probability λ^k exp(-λ) / k!.", accepts=FLOATING)
 
 
+@lies_as_said
 def poisson(
     key: Any, lam: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -88,7 +89,7 @@ def poisson(
         lam: λ, not negative: a number, or an array.
         shape: of the result, to which `lam` broadcasts; None: that of `lam`.
         dtype: an integer dtype; None: int32, or int64 with `enable_x64`.
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -101,7 +102,6 @@ def poisson(
     (3,)
     """
     kind = int_dtype("random.poisson", dtype)
-    no_sharding("random.poisson", out_sharding)
     sizes = sample_shape("random.poisson", shape, lam)
     rate = fitted("random.poisson", converted(as_operand(lam), np.dtype(np.float32)), sizes)
     return draw("random.poisson", random_poisson_p, key, rate, shape=sizes, dtype=kind)

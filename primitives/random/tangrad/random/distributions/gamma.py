@@ -13,6 +13,7 @@ from tangrad.control_flow.loops import while_loop
 from tangrad.core import ShapedArray, as_operand, canonicalize_shape, dtypes, literal
 from tangrad.lax.checks import FLOATING, check_dtype
 from tangrad.lax.elementwise import functions as lax
+from tangrad.lax.placement.out_sharding import lies_as_said
 from tangrad.lax.reductions.functions import reduce_max, reduce_or, reduce_sum
 from tangrad.lax.structure.functions import broadcast_in_dim, full, reshape, stop_gradient
 from tangrad.lax.structure.primitives import broadcast_in_dim_p
@@ -22,7 +23,6 @@ from tangrad.random.distributions.arguments import (
     converted,
     fitted,
     float_dtype,
-    no_sharding,
     parameter,
     sample_shape,
 )
@@ -121,6 +121,7 @@ def random_gamma_p(keys: Any, a: Any, *, log_space: bool, partitionable: bool) -
 # --- gamma and loggamma --------------------------------------------------------------------------------------------
 
 
+@lies_as_said
 def gamma(key: Any, a: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Numbers of the gamma distribution, of density ∝ x^(a - 1) exp(-x) for x ≥ 0.
 
@@ -129,7 +130,7 @@ def gamma(key: Any, a: Any, shape: Sequence[int] | None = None, dtype: Any = Non
         a: positive: a number, or an array. Differentiable.
         shape: of the result, to which `a` broadcasts; None: that of `a`.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -141,9 +142,10 @@ def gamma(key: Any, a: Any, shape: Sequence[int] | None = None, dtype: Any = Non
     >>> tangrad.random.gamma(tangrad.random.key(0), 2.0, (3,)).shape
     (3,)
     """
-    return _gamma_sample("random.gamma", key, a, shape, dtype, out_sharding, False)
+    return _gamma_sample("random.gamma", key, a, shape, dtype, False)
 
 
+@lies_as_said
 def loggamma(
     key: Any, a: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -154,7 +156,7 @@ def loggamma(
         a: positive: a number, or an array. Differentiable.
         shape: of the result, to which `a` broadcasts; None: that of `a`.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -166,12 +168,11 @@ def loggamma(
     >>> tangrad.random.loggamma(tangrad.random.key(0), 1e-3, (3,)).shape
     (3,)
     """
-    return _gamma_sample("random.loggamma", key, a, shape, dtype, out_sharding, True)
+    return _gamma_sample("random.loggamma", key, a, shape, dtype, True)
 
 
-def _gamma_sample(name: str, key: Any, a: Any, shape: Any, dtype: Any, out_sharding: Any, log_space: bool) -> Any:
+def _gamma_sample(name: str, key: Any, a: Any, shape: Any, dtype: Any, log_space: bool) -> Any:
     kind = float_dtype(name, dtype)
-    no_sharding(name, out_sharding)
     sizes = sample_shape(name, shape, a)
     whole = _filled(parameter(name, a, kind, sizes, "a"), sizes)
     return draw(name, random_gamma_p, key, whole, log_space=log_space)
@@ -200,6 +201,7 @@ def _beta(stream: Stream, a: Any, b: Any, *, shape: Any, dtype: Any) -> Any:
 random_beta_p = sampler("random_beta", _beta, "Numbers of density ∝ x^(a - 1) (1 - x)^(b - 1).")
 
 
+@lies_as_said
 def beta(
     key: Any, a: Any, b: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -210,7 +212,7 @@ def beta(
         a, b: positive: numbers, or arrays that broadcast together. Differentiable.
         shape: of the result, to which they broadcast; None: that of both together.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -219,7 +221,7 @@ def beta(
     >>> tangrad.random.beta(tangrad.random.key(0), 2.0, 3.0, (3,)).shape
     (3,)
     """
-    return draw_broadcast("random.beta", random_beta_p, key, shape, dtype, out_sharding, a=a, b=b)
+    return draw_broadcast("random.beta", random_beta_p, key, shape, dtype, a=a, b=b)
 
 
 def _dirichlet(stream: Stream, alpha: Any, *, shape: Any, dtype: Any) -> Any:
@@ -233,6 +235,7 @@ def _dirichlet(stream: Stream, alpha: Any, *, shape: Any, dtype: Any) -> Any:
 random_dirichlet_p = sampler("random_dirichlet", _dirichlet, "Positive numbers whose sum along the last axis is 1.")
 
 
+@lies_as_said
 def dirichlet(
     key: Any, alpha: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -243,7 +246,7 @@ def dirichlet(
         alpha: positive: an array of vectors. Differentiable.
         shape: of the array of vectors, to which the shape of `alpha` without its last dimension broadcasts; None: that.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `dtype`, and of `shape` + the length of the vectors.
@@ -256,7 +259,6 @@ def dirichlet(
     (3, 4)
     """
     kind = float_dtype("random.dirichlet", dtype)
-    no_sharding("random.dirichlet", out_sharding)
     operand = converted(as_operand(alpha), kind)
     if not operand.aval.shape:
         raise ValueError("random.dirichlet: alpha must have a dimension at least, got a scalar")
@@ -274,6 +276,7 @@ def _chisquare(stream: Stream, df: Any, *, shape: Any, dtype: Any) -> Any:
 random_chisquare_p = sampler("random_chisquare", _chisquare, "Sums of the squares of df normal numbers.")
 
 
+@lies_as_said
 def chisquare(
     key: Any, df: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -284,7 +287,7 @@ def chisquare(
         df: the degrees of freedom: a positive number, or an array. Differentiable.
         shape: of the result, to which `df` broadcasts; None: that of `df`.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -293,7 +296,7 @@ def chisquare(
     >>> tangrad.random.chisquare(tangrad.random.key(0), 3.0, (3,)).shape
     (3,)
     """
-    return draw_broadcast("random.chisquare", random_chisquare_p, key, shape, dtype, out_sharding, df=df)
+    return draw_broadcast("random.chisquare", random_chisquare_p, key, shape, dtype, df=df)
 
 
 def _f(stream: Stream, dfnum: Any, dfden: Any, *, shape: Any, dtype: Any) -> Any:
@@ -305,6 +308,7 @@ def _f(stream: Stream, dfnum: Any, dfden: Any, *, shape: Any, dtype: Any) -> Any
 random_f_p = sampler("random_f", _f, "Ratios of two χ² numbers, each divided by its degrees of freedom.")
 
 
+@lies_as_said
 def f(
     key: Any,
     dfnum: Any,
@@ -321,7 +325,7 @@ def f(
         dfnum, dfden: the degrees of freedom: numbers, or arrays that broadcast together. Differentiable.
         shape: of the result, to which they broadcast; None: that of both together.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -330,7 +334,7 @@ def f(
     >>> tangrad.random.f(tangrad.random.key(0), 3.0, 5.0, (3,)).shape
     (3,)
     """
-    return draw_broadcast("random.f", random_f_p, key, shape, dtype, out_sharding, dfnum=dfnum, dfden=dfden)
+    return draw_broadcast("random.f", random_f_p, key, shape, dtype, dfnum=dfnum, dfden=dfden)
 
 
 def _t(stream: Stream, df: Any, *, shape: Any, dtype: Any) -> Any:
@@ -343,6 +347,7 @@ def _t(stream: Stream, df: Any, *, shape: Any, dtype: Any) -> Any:
 random_t_p = sampler("random_t", _t, "Student's numbers with df degrees of freedom.")
 
 
+@lies_as_said
 def t(key: Any, df: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Numbers of Student's t distribution.
 
@@ -351,7 +356,7 @@ def t(key: Any, df: Any, shape: Sequence[int] | None = None, dtype: Any = None, 
         df: the degrees of freedom: a positive number, or an array. Differentiable.
         shape: of the result, to which `df` broadcasts; None: that of `df`.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -360,7 +365,7 @@ def t(key: Any, df: Any, shape: Sequence[int] | None = None, dtype: Any = None, 
     >>> tangrad.random.t(tangrad.random.key(0), 3.0, (3,)).shape
     (3,)
     """
-    return draw_broadcast("random.t", random_t_p, key, shape, dtype, out_sharding, df=df)
+    return draw_broadcast("random.t", random_t_p, key, shape, dtype, df=df)
 
 
 # --- balls ---------------------------------------------------------------------------------------------------------
@@ -390,6 +395,7 @@ random_generalized_normal_p = sampler(
 random_ball_p = sampler("random_ball", _ball, "Points in the unit ball of the p-norm, along the last axis.")
 
 
+@lies_as_said
 def generalized_normal(
     key: Any, p: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -400,7 +406,7 @@ def generalized_normal(
         p: a positive number. Differentiable.
         shape: of the result.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -410,7 +416,6 @@ def generalized_normal(
     (3,)
     """
     kind = float_dtype("random.generalized_normal", dtype)
-    no_sharding("random.generalized_normal", out_sharding)
     sizes = canonicalize_shape(shape)
     exponent = parameter("random.generalized_normal", p, kind, (), "p")
     return draw(
@@ -424,6 +429,7 @@ def generalized_normal(
     )
 
 
+@lies_as_said
 def ball(
     key: Any, d: int, p: Any = 2, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -435,7 +441,7 @@ def ball(
         p: which norm: a positive number. Differentiable.
         shape: of the array of vectors.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `dtype`, and of `shape` + (d,).
@@ -447,7 +453,6 @@ def ball(
     (2, 3)
     """
     kind = float_dtype("random.ball", dtype)
-    no_sharding("random.ball", out_sharding)
     sizes = (*canonicalize_shape(shape), operator.index(d))
     norm = parameter("random.ball", p, kind, (), "p")
     sign_dtype = dtypes.canonicalize_dtype(float)

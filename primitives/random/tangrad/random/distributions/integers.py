@@ -10,8 +10,9 @@ import numpy as np
 from tangrad.core import as_operand, canonicalize_shape, dtypes, literal
 from tangrad.lax.checks import INTEGER
 from tangrad.lax.elementwise import functions as lax
+from tangrad.lax.placement.out_sharding import lies_as_said
 from tangrad.lax.structure.functions import full_like
-from tangrad.random.distributions.arguments import converted, fitted, int_dtype, no_sharding
+from tangrad.random.distributions.arguments import converted, fitted, int_dtype
 from tangrad.random.distributions.stream import Stream, draw, sampler
 from tangrad.random.named_shapes import takes_named_shapes
 from tangrad.random.threefry import BIT_WIDTHS
@@ -52,6 +53,7 @@ _INT32 = np.dtype(np.int32)
 
 
 @takes_named_shapes
+@lies_as_said
 def randint(
     key: Any,
     shape: Sequence[int],
@@ -69,7 +71,7 @@ def randint(
         minval, maxval: the bounds: integers, or arrays of integers that broadcast to `shape`. Where `maxval` is not
             greater the result is `minval`.
         dtype: of the result; None: int32, or int64 with `enable_x64`.
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -83,7 +85,6 @@ def randint(
     Array([9, 0, 2], dtype=int32)
     """
     kind = int_dtype("random.randint", dtype, TypeError)
-    no_sharding("random.randint", out_sharding)
     sizes = canonicalize_shape(shape)
     low, high = _bound(minval, sizes, "minval"), _bound(maxval, sizes, "maxval")
     information = dtypes.iinfo(kind)

@@ -9,8 +9,9 @@ import numpy as np
 
 from tangrad.core import canonicalize_shape, dtypes
 from tangrad.lax.elementwise import functions as lax
+from tangrad.lax.placement.out_sharding import lies_as_said
 from tangrad.lax.structure.functions import index_in_dim
-from tangrad.random.distributions.arguments import float_dtype, no_sharding
+from tangrad.random.distributions.arguments import float_dtype
 from tangrad.random.distributions.stream import Stream, draw, random_uniform_p, sampler
 from tangrad.random.distributions.uniform import between
 from tangrad.random.named_shapes import takes_named_shapes
@@ -20,10 +21,9 @@ def _number(value: Any, dtype: Any) -> Any:
     return np.array(value, dtype)[()]
 
 
-def _sample(name: str, primitive: Any, key: Any, shape: Any, dtype: Any, out_sharding: Any, **params: Any) -> Any:
+def _sample(name: str, primitive: Any, key: Any, shape: Any, dtype: Any, **params: Any) -> Any:
     """What the functions below have in common."""
     kind = float_dtype(name, dtype)
-    no_sharding(name, out_sharding)
     return draw(name, primitive, key, shape=canonicalize_shape(shape), dtype=kind, **params)
 
 
@@ -39,6 +39,7 @@ random_exponential_p = sampler("random_exponential", _exponential, "Numbers of d
 
 
 @takes_named_shapes
+@lies_as_said
 def exponential(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Exponentially distributed numbers, of density exp(-x) for x ≥ 0.
 
@@ -46,7 +47,7 @@ def exponential(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_s
         key: a key.
         shape: of the result.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -58,7 +59,7 @@ def exponential(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_s
     >>> tangrad.random.exponential(tangrad.random.key(0))
     Array(2.950128, dtype=float32)
     """
-    return _sample("random.exponential", random_exponential_p, key, shape, dtype, out_sharding)
+    return _sample("random.exponential", random_exponential_p, key, shape, dtype)
 
 
 # --- gumbel --------------------------------------------------------------------------------------------------------
@@ -121,6 +122,7 @@ MODES = ("highest", "high", "low")
 
 
 @takes_named_shapes
+@lies_as_said
 def gumbel(
     key: Any, shape: Sequence[int] = (), dtype: Any = None, mode: str | None = None, *, out_sharding: Any = None
 ) -> Any:
@@ -132,7 +134,7 @@ def gumbel(
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
         mode: "low" (the default: in float32 no sample is beyond 16), "high" (beyond 32), or "highest"; both take twice
             the bits.
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -144,7 +146,7 @@ def gumbel(
     >>> tangrad.random.gumbel(tangrad.random.key(0))
     Array(2.9233725, dtype=float32)
     """
-    return _sample("random.gumbel", random_gumbel_p, key, shape, dtype, out_sharding, mode=gumbel_mode(mode))
+    return _sample("random.gumbel", random_gumbel_p, key, shape, dtype, mode=gumbel_mode(mode))
 
 
 def gumbel_mode(mode: str | None) -> str:
@@ -169,6 +171,7 @@ random_laplace_p = sampler("random_laplace", _laplace, "Numbers of density exp(-
 
 
 @takes_named_shapes
+@lies_as_said
 def laplace(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Numbers of Laplace's distribution, of density exp(-|x|) / 2.
 
@@ -176,7 +179,7 @@ def laplace(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_shard
         key: a key.
         shape: of the result.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -185,7 +188,7 @@ def laplace(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_shard
     >>> tangrad.random.laplace(tangrad.random.key(0))
     Array(-2.2569816, dtype=float32)
     """
-    return _sample("random.laplace", random_laplace_p, key, shape, dtype, out_sharding)
+    return _sample("random.laplace", random_laplace_p, key, shape, dtype)
 
 
 def _logistic(stream: Stream, *, shape: Any, dtype: Any) -> Any:
@@ -197,6 +200,7 @@ random_logistic_p = sampler("random_logistic", _logistic, "Numbers of density ex
 
 
 @takes_named_shapes
+@lies_as_said
 def logistic(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Numbers of the logistic distribution, of density exp(-x) / (1 + exp(-x))².
 
@@ -204,7 +208,7 @@ def logistic(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_shar
         key: a key.
         shape: of the result.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -213,7 +217,7 @@ def logistic(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_shar
     >>> tangrad.random.logistic(tangrad.random.key(0))
     Array(2.896376, dtype=float32)
     """
-    return _sample("random.logistic", random_logistic_p, key, shape, dtype, out_sharding)
+    return _sample("random.logistic", random_logistic_p, key, shape, dtype)
 
 
 def _cauchy(stream: Stream, *, shape: Any, dtype: Any) -> Any:
@@ -225,6 +229,7 @@ random_cauchy_p = sampler("random_cauchy", _cauchy, "Numbers of density 1 / (π 
 
 
 @takes_named_shapes
+@lies_as_said
 def cauchy(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Numbers of Cauchy's distribution, of density 1 / (π (1 + x²)).
 
@@ -232,7 +237,7 @@ def cauchy(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_shardi
         key: a key.
         shape: of the result.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -241,4 +246,4 @@ def cauchy(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_shardi
     >>> tangrad.random.cauchy(tangrad.random.key(0))
     Array(6.0274944, dtype=float32)
     """
-    return _sample("random.cauchy", random_cauchy_p, key, shape, dtype, out_sharding)
+    return _sample("random.cauchy", random_cauchy_p, key, shape, dtype)

@@ -11,6 +11,7 @@ from tangrad.core import as_operand, canonicalize_shape, dtypes, literal
 from tangrad.lax.contractions.functions import dot_general
 from tangrad.lax.elementwise import functions as lax
 from tangrad.lax.linalg.functions import cholesky
+from tangrad.lax.placement.out_sharding import lies_as_said
 from tangrad.lax.reductions.functions import reduce_sum
 from tangrad.lax.special.functions import erf, erf_inv
 from tangrad.lax.structure.functions import broadcast_in_dim, broadcast_shapes, stop_gradient
@@ -20,7 +21,6 @@ from tangrad.random.distributions.arguments import (
     check_safe_cast,
     converted,
     float_dtype,
-    no_sharding,
     parameter,
     sample_shape,
 )
@@ -55,6 +55,7 @@ random_normal_p = sampler("random_normal", _normal, "Standard normal numbers; co
 
 
 @takes_named_shapes
+@lies_as_said
 def normal(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Standard normal numbers, of mean 0 and variance 1.
 
@@ -62,7 +63,7 @@ def normal(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_shardi
         key: a key.
         shape: of the result.
         dtype: a float or complex dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -74,8 +75,6 @@ def normal(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_shardi
     >>> tangrad.random.normal(tangrad.random.key(0), (2,))
     Array([1.6226422, 2.0252647], dtype=float32)
     """
-    if out_sharding is not None:
-        no_sharding("random.normal", out_sharding)
     return random_normal_p.bind(
         one_key("random.normal", key),
         shape=canonicalize_shape(shape),
@@ -103,6 +102,7 @@ random_truncated_normal_p = sampler(
 
 
 @takes_named_shapes
+@lies_as_said
 def truncated_normal(
     key: Any,
     lower: Any,
@@ -119,7 +119,7 @@ def truncated_normal(
         lower, upper: numbers, or arrays that broadcast together. Differentiable.
         shape: of the result, to which they broadcast; None: that of both together.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -132,7 +132,6 @@ def truncated_normal(
     Array([1.4559592, 1.7147487], dtype=float32)
     """
     kind = float_dtype("random.truncated_normal", dtype)
-    no_sharding("random.truncated_normal", out_sharding)
     sizes = sample_shape("random.truncated_normal", shape, lower, upper)
     low = parameter("random.truncated_normal", lower, kind, sizes, "lower")
     high = parameter("random.truncated_normal", upper, kind, sizes, "upper")
@@ -149,6 +148,7 @@ def _lognormal(stream: Stream, sigma: Any, *, shape: Any, dtype: Any) -> Any:
 random_lognormal_p = sampler("random_lognormal", _lognormal, "exp of normal numbers of standard deviation sigma.")
 
 
+@lies_as_said
 def lognormal(
     key: Any, sigma: Any = 1.0, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -159,7 +159,7 @@ def lognormal(
         sigma: a number, or an array of them. Differentiable.
         shape: of the result, to which `sigma` broadcasts; None: that of `sigma`.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -169,7 +169,6 @@ def lognormal(
     Array(2.2508798, dtype=float32)
     """
     kind = float_dtype("random.lognormal", dtype, np.inexact)
-    no_sharding("random.lognormal", out_sharding)
     sizes = sample_shape("random.lognormal", shape, sigma)
     check_safe_cast("random.lognormal", kind, sigma=sigma)
     scale = parameter("random.lognormal", sigma, kind, sizes, "sigma")
@@ -184,6 +183,7 @@ def _maxwell(stream: Stream, *, shape: Any, dtype: Any) -> Any:
 random_maxwell_p = sampler("random_maxwell", _maxwell, "The length of a vector of three standard normal numbers.")
 
 
+@lies_as_said
 def maxwell(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Numbers of the Maxwell distribution: lengths of vectors of three standard normal numbers.
 
@@ -191,7 +191,7 @@ def maxwell(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_shard
         key: a key.
         shape: of the result.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -201,7 +201,6 @@ def maxwell(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_shard
     Array(2.6310966, dtype=float32)
     """
     kind = float_dtype("random.maxwell", dtype)
-    no_sharding("random.maxwell", out_sharding)
     return draw("random.maxwell", random_maxwell_p, key, shape=canonicalize_shape(shape), dtype=kind)
 
 
@@ -256,6 +255,7 @@ def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Sequence[int] = 
 # --- several dimensions --------------------------------------------------------------------------------------------
 
 
+@lies_as_said
 def multivariate_normal(
     key: Any,
     mean: Any,
@@ -275,7 +275,7 @@ def multivariate_normal(
         shape: of the array of vectors, to which those of `mean` and `cov` broadcast; None: that of both together.
         dtype: of the normal numbers; None: that of `mean` and `cov`.
         method: how the matrices are taken apart: "cholesky", or "svd" or "eigh", which semidefinite ones have too.
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` + the length of the vectors.
@@ -288,7 +288,6 @@ def multivariate_normal(
     >>> tangrad.random.multivariate_normal(tangrad.random.key(0), mean, cov, (3,)).shape
     (3, 2)
     """
-    no_sharding("random.multivariate_normal", out_sharding)
     if method not in _FACTORS:
         raise ValueError(f"random.multivariate_normal: method must be 'cholesky', 'svd' or 'eigh', got {method!r}")
     operands = as_operand(mean), as_operand(cov)

@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 
 from tangrad.core import canonicalize_shape
+from tangrad.lax.placement.out_sharding import lies_as_said
 from tangrad.numpy.arithmetic import sign
 from tangrad.numpy.axes import matrix_transpose
 from tangrad.numpy.matrices import diagonal
 from tangrad.numpy.matrix_factors import qr
 from tangrad.numpy.operands import index_argument
-from tangrad.random.distributions.arguments import float_dtype, no_sharding
+from tangrad.random.distributions.arguments import float_dtype
 from tangrad.random.distributions.normal import normal
 
 
+@lies_as_said
 def orthogonal(
     key: Any, n: int, shape: Sequence[int] = (), dtype: Any = None, m: int | None = None, *, out_sharding: Any = None
 ) -> Any:
@@ -28,7 +30,7 @@ def orthogonal(
         shape: how many matrices.
         dtype: a float or complex dtype; None: float32, or float64 with `enable_x64`.
         m: the number of columns; None: `n`. With fewer columns than rows the columns are orthogonal, else the rows.
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array (*shape, n, m).
@@ -45,8 +47,6 @@ def orthogonal(
     Array([[1., 0.],
            [0., 1.]], dtype=float32)
     """
-    if out_sharding is not None:
-        no_sharding("random.orthogonal", out_sharding)
     rows = index_argument("random.orthogonal", n, "n")
     columns = rows if m is None else index_argument("random.orthogonal", m, "m")
     kind = float_dtype("random.orthogonal", dtype, np.inexact)

@@ -15,11 +15,12 @@ from tangrad.lax.checks import canonical_axis
 from tangrad.lax.elementwise import functions as lax
 from tangrad.lax.indexing.dimension_numbers import GatherDimensionNumbers
 from tangrad.lax.indexing.functions import gather
+from tangrad.lax.placement.out_sharding import lies_as_said
 from tangrad.lax.reductions.functions import argmax, cumsum
 from tangrad.lax.sorting.functions import sort_key_val, top_k
 from tangrad.lax.structure.functions import expand_dims, full, index_in_dim, iota, reshape, slice_in_dim
 from tangrad.random.cipher import check_keys, random
-from tangrad.random.distributions.arguments import check_fits, converted, no_sharding
+from tangrad.random.distributions.arguments import check_fits, converted
 from tangrad.random.distributions.integers import randint
 from tangrad.random.distributions.inversion import gumbel
 from tangrad.random.distributions.stream import Stream, draw
@@ -49,6 +50,7 @@ def random_shuffle_p(keys: Any, x: Any, *, axis: int, partitionable: bool) -> An
     return x
 
 
+@lies_as_said
 def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *, out_sharding: Any = None) -> Any:
     """The elements of an array, or the integers below `x`, in random order.
 
@@ -57,7 +59,7 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *, o
         x: an array, or an integer.
         axis: along which axis.
         independent: whether each row along the axis has an order of its own; else slices are moved as a whole.
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of the shape and dtype of `x`, for an integer one of `x` integers.
@@ -70,7 +72,6 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *, o
     >>> tangrad.random.permutation(tangrad.random.key(0), 5)
     Array([0, 1, 4, 3, 2], dtype=int32)
     """
-    no_sharding("random.permutation", out_sharding)
     if isinstance(x, (int, np.integer)) and not isinstance(x, bool):
         operand, rank = None, 0
     else:
@@ -210,6 +211,7 @@ def _indices(key: Any, shape: tuple[int, ...], population: int, p: Any, replace:
 # --- categorical ---------------------------------------------------------------------------------------------------
 
 
+@lies_as_said
 def categorical(
     key: Any,
     logits: Any,
@@ -229,7 +231,7 @@ def categorical(
         shape: of the result; the shape of `logits` without the axis broadcasts to it. None: that shape.
         replace: whether, among the leading dimensions that `shape` has more, an index can come twice.
         mode: "low" or "high", as of `gumbel`.
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of integers.
@@ -241,7 +243,6 @@ def categorical(
     >>> tangrad.random.categorical(tangrad.random.key(0), tangrad.numpy.array([0.0, 1.0, 2.0]), shape=(4,))
     Array([1, 1, 2, 1], dtype=int32)
     """
-    no_sharding("random.categorical", out_sharding)
     array = as_operand(logits)
     rank = array.aval.ndim
     axis = canonical_axis("random.categorical", axis, rank)

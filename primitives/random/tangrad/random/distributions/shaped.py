@@ -8,13 +8,13 @@ from typing import Any
 from tangrad.core import as_operand, dtypes
 from tangrad.lax.checks import FLOATING
 from tangrad.lax.elementwise import functions as lax
+from tangrad.lax.placement.out_sharding import lies_as_said
 from tangrad.lax.structure.functions import full_like
 from tangrad.numpy.arithmetic import power
 from tangrad.random.distributions.arguments import (
     converted,
     fitted,
     int_dtype,
-    no_sharding,
     sample_shape,
 )
 from tangrad.random.distributions.inversion import exponential, random_exponential_p
@@ -31,6 +31,7 @@ def _pareto(stream: Stream, b: Any, *, shape: Any, dtype: Any) -> Any:
 random_pareto_p = sampler("random_pareto", _pareto, "Numbers of density b / x^(b + 1) for x ≥ 1.")
 
 
+@lies_as_said
 def pareto(key: Any, b: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Numbers of Pareto's distribution, of density b / x^(b + 1) for x ≥ 1.
 
@@ -39,7 +40,7 @@ def pareto(key: Any, b: Any, shape: Sequence[int] | None = None, dtype: Any = No
         b: positive: a number, or an array. Differentiable.
         shape: of the result, to which `b` broadcasts; None: that of `b`.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -48,7 +49,7 @@ def pareto(key: Any, b: Any, shape: Sequence[int] | None = None, dtype: Any = No
     >>> tangrad.random.pareto(tangrad.random.key(0), 2.0)
     Array(4.3713155, dtype=float32)
     """
-    return draw_broadcast("random.pareto", random_pareto_p, key, shape, dtype, out_sharding, b=b)
+    return draw_broadcast("random.pareto", random_pareto_p, key, shape, dtype, b=b)
 
 
 def _rayleigh(stream: Stream, scale: Any, *, shape: Any, dtype: Any) -> Any:
@@ -59,6 +60,7 @@ def _rayleigh(stream: Stream, scale: Any, *, shape: Any, dtype: Any) -> Any:
 random_rayleigh_p = sampler("random_rayleigh", _rayleigh, "Numbers of density x / σ² exp(-x² / 2σ²) for x ≥ 0.")
 
 
+@lies_as_said
 def rayleigh(
     key: Any, scale: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -69,7 +71,7 @@ def rayleigh(
         scale: σ: a number, or an array. Differentiable.
         shape: of the result, to which `scale` broadcasts; None: that of `scale`.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -78,7 +80,7 @@ def rayleigh(
     >>> tangrad.random.rayleigh(tangrad.random.key(0), 1.0)
     Array(0.32787833, dtype=float32)
     """
-    return draw_broadcast("random.rayleigh", random_rayleigh_p, key, shape, dtype, out_sharding, scale=scale)
+    return draw_broadcast("random.rayleigh", random_rayleigh_p, key, shape, dtype, scale=scale)
 
 
 def weibull_min(key: Any, scale: Any, concentration: Any, shape: Sequence[int] = (), dtype: Any = None) -> Any:
@@ -129,6 +131,7 @@ def _wald(stream: Stream, mean: Any, *, shape: Any, dtype: Any) -> Any:
 random_wald_p = sampler("random_wald", _wald, "Wald's (inverse Gaussian) numbers of mean μ and scale 1.")
 
 
+@lies_as_said
 def wald(
     key: Any, mean: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -139,7 +142,7 @@ def wald(
         mean: μ: a number, or an array. Differentiable.
         shape: of the result, to which `mean` broadcasts; None: that of `mean`.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -148,7 +151,7 @@ def wald(
     >>> tangrad.random.wald(tangrad.random.key(0), 1.0)
     Array(0.3805977, dtype=float32)
     """
-    return draw_broadcast("random.wald", random_wald_p, key, shape, dtype, out_sharding, mean=mean)
+    return draw_broadcast("random.wald", random_wald_p, key, shape, dtype, mean=mean)
 
 
 def _geometric(stream: Stream, p: Any, *, shape: Any, dtype: Any) -> Any:
@@ -163,6 +166,7 @@ random_geometric_p = sampler(
 )
 
 
+@lies_as_said
 def geometric(
     key: Any, p: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -173,7 +177,7 @@ def geometric(
         p: the probability of success: a number, or an array.
         shape: of the result, to which `p` broadcasts; None: that of `p`.
         dtype: an integer dtype; None: int32, or int64 with `enable_x64`.
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -186,7 +190,6 @@ def geometric(
     Array(1, dtype=int32)
     """
     kind = int_dtype("random.geometric", dtype)
-    no_sharding("random.geometric", out_sharding)
     sizes = sample_shape("random.geometric", shape, p)
     operand = as_operand(p)
     inexact = dtypes.to_inexact_dtype(operand.aval.dtype)
@@ -209,6 +212,7 @@ random_triangular_p = sampler(
 )
 
 
+@lies_as_said
 def triangular(
     key: Any,
     left: Any,
@@ -226,7 +230,7 @@ def triangular(
         left, mode, right: numbers, or arrays that broadcast together, with left ≤ mode ≤ right. Differentiable.
         shape: of the result, to which they broadcast; None: that of all together.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -241,7 +245,6 @@ def triangular(
         key,
         shape,
         dtype,
-        out_sharding,
         left=left,
         mode=mode,
         right=right,

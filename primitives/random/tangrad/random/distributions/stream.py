@@ -20,7 +20,6 @@ from tangrad.random.cipher import check_keys, random
 from tangrad.random.distributions.arguments import (
     check_safe_cast,
     float_dtype,
-    no_sharding,
     parameter,
     sample_shape,
 )
@@ -100,12 +99,9 @@ def draw(name: str, primitive: Primitive, key: Any, *operands: Any, **params: An
 # --- [0, 1) --------------------------------------------------------------------------------------------------------
 
 
-def draw_broadcast(
-    name: str, primitive: Primitive, key: Any, shape: Any, dtype: Any, out_sharding: Any, **parameters: Any
-) -> Any:
+def draw_broadcast(name: str, primitive: Primitive, key: Any, shape: Any, dtype: Any, **parameters: Any) -> Any:
     """Floats of a distribution whose parameters broadcast to the shape of the result."""
     kind = float_dtype(name, dtype)
-    no_sharding(name, out_sharding)
     sizes = sample_shape(name, shape, *parameters.values())
     check_safe_cast(name, kind, **parameters)
     operands = [parameter(name, value, kind, sizes, argument) for argument, value in parameters.items()]

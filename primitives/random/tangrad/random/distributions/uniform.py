@@ -10,12 +10,12 @@ import numpy as np
 from tangrad.core import as_operand, canonicalize_shape, dtypes
 from tangrad.lax.checks import FLOATING, nary
 from tangrad.lax.elementwise import functions as lax
+from tangrad.lax.placement.out_sharding import lies_as_said
 from tangrad.lax.structure.functions import index_in_dim
 from tangrad.random.cipher import random
 from tangrad.random.distributions.arguments import (
     fitted,
     float_dtype,
-    no_sharding,
     parameter,
 )
 from tangrad.random.distributions.stream import Stream, random_uniform_p, sampler
@@ -49,6 +49,7 @@ def between(stream: Stream, shape: tuple[int, ...], dtype: Any, low: Any, high: 
 
 
 @takes_named_shapes
+@lies_as_said
 def uniform(
     key: Any,
     shape: Sequence[int] = (),
@@ -65,7 +66,7 @@ def uniform(
         shape: of the result.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
         minval, maxval: the bounds: numbers, or arrays that broadcast to `shape`. Differentiable.
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -78,8 +79,6 @@ def uniform(
     Array([0.895334  , 0.95715976], dtype=float32)
     """
     kind = float_dtype("random.uniform", dtype)
-    if out_sharding is not None:
-        no_sharding("random.uniform", out_sharding)
     sizes = canonicalize_shape(shape)
     unit = random_uniform_p.bind(
         one_key("random.uniform", key), shape=sizes, dtype=kind, partitionable=threefry_partitionable.value
@@ -118,6 +117,7 @@ random_fine_bernoulli_p = sampler(
 
 
 @takes_named_shapes
+@lies_as_said
 def bernoulli(
     key: Any, p: Any = 0.5, shape: Sequence[int] | None = None, mode: str = "low", *, out_sharding: Any = None
 ) -> Any:
@@ -128,7 +128,7 @@ def bernoulli(
         p: the probability: a float, or an array of floats.
         shape: of the result, to which `p` broadcasts; None: that of `p`.
         mode: "low", or "high" for right answers where `p` is below 1e-7, at twice the cost.
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         A boolean array.
@@ -143,7 +143,6 @@ def bernoulli(
     """
     if mode not in ("high", "low"):
         raise ValueError(f"random.bernoulli: mode must be 'high' or 'low', got {mode!r}")
-    no_sharding("random.bernoulli", out_sharding)
     operand = as_operand(p)
     if not dtypes.issubdtype(operand.aval.dtype, np.floating):
         raise TypeError(f"random.bernoulli: p must be of a float dtype, got {operand.aval.str_short()}")
@@ -159,6 +158,7 @@ def bernoulli(
 
 
 @takes_named_shapes
+@lies_as_said
 def rademacher(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """-1 or 1, equally likely.
 
@@ -166,7 +166,7 @@ def rademacher(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sh
         key: a key.
         shape: of the result.
         dtype: of the result; None: int32, or int64 with `enable_x64`.
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
