@@ -59,6 +59,7 @@ from tangrad import shardings as shardings
 from tangrad import sparse_arrays as sparse_arrays
 from tangrad import stages as stages
 from tangrad import symbolic as symbolic
+from tangrad import test_util as test_util
 from tangrad import tree as tree
 from tangrad import tree_util as tree_util
 from tangrad import typing as typing
@@ -73,6 +74,7 @@ from tangrad.batching.vmap_api import vmap as vmap
 from tangrad.checkpointing.functions import checkpoint as checkpoint
 from tangrad.checkpointing.functions import remat as remat
 from tangrad.checkpointing.policies import checkpoint_policies as checkpoint_policies
+from tangrad.console.report.environment import print_environment_info as print_environment_info
 from tangrad.core.array import Array as Array
 from tangrad.core.aval import typeof as typeof
 from tangrad.core.backend import Device as Device
@@ -134,9 +136,12 @@ from tangrad.settings.devices import local_device_count as local_device_count
 from tangrad.settings.devices import local_devices as local_devices
 from tangrad.settings.devices import process_count as process_count
 from tangrad.settings.devices import process_index_of_this_process as process_index
+from tangrad.settings.devices import process_indices as process_indices
 from tangrad.settings.table import config as config
 from tangrad.shard_mapping.functions import shard_map as shard_map
+from tangrad.shardings.arrays import Shard as Shard
 from tangrad.shardings.context import set_mesh as set_mesh
+from tangrad.shardings.explicit import reshard as reshard
 from tangrad.shardings.making import make_array_from_callback as make_array_from_callback
 from tangrad.shardings.making import make_array_from_process_local_data as make_array_from_process_local_data
 from tangrad.shardings.making import make_array_from_single_device_arrays as make_array_from_single_device_arrays
@@ -153,6 +158,7 @@ __all__ = [
     "NamedSharding",
     "P",
     "ShapeDtypeStruct",
+    "Shard",
     "ad_checkpoint",
     "autodiff",
     "backends",
@@ -257,14 +263,17 @@ __all__ = [
     "pjitting",
     "pmap",
     "pmapping",
+    "print_environment_info",
     "process_count",
     "process_index",
+    "process_indices",
     "processes",
     "profiler",
     "profiling",
     "pure_callback",
     "random",
     "remat",
+    "reshard",
     "runtime",
     "runtime_checks",
     "scaffold",
@@ -280,6 +289,7 @@ __all__ = [
     "sparse_arrays",
     "stages",
     "symbolic",
+    "test_util",
     "threefry_partitionable",
     "tree",
     "tree_util",

@@ -16,6 +16,7 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "lax.all_gather lax.all_to_all lax.axis_index lax.axis_size lax.pbroadcast lax.pcast lax.pmax "
         "lax.pmean lax.pmin lax.ppermute lax.pshuffle lax.psum lax.psum_scatter lax.pswapaxes lax.pvary"
     ),
+    "tangrad-console": "print_environment_info",
     "tangrad-control-flow": (
         "lax.associative_scan lax.cond lax.fori_loop lax.map lax.platform_dependent lax.scan lax.switch lax.while_loop"
     ),
@@ -24,8 +25,8 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "copy_to_host_async debug_infs debug_nans default_backend default_device device_count device_get "
         "devices disable_jit dtypes effects_barrier enable_checks enable_x64 ensure_compile_time_eval errors "
         "experimental.disable_x64 experimental.enable_x64 float0 live_arrays local_device_count local_devices "
-        "log_compiles named_call named_scope numpy_dtype_promotion process_count process_index typeof typing "
-        "use_backend"
+        "log_compiles named_call named_scope numpy_dtype_promotion process_count process_index "
+        "process_indices typeof typing use_backend"
     ),
     "tangrad-custom-rules": (
         "closure_convert custom_gradient custom_jvp custom_transpose custom_vjp custom_vmap "
@@ -33,8 +34,8 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "lax.custom_root linear_call"
     ),
     "tangrad-debug": (
-        "debug.CallbackError debug.DebugEffect debug.OrderedDebugEffect debug.callback debug.log debug.print "
-        "experimental.io_callback pure_callback"
+        "debug.CallbackError debug.DebugEffect debug.OrderedDebugEffect debug.breakpoint debug.callback "
+        "debug.log debug.print experimental.io_callback pure_callback"
     ),
     "tangrad-distributed": (
         "distributed.Cluster distributed.ClusterDetector distributed.initialize distributed.is_initialized "
@@ -86,7 +87,9 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "numpy.fft.rfftn"
     ),
     "tangrad-image": "image.ResizeMethod image.resize image.scale_and_translate",
-    "tangrad-jacobians": "hessian jacfwd jacobian jacrev",
+    "tangrad-jacobians": (
+        "hessian jacfwd jacobian jacrev test_util.check_grads test_util.check_jvp test_util.check_vjp"
+    ),
     "tangrad-jit": "ShapeDtypeStruct eval_shape explain_cache_misses jit make_jaxpr no_tracing",
     "tangrad-lax": (
         "default_matmul_precision device_put lax.AccuracyMode lax.ConvDimensionNumbers "
@@ -291,21 +294,32 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     ),
     "tangrad-shard-map": "experimental.shard_map.shard_map shard_map",
     "tangrad-sharding": (
-        "NamedSharding P debug.visualize_array_sharding debug.visualize_sharding "
+        "NamedSharding P Shard debug.visualize_array_sharding debug.visualize_sharding "
         "experimental.mesh_utils.create_device_mesh lax.with_sharding_constraint make_array_from_callback "
-        "make_array_from_process_local_data make_array_from_single_device_arrays make_mesh set_mesh "
+        "make_array_from_process_local_data make_array_from_single_device_arrays make_mesh reshard set_mesh "
         "sharding.AbstractMesh sharding.AxisType sharding.GSPMDSharding sharding.HloSharding sharding.Mesh "
         "sharding.NamedSharding sharding.PartitionSpec sharding.PositionalSharding sharding.Sharding "
-        "sharding.SingleDeviceSharding sharding.get_abstract_mesh sharding.get_mesh sharding.set_mesh "
-        "sharding.use_mesh"
+        "sharding.ShardingTypeError sharding.SingleDeviceSharding sharding.auto_axes sharding.explicit_axes "
+        "sharding.get_abstract_mesh sharding.get_mesh sharding.reshard sharding.set_mesh sharding.use_mesh"
     ),
     "tangrad-sparse": (
-        "experimental.sparse.BCOO experimental.sparse.bcoo_dot_general experimental.sparse.bcoo_extract "
+        "experimental.sparse.BCOO experimental.sparse.BCSR experimental.sparse.JAXSparse "
+        "experimental.sparse.SparseEfficiencyError experimental.sparse.SparseEfficiencyWarning "
+        "experimental.sparse.bcoo_broadcast_in_dim experimental.sparse.bcoo_concatenate "
+        "experimental.sparse.bcoo_dot_general experimental.sparse.bcoo_dot_general_sampled "
+        "experimental.sparse.bcoo_dynamic_slice experimental.sparse.bcoo_extract "
         "experimental.sparse.bcoo_fromdense experimental.sparse.bcoo_multiply_dense "
         "experimental.sparse.bcoo_multiply_sparse experimental.sparse.bcoo_reduce_sum "
-        "experimental.sparse.bcoo_sort_indices experimental.sparse.bcoo_sum_duplicates "
-        "experimental.sparse.bcoo_todense experimental.sparse.bcoo_transpose experimental.sparse.empty "
-        "experimental.sparse.eye experimental.sparse.grad experimental.sparse.random_bcoo "
+        "experimental.sparse.bcoo_reshape experimental.sparse.bcoo_rev experimental.sparse.bcoo_slice "
+        "experimental.sparse.bcoo_sort_indices experimental.sparse.bcoo_squeeze "
+        "experimental.sparse.bcoo_sum_duplicates experimental.sparse.bcoo_todense "
+        "experimental.sparse.bcoo_transpose experimental.sparse.bcoo_update_layout "
+        "experimental.sparse.bcsr_broadcast_in_dim experimental.sparse.bcsr_concatenate "
+        "experimental.sparse.bcsr_dot_general experimental.sparse.bcsr_extract "
+        "experimental.sparse.bcsr_fromdense experimental.sparse.bcsr_sum_duplicates "
+        "experimental.sparse.bcsr_todense experimental.sparse.empty experimental.sparse.eye "
+        "experimental.sparse.grad experimental.sparse.jacfwd experimental.sparse.jacobian "
+        "experimental.sparse.jacrev experimental.sparse.random_bcoo experimental.sparse.sparsify "
         "experimental.sparse.todense experimental.sparse.value_and_grad"
     ),
     "tangrad-symbolic": (
@@ -336,7 +350,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-ffi": "tangrad.ffi",
     "tangrad-fft": "tangrad.fft",
     "tangrad-image": "tangrad.image",
-    "tangrad-jacobians": "tangrad.jacobians",
+    "tangrad-jacobians": "tangrad.jacobians tangrad.test_util",
     "tangrad-jit": "tangrad.jitting tangrad.stages",
     "tangrad-lax": "tangrad.lax",
     "tangrad-linalg": "tangrad.linalg",
@@ -377,6 +391,7 @@ FAMILIES: dict[str, str] = {  # distribution: families of primitives
     "tangrad-lax": "contractions elementwise indexing linalg placement reductions sorting special structure windows",
     "tangrad-linalg": "decompositions systems",
     "tangrad-nn": "activations",
+    "tangrad-numpy": "numerical",
     "tangrad-random": "random",
     "tangrad-shard-map": "shard_map",
     "tangrad-sharding": "sharding",
@@ -387,7 +402,7 @@ FAMILIES: dict[str, str] = {  # distribution: families of primitives
 RULE_KINDS: dict[str, str] = {  # distribution: rule kinds
     "tangrad-autodiff": "jvp linearize partial_eval transpose",
     "tangrad-backend-numpy": "lower.numpy",
-    "tangrad-backend-xla": "lower.xla lower.xla.cpu lower.xla.cuda",
+    "tangrad-backend-xla": "lower.xla lower.xla.cpu lower.xla.cuda lower.xla.rocm lower.xla.tpu",
     "tangrad-batching": "batch split_axis",
     "tangrad-checkify": "checkify",
     "tangrad-checkpoint": "recompute",
@@ -396,6 +411,8 @@ RULE_KINDS: dict[str, str] = {  # distribution: rule kinds
     "tangrad-named-axes": "axis_subst",
     "tangrad-runtime": "portable",
     "tangrad-shard-map": "replication",
+    "tangrad-sharding": "sharding",
+    "tangrad-sparse": "sparse",
 }
 
 ARRAY_ATTRIBUTES: dict[str, str] = {  # distribution: attributes of arrays

@@ -125,6 +125,7 @@ from tangrad.diagnostics.source_info import NO_NAMES as NO_NAMES
 from tangrad.diagnostics.source_info import SourceInfo as SourceInfo
 from tangrad.diagnostics.source_info import copy_identity as copy_identity
 from tangrad.diagnostics.source_info import current_source as current_source
+from tangrad.diagnostics.source_info import is_internal as is_internal
 from tangrad.dtypes import system as _dtypes
 from tangrad.dtypes.conversions import can_stand_for_array as can_stand_for_array
 from tangrad.dtypes.conversions import stands_for as stands_for
@@ -165,6 +166,8 @@ from tangrad.settings.sharding import check_argument as check_argument
 from tangrad.settings.sharding import is_addressable as is_addressable
 from tangrad.settings.sharding import program_shardings as program_shardings
 from tangrad.settings.sharding import stated_claims as stated_claims
+from tangrad.settings.sharding import types_by_shardings as types_by_shardings
+from tangrad.settings.sharding import with_shardings_of_types as with_shardings_of_types
 from tangrad.settings.table import config as config
 from tangrad.settings.table import usable_settings as usable_settings
 

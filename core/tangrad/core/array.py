@@ -70,6 +70,9 @@ class ArrayOperators(ArrayMembers):
     def __contains__(self, item: Any) -> bool:
         return bool(attributes["__contains__"](self, item))
 
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        return attributes["__array_namespace__"](self, api_version=api_version)
+
     def __getattr__(self, name: str) -> Any:
         # Only names that the class lacks come here: plugins' methods and properties. `ndarray` is what the NumPy
         # backend looks for, to tell its own arrays and literals from all others.
@@ -101,13 +104,11 @@ def _forwarding(name: str, reflected: bool = False) -> Any:
 UNARY_OPERATORS = ("neg", "pos", "abs", "invert")
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul")
-BITWISE = ("and", "or", "xor", "lshift", "rshift")
-BINARY_OPERATORS = ARITHMETIC + BITWISE
-OTHER_OPERATORS = ("getitem", "round", "array_namespace")
+BINARY_OPERATORS = (*ARITHMETIC, "and", "or", "xor", "lshift", "rshift")
 
 
 def _install_operators() -> None:
-    names = (*UNARY_OPERATORS, *COMPARISONS, *BINARY_OPERATORS, *OTHER_OPERATORS)
+    names = (*UNARY_OPERATORS, *COMPARISONS, *BINARY_OPERATORS, "getitem", "round")
     made = {f"__{name}__": _forwarding(f"__{name}__") for name in names}
     made |= {f"__r{name}__": _forwarding(f"__{name}__", reflected=True) for name in BINARY_OPERATORS}
     for name, method in made.items():

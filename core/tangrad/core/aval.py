@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tangrad.composition.attributes import attributes
 from tangrad.dtypes import system as dtypes
 from tangrad.dtypes.conversions import can_stand_for_array, stands_for
 from tangrad.dtypes.sizes import is_symbolic, product
@@ -27,6 +28,14 @@ class AbstractValue:
     """Base of the types of values: `ShapedArray`, `AbstractToken`."""
 
     __slots__ = ("__weakref__",)
+    # Of types that tell more, such as how values lie: `(primitive, avals, params, infer) -> types of results`, where
+    # `infer(avals, params)` is what follows from shapes and dtypes.
+    finer: Callable[..., Any] | None = None
+
+    @property
+    def plain(self) -> Any:
+        """The type of shape and dtype alone: itself, unless it is a finer one."""
+        return self
 
     def str_short(self) -> str:
         raise NotImplementedError
@@ -66,7 +75,6 @@ class ShapedArray(AbstractValue):
     weak_type: bool
     named_shape: NamedShape
     ndim: int
-    sharding = None  # types say nothing of where values are; programs that ask find nothing
 
     def __new__(
         cls,
@@ -93,21 +101,24 @@ class ShapedArray(AbstractValue):
 
     def update(self, **changes: Any) -> ShapedArray:
         """A copy with some of `shape`, `dtype`, `weak_type`, `named_shape` replaced."""
-        return ShapedArray(
-            changes.get("shape", self.shape),
-            changes.get("dtype", self.dtype),
-            changes.get("weak_type", self.weak_type),
-            changes.get("named_shape", self.named_shape),
-        )
+        new = changes.get
+        weak_type, named_shape = new("weak_type", self.weak_type), new("named_shape", self.named_shape)
+        return ShapedArray(new("shape", self.shape), new("dtype", self.dtype), weak_type, named_shape)
 
     def strip_weak_type(self) -> ShapedArray:
         return self.update(weak_type=False) if self.weak_type else self
 
     def to_tangent_aval(self) -> ShapedArray:
         """The type of tangents of values of this type: with dtype float0 for integers, booleans and keys."""
-        if dtypes.issubdtype(self.dtype, np.inexact):
-            return self
-        return ShapedArray(self.shape, dtypes.float0, False, self.named_shape)
+        is_vector_space = dtypes.issubdtype(self.dtype, np.inexact)
+        return self if is_vector_space else ShapedArray(self.shape, dtypes.float0, False, self.named_shape)
+
+    at_least_vspace = to_tangent_aval  # its name in JAX, in libraries' rules
+
+    @property
+    def sharding(self) -> Any:
+        """How values of this type lie on devices, as far as types tell: what arrays' property of that name says."""
+        return attributes["sharding"].__get__(self)
 
     @property
     def size(self) -> Any:
@@ -161,11 +172,8 @@ def _intern(shape: Shape, dtype: Any, weak_type: bool, named_shape: NamedShape) 
         if found is not None:
             return found
         aval = object.__new__(ShapedArray)
-        aval.shape = shape
-        aval.dtype = dtype
-        aval.weak_type = weak_type
-        aval.named_shape = named_shape
-        aval.ndim = len(shape)
+        aval.shape, aval.ndim = shape, len(shape)
+        aval.dtype, aval.weak_type, aval.named_shape = dtype, weak_type, named_shape
         new = _Reference(aval, _forget)
         new.key = key
         if reference is not None:
@@ -245,10 +253,9 @@ def get_aval(x: Any) -> Any:
     Objects of other types are asked for the array that they stand for: by their method `__tangrad_array__`, or by
     `__jax_array__`, under which name other packages give it. Raises TypeError for anything else.
     """
-    aval = getattr(x, "aval", None)
-    if aval is not None:
-        return aval
     kind = type(x)
+    if hasattr(kind, "aval"):
+        return x.aval
     handler = _handlers.get(kind) or _inherited_handler(kind)
     if handler is not None:
         return handler(x)
@@ -267,7 +274,7 @@ typeof = get_aval
 
 def is_array_value(value: Any) -> bool:
     """Whether `value` has an aval."""
-    if getattr(value, "aval", None) is not None:
+    if hasattr(type(value), "aval"):
         return True
     return _inherited_handler(type(value)) is not None or can_stand_for_array(value)
 

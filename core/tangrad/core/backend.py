@@ -264,7 +264,7 @@ def put(value: Any, aval: ShapedArray | None = None, backend: str | None = None,
 
 def as_operand(value: Any) -> Any:
     """`value` itself if traces know it (array, tracer, literal); a scalar as a literal, a NumPy array as an array."""
-    if getattr(value, "aval", None) is not None:
+    if hasattr(type(value), "aval"):
         return value
     if can_stand_for_array(value):
         return as_operand(stands_for(value))

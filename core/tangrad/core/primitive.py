@@ -54,20 +54,8 @@ class Primitive:
     """
 
     __slots__ = (
-        "__weakref__",
-        "abstract_eval",
-        "carries_programs",
-        "decompose",
-        "documentation",
-        "effects",
-        "evaluate",
-        "family",
-        "memo",
-        "multiple_results",
-        "name",
-        "own_named_shape",
-        "value_form",
-        "weak_type",
+        *("__weakref__", "abstract_eval", "carries_programs", "decompose", "documentation", "effects", "evaluate"),
+        *("family", "memo", "multiple_results", "name", "own_named_shape", "value_form", "weak_type"),
     )
 
     def __init__(
@@ -139,7 +127,8 @@ class Primitive:
         by_value = (avals, value_key(params)) if params else key
         out = self.memo.get(by_value)
         if out is None:
-            out = self._infer(avals, params)
+            finer = next((aval.finer for aval in avals if aval.finer is not None), None)
+            out = self._infer(avals, params) if finer is None else finer(self, avals, params, self._infer)
         if _holds_program(params):
             self.carries_programs = True
         else:

@@ -171,6 +171,12 @@ class ReplicationRule(Protocol):
     def __call__(self, varying: Sequence[Names], params: dict[str, Any], /) -> Sequence[Names]: ...
 
 
+class ShardingRule(Protocol):
+    """`(operands, results, params) -> axes`: which mesh axes cut dimensions of results, given those of operands."""
+
+    def __call__(self, operands: tuple[Any, ...], results: tuple[Any, ...], params: Any, /) -> tuple[Any, ...]: ...
+
+
 class MaskRule(Protocol):
     """`(args, shapes, *, sizes, **params) -> results`: a primitive applied to padded arrays, of which a part counts."""
 
@@ -184,7 +190,7 @@ class CheckifyRule(Protocol):
 
 
 class PortableRule(Protocol):
-    """`(*args, **params) -> results`: what a saved program has in the place of a transformation's primitive."""
+    """`(*args, **params) -> results`: a primitive of sparse arrays; what a saved program has in a primitive's place."""
 
     def __call__(self, *args: Any, **params: Any) -> Any: ...
 
@@ -202,9 +208,10 @@ RULES: dict[str, type[Any]] = {
     "lower": LoweringRule,
     "recompute": RecomputeRule,
     "replication": ReplicationRule,
+    "sharding": ShardingRule,
     "mask": MaskRule,
     "checkify": CheckifyRule,
-    "portable": PortableRule,
+    **dict.fromkeys(("portable", "sparse"), PortableRule),
 }
 
 

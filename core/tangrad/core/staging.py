@@ -95,8 +95,8 @@ class StagingTrace(Trace):
         if var is not None:
             return var
         operand = as_operand(value)
-        if type(operand) is Literal:
-            return operand
+        if operand is not value and isinstance(operand, (Literal, Tracer)):
+            return self.atom(operand)
         var = self._equal_constant(operand)
         if var is None:
             var = Var(operand.aval)
@@ -163,9 +163,8 @@ class StagingTrace(Trace):
 
     def to_jaxpr(self, outputs: Sequence[Any], debug_name: str = "") -> tuple[Jaxpr, list[Any]]:
         """The program with these outputs, and the values of its constants (which may be tracers of outer traces)."""
-        outvars = [self.atom(out) for out in outputs]
-        constvars, consts = list(self.constants), list(self.constants.values())
-        return Jaxpr(constvars, self.invars, outvars, self.eqns, debug_name=debug_name), consts
+        outvars, consts = [self.atom(out) for out in outputs], self.constants
+        return Jaxpr([*consts], self.invars, outvars, self.eqns, debug_name=debug_name), [*consts.values()]
 
 
 def trace_to_jaxpr(

@@ -26,7 +26,7 @@ def array_leaves(value: Any, what: str, cure: str = _EXPECTED) -> tuple[list[Any
     """
     leaves, structure = tree.flatten(value)
     for position, leaf in enumerate(leaves):
-        if not hasattr(leaf, "aval") and not is_array_value(leaf):  # no call for an array
+        if not hasattr(type(leaf), "aval") and not is_array_value(leaf):  # no call for an array
             cure += "; a function is no operand: close over it" if callable(leaf) and cure is _EXPECTED else ""
             raise TypeError(f"{what}{_path(value, position)} is {leaf!r} of type {type(leaf).__name__}; {cure}")
     return leaves, structure
@@ -45,7 +45,7 @@ def returned_leaves(value: Any, function: str, place: str = "result") -> tuple[l
     """
     leaves, structure = tree.flatten(value)
     for position, leaf in enumerate(leaves):
-        if not hasattr(leaf, "aval") and not is_array_value(leaf):  # no call for an array
+        if not hasattr(type(leaf), "aval") and not is_array_value(leaf):  # no call for an array
             where = place + _path(value, position)
             returned = "returned" if where == "result" else f"returned, at {where},"
             raise TypeError(f"{function} {returned} {leaf!r} of type {type(leaf).__name__}; {_EXPECTED}")

@@ -6,6 +6,7 @@
 
 from typing import Any
 
+from tangrad.dtypes.kinds import bit_width as itemsize_bits
 from tangrad.dtypes.kinds import finfo as finfo
 from tangrad.dtypes.kinds import iinfo as iinfo
 from tangrad.dtypes.kinds import issubdtype as issubdtype

@@ -34,7 +34,7 @@ def stands_for(value: Any) -> Any:
         method = getattr(kind, name, None)
         if method is not None:
             found = method(value)
-            if getattr(found, "aval", None) is None and not isinstance(found, _NUMBERS):
+            if not hasattr(type(found), "aval") and not isinstance(found, _NUMBERS):
                 raise TypeError(f"{kind.__name__}.{name} must return an array or a number, got {found!r}")
             return found
     return value

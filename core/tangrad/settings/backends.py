@@ -37,6 +37,19 @@ class _Chosen(Protocol):
 B = TypeVar("B", bound=_Chosen)
 
 
+def devices_of(backend: Any, name: Any) -> Sequence[Any]:
+    """The devices of a backend that was found by a name: its own, or that of a platform; none where it has no such.
+
+    Backends with several platforms take the name of one.
+    """
+    if not isinstance(name, str) or name in (backend.name, backend.platform):
+        return backend.devices()  # type: ignore[no-any-return]
+    try:
+        return backend.devices(name)  # type: ignore[no-any-return]
+    except (RuntimeError, TypeError):
+        return ()
+
+
 class Backends(Generic[B]):
     """The backends of a process, each loaded when it is first asked for.
 
@@ -69,14 +82,14 @@ class Backends(Generic[B]):
         if name is None or name in self.names():
             return self.get(name)
         default = self.get()
-        if default.platform == name:
+        if devices_of(default, name):
             return default
         for other in self.names():
             try:
                 backend = self.get(other)
             except BackendError:
                 continue
-            if backend.platform == name:
+            if devices_of(backend, name):
                 return backend
         return self.get(name)  # raises, naming what is installed
 
@@ -96,7 +109,7 @@ class Backends(Generic[B]):
     def _device_named(self, text: str) -> Any:
         """The device of a text such as "cpu", "xla" or "cpu:1"."""
         name, _, number = text.partition(":")
-        devices = self.named(name).devices()
+        devices = devices_of(self.named(name), name)
         if int(number or 0) >= len(devices):
             raise BackendError(f"there is no device {text!r}; there are {', '.join(map(repr, devices))}")
         return devices[int(number or 0)]

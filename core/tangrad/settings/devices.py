@@ -11,6 +11,7 @@ from tangrad import tree
 from tangrad.core.array import Array
 from tangrad.core.backend import Device, backend_named, loaded_backends, preferred_backend
 from tangrad.core.trace import Tracer
+from tangrad.settings.backends import devices_of
 
 
 def devices(backend: str | None = None) -> list[Device]:
@@ -25,7 +26,7 @@ def devices(backend: str | None = None) -> list[Device]:
     >>> tangrad.devices()[0].id
     0
     """
-    return list(backend_named(backend).devices())
+    return list(devices_of(backend_named(backend), backend))
 
 
 def local_devices(
@@ -40,7 +41,7 @@ def local_devices(
             raise ValueError("local_devices: host_id is an earlier name of process_index; give one of them")
         process_index = host_id
     wanted = process_index_of_this_process(backend) if process_index is None else process_index
-    return [device for device in backend_named(backend).devices() if device.process_index == wanted]
+    return [device for device in devices_of(backend_named(backend), backend) if device.process_index == wanted]
 
 
 def device_count(backend: str | None = None) -> int:
@@ -50,7 +51,7 @@ def device_count(backend: str | None = None) -> int:
     >>> tangrad.device_count() >= 1
     True
     """
-    return len(backend_named(backend).devices())
+    return len(devices_of(backend_named(backend), backend))
 
 
 def local_device_count(backend: str | None = None) -> int:
@@ -65,7 +66,17 @@ def process_index_of_this_process(backend: str | None = None) -> int:
 
 def process_count(backend: str | None = None) -> int:
     """How many processes compute together."""
-    return len({device.process_index for device in backend_named(backend).devices()})
+    return len({device.process_index for device in devices_of(backend_named(backend), backend)})
+
+
+def process_indices(backend: str | None = None) -> list[int]:
+    """The numbers of the processes that compute together.
+
+    >>> import tangrad
+    >>> tangrad.process_index() in tangrad.process_indices()
+    True
+    """
+    return sorted({device.process_index for device in backend_named(backend).devices()})
 
 
 def default_backend() -> str:

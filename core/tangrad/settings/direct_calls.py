@@ -31,7 +31,7 @@ class DirectCalls(dict[Any, Callable[..., Any]]):
     >>> from tangrad.core import DirectCalls
     >>> from tangrad.lax.elementwise.primitives import sin_p
     >>> calls, x = DirectCalls(), tangrad.numpy.zeros(2)
-    >>> calls.apply(x.aval, sin_p, (x,)), calls[x.aval](x)
+    >>> calls.apply(x.aval, sin_p, (x,)), calls.apply(x.aval, sin_p, (x,))
     (Array([0., 0.], dtype=float32), Array([0., 0.], dtype=float32))
     """
 

@@ -14,8 +14,8 @@ from tangrad.autodiff.programs import linearize_jaxpr as linearize_jaxpr
 from tangrad.autodiff.programs import mark_linear as mark_linear
 from tangrad.autodiff.programs import partial_eval_jaxpr as partial_eval_jaxpr
 from tangrad.autodiff.programs import transpose_jaxpr as transpose_jaxpr
-from tangrad.autodiff.tape import Linearized as Linearized
-from tangrad.autodiff.tape import PartialEval as PartialEval
+from tangrad.autodiff.split_results import Linearized as Linearized
+from tangrad.autodiff.split_results import PartialEval as PartialEval
 from tangrad.autodiff.tape import linearize_flat as linearize_flat
 from tangrad.autodiff.tape import transpose_flat as transpose_flat
 from tangrad.autodiff.transpose_rules import Linear as Linear

@@ -84,6 +84,8 @@ class JVPTrace(Trace):
                 tangents.append(arg.tangent)
                 active = True
             else:
+                if not hasattr(type(arg), "aval"):  # it stands for an array, which may be a value of this trace
+                    return self.process_primitive(primitive, tuple([as_operand(value) for value in args]), params)
                 primals.append(arg)
                 tangents.append(_zero_of(arg))
         parent = self.parent
@@ -163,7 +165,7 @@ def _pair(primitive: Any, primal: Any, tangent: Any) -> tuple[Any, Any]:
 
 
 def _operand(primitive: Any, what: str, value: Any) -> Any:
-    if hasattr(value, "aval"):
+    if hasattr(type(value), "aval"):
         return value
     try:
         return as_operand(value)

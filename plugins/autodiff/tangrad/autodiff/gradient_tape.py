@@ -15,7 +15,7 @@ from tangrad.autodiff.primitives import add_any_p
 from tangrad.autodiff.pullbacks import pullback_for
 from tangrad.autodiff.tape import linearize_flat
 from tangrad.autodiff.zeros import Zero
-from tangrad.core import EVAL_TRACE, Literal, Trace, Tracer, check_no_leak, find_backend, shared, thread
+from tangrad.core import EVAL_TRACE, Literal, Trace, Tracer, as_operand, check_no_leak, find_backend, shared, thread
 from tangrad.errors import UnexpectedTracerError
 
 _new = object.__new__
@@ -65,6 +65,8 @@ class GradientTrace(Trace):
                 inputs.append(arg)
                 active.append(True)
             else:
+                if not hasattr(type(arg), "aval"):  # it stands for an array, which may be a value of this trace
+                    return self.process_primitive(primitive, tuple([as_operand(value) for value in args]), params)
                 operands.append(arg)
                 active.append(False)
         if not inputs:

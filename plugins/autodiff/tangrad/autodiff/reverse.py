@@ -257,7 +257,7 @@ def _check_input(dtype: Any, holomorphic: bool, allow_int: bool, name: str) -> N
 
 
 def _check_scalar(out: Any, holomorphic: bool, name: str) -> Any:
-    aval = getattr(out, "aval", None)
+    aval = out.aval if hasattr(type(out), "aval") else None
     if aval is None:
         if not is_array_value(out):
             structure = tree.structure(out)

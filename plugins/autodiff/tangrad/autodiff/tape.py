@@ -14,10 +14,10 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tangrad.autodiff.finer_types import less_said, settled
 from tangrad.autodiff.forward import JVP
 from tangrad.autodiff.primitives import add_any_p
 from tangrad.autodiff.reducing import marks, not_told_by_types, reduced, summed_over
-from tangrad.autodiff.varying import summed
 from tangrad.autodiff.zeros import Zero, add_tangents, check_cotangent, instantiate, linear_placeholders
 from tangrad.core import (
     EVAL_TRACE,
@@ -116,8 +116,10 @@ class TapeTrace(Trace):
         if unknown is not None:
             rest_args = split.operands
             if rest_args is None:
-                given = [arg for arg, is_known in zip(args, known, strict=True) if not is_known]
-                rest_args = (*split.residuals, *given)
+                rest_args = (
+                    *split.residuals,
+                    *[arg for arg, is_known in zip(args, known, strict=True) if not is_known],
+                )
             avals = unknown.primitive.infer(tuple([arg.aval for arg in rest_args]), unknown.params)
             rest = tuple([self.tracer(aval) for aval in avals])
             self.equations.append((unknown.primitive, rest_args, unknown.params, rest))
@@ -180,6 +182,8 @@ class LinearizeTrace(Trace):
                 tangents.append(arg.tangent)
                 active = True
             else:
+                if not hasattr(type(arg), "aval"):  # it stands for an array, which may be a value of this trace
+                    return self.process_primitive(primitive, tuple([as_operand(value) for value in args]), params)
                 primals.append(arg)
                 tangents.append(None)
         if not active:
@@ -260,45 +264,6 @@ class SummingTrace(LinearizeTrace):
         return self.tape.process_primitive(self._mark, (tangent, primal), {"axes": self.axes})
 
 
-class Linearized:
-    """What a `linearize` rule returns.
-
-    Attributes:
-        primals_out: the results of the primitive.
-        residuals: what the linear part needs of the primals.
-        linear_jaxpr: closed jaxpr `(*residuals, *active tangents) -> tangents of the outputs that have one`.
-        nonzero: for each output, whether it has a tangent; None: all have.
-    """
-
-    __slots__ = ("linear_jaxpr", "nonzero", "primals_out", "residuals")
-
-    def __init__(self, primals_out: Any, residuals: Any, linear_jaxpr: Any, nonzero: Any = None) -> None:
-        self.primals_out = primals_out
-        self.residuals = residuals
-        self.linear_jaxpr = linear_jaxpr
-        self.nonzero = nonzero
-
-
-class PartialEval:
-    """What a `partial_eval` rule returns; None in its place says that every output depends on the unknowns.
-
-    Attributes:
-        known_outs: for each output, its value, or None where it is unknown.
-        residuals: what the unknown part needs of the known one.
-        unknown_equation: an equation (primitive and params count) that takes `(*residuals, *unknown args)` and returns
-            the unknown outputs in order, or all outputs; None where all outputs are known.
-        operands: the operands of that equation, where their order is another one.
-    """
-
-    __slots__ = ("known_outs", "operands", "residuals", "unknown_equation")
-
-    def __init__(self, known_outs: Any, residuals: Any, unknown_equation: Any, operands: Any = None) -> None:
-        self.known_outs = known_outs
-        self.residuals = residuals
-        self.unknown_equation = unknown_equation
-        self.operands = operands
-
-
 class LinearProgram:
     """The result of linearising a function at a point: its tape, and where its inputs and outputs are on it."""
 
@@ -318,7 +283,8 @@ class LinearProgram:
         pending: dict[int, Any] = {}
         for out, cotangent in zip(self.outputs, cotangents, strict=True):
             if type(out) is TapeTracer and type(cotangent) is not Zero:
-                _accumulate(pending, out, cotangent if thread.typed_axes is None else summed(cotangent, out.aval))
+                same = getattr(cotangent, "aval", None) is out.aval
+                _accumulate(pending, out, cotangent if same else settled(cotangent, out.aval))
         equations, trace = self.equations, self.trace
         for position in range(len(equations) - 1, -1, -1):
             primitive, args, params, outs = equations.pop() if consume else equations[position]
@@ -331,7 +297,10 @@ class LinearProgram:
                 continue
             unknown = [type(arg) is TapeTracer and arg._trace is trace for arg in args]
             operands = [linear_placeholders[a.aval] if u else a for a, u in zip(args, unknown)]
-            results = rule(cotangent, *operands, **params)
+            if primitive.multiple_results or outs.aval.finer is None:
+                results = rule(cotangent, *operands, **params)
+            else:
+                results = rule(less_said(cotangent), *[less_said(operand) for operand in operands], **params)
             if type(results) is not tuple or len(results) != len(args):
                 raise TypeError(
                     f"the transpose rule of {primitive.identity!r} must return a tuple of {len(args)} cotangents, "
@@ -341,8 +310,7 @@ class LinearProgram:
                 if wanted and result is not None and type(result) is not Zero:
                     if getattr(result, "aval", None) is not arg.aval:
                         check_cotangent(primitive, result, arg.aval)
-                        if thread.typed_axes is not None:
-                            result = summed(as_operand(result), arg.aval)
+                        result = settled(result, arg.aval)
                     key = id(arg)
                     earlier = pending.get(key)
                     pending[key] = result if earlier is None else add_any_p.bind(earlier, result)

@@ -26,7 +26,7 @@ class Zero:
     @staticmethod
     def of(value: Any) -> Zero:
         """The zero tangent of a value."""
-        return _zero_tangents[value.aval if hasattr(value, "aval") else get_aval(value)]
+        return _zero_tangents[value.aval if hasattr(type(value), "aval") else get_aval(value)]
 
     from_primal_value = of  # as jax calls it
 
@@ -86,7 +86,7 @@ def check_cotangent(primitive: Any, cotangent: Any, aval: ShapedArray) -> None:
     """Raise TypeError or ValueError where a transpose rule returned no cotangent of an argument of that type."""
     rule = f"the transpose rule of {primitive.identity!r}"
     try:
-        found = cotangent.aval if hasattr(cotangent, "aval") else get_aval(cotangent)
+        found = cotangent.aval if hasattr(type(cotangent), "aval") else get_aval(cotangent)
     except TypeError:
         kind = type(cotangent).__name__
         raise TypeError(f"{rule} returned {cotangent!r} of type {kind}; expected an array, or None") from None

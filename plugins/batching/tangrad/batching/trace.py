@@ -38,11 +38,19 @@ def _without_axis(aval: Any, dim: int) -> Any:
     key = (aval, dim)
     found = _unmapped.get(key)
     if found is None:
-        found = aval.update(shape=aval.shape[:dim] + aval.shape[dim + 1 :])
+        if aval.finer is None:
+            found = aval.update(shape=aval.shape[:dim] + aval.shape[dim + 1 :])
+        else:
+            found = aval.without_dimension(dim)
         if len(_unmapped) >= UNMAPPED_LIMIT:
             _unmapped.clear()
         _unmapped[key] = found
     return found
+
+
+def _with_axis(aval: Any, size: Any) -> Any:
+    """The aval of all examples, the axis in front."""
+    return aval.update(shape=(size, *aval.shape)) if aval.finer is None else aval.with_dimension(0, size)
 
 
 class BatchTracer(Tracer):
@@ -93,6 +101,8 @@ class BatchTrace(Trace):
                 dims.append(arg.dim)
                 mapped = True
             else:
+                if not hasattr(type(arg), "aval"):  # it stands for an array, which may be a value of this trace
+                    return self.process_primitive(primitive, tuple([as_operand(value) for value in args]), params)
                 values.append(arg)
                 dims.append(None)
         parent, previous, source = self.parent, thread.trace, thread.source
@@ -245,7 +255,7 @@ def _batch_jaxpr(
         return [place_axis(o, d, 0, axis.size) if m else o for o, d, m in zip(outs, out_dims, out_mapped, strict=True)]
 
     avals = [
-        aval.update(shape=(axis.size, *aval.shape)) if is_mapped else aval
+        _with_axis(aval, axis.size) if is_mapped else aval
         for aval, is_mapped in zip([_without_name(aval, axis.name) for aval in closed.in_avals], mapped, strict=True)
     ]
     out = trace_to_closed_jaxpr(run, avals, closed.jaxpr.debug_name)
@@ -271,7 +281,7 @@ def batch_by_decomposition(primitive: Any) -> Callable[..., Any]:
 
 def _bad_result(primitive: Any, value: Any, dim: Any, size: Any) -> Exception:
     """What is wrong with the result of a batch rule."""
-    aval = getattr(value, "aval", None)
+    aval = value.aval if hasattr(type(value), "aval") else None
     if aval is None:
         found = f"{value!r} of type {type(value).__name__}; expected an array"
         return TypeError(f"the batch rule of {primitive.identity!r} returned {found}")

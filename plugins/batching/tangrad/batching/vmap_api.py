@@ -38,8 +38,8 @@ def vmap(
     Args:
         fun: a function of trees of arrays.
         in_axes: for each positional argument, the axis to map over, an integer, negative ones counting from the end;
-            None: the argument is the same for all; or a tree of these that is a prefix of the argument. One integer
-            stands for all. Keyword arguments are mapped over axis 0.
+            None: the argument is the same for all, and `fun` gets it as it is; or a tree of these that is a prefix of
+            the argument. One integer stands for all. Keyword arguments are mapped over axis 0.
         out_axes: where the mapped axis of each result goes, likewise; None: the result must not depend on mapped
             arguments.
         axis_name: a name for the axis, for collectives.
@@ -134,12 +134,11 @@ def _check_axes(axes: Any, what: str) -> None:
 
 
 def _as_value(leaf: Any, axis: Any, position: int, args: Any, kwargs: Any) -> Any:
-    """A leaf of the arguments as a value to trace with. What is not mapped may be any object: it is handed on."""
-    if isinstance(leaf, Array):
+    """A leaf of the arguments as a value to trace with. What is not mapped is handed on as it is: it may be any object,
+    and a number stays one, which can be a static argument of a jitted function."""
+    if axis is None or isinstance(leaf, Array):
         return leaf
     if not is_array_value(leaf):
-        if axis is None:
-            return leaf
         raise TypeError(
             f"vmap: {_path(position, args, kwargs)} is {leaf!r} of type {type(leaf).__name__}, which is not an array"
         )
@@ -210,7 +209,7 @@ def _place(out: Any, dim: int | None, wanted: Any, size: Any, position: int, out
                 "give it an axis"
             )
         return as_array(out)
-    ndim = len(out.aval.shape) + (1 if dim is None else 0) if hasattr(out, "aval") else 1
+    ndim = (out.aval.ndim if hasattr(type(out), "aval") else np.ndim(out)) + (dim is None)
     axis = operator.index(wanted)
     if not -ndim <= axis < ndim:
         raise ValueError(f"vmap: out_axes is {axis} for output {position}, which with its mapped axis has rank {ndim}")

@@ -104,10 +104,14 @@ class ShapeDtypeStruct:
 
 
 def struct_tree(out_tree: Any, avals: Sequence[Any]) -> Any:
-    """Avals as a tree of `ShapeDtypeStruct`s."""
-    return out_tree.unflatten(
-        [ShapeDtypeStruct(a.shape, a.dtype, dict(a.named_shape), weak_type=a.weak_type) for a in avals]
-    )
+    """Avals, and what stands for such already, as a tree of `ShapeDtypeStruct`s."""
+    return out_tree.unflatten([_struct(aval) for aval in avals])
+
+
+def _struct(aval: Any) -> ShapeDtypeStruct:
+    # Only finer types tell how values lie; of the others the property is about nothing.
+    sharding = aval.sharding if getattr(aval, "finer", True) else None
+    return ShapeDtypeStruct(aval.shape, aval.dtype, dict(aval.named_shape), sharding, aval.weak_type)
 
 
 def make_jaxpr(

@@ -13,6 +13,7 @@ from tangrad.core import (
     Array,
     ClosedJaxpr,
     ShapedArray,
+    Sharding,
     Tracer,
     backend_of,
     closed_over_as_arguments,
@@ -263,7 +264,13 @@ class AbstractLeaf:
 
 def _abstract_leaf(leaf: Any, position: int, call: Call, options: Options, leaves: Sequence[Any]) -> Any:
     if hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
-        return AbstractLeaf(abstract_aval(leaf), getattr(leaf, "sharding", None))
+        aval, sharding = abstract_aval(leaf), getattr(leaf, "sharding", None)
+        if isinstance(sharding, Sharding):
+            if sharding.says_nothing:
+                return AbstractLeaf(aval)
+            sharding = sharding.to_sharding("the sharding of an argument")
+            aval = sharding.type_of(aval)
+        return AbstractLeaf(aval, sharding)
     if not is_array_value(leaf):
         return _leaf(leaf, position, call, options, leaves)
     return AbstractLeaf(get_aval(leaf))
@@ -277,8 +284,8 @@ def abstract_aval(leaf: Any) -> ShapedArray:
     )
 
 
-def trace_call(fun: Callable[..., Any], call: Call, name: str) -> Traced:
-    """Trace the user's function for the types of a call."""
+def trace_call(fun: Callable[..., Any], call: Call, name: str, avals: Sequence[Any] | None = None) -> Traced:
+    """Trace the user's function for the types of a call; `avals`: for these of its leaves."""
     out_tree: list[Any] = []
 
     def flat(*tracers: Any) -> list[Any]:
@@ -288,7 +295,8 @@ def trace_call(fun: Callable[..., Any], call: Call, name: str) -> Traced:
         out_tree.append(treedef)
         return leaves
 
-    jaxpr, consts = trace_to_jaxpr(flat, [leaf.aval for leaf in call.leaves], name)
+    types = [leaf.aval for leaf in call.leaves] if avals is None else avals
+    jaxpr, consts = trace_to_jaxpr(flat, types, name)
     if any([isinstance(const, Tracer) for const in consts]):
         outer, inner = [c for c in consts if isinstance(c, Tracer)], [c for c in consts if not isinstance(c, Tracer)]
         outer_vars = [v for v, c in zip(jaxpr.constvars, consts, strict=True) if isinstance(c, Tracer)]

@@ -35,6 +35,7 @@ from tangrad.core import (
     report_hit,
     shared,
     thread,
+    types_by_shardings,
 )
 from tangrad.jitting.abstract import struct_tree
 from tangrad.jitting.abstracted import abstracted, filled_in
@@ -426,7 +427,11 @@ class JitFunction:
             return found
         refuse_tracing(self._name)
         start = time.perf_counter()
-        traced = trace_call(self._fun, call, self._name)
+        avals = None
+        if self._sharded:
+            shardings = shardings_of_arguments(self._options, call, self._name)
+            avals = types_by_shardings([leaf.aval for leaf in call.leaves], shardings)
+        traced = trace_call(self._fun, call, self._name, avals)
         self._tables.traces += 1
         seconds = time.perf_counter() - start
         if thread.log_compiles:
