@@ -8,6 +8,7 @@ PYTEST_ARGS ?=
 BENCH_ARGS ?=
 MATRIX_ARGS ?=
 CONTRIB_ARGS ?=
+ARRAY_API_ARGS ?=
 DEMO_ARGS ?=
 
 # Where the environment forbids to write bytecode, every process would compile jax and Tangrad again.
@@ -36,7 +37,7 @@ editable = $(foreach project,$(1),-e $(patsubst %/pyproject.toml,%,$(project)))
 DEMO_PROJECTS := $(if $(filter numpy,$(BACKEND)),$(filter-out backends/xla/%,$(PROJECTS)),$(PROJECTS))
 SOURCES := core plugins primitives backends contrib tools tests docs
 
-.PHONY: help install dev-refresh test test-all test-matrix contrib lint typecheck contracts docs bench demo wheels clean
+.PHONY: help install dev-refresh test test-all test-matrix array-api contrib lint typecheck contracts docs bench demo wheels clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -61,14 +62,18 @@ dev-refresh: $(VENV)/.uv ## after a change of entry points: metadata, catalogue,
 	@$(UV) --quiet --no-deps --no-build-isolation --reinstall . $(call editable,$(PROJECTS))
 	@$(BIN)/python -m tools.generate_api
 
-test: install ## the tests, without those marked slow or sweep
-	$(BIN)/python -m pytest -n 2 -m "not slow and not sweep" $(PYTEST_ARGS)
+test: install ## the tests, without those marked slow, long or sweep
+	$(BIN)/python -m pytest -n 2 -m "not slow and not long and not sweep" $(PYTEST_ARGS)
 
 test-all: install ## the slow tests too: installations, the matrix of subsets, stress
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
 
 test-matrix: install ## each Python with the oldest and the newest libraries; MATRIX_ARGS="3.12-* --list"
 	$(BIN)/python -m tools.matrix $(MATRIX_ARGS)
+
+array-api: install ## the array API's public suite, a checkout of which ARRAY_API_TESTS names; ARRAY_API_ARGS="tangrad-xla"
+	$(UV) --quiet --group array-api
+	ARRAY_API_TESTS="$(ARRAY_API_TESTS)" $(BIN)/python -m tools.array_api $(ARRAY_API_ARGS)
 
 contrib: install ## the packages of contrib/, each as a wheel in an environment of its own; CONTRIB_ARGS="kernel"
 	$(BIN)/python -m tools.contrib $(CONTRIB_ARGS)

@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -20,6 +21,48 @@ os.environ.setdefault("TANGRAD_CHECK_JAXPRS", "1")
 
 hypothesis.settings.register_profile("house", deadline=None, derandomize=True, max_examples=50)
 hypothesis.settings.load_profile("house")
+
+
+# Tables of programs and values that two compilers work on for half of all the time: marked `long` as a whole.
+# `make test` has other tests of the same parts, which run in seconds.
+LONG = frozenset(
+    [
+        "backends/test_xla_elementwise.py",
+        "differential/test_programs.py",
+        "image/test_resampling.py",
+        "nn/test_attention.py",
+        "numpy/test_linalg.py",
+        "primitives/test_conformance.py",
+        "primitives/test_control_flow.py",
+        "primitives/test_elementwise.py",
+        "primitives/test_indexing.py",
+        "primitives/test_reductions.py",
+        "primitives/test_special.py",
+        "primitives/test_windows.py",
+        "random/test_bits.py",
+        "random/test_distributions.py",
+        "random/test_generators.py",
+        "random/test_rejection.py",
+        "scipy/test_linalg.py",
+        "sharding/test_eight_devices.py",
+        "smoke/test_smoke.py",
+        "stress/test_interrupts.py",
+        "stress/test_memory.py",
+        "transformations/test_callbacks_as_in_jax.py",
+        "transformations/test_checkpoint.py",
+        "xmap/test_eight_devices.py",
+    ]
+)
+HERE = Path(__file__).parent
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of long files."""
+    long = {str(HERE / name) for name in LONG}
+    for item in items:
+        if str(item.path) in long:
+            item.add_marker(pytest.mark.long)
 
 
 # After so many tests a worker forgets the programs that it has compiled: few serve a second test, each is some hundred

@@ -67,7 +67,7 @@ LAZY = {
     "tangrad.backends.xla.executable": "loads the persistent cache of programs where one is asked for",
     "tangrad.backends.xla.jaxlib_version": "describes an installation only where it is found wanting",
     "tangrad.backends.numpy.backend": "as XLA's: whoever asks which backends there are does not load the compiler",
-    "tangrad.backends.xla.cuda": "loads the PJRT plugin that is installed",
+    "tangrad.backends.xla.gpus": "loads the PJRT plugin that is installed",
     "tangrad.compat.jax.finder": "imports what a module of the alias stands for when that is imported",
     "tangrad.console.report.entries": "looks into the packages that entries name",
 }

@@ -207,6 +207,56 @@ GRADIENTS = {
 }
 
 
+KEYS = {
+    "a key in the message": lambda random, check, key: check(random.uniform(key) > 2, "of {key}", key=key),
+    "keys in the message": lambda random, check, key: check(random.uniform(key) > 2, "of {}", random.split(key, 2)),
+    "keys compared": lambda random, check, key: check(key == random.key(7), "another key"),
+}
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_keys_are_checked_as_in_jax(name, on):
+    jax = pytest.importorskip("jax")
+    from jax.experimental import checkify as theirs
+
+    def message(library, check, checkify):
+        program = lambda key: KEYS[name](library.random, check, key) or library.random.split(key)
+        error, _ = library.jit(checkify(program))(library.random.key(3))
+        assert checkify(program)(library.random.key(3))[0].get() == error.get()
+        return error.get()
+
+    assert message(tangrad, check, checkify.checkify) == message(jax, theirs.check, theirs.checkify)
+
+
+def test_keys_of_loops_and_of_batches_are_checked(on):
+    def program(key):
+        def body(index, key):
+            check(index < 2, "step {} with {}", index, key)
+            return tangrad.random.split(key)[0]
+
+        return lax.fori_loop(0, 4, body, key)
+
+    checked = checkify.checkify(program)
+    key = tangrad.random.key(0)
+    error, out = tangrad.jit(checked)(key)
+    assert out == program_without_checks(key)
+    at_two = tangrad.random.split(tangrad.random.split(key)[0])[0]
+    assert error.get() == f"step 2 with {at_two} (`check` failed)"
+    errors, _ = tangrad.vmap(checked)(tangrad.random.split(key, 2))
+    assert errors.get().count("at mapped index") == 2
+
+
+def program_without_checks(key):
+    for _ in range(4):
+        key = tangrad.random.split(key)[0]
+    return key
+
+
+def test_values_in_messages_are_arrays(on):
+    checked = checkify.checkify(lambda x: check(x > 0, "of {tree} and {x:.2f}", x=x, tree={"a": x}))
+    assert checked(-1.5)[0].get() == "of {'a': Array(-1.5, dtype=float32)} and -1.50 (`check` failed)"
+
+
 @pytest.mark.parametrize("name", GRADIENTS)
 def test_checked_functions_have_gradients(on, name):
     function, expected = GRADIENTS[name]

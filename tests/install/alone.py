@@ -45,8 +45,20 @@ from tangrad.experimental import checkify
 checked = checkify.checkify(lambda x: (checkify.check(lax.ge(x, 0.0), '{} is negative', x), x)[1])
 """
 IN_USE = MESH + "from tangrad import sharding\nwith {}(mesh):\n    assert sharding.get_mesh() == mesh\n"
+EXPLICIT = """from tangrad.sharding import AxisType, PartitionSpec as P
+from tangrad import sharding
+mesh = tangrad.make_mesh((1,), ("x",), AxisType.Explicit)
+"""
 # Programs for functions whose examples use more than their distribution requires: operators of arrays, jit, vmap.
 PROGRAMS = {
+    "sharding.ShardingTypeError": EXPLICIT + "assert issubclass(sharding.ShardingTypeError, TypeError)",
+    "sharding.auto_axes": EXPLICIT
+    + "with tangrad.set_mesh(mesh):\n    same = sharding.auto_axes(lambda a: a, out_sharding=P('x'))\n"
+    + "    out = same(sharding.reshard(np.ones(4, 'float32'), P('x')))\nassert '@x' in str(tangrad.typeof(out))",
+    "sharding.explicit_axes": EXPLICIT
+    + "with tangrad.set_mesh(tangrad.make_mesh((1,), ('x',))):\n"
+    + "    same = sharding.explicit_axes(lambda a: a, in_sharding=P('x'))\n"
+    + "    equal(same(np.ones(2, 'float32')).shape, (2,))",
     "grad": FAMILY + "equal(tangrad.grad(double)(1.0), 2)",
     "value_and_grad": FAMILY + "equal(tangrad.value_and_grad(double)(1.5), (3, 2))",
     "jvp": FAMILY + "equal(tangrad.jvp(double, (1.0,), (2.0,)), (2, 4))",

@@ -92,15 +92,22 @@ def test_each_program_as_if_it_were_not_padded(name):
         check(name, dict(zip(variables, (3, 4))), dict(zip(variables, (5, 6))), 0)
 
 
-@settings(max_examples=150, deadline=None)
 @given(cases())
 def test_programs_of_any_size(case):
     with use_backend("numpy"):
         check(*case)
 
 
+@pytest.mark.slow
+@settings(max_examples=1000, deadline=None)
+@given(cases())
+def test_a_thousand_programs_of_any_size(case):
+    with use_backend("numpy"):
+        check(*case)
+
+
 @pytest.mark.sweep
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=4000, deadline=None)
 @given(cases())
 def test_programs_of_any_size_at_length(case):
     with use_backend("numpy"):

@@ -85,7 +85,7 @@ def test_in_programs():
         (lambda: initializers.variance_scaling(1.0, "fan_in", "cauchy"), ValueError, "distribution"),
         (lambda: initializers.he_normal()(random.key(0), (3,)), ValueError, "two dimensions"),
         (lambda: initializers.he_normal()(random.key(0), (3, 2), "int32"), ValueError, "got dtype int32"),
-        (lambda: initializers.zeros(None, (3,), out_sharding="x"), NotImplementedError, "out_sharding"),
+        (lambda: initializers.zeros(None, (3,), out_sharding="x"), TypeError, "out_sharding"),
     ],
 )
 def test_bad_arguments(call, error, words):

@@ -25,6 +25,12 @@ def test_values(name, dtype, options):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_one_number_for_all(name):
+    expected = getattr(jax.ops, name)(np.float32(2), IDS, 5)
+    agree_everywhere(lambda data, ids: getattr(ops, name)(data, ids, 5), expected, np.float32(2), IDS)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_the_number_of_segments_is_counted(name):
     data, ids = draw("float32", 4), np.int32([2, 0, 0, -1])
     expected = getattr(jax.ops, name)(data, ids)
@@ -80,7 +86,7 @@ def test_empty_arrays():
         ((np.ones(0), IDS[:0]), {}, ValueError, "num_segments must be given"),
         ((np.ones(7), IDS), {"bucket_size": 0}, ValueError, "bucket_size must be positive, got 0"),
         ((np.ones(7), IDS, 4), {"mode": "x"}, ValueError, "'x'"),
-        ((np.ones(7), IDS, 4), {"out_sharding": 1}, NotImplementedError, "out_sharding is not supported"),
+        ((np.ones(7), IDS, 4), {"out_sharding": 1}, TypeError, "takes shardings and partition specs"),
     ],
     ids=str,
 )

@@ -3,7 +3,7 @@
 import pytest
 
 from tangrad import lax
-from tangrad.batching import SplitAxis
+from tangrad.batching import AxisInfo, SplitAxis
 from tangrad.conformance import check, find_samples
 from tangrad.core import RuleSet, find_primitive, register, rule_table
 from tests.primitives.test_mutants import caught, cotangents, original, reversed_rows, tangent_out
@@ -272,3 +272,23 @@ OTHERS = [
 @pytest.mark.parametrize(("kind", "name", "mutate", "expected"), OTHERS)
 def test_a_wrong_rule_of_a_collective_is_caught(kind, name, mutate, expected):
     assert caught(kind, name, mutate(original(kind, name)), expected)
+
+
+# --- batch: rule(args, dims, *, axis_info, **params) -> (outs, dims) --------------------------------------------------
+
+
+def nameless(rule):
+    """The mapped axis has no name any more, so that the primitive is left with it."""
+    return lambda args, dims, *, axis_info, **params: rule(
+        args, dims, axis_info=AxisInfo(None, axis_info.size), **params
+    )
+
+
+@pytest.mark.parametrize("name", ["collectives.psum", "collectives.ppermute", "collectives.pbroadcast"])
+def test_a_lost_name_is_a_failure_and_nothing_that_a_backend_lacks(name):
+    primitive = find_primitive(name)
+    mutant = RuleSet("batch", api=1, override=True)
+    mutant.add(primitive, nameless(original("batch", name)))
+    with register(mutant):
+        report = check(primitive, find_samples(["collectives"])[primitive], ["batch"])
+    assert report.failures and not report.absent

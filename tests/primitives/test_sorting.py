@@ -1,5 +1,7 @@
 """Sorting: values, derivatives, mapping on both backends; and the messages for bad input."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -43,6 +45,45 @@ def test_order_of_odd_floats():
             zeros = many[many == 0]
             assert list(np.signbit(found[found == 0])) == list(np.signbit(zeros)), backend
             assert np.isnan(found[-10:]).all() and not np.isnan(found[:-10]).any()
+
+
+@pytest.mark.parametrize("dtype", ORDERED)
+def test_long_arrays_are_sorted_as_in_jax(dtype):
+    """To the bit, but for what NaN carry: they go another way than short ones on XLA."""
+    x = np.tile(draw(dtype, 3, 700), (1, 2))
+    if not np.issubdtype(x.dtype, np.integer) and dtype != "bool":
+        x[:, 100 : 100 + ODD.size] = ODD.astype(x.dtype)
+    values = np.arange(x.size, dtype=np.float32).reshape(x.shape)
+
+    def sort_in_many_ways(api):
+        return lambda x, v: (api.sort(x), api.sort(x.T, dimension=0), *api.sort((x, v)), *api.sort((v, x)))
+
+    expected = jax.jit(sort_in_many_ways(jax.lax))(x, values)
+    with backend_setting("xla"):
+        found = tangrad.jit(sort_in_many_ways(lax))(x, values)
+        text = tangrad.jit(lax.sort).lower(x).as_text()
+    for ours, theirs in zip(found, expected, strict=True):
+        assert ours.to_numpy().tobytes() == np.asarray(theirs).tobytes()
+    alone = dtype in ("float16", "bfloat16", "float32")
+    assert (re.search(r"stablehlo\.(shift_left|bitcast_convert)", text) is not None) is alone
+
+
+def test_long_arrays_of_several_dimensions_and_gradients():
+    x = draw("float32", 4, 40, 70)
+    with backend_setting("xla"):
+        for axis in range(1, 3):
+            assert_same(lax.sort(x, axis), np.sort(x, axis))
+        weights = np.arange(x.size, dtype=np.float32).reshape(x.shape)
+        slope = tangrad.jit(tangrad.grad(lambda x: (lax.sort(x) * weights).sum()))(x)
+    expected = np.empty_like(weights)
+    np.put_along_axis(expected, np.argsort(x, -1), weights, -1)
+    assert_same(slope, expected)
+
+
+def test_numbers_below_the_normal_ones_are_told_from_zero_in_long_arrays():
+    tiny = np.tile(np.float32([1e-40, 0, -1e-40, 3]), 2000)
+    with backend_setting("xla"):
+        assert_same(lax.sort(tiny), np.sort(tiny))
 
 
 def test_order_of_complex_numbers():

@@ -194,3 +194,21 @@ EYE, WIDE = np.eye(3, dtype=np.float32), np.ones((2, 3), np.float32)
 def test_messages(error, message, call):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    "matrix", [np.zeros((2, 2)), np.eye(3), np.diag([0.0, 0, 4]), [[0, 0, 1], [0, 0, 0], [0, 0, 4]]]
+)
+def test_functions_of_matrices_with_repeated_eigenvalues(on, matrix):
+    """Singular ones too, as long as they have a basis of eigenvectors."""
+    matrix = np.asarray(matrix, np.float32)
+    root = np.asarray(linalg.sqrtm(matrix))
+    np.testing.assert_allclose(root @ root, matrix, atol=1e-6)
+    np.testing.assert_allclose(linalg.funm(matrix, lambda x: x**2), matrix @ matrix, atol=1e-6)
+
+
+def test_functions_of_matrices_that_are_not_there(on):
+    """The first has no root; on the second the recurrence says nothing, where the square is defined."""
+    assert np.isnan(linalg.sqrtm(np.float32([[0, 1], [0, 0]]))).all()
+    assert np.isnan(linalg.funm(np.float32([[1, 1], [0, 1]]), lambda x: x**2)).any()
+    np.testing.assert_allclose(linalg.sqrtm(np.float32([[1, 1], [0, 1]])), [[1, 0.5], [0, 1]], atol=1e-6)

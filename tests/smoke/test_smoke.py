@@ -203,6 +203,7 @@ PROGRAMS = {
     "linear_calls": (lambda x: tangrad.linear_call(lambda r, y: r * y, lambda r, t: r * t, 2.0, x), True),
     "composites": (lax.composite(lambda x: 3 * tnp.sin(x), "smoke.wave"), True),
     "mapped_calls": (tripled, True),
+    "numerical": (lambda x: tnp.interp(x, x, x) + tnp.correlate(x, x, "same"), True),
     "partial_calls": (lambda x: twofold(x)[1], True),
     "placement": (lambda x: tangrad.device_put(x) + 1, True),
     "random": (drawn, True),

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import literal, product
+from tangrad.autodiff.primitives import zeros_p
+from tangrad.core import dtypes, literal, product
 from tangrad.lax.elementwise.primitives import eq_p, ne_p, select_n_p
 from tangrad.lax.reductions.primitives import argmax_p, reduce_or_p
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, dynamic_slice_p, reshape_p
@@ -42,7 +43,9 @@ def has_nan(value: Any) -> Any:
 
 
 def zeros(shape: Sequence[Any], dtype: Any) -> Any:
-    """An array of zeros."""
+    """An array of zeros; of an extended dtype, of elements that are made of zeros."""
+    if isinstance(dtype, dtypes.ExtendedDType):
+        return zeros_p.bind(shape=tuple(shape), dtype=dtype, weak_type=False)
     zero = literal(0, dtype)
     return broadcast_in_dim_p.bind(zero, shape=tuple(shape), broadcast_dimensions=()) if shape else zero
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tangrad import tree_util
-from tangrad.core import Array, Literal, class_boundary
+from tangrad.core import Array, Literal, as_array, class_boundary, dtypes
 from tangrad.runtime_checks.failures import CheckError
 from tangrad.runtime_checks.state import Layout
 
@@ -71,7 +71,7 @@ class Error:
             if code:
                 failure = self._layout.failures[code - 1]
                 payload = payloads.get(failure.payload, ())
-                found.append((index, failure, [_contents(leaf)[index] for leaf in payload]))
+                found.append((index, failure, [_element(leaf, index) for leaf in payload]))
         return found
 
     def __str__(self) -> str:
@@ -85,6 +85,12 @@ def _contents(leaf: Any) -> Any:
     if isinstance(leaf, Literal):
         return leaf.ndarray
     return leaf.to_numpy() if isinstance(leaf, Array) else np.asarray(leaf)
+
+
+def _element(leaf: Any, index: tuple[int, ...]) -> Any:
+    """One row of a payload as an array, for messages. NumPy, which takes rows out of others sooner, has no keys."""
+    is_extended = isinstance(leaf.dtype, dtypes.ExtendedDType)
+    return leaf[index] if is_extended else as_array(_contents(leaf)[index])
 
 
 def parts(error: Error) -> tuple[Layout, tuple[Any, ...]]:

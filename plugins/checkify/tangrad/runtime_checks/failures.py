@@ -55,7 +55,7 @@ class Failure:
         return f"<{type(self).__name__} {self._key[2]!r}>"
 
     def message(self, payload: Any) -> str:
-        """What is wrong, given NumPy arrays of the types `payload`."""
+        """What is wrong, given arrays of the types `payload`."""
         raise NotImplementedError
 
 

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from tangrad.core import (
+    ShapedArray,
     api_boundary,
     array_leaves,
     as_array,
     as_operand,
     copy_identity,
     current_source,
+    dtypes,
     is_array_value,
     returned_leaves,
 )
@@ -124,7 +126,7 @@ def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs
     kinds = tuple([(one.aval.shape, one.aval.dtype) for one in payload])
     failure = FailedCheckError(msg, structure, kinds, current_source())
     try:
-        failure.message([np.ones(*kind) for kind in kinds])
+        failure.message([_example(*kind) for kind in kinds])
     except (IndexError, KeyError) as error:
         raise ValueError(
             f"check: the message {msg!r} asks for a value {error} that is not given; there are {len(fmt_args)} without "
@@ -132,6 +134,14 @@ def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs
         ) from None
     code = chosen(as_operand(pred), number(0), number(1))
     check_p.bind(code, *payload, layout=Layout([failure]), debug=bool(debug))
+
+
+def _example(shape: Any, dtype: Any) -> Any:
+    """A value of a type, to try a message with."""
+    aval: Any = ShapedArray(shape, dtype)
+    if isinstance(dtype, dtypes.ExtendedDType):
+        aval = dtype.physical_aval(aval)
+    return np.ones(aval.shape, aval.dtype)
 
 
 @api_boundary

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from packaging.utils import canonicalize_name
-
 from tangrad import enable_x64, use_backend
 from tangrad.conformance.checks import CHECKS
 from tangrad.conformance.samples import Sample, reference_backend
 from tangrad.conformance.strategies import expanded
+from tangrad.console.report.names import normal_name
 from tangrad.core import Primitive, composition
 
 PRIMITIVES_GROUP = "tangrad.primitives"
@@ -30,7 +29,7 @@ def primitives_of(*distributions: str) -> list[Primitive]:
     >>> [primitive.name for primitive in primitives_of("tangrad-jit")]
     ['jit']
     """
-    wanted = {canonicalize_name(name) for name in distributions if "*" not in distributions}
+    wanted = {normal_name(name) for name in distributions if "*" not in distributions}
     found: dict[Primitive, None] = {}
     seen = set()
     for plugin in composition().entries(PRIMITIVES_GROUP):

@@ -16,7 +16,7 @@ from tangrad.conformance.places import place_of
 from tangrad.conformance.report import Cell, Report
 from tangrad.conformance.samples import Sample, reference_backend
 from tangrad.conformance.strategies import EXAMPLES, expanded, smallest_failing
-from tangrad.core import SETTINGS, Primitive, backend_names
+from tangrad.core import SETTINGS, Primitive, backend_names, find_primitive, rule_table
 from tangrad.errors import MissingRuleError
 
 NO_SAMPLES = "the primitive has no samples: an entry point of group tangrad.samples must provide some"
@@ -118,7 +118,7 @@ def _check_sample(report: Report, sample: Sample, position: int | None, checks: 
         try:
             thunk()
         except MissingRuleError as error:
-            if (error.kind or "").startswith(LOWERINGS):
+            if _is_of_the_backend(error):
                 report.absent.append(replace(cell, absent=_first_line(error)))
             else:
                 report.cells.append(_failing(cell, sample, error))
@@ -142,6 +142,17 @@ def _check_sample(report: Report, sample: Sample, position: int | None, checks: 
             continue
         for subject, thunk in prepare(name, make):
             run(name, subject, thunk)
+
+
+def _is_of_the_backend(error: MissingRuleError) -> bool:
+    """Whether a backend lacks something; what it does have, and is not given as it must, is a rule's fault.
+
+    A collective outside of a map, say: backends run it where its axes are mapped, and a batch rule has lost the name.
+    """
+    kind = error.kind or ""
+    if not kind.startswith(LOWERINGS):
+        return False
+    return error.primitive is None or rule_table(kind).cell(find_primitive(error.primitive)).rule is None
 
 
 def _again(error: Exception) -> None:

@@ -120,7 +120,7 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
     """
     leaves, in_tree = tree.flatten(example_args)
     for leaf in leaves:
-        if not is_array_value(leaf) and not hasattr(leaf, "aval") and not hasattr(leaf, "dtype"):
+        if not is_array_value(leaf) and not hasattr(type(leaf), "aval") and not hasattr(leaf, "dtype"):
             raise TypeError(f"closure_convert: example argument {leaf!r} of type {type(leaf).__name__} is no array")
     avals = [as_operand(leaf).aval for leaf in leaves]
     name = function_name(fun)

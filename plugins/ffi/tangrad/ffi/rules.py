@@ -30,7 +30,7 @@ def _call_params(target: str, in_avals: Sequence[Any], out_avals: Sequence[Any],
 
 @api_boundary
 def ffi_lowering(target_name: str, attributes: Callable[..., Any] | None = None) -> Rule:
-    """A rule of the kinds `lower.xla`, `lower.xla.cpu`, `lower.xla.cuda`: a handler computes the primitive.
+    """A rule of the kind `lower.xla`, or `lower.xla.cpu`, `lower.xla.cuda`, ...: a handler computes the primitive.
 
     Args:
         target_name: the name of the target, registered for the platform.

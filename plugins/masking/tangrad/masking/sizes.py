@@ -115,6 +115,6 @@ class Sizes:
         valid = self.valid(shape, along)
         if valid is None:
             return x
-        scalar = value if hasattr(value, "aval") else literal(value, dtype, x.aval.weak_type)
+        scalar = value if hasattr(type(value), "aval") else literal(value, dtype, x.aval.weak_type)
         around = broadcast_in_dim_p.bind(scalar, shape=valid.aval.shape, broadcast_dimensions=())
         return select_n_p.bind(valid, around, x)

@@ -20,7 +20,7 @@ from tangrad.numpy.operands import array_operand, promote_inexact
 
 def _is_floating(x: Any) -> bool:
     """Whether an argument is an array of floats, which primitives take as it is."""
-    aval = getattr(x, "aval", None)
+    aval = x.aval if hasattr(type(x), "aval") else None
     return aval is not None and (aval.dtype.kind == "f" or dtypes.issubdtype(aval.dtype, np.floating))
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import tangrad.numpy as tnp
 from tangrad import random
 from tangrad.core import canonicalize_shape, dtypes
+from tangrad.lax.placement.out_sharding import lies_as_said
 
 __all__ = [
     "Initializer", "constant", "delta_orthogonal", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform",
@@ -42,14 +43,10 @@ def _kind(dtype: Any) -> Any:
     return dtypes.default_float_dtype() if dtype is None else dtypes.check_user_dtype_supported(dtype)
 
 
-def _unsharded(out_sharding: Any) -> None:
-    if out_sharding is not None:
-        raise NotImplementedError("out_sharding is not supported; tangrad.device_put places the result")
-
-
 # --- constants -----------------------------------------------------------------------------------------------------
 
 
+@lies_as_said
 def zeros(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
     """Zeros: an initializer itself.
 
@@ -57,7 +54,7 @@ def zeros(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any =
         key: not used.
         shape: of the result.
         dtype: of the result; None: the default float.
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array.
@@ -66,10 +63,10 @@ def zeros(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any =
     >>> tangrad.nn.initializers.zeros(None, (2,))
     Array([0., 0.], dtype=float32)
     """
-    _unsharded(out_sharding)
     return tnp.zeros(shape, _kind(dtype))
 
 
+@lies_as_said
 def ones(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
     """Ones: an initializer itself.
 
@@ -77,7 +74,7 @@ def ones(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = 
         key: not used.
         shape: of the result.
         dtype: of the result; None: the default float.
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array.
@@ -86,7 +83,6 @@ def ones(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = 
     >>> tangrad.nn.initializers.ones(None, (2,))
     Array([1., 1.], dtype=float32)
     """
-    _unsharded(out_sharding)
     return tnp.ones(shape, _kind(dtype))
 
 
@@ -105,8 +101,8 @@ def constant(value: Any, dtype: Any = None) -> Initializer:
     Array([0.5, 0.5], dtype=float32)
     """
 
+    @lies_as_said
     def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
-        _unsharded(out_sharding)
         return tnp.full(shape, value, _kind(dtype))
 
     return init
@@ -130,9 +126,10 @@ def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
     Array([0.0947667 , 0.09785799], dtype=float32)
     """
 
+    @lies_as_said
     def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
         kind = _kind(dtype)
-        return random.uniform(key, shape, kind, out_sharding=out_sharding) * tnp.array(scale, kind)
+        return random.uniform(key, shape, kind) * tnp.array(scale, kind)
 
     return init
 
@@ -152,9 +149,10 @@ def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
     Array([0.16226421, 0.20252648], dtype=float32)
     """
 
+    @lies_as_said
     def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
         kind = _kind(dtype)
-        return random.normal(key, shape, kind, out_sharding=out_sharding) * tnp.array(stddev, kind)
+        return random.normal(key, shape, kind) * tnp.array(stddev, kind)
 
     return init
 
@@ -175,9 +173,10 @@ def truncated_normal(stddev: Any = 1e-2, dtype: Any = None, lower: Any = -2.0, u
     Array([0.14559592, 0.17147487], dtype=float32)
     """
 
+    @lies_as_said
     def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
         kind = _kind(dtype)
-        drawn = random.truncated_normal(key, lower, upper, shape, kind, out_sharding=out_sharding)
+        drawn = random.truncated_normal(key, lower, upper, shape, kind)
         return drawn * tnp.array(stddev, kind)
 
     return init
@@ -248,8 +247,8 @@ def variance_scaling(
     if distribution not in _DISTRIBUTIONS:
         raise ValueError(f"variance_scaling: distribution must be one of {_DISTRIBUTIONS}, got {distribution!r}")
 
+    @lies_as_said
     def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
-        _unsharded(out_sharding)
         sizes, kind = canonicalize_shape(shape), _kind(dtype)
         if not dtypes.issubdtype(kind, np.inexact):
             raise ValueError(f"variance_scaling draws floating or complex numbers, got dtype {dtypes.dtype_name(kind)}")
@@ -313,8 +312,8 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> In
            [0., 1.]], dtype=float32)
     """
 
+    @lies_as_said
     def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
-        _unsharded(out_sharding)
         sizes, kind = canonicalize_shape(shape), _kind(dtype)
         if len(sizes) < 2:
             raise ValueError(f"orthogonal: weights need two dimensions or more, got shape {sizes}")
@@ -346,8 +345,8 @@ def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None)
     """
     centre = orthogonal(scale, column_axis, dtype)
 
+    @lies_as_said
     def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
-        _unsharded(out_sharding)
         sizes, kind = canonicalize_shape(shape), _kind(dtype)
         if len(sizes) not in (3, 4, 5):
             raise ValueError(f"delta_orthogonal: weights need three to five dimensions, got shape {sizes}")

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from tangrad.core import dtypes
+from tangrad.lax.placement.out_sharding import laid
 from tangrad.numpy.at import updated
 from tangrad.numpy.creation import full
-from tangrad.numpy.operands import array_operand, index_argument, is_kind
+from tangrad.numpy.operands import array_operand, broadcast_to_shape, index_argument, is_kind
 from tangrad.numpy.ranges import arange
 from tangrad.numpy.reductions import amax, amin, prod, sum
 
@@ -30,8 +31,11 @@ def _reduced(
     **options: Any,
 ) -> Any:
     if out_sharding is not None:
-        raise NotImplementedError(f"{name}: the argument out_sharding is not supported, got {out_sharding!r}")
+        how = (name, operation, identity, reduction)
+        return laid(out_sharding, _reduced, *how, data, segment_ids, num_segments, bucket_size, None, **options)
     values, ids = array_operand(name, data, 0), array_operand(name, segment_ids, 1)
+    if not values.aval.shape:  # one number for all
+        values = broadcast_to_shape(values, ids.aval.shape)
     _check(name, values, ids)
     count = _count(name, ids, num_segments)
     shape, dtype = (count, *values.aval.shape[1:]), values.aval.dtype
@@ -108,7 +112,7 @@ def segment_sum(
         bucket_size: of how many elements at a time the sums are taken, and then those of all: rounding errors of
             sums of many elements grow less. None: of all at once.
         mode: what happens to numbers of no segment, as in `x.at[...]`: "drop", "clip", "promise_in_bounds".
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of shape (num_segments, ...) and the dtype of `data`. A segment without elements is 0.
@@ -161,7 +165,7 @@ def segment_prod(
         bucket_size: of how many elements at a time the products are taken, and then those of all: rounding errors of
             products of many elements grow less. None: of all at once.
         mode: what happens to numbers of no segment, as in `x.at[...]`: "drop", "clip", "promise_in_bounds".
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of shape (num_segments, ...) and the dtype of `data`. A segment without elements is 1.
@@ -213,7 +217,7 @@ def segment_max(
         unique_indices: a promise that no segment has two elements.
         bucket_size: of how many elements at a time the maxima are taken, and then those of all. None: of all at once.
         mode: what happens to numbers of no segment, as in `x.at[...]`: "drop", "clip", "promise_in_bounds".
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of shape (num_segments, ...) and the dtype of `data`. A segment without elements is the least number
@@ -266,7 +270,7 @@ def segment_min(
         unique_indices: a promise that no segment has two elements.
         bucket_size: of how many elements at a time the minima are taken, and then those of all. None: of all at once.
         mode: what happens to numbers of no segment, as in `x.at[...]`: "drop", "clip", "promise_in_bounds".
-        out_sharding: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of shape (num_segments, ...) and the dtype of `data`. A segment without elements is the greatest number

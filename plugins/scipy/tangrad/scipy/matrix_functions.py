@@ -174,20 +174,28 @@ def _diagonal(values: Any) -> Any:
     return eye(values.shape[0], dtype=values.dtype) * values
 
 
-def _filled(found: Any, matrix: Any, shift: Any, right: Any, j: Any) -> Any:
-    """`found` with the solution of a shifted triangular system above the diagonal of column j."""
+def _filled(found: Any, matrix: Any, shift: Any, right: Any, j: Any, free: Any = True) -> Any:
+    """`found` with the solution of a shifted triangular system above the diagonal of column j.
+
+    Where the diagonal of the system is 0 the solution is 0 if what it has to be is, too, and where it is `free` then;
+    else it is NaN.
+    """
     index = arange(found.shape[0])
     above = index < j
     shifted = matrix + _diagonal(shift + 0 * right)
+    vanishes = diagonal(shifted) == 0
+    shifted = shifted + _diagonal(vanishes.astype(found.dtype))
     system = where(above[:, None], where(above, shifted, 0), eye(found.shape[0], dtype=found.dtype))
     solution = triangular_solve(system, where(above, right, 0)[:, None], left_side=True)[:, 0]
+    solution = where(vanishes, where((solution == 0) & free, 0, float("nan")), solution)
     return found.at[:, j].set(where(above, solution, found[:, j]))
 
 
 def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:
     """A function of a matrix that is given by what it does to numbers: Parlett's recurrence on the Schur form.
 
-    It is accurate where eigenvalues are well apart, and NaN where they coincide.
+    It is accurate where eigenvalues are well apart, and NaN where they coincide and the matrix has no basis of
+    eigenvectors for them.
 
     Args:
         A: an array (n, n).
@@ -210,7 +218,7 @@ def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:
         """(T - t_jj) f_j = F t_j - f_jj t_j, in the rows above the diagonal."""
         above = where(arange(found.shape[0]) < j, triangular[:, j], 0)
         right = matmul(found, above) - found[j, j] * above
-        return _filled(found, triangular, -triangular[j, j], right, j)
+        return _filled(found, triangular, -triangular[j, j], right, j, triangular[:, j] == 0)
 
     result = fori_loop(0, triangular.shape[0], column, zeros_like(triangular) + _diagonal(values))
     result = matmul(matmul(unitary, result), swapaxes(unitary, -1, -2).conj())

@@ -178,7 +178,7 @@ def polynomial_of(value: Any, scope: Any) -> Polynomial | None:
         return value.polynomial
     if isinstance(value, (bool, float, complex)) or getattr(value, "shape", ()) != ():
         return None
-    if getattr(value, "aval", None) is not None:
+    if hasattr(type(value), "aval"):
         return None
     try:
         return number(operator.index(value))

@@ -28,6 +28,9 @@ from tangrad.symbolic.polynomials import (
 
 DEPTH = 4  # facts that a proof may use
 EFFORT = 200  # polynomials that are looked at before the search gives up
+TERMS = (
+    100_000  # and terms of theirs and of facts, some tenths of a second: a file may state facts of hundreds of terms
+)
 REMEMBERED = 4096
 
 
@@ -49,11 +52,17 @@ class _Search:
     def __init__(self, known: Knowledge) -> None:
         self.known = known
         self.seen: dict[Polynomial, int] = {}  # polynomial -> the depth it was tried with
+        self.terms = 0  # that were looked at
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether the search gives up."""
+        return len(self.seen) > EFFORT or self.terms > TERMS
 
     def proves(self, polynomial: Polynomial, depth: int) -> bool:
         if interval(polynomial, self.known)[0] >= 0:
             return True
-        if depth == 0 or len(self.seen) > EFFORT or self.seen.get(polynomial, 0) >= depth:
+        if depth == 0 or self.is_exhausted or self.seen.get(polynomial, 0) >= depth:
             return False
         self.seen[polynomial] = depth
         cases = _cases(polynomial)
@@ -63,6 +72,9 @@ class _Search:
             if monomial == ONE:
                 continue
             for fact in self._facts(monomial):
+                if self.is_exhausted:
+                    return False
+                self.terms += len(polynomial.terms) + len(fact.terms)
                 weight = fact.coefficient(monomial)
                 if weight * coefficient > 0:
                     left = combination(polynomial, abs(weight), fact, -abs(coefficient))
@@ -74,6 +86,7 @@ class _Search:
         """Polynomials that are at least 0, and have a term with this monomial."""
         known = self.known
         for fact in known.facts:
+            self.terms += len(fact.terms)
             for term, _ in fact.terms:
                 rest = None if term == ONE else monomial_quotient(monomial, term)
                 if rest is not None and monomial_interval(rest, known)[0] >= 0:

@@ -11,6 +11,7 @@ from tangrad.hlo_computations.parts import check_counts, tilings
 from tangrad.jitting.abstract import struct_tree
 from tangrad.jitting.call import Call, Options, trace_call, warn_of_useless_donations
 from tangrad.jitting.signature import check_positions, positions, signature_of
+from tangrad.shard_mapping.sameness import with_sums_settled
 
 TUPLE_ABOVE = 100  # as many arguments are taken one by one where nobody says whether they are to be a tuple
 
@@ -77,11 +78,13 @@ def xla_computation(
         thread.axis_environment = (*environment, *axes)
         try:
             traced = trace_call(fun, call, name)
+            # Every replica has arguments of its own.
+            differ = [frozenset([axis for axis, _ in axes])] * len(traced.jaxpr.in_avals)
+            closed = with_sums_settled(traced.jaxpr, dict(axes), differ)
         finally:
             thread.axis_environment = environment
         if traced.outer:
             raise TypeError(f"xla_computation: {name} uses {traced.outer[0]!r}, which is traced: the program needs it")
-        closed = traced.jaxpr
         parts = (
             tilings("xla_computation in_parts", in_parts, call.treedef, closed.in_avals, call.has_keywords),
             tilings("xla_computation out_parts", out_parts, traced.out_tree, closed.out_avals),

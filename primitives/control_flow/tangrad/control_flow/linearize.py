@@ -8,7 +8,7 @@ from typing import Any
 from tangrad.autodiff import Linearized, linearize_jaxpr, mark_linear
 from tangrad.control_flow.evaluation import chosen, with_common_types
 from tangrad.control_flow.halves import call_program, equation, with_zeros, zeros_atom
-from tangrad.control_flow.primitives import CHOICES, scan_p, split_list, while_p
+from tangrad.control_flow.primitives import CHOICES, rows_type, scan_p, split_list, while_p
 from tangrad.control_flow.programs import rearranged, without_effects
 from tangrad.control_flow.residuals import BranchResiduals, LoopResiduals, second_half
 from tangrad.control_flow.tangents import WhileTangents
@@ -186,7 +186,7 @@ class _ScanHalves:
         avals = linear.in_avals
 
         def stacked(positions: Sequence[int]) -> list[Var]:
-            return [Var(avals[p].update(shape=(length, *avals[p].shape), weak_type=False)) for p in positions]
+            return [Var(rows_type(avals[p].strip_weak_type(), length)) for p in positions]
 
         fixed_vars, const_vars = [Var(avals[p]) for p in fixed], [Var(avals[p]) for p in of_consts]
         row_vars, x_vars = stacked(rows), stacked(of_xs)

@@ -88,12 +88,22 @@ def scan_p(*avals: Any, jaxpr: Any, num_consts: int, num_carry: int, length: Any
     for position, x in enumerate(xs):
         if not x.shape or x.shape[0] != length:
             raise ValueError(f"scan: operand {position} to scan over is {x.str_short()}, expected length {length}")
-    check_operands("scan: the body", jaxpr.in_avals, [*consts, *carry, *[x.update(shape=x.shape[1:]) for x in xs]])
+    check_operands("scan: the body", jaxpr.in_avals, [*consts, *carry, *[row_type(x) for x in xs]])
     carry_out, ys = jaxpr.out_avals[:num_carry], jaxpr.out_avals[num_carry:]
     check_operands("scan: the carry that the body gives", carry, carry_out)
     ends = [join_named_shapes(pair) for pair in zip(carry, carry_out, strict=True)]  # it may not run at all
     carried = [_varying(aval, axes) for aval, axes in zip(carry_out, ends, strict=True)]
-    return (*carried, *[y.update(shape=(length, *y.shape)) for y in ys])
+    return (*carried, *[rows_type(y, length) for y in ys])
+
+
+def row_type(aval: Any) -> Any:
+    """The type of what a scan over an array has in one turn."""
+    return aval.update(shape=aval.shape[1:]) if aval.finer is None else aval.without_dimension(0)
+
+
+def rows_type(aval: Any, length: Any) -> Any:
+    """The type of what the turns of a scan have, stacked."""
+    return aval.update(shape=(length, *aval.shape)) if aval.finer is None else aval.with_dimension(0, length)
 
 
 def _varying(aval: Any, axes: Any) -> Any:

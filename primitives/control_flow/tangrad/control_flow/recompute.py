@@ -10,7 +10,7 @@ from typing import Any
 
 from tangrad.checkpointing import Recomputation
 from tangrad.control_flow.halves import equation
-from tangrad.control_flow.primitives import CHOICES, scan_p, split_list
+from tangrad.control_flow.primitives import CHOICES, rows_type, scan_p, split_list
 from tangrad.control_flow.programs import kept, rearranged
 from tangrad.control_flow.residuals import BranchResiduals, second_half
 from tangrad.core import RuleSet, Var
@@ -53,8 +53,7 @@ def _scan(eqn: Any, wanted: Any, divide: Any) -> Any:
         wanted_carry = grown
     body = divided.first
     rows = [
-        Var(aval.update(shape=(length, *aval.shape), weak_type=False))
-        for aval in body.out_avals[len(body.out_avals) - divided.kept :]
+        Var(rows_type(aval.strip_weak_type(), length)) for aval in body.out_avals[len(body.out_avals) - divided.kept :]
     ]
     first = eqn.replace(outvars=[*eqn.outvars, *rows], params={**params, "jaxpr": body})
     flags = (*divided.used[:num_consts], *wanted_carry, *divided.used[num_consts + num_carry :])

@@ -9,7 +9,7 @@ from typing import Any
 from tangrad import tree
 from tangrad.control_flow.bodies import Body, flat_operands, function_name, trace_body
 from tangrad.control_flow.mismatches import check_trees, check_types
-from tangrad.control_flow.primitives import same_type, scan_p
+from tangrad.control_flow.primitives import row_type, same_type, scan_p
 from tangrad.control_flow.programs import handed_on, rearranged
 from tangrad.core import (
     ClosedJaxpr,
@@ -93,7 +93,7 @@ def run_scan(
     if thread.disable_jit and length and all([is_concrete(value) for value in (*carry, *slices)]):
         return _in_python(f, init, slices, xs_tree, length, reverse)
     in_tree = tree.structure((init, xs))
-    slice_avals = [x.aval.update(shape=x.aval.shape[1:]) for x in slices]
+    slice_avals = [row_type(x.aval) for x in slices]
 
     def trace(avals: Sequence[Any]) -> Body:
         return trace_body(f, in_tree, [*avals, *slice_avals], what, original, tag)

@@ -10,6 +10,7 @@ import numpy as np
 from tangrad.core import as_operand, dtypes
 from tangrad.numpy.arithmetic import divide, multiply
 from tangrad.numpy.creation import placed
+from tangrad.numpy.fusing import as_one
 from tangrad.numpy.operands import array_operand, canonical_axis, convert, index_argument, user_dtype
 from tangrad.numpy.ranges import arange
 from tangrad.numpy.tiling import roll
@@ -35,8 +36,13 @@ def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> A
     >>> np.fft.fftfreq(5, 0.5)
     Array([ 0. ,  0.4,  0.8, -0.8, -0.4], dtype=float32)
     """
+    return placed(_of_fft(n, d, dtype), device)
+
+
+@as_one("n", "dtype", name="fftfreq")
+def _of_fft(n: int, d: Any, dtype: Any) -> Any:
     size = _size("fftfreq", n)
-    return _frequencies("fftfreq", ifftshift(arange(-(size // 2), (size + 1) // 2)), size, d, dtype, device)
+    return _frequencies("fftfreq", ifftshift(arange(-(size // 2), (size + 1) // 2)), size, d, dtype)
 
 
 def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
@@ -59,8 +65,13 @@ def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> 
     >>> np.fft.rfftfreq(5, 0.5)
     Array([0. , 0.4, 0.8], dtype=float32)
     """
+    return placed(_of_rfft(n, d, dtype), device)
+
+
+@as_one("n", "dtype", name="rfftfreq")
+def _of_rfft(n: int, d: Any, dtype: Any) -> Any:
     size = _size("rfftfreq", n, 1)
-    return _frequencies("rfftfreq", arange(size // 2 + 1), size, d, dtype, device)
+    return _frequencies("rfftfreq", arange(size // 2 + 1), size, d, dtype)
 
 
 def _size(name: str, n: Any, least: int = 0) -> int:
@@ -70,15 +81,15 @@ def _size(name: str, n: Any, least: int = 0) -> int:
     return size
 
 
-def _frequencies(name: str, multiples: Any, size: int, d: Any, dtype: Any, device: Any) -> Any:
+def _frequencies(name: str, multiples: Any, size: int, d: Any, dtype: Any) -> Any:
     asked = user_dtype(name, dtype)
     wanted = dtypes.default_float_dtype() if asked is None else asked
     # Divided as floats whatever is asked for: the length of the whole may be less than one.
     computed = wanted if dtypes.issubdtype(wanted, np.inexact) else dtypes.default_float_dtype()
     if not size:
-        return placed(convert(multiples, wanted), device)
+        return convert(multiples, wanted)
     length = convert(as_operand(multiply(d, size)), computed)
-    return placed(convert(divide(convert(multiples, computed), length), wanted), device)
+    return convert(divide(convert(multiples, computed), length), wanted)
 
 
 def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Any:

@@ -51,13 +51,13 @@ def pair(name: str, x: Any, y: Any) -> Any:
     """The two operands of an elementwise primitive; as `align`, in less time."""
     if type(y) in _TAKES:
         if type(x) not in _TAKES:
-            x = x if hasattr(x, "aval") else operand(name, x, "x")
+            x = x if hasattr(type(x), "aval") else operand(name, x, "x")
             return x, scalar_like(y, x.aval.dtype)
         return as_operand(x), as_operand(y)
-    y = y if hasattr(y, "aval") else operand(name, y, "y")
+    y = y if hasattr(type(y), "aval") else operand(name, y, "y")
     if type(x) in _TAKES:
         return scalar_like(x, y.aval.dtype), y
-    x = x if hasattr(x, "aval") else operand(name, x, "x")
+    x = x if hasattr(type(x), "aval") else operand(name, x, "x")
     return stretch((x, y))
 
 
@@ -68,7 +68,7 @@ def align(name: str, *values: Any) -> Any:
     for position, value in enumerate(values):
         if type(value) in _TAKES:
             continue
-        made = value if hasattr(value, "aval") else operand(name, value, f"operand {position}")
+        made = value if hasattr(type(value), "aval") else operand(name, value, f"operand {position}")
         operands[position] = made
         if dtype is None:
             dtype = made.aval.dtype

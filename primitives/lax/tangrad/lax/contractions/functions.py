@@ -9,7 +9,7 @@ from tangrad.lax.contractions.precision import canonicalize_precision
 from tangrad.lax.contractions.primitives import DotDimensionNumbers, dot_general_p
 from tangrad.lax.contractions.ragged import RaggedDotDimensionNumbers, ragged_dot_general_p, ragged_numbers
 from tangrad.lax.operands import operand
-from tangrad.lax.placement.out_sharding import constrained
+from tangrad.lax.placement.out_sharding import laid
 
 _SIMPLE = {(left, right): DotDimensionNumbers((((left - 1,), (0,)), ((), ()))) for left in (1, 2) for right in (1, 2)}
 
@@ -47,8 +47,8 @@ def dot_general(
     >>> tangrad.lax.dot_general(batch, batch, (([2], [2]), ([0], [0]))).shape
     (2, 3, 3)
     """
-    out = _dot(lhs, rhs, DotDimensionNumbers(dimension_numbers), precision, preferred_element_type)
-    return out if out_sharding is None else constrained(out, out_sharding)
+    options = (DotDimensionNumbers(dimension_numbers), precision, preferred_element_type)
+    return _dot(lhs, rhs, *options) if out_sharding is None else laid(out_sharding, _dot, lhs, rhs, *options)
 
 
 def dot(
@@ -82,8 +82,7 @@ def dot(
     Array(11., dtype=float32)
     """
     if dimension_numbers is not None:
-        out = _dot(lhs, rhs, DotDimensionNumbers(dimension_numbers), precision, preferred_element_type)
-        return out if out_sharding is None else constrained(out, out_sharding)
+        return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type, out_sharding=out_sharding)
     lhs, rhs = _operand("dot", lhs, "lhs"), _operand("dot", rhs, "rhs")
     left, right = lhs.aval.shape, rhs.aval.shape
     numbers = _SIMPLE.get((len(left), len(right)))
@@ -92,8 +91,8 @@ def dot(
             "dot: without dimension_numbers, lhs and rhs must be vectors or matrices, the last dimension of lhs as "
             f"long as the first of rhs; got shapes {left} and {right}"
         )
-    out = _dot(lhs, rhs, numbers, precision, preferred_element_type)
-    return out if out_sharding is None else constrained(out, out_sharding)
+    options = (numbers, precision, preferred_element_type)
+    return _dot(lhs, rhs, *options) if out_sharding is None else laid(out_sharding, _dot, lhs, rhs, *options)
 
 
 def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:
@@ -128,7 +127,7 @@ def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:
 
 
 def _operand(name: str, value: Any, argument: str) -> Any:
-    return value if hasattr(value, "aval") else operand(name, value, argument)
+    return value if hasattr(type(value), "aval") else operand(name, value, argument)
 
 
 def _dot(lhs: Any, rhs: Any, numbers: DotDimensionNumbers, precision: Any, preferred: Any) -> Any:
@@ -250,15 +249,14 @@ def _ragged(
 ) -> Any:
     if offset is not None:
         raise NotImplementedError(f"{name}: group_offset is not supported; leave out the groups before it")
-    out = ragged_dot_general_p.bind(
-        lhs,
-        rhs,
-        sizes,
-        ragged_dot_dimension_numbers=numbers,
-        precision=canonicalize_precision(precision),
-        preferred_element_type=_checked_dtype(preferred),
-    )
-    return constrained(out, sharding)
+    params = {
+        "ragged_dot_dimension_numbers": numbers,
+        "precision": canonicalize_precision(precision),
+        "preferred_element_type": _checked_dtype(preferred),
+    }
+    if sharding is None:
+        return ragged_dot_general_p.bind(lhs, rhs, sizes, **params)
+    return laid(sharding, ragged_dot_general_p.bind, lhs, rhs, sizes, **params)
 
 
 def _checked_dtype(preferred: Any) -> Any:

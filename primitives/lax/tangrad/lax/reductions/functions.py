@@ -11,6 +11,7 @@ from typing import Any
 from tangrad.core import dtypes, find_primitive, thread
 from tangrad.lax.checks import check_int
 from tangrad.lax.operands import operand as _as_operand
+from tangrad.lax.placement.out_sharding import laid
 from tangrad.lax.reductions import primitives as p
 from tangrad.lax.reductions.generic import reduce as reduce
 
@@ -40,12 +41,13 @@ def _names_among(axes: Any) -> bool:
     return any([not isinstance(axis, int) and axis in scope for axis in axes])
 
 
-def reduce_sum(operand: Any, axes: Sequence[int]) -> Any:
+def reduce_sum(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Any:
     """The sum of the elements along axes; integers wrap.
 
     Args:
         operand: an array or number, integer, floating or complex.
         axes: the dimensions to combine, distinct and not negative; names of mapped axes in scope may be among them.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of the dtype of `operand`, without those dimensions; 0 where nothing is summed.
@@ -59,7 +61,9 @@ def reduce_sum(operand: Any, axes: Sequence[int]) -> Any:
     >>> tangrad.lax.reduce_sum(np.array([[1.0, 2.0], [3.0, 4.0]]), (0,))
     Array([4., 6.], dtype=float32)
     """
-    operand = operand if hasattr(operand, "aval") else _operand("reduce_sum", operand)
+    if out_sharding is not None:
+        return laid(out_sharding, reduce_sum, operand, axes)
+    operand = operand if hasattr(type(operand), "aval") else _operand("reduce_sum", operand)
     if _names_among(axes):
         return find_primitive("collectives.psum").bind(operand, axes=tuple(axes), axis_index_groups=None)
     return p.reduce_sum_p.bind(operand, axes=_axes("reduce_sum", axes))
@@ -85,7 +89,7 @@ def reduce_prod(operand: Any, axes: Sequence[int]) -> Any:
     Array([3., 8.], dtype=float32)
     """
     return p.reduce_prod_p.bind(
-        operand if hasattr(operand, "aval") else _operand("reduce_prod", operand), axes=_axes("reduce_prod", axes)
+        operand if hasattr(type(operand), "aval") else _operand("reduce_prod", operand), axes=_axes("reduce_prod", axes)
     )
 
 
@@ -109,7 +113,7 @@ def reduce_max(operand: Any, axes: Sequence[int]) -> Any:
     >>> tangrad.lax.reduce_max(np.array([[1.0, 2.0], [3.0, 4.0]]), (1,))
     Array([2., 4.], dtype=float32)
     """
-    operand = operand if hasattr(operand, "aval") else _operand("reduce_max", operand)
+    operand = operand if hasattr(type(operand), "aval") else _operand("reduce_max", operand)
     if _names_among(axes):
         return find_primitive("collectives.pmax").bind(operand, axes=tuple(axes), axis_index_groups=None)
     return p.reduce_max_p.bind(operand, axes=_axes("reduce_max", axes))
@@ -135,7 +139,7 @@ def reduce_min(operand: Any, axes: Sequence[int]) -> Any:
     >>> tangrad.lax.reduce_min(np.array([[1.0, 2.0], [3.0, 4.0]]), (1,))
     Array([1., 3.], dtype=float32)
     """
-    operand = operand if hasattr(operand, "aval") else _operand("reduce_min", operand)
+    operand = operand if hasattr(type(operand), "aval") else _operand("reduce_min", operand)
     if _names_among(axes):
         return find_primitive("collectives.pmin").bind(operand, axes=tuple(axes), axis_index_groups=None)
     return p.reduce_min_p.bind(operand, axes=_axes("reduce_min", axes))
@@ -161,7 +165,7 @@ def reduce_and(operand: Any, axes: Sequence[int]) -> Any:
     Array([ True, False], dtype=bool)
     """
     return p.reduce_and_p.bind(
-        operand if hasattr(operand, "aval") else _operand("reduce_and", operand), axes=_axes("reduce_and", axes)
+        operand if hasattr(type(operand), "aval") else _operand("reduce_and", operand), axes=_axes("reduce_and", axes)
     )
 
 
@@ -185,7 +189,7 @@ def reduce_or(operand: Any, axes: Sequence[int]) -> Any:
     Array([ True, False], dtype=bool)
     """
     return p.reduce_or_p.bind(
-        operand if hasattr(operand, "aval") else _operand("reduce_or", operand), axes=_axes("reduce_or", axes)
+        operand if hasattr(type(operand), "aval") else _operand("reduce_or", operand), axes=_axes("reduce_or", axes)
     )
 
 
@@ -209,7 +213,7 @@ def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
     Array(4, dtype=int32)
     """
     return p.reduce_xor_p.bind(
-        operand if hasattr(operand, "aval") else _operand("reduce_xor", operand), axes=_axes("reduce_xor", axes)
+        operand if hasattr(type(operand), "aval") else _operand("reduce_xor", operand), axes=_axes("reduce_xor", axes)
     )
 
 
@@ -234,7 +238,7 @@ def argmax(operand: Any, axis: int, index_dtype: Any) -> Any:
     Array(1, dtype=int32)
     """
     return p.argmax_p.bind(
-        operand if hasattr(operand, "aval") else _operand("argmax", operand),
+        operand if hasattr(type(operand), "aval") else _operand("argmax", operand),
         axes=(axis if type(axis) is int else check_int("argmax", axis, "axis"),),
         index_dtype=dtypes.check_user_dtype_supported(index_dtype, "argmax"),
     )
@@ -261,7 +265,7 @@ def argmin(operand: Any, axis: int, index_dtype: Any) -> Any:
     Array(2, dtype=int32)
     """
     return p.argmin_p.bind(
-        operand if hasattr(operand, "aval") else _operand("argmin", operand),
+        operand if hasattr(type(operand), "aval") else _operand("argmin", operand),
         axes=(axis if type(axis) is int else check_int("argmin", axis, "axis"),),
         index_dtype=dtypes.check_user_dtype_supported(index_dtype, "argmin"),
     )
@@ -288,7 +292,7 @@ def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     Array([1., 3., 6.], dtype=float32)
     """
     return p.cumsum_p.bind(
-        operand if hasattr(operand, "aval") else _operand("cumsum", operand),
+        operand if hasattr(type(operand), "aval") else _operand("cumsum", operand),
         axis=axis if type(axis) is int else check_int("cumsum", axis, "axis"),
         reverse=bool(reverse),
     )
@@ -315,7 +319,7 @@ def cumprod(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     Array([1., 2., 6.], dtype=float32)
     """
     return p.cumprod_p.bind(
-        operand if hasattr(operand, "aval") else _operand("cumprod", operand),
+        operand if hasattr(type(operand), "aval") else _operand("cumprod", operand),
         axis=axis if type(axis) is int else check_int("cumprod", axis, "axis"),
         reverse=bool(reverse),
     )
@@ -342,7 +346,7 @@ def cummax(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     Array([1., 2., 3.], dtype=float32)
     """
     return p.cummax_p.bind(
-        operand if hasattr(operand, "aval") else _operand("cummax", operand),
+        operand if hasattr(type(operand), "aval") else _operand("cummax", operand),
         axis=axis if type(axis) is int else check_int("cummax", axis, "axis"),
         reverse=bool(reverse),
     )
@@ -369,7 +373,7 @@ def cummin(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     Array([1., 1., 1.], dtype=float32)
     """
     return p.cummin_p.bind(
-        operand if hasattr(operand, "aval") else _operand("cummin", operand),
+        operand if hasattr(type(operand), "aval") else _operand("cummin", operand),
         axis=axis if type(axis) is int else check_int("cummin", axis, "axis"),
         reverse=bool(reverse),
     )
@@ -396,7 +400,7 @@ def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     Array([1.       , 2.3132617, 3.4076061], dtype=float32)
     """
     return p.cumlogsumexp_p.bind(
-        operand if hasattr(operand, "aval") else _operand("cumlogsumexp", operand),
+        operand if hasattr(type(operand), "aval") else _operand("cumlogsumexp", operand),
         axis=axis if type(axis) is int else check_int("cumlogsumexp", axis, "axis"),
         reverse=bool(reverse),
     )

@@ -13,6 +13,7 @@ from tangrad.lax.elementwise import functions as elementwise
 from tangrad.lax.elementwise.primitives import convert_element_type_p
 from tangrad.lax.operands import operand as as_lax_operand
 from tangrad.lax.operands import scalar_like
+from tangrad.lax.placement.out_sharding import constrained, less_said
 from tangrad.lax.reductions import primitives as p
 from tangrad.lax.reductions.tree import reduce_by_tree
 
@@ -20,7 +21,13 @@ _programs = JaxprCache()
 register_cache(_programs.clear)
 
 
-def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], Any], dimensions: Sequence[int]) -> Any:
+def reduce(
+    operands: Any,
+    init_values: Any,
+    computation: Callable[[Any, Any], Any],
+    dimensions: Sequence[int],
+    out_sharding: Any = None,
+) -> Any:
     """Arrays reduced along dimensions by any associative operation; several arrays by one operation on all of them.
 
     Args:
@@ -29,6 +36,7 @@ def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], An
         computation: a function `(x, y) -> z` of scalars, or of trees of scalars with the structure of `operands`. It
             must be associative; how often and in what grouping it is applied is not defined.
         dimensions: the dimensions to reduce, distinct and not negative.
+        out_sharding: how each result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array, or a tree of arrays with the structure that `computation` returns, without those dimensions.
@@ -43,6 +51,10 @@ def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], An
     >>> tangrad.lax.reduce(np.array([3.0, 4.0]), 0.0, lambda x, y: tangrad.lax.sqrt(x * x + y * y), (0,))
     Array(5., dtype=float32)
     """
+    if out_sharding is not None:
+        operands = tree.map(less_said, operands)
+        found = reduce(operands, init_values, computation, dimensions)
+        return tree.map(lambda leaf: constrained(leaf, out_sharding), found)
     leaves, structure = tree.flatten(operands)
     starts, start_structure = tree.flatten(init_values)
     if structure != start_structure:
@@ -53,7 +65,9 @@ def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], An
     if not callable(computation):
         found = f"{computation!r} of type {type(computation).__name__}"
         raise TypeError(f"reduce: computation must be a function, got {found}")
-    arrays = [x if hasattr(x, "aval") else as_lax_operand("reduce", x, f"operand {i}") for i, x in enumerate(leaves)]
+    arrays = [
+        x if hasattr(type(x), "aval") else as_lax_operand("reduce", x, f"operand {i}") for i, x in enumerate(leaves)
+    ]
     initial = [_initial(start, x, i) for i, (start, x) in enumerate(zip(starts, arrays))]
     axes = tuple(sorted([check_int("reduce", axis, "a dimension in dimensions") for axis in dimensions]))
     simple = _simple_reduction(computation, initial)
@@ -70,7 +84,7 @@ def _initial(value: Any, operand: Any, position: int) -> Any:
     """An initial value as an operand; a Python number takes the dtype of the array."""
     if type(value) in (bool, int, float, complex):
         return scalar_like(value, operand.aval.dtype)
-    return value if hasattr(value, "aval") else as_lax_operand("reduce", value, f"init_values[{position}]")
+    return value if hasattr(type(value), "aval") else as_lax_operand("reduce", value, f"init_values[{position}]")
 
 
 def _reduce(closed: ClosedJaxpr, arrays: Sequence[Any], initial: Sequence[Any], axes: tuple[int, ...]) -> Any:

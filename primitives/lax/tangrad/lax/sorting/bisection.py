@@ -36,11 +36,26 @@ def bisect(keys: Any, values: Any, *, side: str, dtype: Any) -> Any:
     shape = values.aval.shape
     last = _filled(dtypes.iinfo(dtype).max if np.dtype(dtype).kind == "u" else -1, dtype, shape)
     for half in _halves(keys.aval.shape[0], dtype, shape):
-        middle = add_p.bind(last, half)
-        found = _elements(keys, middle)
-        passed = _before(found, values) if side == "left" else not_p.bind(_before(values, found))
-        last = select_n_p.bind(passed, last, middle)
+        last = _asked(keys, values, last, half, side)
     return add_p.bind(last, literal(1, dtype))
+
+
+def halve(keys: Any, values: Any, last: Any, left: Any, *, side: str) -> tuple[Any, Any]:
+    """One step of `bisect` as the body of a loop, which ends when nothing is left: `last` and what is left after it.
+
+    `left` is the number of elements that are left, without dimensions.
+    """
+    one = literal(1, left.aval.dtype)
+    half = shift_right_logical_p.bind(add_p.bind(left, one), one)
+    return _asked(keys, values, last, half, side), shift_right_logical_p.bind(left, one)
+
+
+def _asked(keys: Any, values: Any, last: Any, half: Any, side: str) -> Any:
+    """The last element that is known to come before, after one more was asked: that `half` of those left further on."""
+    middle = add_p.bind(last, half)
+    found = _elements(keys, middle)
+    passed = _before(found, values) if side == "left" else not_p.bind(_before(values, found))
+    return select_n_p.bind(passed, last, middle)
 
 
 def _halves(size: Any, dtype: Any, shape: tuple[Any, ...]) -> Iterator[Any]:

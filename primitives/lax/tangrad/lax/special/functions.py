@@ -24,7 +24,7 @@ def erf(x: Any) -> Any:
     >>> f"{float(tangrad.lax.erf(0.0)):.4f}"
     '0.0000'
     """
-    return p.erf_p.bind(x if hasattr(x, "aval") else operand("erf", x))
+    return p.erf_p.bind(x if hasattr(type(x), "aval") else operand("erf", x))
 
 
 def erfc(x: Any) -> Any:
@@ -43,7 +43,7 @@ def erfc(x: Any) -> Any:
     >>> f"{float(tangrad.lax.erfc(0.0)):.4f}"
     '1.0000'
     """
-    return p.erfc_p.bind(x if hasattr(x, "aval") else operand("erfc", x))
+    return p.erfc_p.bind(x if hasattr(type(x), "aval") else operand("erfc", x))
 
 
 def erf_inv(x: Any) -> Any:
@@ -62,7 +62,7 @@ def erf_inv(x: Any) -> Any:
     >>> f"{float(tangrad.lax.erf_inv(0.0)):.4f}"
     '0.0000'
     """
-    return p.erf_inv_p.bind(x if hasattr(x, "aval") else operand("erf_inv", x))
+    return p.erf_inv_p.bind(x if hasattr(type(x), "aval") else operand("erf_inv", x))
 
 
 def lgamma(x: Any) -> Any:
@@ -81,7 +81,7 @@ def lgamma(x: Any) -> Any:
     >>> f"{float(tangrad.lax.lgamma(1.0)):.4f}"
     '0.0000'
     """
-    return p.lgamma_p.bind(x if hasattr(x, "aval") else operand("lgamma", x))
+    return p.lgamma_p.bind(x if hasattr(type(x), "aval") else operand("lgamma", x))
 
 
 def digamma(x: Any) -> Any:
@@ -100,7 +100,7 @@ def digamma(x: Any) -> Any:
     >>> f"{float(tangrad.lax.digamma(1.0)):.4f}"
     '-0.5772'
     """
-    return p.digamma_p.bind(x if hasattr(x, "aval") else operand("digamma", x))
+    return p.digamma_p.bind(x if hasattr(type(x), "aval") else operand("digamma", x))
 
 
 def bessel_i0e(x: Any) -> Any:
@@ -119,7 +119,7 @@ def bessel_i0e(x: Any) -> Any:
     >>> f"{float(tangrad.lax.bessel_i0e(0.0)):.4f}"
     '1.0000'
     """
-    return p.bessel_i0e_p.bind(x if hasattr(x, "aval") else operand("bessel_i0e", x))
+    return p.bessel_i0e_p.bind(x if hasattr(type(x), "aval") else operand("bessel_i0e", x))
 
 
 def bessel_i1e(x: Any) -> Any:
@@ -138,7 +138,7 @@ def bessel_i1e(x: Any) -> Any:
     >>> f"{float(tangrad.lax.bessel_i1e(0.0)):.4f}"
     '0.0000'
     """
-    return p.bessel_i1e_p.bind(x if hasattr(x, "aval") else operand("bessel_i1e", x))
+    return p.bessel_i1e_p.bind(x if hasattr(type(x), "aval") else operand("bessel_i1e", x))
 
 
 def polygamma(m: Any, x: Any) -> Any:

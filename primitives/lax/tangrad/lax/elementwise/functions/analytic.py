@@ -28,7 +28,7 @@ def exp(x: Any, *, accuracy: Any = None) -> Any:
     """
     if accuracy is not None:
         check_accuracy("exp", accuracy)
-    return p.exp_p.bind(x if hasattr(x, "aval") else operand("exp", x))
+    return p.exp_p.bind(x if hasattr(type(x), "aval") else operand("exp", x))
 
 
 def exp2(x: Any, *, accuracy: Any = None) -> Any:
@@ -50,7 +50,7 @@ def exp2(x: Any, *, accuracy: Any = None) -> Any:
     """
     if accuracy is not None:
         check_accuracy("exp2", accuracy)
-    return p.exp2_p.bind(x if hasattr(x, "aval") else operand("exp2", x))
+    return p.exp2_p.bind(x if hasattr(type(x), "aval") else operand("exp2", x))
 
 
 def log(x: Any, *, accuracy: Any = None) -> Any:
@@ -72,7 +72,7 @@ def log(x: Any, *, accuracy: Any = None) -> Any:
     """
     if accuracy is not None:
         check_accuracy("log", accuracy)
-    return p.log_p.bind(x if hasattr(x, "aval") else operand("log", x))
+    return p.log_p.bind(x if hasattr(type(x), "aval") else operand("log", x))
 
 
 def expm1(x: Any, *, accuracy: Any = None) -> Any:
@@ -94,7 +94,7 @@ def expm1(x: Any, *, accuracy: Any = None) -> Any:
     """
     if accuracy is not None:
         check_accuracy("expm1", accuracy)
-    return p.expm1_p.bind(x if hasattr(x, "aval") else operand("expm1", x))
+    return p.expm1_p.bind(x if hasattr(type(x), "aval") else operand("expm1", x))
 
 
 def log1p(x: Any, *, accuracy: Any = None) -> Any:
@@ -116,7 +116,7 @@ def log1p(x: Any, *, accuracy: Any = None) -> Any:
     """
     if accuracy is not None:
         check_accuracy("log1p", accuracy)
-    return p.log1p_p.bind(x if hasattr(x, "aval") else operand("log1p", x))
+    return p.log1p_p.bind(x if hasattr(type(x), "aval") else operand("log1p", x))
 
 
 def logistic(x: Any, *, accuracy: Any = None) -> Any:
@@ -138,7 +138,7 @@ def logistic(x: Any, *, accuracy: Any = None) -> Any:
     """
     if accuracy is not None:
         check_accuracy("logistic", accuracy)
-    return p.logistic_p.bind(x if hasattr(x, "aval") else operand("logistic", x))
+    return p.logistic_p.bind(x if hasattr(type(x), "aval") else operand("logistic", x))
 
 
 def sqrt(x: Any, *, accuracy: Any = None) -> Any:
@@ -160,7 +160,7 @@ def sqrt(x: Any, *, accuracy: Any = None) -> Any:
     """
     if accuracy is not None:
         check_accuracy("sqrt", accuracy)
-    return p.sqrt_p.bind(x if hasattr(x, "aval") else operand("sqrt", x))
+    return p.sqrt_p.bind(x if hasattr(type(x), "aval") else operand("sqrt", x))
 
 
 def rsqrt(x: Any, *, accuracy: Any = None) -> Any:
@@ -182,7 +182,7 @@ def rsqrt(x: Any, *, accuracy: Any = None) -> Any:
     """
     if accuracy is not None:
         check_accuracy("rsqrt", accuracy)
-    return p.rsqrt_p.bind(x if hasattr(x, "aval") else operand("rsqrt", x))
+    return p.rsqrt_p.bind(x if hasattr(type(x), "aval") else operand("rsqrt", x))
 
 
 def cbrt(x: Any, *, accuracy: Any = None) -> Any:
@@ -204,7 +204,7 @@ def cbrt(x: Any, *, accuracy: Any = None) -> Any:
     """
     if accuracy is not None:
         check_accuracy("cbrt", accuracy)
-    return p.cbrt_p.bind(x if hasattr(x, "aval") else operand("cbrt", x))
+    return p.cbrt_p.bind(x if hasattr(type(x), "aval") else operand("cbrt", x))
 
 
 def sin(x: Any, *, accuracy: Any = None) -> Any:
@@ -226,7 +226,7 @@ def sin(x: Any, *, accuracy: Any = None) -> Any:
     """
     if accuracy is not None:
         check_accuracy("sin", accuracy)
-    return p.sin_p.bind(x if hasattr(x, "aval") else operand("sin", x))
+    return p.sin_p.bind(x if hasattr(type(x), "aval") else operand("sin", x))
 
 
 def cos(x: Any, *, accuracy: Any = None) -> Any:
@@ -248,7 +248,7 @@ def cos(x: Any, *, accuracy: Any = None) -> Any:
     """
     if accuracy is not None:
         check_accuracy("cos", accuracy)
-    return p.cos_p.bind(x if hasattr(x, "aval") else operand("cos", x))
+    return p.cos_p.bind(x if hasattr(type(x), "aval") else operand("cos", x))
 
 
 def tan(x: Any, *, accuracy: Any = None) -> Any:
@@ -270,7 +270,7 @@ def tan(x: Any, *, accuracy: Any = None) -> Any:
     """
     if accuracy is not None:
         check_accuracy("tan", accuracy)
-    return p.tan_p.bind(x if hasattr(x, "aval") else operand("tan", x))
+    return p.tan_p.bind(x if hasattr(type(x), "aval") else operand("tan", x))
 
 
 def asin(x: Any) -> Any:
@@ -289,7 +289,7 @@ def asin(x: Any) -> Any:
     >>> tangrad.lax.asin(0.0)
     Array(0., dtype=float32, weak_type=True)
     """
-    return p.asin_p.bind(x if hasattr(x, "aval") else operand("asin", x))
+    return p.asin_p.bind(x if hasattr(type(x), "aval") else operand("asin", x))
 
 
 def acos(x: Any) -> Any:
@@ -308,7 +308,7 @@ def acos(x: Any) -> Any:
     >>> tangrad.lax.acos(1.0)
     Array(0., dtype=float32, weak_type=True)
     """
-    return p.acos_p.bind(x if hasattr(x, "aval") else operand("acos", x))
+    return p.acos_p.bind(x if hasattr(type(x), "aval") else operand("acos", x))
 
 
 def atan(x: Any) -> Any:
@@ -327,7 +327,7 @@ def atan(x: Any) -> Any:
     >>> tangrad.lax.atan(0.0)
     Array(0., dtype=float32, weak_type=True)
     """
-    return p.atan_p.bind(x if hasattr(x, "aval") else operand("atan", x))
+    return p.atan_p.bind(x if hasattr(type(x), "aval") else operand("atan", x))
 
 
 def atan2(x: Any, y: Any) -> Any:
@@ -369,7 +369,7 @@ def sinh(x: Any) -> Any:
     >>> tangrad.lax.sinh(0.0)
     Array(0., dtype=float32, weak_type=True)
     """
-    return p.sinh_p.bind(x if hasattr(x, "aval") else operand("sinh", x))
+    return p.sinh_p.bind(x if hasattr(type(x), "aval") else operand("sinh", x))
 
 
 def cosh(x: Any) -> Any:
@@ -388,7 +388,7 @@ def cosh(x: Any) -> Any:
     >>> tangrad.lax.cosh(0.0)
     Array(1., dtype=float32, weak_type=True)
     """
-    return p.cosh_p.bind(x if hasattr(x, "aval") else operand("cosh", x))
+    return p.cosh_p.bind(x if hasattr(type(x), "aval") else operand("cosh", x))
 
 
 def tanh(x: Any, *, accuracy: Any = None) -> Any:
@@ -410,7 +410,7 @@ def tanh(x: Any, *, accuracy: Any = None) -> Any:
     """
     if accuracy is not None:
         check_accuracy("tanh", accuracy)
-    return p.tanh_p.bind(x if hasattr(x, "aval") else operand("tanh", x))
+    return p.tanh_p.bind(x if hasattr(type(x), "aval") else operand("tanh", x))
 
 
 def asinh(x: Any) -> Any:
@@ -429,7 +429,7 @@ def asinh(x: Any) -> Any:
     >>> tangrad.lax.asinh(0.0)
     Array(0., dtype=float32, weak_type=True)
     """
-    return p.asinh_p.bind(x if hasattr(x, "aval") else operand("asinh", x))
+    return p.asinh_p.bind(x if hasattr(type(x), "aval") else operand("asinh", x))
 
 
 def acosh(x: Any) -> Any:
@@ -448,7 +448,7 @@ def acosh(x: Any) -> Any:
     >>> tangrad.lax.acosh(1.0)
     Array(0., dtype=float32, weak_type=True)
     """
-    return p.acosh_p.bind(x if hasattr(x, "aval") else operand("acosh", x))
+    return p.acosh_p.bind(x if hasattr(type(x), "aval") else operand("acosh", x))
 
 
 def atanh(x: Any) -> Any:
@@ -467,4 +467,4 @@ def atanh(x: Any) -> Any:
     >>> tangrad.lax.atanh(0.0)
     Array(0., dtype=float32, weak_type=True)
     """
-    return p.atanh_p.bind(x if hasattr(x, "aval") else operand("atanh", x))
+    return p.atanh_p.bind(x if hasattr(type(x), "aval") else operand("atanh", x))

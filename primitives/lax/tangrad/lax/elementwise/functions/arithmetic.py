@@ -26,7 +26,7 @@ def neg(x: Any) -> Any:
     >>> tangrad.lax.neg(1.5)
     Array(-1.5, dtype=float32, weak_type=True)
     """
-    return p.neg_p.bind(x if hasattr(x, "aval") else operand("neg", x))
+    return p.neg_p.bind(x if hasattr(type(x), "aval") else operand("neg", x))
 
 
 def sign(x: Any) -> Any:
@@ -45,7 +45,7 @@ def sign(x: Any) -> Any:
     >>> tangrad.lax.sign(-2.5)
     Array(-1., dtype=float32, weak_type=True)
     """
-    return p.sign_p.bind(x if hasattr(x, "aval") else operand("sign", x))
+    return p.sign_p.bind(x if hasattr(type(x), "aval") else operand("sign", x))
 
 
 def abs(x: Any) -> Any:
@@ -64,7 +64,7 @@ def abs(x: Any) -> Any:
     >>> tangrad.lax.abs(-2.5)
     Array(2.5, dtype=float32, weak_type=True)
     """
-    return p.abs_p.bind(x if hasattr(x, "aval") else operand("abs", x))
+    return p.abs_p.bind(x if hasattr(type(x), "aval") else operand("abs", x))
 
 
 def square(x: Any) -> Any:
@@ -83,7 +83,7 @@ def square(x: Any) -> Any:
     >>> tangrad.lax.square(3.0)
     Array(9., dtype=float32, weak_type=True)
     """
-    return p.square_p.bind(x if hasattr(x, "aval") else operand("square", x))
+    return p.square_p.bind(x if hasattr(type(x), "aval") else operand("square", x))
 
 
 def add(x: Any, y: Any) -> Any:
@@ -317,7 +317,7 @@ def integer_pow(x: Any, y: int) -> Any:
     Array(9., dtype=float32, weak_type=True)
     """
     exponent = check_int("integer_pow", y, "y")
-    return p.integer_pow_p.bind(x if hasattr(x, "aval") else operand("integer_pow", x), y=exponent)
+    return p.integer_pow_p.bind(x if hasattr(type(x), "aval") else operand("integer_pow", x), y=exponent)
 
 
 def reciprocal(x: Any) -> Any:
@@ -336,4 +336,4 @@ def reciprocal(x: Any) -> Any:
     >>> tangrad.lax.reciprocal(4.0)
     Array(0.25, dtype=float32, weak_type=True)
     """
-    return p.integer_pow_p.bind(x if hasattr(x, "aval") else operand("reciprocal", x), y=-1)
+    return p.integer_pow_p.bind(x if hasattr(type(x), "aval") else operand("reciprocal", x), y=-1)

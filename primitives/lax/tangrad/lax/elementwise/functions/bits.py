@@ -24,7 +24,7 @@ def bitwise_not(x: Any) -> Any:
     >>> tangrad.lax.bitwise_not(5)
     Array(-6, dtype=int32, weak_type=True)
     """
-    return p.not_p.bind(x if hasattr(x, "aval") else operand("bitwise_not", x))
+    return p.not_p.bind(x if hasattr(type(x), "aval") else operand("bitwise_not", x))
 
 
 def bitwise_and(x: Any, y: Any) -> Any:
@@ -112,7 +112,7 @@ def population_count(x: Any) -> Any:
     >>> tangrad.lax.population_count(5)
     Array(2, dtype=int32, weak_type=True)
     """
-    return p.population_count_p.bind(x if hasattr(x, "aval") else operand("population_count", x))
+    return p.population_count_p.bind(x if hasattr(type(x), "aval") else operand("population_count", x))
 
 
 def clz(x: Any) -> Any:
@@ -131,7 +131,7 @@ def clz(x: Any) -> Any:
     >>> tangrad.lax.clz(1)
     Array(31, dtype=int32, weak_type=True)
     """
-    return p.clz_p.bind(x if hasattr(x, "aval") else operand("clz", x))
+    return p.clz_p.bind(x if hasattr(type(x), "aval") else operand("clz", x))
 
 
 def shift_left(x: Any, y: Any) -> Any:

@@ -24,7 +24,7 @@ def floor(x: Any) -> Any:
     >>> tangrad.lax.floor(-1.5)
     Array(-2., dtype=float32, weak_type=True)
     """
-    return p.floor_p.bind(x if hasattr(x, "aval") else operand("floor", x))
+    return p.floor_p.bind(x if hasattr(type(x), "aval") else operand("floor", x))
 
 
 def ceil(x: Any) -> Any:
@@ -43,7 +43,7 @@ def ceil(x: Any) -> Any:
     >>> tangrad.lax.ceil(-1.5)
     Array(-1., dtype=float32, weak_type=True)
     """
-    return p.ceil_p.bind(x if hasattr(x, "aval") else operand("ceil", x))
+    return p.ceil_p.bind(x if hasattr(type(x), "aval") else operand("ceil", x))
 
 
 def is_finite(x: Any) -> Any:
@@ -62,7 +62,7 @@ def is_finite(x: Any) -> Any:
     >>> tangrad.lax.is_finite(float("inf"))
     Array(False, dtype=bool, weak_type=True)
     """
-    return p.is_finite_p.bind(x if hasattr(x, "aval") else operand("is_finite", x))
+    return p.is_finite_p.bind(x if hasattr(type(x), "aval") else operand("is_finite", x))
 
 
 def real(x: Any) -> Any:
@@ -81,7 +81,7 @@ def real(x: Any) -> Any:
     >>> tangrad.lax.real(1 + 2j)
     Array(1., dtype=float32, weak_type=True)
     """
-    return p.real_p.bind(x if hasattr(x, "aval") else operand("real", x))
+    return p.real_p.bind(x if hasattr(type(x), "aval") else operand("real", x))
 
 
 def imag(x: Any) -> Any:
@@ -100,7 +100,7 @@ def imag(x: Any) -> Any:
     >>> tangrad.lax.imag(1 + 2j)
     Array(2., dtype=float32, weak_type=True)
     """
-    return p.imag_p.bind(x if hasattr(x, "aval") else operand("imag", x))
+    return p.imag_p.bind(x if hasattr(type(x), "aval") else operand("imag", x))
 
 
 def conj(x: Any) -> Any:
@@ -119,7 +119,7 @@ def conj(x: Any) -> Any:
     >>> tangrad.lax.conj(1 + 2j)
     Array(1.-2.j, dtype=complex64, weak_type=True)
     """
-    return p.conj_p.bind(x if hasattr(x, "aval") else operand("conj", x))
+    return p.conj_p.bind(x if hasattr(type(x), "aval") else operand("conj", x))
 
 
 def complex(x: Any, y: Any) -> Any:
@@ -188,4 +188,4 @@ def round(x: Any, rounding_method: p.RoundingMethod = p.RoundingMethod.AWAY_FROM
     Array(2., dtype=float32, weak_type=True)
     """
     method = rounding_method if type(rounding_method) is p.RoundingMethod else p.RoundingMethod(rounding_method)
-    return p.round_p.bind(x if hasattr(x, "aval") else operand("round", x), rounding_method=method)
+    return p.round_p.bind(x if hasattr(type(x), "aval") else operand("round", x), rounding_method=method)

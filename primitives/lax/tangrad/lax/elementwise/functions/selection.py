@@ -59,10 +59,10 @@ def select_n(which: Any, *cases: Any) -> Any:
     >>> tangrad.lax.select_n(2, 10, 20, 30)
     Array(30, dtype=int32, weak_type=True)
     """
-    which = which if hasattr(which, "aval") else operand("select_n", which, "which")
+    which = which if hasattr(type(which), "aval") else operand("select_n", which, "which")
     if cases:
-        first = getattr(cases[0], "aval", None)
-        if first is None or any(getattr(case, "aval", None) is not first for case in cases):
+        first = cases[0].aval if hasattr(type(cases[0]), "aval") else None
+        if first is None or any(not hasattr(type(case), "aval") or case.aval is not first for case in cases):
             cases = align("select_n", *cases)
     return select_n_p.bind(which, *cases)
 
@@ -114,7 +114,7 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
     if new_dtype is None:
         raise ValueError("convert_element_type: new_dtype must be a dtype, got None")
     dtype = new_dtype if isinstance(new_dtype, dtypes.ExtendedDType) else _canonical(new_dtype)
-    if not hasattr(operand, "aval"):
+    if not hasattr(type(operand), "aval"):
         operand = _host_operand(operand, dtype)
     aval = operand.aval
     if aval.dtype is dtype and not aval.weak_type and isinstance(operand, Array):
@@ -173,7 +173,7 @@ def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
     >>> tangrad.lax.bitcast_convert_type(1.0, "int32")
     Array(1065353216, dtype=int32)
     """
-    made = operand if hasattr(operand, "aval") else _operand(operand)
+    made = operand if hasattr(type(operand), "aval") else _operand(operand)
     dtype = dtypes.check_user_dtype_supported(new_dtype, "bitcast_convert_type")
     return bitcast_convert_type_p.bind(made, new_dtype=dtype)
 
@@ -201,7 +201,7 @@ def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> An
     >>> tangrad.lax.reduce_precision(1.2345, 8, 3)
     Array(1.25, dtype=float32, weak_type=True)
     """
-    made = operand if hasattr(operand, "aval") else _floating(operand)
+    made = operand if hasattr(type(operand), "aval") else _floating(operand)
     return reduce_precision_p.bind(
         made,
         exponent_bits=check_int("reduce_precision", exponent_bits, "exponent_bits"),

@@ -12,6 +12,7 @@ from tangrad.core import canonicalize_shape, dtypes
 from tangrad.lax.checks import INEXACT, check_int, is_kind
 from tangrad.lax.elementwise.primitives import convert_element_type_p
 from tangrad.lax.operands import constant, float0_zeros
+from tangrad.lax.placement.out_sharding import constrained
 from tangrad.lax.structure.functions.shapes import operand_of
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, iota_p, optimization_barrier_p, stop_gradient_p
 
@@ -37,13 +38,14 @@ def iota(dtype: Any, size: Any) -> Any:
     return broadcasted_iota(dtype, (size,), 0)
 
 
-def broadcasted_iota(dtype: Any, shape: Sequence[Any], dimension: int) -> Any:
+def broadcasted_iota(dtype: Any, shape: Sequence[Any], dimension: int, *, out_sharding: Any = None) -> Any:
     """The numbers 0, 1, 2, … along one dimension, the same along the others.
 
     Args:
         dtype: an integer, floating or complex dtype.
         shape: the shape of the result.
         dimension: along which the numbers count.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of that shape and dtype.
@@ -57,20 +59,22 @@ def broadcasted_iota(dtype: Any, shape: Sequence[Any], dimension: int) -> Any:
     Array([[0, 1, 2],
            [0, 1, 2]], dtype=int32)
     """
-    return iota_p.bind(
+    made = iota_p.bind(
         dtype=dtypes.canonicalize_dtype(dtype),
         shape=canonicalize_shape(shape),
         dimension=check_int("broadcasted_iota", dimension, "dimension"),
     )
+    return made if out_sharding is None else constrained(made, out_sharding)
 
 
-def full(shape: Sequence[Any], fill_value: Any, dtype: Any = None) -> Any:
+def full(shape: Sequence[Any], fill_value: Any, dtype: Any = None, *, sharding: Any = None) -> Any:
     """An array of one value.
 
     Args:
         shape: its shape.
         fill_value: a scalar.
         dtype: its dtype; None: that of `fill_value`.
+        sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of that shape and dtype.
@@ -85,7 +89,8 @@ def full(shape: Sequence[Any], fill_value: Any, dtype: Any = None) -> Any:
     """
     shape = canonicalize_shape(shape)
     dtype = None if dtype is None else dtypes.check_user_dtype_supported(dtype, "full")
-    return _filled("full", shape, fill_value, dtype, False)
+    made = _filled("full", shape, fill_value, dtype, False)
+    return made if sharding is None else constrained(made, sharding)
 
 
 def _filled(name: str, shape: tuple[Any, ...], value: Any, dtype: Any, weak_type: bool) -> Any:
@@ -96,7 +101,7 @@ def _filled(name: str, shape: tuple[Any, ...], value: Any, dtype: Any, weak_type
 
 def _scalar(name: str, value: Any, dtype: Any, weak_type: bool) -> Any:
     """A fill value as an operand without dimensions, of `dtype` if that is not None."""
-    if not hasattr(value, "aval") and dtype is not None and np.ndim(value) == 0:
+    if not hasattr(type(value), "aval") and dtype is not None and np.ndim(value) == 0:
         return constant(value, dtype, weak_type)
     made = operand_of(name, value, "fill_value")
     if made.aval.shape:
@@ -106,7 +111,9 @@ def _scalar(name: str, value: Any, dtype: Any, weak_type: bool) -> Any:
     return convert_element_type_p.bind(made, new_dtype=dtype, weak_type=weak_type)
 
 
-def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Sequence[Any] | None = None) -> Any:
+def full_like(
+    x: Any, fill_value: Any, dtype: Any = None, shape: Sequence[Any] | None = None, sharding: Any = None
+) -> Any:
     """An array of one value with the shape and dtype of another.
 
     Args:
@@ -114,6 +121,7 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Sequence[Any] |
         fill_value: a scalar.
         dtype: another dtype; None: that of `x`.
         shape: another shape; None: that of `x`.
+        sharding: how the result lies on devices; None: as the type of `x` tells, if it does.
 
     Returns:
         An array of that shape and dtype.
@@ -126,11 +134,14 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Sequence[Any] |
     >>> tangrad.lax.full_like(tangrad.lax.iota("float32", 2), 7)
     Array([7., 7.], dtype=float32)
     """
-    given = getattr(x, "shape", None)
+    aval, given = x.aval if hasattr(type(x), "aval") else None, getattr(x, "shape", None)
+    if sharding is None and shape is None and aval is not None and aval.finer is not None:
+        sharding = aval.placed
     shape = canonicalize_shape((np.shape(x) if given is None else given) if shape is None else shape)
     weak_type = dtype is None and dtypes.is_weakly_typed(x)
     dtype = dtypes.dtype_of(x) if dtype is None else dtypes.check_user_dtype_supported(dtype, "full_like")
-    return _filled("full_like", shape, fill_value, dtype, weak_type)
+    made = _filled("full_like", shape, fill_value, dtype, weak_type)
+    return made if sharding is None else constrained(made, sharding)
 
 
 def zeros_like_array(x: Any) -> Any:
@@ -149,12 +160,13 @@ def zeros_like_array(x: Any) -> Any:
     return full_like(x, 0)
 
 
-def empty(shape: Sequence[Any], dtype: Any) -> Any:
+def empty(shape: Sequence[Any], dtype: Any, *, out_sharding: Any = None) -> Any:
     """An array whose contents do not matter; they are zeros.
 
     Args:
         shape: its shape.
         dtype: its dtype.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of that shape and dtype.
@@ -167,7 +179,7 @@ def empty(shape: Sequence[Any], dtype: Any) -> Any:
     >>> tangrad.lax.empty((2,), "float32").shape
     (2,)
     """
-    return full(shape, 0, dtype)
+    return full(shape, 0, dtype, sharding=out_sharding)
 
 
 def stop_gradient(x: Any) -> Any:
@@ -186,7 +198,7 @@ def stop_gradient(x: Any) -> Any:
     >>> tangrad.grad(lambda x: tangrad.lax.mul(x, tangrad.lax.stop_gradient(x)))(3.0)
     Array(3., dtype=float32, weak_type=True)
     """
-    if hasattr(x, "aval"):
+    if hasattr(type(x), "aval"):
         return _stop(x)
     return tree.map(_stop, x)
 

@@ -31,7 +31,7 @@ def concatenate(operands: Sequence[Any], dimension: int) -> Any:
     >>> tangrad.lax.concatenate([tangrad.lax.iota("int32", 2), tangrad.lax.iota("int32", 3)], 0)
     Array([0, 1, 0, 1, 2], dtype=int32)
     """
-    if hasattr(operands, "aval"):
+    if hasattr(type(operands), "aval"):
         raise TypeError("concatenate: operands must be a sequence of arrays, got one array; unstack takes it apart")
     made = [operand_of("concatenate", value, f"operand {i}") for i, value in enumerate(operands)]
     if len(made) == 1 and isinstance(made[0], Array):
@@ -87,7 +87,7 @@ def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, in
     >>> tangrad.lax.pad(tangrad.lax.iota("int32", 3), 9, [(1, 0, 1)])
     Array([9, 0, 9, 1, 9, 2], dtype=int32)
     """
-    made = operand if hasattr(operand, "aval") else as_operand("pad", operand, "operand")
+    made = operand if hasattr(type(operand), "aval") else as_operand("pad", operand, "operand")
     if type(padding_value) in (bool, int, float, complex):
         padding_value = scalar_like(padding_value, made.aval.dtype)
     value = operand_of("pad", padding_value, "padding_value")

@@ -41,7 +41,7 @@ def slice(
     >>> tangrad.lax.slice(tangrad.lax.iota("int32", 8), (1,), (7,), (2,))
     Array([1, 3, 5], dtype=int32)
     """
-    made = operand if hasattr(operand, "aval") else as_operand("slice", operand, "operand")
+    made = operand if hasattr(type(operand), "aval") else as_operand("slice", operand, "operand")
     if strides is not None:
         strides = int_tuple("slice", strides, "strides")
         if all([stride == 1 for stride in strides]) and len(strides) == made.aval.ndim:
@@ -165,7 +165,7 @@ def dynamic_slice(
     >>> tangrad.lax.dynamic_slice(tangrad.lax.iota("int32", 8), (3,), (2,))
     Array([3, 4], dtype=int32)
     """
-    made = operand if hasattr(operand, "aval") else as_operand("dynamic_slice", operand, "operand")
+    made = operand if hasattr(type(operand), "aval") else as_operand("dynamic_slice", operand, "operand")
     starts = _start_operands("dynamic_slice", made.aval.shape, start_indices, allow_negative_indices)
     return dynamic_slice_p.bind(made, *starts, slice_sizes=size_tuple("dynamic_slice", slice_sizes, "slice_sizes"))
 
@@ -187,7 +187,7 @@ def _start_operands(name: str, shape: tuple[Any, ...], starts: Any, allow_negati
     negative = [allow_negative] * len(starts) if isinstance(allow_negative, bool) else list(allow_negative)
     if len(negative) != len(starts):
         raise ValueError(f"{name}: allow_negative_indices must have one flag for each index, got {negative}")
-    dtype = next((s.aval.dtype for s in starts if hasattr(s, "aval")), None)
+    dtype = next((s.aval.dtype for s in starts if hasattr(type(s), "aval")), None)
     if dtype is None or not _holds(dtype, shape):
         wide = any([not is_symbolic(size) and size > 2**31 - 1 for size in shape])
         dtype = dtypes.as_dtype("int64" if wide else "int32") if dtype is None or _is_integer(dtype) else dtype
@@ -209,7 +209,7 @@ def _fixed_starts(starts: Sequence[int], shape: tuple[Any, ...]) -> list[Any] | 
 
 
 def _unpacked(name: str, starts: Any) -> list[Any]:
-    if not hasattr(starts, "aval"):
+    if not hasattr(type(starts), "aval"):
         starts = np.asarray(starts)
         if starts.ndim == 1:
             return list(starts)
@@ -241,7 +241,7 @@ def _start_operand(name: str, start: Any, size: Any, negative: bool, dtype: Any)
             start = start + size if start < 0 and negative else start
             # Beyond the array is beyond the array, however far: the dtype need not hold the number itself.
             return literal(min(max(start, 0), size), dtype)
-    elif not hasattr(start, "aval"):
+    elif not hasattr(type(start), "aval"):
         start = as_operand(name, start, "start_indices")
     if not _is_integer(start.aval.dtype):
         return start
@@ -343,8 +343,8 @@ def dynamic_update_slice(
     >>> tangrad.lax.dynamic_update_slice(tangrad.lax.iota("int32", 4), tangrad.lax.full((2,), 9, int), (1,))
     Array([0, 9, 9, 3], dtype=int32)
     """
-    made = operand if hasattr(operand, "aval") else as_operand("dynamic_update_slice", operand, "operand")
-    new = update if hasattr(update, "aval") else as_operand("dynamic_update_slice", update, "update")
+    made = operand if hasattr(type(operand), "aval") else as_operand("dynamic_update_slice", operand, "operand")
+    new = update if hasattr(type(update), "aval") else as_operand("dynamic_update_slice", update, "update")
     starts = _start_operands("dynamic_update_slice", made.aval.shape, start_indices, allow_negative_indices)
     return dynamic_update_slice_p.bind(made, new, *starts)
 

@@ -8,15 +8,17 @@ from typing import Any
 from tangrad.core import Array, canonicalize_shape
 from tangrad.lax.checks import canonical_axis, check_int
 from tangrad.lax.operands import operand as as_operand
+from tangrad.lax.placement.out_sharding import laid
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, reshape_p, rev_p, squeeze_p, transpose_p
 
 
-def broadcast(operand: Any, sizes: Sequence[Any]) -> Any:
+def broadcast(operand: Any, sizes: Sequence[Any], *, out_sharding: Any = None) -> Any:
     """The array repeated along new leading dimensions.
 
     Args:
         operand: an array or number.
         sizes: the sizes of the new dimensions.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of shape `(*sizes, *operand.shape)`.
@@ -29,12 +31,14 @@ def broadcast(operand: Any, sizes: Sequence[Any]) -> Any:
     >>> tangrad.lax.broadcast(1.0, (2, 3)).shape
     (2, 3)
     """
-    made = operand if hasattr(operand, "aval") else as_operand("broadcast", operand, "operand")
+    made = operand if hasattr(type(operand), "aval") else as_operand("broadcast", operand, "operand")
     shape = (*canonicalize_shape(sizes), *made.aval.shape)
-    return broadcast_in_dim(made, shape, range(len(shape) - made.aval.ndim, len(shape)))
+    return broadcast_in_dim(made, shape, range(len(shape) - made.aval.ndim, len(shape)), out_sharding=out_sharding)
 
 
-def broadcast_in_dim(operand: Any, shape: Sequence[Any], broadcast_dimensions: Sequence[int]) -> Any:
+def broadcast_in_dim(
+    operand: Any, shape: Sequence[Any], broadcast_dimensions: Sequence[int], *, out_sharding: Any = None
+) -> Any:
     """The array repeated to fill `shape`.
 
     Args:
@@ -42,6 +46,7 @@ def broadcast_in_dim(operand: Any, shape: Sequence[Any], broadcast_dimensions: S
         shape: the shape of the result.
         broadcast_dimensions: for each dimension of `operand`, which dimension of the result it becomes, increasing;
             sizes must be equal, or 1 in `operand`.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of that shape, with the dtype of `operand`.
@@ -55,7 +60,9 @@ def broadcast_in_dim(operand: Any, shape: Sequence[Any], broadcast_dimensions: S
     Array([[0, 0, 0],
            [1, 1, 1]], dtype=int32)
     """
-    made = operand if hasattr(operand, "aval") else as_operand("broadcast_in_dim", operand, "operand")
+    if out_sharding is not None:
+        return laid(out_sharding, broadcast_in_dim, operand, shape, broadcast_dimensions)
+    made = operand if hasattr(type(operand), "aval") else as_operand("broadcast_in_dim", operand, "operand")
     shape = canonicalize_shape(shape)
     dimensions = int_tuple("broadcast_in_dim", broadcast_dimensions, "broadcast_dimensions")
     if made.aval.shape == shape and dimensions == tuple(range(len(shape))) and isinstance(made, Array):
@@ -134,7 +141,7 @@ def broadcast_like(arr: Any, like_arr: Any) -> Any:
 
 def operand_of(name: str, value: Any, argument: str) -> Any:
     """`value` if traces know it, else as an array or literal."""
-    return value if hasattr(value, "aval") else as_operand(name, value, argument)
+    return value if hasattr(type(value), "aval") else as_operand(name, value, argument)
 
 
 def broadcast_to_rank(x: Any, rank: int) -> Any:
@@ -161,13 +168,20 @@ def broadcast_to_rank(x: Any, rank: int) -> Any:
     return expand_dims(made, range(missing))
 
 
-def reshape(operand: Any, new_sizes: Sequence[Any] | int, dimensions: Sequence[int] | None = None) -> Any:
+def reshape(
+    operand: Any,
+    new_sizes: Sequence[Any] | int,
+    dimensions: Sequence[int] | None = None,
+    *,
+    out_sharding: Any = None,
+) -> Any:
     """The same elements in another shape, in row-major order.
 
     Args:
         operand: an array or number.
         new_sizes: the shape of the result, or its one size; it must have as many elements.
         dimensions: the order in which the dimensions of `operand` are gone through; None: as they are.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of that shape.
@@ -181,7 +195,9 @@ def reshape(operand: Any, new_sizes: Sequence[Any] | int, dimensions: Sequence[i
     Array([[0, 1, 2],
            [3, 4, 5]], dtype=int32)
     """
-    made = operand if hasattr(operand, "aval") else as_operand("reshape", operand, "operand")
+    if out_sharding is not None:
+        return laid(out_sharding, reshape, operand, new_sizes, dimensions)
+    made = operand if hasattr(type(operand), "aval") else as_operand("reshape", operand, "operand")
     sizes = canonicalize_shape((new_sizes,) if isinstance(new_sizes, int) else new_sizes)
     if dimensions is not None:
         dimensions = int_tuple("reshape", dimensions, "dimensions")
@@ -242,7 +258,7 @@ def transpose(operand: Any, permutation: Sequence[int]) -> Any:
     >>> tangrad.lax.transpose(tangrad.lax.broadcast(1.0, (2, 3)), (1, 0)).shape
     (3, 2)
     """
-    made = operand if hasattr(operand, "aval") else as_operand("transpose", operand, "operand")
+    made = operand if hasattr(type(operand), "aval") else as_operand("transpose", operand, "operand")
     order = int_tuple("transpose", permutation, "permutation")
     if order == tuple(range(made.aval.ndim)) and isinstance(made, Array):
         return made

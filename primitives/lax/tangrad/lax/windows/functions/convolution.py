@@ -9,6 +9,7 @@ from tangrad.core import dtypes, is_symbolic
 from tangrad.lax.checks import check_int
 from tangrad.lax.contractions.precision import canonicalize_precision
 from tangrad.lax.operands import operand
+from tangrad.lax.placement.out_sharding import laid
 from tangrad.lax.structure.primitives import rev_p, transpose_p
 from tangrad.lax.windows.dimensions import conv_dimension_numbers
 from tangrad.lax.windows.primitives import conv_general_dilated_p
@@ -35,6 +36,7 @@ def conv_general_dilated(
     batch_group_count: int = 1,
     precision: Any = None,
     preferred_element_type: Any = None,
+    out_sharding: Any = None,
 ) -> Any:
     """The convolution with n spatial dimensions (as neural networks have it: the kernel is not reversed).
 
@@ -51,6 +53,7 @@ def conv_general_dilated(
         batch_group_count: into how many groups the batch is divided, each with kernels of its own.
         precision: None, a `lax.Precision` or its name, or a pair of these.
         preferred_element_type: the dtype of the result, in which products are added up; default: the operands' dtype.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array with n + 2 dimensions.
@@ -66,9 +69,13 @@ def conv_general_dilated(
     Array([[4., 6., 6., 4.],
            [6., 9., 9., 6.]], dtype=float32)
     """
+    if out_sharding is not None:
+        how = (window_strides, padding, lhs_dilation, rhs_dilation, dimension_numbers)
+        more = (feature_group_count, batch_group_count, precision, preferred_element_type)
+        return laid(out_sharding, conv_general_dilated, lhs, rhs, *how, *more)
     name = "conv_general_dilated"
-    lhs = lhs if hasattr(lhs, "aval") else operand(name, lhs, "lhs")
-    rhs = rhs if hasattr(rhs, "aval") else operand(name, rhs, "rhs")
+    lhs = lhs if hasattr(type(lhs), "aval") else operand(name, lhs, "lhs")
+    rhs = rhs if hasattr(type(rhs), "aval") else operand(name, rhs, "rhs")
     numbers = conv_dimension_numbers(lhs.aval.shape, rhs.aval.shape, dimension_numbers)
     ones = (1,) * (lhs.aval.ndim - 2)
     strides = integers(name, window_strides, "window_strides")

@@ -75,7 +75,7 @@ def reduce_window(
         raise TypeError(f"{name}: operand and init_value must have one structure, got {found}")
     if not leaves:
         raise TypeError(f"{name} requires at least one operand, got none")
-    arrays = [x if hasattr(x, "aval") else as_lax_operand(name, x, f"operand {i}") for i, x in enumerate(leaves)]
+    arrays = [x if hasattr(type(x), "aval") else as_lax_operand(name, x, f"operand {i}") for i, x in enumerate(leaves)]
     initial = [_initial(start, x, i) for i, (start, x) in enumerate(zip(starts, arrays))]
     params = _parameters(
         arrays[0].aval.shape, window_dimensions, window_strides, padding, base_dilation, window_dilation
@@ -93,7 +93,7 @@ def _initial(value: Any, operand: Any, position: int) -> Any:
     """An initial value as an operand; a Python number takes the dtype of the array."""
     if type(value) in (bool, int, float, complex):
         return scalar_like(value, operand.aval.dtype)
-    return value if hasattr(value, "aval") else as_lax_operand("reduce_window", value, f"init_value {position}")
+    return value if hasattr(type(value), "aval") else as_lax_operand("reduce_window", value, f"init_value {position}")
 
 
 def _parameters(
