@@ -138,6 +138,10 @@ from tangrad.settings.devices import process_count as process_count
 from tangrad.settings.devices import process_index_of_this_process as process_index
 from tangrad.settings.devices import process_indices as process_indices
 from tangrad.settings.table import config as config
+from tangrad.settings.transfers import transfer_guard as transfer_guard
+from tangrad.settings.transfers import transfer_guard_device_to_device as transfer_guard_device_to_device
+from tangrad.settings.transfers import transfer_guard_device_to_host as transfer_guard_device_to_host
+from tangrad.settings.transfers import transfer_guard_host_to_device as transfer_guard_host_to_device
 from tangrad.shard_mapping.functions import shard_map as shard_map
 from tangrad.shardings.arrays import Shard as Shard
 from tangrad.shardings.context import set_mesh as set_mesh
@@ -148,6 +152,8 @@ from tangrad.shardings.making import make_array_from_single_device_arrays as mak
 from tangrad.shardings.mesh_making import make_mesh as make_mesh
 from tangrad.shardings.named import NamedSharding as NamedSharding
 from tangrad.shardings.named import PartitionSpec as P
+from tangrad.shardings.stacked import device_put_replicated as device_put_replicated
+from tangrad.shardings.stacked import device_put_sharded as device_put_sharded
 from tangrad.xmapping.functions import xmap as xmap
 
 __version__: str
@@ -199,6 +205,8 @@ __all__ = [
     "device_count",
     "device_get",
     "device_put",
+    "device_put_replicated",
+    "device_put_sharded",
     "devices",
     "diagnostics",
     "differential_equations",
@@ -291,6 +299,10 @@ __all__ = [
     "symbolic",
     "test_util",
     "threefry_partitionable",
+    "transfer_guard",
+    "transfer_guard_device_to_device",
+    "transfer_guard_device_to_host",
+    "transfer_guard_host_to_device",
     "tree",
     "tree_util",
     "typeof",

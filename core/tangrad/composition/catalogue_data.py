@@ -26,7 +26,8 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "devices disable_jit dtypes effects_barrier enable_checks enable_x64 ensure_compile_time_eval errors "
         "experimental.disable_x64 experimental.enable_x64 float0 live_arrays local_device_count local_devices "
         "log_compiles named_call named_scope numpy_dtype_promotion process_count process_index "
-        "process_indices typeof typing use_backend"
+        "process_indices transfer_guard transfer_guard_device_to_device transfer_guard_device_to_host "
+        "transfer_guard_host_to_device typeof typing use_backend"
     ),
     "tangrad-custom-rules": (
         "closure_convert custom_gradient custom_jvp custom_transpose custom_vjp custom_vmap "
@@ -294,13 +295,14 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     ),
     "tangrad-shard-map": "experimental.shard_map.shard_map shard_map",
     "tangrad-sharding": (
-        "NamedSharding P Shard debug.visualize_array_sharding debug.visualize_sharding "
-        "experimental.mesh_utils.create_device_mesh lax.with_sharding_constraint make_array_from_callback "
-        "make_array_from_process_local_data make_array_from_single_device_arrays make_mesh reshard set_mesh "
-        "sharding.AbstractMesh sharding.AxisType sharding.GSPMDSharding sharding.HloSharding sharding.Mesh "
-        "sharding.NamedSharding sharding.PartitionSpec sharding.PositionalSharding sharding.Sharding "
-        "sharding.ShardingTypeError sharding.SingleDeviceSharding sharding.auto_axes sharding.explicit_axes "
-        "sharding.get_abstract_mesh sharding.get_mesh sharding.reshard sharding.set_mesh sharding.use_mesh"
+        "NamedSharding P Shard debug.visualize_array_sharding debug.visualize_sharding device_put_replicated "
+        "device_put_sharded experimental.mesh_utils.create_device_mesh lax.with_sharding_constraint "
+        "make_array_from_callback make_array_from_process_local_data make_array_from_single_device_arrays "
+        "make_mesh reshard set_mesh sharding.AbstractMesh sharding.AxisType sharding.GSPMDSharding "
+        "sharding.HloSharding sharding.Mesh sharding.NamedSharding sharding.PartitionSpec "
+        "sharding.PositionalSharding sharding.Sharding sharding.ShardingTypeError "
+        "sharding.SingleDeviceSharding sharding.auto_axes sharding.explicit_axes sharding.get_abstract_mesh "
+        "sharding.get_mesh sharding.reshard sharding.set_mesh sharding.use_mesh"
     ),
     "tangrad-sparse": (
         "experimental.sparse.BCOO experimental.sparse.BCSR experimental.sparse.JAXSparse "
@@ -424,7 +426,7 @@ ARRAY_ATTRIBUTES: dict[str, str] = {  # distribution: attributes of arrays
         "cumsum diagonal dot flat flatten imag mT max mean min nonzero prod ptp ravel real repeat reshape "
         "round searchsorted sort squeeze std sum swapaxes take to_device tobytes trace transpose var view"
     ),
-    "tangrad-sharding": "addressable_data addressable_shards global_shards sharding",
+    "tangrad-sharding": "addressable_data addressable_shards device_buffer device_buffers global_shards sharding",
 }
 
 SETTINGS: dict[str, str] = {  # distribution: settings
@@ -434,7 +436,8 @@ SETTINGS: dict[str, str] = {  # distribution: settings
     ),
     "tangrad-core": (
         "backend check_jaxprs check_tracer_leaks debug_infs debug_nans default_device disable_jit enable_x64 "
-        "log_compiles num_cpu_devices numpy_dtype_promotion traceback_filtering"
+        "log_compiles num_cpu_devices numpy_dtype_promotion traceback_filtering transfer_guard "
+        "transfer_guard_device_to_device transfer_guard_device_to_host transfer_guard_host_to_device"
     ),
     "tangrad-jit": "explain_cache_misses no_tracing",
     "tangrad-lax": "default_matmul_precision",

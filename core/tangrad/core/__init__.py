@@ -137,6 +137,7 @@ from tangrad.dtypes.sizes import max_size as max_size
 from tangrad.dtypes.sizes import min_size as min_size
 from tangrad.dtypes.sizes import product as product
 from tangrad.settings import jax_names as jax_names
+from tangrad.settings import transfers as transfers
 from tangrad.settings.caches import JaxprCache as JaxprCache
 from tangrad.settings.caches import RecentlyUsed as RecentlyUsed
 from tangrad.settings.caches import clear_caches as clear_caches

@@ -15,6 +15,7 @@ from tangrad.dtypes import system as dtypes
 from tangrad.dtypes.conversions import can_stand_for_array, stands_for
 from tangrad.settings.backends import Backends
 from tangrad.settings.memories import HasMemories
+from tangrad.settings.transfers import HOST_TO_DEVICE, copied
 
 
 class Device(HasMemories):
@@ -272,6 +273,7 @@ def as_operand(value: Any) -> Any:
     # A float0 has a field by that name, and no number that could be hashed.
     if not aval.shape and not isinstance(aval.dtype, dtypes.ExtendedDType) and aval.dtype.names is None:
         return literal(value if not isinstance(value, np.ndarray) else value[()], aval.dtype, aval.weak_type)
+    copied(HOST_TO_DEVICE, aval)
     return put(value, aval)
 
 

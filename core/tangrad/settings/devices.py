@@ -12,6 +12,7 @@ from tangrad.core.array import Array
 from tangrad.core.backend import Device, backend_named, loaded_backends, preferred_backend
 from tangrad.core.trace import Tracer
 from tangrad.settings.backends import devices_of
+from tangrad.settings.transfers import copies_explicitly, read
 
 
 def devices(backend: str | None = None) -> list[Device]:
@@ -109,6 +110,7 @@ def live_arrays(platform: str | None = None) -> list[Any]:
     return [array for array in found if not getattr(array, "is_deleted", bool)()]  # which a backend need not have
 
 
+@copies_explicitly
 def device_get(x: Any) -> Any:
     """The arrays of a tree as NumPy arrays, NumPy's scalars included; other leaves, and tracers, as they are.
 
@@ -122,7 +124,10 @@ def device_get(x: Any) -> Any:
 
 def _to_host(leaf: Any) -> Any:
     if isinstance(leaf, Array):
-        return leaf if isinstance(leaf, Tracer) else leaf.to_numpy()
+        if isinstance(leaf, Tracer):
+            return leaf
+        read(leaf, explicit=True)
+        return leaf.to_numpy()
     return np.asarray(leaf) if isinstance(leaf, np.generic) else leaf
 
 

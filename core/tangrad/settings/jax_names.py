@@ -64,7 +64,6 @@ _OPEN = ("allow", None)
 _CONSTANTS = "constants are written into programs, whatever their size; what is large is better an argument"
 _DIRECT = "gradients are always linearised directly"
 _DUMPS = "f.lower(x).as_text() and .compile().as_text() give a program's text; the hook tangrad_lowered sees every one"
-_GUARD = "transfers are not watched"
 _LOCATIONS = "operations carry the line of the user's program that made them"
 _LOGGING = "levels are those of the standard library: logging.getLogger('tangrad').setLevel(...)"
 _MESHES = "types tell of axes of size 1, too"
@@ -204,10 +203,10 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax_traceback_filtering": Alias("traceback_filtering", _FILTERED),
     "jax_traceback_in_locations_limit": Ignored(100, _LOCATIONS),
     "jax_tracer_error_num_traceback_frames": Ignored(5, "errors of tracers name the line that made them"),
-    "jax_transfer_guard": Fixed(None, _GUARD, _OPEN),
-    "jax_transfer_guard_device_to_device": Fixed(None, _GUARD, _OPEN),
-    "jax_transfer_guard_device_to_host": Fixed(None, _GUARD, _OPEN),
-    "jax_transfer_guard_host_to_device": Fixed(None, _GUARD, _OPEN),
+    "jax_transfer_guard": Alias("transfer_guard", {None: "allow"}),
+    "jax_transfer_guard_device_to_device": Alias("transfer_guard_device_to_device"),
+    "jax_transfer_guard_device_to_host": Alias("transfer_guard_device_to_host"),
+    "jax_transfer_guard_host_to_device": Alias("transfer_guard_host_to_device"),
     "jax_use_direct_linearize": Fixed(True, _DIRECT),
     "jax_use_emit_pipeline_primitive": Ignored(False, _PALLAS),
     "jax_use_magma": Fixed("auto", "decompositions of general matrices are computed on the host", ("off",)),

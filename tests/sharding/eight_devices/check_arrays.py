@@ -197,3 +197,31 @@ def test_the_contents_are_one_per_device() -> None:
     if ON_XLA:
         assert x.on_device_size_in_bytes() in (4096, 8 * 4096)
     assert mesh().size == 8
+
+
+def test_rows_on_devices_of_their_own() -> None:
+    devices = tangrad.devices()[2:5]
+    tree = {"w": np.arange(3.0), "s": 2}
+    copies = tangrad.device_put_replicated(tree, devices)
+    assert copies["w"].shape == (3, 3) and copies["s"].tolist() == [2, 2, 2]
+    assert [shard.device for shard in copies["w"].addressable_shards] == devices
+    rows = tangrad.device_put_sharded([{"w": np.full(2, i)} for i in range(3)], devices)["w"]
+    assert rows.tolist() == [[0, 0], [1, 1], [2, 2]] and rows.devices() == set(devices)
+    assert [buffer.shape for buffer in rows.device_buffers] == [(1, 2)] * 3
+    with pytest.raises(ValueError, match="lies on 3 devices"):
+        _ = rows.device_buffer
+    assert rows.device_buffers[1].device_buffer.tolist() == [[1, 1]]
+    mapped = tangrad.pmap(lambda row: tangrad.lax.psum(row, "i"), axis_name="i", devices=devices)(rows)
+    assert mapped.tolist() == [[3, 3]] * 3
+    for call, kind, words in (
+        (lambda: tangrad.device_put_sharded([1, 2], devices), ValueError, "2 shards and 3 devices"),
+        (lambda: tangrad.device_put_sharded(5, devices), TypeError, "a sequence of shards"),
+        (lambda: tangrad.device_put_sharded([np.ones(2), np.ones(3)], devices[:2]), ValueError, "shard 1 f32"),
+        (lambda: tangrad.device_put_sharded([[1], (1,)], devices[:2]), ValueError, "shard 1 a tree"),
+        (lambda: tangrad.device_put_replicated(1, []), ValueError, "at least one device"),
+        (lambda: tangrad.device_put_replicated("a", devices), TypeError, "arrays and numbers"),
+        (lambda: tangrad.device_put_replicated(1, devices[0]), TypeError, "a sequence of devices"),
+        (lambda: tangrad.jit(lambda x: tangrad.device_put_replicated(x, devices))(1), TypeError, "outside of"),
+    ):
+        with pytest.raises(kind, match=words):
+            call()

@@ -25,6 +25,7 @@ from tangrad.core import (
     put,
     returned_leaves,
     trace_to_jaxpr,
+    transfers,
     typed_key,
 )
 from tangrad.jitting.layout import ShardingTree
@@ -112,7 +113,9 @@ def arrays_for(backend: Any, leaves: Sequence[Any], options: Options) -> list[An
                     raise mixed_backends(backend, leaf)
                 leaf = backend.put(leaf.to_numpy(), leaf.aval)
             else:
-                leaf = backend.put(leaf, get_aval(leaf))
+                aval = get_aval(leaf)
+                transfers.copied(transfers.HOST_TO_DEVICE, aval)
+                leaf = backend.put(leaf, aval)
         arrays.append(leaf)
     return arrays
 

@@ -21,6 +21,7 @@ from tangrad.core import (
     put,
     stands_for,
     thread,
+    transfers,
 )
 from tangrad.lax.elementwise.primitives import convert_element_type_p
 from tangrad.lax.placement.out_sharding import constrained, is_device, place_of
@@ -80,6 +81,8 @@ def array(
     if copy is False and not isinstance(object, Array):
         raise ValueError(f"array: copy=False, but a value of type {type(object).__name__} must be copied")
     made = _from_value(object, asked)
+    if transfers.watch.on and not isinstance(object, (Array, Literal)):
+        transfers.copied(transfers.HOST_TO_DEVICE, made.aval, device)
     if made is object and copy and isinstance(object, Array) and not isinstance(object, Tracer):
         made = copy_p.bind(made)
     if ndmin and made.aval.ndim < ndmin:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import ShapedArray, dtypes, literal, put
+from tangrad.core import ShapedArray, dtypes, literal, put, transfers
 from tangrad.lax.elementwise.primitives import add_p, convert_element_type_p, lt_p, rem_p, select_n_p
 from tangrad.lax.operands import size_operand
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, concatenate_p
@@ -45,7 +45,9 @@ def from_front(value: Any, size: Any, wrap_negative: bool = True) -> Any:
 def host_indices(value: Any) -> Any:
     """A NumPy array of indices on the device, as int32: what is beyond that is beyond any array."""
     small = np.clip(value, -_INT32_MAX, _INT32_MAX).astype(np.int32)
-    return put(small, ShapedArray(small.shape, INT32))
+    aval = ShapedArray(small.shape, INT32)
+    transfers.copied(transfers.HOST_TO_DEVICE, aval)
+    return put(small, aval)
 
 
 def index_component(entry: Entry, size: Any, wrap_negative: bool = True) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import tangrad.numpy as public
-from tangrad.core import Tracer, dtypes, is_symbolic, thread
+from tangrad.core import Tracer, dtypes, is_symbolic, thread, transfers
 from tangrad.lax.elementwise.primitives import bitcast_convert_type_p, complex_p
 from tangrad.numpy.indexing import getitem, is_eager
 from tangrad.numpy.operands import user_dtype
@@ -132,6 +132,7 @@ def to_device(self: Any, device: Any, *, stream: None = None) -> Any:
     """Put the array on a device."""
     if stream is not None:
         raise NotImplementedError("to_device: the argument stream is not supported")
+    transfers.copied(transfers.DEVICE_TO_DEVICE, self.aval, device, explicit=True)
     return public.asarray(self, device=device)
 
 

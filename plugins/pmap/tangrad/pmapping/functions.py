@@ -19,6 +19,7 @@ from tangrad.core import (
     eval_jaxpr,
     get_backend,
     returned_leaves,
+    transfers,
 )
 from tangrad.jitting.function import jit
 from tangrad.jitting.signature import positions
@@ -330,7 +331,11 @@ def _placed(leaf: Any, sharding: NamedSharding) -> Any:
     """A concrete argument on the devices."""
     spread = getattr(leaf, "spread", None) if isinstance(leaf, Array) else None
     lies_so = spread is not None and spread.is_equivalent_to(sharding, leaf.ndim)
-    return leaf if lies_so else sharding.constrain(leaf)
+    if lies_so:
+        return leaf
+    if isinstance(leaf, Array):
+        transfers.copied(transfers.DEVICE_TO_DEVICE, leaf.aval, sharding)
+    return sharding.constrain(leaf)
 
 
 def _without(part: Any, axis: int | None) -> Any:

@@ -87,3 +87,20 @@ def addressable_data(array: Any, index: int) -> Any:
 sharding = property(_sharding)
 addressable_shards = property(_addressable_shards)
 global_shards = property(_global_shards)
+
+
+def _device_buffers(array: Any) -> list[Any]:
+    """The parts of the array on the devices of this process, as arrays of one device each."""
+    return [shard.data for shard in _addressable_shards(array)]
+
+
+def _device_buffer(array: Any) -> Any:
+    """The contents of an array of one device, as an array. Raises ValueError for one on several."""
+    buffers = _device_buffers(array)
+    if len(buffers) != 1:
+        raise ValueError(f"the array lies on {len(buffers)} devices of this process; use x.device_buffers")
+    return buffers[0]
+
+
+device_buffer = property(_device_buffer)
+device_buffers = property(_device_buffers)

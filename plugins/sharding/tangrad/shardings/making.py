@@ -18,6 +18,7 @@ from tangrad.core import (
     get_aval,
     is_addressable,
     put,
+    transfers,
 )
 
 
@@ -63,8 +64,9 @@ def make_array_from_callback(
             )
             made[key] = contents, aval
         contents, aval = made[key]
+        transfers.copied(transfers.HOST_TO_DEVICE, aval, device)
         parts.append(put(contents, aval, device=device))
-    return _assembled("make_array_from_callback", shape, sharding, parts)
+    return assembled("make_array_from_callback", shape, sharding, parts)
 
 
 def make_array_from_process_local_data(
@@ -100,8 +102,9 @@ def make_array_from_process_local_data(
             slice((number - start) * size, (number - start + 1) * size)
             for number, start, size in zip(coordinate, starts, part_shape, strict=True)
         ])  # fmt: skip
+        transfers.copied(transfers.HOST_TO_DEVICE, get_aval(contents[index]), device)
         parts.append(put(contents[index], device=device))
-    return _assembled(what, shape, sharding, parts)
+    return assembled(what, shape, sharding, parts)
 
 
 class _Block:
@@ -199,7 +202,7 @@ def make_array_from_single_device_arrays(
             f"devices, got {len(arrays)}; missing: {missing}"
         )
     parts = [by_device[device] for device in wanted]
-    return _assembled("make_array_from_single_device_arrays", shape, sharding, parts)
+    return assembled("make_array_from_single_device_arrays", shape, sharding, parts)
 
 
 def _part_shape(function: str, sharding: Sharding, shape: Sequence[int]) -> tuple[int, ...]:
@@ -207,7 +210,8 @@ def _part_shape(function: str, sharding: Sharding, shape: Sequence[int]) -> tupl
     return sharding.shard_shape(shape)
 
 
-def _assembled(function: str, shape: tuple[int, ...], sharding: Sharding, parts: Sequence[Any]) -> Any:
+def assembled(function: str, shape: tuple[int, ...], sharding: Sharding, parts: Sequence[Any]) -> Any:
+    """An array of its parts, checked for the public function of that name. Raises ValueError where they do not fit."""
     expected = _part_shape(function, sharding, shape)
     first = parts[0].aval
     devices = [device for device in sharding.device_order if is_addressable(device)]

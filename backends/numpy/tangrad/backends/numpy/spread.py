@@ -18,6 +18,7 @@ from tangrad.core import (
     program_shardings,
     stated_claims,
     sub_jaxprs,
+    transfers,
     with_shardings_of_types,
 )
 
@@ -179,6 +180,7 @@ def common_place(what: str, arrays: Sequence[Any]) -> Place:
     Raises ValueError where arrays are committed to different devices.
     """
     if any([isinstance(array, SpreadArray) for array in arrays]):
+        _say_copies(arrays)
         return _several(what, arrays, [], [])
     device, first = None, 0
     for position, array in enumerate(arrays):
@@ -194,6 +196,7 @@ def common_place(what: str, arrays: Sequence[Any]) -> Place:
                     "move one of them with tangrad.device_put"
                 )
     if device is not None:
+        _say_copies(arrays, device)
         return Place(device, True)
     for array in arrays:
         if isinstance(array, NumpyArray):
@@ -209,6 +212,14 @@ def _several(what: str, arrays: Sequence[Any], claims: list[Any], models: Sequen
         elif isinstance(array, PlacedArray) and array.committed:
             claims.append((f"argument {position} ({array.aval.str_short()})", (array.device,)))
     return SeveralDevices(agreed_devices(what, claims), [*models, *spread][0], arrays)
+
+
+def _say_copies(arrays: Sequence[Any], device: Any = None) -> None:
+    """Say which arrays a computation on a device, or on several, has to move: those that nobody has placed."""
+    if transfers.watch.on:
+        for array in arrays:
+            if isinstance(array, NumpyArray) and not array.committed and array.device is not device:
+                transfers.copied(transfers.DEVICE_TO_DEVICE, array.aval, device)
 
 
 class ProgramLayout:
@@ -250,6 +261,7 @@ class ProgramLayout:
     def check(self, arrays: Sequence[Any]) -> None:
         """Raise ValueError for arguments that do not lie as they must."""
         self._place(arrays)
+        _say_copies(arrays)
         for position, (array, stated) in enumerate(zip(arrays, self._inputs, strict=True)):
             if stated is not None:
                 check_argument(self._name, position, array.aval, getattr(array, "spread", None), stated)

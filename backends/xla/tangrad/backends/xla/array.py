@@ -9,7 +9,7 @@ import numpy as np
 
 from tangrad.backends.xla import failures, jaxlib_api
 from tangrad.backends.xla.jaxlib_api import physical_aval
-from tangrad.core import Array, ShapedArray, filter_traceback, method_boundaries, own_boundary
+from tangrad.core import Array, ShapedArray, filter_traceback, method_boundaries, own_boundary, transfers
 from tangrad.dtypes import float0
 
 DLPACK_KINDS = {"cpu": 1, "cuda": 2, "rocm": 10}  # the DLPack standard's numbers of devices
@@ -87,6 +87,7 @@ class XlaArray(Array):
 
     def to_numpy(self) -> np.ndarray[Any, Any]:
         """The contents as a NumPy array, which must not be written to. Waits until they are computed."""
+        transfers.read(self)
         try:
             contents = self._contents()
         except jaxlib_api.XlaRuntimeError as error:

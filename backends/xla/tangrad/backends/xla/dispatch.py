@@ -15,7 +15,7 @@ from typing import Any
 from tangrad.backends.xla import jaxlib_api, spread
 from tangrad.backends.xla.array import XlaArray
 from tangrad.backends.xla.calls import wrapped
-from tangrad.backends.xla.executable import Program, common_placement, device_for, move
+from tangrad.backends.xla.executable import Program, common_placement, device_for, moved
 from tangrad.core import (
     FixedParams,
     JaxprCache,
@@ -250,7 +250,7 @@ class Dispatcher:
         placement = entry.placement
         if type(placement) is tuple or placement.spread is not None:
             return entry.program.execute(arrays)  # type: ignore[no-any-return]
-        return entry.program.execute([move(array, placement) for array in arrays])  # type: ignore[no-any-return]
+        return entry.program.execute([moved(array, placement) for array in arrays])  # type: ignore[no-any-return]
 
     # --- the first time ---------------------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from tangrad.backends.xla.mlir import (
     portable_artifact,
     read_portable_artifact,
 )
-from tangrad.backends.xla.partitioned import Plan, key_of, load, moved, on_one_device, stated_shardings
+from tangrad.backends.xla.partitioned import Plan, buffers_for, key_of, load, on_one_device, stated_shardings
 from tangrad.backends.xla.symbolic_entry import lower_with_entry
 from tangrad.backends.xla.turns import in_turns
 from tangrad.core import (
@@ -36,6 +36,7 @@ from tangrad.core import (
     chosen_device,
     program_shardings,
     thread,
+    transfers,
     types_by_shardings,
 )
 from tangrad.errors import UnexpectedTracerError
@@ -231,8 +232,7 @@ class Runner:
         sharding = placement.sharding
         values = []
         for array in own:
-            moved = array if array.placement.sharding is sharding else move(array, placement)
-            values.append(moved.value)
+            values.append((array if array.placement.sharding is sharding else moved(array, placement)).value)
         return loaded, values
 
     def _is_partitioned(self, places: Sequence[Placement]) -> bool:
@@ -244,9 +244,9 @@ class Runner:
         if pinned is not None:
             placement: Placement = pinned.committed  # type: ignore[attr-defined]
             loaded = self.loaded.get(placement) or self.load(placement)
-            return loaded, [move(array, placement).value for array in own]
+            return loaded, [moved(array, placement).value for array in own]
         plan = self.plan([array.placement for array in own])
-        return self.load_parts(plan), moved(own, plan)
+        return self.load_parts(plan), buffers_for(own, plan)
 
     def plan(self, places: Sequence[Placement]) -> Plan:
         """How the program runs where arguments lie at these placements."""
@@ -453,6 +453,13 @@ def _incompatible_message(arrays: Sequence[XlaArray], name: str) -> str:
         f"incompatible devices for {name}: its arguments are committed to different devices: {'; '.join(where)}. "
         "Move them to one device first: tangrad.device_put(x, device)"
     )
+
+
+def moved(array: XlaArray, placement: Placement) -> XlaArray:
+    """As `move`, for a computation that needs it there: nobody has asked for a copy."""
+    if array.placement.sharding is not placement.sharding:
+        transfers.copied(transfers.DEVICE_TO_DEVICE, array.aval, placement.devices[0])
+    return move(array, placement)
 
 
 def move(array: XlaArray, placement: Placement) -> XlaArray:

@@ -21,6 +21,7 @@ from tangrad.core import (
     check_argument,
     program_shardings,
     stated_claims,
+    transfers,
     with_shardings_of_types,
 )
 
@@ -163,7 +164,7 @@ def _of_live_buffers(run: Callable[..., Any]) -> Callable[..., Any]:
     return run_on_live
 
 
-def moved(arrays: Sequence[XlaArray], plan: Plan) -> list[Any]:
+def buffers_for(arrays: Sequence[XlaArray], plan: Plan) -> list[Any]:
     """The buffers of arguments, where the plan wants them.
 
     Raises ValueError for an argument that this process alone has, and that is to be cut over devices of several: that
@@ -178,7 +179,10 @@ def moved(arrays: Sequence[XlaArray], plan: Plan) -> list[Any]:
                 f"tangrad.make_array_from_process_local_data(sharding, part), or tangrad.device_put(x, sharding) of "
                 f"what is the same in each"
             )
-    return [
-        array.value if array.placement is place else spread.move(array, place).value
-        for array, place in zip(arrays, plan.inputs, strict=True)
-    ]
+    buffers = []
+    for array, place in zip(arrays, plan.inputs, strict=True):
+        if array.placement is not place:
+            transfers.copied(transfers.DEVICE_TO_DEVICE, array.aval, place.spread)
+            array = spread.move(array, place)
+        buffers.append(array.value)
+    return buffers

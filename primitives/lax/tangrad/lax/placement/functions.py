@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad import tree
-from tangrad.core import Array, Device, Sharding, Tracer, as_array, as_operand, get_aval, is_array_value
+from tangrad.core import Array, Device, Sharding, Tracer, as_array, as_operand, get_aval, is_array_value, transfers
 from tangrad.errors import UnexpectedTracerError
 from tangrad.lax.placement.primitives import Target, device_put_p
 from tangrad.tree_util import flatten_axes
 
 
+@transfers.copies_explicitly
 def device_put(
     x: Any, device: Any = None, *, src: Any = None, donate: bool = False, may_alias: bool | None = None
 ) -> Any:
@@ -38,6 +39,8 @@ def _put(leaf: Any, device: Any) -> Any:
         raise TypeError(f"device_put takes arrays and numbers, got {leaf!r} of type {type(leaf).__name__}")
     if isinstance(leaf, Tracer) and not leaf._trace.alive:
         raise UnexpectedTracerError(leaf)
+    if transfers.watch.on:
+        _say_copy(leaf, device)
     if device is None:
         return leaf if isinstance(leaf, Array) else as_array(leaf)
     if isinstance(device, Sharding):
@@ -49,3 +52,12 @@ def _put(leaf: Any, device: Any) -> Any:
             f"{type(device).__name__}"
         )
     return device_put_p.bind(leaf if isinstance(leaf, Array) else as_operand(leaf), target=Target(device))
+
+
+def _say_copy(leaf: Any, device: Any) -> None:
+    if not isinstance(leaf, Array):
+        transfers.copied(transfers.HOST_TO_DEVICE, get_aval(leaf), device, explicit=True)
+    elif isinstance(device, Device | Sharding) and not isinstance(leaf, Tracer):
+        wanted = {device} if isinstance(device, Device) else set(device.device_order)
+        if leaf.devices() != wanted:
+            transfers.copied(transfers.DEVICE_TO_DEVICE, leaf.aval, device, explicit=True)

@@ -29,10 +29,6 @@ no_execution = override("jax_no_execution")
 remove_size_one_mesh_axis_from_type = override("jax_remove_size_one_mesh_axis_from_type")
 softmax_custom_jvp = override("jax_softmax_custom_jvp")
 thread_guard = override("jax_thread_guard")
-transfer_guard = override("jax_transfer_guard")
-transfer_guard_device_to_device = override("jax_transfer_guard_device_to_device")
-transfer_guard_device_to_host = override("jax_transfer_guard_device_to_host")
-transfer_guard_host_to_device = override("jax_transfer_guard_host_to_device")
 
 
 def default_backend() -> str:

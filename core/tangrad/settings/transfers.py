@@ -1,0 +1,136 @@
+"""Transfer guards: what is copied between the host and devices, or between devices, is logged or refused.
+
+Whoever copies something says so (`copied`); until a guard is first set, that costs one look. Numbers that are written
+in a program, and arrays that functions make, such as `zeros`, are no transfers; reading an array that lies in the
+memory of the host is none, either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import wraps
+from typing import Any
+
+from tangrad.diagnostics.logs import Logger
+from tangrad.settings.config import ThreadState, define_setting, one_of, thread
+
+LEVELS = ("allow", "log", "disallow", "log_explicit", "disallow_explicit")
+HOST_TO_DEVICE, DEVICE_TO_DEVICE, DEVICE_TO_HOST = "host_to_device", "device_to_device", "device_to_host"
+
+_CURES = {
+    HOST_TO_DEVICE: "tangrad.device_put(x) does it explicitly",
+    DEVICE_TO_DEVICE: "tangrad.device_put(x, device) does it explicitly",
+    DEVICE_TO_HOST: "tangrad.device_get(x) does it explicitly",
+}
+_logger = Logger("tangrad")
+ThreadState.copies_explicitly = False  # type: ignore[attr-defined]  # within device_put and device_get
+
+
+class _Watch:
+    """Whether any guard was ever set."""
+
+    __slots__ = ("on",)
+
+    def __init__(self) -> None:
+        self.on = False
+
+
+watch = _Watch()
+
+
+def _define(name: str, default: str | None, doc: str) -> Any:
+    check = one_of(*LEVELS) if default else one_of(*LEVELS, None)
+    return define_setting(name, default, doc, parse=lambda text: check(text.strip().lower() or default), check=check)
+
+
+_WORDS = "'allow', 'log' or 'disallow'; with '_explicit' also those by device_put and device_get."
+transfer_guard_everywhere = _define("transfer_guard", "allow", f"Copies between the host and devices: {_WORDS}")
+transfer_guard_host_to_device = _define(
+    "transfer_guard_host_to_device", None, "The same for copies from the host alone; None: as transfer_guard says."
+)
+transfer_guard_device_to_device = _define(
+    "transfer_guard_device_to_device", None, "The same for copies between devices; None: as transfer_guard says."
+)
+transfer_guard_device_to_host = _define(
+    "transfer_guard_device_to_host", None, "The same for copies to the host; None: as transfer_guard says."
+)
+_OF_ONE_DIRECTION = (transfer_guard_host_to_device, transfer_guard_device_to_device, transfer_guard_device_to_host)
+
+
+def _start_watching(level: str | None) -> None:
+    if level not in (None, "allow"):
+        watch.on = True
+
+
+for _setting in (transfer_guard_everywhere, *_OF_ONE_DIRECTION):
+    _setting.on_change(_start_watching)
+
+
+@contextmanager
+def transfer_guard(new_val: str) -> Iterator[None]:
+    """A context manager, and a decorator, under which copies between the host and devices are allowed, logged or
+    refused.
+
+    Args:
+        new_val: "allow", "log" or "disallow", which mean copies that nobody asked for; "log_explicit" and
+            "disallow_explicit" mean those by `device_put` and `device_get`, too.
+
+    Raises ValueError for another level. A copy that is refused raises RuntimeError. `transfer_guard_host_to_device`,
+    `transfer_guard_device_to_device` and `transfer_guard_device_to_host` say the same of one direction.
+
+    >>> import numpy, tangrad
+    >>> double = tangrad.jit(lambda x: x + x)
+    >>> with tangrad.transfer_guard("disallow"):
+    ...     y = double(tangrad.device_put(numpy.ones(2)))
+    >>> with tangrad.transfer_guard("disallow"):
+    ...     double(numpy.ones(2))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    RuntimeError: ...
+    """
+    with ExitStack() as stack:
+        stack.enter_context(transfer_guard_everywhere(new_val))
+        for one in _OF_ONE_DIRECTION:
+            stack.enter_context(one(None))
+        yield
+
+
+def copied(direction: str, aval: Any, where: Any = None, *, explicit: bool = False) -> None:
+    """Say that an array of type `aval` is about to be copied, to `where`; `explicit`: because the user says so.
+
+    Raises RuntimeError where the guard of this thread refuses it.
+    """
+    if not watch.on or (thread.copies_explicitly and not explicit) or thread.trace.stages:  # written into programs
+        return
+    level = getattr(thread, f"transfer_guard_{direction}") or thread.transfer_guard
+    if level == "allow" or (explicit and not level.endswith("_explicit")):
+        return
+    words = f"{direction.replace('_', '-')} transfer of {aval.str_short()}{'' if where is None else f' to {where}'}"
+    if level.startswith("log"):
+        _logger.warning("%s", words)
+        return
+    cure = "" if explicit else f"; {_CURES[direction]}"
+    raise RuntimeError(f"disallowed {words}: the transfer guard is {level!r}{cure}")
+
+
+def read(array: Any, *, explicit: bool = False) -> None:
+    """Say that the contents of an array are about to be read, which are copied unless the host's memory holds them."""
+    if watch.on and any([device.platform != "cpu" for device in array.devices()]):
+        copied(DEVICE_TO_HOST, array.aval, explicit=explicit)
+
+
+def copies_explicitly(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function says itself, as explicit, what it and those that it calls copy."""
+
+    @wraps(function)
+    def copying(*args: Any, **kwargs: Any) -> Any:
+        if not watch.on:
+            return function(*args, **kwargs)
+        before, thread.copies_explicitly = thread.copies_explicitly, True
+        try:
+            return function(*args, **kwargs)
+        finally:
+            thread.copies_explicitly = before
+
+    return copying
