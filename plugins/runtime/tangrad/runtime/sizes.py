@@ -120,6 +120,11 @@ class SizesAtCall:
             raise ArtifactError(f"the shapes of the arguments do not tell {', '.join(sorted(missing))}")
         self._checked = RecentlyUsed(MOST_SIZES)
 
+    @property
+    def are_known(self) -> bool:
+        """Whether all are numbers."""
+        return self._plan is None
+
     def input_avals(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """The types that the arguments must have, given arrays of these shapes.
 
