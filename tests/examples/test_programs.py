@@ -50,6 +50,23 @@ def test_program_on_both_backends(name, examples, tmp_path):
         assert math.isclose(found["numpy"][key], found["xla"][key], rel_tol=2e-2, abs_tol=1e-4), (key, found)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(PROGRAMS))
+def test_program_with_the_import_of_jax(name, examples, tmp_path):
+    pytest.importorskip("jax")
+    arguments, comparable = PROGRAMS[name]
+    source = (FOLDER / f"{name}.py").read_text()
+    theirs = source.replace("import tangrad as jax", "import jax").replace("import tangrad.numpy", "import jax.numpy")
+    program = {"__name__": f"{name}_on_jax", "__file__": str(FOLDER / f"{name}.py")}
+    exec(compile(theirs, f"{name} on JAX", "exec"), program)
+    expected = program["main"]([*arguments, "--output", str(tmp_path / "jax")])
+    with tangrad.use_backend("xla"):
+        found = examples(name).main([*arguments, "--output", str(tmp_path / "tangrad")])
+    assert found.keys() == expected.keys()
+    for key in comparable:
+        assert math.isclose(found[key], expected[key], rel_tol=2e-2, abs_tol=1e-4), (key, found, expected)
+
+
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
 def test_only_the_imports_name_tangrad(name):
     """With `tangrad` for `jax` in its imports a program is one for JAX."""
