@@ -14,6 +14,7 @@ from tangrad.core import (
     RuleKind,
     RuleSet,
     decomposition_jaxpr,
+    families,
     find_primitive,
     rule_table,
 )
@@ -172,8 +173,13 @@ kind = RuleKind(
 
 
 def rules(family, table=None, lacks=None):
-    """The rule set of a family, from names of primitives to rules; and, by reason, names of those that have none."""
+    """The rule set of a family, from names of primitives to rules; and, by reason, names of those that have none.
+
+    It is empty where the family is not installed: its entry sleeps then, and others of the same module must not break.
+    """
     lower = RuleSet(KIND, api=1)
+    if family not in families():
+        return lower
     lower.table({find_primitive(f"{family}.{name}"): rule for name, rule in (table or {}).items()})
     for reason, names in (lacks or {}).items():
         lower.not_applicable(reason, *[find_primitive(f"{family}.{name}") for name in names])
