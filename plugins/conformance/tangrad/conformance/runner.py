@@ -145,14 +145,18 @@ def _check_sample(report: Report, sample: Sample, position: int | None, checks: 
 
 
 def _is_of_the_backend(error: MissingRuleError) -> bool:
-    """Whether a backend lacks something; what it does have, and is not given as it must, is a rule's fault.
+    """Whether a backend lacks something: it has no rule, or its rule says so of some dtypes and parameters.
 
-    A collective outside of a map, say: backends run it where its axes are mapped, and a batch rule has lost the name.
+    What it computes by a decomposition, and is not given as it must, is another rule's fault: a collective outside of a
+    map, say, which backends run where its axes are mapped, but of whose names a batch rule has lost one.
     """
     kind = error.kind or ""
     if not kind.startswith(LOWERINGS):
         return False
-    return error.primitive is None or rule_table(kind).cell(find_primitive(error.primitive)).rule is None
+    if error.primitive is None:
+        return True
+    cell = rule_table(kind).cell(find_primitive(error.primitive))
+    return cell.rule is None or cell.status != "derived"
 
 
 def _again(error: Exception) -> None:
