@@ -125,6 +125,13 @@ def sign(call):
     return complex_sign if is_complex(aval.dtype) else torch.sgn
 
 
+def complex_expm1(x):
+    """exp(x) - 1: near 0 from expm1 of the real part and 1 - cos b = 2 sin²(b/2), elsewhere from the exponential."""
+    power = torch.exp(x)
+    near = torch.expm1(x.real) * torch.cos(x.imag) - 2 * torch.sin(x.imag / 2) ** 2
+    return torch.complex(torch.where(x.real.abs() < 0.5, near, power.real - 1), power.imag)
+
+
 def complex_sign(x):
     """x / |x|, which of one infinite part is a direction, and of two is NaN."""
     far = torch.complex(*[torch.where(part.isinf(), torch.sign(part), 0) for part in (x.real, x.imag)])
@@ -336,7 +343,6 @@ SAME = {
     "is_finite": torch.isfinite,
     "exp": torch.exp,
     "log": torch.log,
-    "expm1": torch.expm1,
     "log1p": torch.log1p,
     "logistic": torch.sigmoid,
     "sqrt": torch.sqrt,
@@ -374,6 +380,7 @@ lower = rules(
     | {
         "sign": sign,
         "round": rounded,
+        "expm1": for_complex(complex_expm1, torch.expm1),
         "exp2": for_complex(lambda x: torch.exp(x * math.log(2)), torch.exp2),
         "conj": for_complex(torch.conj_physical, lambda x: torch.complex(x, torch.zeros_like(x))),
         "add": addition,
