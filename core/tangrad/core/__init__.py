@@ -4,8 +4,7 @@ What rules and backends must look like to a type checker is in `tangrad.core.pro
 Plugins take from the kernel only these names, those of `tangrad.dtypes`, `tangrad.errors`, `tangrad.tree`,
 `tangrad.tree_util` and `tangrad.typing`; what changes in them follows the policy of the extension API.
 
-A newcomer's order of reading: `aval`, `primitive`, `trace`, `jaxpr`, `staging`, `rules`, `compilation`, and then
-`tangrad.composition`.
+Order of reading: `aval`, `primitive`, `trace`, `jaxpr`, `staging`, `rules`, `compilation`; then `tangrad.composition`.
 """
 
 from importlib import import_module as _import_module
@@ -166,6 +165,7 @@ from tangrad.settings.sharding import as_sharding as as_sharding
 from tangrad.settings.sharding import check_argument as check_argument
 from tangrad.settings.sharding import is_addressable as is_addressable
 from tangrad.settings.sharding import program_shardings as program_shardings
+from tangrad.settings.sharding import sharding_of_result as sharding_of_result
 from tangrad.settings.sharding import stated_claims as stated_claims
 from tangrad.settings.sharding import types_by_shardings as types_by_shardings
 from tangrad.settings.sharding import with_shardings_of_types as with_shardings_of_types

@@ -77,15 +77,15 @@ class LoweredProgram:
     """A program in the language of its backend, for who wants to look at it before it is compiled.
 
     Attributes:
-        lowered: the backend's own object, with `as_text()` and `compile()`.
+        lowered: the backend's own object, with `as_text()` and `compile()`; kept: the arguments it takes (None: all).
     """
 
-    __slots__ = ("_closed", "_context", "_kept", "_started", "lowered")
+    __slots__ = ("_closed", "_context", "kept", "lowered")
 
     def __init__(self, closed: ClosedJaxpr, backend: Backend, kept: Any, options: CompileOptions, context: Any) -> None:
         self._closed = closed
         self._context = context
-        self._kept = kept
+        self.kept = kept
         started = perf_counter()
         self.lowered = backend.lower(closed, options)
         hooks.lowered(context, self.lowered, perf_counter() - started)
@@ -93,7 +93,7 @@ class LoweredProgram:
     def compile(self, extra: dict[str, Any] | None = None) -> Program:
         """Compile it. `extra`: options that only the backend knows, which its object then takes."""
         make = (lambda: self.lowered.compile(extra)) if extra else self.lowered.compile
-        return _compiled(make, self._closed, self._kept, self._context)
+        return _compiled(make, self._closed, self.kept, self._context)
 
 
 def compile_program(closed: ClosedJaxpr, backend: Backend, name: str, **options: Any) -> Program:

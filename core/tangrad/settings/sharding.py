@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from tangrad.core.array import Literal
 from tangrad.core.backend import CompileOptions, Device
 from tangrad.core.jaxpr import ClosedJaxpr, Jaxpr, sub_jaxprs
 from tangrad.diagnostics.public_boundaries import class_boundary
@@ -285,9 +286,11 @@ def with_shardings_of_types(closed: ClosedJaxpr, options: CompileOptions) -> Com
 def program_shardings(closed: ClosedJaxpr) -> tuple[Sharding, ...]:
     """The shardings among the parameters of a program's equations, those of nested programs included.
 
+    They are in the usual memory, where programs compute.
+
     Raises ValueError where two of them are for different sets of devices.
     """
-    found = tuple(_shardings(closed.jaxpr))
+    found = tuple([s if s.memory_kind is None else s.with_memory_kind(None) for s in _shardings(closed.jaxpr)])
     for sharding in found[1:]:
         if sharding.device_set != found[0].device_set:
             raise ValueError(
@@ -296,6 +299,22 @@ def program_shardings(closed: ClosedJaxpr) -> tuple[Sharding, ...]:
                 f"{list(map(str, sharding.device_order))}"
             )
     return found
+
+
+def sharding_of_result(jaxpr: Jaxpr, atom: Any) -> Sharding | None:
+    """How a result lies, where the equation that makes it says so."""
+    if type(atom) is Literal:
+        return None
+    for eqn in jaxpr.eqns:
+        if atom in eqn.outvars:
+            position = list(eqn.outvars).index(atom)
+            stated = eqn.params.get("sharding") or (eqn.params.get("out_shardings") or {position: None})[position]
+            if isinstance(stated, Sharding):
+                return stated
+            inner = [sub.jaxpr if isinstance(sub, ClosedJaxpr) else sub for sub in sub_jaxprs(eqn.params)]
+            if len(inner) == 1 and [v.aval for v in inner[0].outvars] == [v.aval for v in eqn.outvars]:
+                return sharding_of_result(inner[0], inner[0].outvars[position])
+    return None
 
 
 def agreed_devices(name: str, claims: Sequence[tuple[str, Sequence[Device]]]) -> tuple[Device, ...]:

@@ -1,6 +1,7 @@
 """`jit` with shardings, constraints within programs, and sharded arguments of compiled functions."""
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -235,3 +236,24 @@ def test_specs_of_more_dimensions_name_the_argument() -> None:
     ):
         with pytest.raises(ValueError, match=where + ".*cannot be sharded by .* dimensions or more"):
             call()
+
+
+def test_how_arguments_and_results_lie() -> None:
+    x = matrix()
+
+    def lying(function: Any, *args: Any, **options: Any) -> tuple[Any, Any]:
+        compiled = tangrad.jit(function, **options).lower(*args).compile()
+        return compiled.input_shardings, compiled.output_shardings
+
+    one = tangrad.sharding.SingleDeviceSharding(tangrad.devices()[0])
+    assert lying(lambda a, b: {"sum": a + b["u"]}, x, {"u": x}) == (((one, {"u": one}), {}), {"sum": one})
+    ins, outs = lying(lambda a, b: (a + b, a.sum()), x, x, in_shardings=(by("x"), None))
+    assert ins == ((by("x"), by()), {}) and outs[1].is_fully_replicated
+    assert lying(lambda a: a * 2, x, out_shardings=by("y")) == (((by(),), {}), by("y"))
+    assert lying(lambda a: a * 2, tangrad.device_put(x, by("x", "y"))) == (((by("x", "y"),), {}), by("x", "y"))
+    struct = tangrad.ShapeDtypeStruct((8, 8), "float32", sharding=by("x"))
+    assert lying(lambda a: a.sum(), struct)[0] == ((by("x"),), {})
+    assert lying(lambda a, b: 2.0 * b, x, x)[0] == ((None, one), {})  # what is not read lies nowhere
+    compiled = tangrad.jit(lambda a, *, b: a + b).lower(x, b=x).compile()
+    assert compiled.input_shardings == ((one,), {"b": one}) and compiled.output_shardings == one
+    assert compiled(x, b=x).sharding == one

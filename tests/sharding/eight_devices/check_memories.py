@@ -118,14 +118,41 @@ def test_arrays_there_are_arrays(kind: str) -> None:
 
 @elsewhere
 @pytest.mark.parametrize("kind", OTHERS or [None])
-@pytest.mark.parametrize("target", [by("x"), SingleDeviceSharding(DEVICE)], ids=str)
-def test_programs_take_and_return_arrays_in_the_usual_memory(target: Any, kind: str) -> None:
+@pytest.mark.parametrize("target", [by("x"), by("x", "y"), SingleDeviceSharding(DEVICE)], ids=str)
+def test_results_wait_in_the_memory_that_is_stated(target: Any, kind: str) -> None:
     there = target.with_memory_kind(kind)
     for program in (
         tangrad.jit(lambda a: a + 1, out_shardings=there),
-        tangrad.jit(lambda a: a + 1, in_shardings=there),
-        tangrad.jit(lambda a: tangrad.lax.with_sharding_constraint(a, there)),
-        tangrad.jit(lambda a: tangrad.device_put(a, there)),
+        tangrad.jit(lambda a: (a + 1, a), out_shardings=(there, None)),
+        tangrad.jit(lambda a: tangrad.lax.with_sharding_constraint(a + 1, there)),
+        tangrad.jit(lambda a: tangrad.device_put(a + 1, there)),
+        tangrad.jit(lambda a: tangrad.jit(lambda b: tangrad.device_put(b + 1, there))(a)),
+        tangrad.jit(lambda a: a + 1, in_shardings=target, out_shardings=there),
     ):
-        with pytest.raises(NotImplementedError, match=r"another memory than the usual one.*outside of jit"):
-            program(matrix())
+        for _ in range(2):  # the second call takes the short way
+            outs = program(matrix())
+            out = outs[0] if isinstance(outs, tuple) else outs
+            assert out.sharding == there and out.sharding.memory_kind == kind
+            assert_equal(out, matrix() + 1)
+            assert not isinstance(outs, tuple) or outs[1].sharding.memory_kind is None
+    compiled = tangrad.jit(lambda a: a + 1, out_shardings=there).lower(matrix()).compile()
+    assert compiled.output_shardings == there and compiled(matrix()).sharding == there
+    inside = tangrad.jit(lambda a: tangrad.device_put(a, there) * 2)(matrix())  # computed in the usual memory
+    assert inside.sharding.memory_kind is None
+    assert_equal(inside, 2 * matrix())
+
+
+@elsewhere
+@pytest.mark.parametrize("kind", OTHERS or [None])
+@pytest.mark.parametrize("target", [by("x"), SingleDeviceSharding(DEVICE)], ids=str)
+def test_arguments_lie_in_the_memory_that_is_stated(target: Any, kind: str) -> None:
+    there = target.with_memory_kind(kind)
+    double = tangrad.jit(lambda a: 2 * a, in_shardings=there)
+    waiting = tangrad.device_put(matrix(), there)
+    assert_equal(double(waiting), 2 * matrix())
+    assert_equal(double(matrix()), 2 * matrix())  # from the host
+    with pytest.raises(ValueError, match=f"argument 0, f32.*lies in the memory 'device'.*say '{kind}'"):
+        double(tangrad.device_put(matrix(), target))
+    assert_equal(double(waiting), 2 * matrix())
+    assert double.lower(waiting).compile().input_shardings == ((there,), {})
+    assert double(waiting).sharding.memory_kind is None

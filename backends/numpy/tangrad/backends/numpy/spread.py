@@ -10,14 +10,12 @@ import numpy as np
 from tangrad.backends.numpy.array import NumpyArray, PlacedArray, deleted_message, placed
 from tangrad.core import (
     ClosedJaxpr,
-    Jaxpr,
-    Literal,
     Sharding,
     agreed_devices,
     check_argument,
     program_shardings,
+    sharding_of_result,
     stated_claims,
-    sub_jaxprs,
     transfers,
     with_shardings_of_types,
 )
@@ -158,20 +156,26 @@ class SeveralDevices(Place):
     XLA's compiler chooses by more than that; the numbers are the same.
     """
 
-    __slots__ = ("_model", "_operands", "devices")
+    __slots__ = ("_lying", "_model", "devices")
 
-    def __init__(self, devices: tuple[Any, ...], model: Sharding, operands: Sequence[Any]) -> None:
+    def __init__(self, devices: tuple[Any, ...], model: Sharding, lying: Sequence[tuple[Any, Sharding]]) -> None:
         self.devices = devices
         self._model = model
-        self._operands = operands
+        self._lying = lying  # shapes of arguments over these devices, and how they lie
 
     def wrap(self, aval: Any, contents: Any) -> NumpyArray:
+        return spread_over(contents, aval, self.sharding_of(aval))
+
+    def sharding_of(self, aval: Any) -> Sharding:
+        """How a result of a type lies."""
         if aval.finer is not None:
-            return spread_over(contents, aval, aval.placed)
-        for operand in self._operands:
-            if isinstance(operand, SpreadArray) and operand.aval.shape == aval.shape:
-                return spread_over(contents, aval, operand.spread)
-        return spread_over(contents, aval, self._model.resharded((), self.devices))
+            return aval.placed  # type: ignore[no-any-return]
+        alike = [sharding for shape, sharding in self._lying if shape == aval.shape]
+        return alike[0] if alike else self.replicated()
+
+    def replicated(self) -> Sharding:
+        """How what every device has whole lies."""
+        return self._model.resharded((), self.devices)
 
 
 def common_place(what: str, arrays: Sequence[Any]) -> Place:
@@ -205,13 +209,13 @@ def common_place(what: str, arrays: Sequence[Any]) -> Place:
 
 
 def _several(what: str, arrays: Sequence[Any], claims: list[Any], models: Sequence[Sharding]) -> SeveralDevices:
-    spread = [array.spread for array in arrays if isinstance(array, SpreadArray)]
+    lying = [(array.aval.shape, array.spread) for array in arrays if isinstance(array, SpreadArray)]
     for position, array in enumerate(arrays):
         if isinstance(array, SpreadArray):
             claims.append((f"argument {position} ({array.aval.str_short()})", array.spread.device_order))
         elif isinstance(array, PlacedArray) and array.committed:
             claims.append((f"argument {position} ({array.aval.str_short()})", (array.device,)))
-    return SeveralDevices(agreed_devices(what, claims), [*models, *spread][0], arrays)
+    return SeveralDevices(agreed_devices(what, claims), [*models, *[sharding for _, sharding in lying]][0], lying)
 
 
 def _say_copies(arrays: Sequence[Any], device: Any = None) -> None:
@@ -253,6 +257,18 @@ class ProgramLayout:
             for aval, contents, sharding in zip(avals, results, self._outputs, strict=True)
         ]
 
+    def shardings(self, in_avals: Sequence[Any], out_avals: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """How arguments and results lie: shardings, or the device of a program for one."""
+        model = self._models[0]
+        if model.num_devices == 1:
+            (device,) = model.device_order
+            return [device] * len(in_avals), [device] * len(out_avals)
+        lying = [(aval.shape, s) for aval, s in zip(in_avals, self._inputs, strict=True) if s is not None]
+        place = SeveralDevices(agreed_devices(self._name, list(self._claims)), model, lying)
+        inputs = [place.replicated() if sharding is None else sharding for sharding in self._inputs]
+        pairs = zip(out_avals, self._outputs, strict=True)
+        return inputs, [place.sharding_of(aval) if sharding is None else sharding for aval, sharding in pairs]
+
     def _place(self, arrays: Sequence[Any]) -> Place:
         if self._models[0].num_devices == 1:
             return Place(self._models[0].device_order[0], True)
@@ -265,19 +281,3 @@ class ProgramLayout:
         for position, (array, stated) in enumerate(zip(arrays, self._inputs, strict=True)):
             if stated is not None:
                 check_argument(self._name, position, array.aval, getattr(array, "spread", None), stated)
-
-
-def sharding_of_result(jaxpr: Jaxpr, atom: Any) -> Sharding | None:
-    """How a result lies, where the equation that makes it says so."""
-    if type(atom) is Literal:
-        return None
-    for eqn in jaxpr.eqns:
-        if atom in eqn.outvars:
-            position = list(eqn.outvars).index(atom)
-            stated = eqn.params.get("sharding") or (eqn.params.get("out_shardings") or {position: None})[position]
-            if isinstance(stated, Sharding):
-                return stated
-            inner = [sub.jaxpr if isinstance(sub, ClosedJaxpr) else sub for sub in sub_jaxprs(eqn.params)]
-            if len(inner) == 1 and [v.aval for v in inner[0].outvars] == [v.aval for v in eqn.outvars]:
-                return sharding_of_result(inner[0], inner[0].outvars[position])
-    return None

@@ -259,12 +259,14 @@ class XlaBackend(Backend):
     def lower(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Any:
         """The program as StableHLO."""
         compiler = _compiler()
-        return compiler.Lowered(self, closed_jaxpr, compiler.on_one_device(closed_jaxpr, options))
+        usual, waiting = _memories().in_usual_memory(closed_jaxpr, options)
+        return compiler.Lowered(self, closed_jaxpr, compiler.on_one_device(closed_jaxpr, usual), waiting)
 
     def compile(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Any:
         """Compile a program; it runs where its arguments are, or on the device that the options say."""
         compiler = _compiler()
-        return compiler.Program(self, closed_jaxpr, compiler.on_one_device(closed_jaxpr, options))
+        usual, waiting = _memories().in_usual_memory(closed_jaxpr, options)
+        return compiler.Program(self, closed_jaxpr, compiler.on_one_device(closed_jaxpr, usual), waiting=waiting)
 
     def module_text(self, portable_artifact: bytes) -> str:
         """A module in StableHLO's format for files, as text."""

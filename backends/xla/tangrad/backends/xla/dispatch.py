@@ -15,7 +15,8 @@ from typing import Any
 from tangrad.backends.xla import jaxlib_api, spread
 from tangrad.backends.xla.array import XlaArray
 from tangrad.backends.xla.calls import wrapped
-from tangrad.backends.xla.executable import Program, common_placement, device_for, moved
+from tangrad.backends.xla.executable import Program, device_for
+from tangrad.backends.xla.moving import common_placement, moved
 from tangrad.core import (
     FixedParams,
     JaxprCache,

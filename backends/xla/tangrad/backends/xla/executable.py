@@ -13,6 +13,7 @@ from tangrad.backends.xla.calls import make_execute, make_execute_one, wrapped
 from tangrad.backends.xla.compiler_options import explain, with_extra
 from tangrad.backends.xla.jaxlib_api import physical_aval
 from tangrad.backends.xla.lowering import Module, lower_to_module
+from tangrad.backends.xla.memories import usual
 from tangrad.backends.xla.mesh_words import Layout
 from tangrad.backends.xla.mlir import (
     bytecode,
@@ -22,6 +23,7 @@ from tangrad.backends.xla.mlir import (
     portable_artifact,
     read_portable_artifact,
 )
+from tangrad.backends.xla.moving import common_placement, move, moved
 from tangrad.backends.xla.partitioned import Plan, buffers_for, key_of, load, on_one_device, stated_shardings
 from tangrad.backends.xla.symbolic_entry import lower_with_entry
 from tangrad.backends.xla.turns import in_turns
@@ -36,12 +38,11 @@ from tangrad.core import (
     chosen_device,
     program_shardings,
     thread,
-    transfers,
     types_by_shardings,
 )
 from tangrad.errors import UnexpectedTracerError
 
-__all__ = ["Lowered", "Program", "Runner", "on_one_device"]
+__all__ = ["Lowered", "Program", "Runner", "move", "on_one_device"]
 
 
 class Lowered:
@@ -51,10 +52,11 @@ class Lowered:
         module: the module, with what belongs to it.
     """
 
-    __slots__ = ("_backend", "_closed", "module", "options")
+    __slots__ = ("_backend", "_closed", "_waiting", "module", "options")
 
-    def __init__(self, backend: Any, closed: ClosedJaxpr, options: CompileOptions) -> None:
+    def __init__(self, backend: Any, closed: ClosedJaxpr, options: CompileOptions, waiting: Any = None) -> None:
         self._backend = backend
+        self._waiting = waiting
         self._closed = closed
         self.options = options
         self.module = _lower(
@@ -97,7 +99,7 @@ class Lowered:
     def compile(self, extra: dict[str, Any] | None = None) -> Program:
         """Compile for the devices that the options say. `extra`: more options, such as `compiler_options`."""
         options = with_extra(self.options, extra) if extra else self.options
-        return Program(self._backend, self._closed, options, self.module)
+        return Program(self._backend, self._closed, options, self.module, self._waiting)
 
 
 def module_text(data: bytes) -> str:
@@ -352,7 +354,7 @@ class Program(Executable):
         in_avals, out_avals: its type.
     """
 
-    __slots__ = ("execute", "execute_one", "in_avals", "out_avals", "runner")
+    __slots__ = ("_waiting", "execute", "execute_one", "in_avals", "out_avals", "runner")
 
     def __init__(
         self,
@@ -360,7 +362,9 @@ class Program(Executable):
         closed: ClosedJaxpr,
         options: CompileOptions,
         module: Module | None = None,
+        waiting: Any = None,
     ) -> None:
+        self._waiting = waiting
         runner = self.runner = Runner(backend, closed, options)
         self.in_avals, self.out_avals = runner.in_avals, runner.out_avals
         placement: Placement | None = options.extra.get("placement")  # where a program of one equation is to run
@@ -376,11 +380,34 @@ class Program(Executable):
         self.execute_one: Any = make_execute_one(runner)
         if runner.calls_host:
             self.execute, self.execute_one = in_turns(self.execute), None
+        if waiting is not None:
+            self.execute, self.execute_one = waiting.around(self.execute, options.name), None
 
     @property
     def raw(self) -> Any:
         """jaxlib's executable, on the device it was first compiled for."""
         return next(iter(self.runner.executables.values()))
+
+    def shardings(self, inputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """How arguments and results lie: a sharding or, where the program runs on one device, that device.
+
+        `inputs`: for each argument the sharding that it is compiled for, or None.
+        """
+        told = self._lying([usual(one) for one in inputs])
+        return told if self._waiting is None else self._waiting.told(*told)  # type: ignore[no-any-return]
+
+    def _lying(self, inputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """The same in the usual memory."""
+        runner, device = self.runner, self.runner.options.device
+        free = device_for(runner.backend).uncommitted
+        places = [free if sharding is None else spread.placement_of(sharding) for sharding in inputs]
+        if device is not None or not runner._is_partitioned(places):
+            device = device or free.devices[0]
+            return [device] * len(inputs), [device] * len(self.out_avals)
+        plan = runner.plan(places)
+        outputs = runner.load_parts(plan)[2]
+        each = outputs if type(outputs) is tuple else (outputs,) * len(self.out_avals)
+        return [place.spread for place in plan.inputs], [place.spread for place in each]
 
     def as_text(self) -> str:
         """The optimised HLO."""
@@ -423,55 +450,3 @@ def _compile_module(module: Module, devices: Sequence[Any], options: Any, name: 
     from tangrad.backends.xla import compilation_cache
 
     return compilation_cache.get_or_compile(module, devices, options, name)
-
-
-# --- placements ------------------------------------------------------------------------------------------------------
-
-
-def common_placement(arrays: Sequence[XlaArray], name: str) -> Placement | None:
-    """The placement that arguments are committed to; None if they are free to move.
-
-    Raises ValueError for arrays committed to different devices.
-    """
-    committed: Placement | None = None
-    for array in arrays:
-        if array.placement.committed:
-            if committed is None:
-                committed = array.placement
-            elif committed is not array.placement:
-                raise ValueError(_incompatible_message(arrays, name))
-    return committed
-
-
-def _incompatible_message(arrays: Sequence[XlaArray], name: str) -> str:
-    where = [
-        f"argument {position} ({array.aval.str_short()}) on {', '.join(map(str, array.placement.devices))}"
-        for position, array in enumerate(arrays)
-        if array.placement.committed
-    ]
-    return (
-        f"incompatible devices for {name}: its arguments are committed to different devices: {'; '.join(where)}. "
-        "Move them to one device first: tangrad.device_put(x, device)"
-    )
-
-
-def moved(array: XlaArray, placement: Placement) -> XlaArray:
-    """As `move`, for a computation that needs it there: nobody has asked for a copy."""
-    if array.placement.sharding is not placement.sharding:
-        transfers.copied(transfers.DEVICE_TO_DEVICE, array.aval, placement.devices[0])
-    return move(array, placement)
-
-
-def move(array: XlaArray, placement: Placement) -> XlaArray:
-    """A copy of an array at another placement; the array itself if only the commitment differs."""
-    source = array.placement
-    if placement.spread is not None:
-        return array if source is placement else spread.move(array, placement)
-    if source.sharding is placement.sharding:
-        return XlaArray(array.aval, array.value, placement)
-    array._check_not_deleted()
-    aval = physical_aval(array.aval)
-    same_client = source.devices[0].client is placement.devices[0].client
-    if len(source.devices) == 1 and same_client:
-        return XlaArray(array.aval, jaxlib_api.copy_to(array.value, aval, placement.sharding), placement)
-    return XlaArray(array.aval, jaxlib_api.put(array._contents(), aval, placement.sharding), placement)

@@ -1,7 +1,8 @@
 """Arrays in another memory of their devices than the usual one: they wait there, and are brought to compute with.
 
 Programs are compiled for the usual memory. So to everybody who computes such an array is one in the usual memory, of
-which a copy is made whenever its buffer is asked for, and which is gone when the computation is.
+which a copy is made whenever its buffer is asked for, and which is gone when the computation is. Results that are to
+wait in another memory are copied there when the program has been started.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from typing import Any
 
 from tangrad.backends.xla import jaxlib_api, spread
 from tangrad.backends.xla.array import Placement, XlaArray, deleted_message
+from tangrad.backends.xla.compiler_options import with_changes
 from tangrad.backends.xla.jaxlib_api import physical_aval
-from tangrad.core import ShapedArray, Sharding
+from tangrad.core import ClosedJaxpr, CompileOptions, ShapedArray, Sharding, sharding_of_result, sub_jaxprs
 
 
 class StoredArray(XlaArray):
@@ -94,3 +96,93 @@ def stored(array: XlaArray, sharding: Sharding) -> StoredArray:
         for buffer, aval, device in zip(spread.raw_parts(array), _part_avals(array), placement.reachable, strict=True)
     ]
     return StoredArray(array.aval, placement, sharding, buffers)
+
+
+# --- programs --------------------------------------------------------------------------------------------------------
+
+
+class Waiting:
+    """In which memories arguments and results of a program wait.
+
+    Attributes:
+        arguments, results: for each the sharding that states a kind of memory, or None.
+    """
+
+    __slots__ = ("arguments", "results")
+
+    def __init__(self, arguments: Sequence[Any], results: Sequence[Any]) -> None:
+        self.arguments = arguments
+        self.results = results
+
+    def around(self, execute: Any, name: str) -> Any:
+        """What runs a program on a list of arrays, and has its results wait."""
+
+        def run(arrays: Sequence[Any]) -> list[Any]:
+            for position, (array, there) in enumerate(zip(arrays, self.arguments, strict=True)):
+                own = getattr(getattr(array, "spread", None), "memory_kind", None)
+                if there is not None and own != there.memory_kind and array.committed:
+                    own = own or array.placement.devices[0].memory_kinds[0]
+                    raise ValueError(
+                        f"{name}: argument {position}, {array.aval.str_short()}, lies in the memory {own!r}, and "
+                        f"in_shardings say {there.memory_kind!r}; move it first: tangrad.device_put(x, sharding)"
+                    )
+            outs = execute(arrays)
+            return [out if where is None else _waiting(out, where) for out, where in zip(outs, self.results)]
+
+        return run
+
+    def told(self, inputs: list[Any], outputs: list[Any]) -> tuple[list[Any], list[Any]]:
+        """How arguments and results lie, given how they do in the usual memory."""
+        sides = ((inputs, self.arguments), (outputs, self.results))
+        ins, outs = [[_there(*pair) for pair in zip(*side, strict=True)] for side in sides]
+        return ins, outs
+
+
+def _there(usual_one: Any, there: Any) -> Any:
+    """A sharding, or the one device, in the memory that another sharding states."""
+    if there is None or not isinstance(usual_one, Sharding):
+        return usual_one if there is None else there
+    return usual_one.with_memory_kind(there.memory_kind)
+
+
+def _waiting(array: XlaArray, where: Sharding) -> XlaArray:
+    spread_by = array.placement.spread
+    return stored(array, where if spread_by is None else spread_by.with_memory_kind(where.memory_kind))
+
+
+def in_usual_memory(closed: ClosedJaxpr, options: CompileOptions) -> tuple[CompileOptions, Waiting | None]:
+    """The options with shardings in the usual memory, and what waits in another one, None if nothing does.
+
+    A result waits where `out_shardings`, or the last equation that places it, say.
+    """
+    stated = (
+        options.in_shardings or (None,) * len(closed.in_avals),
+        options.out_shardings or (None,) * len(closed.out_avals),
+    )
+    arguments, results = [[one if one is not usual(one) else None for one in side] for side in stated]
+    if _names_memories(closed.jaxpr):
+        for position, (atom, one) in enumerate(zip(closed.jaxpr.outvars, stated[1], strict=True)):
+            placed = sharding_of_result(closed.jaxpr, atom) if one is None else None
+            if placed is not None and placed.memory_kind is not None:
+                results[position] = placed
+    if all([there is None for there in (*arguments, *results)]):
+        return options, None
+    ins, outs = [tuple([usual(one) for one in side]) for side in (options.in_shardings, options.out_shardings)]
+    return with_changes(options, in_shardings=ins, out_shardings=outs), Waiting(arguments, results)
+
+
+def usual(sharding: Any) -> Any:
+    """A sharding in the usual memory; None for None."""
+    return sharding if sharding is None or sharding.memory_kind is None else sharding.with_memory_kind(None)
+
+
+def _names_memories(jaxpr: Any) -> bool:
+    """Whether an equation places a value in another memory."""
+    return any(
+        [
+            getattr(eqn.params.get("sharding"), "memory_kind", None) is not None
+            or any([_names_memories(getattr(sub, "jaxpr", sub)) for sub in sub_jaxprs(eqn.params)])
+            for eqn in jaxpr.eqns
+            if eqn.params
+        ]
+    )

@@ -12,10 +12,10 @@ from typing import Any
 
 from tangrad.backends.xla import jaxlib_api, spread
 from tangrad.backends.xla.array import Placement, XlaArray
+from tangrad.backends.xla.compiler_options import with_changes
 from tangrad.backends.xla.jaxlib_api import physical_aval
 from tangrad.core import (
     ClosedJaxpr,
-    CompileOptions,
     Sharding,
     agreed_devices,
     check_argument,
@@ -33,14 +33,8 @@ def key_of(placements: Sequence[Placement]) -> Any:
 
 
 def stated_shardings(options: Any) -> list[Sharding]:
-    """The shardings that the caller states for arguments and results.
-
-    Raises NotImplementedError for one in another memory than the usual one.
-    """
-    found = [sharding for sharding in (*options.in_shardings, *options.out_shardings) if sharding is not None]
-    for sharding in found:
-        spread.refuse_memory(sharding)
-    return found
+    """The shardings that the caller states for arguments and results."""
+    return [sharding for sharding in (*options.in_shardings, *options.out_shardings) if sharding is not None]
 
 
 def on_one_device(closed: ClosedJaxpr, options: Any) -> Any:
@@ -50,7 +44,7 @@ def on_one_device(closed: ClosedJaxpr, options: Any) -> Any:
     if not shardings or shardings[0].num_devices > 1 or options.device is not None:
         return options
     (device,) = shardings[0].device_order
-    return CompileOptions(options.name, device, options.donated, options.extra)
+    return with_changes(options, device=device, in_shardings=(), out_shardings=(), places=())
 
 
 class Plan:

@@ -45,7 +45,6 @@ def _make(sharding: Sharding) -> Placement:
     for device in devices:
         if type(device) is not XlaDevice or device.client is not devices[0].client:  # type: ignore[attr-defined]
             raise ValueError(f"{sharding} must be of devices of the XLA backend on one platform, got {device!r}")
-    refuse_memory(sharding)
     reachable = [device for device in devices if is_addressable(device)]
     if not reachable:
         raise ValueError(
@@ -61,15 +60,6 @@ def _make(sharding: Sharding) -> Placement:
     hlo_of_rank = cache(lambda ndim: _hlo_sharding(sharding, ordered, ndim))
     over = jaxlib_api.OverDevices(raw, hlo_of_rank, sharding.is_fully_replicated)
     return Placement(ordered, over, True, sharding, in_order(reachable))
-
-
-def refuse_memory(sharding: Sharding) -> None:
-    """Raise NotImplementedError for a sharding in another memory than the usual one, which programs compute in."""
-    if sharding.memory_kind is not None:
-        raise NotImplementedError(
-            f"{sharding} is for another memory than the usual one, where compiled programs compute: move arrays "
-            f"outside of jit, tangrad.device_put(x, sharding)"
-        )
 
 
 def in_order(devices: Sequence[Any]) -> tuple[Any, ...]:

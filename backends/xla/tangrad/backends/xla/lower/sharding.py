@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad.backends.xla.mesh_words import laid
-from tangrad.backends.xla.spread import refuse_memory
 from tangrad.core import RuleSet
 from tangrad.shardings.primitives import auto_axes_p, sharding_constraint_p
 
@@ -14,7 +13,7 @@ lower = RuleSet("lower.xla", api=1)
 
 @lower.rule(sharding_constraint_p)
 def _(ctx: Any, x: Any, *, sharding: Any) -> Any:
-    refuse_memory(sharding)
+    sharding = sharding if sharding.memory_kind is None else sharding.with_memory_kind(None)  # see `memories`
     return laid(ctx, x, ctx.out_aval, sharding, sharding.unconstrained_dimensions())
 
 
