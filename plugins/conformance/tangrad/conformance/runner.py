@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad import enable_x64
+from tangrad import enable_x64, use_backend
 from tangrad.conformance.checks import CHECKS, REFUSALS, Check
 from tangrad.conformance.collection import find_samples, own_checks
 from tangrad.conformance.places import place_of
@@ -134,14 +134,15 @@ def _check_sample(report: Report, sample: Sample, position: int | None, checks: 
             return [("preparation", partial(_again, error))]
 
     position = None if sample.strategy is not None else position  # another run may draw others
-    for name, make in checks.items():
-        if (sample.raises is None) is (name == REFUSALS):
-            continue
-        if name in sample.without:
-            report.left_out[identity, name] = sample.without[name]
-            continue
-        for subject, thunk in prepare(name, make):
-            run(name, subject, thunk)
+    with use_backend(reference_backend()):  # the one that samples are made on; a check says where it uses another
+        for name, make in checks.items():
+            if (sample.raises is None) is (name == REFUSALS):
+                continue
+            if name in sample.without:
+                report.left_out[identity, name] = sample.without[name]
+                continue
+            for subject, thunk in prepare(name, make):
+                run(name, subject, thunk)
 
 
 def _is_of_the_backend(error: MissingRuleError) -> bool:
