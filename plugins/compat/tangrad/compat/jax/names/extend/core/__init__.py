@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from tangrad.compat.jax.primitives import Primitive as Primitive
 from tangrad.core import EVAL_TRACE, Trace, Tracer, current_trace, dtypes, is_array_value, sub_jaxprs
@@ -125,3 +125,12 @@ def take_current_trace() -> Iterator[Trace]:
     trace = current_trace()
     with set_current_trace(EVAL_TRACE):
         yield trace
+
+
+class DebugInfo(NamedTuple):
+    """What messages say of a traced function. Programs traced here have none; packages that change jaxprs make some."""
+
+    traced_for: str
+    func_src_info: str
+    arg_names: tuple[str, ...] | None
+    result_paths: tuple[str, ...] | None
