@@ -18,11 +18,12 @@ def device_put(
 
     Args:
         x: a tree of arrays, NumPy arrays and numbers.
-        device: a device, a sharding over several, None (as arrays are made, not committed), or a tree of these that is
-            a prefix of `x`.
+        device: a device, a sharding over several, a partition spec by the mesh in use, None (as arrays are made, not
+            committed), or a tree of these that is a prefix of `x`.
 
     Raises TypeError for what is not an array, ValueError for what is neither device nor sharding, and for an array that
-    a sharding cannot cut, naming the dimension and the axes of the mesh.
+    a sharding cannot cut, naming the dimension and the axes of the mesh; RuntimeError for a partition spec where no
+    mesh is in use.
 
     >>> import tangrad
     >>> tangrad.device_put(1.5, tangrad.devices()[0])
@@ -40,12 +41,13 @@ def _put(leaf: Any, device: Any) -> Any:
         raise UnexpectedTracerError(leaf)
     if device is None:
         return leaf if isinstance(leaf, Array) else as_array(leaf)
+    if isinstance(device, Device):
+        return device_put_p.bind(leaf if isinstance(leaf, Array) else as_operand(leaf), target=Target(device))
+    if hasattr(device, "to_sharding") and not isinstance(device, Sharding):  # a partition spec
+        device = device.to_sharding("device_put")
     if isinstance(device, Sharding):
         device.check_shape(get_aval(leaf).shape, "device_put: an array")
         return device.constrain(leaf)
-    if not isinstance(device, Device):
-        raise ValueError(
-            f"device_put takes a device (tangrad.devices()) or a sharding, got {device!r} of type "
-            f"{type(device).__name__}"
-        )
-    return device_put_p.bind(leaf if isinstance(leaf, Array) else as_operand(leaf), target=Target(device))
+    raise ValueError(
+        f"device_put takes a device (tangrad.devices()) or a sharding, got {device!r} of type {type(device).__name__}"
+    )
