@@ -140,3 +140,28 @@ def test_a_sparse_system_by_rows(backend):
         """,
         backend=backend,
     )
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_values_held_against_each_other(backend):
+    run(
+        """
+        import tangrad.compat.jax
+        tangrad.compat.jax.install()
+        import jax.numpy as jnp
+        from jax._src.public_test_util import check_close, check_grads, tolerance
+
+        x = {"a": jnp.ones(3), "b": jnp.ones(2, jnp.bfloat16)}
+        check_close(x, {"a": jnp.ones(3) + 1e-7, "b": jnp.ones(2)})
+        check_close(x["a"], 1.1 * x["a"], rtol={jnp.float32: 0.2})
+        for wrong, options in ((1.01, {}), (1.1, {"atol": 0.01, "rtol": 0.01})):
+            try:
+                check_close(x, {"a": x["a"] * wrong, "b": x["b"]}, **options)
+            except AssertionError:
+                continue
+            raise ValueError("no difference was seen")
+        assert tolerance("float16") == 1e-3 and tolerance("int32") == 0 and tolerance("float32", 0.5) == 0.5
+        check_grads(jnp.sin, (0.5,), order=1)
+        """,
+        backend=backend,
+    )
