@@ -165,3 +165,20 @@ def test_values_held_against_each_other(backend):
         """,
         backend=backend,
     )
+
+
+def test_axes_in_scope_and_descriptions_of_functions():
+    run(
+        """
+        import tangrad.compat.jax
+        tangrad.compat.jax.install()
+        import jax
+        import jax.numpy as jnp
+
+        found = []
+        jax.vmap(lambda x: found.append(jax.core.unsafe_get_axis_names_DO_NOT_USE()), axis_name="i")(jnp.ones(2))
+        assert found == [["i"]] and jax.core.unsafe_get_axis_names_DO_NOT_USE() == []
+        info = jax.core.DebugInfo("jit", "f at file.py:1", ("x",), ("",))
+        assert info.traced_for == "jit" and info.arg_names == ("x",)
+        """
+    )

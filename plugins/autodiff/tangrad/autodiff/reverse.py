@@ -5,7 +5,6 @@ One call linearises the function, walks the tape back once and lets it go: no ja
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -25,6 +24,7 @@ from tangrad.core import (
     Array,
     Tracer,
     as_array,
+    copy_identity,
     dtypes,
     filter_traceback,
     get_aval,
@@ -185,7 +185,7 @@ def value_and_grad(
 
 def _like(made: Callable[..., Any], fun: Callable[..., Any], what: str) -> Callable[..., Any]:
     """Give a made function the name, documentation and signature of the one it was made of."""
-    functools.update_wrapper(made, fun, updated=())
+    copy_identity(made, fun)
     name = getattr(fun, "__name__", type(fun).__name__)
     made.__doc__ = f"{what} of {name}.\n\n{getattr(fun, '__doc__', None) or ''}".rstrip()
     return made
