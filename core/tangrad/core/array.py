@@ -212,7 +212,7 @@ class Array(ArrayOperators):
         weak = ", weak_type=True" if self.aval.weak_type else ""
         text, contents = f"[], shape={self.aval.shape}", self.to_numpy()
         if contents.size:
-            text = np.array2string(contents, separator=", ", prefix="Array(", threshold=1000)
+            text = np.array2string(contents, separator=", ", prefix="Array(")
         return f"Array({text}, dtype={dtypes.dtype_name(self.aval.dtype)}{weak})"
 
     def __copy__(self) -> Array:

@@ -295,15 +295,16 @@ def copy_identity(wrapper: Callable[..., Any], function: Callable[..., Any]) -> 
     """Give `wrapper` the name, documentation, annotations and signature of `function`, and return it.
 
     What `functools.wraps` does at a fifth of its cost: a transformation wraps a function at every call of `grad(f)`.
+    Objects that can be called may have anything under these names, which is then no name.
     """
-    name = getattr(function, "__name__", None)
-    if name is not None:
+    name, qualified = getattr(function, "__name__", None), getattr(function, "__qualname__", None)
+    if isinstance(name, str):
         wrapper.__name__ = name
-        wrapper.__qualname__ = getattr(function, "__qualname__", name)
+        wrapper.__qualname__ = qualified if isinstance(qualified, str) else name
     wrapper.__module__ = getattr(function, "__module__", None) or wrapper.__module__
     wrapper.__doc__ = getattr(function, "__doc__", None)
     annotations = getattr(function, "__annotations__", None)
-    if annotations is not None:
+    if isinstance(annotations, dict):
         wrapper.__annotations__ = annotations
     wrapper.__wrapped__ = function  # type: ignore[attr-defined]  # inspect.signature follows it
     return wrapper

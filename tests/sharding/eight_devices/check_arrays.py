@@ -37,6 +37,25 @@ def test_replicas_are_counted() -> None:
     assert tangrad.device_put(1.0, by()).is_fully_replicated
 
 
+def test_partition_specs_mean_the_mesh_in_use() -> None:
+    with mesh():
+        placed = tangrad.device_put({"w": matrix(), "b": 1.0}, {"w": P("x", "y"), "b": P()})
+        assert placed["w"].sharding == by("x", "y") and placed["b"].sharding == by()
+        assert_equal(placed["w"], matrix())
+        assert_equal(tangrad.jit(lambda x: tangrad.device_put(x, P("y")) * 2)(matrix()), matrix() * 2)
+    with pytest.raises(RuntimeError, match="mesh"):
+        tangrad.device_put(matrix(), P("x"))
+
+
+def test_names_of_a_spec_need_not_be_different_before_a_mesh_is_asked() -> None:
+    logical = P("embed", ("embed", "heads"), None)
+    assert tuple(logical) == ("embed", ("embed", "heads"), None) and repr(logical) == "P('embed', ('embed', 'heads'), None)"
+    with pytest.raises(ValueError, match="each mesh axis once, got 'x' twice"):
+        NamedSharding(mesh(), P("x", "x"))
+    with mesh(), pytest.raises(ValueError, match="each mesh axis once"):
+        tangrad.jit(lambda x: tangrad.lax.with_sharding_constraint(x, P("y", ("x", "y"))))(matrix())
+
+
 def test_arrays_on_one_device() -> None:
     x = jnp.ones(3)
     assert isinstance(x.sharding, SingleDeviceSharding) and x.addressable_shards[0].index == (slice(None),)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tangrad import tree
+from tangrad.autodiff.auxiliary import Auxiliary
 from tangrad.autodiff.forward import jvp_flat
 from tangrad.autodiff.reducing import check_in_scope, checked_names
 from tangrad.autodiff.tape import linearize_flat, record_linear
@@ -228,9 +229,8 @@ class _FlatCall:
                     f"{out!r}"
                 )
             out, auxiliary = out
-            aux, aux_tree = tree.flatten(auxiliary)
-            self._aux = (aux_tree, [leaf if not is_array_value(leaf) else None for leaf in aux])
-            aux = [leaf for leaf in aux if is_array_value(leaf)]
+            self._aux = Auxiliary(auxiliary)
+            aux = self._aux.values()
         outs, self.out_tree = returned_leaves(out, f"{self.name}: the function")
         self.out_count = len(outs)
         self._outs = [get_aval(leaf) for leaf in outs]
@@ -240,9 +240,7 @@ class _FlatCall:
         return self._outs
 
     def aux(self, primals: Sequence[Any]) -> Any:
-        aux_tree, leaves = self._aux
-        values = iter(primals)
-        return aux_tree.unflatten([as_array(next(values)) if leaf is None else leaf for leaf in leaves])
+        return self._aux.restore(primals)
 
 
 class _LinearMap:

@@ -5,7 +5,6 @@ One call linearises the function, walks the tape back once and lets it go: no ja
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tangrad import tree
+from tangrad.autodiff.auxiliary import Auxiliary
 from tangrad.autodiff.gradient_tape import eager_gradient
 from tangrad.autodiff.pullbacks import array_of
 from tangrad.autodiff.reducing import check_in_scope, checked_names
@@ -24,6 +24,7 @@ from tangrad.core import (
     Array,
     Tracer,
     as_array,
+    copy_identity,
     dtypes,
     filter_traceback,
     get_aval,
@@ -132,7 +133,7 @@ def value_and_grad(
             dtype = primal.aval.dtype
             if holomorphic or not _real.get(dtype):
                 _check_input(dtype, holomorphic, allow_int, _name)
-        structure: list[Any] = []
+        structure: list[Auxiliary] = []
 
         def flat_fun(*tracers: Any) -> list[Any]:
             given = treedef.unflatten(tracers)
@@ -146,13 +147,8 @@ def value_and_grad(
             if not has_aux:
                 return [_check_scalar(out, holomorphic, _name)]
             value, aux = _check_pair(out, _name)
-            aux_leaves, aux_tree = tree.flatten(aux)
-            arrays = [is_array_value(leaf) for leaf in aux_leaves]
-            structure.extend([aux_tree, aux_leaves, arrays])
-            return [
-                _check_scalar(value, holomorphic, _name),
-                *[x for x, is_array in zip(aux_leaves, arrays, strict=True) if is_array],
-            ]
+            structure.append(Auxiliary(aux))
+            return [_check_scalar(value, holomorphic, _name), *structure[0].values()]
 
         active = [has_tangent(primal.aval.dtype) for primal in primals] if allow_int else None
         if axes:
@@ -181,7 +177,7 @@ def value_and_grad(
             grads = [next(given) if a else _float0_zeros(p) for p, a in zip(primals, active, strict=True)]
         gradient = treedef.unflatten(grads)
         if has_aux:
-            return (value, _restore_aux(structure, outs[1:])), gradient
+            return (value, structure[0].restore(outs[1:])), gradient
         return value, gradient
 
     return _like(value_and_grad_of, fun, _name)
@@ -189,7 +185,7 @@ def value_and_grad(
 
 def _like(made: Callable[..., Any], fun: Callable[..., Any], what: str) -> Callable[..., Any]:
     """Give a made function the name, documentation and signature of the one it was made of."""
-    functools.update_wrapper(made, fun, updated=())
+    copy_identity(made, fun)
     name = getattr(fun, "__name__", type(fun).__name__)
     made.__doc__ = f"{what} of {name}.\n\n{getattr(fun, '__doc__', None) or ''}".rstrip()
     return made
@@ -302,10 +298,3 @@ def _as_gradient(cotangent: Any, primal: Any) -> Any:
 
 def _float0_zeros(primal: Any) -> Any:
     return np.zeros(primal.aval.shape, dtypes.float0)
-
-
-def _restore_aux(structure: list[Any], primals: Sequence[Any]) -> Any:
-    aux_tree, leaves, arrays = structure
-    values = iter(primals)
-    restored = [as_array(next(values)) if is_array else leaf for leaf, is_array in zip(leaves, arrays, strict=True)]
-    return aux_tree.unflatten(restored)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tangrad import tree
+from tangrad import default_backend, tree
 from tangrad.autodiff.directional import vjp
 from tangrad.autodiff.zeros import tangent_aval
 from tangrad.core import api_boundary, backend_names, eval_jaxpr, get_backend, lower_program
@@ -20,14 +20,14 @@ PLATFORMS = ("cpu", "cuda", "rocm", "tpu", NUMPY)
 
 
 def default_export_platform() -> str:
-    """The platform that programs are exported for where none is named: that of XLA's default device, or "numpy" where
-    there is no XLA.
+    """The platform that programs are exported for where none is named: "numpy" where NumPy is the backend in use, else
+    that of XLA's default device.
 
     >>> from tangrad.export import default_export_platform
     >>> default_export_platform() in ("cpu", "cuda", "numpy")
     True
     """
-    if "xla" not in backend_names():
+    if default_backend() == NUMPY or "xla" not in backend_names():
         return NUMPY
     return str(_xla().devices()[0].platform)
 

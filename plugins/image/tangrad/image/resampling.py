@@ -17,6 +17,7 @@ import tangrad.numpy as tnp
 from tangrad.core import class_boundary, dtypes
 from tangrad.lax.contractions.precision import Precision
 from tangrad.numpy.conversion import asarray
+from tangrad.numpy.fusing import as_one
 from tangrad.numpy.operands import canonical_axes, canonical_shape, check_array_like, promote_inexact
 
 
@@ -150,6 +151,7 @@ def _image(name: str, image: Any, shape: Any) -> tuple[Any, tuple[int, ...]]:
     return made, sizes
 
 
+@as_one("shape", "method", "antialias", "precision", name="resize_image")
 def resize(
     image: Any,
     shape: Sequence[int],

@@ -7,6 +7,7 @@ from typing import Any
 
 from tangrad.core import dtypes, literal
 from tangrad.lax.elementwise.primitives import and_p, not_p, sqrt_p
+from tangrad.numpy.fusing import as_one
 from tangrad.numpy.logic import isnan, truth
 from tangrad.numpy.operands import array_operand, broadcast_all, is_inexact, operand, refuse_out
 from tangrad.numpy.reductions import all as all_of
@@ -45,6 +46,7 @@ _INITIAL = "    initial: what to start from.\n"
 _VALUES = 'tangrad.numpy.array([1.0, float("nan"), 3.0])'
 
 
+@as_one("axis", "dtype", "out", "keepdims")
 def nansum(
     a: Any,
     axis: Any = None,
@@ -58,6 +60,7 @@ def nansum(
     return sum(_without_nan("nansum", a, 0), axis, dtype, None, keepdims, initial, where)
 
 
+@as_one("axis", "dtype", "out", "keepdims")
 def nanprod(
     a: Any,
     axis: Any = None,
@@ -83,6 +86,7 @@ def _extreme(
     return where_between(all_of(isnan(x), axis, None, keepdims), literal(math.nan, x.aval.dtype), result)
 
 
+@as_one("axis", "out", "keepdims")
 def nanmax(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Any:
@@ -90,6 +94,7 @@ def nanmax(
     return _extreme("nanmax", max, -math.inf, a, axis, keepdims, initial, where)
 
 
+@as_one("axis", "out", "keepdims")
 def nanmin(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Any:
@@ -97,6 +102,7 @@ def nanmin(
     return _extreme("nanmin", min, math.inf, a, axis, keepdims, initial, where)
 
 
+@as_one("axis", "dtype", "out", "keepdims")
 def nanmean(
     a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, where: Any = None
 ) -> Any:
@@ -104,6 +110,7 @@ def nanmean(
     return mean(_without_nan("nanmean", a, 0), axis, dtype, None, keepdims, where=_counted("nanmean", a, where))
 
 
+@as_one("axis", "dtype", "out", "ddof", "keepdims")
 def nanvar(
     a: Any,
     axis: Any = None,
@@ -119,6 +126,7 @@ def nanvar(
     return var(_without_nan("nanvar", a, 0), axis, dtype, None, ddof, keepdims, where=counted, mean=mean)
 
 
+@as_one("axis", "dtype", "out", "ddof", "keepdims")
 def nanstd(
     a: Any,
     axis: Any = None,
@@ -142,11 +150,13 @@ def _position(name: str, function: Any, start: float, a: Any, axis: Any, keepdim
     return where_between(nothing, literal(-1, dtypes.default_int_dtype()), found)
 
 
+@as_one("axis", "out", "keepdims")
 def nanargmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
     refuse_out("nanargmax", out)
     return _position("nanargmax", argmax, -math.inf, a, axis, keepdims)
 
 
+@as_one("axis", "out", "keepdims")
 def nanargmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
     refuse_out("nanargmin", out)
     return _position("nanargmin", argmin, math.inf, a, axis, keepdims)

@@ -26,7 +26,7 @@ class PartitionSpec:
             it is not cut; `PartitionSpec.UNCONSTRAINED` where a constraint leaves it to the compiler. Dimensions that
             are left out at the end are not cut.
 
-    Raises ValueError for an axis that is named twice.
+    Names need not be those of a mesh, nor different, before a sharding is made with them.
 
     >>> from tangrad.sharding import PartitionSpec as P
     >>> P("data", None, ("model", "expert"))
@@ -47,11 +47,8 @@ class PartitionSpec:
     UNCONSTRAINED = _Unconstrained()
 
     def __init__(self, *partitions: Any) -> None:
+        # Names need not be a mesh's: libraries put logical ones there, and the same twice. NamedSharding asks.
         self._partitions = tuple([_canonical(entry) for entry in partitions])
-        axes = [axis for entry in self._partitions for axis in axes_of(entry)]
-        for number, axis in enumerate(axes):
-            if axis in axes[:number]:
-                raise ValueError(f"a partition spec can use each mesh axis once, got {axis!r} twice in {self}")
 
     def to_sharding(self, what: str) -> NamedSharding:
         """The sharding by the mesh in use. Raises RuntimeError where there is none; `what` asks for it."""
@@ -121,7 +118,7 @@ class NamedSharding(Sharding):
         spec: a `PartitionSpec`, or a tuple that could be one.
         memory_kind: the memory of the devices; None for the usual one.
 
-    Raises ValueError for an axis that the mesh does not have, TypeError for other types.
+    Raises ValueError for an axis that the mesh does not have or that occurs twice, TypeError for other types.
 
     >>> import tangrad
     >>> from tangrad.sharding import NamedSharding, PartitionSpec
@@ -143,9 +140,12 @@ class NamedSharding(Sharding):
             raise TypeError(f"NamedSharding takes a PartitionSpec, got {spec!r} of type {type(spec).__name__}")
         if mesh.empty and isinstance(mesh, Mesh):
             raise ValueError("NamedSharding needs a mesh with devices, got the empty mesh")
-        for axis in [axis for entry in spec for axis in axes_of(entry)]:
+        axes = [axis for entry in spec for axis in axes_of(entry)]
+        for number, axis in enumerate(axes):
             if axis not in mesh.axis_names:
                 raise ValueError(f"{spec} names the axis {axis!r}, and the axes of {mesh} are {mesh.axis_names}")
+            if axis in axes[:number]:
+                raise ValueError(f"a sharding can use each mesh axis once, got {axis!r} twice in {spec}")
         self.mesh = mesh
         self.spec = spec
         if isinstance(mesh, Mesh):

@@ -94,8 +94,8 @@ class Lowering:
         if dtype is None:
             return self._in_wider_dtype(function, values)
         result = self._elementwise(Ufunc(function), values, dtypes.as_dtype(dtype))
-        # Some ufuncs widen dtypes of ml_dtypes by themselves.
-        widened = found[0].isbuiltin != 1 and _kind(dtype) == _kind(found[0])
+        # Some ufuncs widen dtypes of ml_dtypes by themselves, unsigned ones to signed ones of 8 bits.
+        widened = found[0].isbuiltin != 1 and _kind(dtype) in (_kind(found[0]), "i")
         return self.cast(result, found[0]) if widened else result
 
     def _values(self, operands: Sequence[Any]) -> list[Value]:

@@ -31,7 +31,9 @@ class Names:
     """The names of a function's values, and its namespace. Values are a0, v1, t2, …; what is bound has other names."""
 
     def __init__(self) -> None:
-        self.namespace: dict[str, Any] = {"__builtins__": {"range": range, "len": len, "max": max, "min": min}}
+        # `view` of the dtypes of ml_dtypes imports a module of NumPy's.
+        builtins = {"range": range, "len": len, "max": max, "min": min, "__import__": __import__}
+        self.namespace: dict[str, Any] = {"__builtins__": builtins}
         self._bound: dict[int, str] = {}
         self._taken: set[str] = set(_BUILTIN_NAMES)
         self._counts: Counter[str] = Counter()

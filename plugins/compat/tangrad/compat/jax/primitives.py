@@ -7,6 +7,8 @@ is assigned is registered as a rule set of one rule. Rules are called as jax cal
 
 from __future__ import annotations
 
+import functools
+import inspect
 import itertools
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
@@ -52,15 +54,29 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
 
     def __init__(self, name: str) -> None:
         family = f"{FAMILY}_{next(_numbers)}"
-        super().__init__(_printable(name), _no_abstract_eval(name), family=family, weak_type="own")
+        own = type(self)
+        super().__init__(
+            _printable(name),
+            _no_abstract_eval(name),
+            family=family,
+            weak_type="own",
+            multiple_results=getattr(own, "multiple_results", False) is True,
+        )
         self.impl: Rule | None = None
         self._lowered_for: str | None = None
+        # Classes of a package's own may say the parts as methods; that of the types returns effects, too.
+        if inspect.isfunction(getattr(own, "abstract_eval", None)):
+            self.def_effectful_abstract_eval(functools.partial(own.abstract_eval, self))
+        if inspect.isfunction(getattr(own, "impl", None)):
+            self.def_impl(functools.partial(own.impl, self))
         primitives = PrimitiveSet(family, api=core.EXTENSION_API)
         primitives.add(self)
         register(primitives)
 
     def def_impl(self, impl: Rule) -> Rule:
         """Say how it is computed outside of transformations: `impl(*arrays, **params)`."""
+        if isinstance(impl, functools.partial) and impl.func is apply_primitive:  # what is done without an impl, too
+            return impl
         self.impl = impl
         self.evaluate = lambda args, params: impl(*args, **params)
         if self._lowered_for is None:  # jax cannot compile it yet; here what computes it serves
@@ -102,6 +118,15 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
             if all(_is_hashable(value) for value in params.values()):
                 raise
         return self._infer(avals, params)
+
+
+def apply_primitive(primitive: Primitive, *args: Any, **params: Any) -> Any:
+    """The results of a primitive as its lowering says. Raises NotImplementedError where it has none."""
+    if primitive.decompose is None or primitive.decompose is primitive.impl:
+        raise NotImplementedError(
+            f"the primitive {primitive.name!r} has no lowering: mlir.register_lowering(p, mlir.lower_fun(f))"
+        )
+    return primitive.decompose(*args, **params)
 
 
 def _printable(name: str) -> str:

@@ -19,11 +19,12 @@ def device_put(
 
     Args:
         x: a tree of arrays, NumPy arrays and numbers.
-        device: a device, a sharding over several, None (as arrays are made, not committed), or a tree of these that is
-            a prefix of `x`.
+        device: a device, a sharding over several, a partition spec by the mesh in use, None (as arrays are made, not
+            committed), or a tree of these that is a prefix of `x`.
 
     Raises TypeError for what is not an array, ValueError for what is neither device nor sharding, and for an array that
-    a sharding cannot cut, naming the dimension and the axes of the mesh.
+    a sharding cannot cut, naming the dimension and the axes of the mesh; RuntimeError for a partition spec where no
+    mesh is in use.
 
     >>> import tangrad
     >>> tangrad.device_put(1.5, tangrad.devices()[0])
@@ -39,19 +40,20 @@ def _put(leaf: Any, device: Any) -> Any:
         raise TypeError(f"device_put takes arrays and numbers, got {leaf!r} of type {type(leaf).__name__}")
     if isinstance(leaf, Tracer) and not leaf._trace.alive:
         raise UnexpectedTracerError(leaf)
+    if hasattr(device, "to_sharding") and not isinstance(device, Sharding):  # a partition spec
+        device = device.to_sharding("device_put")
     if transfers.watch.on:
         _say_copy(leaf, device)
     if device is None:
         return leaf if isinstance(leaf, Array) else as_array(leaf)
+    if isinstance(device, Device):
+        return device_put_p.bind(leaf if isinstance(leaf, Array) else as_operand(leaf), target=Target(device))
     if isinstance(device, Sharding):
         device.check_shape(get_aval(leaf).shape, "device_put: an array")
         return device.constrain(leaf)
-    if not isinstance(device, Device):
-        raise ValueError(
-            f"device_put takes a device (tangrad.devices()) or a sharding, got {device!r} of type "
-            f"{type(device).__name__}"
-        )
-    return device_put_p.bind(leaf if isinstance(leaf, Array) else as_operand(leaf), target=Target(device))
+    raise ValueError(
+        f"device_put takes a device (tangrad.devices()) or a sharding, got {device!r} of type {type(device).__name__}"
+    )
 
 
 def _say_copy(leaf: Any, device: Any) -> None:

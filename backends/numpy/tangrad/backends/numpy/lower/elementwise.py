@@ -292,7 +292,7 @@ def _(ctx: Any, x: Any) -> Any:
 
 def _count_bits(ctx: Any, x: Any, dtype: Any) -> Any:
     if hasattr(np, "bitwise_count"):
-        return ctx.cast(ctx.bitwise_count(x), dtype)
+        return ctx.bitcast(ctx.cast(ctx.bitwise_count(x), x.dtype), dtype)
     # NumPy 1: the counts of neighbours are added up, pairs of 1 bit first, then of 2, of 4, …
     width, half = dtypes.bit_width(x.dtype), 1
     while half < width:
@@ -300,7 +300,7 @@ def _count_bits(ctx: Any, x: Any, dtype: Any) -> Any:
         upper = ctx.bitwise_and(ctx.right_shift(x, half), mask)
         x = ctx.add(ctx.bitwise_and(x, mask), upper)
         half *= 2
-    return ctx.cast(x, dtype)
+    return ctx.bitcast(x, dtype)
 
 
 @composed(lower, p.clz_p)

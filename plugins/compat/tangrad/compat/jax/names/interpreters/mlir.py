@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tangrad.compat.jax.primitives import LoweringContext as LoweringRuleContext
 from tangrad.compat.jax.primitives import Primitive
+
+__all__ = ["LoweringRuleContext", "lower_fun", "register_lowering"]
 
 
 def lower_fun(function: Callable[..., Any], multiple_results: bool = True) -> Callable[..., Any]:

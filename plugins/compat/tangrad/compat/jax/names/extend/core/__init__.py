@@ -5,10 +5,10 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from tangrad.compat.jax.primitives import Primitive as Primitive
-from tangrad.core import EVAL_TRACE, Trace, Tracer, current_trace, dtypes, is_array_value, sub_jaxprs
+from tangrad.core import EVAL_TRACE, Trace, Tracer, current_trace, dtypes, is_array_value, sub_jaxprs, thread
 from tangrad.core import NO_EFFECTS as no_effects  # noqa: N811
 from tangrad.core import AbstractToken as AbstractToken
 from tangrad.core import ClosedJaxpr as ClosedJaxpr
@@ -125,3 +125,17 @@ def take_current_trace() -> Iterator[Trace]:
     trace = current_trace()
     with set_current_trace(EVAL_TRACE):
         yield trace
+
+
+def unsafe_get_axis_names_DO_NOT_USE() -> list[Any]:  # noqa: N802  (its name there)
+    """The names of the mapped axes in scope."""
+    return [name for name, _ in thread.axis_environment]
+
+
+class DebugInfo(NamedTuple):
+    """What messages say of a traced function. Programs traced here have none; packages that change jaxprs make some."""
+
+    traced_for: str
+    func_src_info: str
+    arg_names: tuple[str, ...] | None
+    result_paths: tuple[str, ...] | None

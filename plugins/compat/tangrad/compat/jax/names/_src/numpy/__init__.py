@@ -1,0 +1,1 @@
+"""`jax._src.numpy`: the modules that `jax.numpy` is made of there."""

@@ -1,0 +1,1 @@
+"""`jax.experimental.sparse`: what Tangrad's has not."""
