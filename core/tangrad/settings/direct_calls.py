@@ -55,10 +55,11 @@ class DirectCalls(dict[Any, Callable[..., Any]]):
             arrays = [arg for arg in args if isinstance(arg, Array) and not isinstance(arg, Tracer)]
             call = arrays[0].backend.direct(primitive, args, params) if arrays else None
             if call is not None:
-                self._keep(key, call)
+                self.keep(key, call)
         return out
 
-    def _keep(self, key: Any, call: Callable[..., Any]) -> None:
+    def keep(self, key: Any, call: Callable[..., Any]) -> None:
+        """Have `call` under `key`, as long as operations are not looked at one by one."""
         if len(self) >= LIMIT:
             self.clear()
         self[key] = call

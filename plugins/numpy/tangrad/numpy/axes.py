@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.core import Array
+from tangrad.core import EVAL_TRACE, Array, DirectCalls, thread
 from tangrad.lax.structure.primitives import transpose_p
 from tangrad.numpy.operands import array_operand, canonical_axes, canonical_axis, index_argument
 
@@ -43,9 +43,16 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
 
 def permuted(x: Any, permutation: tuple[int, ...]) -> Any:
     """An array with its dimensions reordered by a permutation."""
+    if thread.trace is EVAL_TRACE:
+        call = _permutations.get((x.aval, permutation))
+        if call is not None:
+            return call(x)
     if permutation == tuple(range(len(permutation))) and len(permutation) == x.aval.ndim:
         return x
-    return transpose_p.bind(x, permutation=permutation)
+    return _permutations.apply((x.aval, permutation), transpose_p, (x,), {"permutation": permutation})
+
+
+_permutations = DirectCalls()
 
 
 def permute_dims(a: Any, /, axes: tuple[int, ...]) -> Any:

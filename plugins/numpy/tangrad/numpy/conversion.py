@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tangrad.core import (
+    EVAL_TRACE,
     Array,
     DirectCalls,
     Literal,
@@ -26,9 +27,10 @@ from tangrad.core import (
 from tangrad.lax.elementwise.primitives import convert_element_type_p
 from tangrad.lax.placement.out_sharding import constrained, is_device, place_of
 from tangrad.lax.structure.primitives import concatenate_p, copy_p
-from tangrad.numpy.fusing import as_one
+from tangrad.numpy.fusing import SEQUENCE_LIMIT, as_one
 from tangrad.numpy.new_arrays import HOST_LIMIT, adopt, type_of_array
 from tangrad.numpy.operands import broadcast_to_shape, cast, convert, operand, user_dtype
+from tangrad.numpy.operations import numerical
 
 _PYTHON_NUMBERS = frozenset({bool, int, float, complex})
 _SMALL, _LARGE = 1e-4, 65504.0  # between them are numbers of all floating dtypes of NumPy's
@@ -265,6 +267,12 @@ def _leaves(value: Any, leaves: list[Any]) -> list[Any]:
 
 def _from_sequence(value: Sequence[Any], dtype: Any) -> Any:
     kinds = set(map(type, value))
+    if len(kinds) == 1 and issubclass(type(value[0]), Array):
+        avals = {item.aval for item in value}
+        if len(avals) == 1:
+            (aval,) = avals
+            own = dtypes.result_type(aval) if aval.weak_type else aval.dtype
+            return _stacked_alike(value, own if dtype is None else dtype)
     leaves: Sequence[Any] = value
     if not kinds <= _PYTHON_NUMBERS:
         leaves = _leaves(value, [])
@@ -282,7 +290,7 @@ def _from_sequence(value: Sequence[Any], dtype: Any) -> Any:
                 _check_leaves_fit(leaves, contents, wanted)
             contents = _exact(contents, value, wanted)
             return put(_numpy_array(contents, wanted), ShapedArray(contents.shape, wanted))
-    return _stacked_as_one(value, wanted)
+    return stacked(value, wanted)
 
 
 def _checked_leaf(leaf: Any) -> Any:
@@ -349,7 +357,16 @@ def _stacked(value: Any, dtype: Any) -> Any:
     return concatenate_p.bind(*[broadcast_to_shape(part, (1, *part.aval.shape)) for part in parts], dimension=0)
 
 
-_stacked_as_one = as_one("dtype", sequence="value", name="array")(_stacked)
+stacked = as_one("dtype", sequence="value", name="array", family=numerical.name)(_stacked)
+
+
+def _stacked_alike(value: Sequence[Any], dtype: Any) -> Any:
+    """As `stacked`, of arrays of one type: outside of transformations as many at a time as one operation takes."""
+    if len(value) <= SEQUENCE_LIMIT or thread.trace is not EVAL_TRACE:
+        return stacked(value, dtype)
+    starts = range(0, len(value), SEQUENCE_LIMIT)
+    parts = [stacked(value[start : start + SEQUENCE_LIMIT], dtype) for start in starts]
+    return concatenate_p.bind(*parts, dimension=0)
 
 
 def _from_foreign(value: Any, dtype: Any) -> Any:

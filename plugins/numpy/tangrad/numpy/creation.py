@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import EVAL_TRACE, Tracer, dtypes, literal, put, thread
+from tangrad.core import EVAL_TRACE, Array, Tracer, dtypes, literal, put, register_cache, thread
 from tangrad.lax.elementwise.primitives import add_p, convert_element_type_p, eq_p, ge_p
 from tangrad.lax.operands import float0_zeros
 from tangrad.lax.placement.out_sharding import constrained, is_device, place_of
@@ -15,6 +15,7 @@ from tangrad.numpy.conversion import asarray, placed
 from tangrad.numpy.new_arrays import HOST_LIMIT, adopt, type_of_array
 from tangrad.numpy.operands import (
     INT32,
+    TABLE_LIMIT,
     broadcast_to_shape,
     canonical_shape,
     convert,
@@ -28,6 +29,10 @@ from tangrad.numpy.operands import (
 
 def filled(shape: tuple[Any, ...], number: Any, dtype: Any, weak_type: bool = False, device: Any = None) -> Any:
     """An array of one number."""
+    if device is None and thread.trace is EVAL_TRACE:
+        known = _on_host.get((shape, dtype, weak_type))
+        if known is not None:
+            return adopt(_contents(shape, number, dtype), known)
     if isinstance(dtype, dtypes.ExtendedDType):
         raise TypeError(f"arrays of {dtypes.dtype_name(dtype)} cannot be made of numbers")
     if dtype == dtypes.float0:
@@ -36,9 +41,29 @@ def filled(shape: tuple[Any, ...], number: Any, dtype: Any, weak_type: bool = Fa
         return constrained(filled(shape, number, dtype, weak_type), device)
     if device is not None or (thread.trace is EVAL_TRACE and _fits_host(shape)):
         aval = type_of_array(shape, dtype, weak_type)
-        contents = np.zeros(shape, dtype) if type(number) is int and number == 0 else np.full(shape, number, dtype)
-        return adopt(contents, aval) if device is None else put(contents, aval, device=device)
+        contents = _contents(shape, number, dtype)
+        if device is not None:
+            return put(contents, aval, device=device)
+        if len(_on_host) >= TABLE_LIMIT:
+            _on_host.clear()
+        _on_host[shape, dtype, weak_type] = aval
+        return adopt(contents, aval)
     return broadcast_in_dim_p.bind(literal(number, dtype, weak_type), shape=shape, broadcast_dimensions=())
+
+
+# (shape, dtype, whether it is weak) -> the type of an array that is made on the host, if nobody says where.
+_on_host: dict[Any, Any] = {}
+register_cache(_on_host.clear)
+
+
+def _contents(shape: tuple[Any, ...], number: Any, dtype: Any) -> Any:
+    if type(number) is int and number == 0:
+        return np.zeros(shape, dtype)
+    if type(number) not in (int, float):
+        return np.full(shape, number, dtype)
+    contents = np.empty(shape, dtype)
+    contents.fill(number)
+    return contents
 
 
 def _fits_host(shape: tuple[Any, ...]) -> bool:
@@ -198,6 +223,9 @@ def _check_fits(name: str, own: tuple[Any, ...], shape: tuple[Any, ...]) -> None
 
 def _like(name: str, value: Any, dtype: Any, shape: Any) -> tuple[tuple[Any, ...], Any, bool]:
     """Shape, dtype and weak type of an array like `value`; anything with a shape and a dtype will do."""
+    if shape is None and dtype is None and isinstance(value, Array):
+        aval = value.aval
+        return aval.shape, aval.dtype, aval.weak_type
     if not is_array_like(value) and not (hasattr(value, "shape") and hasattr(value, "dtype")):
         raise TypeError(not_array_like(name, value, 0))
     sizes = tuple(getattr(value, "shape", ())) if shape is None else canonical_shape(name, shape)

@@ -8,6 +8,7 @@ from tangrad.core import dtypes
 from tangrad.lax.reductions.primitives import cumprod_p, cumsum_p
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, concatenate_p
 from tangrad.numpy.accumulation import as_added, counting_dtype
+from tangrad.numpy.fusing import as_one
 from tangrad.numpy.logic import isnan
 from tangrad.numpy.operands import (
     BOOL,
@@ -39,6 +40,13 @@ def _running(name: str, primitive: Any, a: Any, axis: Any, dtype: Any, out: Any,
     return convert(primitive.bind(as_added(x, wanted), axis=dimension, reverse=False), wanted)
 
 
+def _as_one(name: str, primitive: Any) -> Any:
+    return as_one("axis", name=name)(lambda a, axis: _running(name, primitive, a, axis, None, None))
+
+
+_sums, _products = _as_one("cumsum", cumsum_p), _as_one("cumprod", cumprod_p)
+
+
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
     """Take the sums up to each element of an axis.
 
@@ -59,7 +67,7 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None)
     >>> tangrad.numpy.cumsum(tangrad.numpy.array([1, 2, 3]))
     Array([1, 3, 6], dtype=int32)
     """
-    return _running("cumsum", cumsum_p, a, axis, dtype, out)
+    return _sums(a, axis) if dtype is None and out is None else _running("cumsum", cumsum_p, a, axis, dtype, out)
 
 
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
@@ -82,7 +90,7 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None
     >>> tangrad.numpy.cumprod(tangrad.numpy.array([1, 2, 3]))
     Array([1, 2, 6], dtype=int32)
     """
-    return _running("cumprod", cumprod_p, a, axis, dtype, out)
+    return _products(a, axis) if dtype is None and out is None else _running("cumprod", cumprod_p, a, axis, dtype, out)
 
 
 def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from tangrad.core import (
     EVAL_TRACE,
     Array,
+    DirectCalls,
     Tracer,
     as_array,
     as_operand,
@@ -23,7 +24,6 @@ from tangrad.core import (
     is_symbolic,
     literal,
     own_boundary,
-    register_cache,
     thread,
 )
 from tangrad.lax.elementwise.primitives import convert_element_type_p, select_n_p
@@ -76,8 +76,7 @@ OPERAND = "operand"  # in the place of a fill value that is the last operand
 def getitem(x: Any, index: Any) -> Any:
     """x[index]. Integers beyond the array are clamped: a program that is compiled cannot raise."""
     try:
-        # Operations that are looked at one by one must be operations.
-        if thread.trace is EVAL_TRACE and EVAL_TRACE.process_primitive is evaluate:
+        if thread.trace is EVAL_TRACE:
             take = _parts.get(type(x))
             part = _first_part(x, index) if take is None else take(x, index)
             if part is not None:
@@ -97,20 +96,24 @@ def getitem(x: Any, index: Any) -> Any:
 
 own_boundary(getitem)
 
-# The type of an array -> how its backend takes a part of one without an operation.
-_parts: dict[type, Callable[[Any, Any], Any]] = {}
-register_cache(_parts.clear)
+# The type of an array -> how its backend takes a part of one without an operation. It is empty where operations are
+# looked at one by one: parts must be operations then.
+_parts = DirectCalls()
 
 
 def _first_part(x: Any, index: Any) -> Any:
     """A part of the first array of its type, as `_parts` will have it."""
-    backend = None if isinstance(x, Tracer) else x.backend
-    if backend is None:
-        _parts[type(x)] = lambda x, index: None
+    if EVAL_TRACE.process_primitive is not evaluate:
         return None
-    part = backend.part(x, index)
-    _parts[type(x)] = backend.part  # asked for afterwards: a backend may put a quicker one in its place
+    backend = None if isinstance(x, Tracer) else x.backend
+    part = None if backend is None else backend.part(x, index)
+    # Asked for afterwards: a backend may put a quicker one in its place.
+    _parts.keep(type(x), _no_part if backend is None else backend.part)
     return part
+
+
+def _no_part(x: Any, index: Any) -> None:
+    """Of tracers, and of literals, which are of no backend."""
 
 
 def _one_integer(x: Any, shape: tuple[Any, ...], index: int) -> Any:

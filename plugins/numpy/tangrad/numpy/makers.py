@@ -51,7 +51,7 @@ def unary(name: str, general: Callable[[Any], Any], summary: str, returns: str, 
 
     `fuse`: how many results the general form has, if it is to be one operation; 0: it is not.
     """
-    run: Any = Fused(name, general, fuse > 1) if fuse else general
+    run: Any = Fused(name, general, fuse > 1).of_one if fuse else general
 
     def function(x: Any) -> Any:
         try:

@@ -21,9 +21,11 @@ from tangrad.lax.placement.out_sharding import place_of
 from tangrad.lax.structure.primitives import iota_p
 from tangrad.numpy.conversion import placed
 from tangrad.numpy.new_arrays import HOST_LIMIT, array_of
-from tangrad.numpy.operands import check_array_like, shape_of, user_dtype
+from tangrad.numpy.operands import INT32, check_array_like, shape_of, user_dtype
 
 _INTEGERS = (int, np.integer)
+_LARGE = 1 << 30
+_WIDE = frozenset([np.dtype("float32"), np.dtype("float64")])
 _PYTHON_NUMBERS = frozenset({int, float, NoneType})
 
 
@@ -94,14 +96,20 @@ def _range(start: Any, stop: Any, step: Any, dtype: Any) -> Any:
     """Of integers an operation where programs are staged, lest they hold the numbers; else made by NumPy."""
     if step == 0:
         raise ValueError("arange: step must not be 0")
-    integers = dtype.kind in "iu" and all([isinstance(value, _INTEGERS) for value in (start, stop, step)])
+    plain = type(start) is type(stop) is type(step) is int
+    integers = dtype.kind in "iu" and (plain or all([isinstance(value, _INTEGERS) for value in (start, stop, step)]))
     if not integers:
+        if dtype in _WIDE and -_LARGE < start < _LARGE and -_LARGE < stop < _LARGE and abs(step) > 1 / _LARGE:
+            return array_of(np.arange(start, stop, step, dtype))  # of which nothing is reported
         with np.errstate(all="ignore"):
             made = np.arange(start, stop, step, dtype=dtype if dtype.kind in "iufc" else None).astype(dtype, copy=False)
         return array_of(made)
     size = len(range(int(start), int(stop), int(step)))
     if thread.trace is EVAL_TRACE and size <= HOST_LIMIT:
-        return array_of(np.arange(start, start + size * step, step).astype(dtype))
+        end = start + size * step
+        if plain and dtype is INT32 and -_LARGE < start < _LARGE and -_LARGE < end < _LARGE:
+            return array_of(np.arange(start, end, step, dtype))
+        return array_of(np.arange(start, end, step).astype(dtype))
     numbers = iota_p.bind(dtype=dtype, shape=(size,), dimension=0)
     if step != 1:
         numbers = mul_p.bind(numbers, literal(int(step), dtype))

@@ -136,10 +136,11 @@ def bincount(
     if least < 0:
         raise ValueError(f"bincount: minlength must not be negative, got {minlength}")
     if length is None:
-        known = np.asarray(concrete_or_error(numbers, "the number of results of bincount, which length= would fix"))
-        if weights is None and contents_on_host(numbers) is not None:
-            counts = np.bincount(np.maximum(known, 0).astype(np.intp), minlength=least)
+        contents = contents_on_host(numbers) if weights is None else None
+        if contents is not None:
+            counts = np.bincount(np.maximum(contents, 0).astype(np.intp), minlength=least)
             return array_of(counts.astype(dtypes.default_int_dtype()))
+        known = np.asarray(concrete_or_error(numbers, "the number of results of bincount, which length= would fix"))
         count = max(least, int(known.max()) + 1 if known.size else 0)
     else:
         count = index_argument("bincount", length, "length")

@@ -116,6 +116,31 @@ class Ufunc(Function):
         return super().flops(inputs, outputs)
 
 
+# NumPy's scalars compute as its ufuncs do, in a tenth of the time that a ufunc takes for arrays without dimensions.
+_OPERATORS = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.equal: operator.eq,
+    np.not_equal: operator.ne,
+    np.less: operator.lt,
+    np.less_equal: operator.le,
+    np.greater: operator.gt,
+    np.greater_equal: operator.ge,
+}
+
+
+def on_scalars(function: Function, inputs: Sequence[Any]) -> Callable[[Any, Any], Any] | None:
+    """What computes a ufunc of two arrays without dimensions as scalars; None where nothing is known to do."""
+    operation = _OPERATORS.get(function.ufunc) if type(function) is Ufunc else None
+    if operation is None or any([stored.shape != () or stored.dtype.kind not in "biuf" for stored in inputs]):
+        return None
+    if any([stored.dtype.isbuiltin != 1 for stored in inputs]):
+        return None
+    compute, asarray = operation, np.asarray
+    return lambda x, y: asarray(compute(x[()], y[()]))
+
+
 class Reduction(Function):
     """`ufunc.reduce` over some axes, or over axes kept with size 1."""
 

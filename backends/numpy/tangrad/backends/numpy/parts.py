@@ -18,6 +18,7 @@ from tangrad.core import ShapedArray, dtypes, register_cache
 
 TYPE_LIMIT = 4096
 _PLAIN = frozenset({int, NoneType, EllipsisType})
+_FORWARDS = (None, 1)  # steps of slices that may be the whole array
 
 # (type of an array, shape of a part) -> type of the part
 _types: dict[Any, ShapedArray] = {}
@@ -34,29 +35,30 @@ def part(array: Any, index: Any) -> NumpyArray | None:
     aval, kind = array.aval, type(index)
     try:
         if kind is int:
+            found = array.ndarray[index, ...]
             type_ = _elements.get(aval)
-            if type_ is not None:
-                found = array.ndarray[index, ...]
-                out = NumpyArray()
-                out.aval = type_
-                out.ndarray = found
-                return out
         else:
-            index = _in_numpy(index, kind)
-        found = array.ndarray[index]
+            if kind is slice:
+                if type(index.start) not in _PLAIN or type(index.stop) not in _PLAIN or type(index.step) not in _PLAIN:
+                    return None
+                found = array.ndarray[index]
+            elif kind is tuple and _is_basic(index):
+                found = array.ndarray[(*index, ...)]  # an array, where NumPy would make a scalar
+            else:
+                found = array.ndarray[_in_numpy(index, kind)]
+                if type(found) is not np.ndarray:
+                    found = np.asarray(found)
+            type_ = _types.get((aval, found.shape))
     except (AttributeError, IndexError, TypeError, ValueError):
         return None  # deleted, beyond the array, or no index
-    if type(found) is not np.ndarray:
-        found = np.asarray(found)
-    if found.shape == aval.shape and kind is slice and index.step in (None, 1):
-        return array
-    type_ = _types.get((aval, found.shape))
     if type_ is None:
         if isinstance(aval.dtype, dtypes.ExtendedDType):  # whose elements have dimensions of their own
             return None
         type_ = _type_of_part(aval, found.shape)
-    if kind is int:
-        _elements[aval] = type_
+        if kind is int:
+            _elements[aval] = type_
+    if type_ is aval and kind is slice and index.step in _FORWARDS:
+        return array
     out = NumpyArray()
     out.aval = type_
     out.ndarray = found
@@ -88,6 +90,19 @@ def _rows(array: NumpyArray) -> Iterator[NumpyArray]:
         out.aval = aval
         out.ndarray = part
         yield out
+
+
+def _is_basic(index: tuple[Any, ...]) -> bool:
+    """Whether there are integers and slices of integers alone."""
+    for item in index:
+        kind = type(item)
+        if kind is int:
+            continue
+        if kind is not slice:
+            return False
+        if type(item.start) not in _PLAIN or type(item.stop) not in _PLAIN or type(item.step) not in _PLAIN:
+            return False
+    return True
 
 
 def _in_numpy(index: Any, kind: type) -> Any:

@@ -17,7 +17,7 @@ from typing import Any
 
 from tangrad.backends.numpy.blocks import BlockLoop
 from tangrad.backends.numpy.buffers import Plan
-from tangrad.backends.numpy.functions import VIEW
+from tangrad.backends.numpy.functions import VIEW, on_scalars
 from tangrad.backends.numpy.program import Program, Step, Stored
 from tangrad.backends.numpy.size_text import lines_of_sizes
 from tangrad.core import free_after_fork, register_cache
@@ -273,4 +273,4 @@ def _direct(program: Program) -> Callable[..., Any] | None:
         return None
     if step.function.nature is VIEW and _shows_a_small_part(output, sum([stored.nbytes for stored in step.inputs])):
         return None
-    return step.function.direct(output.shape == ())
+    return on_scalars(step.function, step.inputs) or step.function.direct(output.shape == ())

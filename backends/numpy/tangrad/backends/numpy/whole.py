@@ -15,13 +15,19 @@ from tangrad.core import RuleSet, decomposition_jaxpr
 
 
 def whole(lower: RuleSet, function: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: register `build(ctx, **arguments)`, with values in the places of arrays, as rule of a function."""
+    """Decorator: register `build(ctx, **arguments)`, with values in the places of arrays, as rule of a function.
+
+    A list of arrays is a list of values.
+    """
     primitive = function.fused.primitive
 
     def register(build: Callable[..., Any]) -> Callable[..., Any]:
         def emit(ctx: Any, *values: Any, given: Any, settings: Any, **options: Any) -> Any:
-            names = [name for name, _ in given]
-            found = build(ctx, **dict(zip(names, values)), **options)
+            rest = iter(values)
+            arguments = {
+                name: next(rest) if count is None else [next(rest) for _ in range(count)] for name, count in given
+            }
+            found = build(ctx, **arguments, **options)
             if found is not None:
                 return found
             params = {"given": given, "settings": settings, **options}

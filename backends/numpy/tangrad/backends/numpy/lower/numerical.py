@@ -14,6 +14,7 @@ import numpy as np
 from tangrad.backends.numpy.functions import FRESH
 from tangrad.backends.numpy.whole import whole
 from tangrad.core import RuleSet, dtypes
+from tangrad.numpy.conversion import stacked
 from tangrad.numpy.numerical import convolve, correlate, interpolation
 from tangrad.numpy.positions import unravel_index
 
@@ -101,6 +102,18 @@ whole(lower, convolve)(_convolution(np.convolve))
 @whole(lower, correlate)
 def _correlate(ctx: Any, a: Any, v: Any, mode: str = "valid", **options: Any) -> Any:
     return _convolution(np.correlate)(ctx, a, v, mode, **options)
+
+
+# --- making --------------------------------------------------------------------------------------------------------
+
+
+@whole(lower, stacked)
+def _stacked(ctx: Any, value: list[Any], dtype: Any) -> Any:
+    if isinstance(dtype, dtypes.ExtendedDType):
+        return None
+    if not all([one.dtype == dtype and one.shape == value[0].shape for one in value]):
+        return None
+    return ctx.call(lambda *arrays: np.array(arrays, dtype), *value, nature=FRESH)
 
 
 # --- positions -----------------------------------------------------------------------------------------------------
