@@ -96,13 +96,12 @@ class CompileOptions:
         out_shardings: tuple[Any, ...] = (),
         places: tuple[Any, ...] = (),
     ) -> None:
-        self.name = name
-        self.in_shardings = in_shardings
-        self.out_shardings = out_shardings
-        self.places = places
-        self.device = device
-        self.donated = donated
-        self.extra = extra or {}
+        self.name, self.device, self.donated, self.extra = name, device, donated, extra or {}
+        self.in_shardings, self.out_shardings, self.places = in_shardings, out_shardings, places
+
+    def changed(self, **changes: Any) -> CompileOptions:
+        """A copy with other values of the attributes that are named."""
+        return CompileOptions(**{**{name: getattr(self, name) for name in self.__slots__}, **changes})
 
 
 class Backend:

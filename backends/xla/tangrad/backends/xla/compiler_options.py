@@ -13,15 +13,7 @@ _REFUSALS = ("No such compile option", "INVALID_ARGUMENT")
 def with_extra(options: CompileOptions, extra: dict[str, Any]) -> CompileOptions:
     """The options with more compiler options; where both name one, that of `extra` holds."""
     named = {**options.extra.get("compiler_options", {}), **extra.get("compiler_options", {})}
-    return CompileOptions(
-        options.name,
-        options.device,
-        options.donated,
-        {**options.extra, **extra, "compiler_options": named},
-        options.in_shardings,
-        options.out_shardings,
-        options.places,
-    )
+    return options.changed(extra={**options.extra, **extra, "compiler_options": named})
 
 
 def explain(error: Exception, options: CompileOptions) -> None:

@@ -15,7 +15,6 @@ from tangrad.backends.xla.array import Placement, XlaArray
 from tangrad.backends.xla.jaxlib_api import physical_aval
 from tangrad.core import (
     ClosedJaxpr,
-    CompileOptions,
     Sharding,
     agreed_devices,
     check_argument,
@@ -49,7 +48,7 @@ def on_one_device(closed: ClosedJaxpr, options: Any) -> Any:
     if not shardings or shardings[0].num_devices > 1 or options.device is not None:
         return options
     (device,) = shardings[0].device_order
-    return CompileOptions(options.name, device, options.donated, options.extra)
+    return options.changed(device=device, in_shardings=(), out_shardings=(), places=())
 
 
 class Plan:
