@@ -70,6 +70,10 @@ class Executable:
         """Sizes of arguments, outputs and temporaries in bytes, or None."""
         return None
 
+    def places(self) -> tuple[Sequence[Any], Sequence[Any]]:
+        """For each argument and each result the `Sharding` by which it lies, or the one device where; () if unknown."""
+        return (), ()
+
 
 class CompileOptions:
     """What a caller asks of `Backend.compile`.

@@ -58,12 +58,13 @@ class Program:
         execute: from a list of all arguments of the jaxpr, as arrays of the backend, to the list of its results.
         execute_one: the same from one array to one, where there is such a short way, else None.
         executable: the backend's own.
+        kept: the positions of the arguments that the executable takes; None: all.
     """
 
-    __slots__ = ("executable", "execute", "execute_one")
+    __slots__ = ("executable", "execute", "execute_one", "kept")
 
     def __init__(self, executable: Any, closed: ClosedJaxpr, kept: tuple[int, ...] | None, name: str) -> None:
-        self.executable = executable
+        self.executable, self.kept = executable, kept
         execute = executable.execute
         plain = kept is None and not is_checking_values()
         if is_checking_values():

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+import tangrad
 from tangrad import tree
 from tangrad.core import (
     LoweredProgram,
     Program,
+    Sharding,
     Tracer,
     class_boundary,
     get_aval,
@@ -255,6 +257,44 @@ class Compiled(_Stage):
         if self._traced.outer:
             arrays = [*to_arrays(self._backend, self._traced.outer), *arrays]
         return self._traced.out_tree.unflatten(self._program.execute(arrays))
+
+    @property
+    def input_shardings(self) -> Any:
+        """How the arguments must lie, as a tree `(positional arguments, keyword arguments)`.
+
+        None for an argument that the program does not read. Raises NotImplementedError where the backend does not say.
+        """
+        found = self._shardings(0, self._program.kept, len(self._traced.jaxpr.in_avals))
+        dynamic = self._call.treedef.unflatten(found[len(self._traced.outer) :])
+        return dynamic if self._call.has_keywords else (dynamic, {})
+
+    @property
+    def output_shardings(self) -> Any:
+        """How the results lie, as a tree. Raises NotImplementedError where the backend does not say."""
+        return self._traced.out_tree.unflatten(self._shardings(1, None, len(self._traced.jaxpr.out_avals)))
+
+    @property
+    def out_info(self) -> Any:
+        """The types of the result, as a tree of `ShapeDtypeStruct`s that say how each lies, if the backend does."""
+        if not self._program.executable.places()[1]:
+            return super().out_info
+        return tree.map(lambda struct, lies: struct.update(sharding=lies), super().out_info, self.output_shardings)
+
+    def _shardings(self, side: int, positions: Sequence[int] | None, count: int) -> list[Any]:
+        """Those of the arguments (side 0) or of the results (1), None for all that are not at `positions`."""
+        places = self._program.executable.places()[side]
+        at = range(count) if positions is None else positions
+        if len(places) != len(at):
+            raise NotImplementedError(
+                f"the backend {self._backend.name!r} does not say where the arguments and results of a program lie: its "
+                f"executables need a method places()"
+            )
+        found: list[Any] = [None] * count
+        for position, place in zip(at, places, strict=True):
+            found[position] = (
+                place if isinstance(place, Sharding) else tangrad.sharding.SingleDeviceSharding(place)
+            )
+        return found
 
     def as_text(self) -> str:
         """The compiled program as text (optimised HLO on XLA, Python source on NumPy)."""

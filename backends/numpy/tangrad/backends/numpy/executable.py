@@ -156,6 +156,12 @@ class NumpyExecutable(Executable):
 
     # --- what users may ask ----------------------------------------------------------------------------------------
 
+    def places(self) -> tuple[list[Any], list[Any]]:
+        if self._layout is not None and self._device is None:
+            return self._layout.places(self._in_avals, self._out_avals)
+        device = self._device or NumpyArray.backend.default_device()
+        return [device] * len(self._in_avals), [device] * len(self._out_avals)
+
     def as_text(self) -> str:
         """The generated Python function."""
         return self._source.text

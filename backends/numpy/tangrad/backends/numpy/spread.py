@@ -155,22 +155,35 @@ class SeveralDevices(Place):
     """Several devices. A result lies like the first argument of its shape that lies over them; others are repeated.
 
     XLA's compiler chooses by more than that; the numbers are the same.
+
+    Attributes:
+        lying: shape and sharding of the arguments that lie over several devices.
     """
 
-    __slots__ = ("_model", "_operands", "devices")
+    __slots__ = ("_model", "devices", "lying")
 
-    def __init__(self, devices: tuple[Any, ...], model: Sharding, operands: Sequence[Any]) -> None:
+    def __init__(
+        self, devices: tuple[Any, ...], model: Sharding, lying: Sequence[tuple[tuple[Any, ...], Sharding]]
+    ) -> None:
         self.devices = devices
         self._model = model
-        self._operands = operands
+        self.lying = lying
 
     def wrap(self, aval: Any, contents: Any) -> NumpyArray:
+        return spread_over(contents, aval, self.sharding(aval))
+
+    def sharding(self, aval: Any) -> Sharding:
+        """How a result of that type lies."""
         if aval.finer is not None:
-            return spread_over(contents, aval, aval.placed)
-        for operand in self._operands:
-            if isinstance(operand, SpreadArray) and operand.aval.shape == aval.shape:
-                return spread_over(contents, aval, operand.spread)
-        return spread_over(contents, aval, self._model.resharded((), self.devices))
+            return aval.placed  # type: ignore[no-any-return]
+        for shape, sharding in self.lying:
+            if shape == aval.shape:
+                return sharding
+        return self.repeated()
+
+    def repeated(self) -> Sharding:
+        """How what every device has whole lies."""
+        return self._model.resharded((), self.devices)
 
 
 def common_place(what: str, arrays: Sequence[Any]) -> Place:
@@ -208,7 +221,8 @@ def _several(what: str, arrays: Sequence[Any], claims: list[Any], models: Sequen
             claims.append((f"argument {position} ({array.aval.str_short()})", array.spread.device_order))
         elif isinstance(array, PlacedArray) and array.committed:
             claims.append((f"argument {position} ({array.aval.str_short()})", (array.device,)))
-    return SeveralDevices(agreed_devices(what, claims), [*models, *spread][0], arrays)
+    lying = [(array.aval.shape, array.spread) for array in arrays if isinstance(array, SpreadArray)]
+    return SeveralDevices(agreed_devices(what, claims), [*models, *spread][0], lying)
 
 
 class ProgramLayout:
@@ -245,7 +259,27 @@ class ProgramLayout:
     def _place(self, arrays: Sequence[Any]) -> Place:
         if self._models[0].num_devices == 1:
             return Place(self._models[0].device_order[0], True)
-        return _several(self._name, arrays, list(self._claims), self._models)
+        place = _several(self._name, arrays, list(self._claims), self._models)
+        place.lying = [*self._stated_inputs([array.aval for array in arrays]), *place.lying]
+        return place
+
+    def _stated_inputs(self, avals: Sequence[Any]) -> list[tuple[tuple[Any, ...], Sharding]]:
+        return [(aval.shape, stated) for aval, stated in zip(avals, self._inputs, strict=True) if stated is not None]
+
+    def places(self, in_avals: Sequence[Any], out_avals: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """For each argument and each result the sharding by which it lies, or the one device where."""
+        model = self._models[0]
+        if model.num_devices == 1:
+            device = model.device_order[0]
+            return [device] * len(in_avals), [device] * len(out_avals)
+        place = SeveralDevices(model.device_order, model, self._stated_inputs(in_avals))
+        repeated = place.repeated()
+        inputs = [repeated if stated is None else stated for stated in self._inputs]
+        outputs = [
+            place.sharding(aval) if stated is None else stated
+            for aval, stated in zip(out_avals, self._outputs, strict=True)
+        ]
+        return inputs, outputs
 
     def check(self, arrays: Sequence[Any]) -> None:
         """Raise ValueError for arguments that do not lie as they must."""

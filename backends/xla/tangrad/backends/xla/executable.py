@@ -352,7 +352,7 @@ class Program(Executable):
         in_avals, out_avals: its type.
     """
 
-    __slots__ = ("execute", "execute_one", "in_avals", "out_avals", "runner")
+    __slots__ = ("_places", "execute", "execute_one", "in_avals", "out_avals", "runner")
 
     def __init__(
         self,
@@ -369,9 +369,11 @@ class Program(Executable):
             placement = device.uncommitted if options.device is None else device.committed
         places = options.places or (placement,) * len(runner.in_avals)
         if runner._is_partitioned(places) and options.device is None:
-            runner.load_parts(runner.plan(places), module)
+            plan = runner.plan(places)
+            inputs, outputs = plan.inputs, runner.load_parts(plan, module)[2]
         else:
-            runner.load(placement, module)
+            inputs, outputs = (placement,) * len(runner.in_avals), runner.load(placement, module)[2]
+        self._places = inputs, outputs
         self.execute: Any = make_execute(runner, backend.device_count() > 1)
         self.execute_one: Any = make_execute_one(runner)
         if runner.calls_host:
@@ -381,6 +383,12 @@ class Program(Executable):
     def raw(self) -> Any:
         """jaxlib's executable, on the device it was first compiled for."""
         return next(iter(self.runner.executables.values()))
+
+    def places(self) -> tuple[list[Any], list[Any]]:
+        inputs, outputs = self._places
+        if not isinstance(outputs, tuple):
+            outputs = (outputs,) * len(self.out_avals)
+        return _where(inputs), _where(outputs)
 
     def as_text(self) -> str:
         """The optimised HLO."""
@@ -393,6 +401,11 @@ class Program(Executable):
     def memory_analysis(self) -> Any:
         """Sizes in bytes of arguments, outputs, temporaries and code."""
         return jaxlib_api.memory_analysis(self.raw)
+
+
+def _where(placements: Sequence[Placement]) -> list[Any]:
+    """For each placement the sharding, or the one device."""
+    return [place.devices[0] if place.spread is None else place.spread for place in placements]
 
 
 def compile_module(module: Module, devices: Sequence[Any], compiler_options: Any, options: CompileOptions) -> Any:
