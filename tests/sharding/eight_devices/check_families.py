@@ -170,3 +170,40 @@ def test_every_device_has_the_results_of_callbacks(types: AxisType) -> None:
             assert_equal(result + x, np.sin(SIGNAL) + SIGNAL)
             if types is AxisType.Explicit:
                 assert tangrad.typeof(result).sharding.spec == P(None, None)
+
+
+def test_derivatives_of_windows_lie_as_the_operand() -> None:
+    for shape in ((1, 2), (2, 1)):
+        highest = lambda a, shape=shape: lax.reduce_window(a, -np.inf, lax.max, shape, shape, "VALID")
+        check(tangrad.grad(lambda a: highest(a).sum()), (SIGNAL,), (P("x"),), [P("x", None)])
+        check(lambda a: tangrad.jvp(highest, (a,), (a,))[1], (SIGNAL,), (P("x"),), [P("x", None)])
+    product = lambda a: lax.reduce_window(a, 1.0, lambda p, q: p * q, (1, 2), (1, 2), "VALID")
+    check(product, (SIGNAL,), (P("x"),), [P("x", None)])
+
+
+WORDS = np.arange(16, dtype=np.uint32).reshape(8, 2)
+# Of words of keys, cut by x: what is made of them, and how many dimensions each key's has.
+OF_KEYS: dict[str, tuple[Callable[..., Any], int]] = {
+    "words": (tangrad.random.key_data, 1),
+    "numbers": (tangrad.vmap(lambda key: tangrad.random.normal(key, (3,))), 1),
+    "bits": (tangrad.vmap(lambda key: tangrad.random.bits(key, (2,))), 1),
+    "split": (lambda keys: tangrad.random.key_data(tangrad.vmap(tangrad.random.split)(keys)), 2),
+    "folded": (
+        lambda keys: tangrad.random.key_data(tangrad.vmap(tangrad.random.fold_in, (0, None))(keys, 3)),
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OF_KEYS)
+def test_what_is_drawn_lies_as_its_keys(name: str) -> None:
+    function, rank = OF_KEYS[name]
+    expected = P("x", *[None] * rank)
+    check(lambda words: function(tangrad.random.wrap_key_data(words)), (WORDS,), (P("x"),), [expected])
+
+
+def test_keys_must_be_whole() -> None:
+    keys = tangrad.jit(tangrad.random.wrap_key_data)(laid(WORDS, P("x")))
+    assert tangrad.typeof(keys).sharding.spec == P("x") and keys.shape == (8,)
+    with pytest.raises(ShardingTypeError, match="a key needs dimension 1 whole"):
+        tangrad.random.wrap_key_data(laid(WORDS, P(None, "x")))

@@ -6,7 +6,7 @@ from typing import Any
 
 from tangrad.core import RuleSet
 from tangrad.lax.windows import primitives as p
-from tangrad.shardings.propagation import Unclear, uncut_along
+from tangrad.shardings.propagation import Unclear, joined, uncut_along
 
 sharding = RuleSet("sharding", api=1)
 
@@ -33,3 +33,19 @@ def _(operands: Any, results: Any, params: Any) -> Any:
 def _(operands: Any, results: Any, params: Any) -> Any:
     """Windows lie as the operand does; that their number divides is looked at for every result."""
     return (operands[0].axes,)
+
+
+@sharding.rule(p.reduce_window_p)
+def _(operands: Any, results: Any, params: Any) -> Any:
+    return (joined([operand.axes for operand in operands[: len(results)]]),) * len(results)
+
+
+@sharding.rule(p.select_and_gather_add_p)
+def _(operands: Any, results: Any, params: Any) -> Any:
+    return (joined([operand.axes for operand in operands]),)
+
+
+@sharding.rule(p.select_and_scatter_add_p)
+def _(operands: Any, results: Any, params: Any) -> Any:
+    """What is scattered over the operand lies as it."""
+    return (joined([operands[1].axes, operands[0].axes]),)
