@@ -31,10 +31,7 @@ class Device(HasMemories):
     __slots__ = ("__weakref__", "backend", "id", "platform", "process_index")
 
     def __init__(self, backend: Backend, id: int, platform: str, process_index: int = 0) -> None:
-        self.backend = backend
-        self.id = id
-        self.platform = platform
-        self.process_index = process_index
+        self.backend, self.id, self.platform, self.process_index = backend, id, platform, process_index
 
     @property
     def device_kind(self) -> str:
@@ -71,6 +68,10 @@ class Executable:
         """Sizes of arguments, outputs and temporaries in bytes, or None."""
         return None
 
+    def places(self) -> tuple[Sequence[Any], Sequence[Any]]:
+        """For each argument and each result the `Sharding` by which it lies, or the one device where; () if unknown."""
+        return (), ()
+
 
 class CompileOptions:
     """What a caller asks of `Backend.compile`.
@@ -97,13 +98,12 @@ class CompileOptions:
         out_shardings: tuple[Any, ...] = (),
         places: tuple[Any, ...] = (),
     ) -> None:
-        self.name = name
-        self.in_shardings = in_shardings
-        self.out_shardings = out_shardings
-        self.places = places
-        self.device = device
-        self.donated = donated
-        self.extra = extra or {}
+        self.name, self.device, self.donated, self.extra = name, device, donated, extra or {}
+        self.in_shardings, self.out_shardings, self.places = in_shardings, out_shardings, places
+
+    def changed(self, **changes: Any) -> CompileOptions:
+        """A copy with other values of the attributes that are named."""
+        return CompileOptions(**{**{name: getattr(self, name) for name in self.__slots__}, **changes})
 
 
 class Backend:

@@ -58,12 +58,13 @@ class Program:
         execute: from a list of all arguments of the jaxpr, as arrays of the backend, to the list of its results.
         execute_one: the same from one array to one, where there is such a short way, else None.
         executable: the backend's own.
+        kept: the positions of the arguments that the executable takes; None: all.
     """
 
-    __slots__ = ("executable", "execute", "execute_one")
+    __slots__ = ("executable", "execute", "execute_one", "kept")
 
     def __init__(self, executable: Any, closed: ClosedJaxpr, kept: tuple[int, ...] | None, name: str) -> None:
-        self.executable = executable
+        self.executable, self.kept = executable, kept
         execute = executable.execute
         plain = kept is None and not is_checking_values()
         if is_checking_values():
@@ -77,15 +78,15 @@ class LoweredProgram:
     """A program in the language of its backend, for who wants to look at it before it is compiled.
 
     Attributes:
-        lowered: the backend's own object, with `as_text()` and `compile()`; kept: the arguments it takes (None: all).
+        lowered: the backend's own object, with `as_text()` and `compile()`.
     """
 
-    __slots__ = ("_closed", "_context", "kept", "lowered")
+    __slots__ = ("_closed", "_context", "_kept", "lowered")
 
     def __init__(self, closed: ClosedJaxpr, backend: Backend, kept: Any, options: CompileOptions, context: Any) -> None:
         self._closed = closed
         self._context = context
-        self.kept = kept
+        self._kept = kept
         started = perf_counter()
         self.lowered = backend.lower(closed, options)
         hooks.lowered(context, self.lowered, perf_counter() - started)
@@ -93,7 +94,7 @@ class LoweredProgram:
     def compile(self, extra: dict[str, Any] | None = None) -> Program:
         """Compile it. `extra`: options that only the backend knows, which its object then takes."""
         make = (lambda: self.lowered.compile(extra)) if extra else self.lowered.compile
-        return _compiled(make, self._closed, self.kept, self._context)
+        return _compiled(make, self._closed, self._kept, self._context)
 
 
 def compile_program(closed: ClosedJaxpr, backend: Backend, name: str, **options: Any) -> Program:

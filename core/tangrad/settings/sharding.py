@@ -278,9 +278,7 @@ def with_shardings_of_types(closed: ClosedJaxpr, options: CompileOptions) -> Com
         return options
     given = options.out_shardings or (None,) * len(told)
     stated = tuple([by_type if one is None else one for one, by_type in zip(given, told, strict=True)])
-    return CompileOptions(
-        options.name, options.device, options.donated, options.extra, options.in_shardings, stated, options.places
-    )
+    return options.changed(out_shardings=stated)
 
 
 def program_shardings(closed: ClosedJaxpr) -> tuple[Sharding, ...]:

@@ -57,10 +57,13 @@ def host_device(backend: Backend) -> Any:
 
 
 def _common_device(operands: Sequence[Any]) -> Any:
-    """The device that an operand is committed to, or None: results go where operands are."""
+    """The device that an operand is committed to, or None: results go where operands are.
+
+    Beside operands on several devices they are free to go with them: the function returned one whole array.
+    """
     for operand in operands:
         if getattr(operand, "committed", False):
-            return operand.device
+            return None if len(operand.devices()) > 1 else operand.device
     return None
 
 

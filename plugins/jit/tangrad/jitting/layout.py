@@ -7,7 +7,7 @@ from typing import Any
 
 from tangrad import tree
 from tangrad.core import Sharding, as_sharding
-from tangrad.tree_util import flatten_axes
+from tangrad.tree_util import flatten_axes, keystr
 
 
 class ShardingTree:
@@ -72,8 +72,14 @@ def shardings_of_results(options: Any, traced: Any, name: str) -> list[Any]:
     found: list[Any] = options.out_shardings.of_leaves(traced.out_tree)
     for position, (aval, sharding) in enumerate(zip(avals, found, strict=True)):
         if sharding is not None:
-            sharding.check_shape(aval.shape, f"{name}: result {position}")
+            sharding.check_shape(aval.shape, f"{name}: result{_path(traced.out_tree, position)}")
     return found
+
+
+def _path(structure: Any, position: int) -> str:
+    """Where a leaf is in a tree, for messages; nothing for a leaf by itself."""
+    path = tree.leaves_with_path(structure.unflatten([0] * structure.num_leaves))[position][0]
+    return str(keystr(path))
 
 
 def constrained(values: Sequence[Any], shardings: Sequence[Any]) -> list[Any]:

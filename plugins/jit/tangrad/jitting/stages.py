@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import tangrad
 from tangrad import tree
 from tangrad.core import (
-    Device,
     LoweredProgram,
     Program,
+    Sharding,
     Tracer,
     class_boundary,
     get_aval,
@@ -145,9 +145,8 @@ class TracedFunction(_Stage):
 class Lowered(_Stage):
     """A program in the language that the backend compiles (StableHLO on XLA, Python on NumPy)."""
 
-    __slots__ = ("_backend", "_inputs", "_options", "_program")
+    __slots__ = ("_backend", "_options", "_program")
     _backend: Any
-    _inputs: list[Any]  # for each argument the sharding that is known, or None
     _options: Options
     _program: LoweredProgram
 
@@ -160,7 +159,6 @@ class Lowered(_Stage):
             getattr(leaf, "spread", None) if sharding is None else sharding
             for leaf, sharding in zip(call.leaves, shardings_of_arguments(options, call, name), strict=True)
         ]
-        stage._inputs = [*[None] * len(traced.outer), *inputs]
         stage._program = lower_program(
             traced.jaxpr,
             backend,
@@ -168,7 +166,7 @@ class Lowered(_Stage):
             device=options.device,
             donated=(*[False] * len(traced.outer), *call.donated()),
             keep_unused=options.keep_unused,
-            in_shardings=stated(stage._inputs),
+            in_shardings=stated([*[None] * len(traced.outer), *inputs]) if any(inputs) else (),
             out_shardings=stated(shardings_of_results(options, traced, name)),
             reason="compiled ahead of time",
             extra=options.extra(),
@@ -214,10 +212,8 @@ class Lowered(_Stage):
 class Compiled(_Stage):
     """A compiled program, for arguments of exactly the types it was lowered for."""
 
-    __slots__ = ("_backend", "_inputs", "_kept", "_options", "_program")
+    __slots__ = ("_backend", "_options", "_program")
     _backend: Any
-    _inputs: list[Any]
-    _kept: Any
     _options: Options
     _program: Program
 
@@ -225,7 +221,6 @@ class Compiled(_Stage):
     def of(cls, lowered: Lowered, program: Program) -> Compiled:
         stage = cls(lowered._traced, lowered._call, lowered._name, lowered.donate_argnums)
         stage._backend, stage._options, stage._program = lowered._backend, lowered._options, program
-        stage._inputs, stage._kept = lowered._inputs, lowered._program.kept
         return stage
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -265,30 +260,39 @@ class Compiled(_Stage):
 
     @property
     def input_shardings(self) -> Any:
-        """How the arguments lie: a tree `(positional arguments, keyword arguments)`; None for those that are not read.
+        """How the arguments must lie, as a tree `(positional arguments, keyword arguments)`.
 
-        Raises NotImplementedError where the backend does not tell, MissingDistributionError without `tangrad-sharding`.
+        None for an argument that the program does not read. Raises NotImplementedError where the backend does not say.
         """
-        kept = range(len(self._inputs)) if self._kept is None else self._kept
-        found: list[Any] = [None] * len(self._inputs)
-        for position, sharding in zip(kept, self._shardings()[0], strict=True):
-            found[position] = sharding
+        found = self._shardings(0, self._program.kept, len(self._traced.jaxpr.in_avals))
         dynamic = self._call.treedef.unflatten(found[len(self._traced.outer) :])
         return dynamic if self._call.has_keywords else (dynamic, {})
 
     @property
     def output_shardings(self) -> Any:
-        """How the results lie, as a tree. Raises as `input_shardings`."""
-        return self._traced.out_tree.unflatten(self._shardings()[1])
+        """How the results lie, as a tree. Raises NotImplementedError where the backend does not say."""
+        return self._traced.out_tree.unflatten(self._shardings(1, None, len(self._traced.jaxpr.out_avals)))
 
-    def _shardings(self) -> list[list[Any]]:
-        executable = self._program.executable
-        if not hasattr(executable, "shardings"):
-            raise NotImplementedError(f"the backend {self._backend.name!r} does not tell how arguments and results lie")
-        kept = range(len(self._inputs)) if self._kept is None else self._kept
-        told = executable.shardings([self._inputs[position] for position in kept])
-        on_one = tangrad.sharding.SingleDeviceSharding
-        return [[on_one(one) if isinstance(one, Device) else one for one in side] for side in told]
+    @property
+    def out_info(self) -> Any:
+        """The types of the result, as a tree of `ShapeDtypeStruct`s that say how each lies, if the backend does."""
+        if not self._program.executable.places()[1]:
+            return super().out_info
+        return tree.map(lambda struct, lies: struct.update(sharding=lies), super().out_info, self.output_shardings)
+
+    def _shardings(self, side: int, positions: Sequence[int] | None, count: int) -> list[Any]:
+        """Those of the arguments (side 0) or of the results (1), None for all that are not at `positions`."""
+        places = self._program.executable.places()[side]
+        at = range(count) if positions is None else positions
+        if len(places) != len(at):
+            raise NotImplementedError(
+                f"the backend {self._backend.name!r} does not say where the arguments and results of a program lie: "
+                f"its executables need a method places()"
+            )
+        found: list[Any] = [None] * count
+        for position, place in zip(at, places, strict=True):
+            found[position] = place if isinstance(place, Sharding) else tangrad.sharding.SingleDeviceSharding(place)
+        return found
 
     def as_text(self) -> str:
         """The compiled program as text (optimised HLO on XLA, Python source on NumPy)."""

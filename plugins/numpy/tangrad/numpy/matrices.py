@@ -102,11 +102,11 @@ def diag(v: Any, k: int = 0) -> Any:
         raise ValueError(f"diag requires one or two dimensions, got shape {x.aval.shape}")
     shift = index_argument("diag", k, "k")
     size = x.aval.shape[0] + abs(shift)
-    before = (max(shift, 0), max(-shift, 0), 0)
+    around = (max(-shift, 0), max(shift, 0), 0)
     zero = literal_like(x, 0)
-    spread = pad_p.bind(x, zero, padding_config=(before,)) if shift else x
-    columns = broadcast_in_dim_p.bind(spread, shape=(size, size), broadcast_dimensions=(1,))
-    return select(diagonal_mask(size, size, shift, eq_p), columns, zero)
+    spread = pad_p.bind(x, zero, padding_config=(around,)) if shift else x
+    rows = broadcast_in_dim_p.bind(spread, shape=(size, size), broadcast_dimensions=(0,))
+    return select(diagonal_mask(size, size, shift, eq_p), rows, zero)
 
 
 def diagflat(v: Any, k: int = 0) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tangrad.core import ClosedJaxpr, closed_over_as_arguments, trace_to_jaxpr
+from tangrad.shard_mapping.constraints import check_constraints
 from tangrad.shard_mapping.primitives import shard_map_p
 from tangrad.shard_mapping.replication import types_suffice, varying_of_program
 from tangrad.shard_mapping.sameness import settled_for
@@ -39,6 +40,7 @@ class MappedProgram:
         """Trace a flat function of parts of certain types; `checked`: for a map that checks replication."""
         with axes_in_scope(mesh, manual_axes, checked):
             jaxpr, self.outer = trace_to_jaxpr(function, parts, name)
+        check_constraints(jaxpr, manual_axes, name)
         self.checked = checked
         self.mesh = mesh
         self.manual_axes = manual_axes

@@ -217,3 +217,28 @@ def dropping(name: str, rules: RuleSet[Any], *primitives: Primitive) -> None:
 
     for primitive in primitives:
         rules.add(primitive, rule)
+
+
+def stacked(rules: RuleSet[Any], whole: dict[Primitive, int | tuple[int, ...]]) -> None:
+    """Register the rule of primitives that work on each element of a stack by itself, such as on each matrix.
+
+    Args:
+        whole: how many dimensions at the end an element has, which must not be cut; for each operand, or for all. The
+            dimensions before them are the stack's, and cut as all operands say.
+    """
+    for primitive, count in whole.items():
+        rules.add(primitive, _stack_rule(primitive, count))
+
+
+def _stack_rule(primitive: Primitive, whole: int | tuple[int, ...]) -> Any:
+    def rule(operands: tuple[Operand, ...], results: tuple[Any, ...], params: Any) -> tuple[Axes, ...]:
+        counts = (whole,) * len(operands) if isinstance(whole, int) else whole
+        stacks = []
+        for operand, count in zip(operands, counts, strict=True):
+            at = len(operand.axes) - count
+            uncut_along(operand, range(at, len(operand.axes)), primitive.name)
+            stacks.append(operand.axes[:at])
+        stack = joined(stacks)
+        return tuple([(*stack, *[()] * (len(out.shape) - len(stack))) for out in results])
+
+    return rule

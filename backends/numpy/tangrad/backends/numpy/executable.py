@@ -156,15 +156,11 @@ class NumpyExecutable(Executable):
 
     # --- what users may ask ----------------------------------------------------------------------------------------
 
-    def shardings(self, inputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """How arguments and results lie: a sharding or, where the program runs on one device, that device.
-
-        `inputs`: for each argument the sharding that it is compiled for, or None; the program has been told.
-        """
+    def places(self) -> tuple[list[Any], list[Any]]:
         if self._layout is not None and self._device is None:
-            return self._layout.shardings(self._in_avals, self._out_avals)
+            return self._layout.places(self._in_avals, self._out_avals)
         device = self._device or NumpyArray.backend.default_device()
-        return [device] * len(inputs), [device] * len(self._out_avals)
+        return [device] * len(self._in_avals), [device] * len(self._out_avals)
 
     def as_text(self) -> str:
         """The generated Python function."""

@@ -154,14 +154,17 @@ class SeveralDevices(Place):
     """Several devices. A result lies like the first argument of its shape that lies over them; others are repeated.
 
     XLA's compiler chooses by more than that; the numbers are the same.
+
+    Attributes:
+        lying: shape and sharding of the arguments that lie over these devices.
     """
 
-    __slots__ = ("_lying", "_model", "devices")
+    __slots__ = ("_model", "devices", "lying")
 
     def __init__(self, devices: tuple[Any, ...], model: Sharding, lying: Sequence[tuple[Any, Sharding]]) -> None:
         self.devices = devices
         self._model = model
-        self._lying = lying  # shapes of arguments over these devices, and how they lie
+        self.lying = lying
 
     def wrap(self, aval: Any, contents: Any) -> NumpyArray:
         return spread_over(contents, aval, self.sharding_of(aval))
@@ -170,7 +173,7 @@ class SeveralDevices(Place):
         """How a result of a type lies."""
         if aval.finer is not None:
             return aval.placed  # type: ignore[no-any-return]
-        alike = [sharding for shape, sharding in self._lying if shape == aval.shape]
+        alike = [sharding for shape, sharding in self.lying if shape == aval.shape]
         return alike[0] if alike else self.replicated()
 
     def replicated(self) -> Sharding:
@@ -257,22 +260,26 @@ class ProgramLayout:
             for aval, contents, sharding in zip(avals, results, self._outputs, strict=True)
         ]
 
-    def shardings(self, in_avals: Sequence[Any], out_avals: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """How arguments and results lie: shardings, or the device of a program for one."""
+    def places(self, in_avals: Sequence[Any], out_avals: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """For each argument and each result the sharding by which it lies, or the one device where."""
         model = self._models[0]
         if model.num_devices == 1:
             (device,) = model.device_order
             return [device] * len(in_avals), [device] * len(out_avals)
-        lying = [(aval.shape, s) for aval, s in zip(in_avals, self._inputs, strict=True) if s is not None]
-        place = SeveralDevices(agreed_devices(self._name, list(self._claims)), model, lying)
+        place = SeveralDevices(agreed_devices(self._name, list(self._claims)), model, self._stated_inputs(in_avals))
         inputs = [place.replicated() if sharding is None else sharding for sharding in self._inputs]
         pairs = zip(out_avals, self._outputs, strict=True)
         return inputs, [place.sharding_of(aval) if sharding is None else sharding for aval, sharding in pairs]
 
+    def _stated_inputs(self, avals: Sequence[Any]) -> list[tuple[Any, Sharding]]:
+        return [(aval.shape, stated) for aval, stated in zip(avals, self._inputs, strict=True) if stated is not None]
+
     def _place(self, arrays: Sequence[Any]) -> Place:
         if self._models[0].num_devices == 1:
             return Place(self._models[0].device_order[0], True)
-        return _several(self._name, arrays, list(self._claims), self._models)
+        place = _several(self._name, arrays, list(self._claims), self._models)
+        place.lying = [*self._stated_inputs([array.aval for array in arrays]), *place.lying]
+        return place
 
     def check(self, arrays: Sequence[Any]) -> None:
         """Raise ValueError for arguments that do not lie as they must."""

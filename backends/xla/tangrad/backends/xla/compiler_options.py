@@ -13,12 +13,7 @@ _REFUSALS = ("No such compile option", "INVALID_ARGUMENT")
 def with_extra(options: CompileOptions, extra: dict[str, Any]) -> CompileOptions:
     """The options with more compiler options; where both name one, that of `extra` holds."""
     named = {**options.extra.get("compiler_options", {}), **extra.get("compiler_options", {})}
-    return with_changes(options, extra={**options.extra, **extra, "compiler_options": named})
-
-
-def with_changes(options: CompileOptions, **changes: Any) -> CompileOptions:
-    """A copy of the options with some of them changed."""
-    return CompileOptions(**{name: getattr(options, name) for name in CompileOptions.__slots__} | changes)
+    return options.changed(extra={**options.extra, **extra, "compiler_options": named})
 
 
 def explain(error: Exception, options: CompileOptions) -> None:

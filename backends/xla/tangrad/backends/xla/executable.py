@@ -6,14 +6,13 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.backends.xla import failures, gpus, jaxlib_api, runtime_tokens, settings, spread
+from tangrad.backends.xla import failures, gpus, jaxlib_api, runtime_tokens, settings
 from tangrad.backends.xla.array import Placement, XlaArray, deleted_message
 from tangrad.backends.xla.axes import AxisEnvironment
 from tangrad.backends.xla.calls import make_execute, make_execute_one, wrapped
 from tangrad.backends.xla.compiler_options import explain, with_extra
 from tangrad.backends.xla.jaxlib_api import physical_aval
 from tangrad.backends.xla.lowering import Module, lower_to_module
-from tangrad.backends.xla.memories import usual
 from tangrad.backends.xla.mesh_words import Layout
 from tangrad.backends.xla.mlir import (
     bytecode,
@@ -354,7 +353,7 @@ class Program(Executable):
         in_avals, out_avals: its type.
     """
 
-    __slots__ = ("_waiting", "execute", "execute_one", "in_avals", "out_avals", "runner")
+    __slots__ = ("_places", "_waiting", "execute", "execute_one", "in_avals", "out_avals", "runner")
 
     def __init__(
         self,
@@ -373,9 +372,11 @@ class Program(Executable):
             placement = device.uncommitted if options.device is None else device.committed
         places = options.places or (placement,) * len(runner.in_avals)
         if runner._is_partitioned(places) and options.device is None:
-            runner.load_parts(runner.plan(places), module)
+            plan = runner.plan(places)
+            inputs, outputs = plan.inputs, runner.load_parts(plan, module)[2]
         else:
-            runner.load(placement, module)
+            inputs, outputs = (placement,) * len(runner.in_avals), runner.load(placement, module)[2]
+        self._places = inputs, outputs
         self.execute: Any = make_execute(runner, backend.device_count() > 1)
         self.execute_one: Any = make_execute_one(runner)
         if runner.calls_host:
@@ -388,26 +389,12 @@ class Program(Executable):
         """jaxlib's executable, on the device it was first compiled for."""
         return next(iter(self.runner.executables.values()))
 
-    def shardings(self, inputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """How arguments and results lie: a sharding or, where the program runs on one device, that device.
-
-        `inputs`: for each argument the sharding that it is compiled for, or None.
-        """
-        told = self._lying([usual(one) for one in inputs])
-        return told if self._waiting is None else self._waiting.told(*told)  # type: ignore[no-any-return]
-
-    def _lying(self, inputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """The same in the usual memory."""
-        runner, device = self.runner, self.runner.options.device
-        free = device_for(runner.backend).uncommitted
-        places = [free if sharding is None else spread.placement_of(sharding) for sharding in inputs]
-        if device is not None or not runner._is_partitioned(places):
-            device = device or free.devices[0]
-            return [device] * len(inputs), [device] * len(self.out_avals)
-        plan = runner.plan(places)
-        outputs = runner.load_parts(plan)[2]
-        each = outputs if type(outputs) is tuple else (outputs,) * len(self.out_avals)
-        return [place.spread for place in plan.inputs], [place.spread for place in each]
+    def places(self) -> tuple[list[Any], list[Any]]:
+        inputs, outputs = self._places
+        if not isinstance(outputs, tuple):
+            outputs = (outputs,) * len(self.out_avals)
+        found = _where(inputs), _where(outputs)
+        return found if self._waiting is None else self._waiting.told(*found)  # type: ignore[no-any-return]
 
     def as_text(self) -> str:
         """The optimised HLO."""
@@ -420,6 +407,11 @@ class Program(Executable):
     def memory_analysis(self) -> Any:
         """Sizes in bytes of arguments, outputs, temporaries and code."""
         return jaxlib_api.memory_analysis(self.raw)
+
+
+def _where(placements: Sequence[Placement]) -> list[Any]:
+    """For each placement the sharding, or the one device."""
+    return [place.devices[0] if place.spread is None else place.spread for place in placements]
 
 
 def compile_module(module: Module, devices: Sequence[Any], compiler_options: Any, options: CompileOptions) -> Any:

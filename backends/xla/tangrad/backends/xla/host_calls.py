@@ -55,7 +55,16 @@ def emit_host_call(
     )
     if effect is not None:
         ctx.tokens[effect] = results.pop(0)
+        out_avals = out_avals[1:]
+    if by_one:
+        results = [_told_to_all(ctx, value, aval) for value, aval in zip(results, out_avals, strict=True)]
     return results
+
+
+def _told_to_all(ctx: Any, value: Any, aval: Any) -> Any:
+    """What the first device was given, on every device: the others have memory for it, and nothing in it."""
+    attribute = ctx.module.meshes.on_every_device(physical_aval(aval).ndim)
+    return ctx.op("sdy.sharding_constraint", ctx.types[aval], (value,), {"sharding": attribute})
 
 
 def _row_major(aval: Any) -> Sequence[int]:

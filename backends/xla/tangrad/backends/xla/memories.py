@@ -12,7 +12,6 @@ from typing import Any
 
 from tangrad.backends.xla import jaxlib_api, spread
 from tangrad.backends.xla.array import Placement, XlaArray, deleted_message
-from tangrad.backends.xla.compiler_options import with_changes
 from tangrad.backends.xla.jaxlib_api import physical_aval
 from tangrad.core import ClosedJaxpr, CompileOptions, ShapedArray, Sharding, sharding_of_result, sub_jaxprs
 
@@ -168,7 +167,7 @@ def in_usual_memory(closed: ClosedJaxpr, options: CompileOptions) -> tuple[Compi
     if all([there is None for there in (*arguments, *results)]):
         return options, None
     ins, outs = [tuple([usual(one) for one in side]) for side in (options.in_shardings, options.out_shardings)]
-    return with_changes(options, in_shardings=ins, out_shardings=outs), Waiting(arguments, results)
+    return options.changed(in_shardings=ins, out_shardings=outs), Waiting(arguments, results)
 
 
 def usual(sharding: Any) -> Any:

@@ -91,6 +91,11 @@ class Meshes:
         values = ", ".join([f"<@{symbol}, []>"] * max(count, 1))
         return self._words.parsed(f"#sdy.sharding_per_value<[{values}]>")
 
+    def on_every_device(self, ndim: int) -> Any:
+        """The attribute `sdy.sharding` for values of `ndim` dimensions that every device has whole."""
+        symbol = self._declared(f'#sdy.mesh<["devices"={len(self.layout.devices)}]>', "every_device")
+        return self._words.parsed(f"#sdy.sharding<@{symbol}, [{', '.join(['{}'] * ndim)}]>")
+
     def _per_value(self, pairs: Any) -> Any:
         texts = [self.text(sharding, physical_aval(aval).ndim) for sharding, aval in pairs]
         return self._words.parsed(f"#sdy.sharding_per_value<[{', '.join(texts)}]>")

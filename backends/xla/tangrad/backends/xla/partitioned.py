@@ -12,7 +12,6 @@ from typing import Any
 
 from tangrad.backends.xla import jaxlib_api, spread
 from tangrad.backends.xla.array import Placement, XlaArray
-from tangrad.backends.xla.compiler_options import with_changes
 from tangrad.backends.xla.jaxlib_api import physical_aval
 from tangrad.core import (
     ClosedJaxpr,
@@ -44,7 +43,7 @@ def on_one_device(closed: ClosedJaxpr, options: Any) -> Any:
     if not shardings or shardings[0].num_devices > 1 or options.device is not None:
         return options
     (device,) = shardings[0].device_order
-    return with_changes(options, device=device, in_shardings=(), out_shardings=(), places=())
+    return options.changed(device=device, in_shardings=(), out_shardings=(), places=())
 
 
 class Plan:
