@@ -127,7 +127,7 @@ def take_current_trace() -> Iterator[Trace]:
         yield trace
 
 
-def unsafe_get_axis_names_DO_NOT_USE() -> list[Any]:  # noqa: N802  (its name there)
+def unsafe_get_axis_names_DO_NOT_USE() -> list[Any]:
     """The names of the mapped axes in scope."""
     return [name for name, _ in thread.axis_environment]
 
