@@ -49,10 +49,8 @@ def test_partition_specs_mean_the_mesh_in_use() -> None:
 
 def test_names_of_a_spec_need_not_be_different_before_a_mesh_is_asked() -> None:
     logical = P("embed", ("embed", "heads"), None)
-    assert (
-        tuple(logical) == ("embed", ("embed", "heads"), None)
-        and repr(logical) == "P('embed', ('embed', 'heads'), None)"
-    )
+    assert tuple(logical) == ("embed", ("embed", "heads"), None)
+    assert repr(logical) == "P('embed', ('embed', 'heads'), None)"
     with pytest.raises(ValueError, match="each mesh axis once, got 'x' twice"):
         NamedSharding(mesh(), P("x", "x"))
     with mesh(), pytest.raises(ValueError, match="each mesh axis once"):

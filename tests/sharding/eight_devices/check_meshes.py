@@ -81,7 +81,7 @@ def test_partition_specs() -> None:
     assert P("x") + P(None, "y") == P("x", None, "y") and tuple(P("x", None)) == ("x", None) and len(P()) == 0
     assert repr(P("x", None)) == "P('x', None)"
     with pytest.raises(ValueError, match="each mesh axis once, got 'x' twice"):
-        P("x", ("y", "x"))
+        by("x", ("y", "x"))
 
 
 def test_bad_named_shardings() -> None:

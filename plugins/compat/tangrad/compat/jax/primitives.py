@@ -54,7 +54,7 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
 
     def __init__(self, name: str) -> None:
         family = f"{FAMILY}_{next(_numbers)}"
-        own = type(self)
+        own: Any = type(self)
         super().__init__(
             _printable(name),
             _no_abstract_eval(name),

@@ -13,7 +13,7 @@ def spsolve(data: Any, indices: Any, indptr: Any, b: Any, tol: float = 1e-6, reo
     """The solution of `A @ x = b`, where rows of the matrix `A` hold `data` at the columns `indices`.
 
     Args:
-        data: the nonzero elements (nnz,). indices: their columns (nnz,). indptr: where each row begins in them (n + 1,).
+        data: the nonzero elements (nnz,). indices: their columns (nnz,). indptr: where rows begin in them (n + 1,).
         b: the right-hand side (n,).
         tol, reorder: steer solvers on GPUs; here the matrix is made dense, which takes memory in proportion to n².
 
