@@ -39,6 +39,7 @@ PROGRAMS = {
 }
 # Its logits are of single precision whatever its operands are, as in JAX: the ends of differences must be far apart.
 WIDE_STEPS = {"dot_product_attention": {"step": 3e-3, "slack": 30}}
+IN_SHORT = ("gelu", "log_softmax", "softplus")  # on XLA, where compiling takes long; the others there in the sweep
 # What makes arrays of indices, and what multiplies numbers of eight bits: test_normalization and test_attention.
 WITHOUT_SLOPES = {"one_hot", "scaled_matmul"}
 
@@ -48,10 +49,15 @@ def test_every_function_is_here():
     assert {name for name in public if not inspect.ismodule(getattr(nn, name))} == {*PROGRAMS} | WITHOUT_SLOPES
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_derivatives_and_maps(name):
+ON_XLA = [pytest.param(name, "xla", marks=() if name in IN_SHORT else pytest.mark.sweep) for name in PROGRAMS]
+
+
+@pytest.mark.parametrize("name, backend", [*[(name, "numpy") for name in PROGRAMS], *ON_XLA])
+def test_derivatives_and_maps(name, backend):
+    if backend == "xla":
+        pytest.importorskip("jaxlib", reason="XLA's backend is not installed")
     program, *args = PROGRAMS[name]
-    with enable_x64(True), use_backend("numpy"):
+    with enable_x64(True), use_backend(backend):
         reference.check_finite_differences(program, args, **WIDE_STEPS.get(name, {}))
         slopes = tangrad.grad(lambda *args: program(*args).sum(), tuple(range(len(args))))
         options = WIDE_STEPS.get(name, {"step": 1e-5, "slack": 10})

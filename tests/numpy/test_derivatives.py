@@ -17,6 +17,7 @@ from .test_expressions import FURTHER, USUAL
 from .test_transformations import NEED_CONTENTS
 
 STEP = 1e-6
+SAMPLE = 16  # each so manieth expression runs on XLA outside of the sweep too
 INEXACT = ("f", "g", "p", "m", "q", "t", "v", "c", "w")
 WIDE = {"f": "float64", "c": "complex128"}
 
@@ -124,8 +125,11 @@ def test_every_function_has_an_expression():
 
 
 @pytest.fixture(autouse=True)
-def in_double_precision():
-    with use_backend("numpy"), enable_x64(True), warnings.catch_warnings():
+def in_double_precision(request):
+    backend = request.node.callspec.params.get("backend", "numpy") if hasattr(request.node, "callspec") else "numpy"
+    if backend == "xla":
+        pytest.importorskip("jaxlib", reason="XLA's backend is not installed")
+    with use_backend(backend), enable_x64(True), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
@@ -155,13 +159,19 @@ def check_maps(expression):
             numpy.testing.assert_allclose(one, numpy.stack(others), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("expression", [text for text in WITH_ARRAYS if text not in KNOWN_NUMBERS])
-def test_derivatives(expression):
+def on_both_backends(expressions):
+    """Each expression on NumPy and on XLA, where compiling takes long: there, but for a sample, in the sweep."""
+    xla = [pytest.param(text, "xla", marks=pytest.mark.sweep if at % SAMPLE else ()) for at, text in enumerate(expressions)]
+    return pytest.mark.parametrize("expression, backend", [*[(text, "numpy") for text in expressions], *xla])
+
+
+@on_both_backends([text for text in WITH_ARRAYS if text not in KNOWN_NUMBERS])
+def test_derivatives(expression, backend):
     check_derivatives(expression)
 
 
-@pytest.mark.parametrize("expression", [text for text in WITH_ARRAYS if text not in MORE_CONTENTS])
-def test_maps(expression):
+@on_both_backends([text for text in WITH_ARRAYS if text not in MORE_CONTENTS])
+def test_maps(expression, backend):
     check_maps(expression)
 
 

@@ -11,7 +11,7 @@ from tangrad.core import Array, api_boundary, as_array
 from tangrad.sparse_arrays import algebra
 from tangrad.sparse_arrays.bcoo import BCOO
 from tangrad.sparse_arrays.compressed import BCSR
-from tangrad.sparse_arrays.products import product_of
+from tangrad.sparse_arrays.products import placed_product
 from tangrad.sparse_arrays.structure import bcoo_broadcast_in_dim, bcoo_concatenate
 
 
@@ -95,7 +95,7 @@ def bcsr_dot_general(
     rhs: Any,
     *,
     dimension_numbers: Any,
-    precision: None = None,
+    precision: Any = None,
     preferred_element_type: Any = None,
     out_sharding: Any = None,
 ) -> Any:
@@ -109,7 +109,7 @@ def bcsr_dot_general(
     """
     if not isinstance(lhs, BCSR) and not isinstance(rhs, BCSR):
         raise TypeError("bcsr_dot_general: one of the arrays must be a BCSR")
-    return product_of(lhs, rhs, dimension_numbers, preferred_element_type)
+    return placed_product("bcsr_dot_general", lhs, rhs, dimension_numbers, precision, preferred_element_type, out_sharding)
 
 
 @api_boundary

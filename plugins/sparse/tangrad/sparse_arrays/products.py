@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core import Array, api_boundary, as_array
+import tangrad.numpy as tnp
+from tangrad.core import Array, api_boundary, as_array, dtypes
+from tangrad.lax.contractions.precision import canonicalize_precision
 from tangrad.lax.contractions.primitives import DotDimensionNumbers
+from tangrad.lax.placement.out_sharding import constrained, less_said
 from tangrad.sparse_arrays import algebra
 from tangrad.sparse_arrays.base import JAXSparse, as_coordinates
 from tangrad.sparse_arrays.bcoo import BCOO
 from tangrad.sparse_arrays.conversions import checked
+
+_KINDS = (tnp.bool_, tnp.integer, tnp.floating, tnp.complexfloating)
 
 
 @api_boundary
@@ -18,7 +23,7 @@ def bcoo_dot_general(
     rhs: Any,
     *,
     dimension_numbers: Any,
-    precision: None = None,
+    precision: Any = None,
     preferred_element_type: Any = None,
     out_sharding: Any = None,
 ) -> Any:
@@ -27,14 +32,19 @@ def bcoo_dot_general(
     Args:
         lhs, rhs: the arrays, without dense dimensions where they are sparse.
         dimension_numbers: `((lhs contracting, rhs contracting), (lhs batch, rhs batch))` dimensions.
-        preferred_element_type: the dtype of the result; None: that of the operands together.
-        precision, out_sharding: None.
+        preferred_element_type: the dtype of the result, in which products are added up if it is wider; None: that of
+            the operands together.
+        precision: as of `lax.dot_general`. Elements are multiplied one by one, as exactly as their dtype has it,
+            whatever it says.
+        out_sharding: how a dense result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         a dense array; where both are sparse a sparse one, with an element for each pair of elements.
 
     Raises:
-        ValueError: for dimensions that do not fit; NotImplementedError: for sparse arrays with dense dimensions.
+        TypeError: for a dtype that cannot hold the result.
+        ValueError: for dimensions that do not fit, or an unknown precision.
+        NotImplementedError: for sparse arrays with dense dimensions, and a sharding of a sparse result.
 
     >>> import tangrad.numpy as np
     >>> from tangrad.experimental import sparse
@@ -44,14 +54,34 @@ def bcoo_dot_general(
     """
     if not isinstance(lhs, BCOO) and not isinstance(rhs, BCOO):
         raise TypeError("bcoo_dot_general: one of the arrays must be a BCOO")
-    return product_of(lhs, rhs, dimension_numbers, preferred_element_type)
+    return placed_product("bcoo_dot_general", lhs, rhs, dimension_numbers, precision, preferred_element_type, out_sharding)
+
+
+def placed_product(name: str, lhs: Any, rhs: Any, numbers: Any, precision: Any, dtype: Any, out_sharding: Any) -> Any:
+    """The contraction, of operands and with options as users write them."""
+    canonicalize_precision(precision)
+    if out_sharding is None:
+        return product_of(lhs, rhs, numbers, dtype)
+    if isinstance(lhs, JAXSparse) and isinstance(rhs, JAXSparse):
+        raise NotImplementedError(f"{name}: out_sharding where both operands are sparse: so is the result")
+    return constrained(product_of(less_said(lhs), less_said(rhs), numbers, dtype), out_sharding)
 
 
 def product_of(lhs: Any, rhs: Any, numbers: Any, dtype: Any) -> Any:
     """The contraction of arrays of which some are sparse, of any format."""
     lhs, rhs = [as_coordinates(one) if isinstance(one, JAXSparse) else as_array(one) for one in (lhs, rhs)]
-    out = algebra.dot_general(lhs, rhs, DotDimensionNumbers(numbers))
-    return out if dtype is None else out.astype(dtype)
+    if dtype is None:
+        return algebra.dot_general(lhs, rhs, DotDimensionNumbers(numbers))
+    wide = _computed_in(tnp.result_type(lhs.dtype, rhs.dtype), dtypes.canonicalize_dtype(dtype))
+    return algebra.dot_general(lhs.astype(wide), rhs.astype(wide), DotDimensionNumbers(numbers)).astype(dtype)
+
+
+def _computed_in(own: Any, preferred: Any) -> Any:
+    """The dtype that holds the products and the result: narrow integers would wrap before they are converted."""
+    wide = tnp.promote_types(own, preferred)
+    if not any([tnp.issubdtype(wide, kind) and tnp.issubdtype(preferred, kind) for kind in _KINDS]):
+        raise TypeError(f"dot_general: preferred_element_type {preferred} cannot hold products of dtype {own}")
+    return wide
 
 
 @api_boundary
