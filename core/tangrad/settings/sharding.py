@@ -178,6 +178,15 @@ class Sharding:
         """The same for the devices that this process reaches."""
         return {d: index for d, index in self.devices_indices_map(global_shape).items() if is_addressable(d)}
 
+    def with_memory_kind(self, kind: str | None) -> Sharding:
+        """The same in a memory of the devices, None for the usual one; kinds of shardings that can say another do.
+
+        Raises ValueError for a memory that it cannot be in.
+        """
+        if kind is not None and kind != self.device_order[0].memory_kinds[0]:
+            raise ValueError(f"{type(self).__name__} is for the usual memory of devices, got memory_kind={kind!r}")
+        return self
+
     def is_equivalent_to(self, other: Sharding, ndim: int) -> bool:
         """Whether arrays of `ndim` dimensions lie in the same way, on the same devices."""
         if self is other or self == other:
