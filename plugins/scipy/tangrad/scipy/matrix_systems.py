@@ -165,9 +165,9 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, 
     """
     factor, lower = c_and_lower
     matrix, right, is_vector = _right_hand_side("cho_solve", square_matrix("cho_solve", factor, "c"), b)
-    for adjoint in (False, True) if lower else (True, False):
+    for conjugate in (False, True) if lower else (True, False):
         right = triangular_solve(
-            matrix, right, left_side=True, lower=bool(lower), transpose_a=adjoint, conjugate_a=adjoint
+            matrix, right, left_side=True, lower=bool(lower), transpose_a=conjugate, conjugate_a=conjugate
         )
     return right[..., 0] if is_vector else right
 
