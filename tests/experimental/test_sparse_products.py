@@ -67,7 +67,7 @@ def test_precision(on, name):
     left, right = A.astype("float32"), B.astype("float32")
     for precision in (None, "highest", lax.Precision.HIGH, ("default", "highest")):
         np.testing.assert_array_equal(product(name, left, right, precision=precision), left @ right)
-    with pytest.raises(ValueError, match="precision must be None.*'best'"):
+    with pytest.raises(ValueError, match=r"precision must be None.*'best'"):
         product(name, left, right, precision="best")
 
 

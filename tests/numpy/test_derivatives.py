@@ -17,7 +17,7 @@ from .test_expressions import FURTHER, USUAL
 from .test_transformations import NEED_CONTENTS
 
 STEP = 1e-6
-SAMPLE = 16  # each so manieth expression runs on XLA outside of the sweep too
+SAMPLE = 40  # each so manieth expression runs on XLA outside of the sweep too
 INEXACT = ("f", "g", "p", "m", "q", "t", "v", "c", "w")
 WIDE = {"f": "float64", "c": "complex128"}
 
@@ -161,7 +161,9 @@ def check_maps(expression):
 
 def on_both_backends(expressions):
     """Each expression on NumPy and on XLA, where compiling takes long: there, but for a sample, in the sweep."""
-    xla = [pytest.param(text, "xla", marks=pytest.mark.sweep if at % SAMPLE else ()) for at, text in enumerate(expressions)]
+    xla = [
+        pytest.param(text, "xla", marks=pytest.mark.sweep if at % SAMPLE else ()) for at, text in enumerate(expressions)
+    ]
     return pytest.mark.parametrize("expression, backend", [*[(text, "numpy") for text in expressions], *xla])
 
 

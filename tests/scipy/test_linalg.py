@@ -212,3 +212,19 @@ def test_functions_of_matrices_that_are_not_there(on):
     assert np.isnan(linalg.sqrtm(np.float32([[0, 1], [0, 0]]))).all()
     assert np.isnan(linalg.funm(np.float32([[1, 1], [0, 1]]), lambda x: x**2)).any()
     np.testing.assert_allclose(linalg.sqrtm(np.float32([[1, 1], [0, 1]])), [[1, 0.5], [0, 1]], atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+@pytest.mark.parametrize("lower", [False, True])
+def test_one_triangle_is_read_by_cholesky(on, dtype, lower):
+    whole = positive(np, regular(dtype))
+    keep, other = (np.tril, np.triu) if lower else (np.triu, np.tril)
+    half = keep(whole) + 1000 * other(np.ones_like(whole), 1 if lower else -1)  # SciPy leaves the other triangle alone
+    expected = scipy_linalg.cholesky(half, lower=lower)
+    near = {"rtol": 1e-4, "atol": 1e-4}
+    np.testing.assert_allclose(linalg.cholesky(half, lower=lower), expected, **near)
+    np.testing.assert_allclose(linalg.cho_factor(half, lower=lower)[0], expected, **near)
+    found = tangrad.jit(tangrad.vmap(lambda x: linalg.cho_factor(x, lower=lower)[0]))(np.stack([half, whole]))
+    np.testing.assert_allclose(found, np.stack([expected, expected]), **near)
+    solved = linalg.solve(half, half[0], assume_a="pos", lower=lower)
+    np.testing.assert_allclose(solved, scipy_linalg.solve(whole, half[0]), rtol=1e-3, atol=1e-3)

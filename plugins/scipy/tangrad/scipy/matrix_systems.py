@@ -9,11 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad.core import dtypes
+from tangrad.lax.linalg import functions as lax_functions
 from tangrad.lax.linalg.functions import triangular_solve
+from tangrad.lax.linalg.matrices import adjoint
 from tangrad.linalg.functions import lu_pivots_to_permutation
 from tangrad.linalg.primitives import lu_p
 from tangrad.linalg.solving import solve_by_factors
-from tangrad.numpy import linear_systems, matrix_factors
+from tangrad.numpy import linear_systems
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.matrix_operands import inexact_matrix, square_matrix
 from tangrad.numpy.shapes import broadcast_to
@@ -123,23 +125,32 @@ def solve_triangular(
 def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Cholesky's factor: the upper triangular Lᴴ, or with `lower` L; NaN where there is none.
 
+    Only the triangle of `a` where the factor stands is read.
+
     >>> import tangrad.numpy as np
     >>> import tangrad.scipy.linalg
     >>> tangrad.scipy.linalg.cholesky(4 * np.eye(1))
     Array([[2.]], dtype=float32)
     """
-    return matrix_factors.cholesky(square_matrix("cholesky", a), upper=not lower)
+    return _factor("cholesky", a, lower)
+
+
+def _factor(name: str, a: Any, lower: bool) -> Any:
+    matrix = square_matrix(name, a)
+    if lower:
+        return lax_functions.cholesky(matrix, symmetrize_input=False)
+    return adjoint(lax_functions.cholesky(adjoint(matrix), symmetrize_input=False))
 
 
 def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, bool]:
-    """Cholesky's factor and which it is, as `cho_solve` takes them.
+    """Cholesky's factor and which it is, as `cho_solve` takes them. Only that triangle of `a` is read.
 
     >>> import tangrad.numpy as np
     >>> import tangrad.scipy.linalg
     >>> tangrad.scipy.linalg.cho_factor(4 * np.eye(1))
     (Array([[2.]], dtype=float32), False)
     """
-    return cholesky(a, lower), bool(lower)
+    return _factor("cho_factor", a, lower), bool(lower)
 
 
 def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
@@ -154,9 +165,9 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, 
     """
     factor, lower = c_and_lower
     matrix, right, is_vector = _right_hand_side("cho_solve", square_matrix("cho_solve", factor, "c"), b)
-    for adjoint in (False, True) if lower else (True, False):
+    for conjugate in (False, True) if lower else (True, False):
         right = triangular_solve(
-            matrix, right, left_side=True, lower=bool(lower), transpose_a=adjoint, conjugate_a=adjoint
+            matrix, right, left_side=True, lower=bool(lower), transpose_a=conjugate, conjugate_a=conjugate
         )
     return right[..., 0] if is_vector else right
 

@@ -109,7 +109,9 @@ def bcsr_dot_general(
     """
     if not isinstance(lhs, BCSR) and not isinstance(rhs, BCSR):
         raise TypeError("bcsr_dot_general: one of the arrays must be a BCSR")
-    return placed_product("bcsr_dot_general", lhs, rhs, dimension_numbers, precision, preferred_element_type, out_sharding)
+    return placed_product(
+        "bcsr_dot_general", lhs, rhs, dimension_numbers, precision, preferred_element_type, out_sharding
+    )
 
 
 @api_boundary

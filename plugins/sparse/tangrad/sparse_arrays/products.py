@@ -54,7 +54,9 @@ def bcoo_dot_general(
     """
     if not isinstance(lhs, BCOO) and not isinstance(rhs, BCOO):
         raise TypeError("bcoo_dot_general: one of the arrays must be a BCOO")
-    return placed_product("bcoo_dot_general", lhs, rhs, dimension_numbers, precision, preferred_element_type, out_sharding)
+    return placed_product(
+        "bcoo_dot_general", lhs, rhs, dimension_numbers, precision, preferred_element_type, out_sharding
+    )
 
 
 def placed_product(name: str, lhs: Any, rhs: Any, numbers: Any, precision: Any, dtype: Any, out_sharding: Any) -> Any:
