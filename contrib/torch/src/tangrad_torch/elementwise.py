@@ -143,6 +143,14 @@ def rounded(call, *, rounding_method):
     return away_from_zero
 
 
+def complex_expm1(x):
+    """Near 0 from expm1(a) and 1 - cos b = 2 sin²(b/2); elsewhere the exponential, which knows infinities and NaN."""
+    a, b = x.real, x.imag
+    power = torch.exp(x)
+    near = torch.expm1(a) * torch.cos(b) - 2 * torch.square(torch.sin(b / 2))
+    return torch.complex(torch.where(a.abs() < 0.5, near, power.real - 1), power.imag)
+
+
 def cube_root(x):
     return torch.copysign(x.abs().pow(1 / 3), x)
 
@@ -336,7 +344,6 @@ SAME = {
     "is_finite": torch.isfinite,
     "exp": torch.exp,
     "log": torch.log,
-    "expm1": torch.expm1,
     "log1p": torch.log1p,
     "logistic": torch.sigmoid,
     "sqrt": torch.sqrt,
@@ -374,6 +381,7 @@ lower = rules(
     | {
         "sign": sign,
         "round": rounded,
+        "expm1": for_complex(complex_expm1, torch.expm1),
         "exp2": for_complex(lambda x: torch.exp(x * math.log(2)), torch.exp2),
         "conj": for_complex(torch.conj_physical, lambda x: torch.complex(x, torch.zeros_like(x))),
         "add": addition,

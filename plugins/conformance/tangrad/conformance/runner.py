@@ -16,7 +16,7 @@ from tangrad.conformance.places import place_of
 from tangrad.conformance.report import Cell, Report
 from tangrad.conformance.samples import Sample, reference_backend
 from tangrad.conformance.strategies import EXAMPLES, expanded, smallest_failing
-from tangrad.core import SETTINGS, Primitive, backend_names, find_primitive, rule_table
+from tangrad.core import SETTINGS, Primitive, backend_names
 from tangrad.errors import MissingRuleError
 
 NO_SAMPLES = "the primitive has no samples: an entry point of group tangrad.samples must provide some"
@@ -145,14 +145,14 @@ def _check_sample(report: Report, sample: Sample, position: int | None, checks: 
 
 
 def _is_of_the_backend(error: MissingRuleError) -> bool:
-    """Whether a backend lacks something; what it does have, and is not given as it must, is a rule's fault.
+    """Whether a backend lacks something: a rule, or what its rule says it cannot do, such as a parameter or a dtype.
 
-    A collective outside of a map, say: backends run it where its axes are mapped, and a batch rule has lost the name.
+    Not where a primitive refuses to be decomposed. A collective outside of a map, say: backends run it where its axes
+    are mapped, and a batch rule has lost the name.
     """
-    kind = error.kind or ""
-    if not kind.startswith(LOWERINGS):
-        return False
-    return error.primitive is None or rule_table(kind).cell(find_primitive(error.primitive)).rule is None
+    refused = error.__context__  # of another kind than none is what a backend has raised itself
+    by_primitive = isinstance(refused, MissingRuleError) and refused.kind is None
+    return (error.kind or "").startswith(LOWERINGS) and not by_primitive
 
 
 def _again(error: Exception) -> None:
