@@ -142,6 +142,18 @@ def test_what_a_backend_can_derive_is_there(part):
     assert "numpy and part" in {cell.subject for cell in report.cells}
 
 
+def test_what_a_rule_of_a_backend_says_it_lacks_is_not_there_and_no_failure(part):
+    def cosine(avals, x):
+        raise MissingRuleError("part has no cosine of these", cos_p.identity, "lower.part")
+
+    partly = RuleSet("lower.part", api=1)
+    partly.add(cos_p, cosine)
+    with register(partly):
+        report = check(cos_p, [Sample(cos_p, (draw(3),), backends=("numpy", "part"))])
+    assert not report.failures, report.text()
+    assert {cell.check for cell in report.absent} >= {"abstract", "jit", "backends"}
+
+
 def test_a_mistake_beside_what_is_not_there_is_a_failure(part):
     wrong = RuleSet("lower.part", api=1)
     wrong.add(cos_p, lambda avals, x: np.sin(x))

@@ -114,6 +114,17 @@ def test_unsigned_integers():
                 tangrad.tree.map(onp.testing.assert_array_equal, found, expected)
 
 
+def test_complex_exponential_minus_one():
+    """Near 0 it keeps its digits, and infinities spread as in the exponential."""
+    finite = onp.array([1e-6 + 1e-6j, 0.25 + 3j, -4 + 2j], "complex64")
+    agree(np.expm1, finite, tolerance=1e-6)
+    onp.testing.assert_allclose(np.expm1(finite[:1]), onp.expm1(finite[:1].astype("complex128")), rtol=1e-5)
+    infinite = onp.array([complex(onp.inf, 0.5), complex(onp.inf, onp.inf), complex(-onp.inf, 0.5)], "complex64")
+    found, expected = both(np.expm1, infinite)
+    onp.testing.assert_array_equal(onp.real(found), onp.real(expected))
+    onp.testing.assert_array_equal(onp.imag(found), onp.imag(expected))
+
+
 def test_the_layers_of_the_demo():
     """Some steps of Adam on a small convolutional network: the losses are NumPy's."""
     images, labels = draw(24, 1, 8, 8), onp.arange(24) % 10
