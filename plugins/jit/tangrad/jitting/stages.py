@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-import tangrad
 from tangrad import tree
 from tangrad.core import (
     LoweredProgram,
@@ -14,11 +13,13 @@ from tangrad.core import (
     Sharding,
     Tracer,
     class_boundary,
+    composition,
     get_aval,
     is_array_value,
     lower_program,
     to_arrays,
 )
+from tangrad.errors import MissingDistributionError
 from tangrad.jitting.abstract import struct_tree
 from tangrad.jitting.call import Call, Options, Traced, arrays_for, run_backend, warn_of_useless_donations
 from tangrad.jitting.checks import sorted_options
@@ -107,6 +108,17 @@ class _Stage:
     def out_avals(self) -> Any:
         """The types of the result, as a tree."""
         return self._traced.out_tree.unflatten(self._traced.jaxpr.out_avals)
+
+
+_ON_ONE_DEVICE = "sharding.SingleDeviceSharding"
+
+
+def _on_one_device(device: Any) -> Any:
+    """The sharding of what lies on one device. Raises MissingDistributionError where there are no shardings."""
+    plugin = composition().find("tangrad.api", _ON_ONE_DEVICE)
+    if plugin is None:
+        raise MissingDistributionError(f"tangrad.{_ON_ONE_DEVICE}", "tangrad-sharding")
+    return plugin.load()(device)
 
 
 @class_boundary
@@ -276,7 +288,7 @@ class Compiled(_Stage):
     @property
     def out_info(self) -> Any:
         """The types of the result, as a tree of `ShapeDtypeStruct`s that say how each lies, if the backend does."""
-        if not self._program.executable.places()[1]:
+        if not self._program.executable.places()[1] or composition().find("tangrad.api", _ON_ONE_DEVICE) is None:
             return super().out_info
         return tree.map(lambda struct, lies: struct.update(sharding=lies), super().out_info, self.output_shardings)
 
@@ -291,7 +303,7 @@ class Compiled(_Stage):
             )
         found: list[Any] = [None] * count
         for position, place in zip(at, places, strict=True):
-            found[position] = place if isinstance(place, Sharding) else tangrad.sharding.SingleDeviceSharding(place)
+            found[position] = place if isinstance(place, Sharding) else _on_one_device(place)
         return found
 
     def as_text(self) -> str:
