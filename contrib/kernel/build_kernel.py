@@ -30,4 +30,5 @@ class BuildKernel(BuildHookInterface):
         build_data["artifacts"].append(f"src/tangrad_rmsnorm/{LIBRARY}")
 
     def finalize(self, version, build_data, artifact_path):
-        Path(self.root, "src", "tangrad_rmsnorm", LIBRARY).unlink(missing_ok=True)
+        if version != "editable":  # which runs from where the sources are
+            Path(self.root, "src", "tangrad_rmsnorm", LIBRARY).unlink(missing_ok=True)
