@@ -159,3 +159,12 @@ def test_splitting_at_positions(backend) -> None:
             expected = np.split(host, given, axis)
             assert [part.tolist() for part in found] == [part.tolist() for part in expected]
         assert [part.shape for part in tnp.array_split(x, 4, 1)] == [(4, 2), (4, 2), (4, 1), (4, 1)]
+
+
+def test_numbers_of_large_arrays_do_not_keep_them():
+    with use_backend("numpy"):
+        large = tnp.ones(1 << 16) + 1
+        numbers = [large[5], large.reshape(256, 256)[3, 4], next(iter(large))]
+        assert all([np.asarray(number.ndarray).base is None or number.ndarray.base.size <= 64 for number in numbers])
+        assert [float(number) for number in numbers] == [2.0] * 3
+        assert [float(number) for number in tnp.arange(3000.0)] == list(range(3000))

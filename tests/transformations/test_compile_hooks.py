@@ -274,5 +274,4 @@ def test_nobody_else_compiles():
             calls = {getattr(node.func, "id", "") for node in ast.walk(tree) if isinstance(node, ast.Call)}
             if "CompileOptions" in taken & calls:
                 users.add(name)
-    xla = {f"tangrad.backends.xla.{name}" for name in ("backend", "compiler_options", "partitioned")}
-    assert users == {"tangrad.core.compilation", "tangrad.console.report.backends", "tangrad.settings.sharding", *xla}
+    assert users == {"tangrad.core.compilation", "tangrad.console.report.backends", "tangrad.backends.xla.backend"}

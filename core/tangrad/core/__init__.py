@@ -164,6 +164,7 @@ from tangrad.settings.sharding import agreed_devices as agreed_devices
 from tangrad.settings.sharding import as_sharding as as_sharding
 from tangrad.settings.sharding import check_argument as check_argument
 from tangrad.settings.sharding import is_addressable as is_addressable
+from tangrad.settings.sharding import names_memories as names_memories
 from tangrad.settings.sharding import program_shardings as program_shardings
 from tangrad.settings.sharding import sharding_of_result as sharding_of_result
 from tangrad.settings.sharding import stated_claims as stated_claims

@@ -308,6 +308,12 @@ def program_shardings(closed: ClosedJaxpr) -> tuple[Sharding, ...]:
     return found
 
 
+def names_memories(closed: ClosedJaxpr, options: CompileOptions) -> bool:
+    """Whether the options of a program, or its equations, name another memory than the usual one."""
+    stated = (*options.in_shardings, *options.out_shardings, *_shardings(closed.jaxpr))
+    return any([sharding is not None and sharding.memory_kind is not None for sharding in stated])
+
+
 def sharding_of_result(jaxpr: Jaxpr, atom: Any) -> Sharding | None:
     """How a result lies, where the equation that makes it says so."""
     if type(atom) is Literal:

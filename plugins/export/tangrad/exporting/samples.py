@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tangrad.conformance import Sample, draw
-from tangrad.core import ShapedArray
+from tangrad.core import ShapedArray, backend_names, get_backend
 from tangrad.exporting.exported import NUMPY
-from tangrad.exporting.functions import default_export_platform, export
+from tangrad.exporting.functions import export
 from tangrad.exporting.primitives import call_exported_p
 from tangrad.jitting.function import jit
 from tangrad.symbolic.shapes import symbolic_shape
@@ -21,7 +21,8 @@ WITHOUT = {
 
 def samples() -> list[Sample]:
     """All of them."""
-    platforms = sorted({default_export_platform(), NUMPY})
+    xla = [get_backend("xla").devices()[0].platform] if "xla" in backend_names() else []
+    platforms = [NUMPY, *xla]
     fixed = export(jit(lambda x: -x), platforms=platforms)(ShapedArray((3,), "float32"))
     free = export(jit(lambda x: x + x), platforms=platforms)(ShapedArray(symbolic_shape("n, 2"), "float32"))
     return [

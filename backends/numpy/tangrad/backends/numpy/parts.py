@@ -17,6 +17,8 @@ from tangrad.backends.numpy.array import NumpyArray
 from tangrad.core import ShapedArray, dtypes, register_cache
 
 TYPE_LIMIT = 4096
+KEPT = 1 << 12  # bytes up to which a number may be a view, which keeps the array that it comes from
+CHUNK = 64  # numbers that are copied together
 _PLAIN = frozenset({int, NoneType, EllipsisType})
 _FORWARDS = (None, 1)  # steps of slices that may be the whole array
 
@@ -29,7 +31,9 @@ register_cache(_elements.clear)
 
 
 def part(array: Any, index: Any) -> NumpyArray | None:
-    """`array[index]`, or None where that is left to operations. Slices are views, as in NumPy; numbers are copies."""
+    """`array[index]`, or None where that is left to operations. Slices are views, as in NumPy; numbers of large arrays
+    are copies.
+    """
     if type(array) is not NumpyArray:
         return None
     aval, kind = array.aval, type(index)
@@ -57,6 +61,8 @@ def part(array: Any, index: Any) -> NumpyArray | None:
         type_ = _type_of_part(aval, found.shape)
         if kind is int:
             _elements[aval] = type_
+    if not found.ndim and array.ndarray.nbytes > KEPT:
+        found = found.copy()
     if type_ is aval and kind is slice and index.step in _FORWARDS:
         return array
     out = NumpyArray()
@@ -83,13 +89,19 @@ def rows(array: Any) -> Iterator[NumpyArray] | None:
 def _rows(array: NumpyArray) -> Iterator[NumpyArray]:
     contents, shape = array.buffer(), array.aval.shape[1:]
     aval = _type_of_part(array.aval, shape)
-    # Going through a vector, NumPy would make scalars.
-    parts = contents if contents.ndim > 1 else map(contents.__getitem__, zip(range(len(contents)), repeat(...)))
-    for part in parts:
+    for part in contents if contents.ndim > 1 else _numbers(contents):
         out = NumpyArray()
         out.aval = aval
         out.ndarray = part
         yield out
+
+
+def _numbers(vector: np.ndarray[Any, Any]) -> Iterator[np.ndarray[Any, Any]]:
+    """The elements of a vector, of which NumPy would make scalars; those of a large one do not keep it."""
+    if vector.nbytes <= KEPT:
+        return map(vector.__getitem__, zip(range(len(vector)), repeat(...)))
+    chunks = (vector[start : start + CHUNK].copy() for start in range(0, len(vector), CHUNK))
+    return (chunk[at, ...] for chunk in chunks for at in range(len(chunk)))
 
 
 def _is_basic(index: tuple[Any, ...]) -> bool:

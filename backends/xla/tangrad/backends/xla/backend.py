@@ -24,6 +24,7 @@ from tangrad.core import (
     Sharding,
     Var,
     chosen_device,
+    names_memories,
     register_cache,
 )
 
@@ -259,13 +260,13 @@ class XlaBackend(Backend):
     def lower(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Any:
         """The program as StableHLO."""
         compiler = _compiler()
-        usual, waiting = _memories().in_usual_memory(closed_jaxpr, options)
+        usual, waiting = _in_usual_memory(closed_jaxpr, options)
         return compiler.Lowered(self, closed_jaxpr, compiler.on_one_device(closed_jaxpr, usual), waiting)
 
     def compile(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Any:
         """Compile a program; it runs where its arguments are, or on the device that the options say."""
         compiler = _compiler()
-        usual, waiting = _memories().in_usual_memory(closed_jaxpr, options)
+        usual, waiting = _in_usual_memory(closed_jaxpr, options)
         return compiler.Program(self, closed_jaxpr, compiler.on_one_device(closed_jaxpr, usual), waiting=waiting)
 
     def module_text(self, portable_artifact: bytes) -> str:
@@ -293,6 +294,11 @@ def _memories() -> Any:
 def _type_at(aval: Any, place: Any) -> Any:
     """The type of an array that is put at a place, which may be a sharding that types tell of."""
     return place.type_of(aval) if isinstance(place, Sharding) else aval.plain
+
+
+def _in_usual_memory(closed: ClosedJaxpr, options: CompileOptions) -> tuple[CompileOptions, Any]:
+    """The options for programs, which compute in the usual memory, and what is to wait in another; None: nothing."""
+    return _memories().in_usual_memory(closed, options) if names_memories(closed, options) else (options, None)
 
 
 def _says_memory(place: Any) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 from tangrad.backends.xla import jaxlib_api, spread
 from tangrad.backends.xla.array import Placement, XlaArray, deleted_message
 from tangrad.backends.xla.jaxlib_api import physical_aval
-from tangrad.core import ClosedJaxpr, CompileOptions, ShapedArray, Sharding, sharding_of_result, sub_jaxprs
+from tangrad.core import ClosedJaxpr, CompileOptions, ShapedArray, Sharding, sharding_of_result
 
 
 class StoredArray(XlaArray):
@@ -149,8 +149,8 @@ def _waiting(array: XlaArray, where: Sharding) -> XlaArray:
     return stored(array, where if spread_by is None else spread_by.with_memory_kind(where.memory_kind))
 
 
-def in_usual_memory(closed: ClosedJaxpr, options: CompileOptions) -> tuple[CompileOptions, Waiting | None]:
-    """The options with shardings in the usual memory, and what waits in another one, None if nothing does.
+def in_usual_memory(closed: ClosedJaxpr, options: CompileOptions) -> tuple[CompileOptions, Waiting]:
+    """The options with shardings in the usual memory, and what waits in another one.
 
     A result waits where `out_shardings`, or the last equation that places it, say.
     """
@@ -159,13 +159,10 @@ def in_usual_memory(closed: ClosedJaxpr, options: CompileOptions) -> tuple[Compi
         options.out_shardings or (None,) * len(closed.out_avals),
     )
     arguments, results = [[one if one is not usual(one) else None for one in side] for side in stated]
-    if _names_memories(closed.jaxpr):
-        for position, (atom, one) in enumerate(zip(closed.jaxpr.outvars, stated[1], strict=True)):
-            placed = sharding_of_result(closed.jaxpr, atom) if one is None else None
-            if placed is not None and placed.memory_kind is not None:
-                results[position] = placed
-    if all([there is None for there in (*arguments, *results)]):
-        return options, None
+    for position, (atom, one) in enumerate(zip(closed.jaxpr.outvars, stated[1], strict=True)):
+        placed = sharding_of_result(closed.jaxpr, atom) if one is None else None
+        if placed is not None and placed.memory_kind is not None:
+            results[position] = placed
     ins, outs = [tuple([usual(one) for one in side]) for side in (options.in_shardings, options.out_shardings)]
     return options.changed(in_shardings=ins, out_shardings=outs), Waiting(arguments, results)
 
@@ -173,15 +170,3 @@ def in_usual_memory(closed: ClosedJaxpr, options: CompileOptions) -> tuple[Compi
 def usual(sharding: Any) -> Any:
     """A sharding in the usual memory; None for None."""
     return sharding if sharding is None or sharding.memory_kind is None else sharding.with_memory_kind(None)
-
-
-def _names_memories(jaxpr: Any) -> bool:
-    """Whether an equation places a value in another memory."""
-    return any(
-        [
-            getattr(eqn.params.get("sharding"), "memory_kind", None) is not None
-            or any([_names_memories(getattr(sub, "jaxpr", sub)) for sub in sub_jaxprs(eqn.params)])
-            for eqn in jaxpr.eqns
-            if eqn.params
-        ]
-    )
