@@ -144,6 +144,8 @@ def test_bad_calls() -> None:
         (ValueError, lambda: jit(lambda a: a, in_shardings=by("y"))(np.ones((6, 8))),
          r"argument args\[0\] of shape \(6, 8\).*dimension 0, of size 6.*'y' of size 4"),
         (ValueError, lambda: jit(lambda a: a, out_shardings=by("y"))(np.ones((6, 8))), "result of shape"),
+        (ValueError, lambda: jit(lambda a: {"k": a}, out_shardings=by("y"))(np.ones((6, 8))),
+         r"result\['k'\] of shape \(6, 8\)"),
         (ValueError, lambda: jit(lambda a, b: a, in_shardings=(by("y"),))(x, x), "tuple of length 1"),
         (ValueError, lambda: jit(lambda a: (a, a), out_shardings=(by("y"),))(x), "tuple of length 1"),
         (ValueError, lambda: jit(lambda a: a, in_shardings=by("y"))(a=x), "by position: a"),

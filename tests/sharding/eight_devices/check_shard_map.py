@@ -1,6 +1,7 @@
 """`shard_map`: collectives against what they mean, transformations against the same program without devices."""
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import tangrad
 import tangrad.numpy as jnp
 from tangrad import lax
 from tangrad.core import NamedAxisEffect, PrimitiveSet, register
+from tangrad.sharding import NamedSharding
 from tangrad.sharding import PartitionSpec as P
 from tests.sharding.eight_devices.support import ON_XLA, assert_equal, by, matrix, mesh
 
@@ -306,6 +308,16 @@ def test_bad_calls() -> None:
             call()
     with mesh():
         assert_equal(tangrad.shard_map(identity, in_specs=P("x"), out_specs=P("x"))(X), X)
+
+
+def test_parts_are_not_constrained_along_the_axes_of_the_map() -> None:
+    def rows(a: Any) -> Any:
+        return lax.with_sharding_constraint(2 * a, NamedSharding(mesh(), P("x")))
+
+    for inside in (rows, tangrad.jit(rows), lambda a: lax.cond(a.sum() > 0, rows, rows, a)):
+        with pytest.raises(ValueError, match=r"P\('x',\) names the axis 'x', over which shard_map maps the function"):
+            shard_map(inside, in_specs=P("x"), out_specs=P("x"))(X)
+    assert_equal(shard_map(rows, in_specs=P("y"), out_specs=P("y"), axis_names={"y"})(X), 2 * X)
 
 
 def test_what_names_axes_by_itself_is_not_believed() -> None:
