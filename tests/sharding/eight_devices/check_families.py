@@ -207,3 +207,16 @@ def test_keys_must_be_whole() -> None:
     assert tangrad.typeof(keys).sharding.spec == P("x") and keys.shape == (8,)
     with pytest.raises(ShardingTypeError, match="a key needs dimension 1 whole"):
         tangrad.random.wrap_key_data(laid(WORDS, P(None, "x")))
+
+
+@pytest.mark.parametrize("spec", [P("x"), P(None, "y"), P("x", "y"), P(("x", "y"))], ids=str)
+def test_numbers_of_gamma_distributions_lie_as_their_parameters(spec: Any) -> None:
+    shapes = np.linspace(0.5, 3, 64, dtype=np.float32).reshape(8, 8)
+    key = tangrad.random.key(0)
+    samplers = (tangrad.random.gamma, tangrad.random.chisquare, tangrad.random.t, tangrad.random.dirichlet)
+    with tangrad.set_mesh(EXPLICIT):
+        x = laid(shapes, spec)
+        for draw in samplers:
+            for found in (draw(key, x), tangrad.jit(draw)(key, x)):
+                assert tangrad.typeof(found).sharding.spec == tangrad.typeof(x).sharding.spec
+                np.testing.assert_allclose(found, draw(key, tnp.asarray(shapes)), rtol=1e-4)

@@ -6,8 +6,9 @@ from typing import Any
 
 from tangrad.core import RuleSet
 from tangrad.random.cipher import random_unwrap_p, random_wrap_p, threefry2x32_p
+from tangrad.random.distributions.gamma import random_gamma_p
 from tangrad.random.primitives import random_bits_p, random_fold_in_p, random_seed_p, random_split_p
-from tangrad.shardings.propagation import positionwise, uncut_along
+from tangrad.shardings.propagation import joined, positionwise, uncut_along
 
 sharding = RuleSet("sharding", api=1)
 positionwise(sharding, threefry2x32_p, random_seed_p, random_fold_in_p)
@@ -26,3 +27,10 @@ def _(operands: Any, results: Any, params: Any) -> Any:
     rank = results[0].ndim
     uncut_along(operands[0], range(rank, len(operands[0].axes)), "a key")
     return (operands[0].axes[:rank],)
+
+
+@sharding.rule(random_gamma_p)
+def _(operands: Any, results: Any, params: Any) -> Any:
+    """Each number is drawn from its own parameter; the decomposition, which has them in a row, could not tell."""
+    keys, parameter = [operand.axes for operand in operands]
+    return (joined([parameter, (*keys, *[()] * (len(parameter) - len(keys)))]),)
