@@ -201,7 +201,7 @@ def _positional_names(fun: Callable[..., Any]) -> list[str]:
     """The names of the positional parameters of a function; none where it does not tell."""
     try:
         parameters = inspect.signature(fun).parameters.values()
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, AttributeError):
         return []
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return [one.name for one in parameters if one.kind in kinds]

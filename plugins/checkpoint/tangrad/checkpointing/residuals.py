@@ -56,7 +56,7 @@ def argument_names(fun: Callable[..., Any], treedef: Any, args: Sequence[Any], k
     paths = [path for path, _ in tree.leaves_with_path(treedef.unflatten(range(treedef.num_leaves)))]
     bound: dict[str, Any] = {}
     parameters: Mapping[str, Any] = {}
-    with contextlib.suppress(ValueError, TypeError):  # some builtins have no signature
+    with contextlib.suppress(ValueError, TypeError, AttributeError):  # some builtins have no signature
         signature = inspect.signature(fun)
         bound, parameters = signature.bind(*args, **kwargs).arguments, signature.parameters
     roots: list[str] = []

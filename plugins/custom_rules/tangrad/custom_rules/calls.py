@@ -67,7 +67,7 @@ class Arguments:
         self.name = function_name(fun)
         try:
             self._signature: Any = inspect.signature(fun)
-        except (ValueError, TypeError):  # some builtins have none
+        except (ValueError, TypeError, AttributeError):  # some builtins have none
             self._signature = None
         nondiff = index_tuple(argnums, "nondiff_argnums")
         names = (argnames,) if isinstance(argnames, str) else tuple(argnames)

@@ -13,10 +13,10 @@ _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_O
 
 
 def signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
-    """The signature of a function, or None where it has none (some builtins)."""
+    """The signature of a function, or None where it has none: some builtins, objects that answer to any attribute."""
     try:
         return inspect.signature(function)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, AttributeError):
         return None
 
 

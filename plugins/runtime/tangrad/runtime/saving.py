@@ -88,7 +88,7 @@ def _names(fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any
     """What each array among the arguments is called: `images`, `params['w']`."""
     try:
         parameters = list(inspect.signature(fun).parameters.values())
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, AttributeError):
         parameters = []
     plain = [one.name for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
     names = []
