@@ -173,6 +173,29 @@ def test_the_error_that_ended_one_is_told_to_all(address: Address) -> None:
     assert 1 not in watched.said
 
 
+def test_whoever_waits_for_a_loss_goes_on_when_all_have_been_told(address: Address) -> None:
+    """Else an error that follows from the loss could overtake the news of it."""
+    watched = _Watched(address)
+    telling, told = threading.Event(), threading.Event()
+
+    def tell(**message: object) -> None:
+        telling.set()
+        assert told.wait(10)
+
+    watched.vigils[0]._tell_others = tell
+    waiting = threading.Thread(target=lambda: waited.append(watched.vigils[0].wait_for_loss(10)))
+    waited: list[bool] = []
+    waiting.start()
+    watched.lines[2][0].socket.shutdown(socket.SHUT_RDWR)
+    assert telling.wait(10)
+    waiting.join(0.2)
+    assert waiting.is_alive() and not waited
+    told.set()
+    waiting.join(10)
+    assert waited == [True] and 0 in watched.said
+    watched.close()
+
+
 def test_goodbyes_end_nobody(address: Address) -> None:
     watched = _Watched(address)
     for number in (2, 0, 1):

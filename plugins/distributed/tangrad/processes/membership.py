@@ -19,8 +19,11 @@ from tangrad.processes.rendezvous import Host, Line, meet, numeric
 from tangrad.processes.vigil import Vigil, end_process
 
 WHAT = "tangrad.distributed.initialize"
-# How many seconds the news of a lost process takes at most, where nothing but its being told is under way.
+# How many seconds to wait for the news that another process is lost before an error is held to be this process's own.
+# The errors of computations, which are RuntimeErrors, come of a loss more often than not, and a busy machine may have
+# them overtake the news.
 GRACE = 0.5
+GRACE_OF_COMPUTATIONS = 10.0
 
 
 class _Membership:
@@ -153,8 +156,9 @@ def _leave_at_exit() -> None:
         shutdown()
     else:
         # An error in a computation with others may follow from the loss of one, and then that is what to say.
-        _membership[0].vigil.wait_for_loss(GRACE)
-        _membership[0].vigil.say_why(error)
+        vigil = _membership[0].vigil
+        if not vigil.wait_for_loss(GRACE_OF_COMPUTATIONS if isinstance(error, RuntimeError) else GRACE):
+            vigil.say_why(error)
         # Not by way of what is left to do at exit: that would wait for computations with the others.
         end_process()
 

@@ -37,6 +37,7 @@ class Vigil:
         self._end = end
         self._over = False
         self._losing = threading.Event()
+        self._done = threading.Event()
         self._gone: set[int] = set()  # who has said goodbye
         self._thread = threading.Thread(target=self._watch, name="tangrad.distributed", daemon=True)
         self._thread.start()
@@ -51,8 +52,11 @@ class Vigil:
         self._tell_others(failed=f"{type(error).__name__}: {error}"[:1000])
 
     def wait_for_loss(self, timeout: float) -> bool:
-        """Wait so many seconds for the loss of another process; whether there is one."""
-        return self._losing.wait(timeout)
+        """Wait so many seconds for the loss of another process, and until all is done about it; whether there is one."""
+        lost = self._losing.wait(timeout)
+        if lost:
+            self._done.wait(timeout)  # not forever: a process that stands still takes in no news
+        return lost
 
     def close(self) -> None:
         """End the watch and all connections."""
@@ -108,6 +112,7 @@ class Vigil:
             f"tangrad.distributed: process {number} of {self._count} is lost: {why}. Process {self._number} cannot go "
             f"on without it, and ends"
         )
+        self._done.set()
 
 
 def end_process(message: str | None = None) -> None:
