@@ -52,7 +52,7 @@ class Vigil:
         self._tell_others(failed=f"{type(error).__name__}: {error}"[:1000])
 
     def wait_for_loss(self, timeout: float) -> bool:
-        """Wait so many seconds for the loss of another process, and until all is done about it; whether there is one."""
+        """Wait so many seconds for the loss of another process, until all is done about it; whether there is one."""
         lost = self._losing.wait(timeout)
         if lost:
             self._done.wait(timeout)  # not forever: a process that stands still takes in no news
