@@ -51,6 +51,7 @@ from tangrad.numpy.operands import (
     promote_numeric,
     select,
 )
+from tangrad.numpy.operations import numerical
 
 # --- sums and products ---------------------------------------------------------------------------------------------
 
@@ -166,6 +167,7 @@ fabs = unary(
     "The absolute value of each element, in floats.",
     "An array of the shape of `x`, floating.",
     "tangrad.numpy.fabs(-3)\nArray(3., dtype=float32, weak_type=True)",
+    fuse=1,
 )
 sign = unary(
     "sign",
@@ -180,6 +182,7 @@ square = unary(
     "The square of each element.",
     _SAME,
     "tangrad.numpy.square(3)\nArray(9, dtype=int32, weak_type=True)",
+    fuse=1,
 )
 reciprocal = unary(
     "reciprocal",
@@ -187,6 +190,7 @@ reciprocal = unary(
     "1 / x, element by element, in floats.",
     "An array of the shape of `x`, floating or complex.",
     "tangrad.numpy.reciprocal(4)\nArray(0.25, dtype=float32, weak_type=True)",
+    fuse=1,
 )
 
 
@@ -200,7 +204,7 @@ def _real_floats(name: str, x: Any) -> Any:
 # --- quotients that are whole, and remainders ----------------------------------------------------------------------
 
 
-@fused("floor_divide")
+@fused("floor_divide", family=numerical.name)
 def _floor_divide(x: Any, y: Any) -> Any:
     first, second = align("floor_divide", x, y)
     _no_complex("floor_divide", first)
@@ -248,7 +252,7 @@ def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
     return select(by_zero, stop_gradient_p.bind(div_p.bind(x, y)), rounded), remainder
 
 
-@fused("remainder")
+@fused("remainder", family=numerical.name)
 def _remainder(x: Any, y: Any) -> Any:
     first, second = align_numeric("remainder", x, y)
     _no_complex("remainder", first)

@@ -279,10 +279,13 @@ def _given_again(operands: Sequence[Any], given: Sequence[tuple[str, int | None]
 
 
 def fused_pair(
-    name: str, general: Callable[[Any, Any], Any], multiple_results: bool = False
+    name: str, general: Callable[[Any, Any], Any], multiple_results: bool = False, family: str = "numpy"
 ) -> Callable[[Any, Any], Any]:
-    """A function of two arrays or numbers, fused; what is no array goes to `general`, which has the messages."""
-    fused = Fused(name, general, multiple_results)
+    """A function of two arrays or numbers, fused; what is no array goes to `general`, which has the messages.
+
+    `family` and the attribute `fused` are those of `as_one`.
+    """
+    fused = Fused(name, general, multiple_results, family)
 
     def function(x: Any, y: Any) -> Any:
         if thread.trace is not EVAL_TRACE:
@@ -290,12 +293,13 @@ def fused_pair(
         first, second = fusable(x), fusable(y)
         return general(x, y) if first is None or second is None else fused.call((first, second), _NO_PARAMETERS)
 
+    function.fused = fused  # type: ignore[attr-defined]
     return function
 
 
-def fused(name: str, multiple_results: bool = False) -> Callable[[Any], Any]:
+def fused(name: str, multiple_results: bool = False, family: str = "numpy") -> Callable[[Any], Any]:
     """Decorator: `fused_pair`."""
-    return lambda general: fused_pair(name, general, multiple_results)
+    return lambda general: fused_pair(name, general, multiple_results, family)
 
 
 def fusable(value: Any) -> Any:

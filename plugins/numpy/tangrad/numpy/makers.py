@@ -154,21 +154,25 @@ def fast(primitive: Any, otherwise: Binary, direct_dtypes: set[Any]) -> Binary:
 def public_form(name: str, general: Binary, summary: str, example: str, **options: Any) -> Any:
     """The public function of two operands; with `primitive`, the fast path is tried first, for the dtypes `direct`.
 
-    `by_name`: whether the operands may be given as x1 and x2, as some of NumPy's functions allow.
+    `by_name`: whether the operands may be given as x1 and x2, as some of NumPy's functions allow. The function has the
+    operation that its general form is, if it is one, as its attribute `fused`.
     """
     primitive = options.get("primitive")
     returns = options.get("returns", _ONE_DTYPE)
     if primitive is not None:
         function: Any = fast(primitive, general, options.get("direct", numeric_dtypes))
     elif options.get("by_name"):
-        function = lambda x1, x2: general(x1, x2)
-        return _documented(
-            api_boundary(function), name, binary_documentation(summary, _of_named(returns), example, "x1, x2")
-        )
+        function = api_boundary(lambda x1, x2: general(x1, x2))
+        documentation = binary_documentation(summary, _of_named(returns), example, "x1, x2")
+        return _with_operation(_documented(function, name, documentation), general)
     else:
-        function = lambda x, y, /: general(x, y)
-        function = api_boundary(function)
-    return _documented(function, name, binary_documentation(summary, returns, example))
+        function = api_boundary(lambda x, y, /: general(x, y))
+    return _with_operation(_documented(function, name, binary_documentation(summary, returns, example)), general)
+
+
+def _with_operation(function: Any, general: Binary) -> Any:
+    function.fused = getattr(general, "fused", None)
+    return function
 
 
 def _of_named(returns: str) -> str:

@@ -49,6 +49,7 @@ from tangrad.numpy.operands import (
     refuse_out,
     select,
 )
+from tangrad.numpy.operations import numerical
 from tangrad.numpy.transcendental import rad2deg
 
 _SAME = "An array of the shape and dtype of `x`."
@@ -99,6 +100,7 @@ trunc = unary(
     "The whole part, rounded towards 0.",
     _SAME,
     "tangrad.numpy.trunc(-1.5)\nArray(-1., dtype=float32, weak_type=True)",
+    fuse=1,
 )
 
 
@@ -118,6 +120,7 @@ rint = unary(
     "The nearest whole number; of two the even one.",
     "An array of the shape of `x`, floating or complex.",
     "tangrad.numpy.rint(2.5)\nArray(2., dtype=float32, weak_type=True)",
+    fuse=1,
 )
 
 
@@ -252,14 +255,14 @@ def _no_complex(name: str, x: Any) -> None:
         raise TypeError(f"{name} does not accept complex numbers, got {x.aval.str_short()}")
 
 
-@fused("copysign")
+@fused("copysign", family=numerical.name)
 def _copysign(x: Any, y: Any) -> Any:
     first, second = align_inexact("copysign", x, y)
     _no_complex("copysign", first)
     return select(ne_p.bind(signbit(first), signbit(second)), neg_p.bind(first), first)
 
 
-@fused("heaviside")
+@fused("heaviside", family=numerical.name)
 def _heaviside(x: Any, y: Any) -> Any:
     first, second = align_inexact("heaviside", x, y)
     _no_complex("heaviside", first)
@@ -268,13 +271,13 @@ def _heaviside(x: Any, y: Any) -> Any:
     return select(gt_p.bind(first, zero), one, at_most_zero)
 
 
-@fused("fmax")
+@fused("fmax", family=numerical.name)
 def _fmax(x: Any, y: Any) -> Any:
     first, second = align("fmax", x, y)
     return select(or_p.bind(greater(first, second), isnan(second)), first, second)
 
 
-@fused("fmin")
+@fused("fmin", family=numerical.name)
 def _fmin(x: Any, y: Any) -> Any:
     first, second = align("fmin", x, y)
     return select(or_p.bind(less(first, second), isnan(second)), first, second)

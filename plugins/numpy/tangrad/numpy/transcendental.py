@@ -50,6 +50,7 @@ from tangrad.lax.special.primitives import bessel_i0e_p
 from tangrad.numpy.fusing import fused, fused_pair
 from tangrad.numpy.makers import public_form, unary, unary_inexact
 from tangrad.numpy.operands import align_inexact, is_complex, literal_like, promote_inexact, select
+from tangrad.numpy.operations import numerical
 
 
 def _example(name: str, argument: str, result: str) -> str:
@@ -129,12 +130,12 @@ def _scaled(name: str, factor: float) -> Any:
     return general
 
 
-deg2rad = unary(
-    "deg2rad", _scaled("deg2rad", math.pi / 180), "Degrees into radians.", _FLOATS, _example("deg2rad", "0", "0.")
-)
-rad2deg = unary(
-    "rad2deg", _scaled("rad2deg", 180 / math.pi), "Radians into degrees.", _FLOATS, _example("rad2deg", "0", "0.")
-)
+def _conversion(name: str, factor: float, summary: str) -> Any:
+    return unary(name, _scaled(name, factor), summary, _FLOATS, _example(name, "0", "0."), fuse=1)
+
+
+deg2rad = _conversion("deg2rad", math.pi / 180, "Degrees into radians.")
+rad2deg = _conversion("rad2deg", 180 / math.pi, "Radians into degrees.")
 radians, degrees = deg2rad, rad2deg
 
 
@@ -199,7 +200,7 @@ i0 = unary(
 # --- two operands --------------------------------------------------------------------------------------------------
 
 
-@fused("hypot")
+@fused("hypot", family=numerical.name)
 def _hypot(x: Any, y: Any) -> Any:
     """Scaled by the greater one, lest its square overflow."""
     first, second = [abs_p.bind(value) for value in _real_pair("hypot", x, y)]
@@ -234,7 +235,7 @@ def _log_add_exp(name: str, exponential: Any, log_of_one_plus: Any, base: float)
         result = select(above, upper, lower)
         return select(unknown, add_p.bind(first, second), result)
 
-    return fused_pair(name, general)
+    return fused_pair(name, general, family=numerical.name)
 
 
 def _complex_log_add_exp(x: Any, y: Any, base: float) -> Any:
@@ -260,15 +261,17 @@ def _log2_of_one_plus(x: Any) -> Any:
     return div_p.bind(log1p_p.bind(x), literal_like(x, math.log(2)))
 
 
+_logaddexp = _log_add_exp("logaddexp", exp_p.bind, log1p_p.bind, math.e)
+_logaddexp2 = _log_add_exp("logaddexp2", exp2_p.bind, _log2_of_one_plus, 2)
 logaddexp = public_form(
     "logaddexp",
-    _log_add_exp("logaddexp", exp_p.bind, log1p_p.bind, math.e),
+    _logaddexp,
     "log(exp(x) + exp(y)) without overflow on the way.",
     _example("logaddexp", "-numpy.inf, 0", "0.").replace("tangrad.numpy", "import numpy\n>>> tangrad.numpy"),
 )
 logaddexp2 = public_form(
     "logaddexp2",
-    _log_add_exp("logaddexp2", exp2_p.bind, _log2_of_one_plus, 2),
+    _logaddexp2,
     "log2(2**x + 2**y) without overflow on the way.",
     _example("logaddexp2", "2, 2", "3."),
 )

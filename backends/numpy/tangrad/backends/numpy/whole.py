@@ -17,20 +17,24 @@ from tangrad.core import RuleSet, decomposition_jaxpr
 def whole(lower: RuleSet, function: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator: register `build(ctx, **arguments)`, with values in the places of arrays, as rule of a function.
 
-    A list of arrays is a list of values.
+    A list of arrays is a list of values. A function of two operands, and of nothing else, gives them by position.
     """
     primitive = function.fused.primitive
 
     def register(build: Callable[..., Any]) -> Callable[..., Any]:
-        def emit(ctx: Any, *values: Any, given: Any, settings: Any, **options: Any) -> Any:
-            rest = iter(values)
-            arguments = {
-                name: next(rest) if count is None else [next(rest) for _ in range(count)] for name, count in given
-            }
-            found = build(ctx, **arguments, **options)
+        def emit(ctx: Any, *values: Any, **params: Any) -> Any:
+            options = {name: value for name, value in params.items() if name not in ("given", "settings")}
+            if "given" in params:
+                rest = iter(values)
+                arguments = {
+                    name: next(rest) if count is None else [next(rest) for _ in range(count)]
+                    for name, count in params["given"]
+                }
+                found = build(ctx, **arguments, **options)
+            else:
+                found = build(ctx, *values)
             if found is not None:
                 return found
-            params = {"given": given, "settings": settings, **options}
             return ctx.inline(decomposition_jaxpr(primitive, ctx.in_avals, params), *values)
 
         lower.table({primitive: Kernel(emit)})

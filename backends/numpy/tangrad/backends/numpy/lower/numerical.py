@@ -14,6 +14,7 @@ import numpy as np
 from tangrad.backends.numpy.functions import FRESH
 from tangrad.backends.numpy.whole import whole
 from tangrad.core import RuleSet, dtypes
+from tangrad.numpy import arithmetic, rounding, transcendental
 from tangrad.numpy.conversion import stacked
 from tangrad.numpy.numerical import convolve, correlate, interpolation
 from tangrad.numpy.positions import unravel_index
@@ -30,6 +31,52 @@ def _in_common_dtype(ctx: Any, *values: Any) -> list[Any] | None:
         return None
     return [ctx.cast(value, dtype) for value in values]
 
+
+# --- universal functions of two operands ---------------------------------------------------------------------------
+
+
+def _floor_of_quotient(x: Any, y: Any) -> Any:
+    """As NumPy's, but by zero, and of infinities, it is the quotient."""
+    floor = np.floor_divide(x, y)
+    if np.logical_and.reduce(np.isfinite(floor), axis=None):
+        return floor
+    return np.where((y == 0) | np.isinf(x), x / y, floor)
+
+
+def _floor_of_whole_quotient(x: Any, y: Any) -> Any:
+    """As NumPy's, but by zero it is what XLA gives."""
+    floor = np.floor_divide(x, y)
+    return floor if np.logical_and.reduce(y, axis=None) else np.where(y == 0, -1 - (x != 0).astype(x.dtype), floor)
+
+
+# Of floats, and of integers (None: those are computed as the function is written).
+_UNIVERSAL: dict[Any, tuple[Any, Any]] = {
+    arithmetic.floor_divide: (_floor_of_quotient, _floor_of_whole_quotient),
+    arithmetic.remainder: (np.remainder, np.remainder),
+    rounding.copysign: (np.copysign, None),
+    rounding.fmax: (np.fmax, None),
+    rounding.fmin: (np.fmin, None),
+    rounding.heaviside: (np.heaviside, None),
+    transcendental.hypot: (np.hypot, None),
+    transcendental.logaddexp: (np.logaddexp, None),
+    transcendental.logaddexp2: (np.logaddexp2, None),
+}
+
+
+def _universal(of_floats: Any, of_integers: Any) -> Callable[..., Any]:
+    def build(ctx: Any, x: Any, y: Any) -> Any:
+        if of_integers is not None and ctx.out_aval.dtype.kind == "i" and x.dtype == y.dtype == ctx.out_aval.dtype:
+            return ctx.call(of_integers, x, y, nature=FRESH)
+        operands = _in_common_dtype(ctx, x, y)
+        if operands is None or ctx.out_aval.dtype.kind != "f":
+            return None
+        return ctx.call(of_floats, *operands, nature=FRESH)
+
+    return build
+
+
+for _function, _ufuncs in _UNIVERSAL.items():
+    whole(lower, _function)(_universal(*_ufuncs))
 
 # --- interpolation -------------------------------------------------------------------------------------------------
 
