@@ -39,6 +39,7 @@ class SlogdetResult(NamedTuple):
     logabsdet: Any
 
 
+@as_one()
 def solve(a: Any, b: Any) -> Any:
     """The solution x of a x = b.
 
@@ -88,6 +89,7 @@ def _solve_for_all(matrix: Any, right: Any) -> Any:
     return moveaxis(out.reshape(moved.shape), 0, -2)
 
 
+@as_one()
 def inv(a: Any) -> Any:
     """The inverse of square matrices; infinities or NaN where there is none.
 
@@ -146,6 +148,11 @@ def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:
     >>> np.linalg.slogdet(-np.eye(3)).sign
     Array(-1., dtype=float32)
     """
+    return SlogdetResult(*_slogdet(a, method=method))
+
+
+@as_one("method", name="slogdet", several=True)
+def _slogdet(a: Any, method: str | None) -> tuple[Any, Any]:
     matrix = square_matrix("slogdet", a)
     if method not in (None, "lu", "qr"):
         raise ValueError(f"slogdet: method must be 'lu', 'qr' or None, got {method!r}")
@@ -156,7 +163,7 @@ def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:
         lu, pivots, _ = decompositions.lu(matrix)
         factors, sign = diagonal(lu, 0, -2, -1), signs_of(pivots, matrix.dtype)
     signs = product_of(sign_of(factors), axis=-1)
-    return SlogdetResult(sign * signs, sum_of(log(absolute(factors)), axis=-1))
+    return sign * signs, sum_of(log(absolute(factors)), axis=-1)
 
 
 def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None) -> Any:

@@ -9,6 +9,7 @@ from tangrad.linalg import functions as decompositions
 from tangrad.linalg.primitives import geqrf_p
 from tangrad.numpy.arithmetic import abs as absolute
 from tangrad.numpy.axes import swapaxes
+from tangrad.numpy.fusing import as_one
 from tangrad.numpy.matrix_operands import inexact_matrix
 from tangrad.numpy.selection import where
 from tangrad.numpy.sorting import argsort
@@ -44,6 +45,7 @@ class EighResult(NamedTuple):
     eigenvectors: Any
 
 
+@as_one("upper", "symmetrize_input")
 def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> Any:
     """The triangular factor L of a positive definite matrix L Lᴴ; NaN where it is not positive definite.
 
@@ -206,12 +208,17 @@ def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> Eigh
     >>> np.linalg.eigh(np.diag(np.array([3.0, 1.0]))).eigenvalues
     Array([1., 3.], dtype=float32)
     """
+    return EighResult(*_eigh(a, UPLO=UPLO, symmetrize_input=symmetrize_input))
+
+
+@as_one("UPLO", "symmetrize_input", name="eigh", several=True)
+def _eigh(a: Any, UPLO: str | None, symmetrize_input: bool) -> tuple[Any, Any]:
     lower = _is_lower("eigh", UPLO)
-    array = inexact_matrix("eigh", a)
-    vectors, values = decompositions.eigh(array, lower=lower, symmetrize_input=symmetrize_input)
-    return EighResult(values, vectors)
+    vectors, values = decompositions.eigh(inexact_matrix("eigh", a), lower=lower, symmetrize_input=symmetrize_input)
+    return values, vectors
 
 
+@as_one("UPLO", "symmetrize_input")
 def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Any:
     """The eigenvalues of symmetric or Hermitian matrices, in ascending order. See `eigh`.
 

@@ -456,20 +456,30 @@ def intersect1d(
         _check_known("intersect1d", first, second)
     if not first.aval.size or not second.aval.size:
         return _nothing_common(first, second, size, fill_value, return_indices)
-    order, other = _order(first), _order(second)
-    x = getitem(first, order)
-    common = and_p.bind(_starts(x, True), isin(x, second))
+    order, x, common = _in_both(first, second)
     if size is None:
-        values, place = getitem(x, common), getitem(order, common)
+        values = getitem(x, common)
     else:
         least = getitem(x, common.argmax()) if fill_value is None else fill_value
-        values, place = _selected(x, common, size, least), _selected(order, common, size, first.aval.size)
+        values = _selected(x, common, size, least)
     if not return_indices:
         return values
+    place = getitem(order, common) if size is None else _selected(order, common, size, first.aval.size)
+    other = _order(second)
     found = getitem(other, searchsorted(getitem(second, other), values).clip(0, max(second.aval.size - 1, 0)))
     if size is not None:
         found = where(place >= first.aval.size, second.aval.size, found)
     return values, place, found
+
+
+def _found_in_order(first: Any, second: Any) -> tuple[Any, Any, Any]:
+    """The positions that sort the first vector, it sorted, and which of that are new and in the second one, too."""
+    order = _order(first)
+    x = getitem(first, order)
+    return order, x, and_p.bind(_starts(x, True), isin(x, second))
+
+
+_in_both = Fused("intersect1d", _found_in_order, multiple_results=True)
 
 
 def _nothing_common(first: Any, second: Any, size: int | None, fill_value: Any, return_indices: bool) -> Any:
