@@ -8,6 +8,7 @@ fresh processes (`processes.py`); the geometric mean is made from the steady-sta
 from dataclasses import dataclass, replace
 
 from .programs.cliffs import IDIOMS
+from .programs.common import NAMES as COMMON
 from .programs.numerical import WORK as NUMERICAL
 from .programs.several_processes import PROGRAMS as SEVERAL_PROCESSES
 from .sides import (
@@ -178,6 +179,12 @@ def cliff_rows() -> list[Row]:
     ]
 
 
+def common_rows() -> list[Row]:
+    """The commonest functions on 8 numbers: on N what they take beside the bare call of NumPy."""
+    names = [f"common: {name}" for name in COMMON]
+    return [Row(name, N, name, (Peer(NUMPY.name, 2.5e-6),), judge="difference") for name in names]
+
+
 EIGHT_DEVICES = tuple(
     [
         f"8 devices: {name}"
@@ -238,6 +245,7 @@ def all_rows() -> list[Row]:
         *control_flow_rows(),
         *numerical_rows(),
         *cliff_rows(),
+        *common_rows(),
         *many_devices_rows(),
         *xmap_rows(),
         *several_processes_rows(),

@@ -12,7 +12,11 @@ from tangrad.core import rule_table
 from tangrad.numpy import numerical, positions
 from tangrad.numpy.fusing import Fused, as_one
 
+UNIVERSAL = (
+    "floor_divide", "remainder", "copysign", "fmax", "fmin", "heaviside", "hypot", "logaddexp", "logaddexp2",
+)  # fmt: skip
 WHOLE = (numerical.interpolation, numerical.convolve, numerical.correlate, positions.unravel_index)
+WHOLE += tuple([getattr(tnp, name) for name in UNIVERSAL])
 POINTS = np.float32([-np.inf, -1.0, 0.0, 0.5, 1.0, 2.5, 7.0, np.inf, np.nan])
 ORDERED = {
     "increasing": np.float32([0.0, 1.0, 2.0, 4.0, 7.0]),
@@ -96,6 +100,64 @@ def test_unravel_index(dtype):
     for given in (inside, beyond, below, inside[1]):
         assert_same_arrays(*both_ways(lambda x: tnp.unravel_index(x, (2, 3, 4)), given))
     assert_same_arrays(*both_ways(lambda x: tnp.unravel_index(x, 24), inside))
+
+
+SPECIAL = np.array([0, -0.0, 1, -1, 2, -2, 0.5, -0.5, 7.3, -7.3, 6e4, 1e-7, -1e-7, np.inf, -np.inf, np.nan])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "int32", "uint8", "bool"])
+@pytest.mark.parametrize("name", UNIVERSAL)
+def test_universal_functions(name, dtype):
+    """Of all pairs of special numbers, with the signs of zeros."""
+    if dtype == "bool" or np.issubdtype(dtype, np.floating):
+        numbers = SPECIAL.astype(dtype)
+    else:
+        limits = np.iinfo(dtype)
+        numbers = np.array([0, 1, 2, 3, 7, limits.max, limits.min, limits.max - 1, limits.min + 1], dtype)
+    found, expected = both_ways(getattr(tnp, name), numbers[:, None], numbers)
+    rounding = 2e-3 if found.dtype == np.float16 else 5e-7
+    assert_same_arrays(found, expected, rounding)
+    if np.issubdtype(found.dtype, np.floating):
+        known = ~np.isnan(np.asarray(expected))
+        assert np.array_equal(np.signbit(found)[known], np.signbit(expected)[known])
+
+
+@pytest.mark.parametrize("name", UNIVERSAL)
+def test_universal_functions_of_an_array_and_a_number(name):
+    function = getattr(tnp, name)
+    for number in (2, 2.5, -1.5, 0.0):
+        found, expected = both_ways(lambda x, number=number: function(x, number), SPECIAL.astype("float32"))
+        assert_same_arrays(found, expected, 5e-7)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int8", "uint32", "uint8"])
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((5,), 0), ((5, 4), 0), ((5, 4), 1), ((2, 5, 4), 1), ((2, 5, 4), -1), ((5, 4), None)]
+)
+def test_taking(shape, axis, dtype):
+    """Within bounds at once, beyond them as each mode has it; great numbers are not negative ones."""
+    x = np.arange(np.prod(shape), dtype="float32").reshape(shape)
+    size = x.size if axis is None else x.shape[axis]
+    inside = np.array([[0, size - 1, 1], [2, 0, size - 2]], dtype)
+    beyond = np.array([0, size, -1, -size, -size - 1, 100]).astype(dtype)
+    for positions_ in (inside, inside[0], inside[0, 1], beyond):
+        exact = positions_.astype(np.int64)
+        reached = (exact < size) & (exact >= -size)
+        expected = {
+            "clip": x.take(exact.clip(0, size - 1), axis),
+            "wrap": x.take(exact % size, axis),
+            None: x.take(np.where(reached, exact, 0), axis),
+        }
+        for mode, values in expected.items():
+            for found in both_ways(lambda x, at, mode=mode: tnp.take(x, at, axis, mode=mode), x, positions_):
+                if mode is None and not reached.all():
+                    place = 0 if axis is None else axis % x.ndim
+                    missing = np.moveaxis(np.asarray(found), place, 0)[~reached]
+                    assert np.isnan(missing).all() and missing.size
+                    kept = np.moveaxis(values, place, 0)[reached]
+                    assert np.array_equal(np.moveaxis(np.asarray(found), place, 0)[reached], kept)
+                else:
+                    assert np.array_equal(found, values)
 
 
 def test_errors_are_those_of_the_function():

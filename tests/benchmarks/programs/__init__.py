@@ -4,7 +4,19 @@ from collections.abc import Callable
 
 from ..measure import Case
 from ..sides import Side
-from . import cliffs, control_flow, dispatch, eager, gradients, many_devices, named_axes, numerical, steady, tracing
+from . import (
+    cliffs,
+    common,
+    control_flow,
+    dispatch,
+    eager,
+    gradients,
+    many_devices,
+    named_axes,
+    numerical,
+    steady,
+    tracing,
+)
 
 Maker = Callable[[Side], Case]
 
@@ -20,6 +32,7 @@ def program_table() -> dict[str, Maker]:
         steady,
         control_flow,
         cliffs,
+        common,
         many_devices,
         named_axes,
         numerical,

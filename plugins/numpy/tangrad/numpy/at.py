@@ -430,7 +430,7 @@ def _scatter(
     shape = x.aval.shape
     advanced = [entry for entry in entries if entry[0] in (ARRAY, SCALAR, INSIDE, INT)]
     partial = [entry for entry in entries if entry[0] == SLICE and not is_full(entry, shape)]
-    components = [index_component(entry, shape[entry[1]], negative) for entry in advanced]
+    components = [index_component(entry, shape[entry[1]], negative, mode == "wrap") for entry in advanced]
     if mode == "wrap":
         components = [wrapped(component, shape[axis]) for component, (_, axis, _) in zip(components, advanced)]
         mode = None

@@ -12,7 +12,7 @@ from tangrad.lax.operands import float0_zeros
 from tangrad.lax.placement.out_sharding import constrained, is_device, place_of
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, iota_p
 from tangrad.numpy.conversion import asarray, placed
-from tangrad.numpy.new_arrays import HOST_LIMIT, adopt, type_of_array
+from tangrad.numpy.new_arrays import HOST_LIMIT, adopt, array_of, type_of_array
 from tangrad.numpy.operands import (
     INT32,
     TABLE_LIMIT,
@@ -395,7 +395,7 @@ def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = None, *, device: Any = N
     (columns,) = (rows,) if M is None else canonical_shape("eye", M, "M")
     offset = _diagonal("eye", k)
     if type(offset) is int and thread.trace is EVAL_TRACE and _fits_host((rows, columns)):
-        return placed(put(np.eye(rows, columns, offset, wanted)), device)
+        return placed(array_of(np.eye(rows, columns, offset, wanted)), device)
     return placed(convert(diagonal_mask(rows, columns, offset, eq_p), wanted), device)
 
 

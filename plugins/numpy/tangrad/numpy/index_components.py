@@ -50,12 +50,20 @@ def host_indices(value: Any) -> Any:
     return put(small, aval)
 
 
-def index_component(entry: Entry, size: Any, wrap_negative: bool = True) -> Any:
-    """The positions that an entry other than a slice selects, counted from the front."""
+def index_component(entry: Entry, size: Any, wrap_negative: bool = True, modulo: bool = False) -> Any:
+    """The positions that an entry other than a slice selects, counted from the front.
+
+    `modulo`: they count modulo the size: those of unsigned integers that no int32 holds, too.
+    """
     kind, _, value = entry
     if kind == INT:
         return literal(max(min(value, _INT32_MAX), -_INT32_MAX), INT32)
-    return value if kind == INSIDE else from_front(value, size, wrap_negative)
+    if kind == INSIDE:
+        return value
+    dtype = value.aval.dtype
+    if modulo and dtype.kind == "u" and dtype.itemsize >= INT32.itemsize:
+        value = rem_p.bind(value, size_operand(size, dtype))
+    return from_front(value, size, wrap_negative)
 
 
 def index_vectors(components: Sequence[Any], shape: tuple[Any, ...]) -> Any:

@@ -416,7 +416,7 @@ def _gather(x: Any, entries: list[Entry], mode: Any, fill_value: Any, flags: dic
     shape = x.aval.shape
     advanced = [entry for entry in entries if entry[0] in _POSITIONS]
     axes = tuple([axis for _, axis, _ in advanced])
-    components = [index_component(entry, shape[entry[1]], negative) for entry in advanced]
+    components = [index_component(entry, shape[entry[1]], negative, mode == "wrap") for entry in advanced]
     if mode == "wrap":
         components = [wrapped(component, shape[axis]) for component, axis in zip(components, axes)]
         mode = GatherScatterMode.PROMISE_IN_BOUNDS

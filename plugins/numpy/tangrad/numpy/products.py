@@ -202,6 +202,7 @@ def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = 
     )
 
 
+@as_one("precision", "preferred_element_type")
 def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """Take the scalar product of two arrays as vectors; the first is conjugated.
 
@@ -315,6 +316,7 @@ def _of_rank(name: str, value: Any, position: int, rank: int) -> Any:
     return x
 
 
+@as_one("precision", "preferred_element_type")
 def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """Multiply, summing over the last dimension of both arrays.
 

@@ -183,11 +183,21 @@ def sum(
         if len(whole_sums) >= _LIMIT:
             whole_sums.clear()
         whole_sums[aval] = axes_params[all_axes(len(aval.shape))]
+    if axis is None and dtype is None and initial is None and where is None and not keepdims and promote_integers:
+        return _general_sum(a)  # of masks, as they are counted
     return _general_sum(a, axis, dtype, keepdims, initial, where, promote_integers)
 
 
 @as_one("axis", "dtype", "keepdims", "widen", name="sum")
-def _general_sum(a: Any, axis: Any, dtype: Any, keepdims: Any, initial: Any, where: Any, widen: Any) -> Any:
+def _general_sum(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    keepdims: Any = False,
+    initial: Any = None,
+    where: Any = None,
+    widen: Any = True,
+) -> Any:
     return _sum(a, axis, _result_dtype("sum", a, dtype, widen), keepdims, initial, where)
 
 

@@ -29,6 +29,7 @@ from tangrad.numpy.operands import (
 from tangrad.numpy.shapes import ravel, reshaped
 
 
+@as_one("reps")
 def tile(A: Any, reps: Any) -> Any:
     """Repeat a whole array along its dimensions.
 

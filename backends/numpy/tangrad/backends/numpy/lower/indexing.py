@@ -23,6 +23,9 @@ lower = RuleSet("lower.numpy", api=1)
 
 Array = np.ndarray[Any, Any]
 
+# Integers that NumPy takes as indices without losses -> as which their bits are read.
+_UNSIGNED = {np.dtype(f"{kind}{size}"): np.dtype(f"u{size}") for kind in "iu" for size in (1, 2, 4)}
+
 
 class Windows:
     """Where the windows of a gather or scatter lie in the operand, for one signature.
@@ -124,7 +127,19 @@ def _gather(
             found = x.take(starts[:, 0], axis)
             return arrange(found if axis == 0 else np.moveaxis(found, axis, 0), valid)
 
-        return gather_along
+        in_place = batch == list(range(axis, axis + len(batch)))
+        unsigned = _UNSIGNED.get(indices.dtype)
+        if unsigned is None or not in_place:
+            return gather_along
+
+        def gather_within(x: Array, indices: Array) -> Array:
+            """All at once where no index is out of bounds: negative ones are, and great numbers as unsigned."""
+            try:
+                return x.take(indices.view(unsigned).reshape(windows.batch_shape), axis)
+            except IndexError:
+                return gather_along(x, indices)
+
+        return gather_within
 
     def gather(x: Array, indices: Array) -> Array:
         starts, valid = windows.starts(indices)
