@@ -101,3 +101,8 @@ def test_bad_arguments():
             nn.glu(SPREAD, axis=1)
         with pytest.raises(TypeError):
             nn.sigmoid("x")
+
+
+def test_hard_tanh_of_unsigned_integers():
+    """None of which is below -1, and none is -1."""
+    assert tangrad.nn.hard_tanh(tangrad.numpy.asarray([0, 1, 200], "uint8")).tolist() == [0, 1, 1]

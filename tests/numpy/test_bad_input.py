@@ -42,6 +42,10 @@ CASES = [
     ("np.vectorize(lambda x, y: x, signature='(n),(n)->(n)')(g, None)", ValueError, "argument 1 is None"),
     ("api.jit(np.intersect1d)(n, j)", TypeError, "which size= would fix"),
     ("g.view('complex64')", ValueError, "does not make up whole elements"),
+    ("api.lax.slice(g, (2,), (1,))", ValueError, "slice: start_indices (2,) and limit_indices (1,) must satisfy"),
+    ("api.lax.slice(g, (0,), (9,))", ValueError, "limit <= size for shape (3,)"),
+    ("api.lax.slice(g, (0,), (1,), (0,))", ValueError, "slice: strides must be positive, got (0,)"),
+    ("api.lax.slice(g, (0, 0), (1,))", ValueError, "slice: start_indices must have one entry"),
     # Fourier transforms
     ("np.fft.fft([1, 2])", TypeError, "fft requires arrays or numbers, got [1, 2]"),
     (

@@ -252,3 +252,9 @@ def test_chains_of_products_take_the_least_work(on):
 def test_chains_that_do_not_fit(shapes):
     with pytest.raises(ValueError, match="multi_dot"):
         tnp.linalg.multi_dot([np.ones(shape, np.float32) for shape in shapes])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_determinants_of_narrow_floats(dtype):
+    found = tnp.linalg.det(tnp.asarray([[2, 1], [1, 3]], dtype))
+    assert found.dtype == dtype and float(found) == 5.0

@@ -7,6 +7,7 @@ import weakref
 
 import pytest
 
+import tangrad
 from tangrad.core import ShapedArray
 from tangrad.diagnostics import errors
 from tangrad.diagnostics.source_info import current_source
@@ -239,3 +240,29 @@ def test_what_a_worker_raises_can_be_sent_home():
         assert caught.value.unfiltered_traceback is not None
         again = pickle.loads(pickle.dumps(caught.value))
         assert type(again) is kind and again.args == caught.value.args and again.unfiltered_traceback is None
+
+
+TRACED_SIZES = {
+    "shape of zeros": lambda np, random, n: np.zeros(n),
+    "num of linspace": lambda np, random, n: np.linspace(0, 1, n),
+    "axes of transpose": lambda np, random, n: np.transpose(np.ones(3), n),
+    "indices_or_sections of split": lambda np, random, n: np.split(np.ones(4), n),
+    "num of random.split": lambda np, random, n: random.split(random.key(0), n),
+    "shape of random.normal": lambda np, random, n: random.normal(random.key(0), (n, 2)),
+    "shape of random.uniform": lambda np, random, n: random.uniform(random.key(0), (n,)),
+    "shape of random.gumbel": lambda np, random, n: random.gumbel(random.key(0), (n,)),
+}
+
+
+@pytest.mark.parametrize("argument", TRACED_SIZES)
+def test_errors_of_traced_sizes_name_the_argument(argument):
+    """A size of 2, a number of parts: what decides the structure of a program cannot be traced."""
+    run = lambda n: TRACED_SIZES[argument](tangrad.numpy, tangrad.random, n)
+    run(2 if argument != "axes of transpose" else 0)  # as a number it is well
+    with pytest.raises(errors.TracerIntegerConversionError, match=f"for the argument {argument}"):
+        tangrad.jit(run)(2)
+
+
+def test_unique_says_what_would_fix_the_number_of_its_results():
+    with pytest.raises(errors.ConcretizationTypeError, match="the number of results of unique, which size= would fix"):
+        tangrad.jit(tangrad.numpy.unique)(tangrad.numpy.ones(3))

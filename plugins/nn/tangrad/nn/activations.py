@@ -117,6 +117,8 @@ def hard_tanh(x: Any) -> Any:
     Array([-1. ,  0.5], dtype=float32)
     """
     made = array_operand("hard_tanh", x)
+    if made.dtype.kind == "u":
+        return tnp.minimum(made, 1)
     return tnp.where(made > 1, 1, tnp.where(made < -1, -1, made))
 
 

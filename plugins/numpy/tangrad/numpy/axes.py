@@ -37,7 +37,8 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
     if axes is None:
         permutation = tuple(range(rank - 1, -1, -1))
     else:
-        permutation = canonical_axes("transpose", tuple(axes) if not isinstance(axes, int) else (axes,), rank, "axes")
+        alone = isinstance(axes, int) or (isinstance(axes, Array) and not axes.ndim)
+        permutation = canonical_axes("transpose", (axes,) if alone else tuple(axes), rank, "axes")
     return permuted(x, permutation)
 
 

@@ -126,7 +126,10 @@ def det(a: Any) -> Any:
     >>> float(np.linalg.det(np.array([[2.0, 0.0], [0.0, 4.0]])))
     8.0
     """
-    return determinant_p.bind(square_matrix("det", a))
+    matrix = square_matrix("det", a)
+    if matrix.dtype.itemsize > 2:
+        return determinant_p.bind(matrix)
+    return determinant_p.bind(matrix.astype("float32")).astype(matrix.dtype)  # there is no factoring of narrow floats
 
 
 def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:

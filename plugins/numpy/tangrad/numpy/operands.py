@@ -28,6 +28,7 @@ from tangrad.core import (
     register_cache,
     thread,
 )
+from tangrad.errors import TracerIntegerConversionError
 from tangrad.lax.elementwise.primitives import convert_element_type_p, select_n_p
 from tangrad.lax.structure.primitives import broadcast_in_dim_p
 
@@ -327,8 +328,7 @@ def canonical_axes(name: str, axes: Any, rank: int, argument: str = "axis") -> t
 
 def index_argument(name: str, value: Any, argument: str) -> Any:
     """A Python integer, or a symbolic dimension. Raises TypeError for anything else; a traced one is named as such."""
-    if isinstance(value, Tracer) and value.concrete() is None:
-        value.__index__()  # raises the error about tracers
+    _check_not_traced(name, value, argument)
     try:
         if isinstance(value, (bool, np.bool_)):
             raise TypeError
@@ -336,6 +336,11 @@ def index_argument(name: str, value: Any, argument: str) -> Any:
     except TypeError:
         kind = type(value).__name__
         raise TypeError(f"{name}: {argument} must be an integer, got {value!r} of type {kind}") from None
+
+
+def _check_not_traced(name: str, value: Any, argument: str) -> None:
+    if isinstance(value, Tracer) and value.concrete() is None:
+        raise TracerIntegerConversionError(value, f"the argument {argument} of {name}")
 
 
 def canonical_shape(name: str, shape: Any, argument: str = "shape") -> tuple[Any, ...]:
@@ -372,8 +377,7 @@ def _shape_sequence(name: str, shape: Any, argument: str) -> Any:
 
 
 def _size(name: str, size: Any, shape: Any, argument: str) -> int:
-    if isinstance(size, Tracer) and size.concrete() is None:
-        size.__index__()
+    _check_not_traced(name, size, argument)
     try:
         return operator.index(size)
     except TypeError:

@@ -84,6 +84,8 @@ def unique(
     Array([1, 3], dtype=int32)
     """
     x = array_operand("unique", ar)
+    if size is None:
+        _check_known("unique", x)
     shape = x.aval.shape
     if axis is None:
         rows, dimension = ravel(x), 0
@@ -316,7 +318,7 @@ def _vectors(name: str, ar1: Any, ar2: Any) -> tuple[Any, Any]:
 
 def _check_known(name: str, *arrays: Any) -> None:
     for x in arrays:
-        concrete_or_error(x, f"how many elements {name} finds, which size= would fix")
+        concrete_or_error(x, f"the number of results of {name}, which size= would fix")
 
 
 def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:

@@ -89,7 +89,7 @@ def _checked(name: str, x: Any, type: Any, norm: Any) -> Any:
         raise ValueError(f"{name}: norm must be None, 'backward', 'ortho' or 'forward', got {norm!r}")
     made = asarray(promote_inexact(name, x)[0])
     if is_complex(made):
-        raise TypeError(f"{name} does not accept complex numbers, got {made.aval.str_short()}")
+        return made
     narrow = made.dtype if made.dtype.itemsize > 2 else None
     return made if narrow else made.astype(dtypes.as_dtype("float32"))
 
@@ -102,7 +102,12 @@ def _along(name: str, x: Any, kind: int, size: Any, axis: int, norm: Any, invers
         x = _sized(x, size, axis)
     if x.shape[axis] < (2 if kind == 1 else 1):
         raise ValueError(f"{name}: the transform of type {kind} needs more elements along axis {axis}: {x.shape}")
-    return tnp.moveaxis(_transformed(tnp.moveaxis(x, axis, -1), kind, norm, inverse), -1, axis)
+    moved = tnp.moveaxis(x, axis, -1)
+    if is_complex(moved):
+        result = complex_of(*[_transformed(part, kind, norm, inverse) for part in (moved.real, moved.imag)])
+    else:
+        result = _transformed(moved, kind, norm, inverse)
+    return tnp.moveaxis(result, -1, axis)
 
 
 def _one(name: str, x: Any, type: int, n: Any, axis: int, norm: Any, inverse: bool) -> Any:
@@ -127,7 +132,7 @@ def dct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str |
     """The discrete cosine transform along an axis.
 
     Args:
-        x: an array, real; integers become floats.
+        x: an array; integers become floats. Of complex numbers the parts are transformed.
         type: which of the four definitions of SciPy.
         n: to how many elements the axis is cut, or filled with zeros; None: as many as there are.
         axis: the axis.
@@ -138,7 +143,7 @@ def dct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str |
         An array.
 
     Raises:
-        TypeError: for complex numbers.
+        TypeError: for what is no array of numbers.
         ValueError: for another type or norm, a size that is not positive, an axis that is not there.
 
     >>> import tangrad.numpy as np
@@ -153,7 +158,7 @@ def idct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str 
     """The inverse of `dct`.
 
     Args:
-        x: an array, real; integers become floats.
+        x: an array; integers become floats. Of complex numbers the parts are transformed.
         type: which of the four definitions of SciPy.
         n: to how many elements the axis is cut, or filled with zeros; None: as many as there are.
         axis: the axis.
@@ -163,7 +168,7 @@ def idct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str 
         An array.
 
     Raises:
-        TypeError: for complex numbers.
+        TypeError: for what is no array of numbers.
         ValueError: for another type or norm, a size that is not positive, an axis that is not there.
 
     >>> import tangrad.numpy as np
@@ -184,7 +189,7 @@ def dctn(
     """The discrete cosine transform along several axes.
 
     Args:
-        x: an array, real; integers become floats.
+        x: an array; integers become floats. Of complex numbers the parts are transformed.
         type: which of the four definitions of SciPy.
         s: to how many elements each axis is cut, or filled with zeros; None: as many as there are.
         axes: the axes; None: all, or the last ones for which `s` has sizes.
@@ -194,7 +199,7 @@ def dctn(
         An array.
 
     Raises:
-        TypeError: for complex numbers.
+        TypeError: for what is no array of numbers.
         ValueError: for another type or norm, sizes that do not fit, an axis that is not there.
 
     >>> import tangrad.numpy as np
@@ -215,7 +220,7 @@ def idctn(
     """The inverse of `dctn`.
 
     Args:
-        x: an array, real; integers become floats.
+        x: an array; integers become floats. Of complex numbers the parts are transformed.
         type: which of the four definitions of SciPy.
         s: to how many elements each axis is cut, or filled with zeros; None: as many as there are.
         axes: the axes; None: all, or the last ones for which `s` has sizes.
@@ -225,7 +230,7 @@ def idctn(
         An array.
 
     Raises:
-        TypeError: for complex numbers.
+        TypeError: for what is no array of numbers.
         ValueError: for another type or norm, sizes that do not fit, an axis that is not there.
 
     >>> import tangrad.numpy as np

@@ -180,7 +180,7 @@ def _spectrum(
             result = result * tnp.asarray(double, signals[0].real.dtype)
     times = (np.arange(0, length - parts.size + 1, parts.step) + (0.0 if boundary is not None else parts.size / 2)) / fs
     frequencies = (rfftfreq if onesided else fftfreq)(parts.length, 1 / fs)
-    return frequencies, times, tnp.moveaxis(result, -1, axis - signals[0].ndim - 1)
+    return frequencies, tnp.asarray(times), tnp.moveaxis(result, -1, axis - signals[0].ndim - 1)
 
 
 def _signal(name: str, x: Any) -> Any:
@@ -418,4 +418,4 @@ def istft(
         total, norm = total[..., cut], norm[cut]
     signal = total / tnp.where(norm > 1e-10, norm, 1.0)
     place = times - 1 if frequencies < times else times
-    return np.arange(signal.shape[-1]) / fs, tnp.moveaxis(signal, -1, place)
+    return tnp.asarray(np.arange(signal.shape[-1]) / fs), tnp.moveaxis(signal, -1, place)

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import as_array, as_operand, canonicalize_shape, dtypes, literal, thread
+from tangrad.core import Tracer, as_array, as_operand, canonicalize_shape, dtypes, literal, thread
+from tangrad.errors import TracerIntegerConversionError
 from tangrad.lax.elementwise.primitives import add_p
 from tangrad.random.keys import KeyType, is_key, key_type
 from tangrad.random.primitives import (
@@ -124,6 +125,17 @@ def one_key(name: str, value: Any) -> Any:
     return found
 
 
+def stated_shape(name: str, shape: Any, argument: str = "shape") -> tuple[Any, ...]:
+    """A shape that was asked for. Raises TypeError for what is none; a size that is traced is named as such."""
+    try:
+        return canonicalize_shape(shape)
+    except TypeError:
+        for size in shape if isinstance(shape, (tuple, list)) else (shape,):
+            if isinstance(size, Tracer) and size.concrete() is None:
+                raise TracerIntegerConversionError(size, f"the argument {argument} of {name}") from None
+        raise
+
+
 def split(key: Any, num: int | Sequence[int] = 2) -> Any:
     """New keys, independent of each other and of `key`, which must not be used again.
 
@@ -137,11 +149,11 @@ def split(key: Any, num: int | Sequence[int] = 2) -> Any:
     found, words = as_keys("random.split", key)
     if found.aval.shape:
         raise ValueError(f"random.split takes one key, got an array of keys of shape {found.aval.shape}; use vmap")
-    try:
-        shape: Any = (operator.index(num),)  # type: ignore[arg-type]
-    except TypeError:
-        shape = num
-    out = random_split_p.bind(found, shape=canonicalize_shape(shape), partitionable=threefry_partitionable.value)
+    shape: Any = num
+    if not isinstance(num, (tuple, list, Tracer)) and hasattr(type(num), "__index__"):
+        shape = (operator.index(num),)
+    made = stated_shape("random.split", shape, "num")
+    out = random_split_p.bind(found, shape=made, partitionable=threefry_partitionable.value)
     return random_unwrap_p.bind(out) if words else out
 
 
@@ -225,6 +237,6 @@ def draw_bits(name: str, key: Any, shape: Sequence[int], bit_width: int) -> Any:
     return random_bits_p.bind(
         one_key(name, key),
         bit_width=bit_width,
-        shape=canonicalize_shape(shape),
+        shape=stated_shape(name, shape),
         partitionable=threefry_partitionable.value,
     )

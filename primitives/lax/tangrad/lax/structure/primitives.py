@@ -145,8 +145,11 @@ def _slice_by_operands(operand: Any, *, start_indices: Any, limit_indices: Any, 
 
 @lru_cache(1024)
 def _slice_form(shape: Any, starts: Any, limits: Any, strides: Any) -> Callable[[Any], Any] | None:
+    steps = strides or (1,) * len(shape)
+    if not len(starts) == len(limits) == len(steps) == len(shape) or min(steps, default=1) < 1:
+        return None  # the operation itself has the messages
     axes = tuple([axis for axis, size in enumerate(shape) if limits[axis] - starts[axis] != size])
-    if not axes:
+    if not axes or not all([0 <= start <= limit <= size for start, limit, size in zip(starts, limits, shape)]):
         return None
     dtype = _INT32 if all([shape[axis] <= _INT32_MAX for axis in axes]) else dtypes.as_dtype("int64")
     values = tuple([literal(starts[axis], dtype) for axis in axes])

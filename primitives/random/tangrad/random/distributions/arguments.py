@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import as_operand, canonicalize_shape, dtypes, literal
+from tangrad.core import as_operand, dtypes, literal
 from tangrad.lax.elementwise.primitives import convert_element_type_p
 from tangrad.lax.structure.functions import broadcast_shapes
 from tangrad.lax.structure.primitives import broadcast_in_dim_p
+from tangrad.random.functions import stated_shape
 
 
 def float_dtype(name: str, dtype: Any, accepted: Any = np.floating) -> Any:
@@ -36,7 +37,7 @@ def sample_shape(name: str, shape: Any, *parameters: Any) -> tuple[Any, ...]:
     shapes = [np.shape(value) if not hasattr(type(value), "aval") else value.aval.shape for value in parameters]
     if shape is None:
         return broadcast_shapes(*shapes)
-    made = canonicalize_shape(shape)
+    made = stated_shape(name, shape)
     check_fits(name, made, *shapes)
     return made
 

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import as_operand, canonicalize_shape, dtypes, literal
+from tangrad.core import as_operand, dtypes, literal
 from tangrad.lax.checks import INTEGER
 from tangrad.lax.elementwise import functions as lax
 from tangrad.lax.placement.out_sharding import lies_as_said
 from tangrad.lax.structure.functions import full_like
 from tangrad.random.distributions.arguments import converted, fitted, int_dtype
 from tangrad.random.distributions.stream import Stream, draw, sampler
+from tangrad.random.functions import stated_shape
 from tangrad.random.named_shapes import takes_named_shapes
 from tangrad.random.threefry import BIT_WIDTHS
 
@@ -85,7 +86,7 @@ def randint(
     Array([9, 0, 2], dtype=int32)
     """
     kind = int_dtype("random.randint", dtype, TypeError)
-    sizes = canonicalize_shape(shape)
+    sizes = stated_shape("random.randint", shape)
     low, high = _bound(minval, sizes, "minval"), _bound(maxval, sizes, "maxval")
     information = dtypes.iinfo(kind)
     if information.bits >= 32:

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import canonicalize_shape, dtypes
+from tangrad.core import dtypes
 from tangrad.lax.elementwise import functions as lax
 from tangrad.lax.placement.out_sharding import lies_as_said
 from tangrad.lax.structure.functions import index_in_dim
 from tangrad.random.distributions.arguments import float_dtype
 from tangrad.random.distributions.stream import Stream, draw, random_uniform_p, sampler
 from tangrad.random.distributions.uniform import between
+from tangrad.random.functions import stated_shape
 from tangrad.random.named_shapes import takes_named_shapes
 
 
@@ -24,7 +25,7 @@ def _number(value: Any, dtype: Any) -> Any:
 def _sample(name: str, primitive: Any, key: Any, shape: Any, dtype: Any, **params: Any) -> Any:
     """What the functions below have in common."""
     kind = float_dtype(name, dtype)
-    return draw(name, primitive, key, shape=canonicalize_shape(shape), dtype=kind, **params)
+    return draw(name, primitive, key, shape=stated_shape(name, shape), dtype=kind, **params)
 
 
 # --- exponential ---------------------------------------------------------------------------------------------------

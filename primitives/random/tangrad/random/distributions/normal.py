@@ -26,7 +26,7 @@ from tangrad.random.distributions.arguments import (
 )
 from tangrad.random.distributions.stream import Stream, draw, sampler
 from tangrad.random.distributions.uniform import between, random_bernoulli_p
-from tangrad.random.functions import one_key
+from tangrad.random.functions import one_key, stated_shape
 from tangrad.random.named_shapes import takes_named_shapes
 from tangrad.random.settings import threefry_partitionable
 
@@ -77,7 +77,7 @@ def normal(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_shardi
     """
     return random_normal_p.bind(
         one_key("random.normal", key),
-        shape=canonicalize_shape(shape),
+        shape=stated_shape("random.normal", shape),
         dtype=float_dtype("random.normal", dtype, np.inexact),
         partitionable=threefry_partitionable.value,
     )
@@ -201,7 +201,7 @@ def maxwell(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_shard
     Array(2.6310966, dtype=float32)
     """
     kind = float_dtype("random.maxwell", dtype)
-    return draw("random.maxwell", random_maxwell_p, key, shape=canonicalize_shape(shape), dtype=kind)
+    return draw("random.maxwell", random_maxwell_p, key, shape=stated_shape("random.maxwell", shape), dtype=kind)
 
 
 def _double_sided_maxwell(stream: Stream, loc: Any, scale: Any, *, shape: Any, dtype: Any, sign_dtype: Any) -> Any:

@@ -19,7 +19,7 @@ from tangrad.random.distributions.arguments import (
     parameter,
 )
 from tangrad.random.distributions.stream import Stream, random_uniform_p, sampler
-from tangrad.random.functions import one_key
+from tangrad.random.functions import one_key, stated_shape
 from tangrad.random.named_shapes import takes_named_shapes
 from tangrad.random.settings import threefry_partitionable
 
@@ -79,7 +79,7 @@ def uniform(
     Array([0.895334  , 0.95715976], dtype=float32)
     """
     kind = float_dtype("random.uniform", dtype)
-    sizes = canonicalize_shape(shape)
+    sizes = stated_shape("random.uniform", shape)
     unit = random_uniform_p.bind(
         one_key("random.uniform", key), shape=sizes, dtype=kind, partitionable=threefry_partitionable.value
     )
