@@ -246,6 +246,7 @@ def test_one_place_is_enough() -> None:
         tnp.zeros(7, out_sharding=P("x"))
     assert spec_of(tnp.zeros_like(laid(*BOTH))) == P("x", "y") == spec_of(lax.full_like(laid(*BOTH), 0))
     assert spec_of(tnp.zeros_like(laid(*BOTH), shape=(8,))) == P(None)
+    assert spec_of(tnp.imag(laid(*BOTH))) == P("x", "y") == spec_of(tangrad.jit(tnp.imag)(laid(*BOTH)))
 
 
 REFUSED: list[tuple[str, Callable[..., Any], tuple[Any, ...], str]] = [

@@ -162,11 +162,13 @@ def public_form(name: str, general: Binary, summary: str, example: str, **option
     if primitive is not None:
         function: Any = fast(primitive, general, options.get("direct", numeric_dtypes))
     elif options.get("by_name"):
-        function = api_boundary(lambda x1, x2: general(x1, x2))
+        function = lambda x1, x2: general(x1, x2)
+        function = api_boundary(function)
         documentation = binary_documentation(summary, _of_named(returns), example, "x1, x2")
         return _with_operation(_documented(function, name, documentation), general)
     else:
-        function = api_boundary(lambda x, y, /: general(x, y))
+        function = lambda x, y, /: general(x, y)
+        function = api_boundary(function)
     return _with_operation(_documented(function, name, binary_documentation(summary, returns, example)), general)
 
 

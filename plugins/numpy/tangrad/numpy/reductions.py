@@ -28,6 +28,7 @@ from tangrad.lax.reductions.primitives import (
 from tangrad.numpy.accumulation import as_added, counting_dtype
 from tangrad.numpy.fusing import as_one
 from tangrad.numpy.logic import truth
+from tangrad.numpy.masks import masked, where_mask
 from tangrad.numpy.operands import (
     BOOL,
     INT32,
@@ -35,10 +36,8 @@ from tangrad.numpy.operands import (
     broadcast_all,
     canonical_axis,
     convert,
-    literal,
     operand,
     refuse_out,
-    select,
     shape_of,
     user_dtype,
 )
@@ -63,21 +62,6 @@ _LIMIT = 1024
 register_cache(whole_sums.clear)
 
 # --- what reductions share -----------------------------------------------------------------------------------------
-
-
-def where_mask(name: str, where: Any) -> Any:
-    """The argument `where` of reductions. Raises ValueError if it is not boolean."""
-    mask = operand(name, where)
-    if mask.aval.dtype is not BOOL:
-        raise ValueError(f"{name}: where must be boolean, got dtype {dtypes.dtype_name(mask.aval.dtype)}")
-    return mask
-
-
-def masked(name: str, x: Any, where: Any, start: Any) -> Any:
-    """The elements that `where` leaves out replaced by what the reduction starts from."""
-    mask = where_mask(name, where)
-    mask, x = broadcast_all(name, [mask, x])
-    return select(mask, x, literal(start, x.aval.dtype))
 
 
 def _is_integral(dtype: Any) -> bool:
@@ -184,21 +168,16 @@ def sum(
             whole_sums.clear()
         whole_sums[aval] = axes_params[all_axes(len(aval.shape))]
     if axis is None and dtype is None and initial is None and where is None and not keepdims and promote_integers:
-        return _general_sum(a)  # of masks, as they are counted
+        return _whole_sum(a)  # of masks, as they are counted
     return _general_sum(a, axis, dtype, keepdims, initial, where, promote_integers)
 
 
 @as_one("axis", "dtype", "keepdims", "widen", name="sum")
-def _general_sum(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    keepdims: Any = False,
-    initial: Any = None,
-    where: Any = None,
-    widen: Any = True,
-) -> Any:
+def _general_sum(a: Any, axis: Any, dtype: Any, keepdims: Any, initial: Any, where: Any, widen: Any) -> Any:
     return _sum(a, axis, _result_dtype("sum", a, dtype, widen), keepdims, initial, where)
+
+
+_whole_sum = as_one(name="sum")(lambda a: _sum(a, None, _result_dtype("sum", a, None, True), False, None, None))
 
 
 @as_one("axis", "dtype", "out", "keepdims", "promote_integers")

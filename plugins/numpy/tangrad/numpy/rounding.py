@@ -28,6 +28,7 @@ from tangrad.lax.elementwise.primitives import (
     real_p,
     round_p,
 )
+from tangrad.lax.placement.out_sharding import constrained
 from tangrad.lax.structure.primitives import broadcast_in_dim_p
 from tangrad.numpy.fusing import Fused, as_one, fused, fused_pair
 from tangrad.numpy.logic import greater, isnan, less, signbit
@@ -198,7 +199,9 @@ around = round
 
 
 def _zeros(x: Any) -> Any:
-    return broadcast_in_dim_p.bind(literal_like(x, 0), shape=x.aval.shape, broadcast_dimensions=())
+    """As many as `x` has elements; they lie as these do, where types tell."""
+    made = broadcast_in_dim_p.bind(literal_like(x, 0), shape=x.aval.shape, broadcast_dimensions=())
+    return made if x.aval.finer is None else constrained(made, x.aval.placed)
 
 
 real = unary(
