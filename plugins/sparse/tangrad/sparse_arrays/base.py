@@ -15,7 +15,7 @@ from tangrad.sparse_arrays import algebra
 
 @class_boundary
 class JAXSparse:
-    """An array of which only some elements are kept; the class of `BCOO` and `BCSR`. A pytree.
+    """An array of which only some elements are kept; the class of all formats. A pytree.
 
     Attributes:
         data: the values that are kept.
@@ -49,7 +49,7 @@ class JAXSparse:
             setattr(self, name, as_array(value))
         whole = tuple([int(size) for size in shape])
         self._own = whole[max(self.n_batch, 0) :]
-        self.indices_sorted = bool(indices_sorted)
+        self.indices_sorted: Any = bool(indices_sorted)
         self.unique_indices = bool(unique_indices)
         for name in self.coordinates:
             if not dtypes.issubdtype(getattr(self, name).dtype, np.integer):

@@ -13,8 +13,15 @@ from tangrad import random
 from tangrad.core import api_boundary, product
 from tangrad.sparse_arrays.bcoo import BCOO
 from tangrad.sparse_arrays.compressed import BCSR
+from tangrad.sparse_arrays.matrices import COO, CSC, CSR
 
-FORMATS = {"bcoo": lambda mat: mat, "bcsr": BCSR.from_bcoo}
+FORMATS = {
+    "bcoo": lambda mat: mat,
+    "bcsr": BCSR.from_bcoo,
+    "coo": COO.from_bcoo,
+    "csr": CSR.from_bcoo,
+    "csc": CSC.from_bcoo,
+}
 
 
 def _of_format(name: str, mat: BCOO, sparse_format: str) -> Any:
@@ -38,7 +45,7 @@ def empty(
 
     Args:
         shape, dtype: of the array; `index_dtype`: of the coordinates.
-        sparse_format: "bcoo" or "bcsr".
+        sparse_format: "bcoo", "bcsr", "coo", "csr" or "csc".
         n_batch, n_dense: how many dimensions, at the front and at the end, are batches, and are kept in full.
         nse: how many elements of each batch there is room for.
 
@@ -76,7 +83,7 @@ def eye(
         N, M: the numbers of rows and columns; None: as many columns as rows.
         k: which diagonal; below 0: under the main one.
         dtype: of the values; `index_dtype`: of the coordinates.
-        sparse_format: "bcoo" or "bcsr".
+        sparse_format: "bcoo", "bcsr", "coo", "csr" or "csc".
         n_batch, n_dense: how many dimensions are batches, and are kept in full.
 
     >>> from tangrad.experimental import sparse

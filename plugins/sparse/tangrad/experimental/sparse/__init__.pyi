@@ -1,5 +1,6 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
+from tangrad.experimental.sparse import linalg as linalg
 from tangrad.sparse_arrays.base import JAXSparse as JAXSparse
 from tangrad.sparse_arrays.bcoo import BCOO as BCOO
 from tangrad.sparse_arrays.compressed import BCSR as BCSR
@@ -24,6 +25,17 @@ from tangrad.sparse_arrays.derivatives import jacrev as jacrev
 from tangrad.sparse_arrays.derivatives import value_and_grad as value_and_grad
 from tangrad.sparse_arrays.layouts import SparseEfficiencyError as SparseEfficiencyError
 from tangrad.sparse_arrays.layouts import SparseEfficiencyWarning as SparseEfficiencyWarning
+from tangrad.sparse_arrays.matrices import COO as COO
+from tangrad.sparse_arrays.matrices import CSC as CSC
+from tangrad.sparse_arrays.matrices import CSR as CSR
+from tangrad.sparse_arrays.matrices import coo_fromdense as coo_fromdense
+from tangrad.sparse_arrays.matrices import coo_matmat as coo_matmat
+from tangrad.sparse_arrays.matrices import coo_matvec as coo_matvec
+from tangrad.sparse_arrays.matrices import coo_todense as coo_todense
+from tangrad.sparse_arrays.matrices import csr_fromdense as csr_fromdense
+from tangrad.sparse_arrays.matrices import csr_matmat as csr_matmat
+from tangrad.sparse_arrays.matrices import csr_matvec as csr_matvec
+from tangrad.sparse_arrays.matrices import csr_todense as csr_todense
 from tangrad.sparse_arrays.ordering import bcoo_sort_indices as bcoo_sort_indices
 from tangrad.sparse_arrays.ordering import bcoo_sum_duplicates as bcoo_sum_duplicates
 from tangrad.sparse_arrays.products import bcoo_dot_general as bcoo_dot_general
@@ -45,6 +57,9 @@ from tangrad.sparse_arrays.structure import bcoo_update_layout as bcoo_update_la
 __all__ = [
     "BCOO",
     "BCSR",
+    "COO",
+    "CSC",
+    "CSR",
     "JAXSparse",
     "SparseEfficiencyError",
     "SparseEfficiencyWarning",
@@ -74,12 +89,21 @@ __all__ = [
     "bcsr_fromdense",
     "bcsr_sum_duplicates",
     "bcsr_todense",
+    "coo_fromdense",
+    "coo_matmat",
+    "coo_matvec",
+    "coo_todense",
+    "csr_fromdense",
+    "csr_matmat",
+    "csr_matvec",
+    "csr_todense",
     "empty",
     "eye",
     "grad",
     "jacfwd",
     "jacobian",
     "jacrev",
+    "linalg",
     "random_bcoo",
     "sparsify",
     "todense",
