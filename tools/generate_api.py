@@ -109,11 +109,30 @@ def catalogue(parts: list[Distribution], modules: dict[str, str]) -> str:
 def stub(package: str, names: dict[str, str], submodules: Iterable[str]) -> str:
     """Return the stub of `package`: `names` maps each public name in it to its `module:attribute`."""
     lines = [f"from {package} import {leaf} as {leaf}" for leaf in sorted(submodules) if leaf not in names]
-    lines += [import_line(name, value) for name, value in sorted(names.items())]
+    lines += _grouped([import_line(name, value) for name, value in sorted(names.items())])
     exported = sorted({*names, *submodules})
     listing = "".join(f'    "{name}",\n' for name in exported)
     version = "\n\n__version__: str" if package == "tangrad" else ""
     return STUB_HEAD + "\n" + "\n".join(sorted(lines)) + f"{version}\n\n__all__ = [\n{listing}]\n"
+
+
+def _grouped(lines: Iterable[str]) -> list[str]:
+    """Imports of several names from one module as one statement: half the text, which every installation carries."""
+    names: dict[str, list[str]] = {}
+    others = []
+    for line in lines:
+        module, found, name = line.partition(" import ")
+        if found and "\n" not in line:
+            names.setdefault(module, []).append(name)
+        else:
+            others.append(line)
+    statements = [
+        f"{module} import {these[0]}"
+        if len(these) == 1
+        else f"{module} import (\n    {f',{chr(10)}    '.join(these)},\n)"
+        for module, these in names.items()
+    ]
+    return statements + others
 
 
 def members_stub(parts: Iterable[Distribution], files: dict[str, Path]) -> str:

@@ -1,5 +1,10 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
+from tangrad import (
+    dtypes as dtypes,
+    errors as errors,
+    typing as typing,
+)
 from tangrad import ad_checkpoint as ad_checkpoint
 from tangrad import autodiff as autodiff
 from tangrad import backends as backends
@@ -21,8 +26,6 @@ from tangrad import diagnostics as diagnostics
 from tangrad import differential_equations as differential_equations
 from tangrad import distributed as distributed
 from tangrad import dlpack as dlpack
-from tangrad import dtypes as dtypes
-from tangrad import errors as errors
 from tangrad import example_libraries as example_libraries
 from tangrad import experimental as experimental
 from tangrad import export as export
@@ -62,45 +65,62 @@ from tangrad import symbolic as symbolic
 from tangrad import test_util as test_util
 from tangrad import tree as tree
 from tangrad import tree_util as tree_util
-from tangrad import typing as typing
 from tangrad import xmapping as xmapping
-from tangrad.autodiff.directional import jvp as jvp
-from tangrad.autodiff.directional import linear_transpose as linear_transpose
-from tangrad.autodiff.directional import linearize as linearize
-from tangrad.autodiff.directional import vjp as vjp
-from tangrad.autodiff.reverse import grad as grad
-from tangrad.autodiff.reverse import value_and_grad as value_and_grad
+from tangrad.autodiff.directional import (
+    jvp as jvp,
+    linear_transpose as linear_transpose,
+    linearize as linearize,
+    vjp as vjp,
+)
+from tangrad.autodiff.reverse import (
+    grad as grad,
+    value_and_grad as value_and_grad,
+)
 from tangrad.batching.vmap_api import vmap as vmap
-from tangrad.checkpointing.functions import checkpoint as checkpoint
-from tangrad.checkpointing.functions import remat as remat
+from tangrad.checkpointing.functions import (
+    checkpoint as checkpoint,
+    remat as remat,
+)
 from tangrad.checkpointing.policies import checkpoint_policies as checkpoint_policies
 from tangrad.console.report.environment import print_environment_info as print_environment_info
 from tangrad.core.array import Array as Array
 from tangrad.core.aval import typeof as typeof
 from tangrad.core.backend import Device as Device
 from tangrad.custom_rules.forward import custom_jvp as custom_jvp
-from tangrad.custom_rules.gradients import closure_convert as closure_convert
-from tangrad.custom_rules.gradients import custom_gradient as custom_gradient
-from tangrad.custom_rules.linear import custom_transpose as custom_transpose
-from tangrad.custom_rules.linear import linear_call as linear_call
+from tangrad.custom_rules.gradients import (
+    closure_convert as closure_convert,
+    custom_gradient as custom_gradient,
+)
+from tangrad.custom_rules.linear import (
+    custom_transpose as custom_transpose,
+    linear_call as linear_call,
+)
 from tangrad.custom_rules.mapped import custom_vmap as custom_vmap
 from tangrad.custom_rules.reverse import custom_vjp as custom_vjp
 from tangrad.debugging.functions import pure_callback as pure_callback
-from tangrad.diagnostics.source_info import named_call as named_call
-from tangrad.diagnostics.source_info import named_scope as named_scope
+from tangrad.diagnostics.source_info import (
+    named_call as named_call,
+    named_scope as named_scope,
+)
 from tangrad.dtypes import float0 as float0
 from tangrad.dtypes.promotion import numpy_dtype_promotion as numpy_dtype_promotion
 from tangrad.hlo_computations.functions import xla_computation as xla_computation
-from tangrad.jacobians.functions import hessian as hessian
-from tangrad.jacobians.functions import jacfwd as jacfwd
-from tangrad.jacobians.functions import jacobian as jacobian
-from tangrad.jacobians.functions import jacrev as jacrev
-from tangrad.jitting.abstract import ShapeDtypeStruct as ShapeDtypeStruct
-from tangrad.jitting.abstract import eval_shape as eval_shape
-from tangrad.jitting.abstract import make_jaxpr as make_jaxpr
+from tangrad.jacobians.functions import (
+    hessian as hessian,
+    jacfwd as jacfwd,
+    jacobian as jacobian,
+    jacrev as jacrev,
+)
+from tangrad.jitting.abstract import (
+    ShapeDtypeStruct as ShapeDtypeStruct,
+    eval_shape as eval_shape,
+    make_jaxpr as make_jaxpr,
+)
 from tangrad.jitting.function import jit as jit
-from tangrad.jitting.settings import explain_cache_misses as explain_cache_misses
-from tangrad.jitting.settings import no_tracing as no_tracing
+from tangrad.jitting.settings import (
+    explain_cache_misses as explain_cache_misses,
+    no_tracing as no_tracing,
+)
 from tangrad.lax.placement.functions import device_put as device_put
 from tangrad.lax.settings import default_matmul_precision as default_matmul_precision
 from tangrad.masking.checking import shapecheck as shapecheck
@@ -108,52 +128,66 @@ from tangrad.masking.functions import mask as mask
 from tangrad.numpy.settings import numpy_rank_promotion as numpy_rank_promotion
 from tangrad.pmapping.functions import pmap as pmap
 from tangrad.pmapping.soft import soft_pmap as soft_pmap
-from tangrad.random.settings import default_prng_impl as default_prng_impl
-from tangrad.random.settings import enable_custom_prng as enable_custom_prng
-from tangrad.random.settings import legacy_prng_key as legacy_prng_key
-from tangrad.random.settings import threefry_partitionable as threefry_partitionable
+from tangrad.random.settings import (
+    default_prng_impl as default_prng_impl,
+    enable_custom_prng as enable_custom_prng,
+    legacy_prng_key as legacy_prng_key,
+    threefry_partitionable as threefry_partitionable,
+)
 from tangrad.settings.caches import clear_caches as clear_caches
 from tangrad.settings.compile_time import ensure_compile_time_eval as ensure_compile_time_eval
-from tangrad.settings.config import backend as use_backend
-from tangrad.settings.config import check_jaxprs as enable_checks
-from tangrad.settings.config import check_tracer_leaks as check_tracer_leaks
-from tangrad.settings.config import check_tracer_leaks as checking_leaks
-from tangrad.settings.config import debug_infs as debug_infs
-from tangrad.settings.config import debug_nans as debug_nans
-from tangrad.settings.config import default_device as default_device
-from tangrad.settings.config import enable_x64 as enable_x64
-from tangrad.settings.config import log_compiles as log_compiles
-from tangrad.settings.config import without_jit as disable_jit
-from tangrad.settings.devices import block_until_ready as block_until_ready
-from tangrad.settings.devices import copy_to_host_async as copy_to_host_async
-from tangrad.settings.devices import default_backend as default_backend
-from tangrad.settings.devices import device_count as device_count
-from tangrad.settings.devices import device_get as device_get
-from tangrad.settings.devices import devices as devices
-from tangrad.settings.devices import effects_barrier as effects_barrier
-from tangrad.settings.devices import live_arrays as live_arrays
-from tangrad.settings.devices import local_device_count as local_device_count
-from tangrad.settings.devices import local_devices as local_devices
-from tangrad.settings.devices import process_count as process_count
-from tangrad.settings.devices import process_index_of_this_process as process_index
-from tangrad.settings.devices import process_indices as process_indices
+from tangrad.settings.config import (
+    check_tracer_leaks as check_tracer_leaks,
+    check_tracer_leaks as checking_leaks,
+    debug_infs as debug_infs,
+    debug_nans as debug_nans,
+    default_device as default_device,
+    without_jit as disable_jit,
+    check_jaxprs as enable_checks,
+    enable_x64 as enable_x64,
+    log_compiles as log_compiles,
+    backend as use_backend,
+)
+from tangrad.settings.devices import (
+    block_until_ready as block_until_ready,
+    copy_to_host_async as copy_to_host_async,
+    default_backend as default_backend,
+    device_count as device_count,
+    device_get as device_get,
+    devices as devices,
+    effects_barrier as effects_barrier,
+    live_arrays as live_arrays,
+    local_device_count as local_device_count,
+    local_devices as local_devices,
+    process_count as process_count,
+    process_index_of_this_process as process_index,
+    process_indices as process_indices,
+)
 from tangrad.settings.table import config as config
-from tangrad.settings.transfers import transfer_guard as transfer_guard
-from tangrad.settings.transfers import transfer_guard_device_to_device as transfer_guard_device_to_device
-from tangrad.settings.transfers import transfer_guard_device_to_host as transfer_guard_device_to_host
-from tangrad.settings.transfers import transfer_guard_host_to_device as transfer_guard_host_to_device
+from tangrad.settings.transfers import (
+    transfer_guard as transfer_guard,
+    transfer_guard_device_to_device as transfer_guard_device_to_device,
+    transfer_guard_device_to_host as transfer_guard_device_to_host,
+    transfer_guard_host_to_device as transfer_guard_host_to_device,
+)
 from tangrad.shard_mapping.functions import shard_map as shard_map
 from tangrad.shardings.arrays import Shard as Shard
 from tangrad.shardings.context import set_mesh as set_mesh
 from tangrad.shardings.explicit import reshard as reshard
-from tangrad.shardings.making import make_array_from_callback as make_array_from_callback
-from tangrad.shardings.making import make_array_from_process_local_data as make_array_from_process_local_data
-from tangrad.shardings.making import make_array_from_single_device_arrays as make_array_from_single_device_arrays
+from tangrad.shardings.making import (
+    make_array_from_callback as make_array_from_callback,
+    make_array_from_process_local_data as make_array_from_process_local_data,
+    make_array_from_single_device_arrays as make_array_from_single_device_arrays,
+)
 from tangrad.shardings.mesh_making import make_mesh as make_mesh
-from tangrad.shardings.named import NamedSharding as NamedSharding
-from tangrad.shardings.named import PartitionSpec as P
-from tangrad.shardings.stacked import device_put_replicated as device_put_replicated
-from tangrad.shardings.stacked import device_put_sharded as device_put_sharded
+from tangrad.shardings.named import (
+    NamedSharding as NamedSharding,
+    PartitionSpec as P,
+)
+from tangrad.shardings.stacked import (
+    device_put_replicated as device_put_replicated,
+    device_put_sharded as device_put_sharded,
+)
 from tangrad.xmapping.functions import xmap as xmap
 
 __version__: str

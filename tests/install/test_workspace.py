@@ -88,8 +88,7 @@ def generated(root) -> dict[str, str]:
 def test_stubs_name_every_public_object(small):
     files = generated(small)
     stub = files["primitives/lax/tangrad/lax/__init__.pyi"]
-    assert "from tangrad.lax.api import sin as sin\n" in stub
-    assert "from tangrad.lax.api import arcsin as asin\n" in stub
+    assert "from tangrad.lax.api import (\n    arcsin as asin,\n    sin as sin,\n)\n" in stub
     assert "CLIP = _CLIP_owner.CLIP" in stub
     names: dict = {}
     exec(stub[stub.index("__all__") :], names)

@@ -9,8 +9,10 @@ from tangrad.experimental import ode as ode
 from tangrad.experimental import pjit as pjit
 from tangrad.experimental import shard_map as shard_map
 from tangrad.experimental import sparse as sparse
-from tangrad.settings.config import with_x64 as enable_x64
-from tangrad.settings.config import without_x64 as disable_x64
+from tangrad.settings.config import (
+    without_x64 as disable_x64,
+    with_x64 as enable_x64,
+)
 
 __all__ = [
     "checkify",

@@ -1,14 +1,20 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
 from tangrad.debugging.breakpoints import debug_breakpoint as breakpoint
-from tangrad.debugging.effects import DebugEffect as DebugEffect
-from tangrad.debugging.effects import OrderedDebugEffect as OrderedDebugEffect
+from tangrad.debugging.effects import (
+    DebugEffect as DebugEffect,
+    OrderedDebugEffect as OrderedDebugEffect,
+)
 from tangrad.debugging.functions import debug_callback as callback
-from tangrad.debugging.printing import debug_log as log
-from tangrad.debugging.printing import debug_print as print
+from tangrad.debugging.printing import (
+    debug_log as log,
+    debug_print as print,
+)
 from tangrad.diagnostics.errors import CallbackError as CallbackError
-from tangrad.shardings.pictures import visualize_array_sharding as visualize_array_sharding
-from tangrad.shardings.pictures import visualize_sharding as visualize_sharding
+from tangrad.shardings.pictures import (
+    visualize_array_sharding as visualize_array_sharding,
+    visualize_sharding as visualize_sharding,
+)
 
 __all__ = [
     "CallbackError",

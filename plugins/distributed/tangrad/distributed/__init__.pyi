@@ -1,10 +1,14 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.processes.detection import Cluster as Cluster
-from tangrad.processes.detection import ClusterDetector as ClusterDetector
-from tangrad.processes.membership import initialize as initialize
-from tangrad.processes.membership import is_initialized as is_initialized
-from tangrad.processes.membership import shutdown as shutdown
+from tangrad.processes.detection import (
+    Cluster as Cluster,
+    ClusterDetector as ClusterDetector,
+)
+from tangrad.processes.membership import (
+    initialize as initialize,
+    is_initialized as is_initialized,
+    shutdown as shutdown,
+)
 
 __all__ = [
     "Cluster",

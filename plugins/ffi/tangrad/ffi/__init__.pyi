@@ -2,12 +2,16 @@
 
 from tangrad.ffi.calls import ffi_call as ffi_call
 from tangrad.ffi.errors import FfiError as FfiError
-from tangrad.ffi.rules import ffi_lowering as ffi_lowering
-from tangrad.ffi.rules import host_lowering as host_lowering
-from tangrad.ffi.targets import include_dir as include_dir
-from tangrad.ffi.targets import pycapsule as pycapsule
-from tangrad.ffi.targets import register_ffi_target as register_ffi_target
-from tangrad.ffi.targets import register_ffi_type as register_ffi_type
+from tangrad.ffi.rules import (
+    ffi_lowering as ffi_lowering,
+    host_lowering as host_lowering,
+)
+from tangrad.ffi.targets import (
+    include_dir as include_dir,
+    pycapsule as pycapsule,
+    register_ffi_target as register_ffi_target,
+    register_ffi_type as register_ffi_type,
+)
 
 __all__ = [
     "FfiError",

@@ -1,8 +1,10 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.image.resampling import ResizeMethod as ResizeMethod
-from tangrad.image.resampling import resize as resize
-from tangrad.image.resampling import scale_and_translate as scale_and_translate
+from tangrad.image.resampling import (
+    ResizeMethod as ResizeMethod,
+    resize as resize,
+    scale_and_translate as scale_and_translate,
+)
 
 __all__ = [
     "ResizeMethod",

@@ -1,9 +1,11 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.ops.segments import segment_max as segment_max
-from tangrad.ops.segments import segment_min as segment_min
-from tangrad.ops.segments import segment_prod as segment_prod
-from tangrad.ops.segments import segment_sum as segment_sum
+from tangrad.ops.segments import (
+    segment_max as segment_max,
+    segment_min as segment_min,
+    segment_prod as segment_prod,
+    segment_sum as segment_sum,
+)
 
 __all__ = [
     "segment_max",

@@ -1,36 +1,44 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.example_libraries.activations import Elu as Elu
-from tangrad.example_libraries.activations import Exp as Exp
-from tangrad.example_libraries.activations import Gelu as Gelu
-from tangrad.example_libraries.activations import LeakyRelu as LeakyRelu
-from tangrad.example_libraries.activations import LogSoftmax as LogSoftmax
-from tangrad.example_libraries.activations import Relu as Relu
-from tangrad.example_libraries.activations import Selu as Selu
-from tangrad.example_libraries.activations import Sigmoid as Sigmoid
-from tangrad.example_libraries.activations import Softmax as Softmax
-from tangrad.example_libraries.activations import Softplus as Softplus
-from tangrad.example_libraries.activations import Tanh as Tanh
-from tangrad.example_libraries.activations import elementwise as elementwise
-from tangrad.example_libraries.combinators import FanInConcat as FanInConcat
-from tangrad.example_libraries.combinators import FanInSum as FanInSum
-from tangrad.example_libraries.combinators import FanOut as FanOut
-from tangrad.example_libraries.combinators import parallel as parallel
-from tangrad.example_libraries.combinators import serial as serial
-from tangrad.example_libraries.combinators import shape_dependent as shape_dependent
-from tangrad.example_libraries.layers import BatchNorm as BatchNorm
-from tangrad.example_libraries.layers import Conv as Conv
-from tangrad.example_libraries.layers import Conv1DTranspose as Conv1DTranspose
-from tangrad.example_libraries.layers import ConvTranspose as ConvTranspose
-from tangrad.example_libraries.layers import Dense as Dense
-from tangrad.example_libraries.layers import Dropout as Dropout
-from tangrad.example_libraries.layers import Flatten as Flatten
-from tangrad.example_libraries.layers import GeneralConv as GeneralConv
-from tangrad.example_libraries.layers import GeneralConvTranspose as GeneralConvTranspose
-from tangrad.example_libraries.layers import Identity as Identity
-from tangrad.example_libraries.pooling import AvgPool as AvgPool
-from tangrad.example_libraries.pooling import MaxPool as MaxPool
-from tangrad.example_libraries.pooling import SumPool as SumPool
+from tangrad.example_libraries.activations import (
+    Elu as Elu,
+    Exp as Exp,
+    Gelu as Gelu,
+    LeakyRelu as LeakyRelu,
+    LogSoftmax as LogSoftmax,
+    Relu as Relu,
+    Selu as Selu,
+    Sigmoid as Sigmoid,
+    Softmax as Softmax,
+    Softplus as Softplus,
+    Tanh as Tanh,
+    elementwise as elementwise,
+)
+from tangrad.example_libraries.combinators import (
+    FanInConcat as FanInConcat,
+    FanInSum as FanInSum,
+    FanOut as FanOut,
+    parallel as parallel,
+    serial as serial,
+    shape_dependent as shape_dependent,
+)
+from tangrad.example_libraries.layers import (
+    BatchNorm as BatchNorm,
+    Conv as Conv,
+    Conv1DTranspose as Conv1DTranspose,
+    ConvTranspose as ConvTranspose,
+    Dense as Dense,
+    Dropout as Dropout,
+    Flatten as Flatten,
+    GeneralConv as GeneralConv,
+    GeneralConvTranspose as GeneralConvTranspose,
+    Identity as Identity,
+)
+from tangrad.example_libraries.pooling import (
+    AvgPool as AvgPool,
+    MaxPool as MaxPool,
+    SumPool as SumPool,
+)
 
 __all__ = [
     "AvgPool",

@@ -1,7 +1,9 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.scipy.minimisation import OptimizeResults as OptimizeResults
-from tangrad.scipy.minimisation import minimize as minimize
+from tangrad.scipy.minimisation import (
+    OptimizeResults as OptimizeResults,
+    minimize as minimize,
+)
 
 __all__ = [
     "OptimizeResults",

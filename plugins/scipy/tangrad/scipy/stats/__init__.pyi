@@ -1,9 +1,11 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
 from tangrad.scipy.kernel_density import gaussian_kde as gaussian_kde
-from tangrad.scipy.order_statistics import mode as mode
-from tangrad.scipy.order_statistics import rankdata as rankdata
-from tangrad.scipy.order_statistics import sem as sem
+from tangrad.scipy.order_statistics import (
+    mode as mode,
+    rankdata as rankdata,
+    sem as sem,
+)
 from tangrad.scipy.stats import bernoulli as bernoulli
 from tangrad.scipy.stats import beta as beta
 from tangrad.scipy.stats import betabinom as betabinom

@@ -1,7 +1,9 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.scipy.distributions.multivariate_normal import logpdf as logpdf
-from tangrad.scipy.distributions.multivariate_normal import pdf as pdf
+from tangrad.scipy.distributions.multivariate_normal import (
+    logpdf as logpdf,
+    pdf as pdf,
+)
 
 __all__ = [
     "logpdf",

@@ -1,7 +1,9 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.scipy.distributions.nbinom import logpmf as logpmf
-from tangrad.scipy.distributions.nbinom import pmf as pmf
+from tangrad.scipy.distributions.nbinom import (
+    logpmf as logpmf,
+    pmf as pmf,
+)
 
 __all__ = [
     "logpmf",

@@ -1,8 +1,10 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.scipy.iterative_solvers import bicgstab as bicgstab
-from tangrad.scipy.iterative_solvers import cg as cg
-from tangrad.scipy.iterative_solvers import gmres as gmres
+from tangrad.scipy.iterative_solvers import (
+    bicgstab as bicgstab,
+    cg as cg,
+    gmres as gmres,
+)
 
 __all__ = [
     "bicgstab",

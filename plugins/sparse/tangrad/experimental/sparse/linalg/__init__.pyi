@@ -1,7 +1,9 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.sparse_arrays.solvers import lobpcg_standard as lobpcg_standard
-from tangrad.sparse_arrays.solvers import spsolve as spsolve
+from tangrad.sparse_arrays.solvers import (
+    lobpcg_standard as lobpcg_standard,
+    spsolve as spsolve,
+)
 
 __all__ = [
     "lobpcg_standard",
