@@ -16,7 +16,7 @@ UNIVERSAL = (
     "floor_divide", "remainder", "copysign", "fmax", "fmin", "heaviside", "hypot", "logaddexp", "logaddexp2",
 )  # fmt: skip
 WHOLE = (numerical.interpolation, numerical.convolve, numerical.correlate, positions.unravel_index)
-WHOLE += tuple([getattr(tnp, name) for name in UNIVERSAL])
+WHOLE += tuple([getattr(tnp, name) for name in ("trunc", *UNIVERSAL)])
 POINTS = np.float32([-np.inf, -1.0, 0.0, 0.5, 1.0, 2.5, 7.0, np.inf, np.nan])
 ORDERED = {
     "increasing": np.float32([0.0, 1.0, 2.0, 4.0, 7.0]),
@@ -120,6 +120,22 @@ def test_universal_functions(name, dtype):
     if np.issubdtype(found.dtype, np.floating):
         known = ~np.isnan(np.asarray(expected))
         assert np.array_equal(np.signbit(found)[known], np.signbit(expected)[known])
+
+
+def test_functions_that_go_through_elements_one_by_one_are_for_small_arrays():
+    """And those of many elements are what their operations are, to the bit."""
+    many = np.linspace(-3, 3, 1000, dtype="float32")
+    for name in ("hypot", "logaddexp", "logaddexp2", "heaviside"):
+        found, expected = both_ways(getattr(tnp, name), many, many[::-1])
+        assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "bool"])
+def test_whole_parts(dtype):
+    numbers = SPECIAL.astype(dtype) if dtype in ("float32", "float16") else np.arange(3).astype(dtype)
+    found, expected = both_ways(tnp.trunc, numbers)
+    assert_same_arrays(found, expected)
+    assert np.array_equal(np.signbit(np.asarray(found, "float32")), np.signbit(np.trunc(numbers.astype("float32"))))
 
 
 @pytest.mark.parametrize("name", UNIVERSAL)

@@ -46,12 +46,22 @@ _ONE_DTYPE = "An array of the shape and dtype in which `x` and `y` meet."
 # --- one operand ---------------------------------------------------------------------------------------------------
 
 
-def unary(name: str, general: Callable[[Any], Any], summary: str, returns: str, example: str, fuse: int = 0) -> Any:
+def unary(
+    name: str,
+    general: Callable[[Any], Any],
+    summary: str,
+    returns: str,
+    example: str,
+    fuse: int = 0,
+    family: str = "numpy",
+) -> Any:
     """A public function of one operand from its general form, which takes an operand.
 
-    `fuse`: how many results the general form has, if it is to be one operation; 0: it is not.
+    `fuse`: how many results the general form has, if it is to be one operation, of that family, which is then the
+    attribute `fused`; 0: it is not.
     """
-    run: Any = Fused(name, general, fuse > 1).of_one if fuse else general
+    fused = Fused(name, general, fuse > 1, family) if fuse else None
+    run: Any = general if fused is None else fused.of_one
 
     def function(x: Any) -> Any:
         try:
@@ -60,7 +70,9 @@ def unary(name: str, general: Callable[[Any], Any], summary: str, returns: str, 
             filter_traceback(error)
             raise
 
-    return _documented(function, name, _unary_documentation(summary, returns, example))
+    made = _documented(function, name, _unary_documentation(summary, returns, example))
+    made.fused = fused
+    return made
 
 
 def unary_inexact(name: str, primitive: Any, summary: str, example: str) -> Any:

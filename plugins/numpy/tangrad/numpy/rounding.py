@@ -102,6 +102,7 @@ trunc = unary(
     _SAME,
     "tangrad.numpy.trunc(-1.5)\nArray(-1., dtype=float32, weak_type=True)",
     fuse=1,
+    family=numerical.name,
 )
 
 

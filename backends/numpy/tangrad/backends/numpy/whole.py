@@ -17,7 +17,7 @@ from tangrad.core import RuleSet, decomposition_jaxpr
 def whole(lower: RuleSet, function: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator: register `build(ctx, **arguments)`, with values in the places of arrays, as rule of a function.
 
-    A list of arrays is a list of values. A function of two operands, and of nothing else, gives them by position.
+    A list of arrays is a list of values. A function of operands and of nothing else gives them by position.
     """
     primitive = function.fused.primitive
 

@@ -32,7 +32,7 @@ def _in_common_dtype(ctx: Any, *values: Any) -> list[Any] | None:
     return [ctx.cast(value, dtype) for value in values]
 
 
-# --- universal functions of two operands ---------------------------------------------------------------------------
+# --- universal functions --------------------------------------------------------------------------------------------
 
 
 def _floor_of_quotient(x: Any, y: Any) -> Any:
@@ -49,34 +49,47 @@ def _floor_of_whole_quotient(x: Any, y: Any) -> Any:
     return floor if np.logical_and.reduce(y, axis=None) else np.where(y == 0, -1 - (x != 0).astype(x.dtype), floor)
 
 
-# Of floats, and of integers (None: those are computed as the function is written).
-_UNIVERSAL: dict[Any, tuple[Any, Any]] = {
-    arithmetic.floor_divide: (_floor_of_quotient, _floor_of_whole_quotient),
-    arithmetic.remainder: (np.remainder, np.remainder),
-    rounding.copysign: (np.copysign, None),
-    rounding.fmax: (np.fmax, None),
-    rounding.fmin: (np.fmin, None),
-    rounding.heaviside: (np.heaviside, None),
-    transcendental.hypot: (np.hypot, None),
-    transcendental.logaddexp: (np.logaddexp, None),
-    transcendental.logaddexp2: (np.logaddexp2, None),
+# Some of NumPy's functions go through the elements one by one, where the operations that they are made of take several
+# at a time: those are for arrays of so many elements at most.
+_SMALL = 512
+
+# Of floats, of integers (None: those are computed as the function is written), and whether of small arrays alone.
+_UNIVERSAL: dict[Any, tuple[Any, Any, bool]] = {
+    arithmetic.floor_divide: (_floor_of_quotient, _floor_of_whole_quotient, False),
+    arithmetic.remainder: (np.remainder, np.remainder, False),
+    rounding.copysign: (np.copysign, None, False),
+    rounding.fmax: (np.fmax, None, False),
+    rounding.fmin: (np.fmin, None, False),
+    rounding.heaviside: (np.heaviside, None, True),
+    transcendental.hypot: (np.hypot, None, True),
+    transcendental.logaddexp: (np.logaddexp, None, True),
+    transcendental.logaddexp2: (np.logaddexp2, None, True),
 }
 
 
-def _universal(of_floats: Any, of_integers: Any) -> Callable[..., Any]:
+def _universal(of_floats: Any, of_integers: Any, small: bool) -> Callable[..., Any]:
     def build(ctx: Any, x: Any, y: Any) -> Any:
-        if of_integers is not None and ctx.out_aval.dtype.kind == "i" and x.dtype == y.dtype == ctx.out_aval.dtype:
+        out = ctx.out_aval
+        if small and out.size > _SMALL:
+            return None
+        if of_integers is not None and out.dtype.kind == "i" and x.dtype == y.dtype == out.dtype:
             return ctx.call(of_integers, x, y, nature=FRESH)
         operands = _in_common_dtype(ctx, x, y)
-        if operands is None or ctx.out_aval.dtype.kind != "f":
+        if operands is None or out.dtype.kind != "f":
             return None
         return ctx.call(of_floats, *operands, nature=FRESH)
 
     return build
 
 
-for _function, _ufuncs in _UNIVERSAL.items():
-    whole(lower, _function)(_universal(*_ufuncs))
+for _function, _how in _UNIVERSAL.items():
+    whole(lower, _function)(_universal(*_how))
+
+
+@whole(lower, rounding.trunc)
+def _trunc(ctx: Any, x: Any) -> Any:
+    return ctx.call(np.trunc, x, nature=FRESH) if x.dtype in _PRECISE and x.dtype.kind == "f" else None
+
 
 # --- interpolation -------------------------------------------------------------------------------------------------
 
