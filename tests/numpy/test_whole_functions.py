@@ -9,7 +9,7 @@ import tangrad
 import tangrad.numpy as tnp
 from tangrad import use_backend
 from tangrad.core import rule_table
-from tangrad.numpy import numerical, positions
+from tangrad.numpy import nan_reductions, norms, numerical, positions, sets
 from tangrad.numpy.fusing import Fused, as_one
 
 UNIVERSAL = (
@@ -17,6 +17,7 @@ UNIVERSAL = (
 )  # fmt: skip
 WHOLE = (numerical.interpolation, numerical.convolve, numerical.correlate, positions.unravel_index)
 WHOLE += tuple([getattr(tnp, name) for name in ("trunc", *UNIVERSAL)])
+WHOLE += (sets.isin, nan_reductions.nanmax, nan_reductions.nanmin, norms.norm)
 POINTS = np.float32([-np.inf, -1.0, 0.0, 0.5, 1.0, 2.5, 7.0, np.inf, np.nan])
 ORDERED = {
     "increasing": np.float32([0.0, 1.0, 2.0, 4.0, 7.0]),
@@ -136,6 +137,109 @@ def test_whole_parts(dtype):
     found, expected = both_ways(tnp.trunc, numbers)
     assert_same_arrays(found, expected)
     assert np.array_equal(np.signbit(np.asarray(found, "float32")), np.signbit(np.trunc(numbers.astype("float32"))))
+
+
+# --- long arrays, of which NumPy has another way than of short ones -------------------------------------------------
+
+DRAW = np.random.default_rng(5)
+
+
+def drawn(dtype, size=5000):
+    """With ties, zeros of both signs, infinities and, of floats, the greatest and least ones there are."""
+    if dtype == "float32":
+        numbers = np.round(DRAW.normal(size=size) * 20).astype(dtype) / 4
+        numbers[::97], numbers[1::97], numbers[2::997] = 0.0, -0.0, np.inf
+        numbers[3::997], numbers[4::997], numbers[5::997] = -np.inf, np.finfo(dtype).max, -np.finfo(dtype).tiny
+        return numbers
+    limits = np.iinfo(dtype)
+    numbers = DRAW.integers(limits.min, limits.max, size, dtype, endpoint=True)
+    numbers[::3] = numbers[0]
+    return numbers
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "uint32"])
+@pytest.mark.parametrize(("shape", "axis"), [((5000,), 0), ((2, 2500), 1), ((2500, 2), 0), ((2500, 2), 1)])
+def test_long_arrays_are_ordered_stably(dtype, shape, axis):
+    numbers = drawn(dtype).reshape(shape)
+    expected = np.argsort(numbers, axis, kind="stable")
+    for found in both_ways(lambda x: tnp.argsort(x, axis=axis), numbers):
+        assert np.array_equal(found, expected)
+    keys, positions_ = tangrad.lax.sort_key_val(tnp.asarray(numbers), tnp.arange(5000).reshape(shape), axis)
+    assert np.array_equal(np.signbit(keys), np.signbit(np.take_along_axis(numbers, expected, axis)))
+    assert np.array_equal(positions_, np.take_along_axis(np.arange(5000).reshape(shape), expected, axis))
+
+
+def test_nan_is_ordered_last_in_long_arrays():
+    numbers = drawn("float32")
+    numbers[7::50], numbers[8::50] = np.nan, -np.nan
+    assert np.array_equal(tnp.argsort(tnp.asarray(numbers)), np.argsort(numbers, kind="stable"))
+
+
+@pytest.mark.parametrize("first_zero", [0.0, -0.0])
+def test_different_elements_of_long_arrays(first_zero):
+    numbers = drawn("float32", 70_000)
+    numbers[:98] = first_zero
+    for backend in ("numpy", "xla"):
+        if backend == "xla":
+            pytest.importorskip("jaxlib")
+        with use_backend(backend):
+            found = tnp.unique(tnp.asarray(numbers))
+            assert np.array_equal(found, np.unique(numbers))
+            zero = np.asarray(found)[np.asarray(found) == 0]
+            assert len(zero) == 1 and np.signbit(zero[0]) == np.signbit(np.float32(first_zero))
+            parts = tnp.unique(tnp.asarray(numbers), return_index=True, return_inverse=True, return_counts=True)
+            for one, other in zip(parts, np.unique(numbers, True, True, True)):
+                assert np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("invert", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "int32", "uint32"])
+def test_membership_in_long_arrays(dtype, invert):
+    numbers = drawn(dtype).reshape(50, 100)
+    if dtype == "float32":
+        numbers[3] = np.nan
+    others = np.concatenate([numbers[:4].ravel(), drawn(dtype, 3000)])
+    for found in both_ways(lambda x, y: tnp.isin(x, y, invert=invert), numbers, others):
+        assert np.array_equal(found, np.isin(numbers, others, invert=invert)) and found.dtype == bool
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1])
+@pytest.mark.parametrize("name", ["nanmax", "nanmin"])
+def test_extremes_without_nan(name, axis):
+    numbers = drawn("float32").reshape(50, 100)
+    numbers[DRAW.random((50, 100)) < 0.3] = np.nan
+    numbers[7], numbers[:, 9] = np.nan, np.nan
+    function = lambda x, **more: getattr(tnp, name)(x, axis=axis, **more)
+    assert_same_arrays(*both_ways(function, numbers))
+    assert_same_arrays(*both_ways(lambda x: function(x, keepdims=True), numbers))
+    assert_same_arrays(*both_ways(lambda x: function(x, initial=1.0), numbers))
+    assert np.isnan(getattr(tnp, name)(tnp.full(3, np.nan)))
+
+
+def test_norms_of_all_elements():
+    for shape in ((), (7,), (30, 40)):
+        numbers = DRAW.normal(size=shape).astype("float32")
+        assert_same_arrays(*both_ways(tnp.linalg.norm, numbers), 1e-6)
+        np.testing.assert_allclose(tnp.linalg.norm(tnp.asarray(numbers)), np.sqrt((numbers**2).sum()), rtol=1e-6)
+    assert tnp.linalg.norm(tnp.ones((2, 2)), axis=0).shape == (2,)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "uint32"])
+@pytest.mark.parametrize("given", ["float32", "float64", "float16"])
+def test_floats_as_integers_saturate(dtype, given):
+    limits = np.iinfo(dtype)
+    with tangrad.enable_x64(given == "float64"):
+        for numbers in (
+            [0.9, -0.9, 1.5, -0.0],
+            [np.nan, 1, np.inf, -np.inf],
+            [limits.max, limits.min],
+            [3e4, -3e4, 300.7],
+        ):
+            with np.errstate(over="ignore"):
+                values = np.array(numbers, "float64").astype(given)
+            whole = np.trunc(np.where(np.isnan(values), 0, values).astype("float64")).clip(limits.min, limits.max)
+            for found in both_ways(lambda x: x.astype(dtype), values):
+                assert found.dtype == dtype and np.array_equal(found, whole.astype(dtype))
 
 
 @pytest.mark.parametrize("name", UNIVERSAL)

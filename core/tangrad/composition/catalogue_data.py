@@ -397,7 +397,7 @@ FAMILIES: dict[str, str] = {  # distribution: families of primitives
     "tangrad-lax": "contractions elementwise indexing linalg placement reductions sorting special structure windows",
     "tangrad-linalg": "decompositions systems",
     "tangrad-nn": "activations",
-    "tangrad-numpy": "numerical",
+    "tangrad-numpy": "numerical whole_arrays",
     "tangrad-random": "random",
     "tangrad-shard-map": "shard_map",
     "tangrad-sharding": "sharding",

@@ -10,6 +10,7 @@ from tangrad.lax.elementwise.primitives import and_p, not_p, sqrt_p
 from tangrad.numpy.fusing import as_one
 from tangrad.numpy.logic import isnan, truth
 from tangrad.numpy.operands import array_operand, broadcast_all, is_inexact, operand, refuse_out
+from tangrad.numpy.operations import whole_arrays
 from tangrad.numpy.reductions import all as all_of
 from tangrad.numpy.reductions import argmax, argmin, max, min, prod, sum
 from tangrad.numpy.selection import where as where_between
@@ -86,7 +87,7 @@ def _extreme(
     return where_between(all_of(isnan(x), axis, None, keepdims), literal(math.nan, x.aval.dtype), result)
 
 
-@as_one("axis", "out", "keepdims")
+@as_one("axis", "out", "keepdims", family=whole_arrays.name)
 def nanmax(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Any:
@@ -94,7 +95,7 @@ def nanmax(
     return _extreme("nanmax", max, -math.inf, a, axis, keepdims, initial, where)
 
 
-@as_one("axis", "out", "keepdims")
+@as_one("axis", "out", "keepdims", family=whole_arrays.name)
 def nanmin(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Any:

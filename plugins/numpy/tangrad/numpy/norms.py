@@ -14,6 +14,7 @@ from tangrad.numpy.axes import moveaxis
 from tangrad.numpy.fusing import as_one
 from tangrad.numpy.matrix_factors import svdvals
 from tangrad.numpy.matrix_operands import inexact_matrix
+from tangrad.numpy.operations import whole_arrays
 from tangrad.numpy.reductions import max as maximum_of
 from tangrad.numpy.reductions import min as minimum_of
 from tangrad.numpy.reductions import sum as sum_of
@@ -22,7 +23,7 @@ from tangrad.numpy.shapes import expand_dims
 from tangrad.numpy.transcendental import sqrt
 
 
-@as_one("ord", "axis", "keepdims")
+@as_one("ord", "axis", "keepdims", family=whole_arrays.name)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """The norm of vectors or matrices.
 

@@ -13,6 +13,7 @@ from tangrad.core import EVAL_TRACE, Tracer, dtypes, evaluate, get_backend, thre
 from tangrad.numpy.new_arrays import HOST_LIMIT, array_of
 
 _KINDS = frozenset("biuf")  # of dtypes whose order is NumPy's
+_LONG = 1000  # elements from which on NumPy's stable order takes longer than another
 
 
 def contents_on_host(x: Any) -> Any:
@@ -23,9 +24,11 @@ def contents_on_host(x: Any) -> Any:
     aval = x.aval
     if thread.trace is not EVAL_TRACE or EVAL_TRACE.process_primitive is not evaluate or isinstance(x, Tracer):
         return None
-    if aval.dtype.kind not in _KINDS or aval.size > HOST_LIMIT:
+    if aval.dtype.kind not in _KINDS:
         return None
     if thread.default_device is not None or x.backend is not get_backend() or x.committed:
+        return None
+    if aval.size > HOST_LIMIT and x.device.platform != "cpu":  # whose memory is another
         return None
     return x.to_numpy()
 
@@ -37,13 +40,18 @@ def unique_on_host(x: Any, weak_type: bool, equal_nan: bool, wanted: tuple[bool,
     """
     kind, length = dtypes.default_int_dtype(), len(x)
     order: Any = x.argsort(kind="stable") if wanted[0] or wanted[1] else None
-    ordered = np.sort(x, kind="stable") if order is None else x[order]
+    quick = length > _LONG and order is None
+    ordered = x[order] if order is not None else np.sort(x, kind=None if quick else "stable")
     starts = np.empty(length, bool)
     starts[0] = True
     np.not_equal(ordered[1:], ordered[:-1], out=starts[1:])
     if equal_nan and ordered[-1] != ordered[-1]:  # NaN comes last
         starts[ordered.searchsorted(ordered[-1]) + 1 :] = False
     places = starts.nonzero()[0]
+    if quick and x.dtype.kind == "f":  # zeros of both signs came in any order
+        zero = int(ordered[places].searchsorted(0))
+        if zero < len(places) and ordered[places[zero]] == 0:
+            ordered[places[zero]] = x[(x == 0).argmax()]
     first = array_of(order[places].astype(kind)) if wanted[0] else None
     rebuilt = counts = None
     if wanted[1]:

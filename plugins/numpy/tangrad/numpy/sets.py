@@ -34,6 +34,7 @@ from tangrad.numpy.operands import (
     is_inexact,
     promote,
 )
+from tangrad.numpy.operations import whole_arrays
 from tangrad.numpy.reductions import any as any_of
 from tangrad.numpy.searching import searchsorted
 from tangrad.numpy.selection import nonzero, where
@@ -262,7 +263,7 @@ def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None)
 # --- membership ----------------------------------------------------------------------------------------------------
 
 
-@as_one("assume_unique", "invert", "method")
+@as_one("assume_unique", "invert", "method", family=whole_arrays.name)
 def isin(
     element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, method: str = "auto"
 ) -> Any:

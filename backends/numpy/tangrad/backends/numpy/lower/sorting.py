@@ -86,6 +86,8 @@ def _sort_complex(x: Any, dimension: int) -> Any:
 def _ordering(kinds: list[Any], dimension: int) -> Callable[[Any], Any]:
     """From keys to the stable permutation that sorts them."""
     (first, *others) = [_columns_of(dtype) for dtype in kinds]
+    if not others and kinds[0] in _PACKABLE:
+        return lambda keys: _stable_order(keys[0], dimension)
     if not others and kinds[0].kind != "c":
         return lambda keys: first(keys[0])[0].argsort(dimension, "stable")
 
@@ -94,6 +96,23 @@ def _ordering(kinds: list[Any], dimension: int) -> Callable[[Any], Any]:
         return np.lexsort(columns[::-1], dimension)  # the last one decides first
 
     return run
+
+
+# Keys of half a word: with their positions they make words that are never equal, and NumPy sorts words, stable or not,
+# in a fifth of the time that it takes for a stable order of positions.
+_PACKABLE = {np.dtype(name) for name in ("float32", "int32", "uint32")}
+LONG = 1024  # elements from which on that is so
+
+
+def _stable_order(x: Any, dimension: int) -> Any:
+    size = x.shape[dimension]
+    if size < LONG or (x.dtype.kind == "f" and np.isnan(x).any()):
+        return x.argsort(dimension, "stable")
+    ranks = _ranks(x + x.dtype.type(0) if x.dtype.kind == "f" else x)  # which makes -0.0 the zero that it equals
+    places = np.arange(size).reshape([-1 if axis == dimension else 1 for axis in range(x.ndim)])
+    words = (ranks.astype(np.int64) << 32) | places
+    words.sort(dimension)
+    return words & 0xFFFFFFFF
 
 
 def _columns_of(dtype: Any) -> Callable[[Any], tuple[Any, ...]]:
