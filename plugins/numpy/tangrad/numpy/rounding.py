@@ -28,6 +28,7 @@ from tangrad.lax.elementwise.primitives import (
     real_p,
     round_p,
 )
+from tangrad.lax.placement.out_sharding import constrained
 from tangrad.lax.structure.primitives import broadcast_in_dim_p
 from tangrad.numpy.fusing import Fused, as_one, fused, fused_pair
 from tangrad.numpy.logic import greater, isnan, less, signbit
@@ -195,7 +196,9 @@ around = round
 
 
 def _zeros(x: Any) -> Any:
-    return broadcast_in_dim_p.bind(literal_like(x, 0), shape=x.aval.shape, broadcast_dimensions=())
+    """Zeros of the type of an array, which may tell how they lie on devices."""
+    zeros = broadcast_in_dim_p.bind(literal_like(x, 0), shape=x.aval.shape, broadcast_dimensions=())
+    return zeros if x.aval.finer is None else constrained(zeros, x.aval.placed)
 
 
 real = unary(
@@ -230,7 +233,7 @@ def angle(z: Any, deg: bool = False) -> Any:
         deg: whether to return degrees instead of radians.
 
     Returns:
-        An array of the shape of `z`, floating.
+        An array of the shape of `z`, floating: for a single real number, as in JAX, of the default dtype.
 
     Raises:
         TypeError: `z` is no array.
@@ -240,6 +243,8 @@ def angle(z: Any, deg: bool = False) -> Any:
     Array(90., dtype=float32, weak_type=True)
     """
     x = inexact_operand("angle", z)
+    if not x.aval.shape and not is_complex(x):
+        x = convert(x, dtypes.default_float_dtype(), x.aval.weak_type)
     result = atan2_p.bind(imag(x), real(x))
     return rad2deg(result) if deg else result
 
