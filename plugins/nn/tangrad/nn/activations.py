@@ -117,7 +117,10 @@ def hard_tanh(x: Any) -> Any:
     Array([-1. ,  0.5], dtype=float32)
     """
     made = array_operand("hard_tanh", x)
-    return tnp.where(made > 1, 1, tnp.where(made < -1, -1, made))
+    above = tnp.where(made > 1, 1, made)
+    if dtypes.issubdtype(made.aval.dtype, np.unsignedinteger):  # which have no -1, and are not below it
+        return above
+    return tnp.where(made < -1, -1, above)
 
 
 # --- between 0 and 1 -----------------------------------------------------------------------------------------------
