@@ -7,7 +7,7 @@ import pytest
 
 import tangrad
 import tangrad.numpy as tnp
-from tangrad.scipy import interpolate, linalg, ndimage, signal, special, stats
+from tangrad.scipy import fft, interpolate, linalg, ndimage, signal, special, stats
 from tangrad.scipy.cluster.vq import vq
 from tangrad.scipy.spatial.transform import Rotation
 
@@ -92,6 +92,9 @@ RESULTS = {
         [[[2, 1], [3, 2]], [[4, 2], [6, 4]]],
     ),
     "fftconvolve": (lambda: signal.fftconvolve(R, R, axes=()), R * R),
+    "dct of complex numbers": (lambda: fft.dct(np.array([1, 1j]), norm="ortho"), np.array([1 + 1j, 1 - 1j]) / 2**0.5),
+    "idct of complex numbers": (lambda: fft.idctn(np.array([2 + 2j, 0])), [0.5 + 0.5j] * 2),
+    "dctn along one axis": (lambda: fft.dctn(R, axes=0), [[6, 10, 14], [-4.242641] * 3]),
     "empty welch": (lambda: signal.welch(NOTHING)[1], []),
     "empty csd": (lambda: signal.csd(V, NOTHING)[1], []),
     "empty stft": (lambda: signal.stft(NOTHING)[2], []),
