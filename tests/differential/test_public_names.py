@@ -19,7 +19,7 @@ SCIPY = """cluster cluster.vq fft integrate interpolate linalg ndimage optimize 
 spatial.transform special stats"""
 SINGLE = """custom_batching custom_derivatives debug distributed dlpack dtypes errors export ffi flatten_util monitoring
 profiler sharding stages test_util tree tree_util typing"""
-EXPERIMENTAL = """checkify mesh_utils multihost_utils ode pjit shard_map sparse"""
+EXPERIMENTAL = """checkify mesh_utils multihost_utils ode pjit shard_map sparse sparse.linalg"""
 MODULES = [
     *["lax", "lax.linalg", "nn", "nn.initializers", "random", "numpy", "numpy.linalg", "numpy.fft", "ops", "image"],
     *["scipy", *[f"scipy.{name}" for name in SCIPY.split()], *SINGLE.split()],

@@ -320,7 +320,11 @@ BAD = {
         "indptr must be of shapes",
     ),
     "two arrays": (lambda: BCSR((np.ones(2), np.zeros(2, int)), shape=(2, 2)), TypeError, "data, indices, indptr"),
-    "format": (lambda: sparse.eye(3, sparse_format="csc"), ValueError, "one of \\['bcoo', 'bcsr'\\]"),
+    "format": (
+        lambda: sparse.eye(3, sparse_format="lil"),
+        ValueError,
+        "one of \\['bcoo', 'bcsr', 'coo', 'csc', 'csr'\\], got 'lil'",
+    ),
     "sparse result": (lambda: sparse.jacrev(lambda mat: 2 * mat)(M), TypeError, "must be dense"),
     "sampled": (
         lambda: sparse.bcoo_dot_general_sampled(

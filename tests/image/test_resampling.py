@@ -72,8 +72,19 @@ def test_kinds_of_elements_and_names():
             lambda: image.scale_and_translate(PICTURE, (2, 2, 2), (0,), np.ones(1), np.ones(1), "nearest"),
             *(NotImplementedError, "nearest"),
         ),
+        (
+            lambda: image.resize(np.zeros((0, 3)), (2, 3), "linear"),
+            ValueError,
+            "image has no elements",
+        ),
+        (lambda: image.resize(np.zeros((0, 3)), (2, 3), "nearest"), ValueError, "image has no elements"),
     ],
 )
 def test_bad_input_is_named(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("method", ["nearest", "linear", "cubic", "area"])
+def test_an_image_of_no_elements(method):
+    assert image.resize(PICTURE, (0, *PICTURE.shape[1:]), method).shape == (0, *PICTURE.shape[1:])

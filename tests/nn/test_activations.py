@@ -93,8 +93,21 @@ def test_one_equation():
             assert [eqn.primitive.name for eqn in jaxpr.jaxpr.eqns] == [name]
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_unsigned_integers_are_not_below_minus_one(backend):
+    with using(backend):
+        found = nn.hard_tanh(np.array([3, 1, 0, 255], "uint8"))
+        assert found.dtype == "uint8" and found.tolist() == [1, 1, 0, 1]
+
+
 def test_bad_arguments():
     with using("numpy"):
+        for axis, error in ((1.0, TypeError), (5, ValueError)):
+            with pytest.raises(error, match="one_hot: axis"):
+                nn.one_hot(np.array([0, 1]), 3, axis=axis)
+        for count, error in ((3.0, TypeError), (-3, ValueError)):
+            with pytest.raises(error, match="one_hot: num_classes"):
+                nn.one_hot(np.array([0, 1]), count)
         with pytest.raises(ValueError, match="even size"):
             nn.glu(SPREAD)
         with pytest.raises(ValueError, match="out of bounds"):

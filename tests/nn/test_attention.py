@@ -71,6 +71,8 @@ def test_narrow_dtypes(dtype):
         ({"mask": BIAS}, "mask must be booleans"),
         ({"bias": BIAS[:, :3]}, "1 or 4 heads"),
         ({"query_seq_lengths": np.array([3, 5, 1], "int32")}, "query_seq_lengths"),
+        ({"mask": BIAS[[0, 0, 0]] > 0}, "mask must have a batch of 1 or 2"),
+        ({"local_window_size": (1, 2, 3)}, "local_window_size must be one number or two"),
         ({"implementation": "cudnn"}, "implementation"),
     ],
 )

@@ -85,9 +85,17 @@ def test_in_programs():
         (lambda: initializers.variance_scaling(1.0, "fan_in", "cauchy"), ValueError, "distribution"),
         (lambda: initializers.he_normal()(random.key(0), (3,)), ValueError, "two dimensions"),
         (lambda: initializers.he_normal()(random.key(0), (3, 2), "int32"), ValueError, "got dtype int32"),
+        (lambda: initializers.he_normal(in_axis=5)(random.key(0), (3, 2)), ValueError, "in_axis 5 is out of bounds"),
+        (lambda: initializers.orthogonal(column_axis=4)(random.key(0), (3, 2)), ValueError, "column_axis 4 is out"),
         (lambda: initializers.zeros(None, (3,), out_sharding="x"), TypeError, "out_sharding"),
     ],
 )
 def test_bad_arguments(call, error, words):
     with using("numpy"), pytest.raises(error, match=words):
         call()
+
+
+@pytest.mark.parametrize("name", ["glorot_normal", "he_uniform", "lecun_normal"])
+def test_weights_of_no_elements(name):
+    with using("numpy"):
+        assert getattr(initializers, name)()(random.key(0), (0, 3)).shape == (0, 3)

@@ -81,6 +81,7 @@ def test_empty_arrays():
         ((np.ones(7), IDS.astype(float)), {}, TypeError, "segment_ids must be integers"),
         ((np.ones(6), IDS), {}, ValueError, "got shapes (7,) and (6,)"),
         ((np.ones((2, 2)), np.zeros((2, 2), int)), {}, ValueError, "segment_ids must have one dimension"),
+        ((np.ones(7), IDS[0]), {}, ValueError, "segment_ids must have one dimension"),
         ((np.ones(7), IDS, -1), {}, ValueError, "num_segments must not be negative, got -1"),
         ((np.ones(7), IDS, 2.5), {}, TypeError, "num_segments must be an integer, got 2.5"),
         ((np.ones(0), IDS[:0]), {}, ValueError, "num_segments must be given"),

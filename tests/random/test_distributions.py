@@ -300,6 +300,8 @@ def test_bounds_are_kept():
         (lambda k: random.categorical(k, LOGITS, shape=(9, 5), replace=False), ValueError, "9 of 7"),
         (lambda k: random.pareto(k, np.complex64(1)), ValueError, "without loss"),
         (lambda k: random.geometric(k, 0.5, dtype="float32"), ValueError, "integer dtype"),
+        (lambda k: random.ball(k, 2.0), TypeError, "d must be an integer, got 2.0"),
+        (lambda k: random.multinomial(k, 5, np.float32(0.5)), ValueError, "p must have a dimension at least"),
     ],
 )
 def test_bad_arguments(call, error, words):
@@ -318,3 +320,11 @@ def test_orthogonal_matrices(n, m, dtype):
         tall = found if found.shape[1] >= found.shape[2] else found.swapaxes(1, 2)
         product = tall.conj().swapaxes(1, 2) @ tall
         np.testing.assert_allclose(product, np.broadcast_to(np.eye(tall.shape[2]), product.shape), atol=1e-5)
+
+
+def test_a_shape_of_zero_is_infinite_or_nothing():
+    """As of an array: 1 / 0 is infinite."""
+    with using("numpy"):
+        found = np.asarray(random.weibull_min(random.key(0), 1.0, 0.0, (8,)))
+        np.testing.assert_array_equal(found, random.weibull_min(random.key(0), 1.0, np.float32(0.0), (8,)))
+        assert set(found.tolist()) <= {0.0, np.inf}

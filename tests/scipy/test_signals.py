@@ -230,6 +230,7 @@ def test_interpolators_are_trees():
         (lambda: OURS.signal.istft(WAVE), ValueError, "Zxx"),
         (lambda: OURS.fft.dct(WAVE, 5), ValueError, "type"),
         (lambda: OURS.fft.dct(WAVE, norm="no"), ValueError, "norm"),
+        (lambda: OURS.fft.dct(None), TypeError, "dct requires arrays"),
         (lambda: OURS.fft.dctn(PLANE, s=(2,), axes=(0, 1)), ValueError, "s must have"),
         (lambda: OURS.ndimage.map_coordinates(PLANE, [WAVE], 1), ValueError, "coordinates"),
         (lambda: OURS.ndimage.map_coordinates(WAVE, [WAVE], 3), NotImplementedError, "order"),

@@ -216,6 +216,7 @@ PROGRAMS = {
     "special": (lambda x: lax.lgamma(x) + lax.erf(x), True),
     "structure": (lambda x: tnp.concatenate([x.reshape(2, 3).T.ravel(), tnp.pad(x, 1)]), True),
     "systems": (lambda x: tnp.linalg.solve(plane(x), x[2:4]), True),
+    "whole_arrays": (lambda x: tnp.linalg.norm(x) + tnp.nanmax(x), True),
     "windows": (lambda x: tnp.convolve(x, x[:3]), True),
     "xmapping": (tangrad.xmap(lambda y: y / lax.psum(y, "i"), in_axes=["i"], out_axes=["i"]), True),
 }

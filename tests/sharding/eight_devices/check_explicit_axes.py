@@ -126,6 +126,7 @@ KEPT: list[tuple[str, Callable[..., Any], tuple[Any, ...], P]] = [
     ("computed again", tangrad.checkpoint(tnp.sin), (BOTH,), P("x", "y")),
     ("compiled", tangrad.jit(tnp.sin), (BOTH,), P("x", "y")),
     ("by the compiler", auto_axes(lambda a: a.T @ a, out_sharding=P("x", "y")), (BOTH,), P("x", "y")),
+    ("imaginary part of real numbers", tnp.imag, (BOTH,), P("x", "y")),
     ("laid anew", lambda a: reshard(a, P(None, "x")), (BOTH,), P(None, "x")),
     ("constrained as it lies", lambda a: lax.with_sharding_constraint(a, P("x", "y")), (BOTH,), P("x", "y")),
     ("map over devices", lambda a: tangrad.shard_map(lambda p: 2 * p, in_specs=P("x", "y"), out_specs=P("x", "y"))(a),

@@ -128,7 +128,7 @@ def _weights_with_repeated_edges(places: Any, size: int) -> Any:
 
 def _areas(size: int, count: int) -> Any:
     """The same for means over areas, whose ends may cut elements."""
-    ends = np.arange(count + 1) * (size / count)
+    ends = np.arange(count + 1) * (size / max(count, 1))
     start, end = ends[:-1], ends[1:]
     places = np.arange(size)[:, None]
     overlap = np.clip(np.minimum(places + 1, end) - np.maximum(places, start), 0, None)
@@ -148,6 +148,9 @@ def _image(name: str, image: Any, shape: Any) -> tuple[Any, tuple[int, ...]]:
     sizes = canonical_shape(name, shape)
     if len(sizes) != made.ndim:
         raise ValueError(f"{name}: shape must have {made.ndim} sizes, as the image of shape {made.shape}, got {sizes}")
+    for axis, (old, new) in enumerate(zip(made.shape, sizes)):
+        if old == 0 != new:
+            raise ValueError(f"{name}: dimension {axis} of the image has no elements to make {new} of")
     return made, sizes
 
 
@@ -172,7 +175,7 @@ def resize(
         An array of that shape.
 
     Raises:
-        ValueError: for another number of dimensions, an unknown method.
+        ValueError: for another number of dimensions, an unknown method, more elements where there are none.
 
     >>> import tangrad.image
     >>> import tangrad.numpy as np
@@ -185,7 +188,8 @@ def resize(
     if kind is ResizeMethod.NEAREST:
         for axis in axes:
             size, count = made.shape[axis], sizes[axis]
-            made = tnp.take(made, np.floor((np.arange(count) + 0.5) * (size / count)).astype(np.int32), axis)
+            places = np.floor((np.arange(count) + 0.5) * (size / max(count, 1)))
+            made = tnp.take(made, places.astype(np.int32), axis)
         return made
     made = asarray(promote_inexact("resize", made)[0])
     weights = {}
@@ -238,7 +242,7 @@ def scale_and_translate(
     kind = _method("scale_and_translate", method)
     if kind not in _KERNELS:
         raise NotImplementedError(f"scale_and_translate: the method {kind.name.lower()!r} is not supported")
-    axes = canonical_axes("scale_and_translate", tuple(spatial_dims), made.ndim, "spatial_dims")
+    axes = canonical_axes("scale_and_translate", spatial_dims, made.ndim, "spatial_dims")
     made = asarray(promote_inexact("scale_and_translate", made)[0])
     factors, shifts = [asarray(promote_inexact("scale_and_translate", x)[0]) for x in (scale, translation)]
     for argument, values in (("scale", factors), ("translation", shifts)):

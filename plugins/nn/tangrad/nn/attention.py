@@ -70,6 +70,8 @@ def dot_product_attention(
     lengths = [None if x is None else tnp.asarray(x) for x in (query_seq_lengths, key_value_seq_lengths)]
     _check(query, key, value, bias, mask, lengths)
     window = (local_window_size,) * 2 if isinstance(local_window_size, int) else local_window_size
+    if window is not None and (not isinstance(window, (tuple, list)) or len(window) != 2):
+        raise ValueError(f"dot_product_attention: local_window_size must be one number or two, got {window!r}")
     if scale is None:
         scale = 1.0 / np.sqrt(key.shape[-1])
     encoded, logits = _attend(query, key, value, bias, mask, scale, is_causal, lengths, window)
@@ -103,6 +105,9 @@ def _check(query: Any, key: Any, value: Any, bias: Any, mask: Any, lengths: list
             f"dot_product_attention: the number of heads of query must be a multiple of that of key, got "
             f"{query.shape[2]} and {heads}"
         )
+    for name, x in (("bias", bias), ("mask", mask)):
+        if x is not None and x.shape[0] not in (1, batch):
+            raise ValueError(f"dot_product_attention: {name} must have a batch of 1 or {batch}, got shape {x.shape}")
     if mask is not None and mask.dtype != np.bool_:
         _refuse("mask", mask, "booleans")
     for name, x in zip(("query_seq_lengths", "key_value_seq_lengths"), lengths):

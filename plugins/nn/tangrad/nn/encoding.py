@@ -13,6 +13,7 @@ from tangrad.core import concrete_or_error, dtypes, is_symbolic
 from tangrad.lax.elementwise import functions as lax
 from tangrad.lax.structure.functions import broadcasted_iota, expand_dims
 from tangrad.numpy.fusing import as_one
+from tangrad.numpy.operands import index_argument
 
 
 def one_hot(x: Any, num_classes: Any, *, dtype: Any = None, axis: int = -1) -> Any:
@@ -28,8 +29,8 @@ def one_hot(x: Any, num_classes: Any, *, dtype: Any = None, axis: int = -1) -> A
         An array with one dimension more than `x`.
 
     Raises:
-        TypeError: `num_classes` is not known.
-        ValueError: there is no such axis.
+        TypeError: `num_classes` is not known, or no integer.
+        ValueError: there is no such axis; a negative number of classes.
 
     >>> import tangrad
     >>> tangrad.nn.one_hot(tangrad.numpy.array([0, 2]), 3)
@@ -42,9 +43,16 @@ def one_hot(x: Any, num_classes: Any, *, dtype: Any = None, axis: int = -1) -> A
         warnings.warn(message, DeprecationWarning, stacklevel=dtypes.user_stack_level())
     count: Any = num_classes
     if not is_symbolic(num_classes):
-        count = operator.index(concrete_or_error(num_classes, "num_classes of one_hot, the size of the result"))
+        known = concrete_or_error(num_classes, "num_classes of one_hot, the size of the result")
+        try:
+            count = operator.index(known)
+        except TypeError:
+            raise TypeError(f"one_hot: num_classes must be an integer, got {known!r}") from None
+        if count < 0:
+            raise ValueError(f"one_hot: num_classes must not be negative, got {count}")
     kind = dtypes.default_float_dtype() if dtype is None else dtypes.check_user_dtype_supported(dtype, "one_hot")
     rank = made.aval.ndim + 1
+    axis = index_argument("one_hot", axis, "axis")
     if not -rank <= axis < rank:
         raise ValueError(f"one_hot: axis {axis} is out of bounds for a result of {rank} dimensions")
     position = axis % rank

@@ -15,6 +15,7 @@ import tangrad.numpy as tnp
 from tangrad import random
 from tangrad.core import canonicalize_shape, dtypes
 from tangrad.lax.placement.out_sharding import lies_as_said
+from tangrad.numpy.operands import canonical_axes, canonical_axis
 
 __all__ = [
     "Initializer", "constant", "delta_orthogonal", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform",
@@ -198,8 +199,8 @@ _CUT_DEVIATION = 0.87962566103423978
 _COMPLEX_CUT_DEVIATION = 0.95311164380491208
 
 
-def _size(shape: Sequence[int], axes: Axes) -> int:
-    return shape[axes] if isinstance(axes, int) else math.prod([shape[axis] for axis in axes])
+def _size(name: str, shape: Sequence[int], axes: Axes) -> int:
+    return math.prod([shape[axis] for axis in canonical_axes("variance_scaling", axes, len(shape), name)])
 
 
 def _fans(shape: Sequence[int], in_axis: Axes, out_axis: Axes, batch_axis: Axes) -> tuple[float, float]:
@@ -208,7 +209,10 @@ def _fans(shape: Sequence[int], in_axis: Axes, out_axis: Axes, batch_axis: Axes)
         raise ValueError(
             f"weights of shape {tuple(shape)} have no axis of inputs: give them two dimensions, or in_axis"
         )
-    inputs, outputs, batch = [_size(shape, axes) for axes in (in_axis, out_axis, batch_axis)]
+    named = (("in_axis", in_axis), ("out_axis", out_axis), ("batch_axis", batch_axis))
+    inputs, outputs, batch = [_size(name, shape, axes) for name, axes in named]
+    if 0 in shape:  # nothing is drawn, whatever the variance
+        return 1.0, 1.0
     receptive_field = math.prod(shape) / inputs / outputs / batch
     return inputs * receptive_field, outputs * receptive_field
 
@@ -317,11 +321,10 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> In
         sizes, kind = canonicalize_shape(shape), _kind(dtype)
         if len(sizes) < 2:
             raise ValueError(f"orthogonal: weights need two dimensions or more, got shape {sizes}")
-        columns = sizes[column_axis]
-        others = list(sizes)
-        del others[column_axis]
+        axis = canonical_axis("orthogonal", column_axis, len(sizes), "column_axis")
+        columns, others = sizes[axis], [*sizes[:axis], *sizes[axis + 1 :]]
         drawn = random.orthogonal(key, columns, (), kind, math.prod(others))
-        return tnp.array(scale, kind) * tnp.moveaxis(drawn.reshape(columns, *others), 0, column_axis)
+        return tnp.array(scale, kind) * tnp.moveaxis(drawn.reshape(columns, *others), 0, axis)
 
     return init
 

@@ -60,7 +60,8 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
     allowed = absolute + mul_p.bind(relative, abs_p.bind(second))
     both_finite = and_p.bind(isfinite(first), isfinite(second))
     near = and_p.bind(le_p.bind(difference, allowed), both_finite)
-    result = or_p.bind(near, and_p.bind(eq_p.bind(first, second), or_p.bind(~isfinite(first), ~isfinite(second))))
+    # What is equal is close, infinities too, whatever the tolerances.
+    result = or_p.bind(near, eq_p.bind(first, second))
     if equal_nan:
         result = or_p.bind(result, and_p.bind(isnan(first), isnan(second)))
     return _strong(result)

@@ -67,7 +67,10 @@ def cov(
         given = [asarray(value, dtype=dtype) for value in given]
     x = _as_rows("cov", given[0], rowvar)
     if y is not None:
-        x = concatenate([x, _as_rows("cov", given[1], rowvar)], axis=0)
+        more = _as_rows("cov", given[1], rowvar)
+        if x.shape[1] != more.shape[1]:
+            raise ValueError(f"cov: m and y must have as many observations, got {x.shape[1]} and {more.shape[1]}")
+        x = concatenate([x, more], axis=0)
     if ddof is None:
         ddof = 0 if bias else 1
     weights = _weights(x, fweights, aweights)

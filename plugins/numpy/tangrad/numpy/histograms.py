@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import Array, dtypes
+from tangrad.core import Array, dtypes, is_symbolic
 from tangrad.lax.elementwise.primitives import convert_element_type_p
 from tangrad.numpy.at import at
 from tangrad.numpy.conversion import asarray
@@ -44,7 +44,9 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
         An array of the boundaries, one more than intervals.
 
     Raises:
-        TypeError: for what is no array, and for rules given by name.
+        TypeError: for what is no array.
+        NotImplementedError: for rules given by name.
+        ValueError: for a negative number of intervals.
 
     >>> import tangrad
     >>> tangrad.numpy.histogram_bin_edges(tangrad.numpy.array([0.0, 4.0]), bins=2)
@@ -60,6 +62,8 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     if isinstance(bins, (list, tuple)) or len(shape_of(bins)) == 1:
         return asarray(bins, dtype=dtype)
     count = index_argument("histogram_bin_edges", bins, "bins")
+    if not is_symbolic(count) and count < 0:
+        raise ValueError(f"histogram_bin_edges: bins must not be negative, got {count}")
     return _even_edges(a, asarray(range, dtype=dtype) if isinstance(range, (list, tuple)) else range, count, dtype)
 
 
@@ -169,6 +173,8 @@ def histogram2d(
     check_array_like("histogram2d", x, y)
     count = len(bins) if isinstance(bins, (list, tuple)) else (shape_of(bins) or (1,))[0]
     both = [bins, bins] if count not in (1, 2) else bins
+    if shape_of(x) != shape_of(y):
+        raise ValueError(f"histogram2d: x and y must have one shape, got {shape_of(x)} and {shape_of(y)}")
     sample = stack([ravel(x), ravel(y)], axis=1)
     counts, edges = histogramdd(sample, both, range, weights, density)
     return counts, edges[0], edges[1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from math import prod
 from typing import Any, NamedTuple
 
@@ -23,6 +22,7 @@ from tangrad.numpy.matrices import diagonal
 from tangrad.numpy.matrix_factors import svd, svdvals
 from tangrad.numpy.matrix_operands import inexact_matrix, real_dtype, square_matrix
 from tangrad.numpy.norms import norm
+from tangrad.numpy.operands import check_array_like, index_argument, shape_of
 from tangrad.numpy.products import matmul
 from tangrad.numpy.reductions import max as maximum_of
 from tangrad.numpy.reductions import prod as product_of
@@ -300,6 +300,10 @@ def lstsq(a: Any, b: Any, rcond: float | None = None, *, numpy_resid: bool = Fal
     >>> x.round(4), int(rank)
     (Array([2.], dtype=float32), 1)
     """
+    if rcond is not None:
+        check_array_like("lstsq", rcond)
+        if shape_of(rcond):
+            raise ValueError(f"lstsq: rcond must be a number, got shape {shape_of(rcond)}")
     x, squares, rank, values = _solved(a, b, rcond)
     if numpy_resid and (len(a) <= x.shape[0] or int(rank) < x.shape[0]):
         squares = zeros((0,), squares.dtype)
@@ -366,7 +370,7 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     (2, 3, 6)
     """
     array = inexact_matrix("tensorinv", a)
-    count = operator.index(ind)
+    count = index_argument("tensorinv", ind, "ind")
     if count <= 0:
         raise ValueError(f"tensorinv: ind must be positive, got {ind}")
     rows, columns = array.shape[:count], array.shape[count:]

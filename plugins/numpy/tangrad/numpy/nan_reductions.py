@@ -7,12 +7,13 @@ from typing import Any
 
 from tangrad.core import dtypes, literal
 from tangrad.lax.elementwise.primitives import and_p, not_p, sqrt_p
+from tangrad.lax.reductions.primitives import argmax_p, argmin_p
 from tangrad.numpy.fusing import as_one
 from tangrad.numpy.logic import isnan, truth
-from tangrad.numpy.operands import array_operand, broadcast_all, is_inexact, operand, refuse_out
+from tangrad.numpy.operands import array_operand, broadcast_all, is_complex, is_inexact, operand, refuse_out
 from tangrad.numpy.operations import whole_arrays
 from tangrad.numpy.reductions import all as all_of
-from tangrad.numpy.reductions import argmax, argmin, max, min, prod, sum
+from tangrad.numpy.reductions import max, min, position_of, prod, sum
 from tangrad.numpy.selection import where as where_between
 from tangrad.numpy.statistics import mean, var
 
@@ -142,11 +143,13 @@ def nanstd(
     return sqrt_p.bind(nanvar(a, axis, dtype, None, ddof, keepdims, where, mean))
 
 
-def _position(name: str, function: Any, start: float, a: Any, axis: Any, keepdims: Any) -> Any:
+def _position(name: str, primitive: Any, start: float, a: Any, axis: Any, keepdims: Any) -> Any:
     x = array_operand(name, a)
+    if is_complex(x):
+        raise TypeError(f"{name} does not accept complex numbers, which have no order; got {x.aval.str_short()}")
+    found = position_of(name, primitive, _without_nan(name, x, start), axis, None, keepdims)
     if not is_inexact(x):
-        return function(x, axis, None, keepdims)
-    found = function(_without_nan(name, x, start), axis, None, keepdims)
+        return found
     nothing = all_of(isnan(x), axis, None, bool(keepdims))
     return where_between(nothing, literal(-1, dtypes.default_int_dtype()), found)
 
@@ -154,13 +157,13 @@ def _position(name: str, function: Any, start: float, a: Any, axis: Any, keepdim
 @as_one("axis", "out", "keepdims")
 def nanargmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
     refuse_out("nanargmax", out)
-    return _position("nanargmax", argmax, -math.inf, a, axis, keepdims)
+    return _position("nanargmax", argmax_p, -math.inf, a, axis, keepdims)
 
 
 @as_one("axis", "out", "keepdims")
 def nanargmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
     refuse_out("nanargmin", out)
-    return _position("nanargmin", argmin, math.inf, a, axis, keepdims)
+    return _position("nanargmin", argmin_p, math.inf, a, axis, keepdims)
 
 
 nansum.__doc__ = _documented(

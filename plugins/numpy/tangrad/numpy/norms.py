@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from tangrad.numpy.axes import moveaxis
 from tangrad.numpy.fusing import as_one
 from tangrad.numpy.matrix_factors import svdvals
 from tangrad.numpy.matrix_operands import inexact_matrix
+from tangrad.numpy.operands import canonical_axes
 from tangrad.numpy.operations import whole_arrays
 from tangrad.numpy.reductions import max as maximum_of
 from tangrad.numpy.reductions import min as minimum_of
@@ -48,19 +48,12 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
             return _root_of_squares(array, None, keepdims)
         axes: tuple[int, ...] = tuple(range(rank))
     else:
-        axes = tuple([operator.index(a) for a in (axis if isinstance(axis, (tuple, list)) else (axis,))])
-    axes = tuple([_canonical(a, rank) for a in axes])
+        axes = canonical_axes("norm", axis, rank)
     if len(axes) == 1:
         return _vector_norm(array, ord, axes[0], keepdims)
     if len(axes) == 2:
         return _matrix_norm(array, ord, axes, keepdims)
     raise ValueError(f"norm: expected one axis (vectors) or two (matrices), got {len(axes)} for shape {array.shape}")
-
-
-def _canonical(axis: int, rank: int) -> int:
-    if not -rank <= axis < rank:
-        raise ValueError(f"norm: axis {axis} is out of bounds for an array of {rank} dimensions")
-    return axis % rank
 
 
 def _root_of_squares(x: Any, axis: Any, keepdims: bool) -> Any:
@@ -127,11 +120,8 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     if axis is None:
         flat = _vector_norm(array.ravel(), ord, 0, False)
         return flat.reshape((1,) * array.ndim) if keepdims else flat
-    if isinstance(axis, (tuple, list)):
-        if ord == 2:
-            return _root_of_squares(array, tuple(axis), keepdims)
-        return _vector_norm(array, ord, tuple(axis), keepdims)
-    return _vector_norm(array, ord, _canonical(operator.index(axis), array.ndim), keepdims)
+    axes = canonical_axes("vector_norm", axis, array.ndim)
+    return _vector_norm(array, ord, axes if isinstance(axis, (tuple, list)) else axes[0], keepdims)
 
 
 @as_one("keepdims", "ord")
@@ -143,4 +133,6 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     2.0
     """
     array = inexact_matrix("matrix_norm", x)
+    if array.ndim < 2:
+        raise ValueError(f"matrix_norm takes arrays of at least two dimensions, got shape {array.shape}")
     return _matrix_norm(array, ord, (array.ndim - 2, array.ndim - 1), keepdims)

@@ -306,9 +306,9 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 def interpolation(x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any) -> Any:
     """As `interp`: the operation."""
     check_array_like("interp", x, xp, fp)
-    if len(shape_of(xp)) != 1 or shape_of(xp) != shape_of(fp):
+    if len(shape_of(xp)) != 1 or shape_of(xp) != shape_of(fp) or shape_of(xp) == (0,):
         raise ValueError(
-            f"interp: xp and fp must be vectors of one length, got shapes {shape_of(xp)} and {shape_of(fp)}"
+            f"interp: xp and fp must be vectors of one length, not empty, got shapes {shape_of(xp)} and {shape_of(fp)}"
         )
     for name, value in (("left", left), ("right", right)):
         if isinstance(value, str) and value != "extrapolate":

@@ -152,6 +152,7 @@ def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, A
 
     Raises:
         TypeError: for what is no array.
+        ValueError: for a `v` of no coefficients.
 
     >>> import tangrad
     >>> tangrad.numpy.polydiv(tangrad.numpy.array([1.0, 0.0, -1.0]), tangrad.numpy.array([1.0, 1.0]))[0]
@@ -159,6 +160,8 @@ def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, A
     """
     check_array_like("polydiv", u, v)
     dividend, divisor = [_coefficients("polydiv", value) for value in promote_inexact("polydiv", u, v)]
+    if not divisor.aval.shape[0]:
+        raise ValueError("polydiv: v has no coefficients")
     steps = dividend.aval.shape[0] - divisor.aval.shape[0] + 1
     quotient = []
     for k in range(max(steps, 0)):

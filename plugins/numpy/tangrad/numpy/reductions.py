@@ -409,7 +409,7 @@ def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
 # --- positions -----------------------------------------------------------------------------------------------------
 
 
-def _position(name: str, primitive: Any, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
+def position_of(name: str, primitive: Any, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
     refuse_out(name, out)
     x = array_operand(name, a)
     shape = x.aval.shape
@@ -447,7 +447,7 @@ def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | N
     >>> tangrad.numpy.argmax(tangrad.numpy.array([1, 3, 2]))
     Array(1, dtype=int32)
     """
-    return _position("argmax", argmax_p, a, axis, out, keepdims)
+    return position_of("argmax", argmax_p, a, axis, out, keepdims)
 
 
 @as_one("axis", "out", "keepdims")
@@ -471,7 +471,7 @@ def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | N
     >>> tangrad.numpy.argmin(tangrad.numpy.array([3, 1, 2]))
     Array(1, dtype=int32)
     """
-    return _position("argmin", argmin_p, a, axis, out, keepdims)
+    return position_of("argmin", argmin_p, a, axis, out, keepdims)
 
 
 def element_count(name: str, x: Array, axis: Any, where: Any, keepdims: bool) -> Any:

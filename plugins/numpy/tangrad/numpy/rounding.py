@@ -237,7 +237,7 @@ def angle(z: Any, deg: bool = False) -> Any:
         deg: whether to return degrees instead of radians.
 
     Returns:
-        An array of the shape of `z`, floating.
+        An array of the shape of `z`, floating: for a single real number, as in JAX, of the default dtype.
 
     Raises:
         TypeError: `z` is no array.
@@ -247,6 +247,8 @@ def angle(z: Any, deg: bool = False) -> Any:
     Array(90., dtype=float32, weak_type=True)
     """
     x = inexact_operand("angle", z)
+    if not x.aval.shape and not is_complex(x):
+        x = convert(x, dtypes.default_float_dtype(), x.aval.weak_type)
     result = atan2_p.bind(imag(x), real(x))
     return rad2deg(result) if deg else result
 

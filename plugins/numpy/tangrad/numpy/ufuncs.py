@@ -177,7 +177,8 @@ class ufunc(metaclass=_Kind):  # noqa: N801 - a class named as the field knows i
 
         Args:
             a: an array.
-            indices: integers, an array (n,). Where the next one is not greater there is one element.
+            indices: integers, an array (n,). Where the next one is not greater there is one element; beyond the axis
+                NaN, or the least integer.
             axis: the axis, which has n elements in the result.
             dtype: in which to compute; None: that of the results.
             out: must be None: arrays are not written to.
@@ -204,7 +205,7 @@ class ufunc(metaclass=_Kind):  # noqa: N801 - a class named as the field knows i
             inside = ((j > starts) & (j < ends)).reshape(shape)
             return choose(inside, self._function(totals, rows[j]).astype(x.dtype), totals)
 
-        return moveaxis(fori_loop(0, size, step, rows[starts]), 0, place)
+        return moveaxis(fori_loop(0, size, step, rows.at[starts].get(mode="fill")), 0, place)
 
     def at(self, a: Any, indices: Any, b: Any = None, /, *, inplace: bool = True) -> Any:
         """A copy of an array in which some elements are replaced by results; one named twice, twice.
@@ -226,7 +227,8 @@ class ufunc(metaclass=_Kind):  # noqa: N801 - a class named as the field knows i
             raise TypeError(f"{name} takes {self.nin - 1} operands besides the array and the indices")
         check_array_like(name, a)
         x = asarray(a)
-        places = arange(x.size).reshape(x.shape)[indices]
+        # An index beyond the array stands for its size, where nothing is written.
+        places = arange(x.size).reshape(x.shape).at[indices].get(mode="fill", fill_value=x.size)
         others = () if b is None else (broadcast_to(asarray(b), places.shape).ravel(),)
         flat = places.ravel()
 

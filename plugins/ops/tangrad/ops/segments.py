@@ -57,7 +57,7 @@ def _check(name: str, values: Any, ids: Any) -> None:
     if not is_kind(ids, np.integer):
         found = dtypes.dtype_name(ids.aval.dtype)
         raise TypeError(f"{name}: segment_ids must be integers, got an array of dtype {found}")
-    if ids.aval.ndim > 1 or values.aval.ndim < ids.aval.ndim or values.aval.shape[: ids.aval.ndim] != ids.aval.shape:
+    if ids.aval.ndim != min(values.aval.ndim, 1) or values.aval.shape[: ids.aval.ndim] != ids.aval.shape:
         raise ValueError(
             f"{name}: segment_ids must have one dimension, as long as the first one of data, got shapes "
             f"{ids.aval.shape} and {values.aval.shape}"

@@ -227,6 +227,8 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: int | Sequence[int
     for axis, (one, other) in enumerate(zip(first.shape, second.shape)):
         if axis not in places and one != other and 1 not in (one, other):
             raise ValueError(f"fftconvolve: shapes {first.shape} and {second.shape} do not broadcast along axis {axis}")
+    if not places:
+        return first * second
     sizes = [first.shape[axis] + second.shape[axis] - 1 for axis in places]
     ahead, back = (fftn, ifftn) if is_complex(first) else (rfftn, irfftn)
     result = back(ahead(first, sizes, places) * ahead(second, sizes, places), sizes, places)

@@ -16,7 +16,14 @@ from tangrad.core import dtypes
 from tangrad.fft.along_one import fft, irfft, rfft
 from tangrad.lax.elementwise.functions import complex as complex_of
 from tangrad.numpy.conversion import asarray
-from tangrad.numpy.operands import canonical_axes, canonical_axis, index_argument, is_complex, promote_inexact
+from tangrad.numpy.operands import (
+    canonical_axes,
+    canonical_axis,
+    check_array_like,
+    index_argument,
+    is_complex,
+    promote_inexact,
+)
 
 _NORMS = (None, "backward", "ortho", "forward")
 _INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}
@@ -67,6 +74,8 @@ _TRANSFORMS: dict[int, Callable[[Any], Any]] = {1: _first, 2: _second, 3: _third
 
 def _transformed(x: Any, kind: int, norm: str | None, inverse: bool) -> Any:
     """Along the last axis. Orthogonal transforms weigh the elements at the ends by √2 or its inverse."""
+    if is_complex(x):
+        return complex_of(*[_transformed(part, kind, norm, inverse) for part in (x.real, x.imag)])
     kind = _INVERSE[kind] if inverse else kind
     size = x.shape[-1]
     length = 2 * (size - 1) if kind == 1 else 2 * size
@@ -87,9 +96,8 @@ def _checked(name: str, x: Any, type: Any, norm: Any) -> Any:
         raise ValueError(f"{name}: type must be 1, 2, 3 or 4, got {type!r}")
     if norm not in _NORMS:
         raise ValueError(f"{name}: norm must be None, 'backward', 'ortho' or 'forward', got {norm!r}")
+    check_array_like(name, x)
     made = asarray(promote_inexact(name, x)[0])
-    if is_complex(made):
-        return made
     narrow = made.dtype if made.dtype.itemsize > 2 else None
     return made if narrow else made.astype(dtypes.as_dtype("float32"))
 
@@ -103,11 +111,7 @@ def _along(name: str, x: Any, kind: int, size: Any, axis: int, norm: Any, invers
     if x.shape[axis] < (2 if kind == 1 else 1):
         raise ValueError(f"{name}: the transform of type {kind} needs more elements along axis {axis}: {x.shape}")
     moved = tnp.moveaxis(x, axis, -1)
-    if is_complex(moved):
-        result = complex_of(*[_transformed(part, kind, norm, inverse) for part in (moved.real, moved.imag)])
-    else:
-        result = _transformed(moved, kind, norm, inverse)
-    return tnp.moveaxis(result, -1, axis)
+    return tnp.moveaxis(_transformed(moved, kind, norm, inverse), -1, axis)
 
 
 def _one(name: str, x: Any, type: int, n: Any, axis: int, norm: Any, inverse: bool) -> Any:
@@ -118,8 +122,8 @@ def _one(name: str, x: Any, type: int, n: Any, axis: int, norm: Any, inverse: bo
 def _many(name: str, x: Any, type: int, s: Any, axes: Any, norm: Any, inverse: bool) -> Any:
     made = _checked(name, x, type, norm)
     if axes is None and s is not None:
-        axes = range(-len(s), 0)
-    places = canonical_axes(name, None if axes is None else tuple(axes), made.ndim, "axes")
+        axes = tuple(range(-len(s), 0))
+    places = canonical_axes(name, axes, made.ndim, "axes")
     sizes = [None] * len(places) if s is None else list(s)
     if len(sizes) != len(places):
         raise ValueError(f"{name}: s must have a size for each of the axes {places}, got {tuple(sizes)}")
@@ -132,7 +136,7 @@ def dct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str |
     """The discrete cosine transform along an axis.
 
     Args:
-        x: an array; integers become floats. Of complex numbers the parts are transformed.
+        x: an array; integers become floats; of complex numbers both parts are transformed.
         type: which of the four definitions of SciPy.
         n: to how many elements the axis is cut, or filled with zeros; None: as many as there are.
         axis: the axis.
@@ -143,7 +147,7 @@ def dct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str |
         An array.
 
     Raises:
-        TypeError: for what is no array of numbers.
+        TypeError: for what is no array.
         ValueError: for another type or norm, a size that is not positive, an axis that is not there.
 
     >>> import tangrad.numpy as np
@@ -158,7 +162,7 @@ def idct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str 
     """The inverse of `dct`.
 
     Args:
-        x: an array; integers become floats. Of complex numbers the parts are transformed.
+        x: an array; integers become floats; of complex numbers both parts are transformed.
         type: which of the four definitions of SciPy.
         n: to how many elements the axis is cut, or filled with zeros; None: as many as there are.
         axis: the axis.
@@ -168,7 +172,7 @@ def idct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str 
         An array.
 
     Raises:
-        TypeError: for what is no array of numbers.
+        TypeError: for what is no array.
         ValueError: for another type or norm, a size that is not positive, an axis that is not there.
 
     >>> import tangrad.numpy as np
@@ -183,13 +187,13 @@ def dctn(
     x: Any,
     type: int = 2,
     s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
+    axes: int | Sequence[int] | None = None,
     norm: str | None = None,
 ) -> Any:
     """The discrete cosine transform along several axes.
 
     Args:
-        x: an array; integers become floats. Of complex numbers the parts are transformed.
+        x: an array; integers become floats; of complex numbers both parts are transformed.
         type: which of the four definitions of SciPy.
         s: to how many elements each axis is cut, or filled with zeros; None: as many as there are.
         axes: the axes; None: all, or the last ones for which `s` has sizes.
@@ -199,7 +203,7 @@ def dctn(
         An array.
 
     Raises:
-        TypeError: for what is no array of numbers.
+        TypeError: for what is no array.
         ValueError: for another type or norm, sizes that do not fit, an axis that is not there.
 
     >>> import tangrad.numpy as np
@@ -214,13 +218,13 @@ def idctn(
     x: Any,
     type: int = 2,
     s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
+    axes: int | Sequence[int] | None = None,
     norm: str | None = None,
 ) -> Any:
     """The inverse of `dctn`.
 
     Args:
-        x: an array; integers become floats. Of complex numbers the parts are transformed.
+        x: an array; integers become floats; of complex numbers both parts are transformed.
         type: which of the four definitions of SciPy.
         s: to how many elements each axis is cut, or filled with zeros; None: as many as there are.
         axes: the axes; None: all, or the last ones for which `s` has sizes.
@@ -230,7 +234,7 @@ def idctn(
         An array.
 
     Raises:
-        TypeError: for what is no array of numbers.
+        TypeError: for what is no array.
         ValueError: for another type or norm, sizes that do not fit, an axis that is not there.
 
     >>> import tangrad.numpy as np

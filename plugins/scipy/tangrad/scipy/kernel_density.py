@@ -159,6 +159,8 @@ class gaussian_kde:  # noqa: N801 - a class named as the field knows it
 
     def integrate_kde(self, other: Any) -> Any:
         """The integral of the product of two estimates, of the same number of dimensions."""
+        if not isinstance(other, gaussian_kde):
+            raise TypeError(f"gaussian_kde: integrate_kde takes another estimate, got {other!r}")
         if other.d != self.d:
             raise ValueError(f"gaussian_kde: the estimates have {self.d} and {other.d} dimensions")
         values = tnp.exp(self._log_mixture(other.dataset, self.covariance + other.covariance))

@@ -14,6 +14,7 @@ from tangrad.linalg import functions as decompositions
 from tangrad.linalg import reduced_forms
 from tangrad.linalg.primitives import geqp3_p, geqrf_p, householder_product_p
 from tangrad.numpy.axes import swapaxes
+from tangrad.numpy.conversion import asarray
 from tangrad.numpy.creation import eye, zeros
 from tangrad.numpy.matrices import tril, triu
 from tangrad.numpy.matrix_operands import inexact_matrix, square_matrix
@@ -241,6 +242,9 @@ def hessenberg(a: Any, *, calc_q: bool = False, overwrite_a: bool = False, check
     (3, 3)
     """
     matrix = square_matrix("hessenberg", a)
+    if matrix.size == 0:  # of the dtype given, as in JAX
+        matrix = asarray(a)
+        return (matrix, matrix) if calc_q else matrix
     packed, taus = reduced_forms.hessenberg(matrix)
     form = triu(packed, -1)
     if not calc_q:

@@ -14,11 +14,13 @@ from tangrad.numpy import linear_systems
 from tangrad.numpy.arithmetic import abs as absolute
 from tangrad.numpy.arithmetic import minimum
 from tangrad.numpy.axes import swapaxes
-from tangrad.numpy.creation import eye, zeros_like
+from tangrad.numpy.conversion import asarray
+from tangrad.numpy.creation import eye, zeros, zeros_like
 from tangrad.numpy.dtype_functions import finfo
 from tangrad.numpy.joining import concatenate
 from tangrad.numpy.matrices import diagonal, triu
 from tangrad.numpy.matrix_operands import inexact_matrix, square_matrix
+from tangrad.numpy.operands import index_argument
 from tangrad.numpy.products import matmul
 from tangrad.numpy.ranges import arange
 from tangrad.numpy.reductions import max as maximum_of
@@ -62,7 +64,7 @@ def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> 
     Array([[1., 1.],
            [0., 1.]], dtype=float32)
     """
-    matrix = square_matrix("expm", A, "A")
+    matrix, most = square_matrix("expm", A, "A"), index_argument("expm", max_squarings, "max_squarings")
     if upper_triangular:
         matrix = triu(matrix)
     if matrix.size == 0:
@@ -76,8 +78,8 @@ def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> 
     def square(count: Any, power: Any) -> Any:
         return where(count < needed, matmul(power, power, precision="highest"), power)
 
-    power = fori_loop(0, max_squarings, square, power)
-    power = where(needed <= max_squarings, power, float("nan"))
+    power = fori_loop(0, most, square, power)
+    power = where(needed <= most, power, float("nan"))
     return triu(power) if upper_triangular else power
 
 
@@ -104,20 +106,22 @@ def expm_frechet(A: Any, E: Any, *, method: str | None = None, compute_expm: boo
     Args:
         A: an array (..., n, n).
         E: the direction, of the same shape.
-        method: SciPy's; has no effect.
+        method: SciPy's "SPS" or "blockEnlarge"; here it is always the latter.
         compute_expm: whether to return the exponential too.
 
     Returns:
         The exponential and the derivative; or that alone.
 
     Raises:
-        ValueError: for matrices that are not square, and shapes that differ.
+        ValueError: for matrices that are not square, shapes that differ, and another method.
 
     >>> import tangrad.numpy as np
     >>> import tangrad.scipy.linalg
     >>> tangrad.scipy.linalg.expm_frechet(np.zeros((1, 1)), 2 * np.eye(1))[1]
     Array([[2.]], dtype=float32)
     """
+    if method not in (None, "SPS", "blockEnlarge"):
+        raise ValueError(f"expm_frechet: method must be 'SPS', 'blockEnlarge' or None, got {method!r}")
     matrix, direction = square_matrix("expm_frechet", A, "A"), square_matrix("expm_frechet", E, "E")
     if matrix.shape != direction.shape:
         raise ValueError(f"expm_frechet: A and E must have one shape, got {matrix.shape} and {direction.shape}")
@@ -153,6 +157,8 @@ def sqrtm(A: Any, blocksize: int = 1) -> Any:
     if blocksize != 1:
         raise NotImplementedError(f"sqrtm: only a blocksize of 1 is supported, got {blocksize!r}")
     triangular, unitary = schur(_single("sqrtm", A), "complex")
+    if not triangular.size:
+        return triangular
     roots = sqrt(diagonal(triangular))
 
     def column(j: Any, found: Any) -> Any:
@@ -203,7 +209,7 @@ def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:
         disp: whether to return the matrix alone; else also an estimate of the error, in the 1-norm.
 
     Raises:
-        ValueError: for what is not one square matrix.
+        ValueError: for what is not one square matrix, and a function that does not keep the shape.
 
     >>> import tangrad.numpy as np
     >>> import tangrad.scipy.linalg
@@ -212,7 +218,11 @@ def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:
            [0., 4.]], dtype=float32)
     """
     triangular, unitary = schur(_single("funm", A), "complex")
-    values = func(diagonal(triangular)).astype(triangular.dtype)
+    if not triangular.size:
+        return triangular if disp else (triangular, zeros((), finfo(triangular.dtype).dtype))
+    values = asarray(func(diagonal(triangular))).astype(triangular.dtype)
+    if values.shape != triangular.shape[:1]:
+        raise ValueError(f"funm: func must return an array of the shape {triangular.shape[:1]}, got {values.shape}")
 
     def column(j: Any, found: Any) -> Any:
         """(T - t_jj) f_j = F t_j - f_jj t_j, in the rows above the diagonal."""
@@ -243,13 +253,14 @@ def solve_sylvester(A: Any, B: Any, C: Any, *, method: str = "schur", tol: float
         A: an array (m, m).
         B: an array (n, n).
         C: an array (m, n).
-        method, tol: of jax; here it is always the Schur forms that are computed.
+        method: "schur" or "eigen"; here it is always the Schur forms that are computed.
+        tol: of jax; has no effect.
 
     Returns:
         An array (m, n), complex if one of the three is; infinite or NaN where A and -B have an eigenvalue in common.
 
     Raises:
-        ValueError: for matrices that are not square, and shapes that do not fit.
+        ValueError: for matrices that are not square, shapes that do not fit, and another method.
 
     >>> import tangrad.numpy as np
     >>> import tangrad.scipy.linalg
@@ -257,6 +268,8 @@ def solve_sylvester(A: Any, B: Any, C: Any, *, method: str = "schur", tol: float
     Array([[2., 2.],
            [2., 2.]], dtype=float32)
     """
+    if method not in ("schur", "eigen"):
+        raise ValueError(f"solve_sylvester: method must be 'schur' or 'eigen', got {method!r}")
     first, second = _single("solve_sylvester", A), _single("solve_sylvester", B)
     right = inexact_matrix("solve_sylvester", C)
     if right.shape != (first.shape[0], second.shape[0]):

@@ -30,6 +30,12 @@ def _trans(name: str, trans: Any) -> int:
     return found
 
 
+def _pair(name: str, given: Any, argument: str, what: str) -> Any:
+    if not isinstance(given, (tuple, list)) or len(given) != 2:
+        raise ValueError(f"{name}: {argument} must be a pair, {what}, got {given!r}")
+    return given
+
+
 def _right_hand_side(name: str, a: Any, b: Any) -> tuple[Any, Any, bool]:
     """A matrix and what stands beside it, of one dtype and batch; and whether that is a vector."""
     right = inexact_matrix(name, b)
@@ -163,7 +169,7 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, 
     >>> linalg.cho_solve(linalg.cho_factor(4 * np.eye(2)), np.ones(2))
     Array([0.25, 0.25], dtype=float32)
     """
-    factor, lower = c_and_lower
+    factor, lower = _pair("cho_solve", c_and_lower, "c_and_lower", "the result of cho_factor")
     matrix, right, is_vector = _right_hand_side("cho_solve", square_matrix("cho_solve", factor, "c"), b)
     for conjugate in (False, True) if lower else (True, False):
         right = triangular_solve(
@@ -196,11 +202,14 @@ def lu_solve(
     >>> linalg.lu_solve(linalg.lu_factor(np.array([[0.0, 1.0], [2.0, 0.0]])), np.array([1.0, 4.0]))
     Array([2., 1.], dtype=float32)
     """
-    factors, pivots = lu_and_piv
+    factors, pivots = _pair("lu_solve", lu_and_piv, "lu_and_piv", "the result of lu_factor")
     kind = _trans("lu_solve", trans)
     matrix, right, is_vector = _right_hand_side("lu_solve", square_matrix("lu_solve", factors, "lu"), b)
     size = matrix.shape[-1]
-    order = lu_pivots_to_permutation(broadcast_to(asarray(pivots), (*matrix.shape[:-2], size)), size)
+    swaps = asarray(pivots)
+    if swaps.shape[-1:] != (size,):
+        raise ValueError(f"lu_solve: piv must have as many elements as lu has rows, got {swaps.shape}, {matrix.shape}")
+    order = lu_pivots_to_permutation(broadcast_to(swaps, (*matrix.shape[:-2], size)), size)
     out = solve_by_factors(matrix, order, right, kind)
     return out[..., 0] if is_vector else out
 

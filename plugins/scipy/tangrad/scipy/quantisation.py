@@ -12,7 +12,8 @@ from tangrad.numpy.operands import check_array_like, promote_inexact
 
 def _nearest(obs: Any, code_book: Any) -> Any:
     difference = obs[:, None] - code_book[None]
-    squares = (difference**2 if difference.ndim == 2 else (difference**2).sum(-1)).real
+    squares = (difference * difference.conj()).real
+    squares = squares if difference.ndim == 2 else squares.sum(-1)
     code = tnp.argmin(squares, -1)
     least = tnp.take_along_axis(squares, code[:, None], -1)[:, 0]
     # The root has no derivative at 0; there it is taken for 0.
@@ -34,7 +35,7 @@ def vq(obs: Any, code_book: Any, check_finite: bool = True) -> tuple[Any, Any]:
         The number of the nearest vector, integers (n,), and its distance, floats (n,).
 
     Raises:
-        ValueError: for shapes that do not fit.
+        ValueError: for shapes that do not fit, and a code book of no vectors.
 
     >>> import tangrad.numpy as np
     >>> from tangrad.scipy.cluster.vq import vq
@@ -48,4 +49,6 @@ def vq(obs: Any, code_book: Any, check_finite: bool = True) -> tuple[Any, Any]:
             f"vq: obs and code_book must have one or two dimensions and equal columns, got shapes {first.shape} and "
             f"{second.shape}"
         )
+    if second.shape[0] == 0:
+        raise ValueError(f"vq: code_book must have a vector at least, got shape {second.shape}")
     return tuple(_nearest_pair(first, second))

@@ -158,6 +158,9 @@ class Rotation(NamedTuple):
     @classmethod
     def concatenate(cls, rotations: Sequence[Rotation]) -> Rotation:
         """The rotations of several, one after the other."""
+        for one in rotations:
+            if not isinstance(one, Rotation):
+                raise TypeError(f"Rotation.concatenate takes rotations, got {one!r}")
         return cls(tnp.concatenate([tnp.atleast_2d(one.quat) for one in rotations]))
 
     @property
@@ -185,6 +188,8 @@ class Rotation(NamedTuple):
     def apply(self, vectors: Any, inverse: bool = False) -> Any:
         """Vectors turned, an array (3,) or (n, 3), by one rotation or as many; by the inverse ones if asked."""
         given = _rows("apply", vectors, 3)
+        if given.ndim == 2 and not self.single and 1 != given.shape[0] != len(self) != 1:
+            raise ValueError(f"Rotation.apply: {len(self)} rotations do not fit {given.shape[0]} vectors")
         matrix = self.as_matrix()
         return tnp.einsum("...kj,...k->...j" if inverse else "...jk,...k->...j", matrix, given)
 

@@ -13,7 +13,7 @@ import tangrad.numpy as tnp
 from tangrad import tree_util
 from tangrad.core import class_boundary, dtypes
 from tangrad.numpy.conversion import asarray
-from tangrad.numpy.operands import broadcast_all, check_array_like, promote_inexact
+from tangrad.numpy.operands import broadcast_all, check_array_like, is_complex, promote_inexact
 from tangrad.numpy.searching import searchsorted
 
 
@@ -56,7 +56,7 @@ def map_coordinates(input: Any, coordinates: Sequence[Any], order: int, mode: st
 
     Raises:
         NotImplementedError: for another mode or order.
-        ValueError: for as many coordinates as there are not dimensions.
+        ValueError: for as many coordinates as there are not dimensions, and an array of no elements.
 
     >>> import tangrad.numpy as np
     >>> import tangrad.scipy.ndimage
@@ -76,6 +76,8 @@ def map_coordinates(input: Any, coordinates: Sequence[Any], order: int, mode: st
         )
     if not array.ndim:
         return array
+    if 0 in array.shape:
+        raise ValueError(f"map_coordinates: input has no elements, got shape {array.shape}")
     given = [asarray(x) for x in broadcast_all("map_coordinates", [asarray(x) for x in coordinates])]
     ways = [_neighbours(x, order) for x in given]
     floating = promote_inexact("map_coordinates", array, *[weight for way in ways for _, weight in way])[0].aval.dtype
@@ -148,10 +150,16 @@ class RegularGridInterpolator:
                     f"RegularGridInterpolator: points[{axis}] must have the shape {(made.shape[axis],)}, as values "
                     f"says, got {line.shape}"
                 )
+            if line.shape == (0,):
+                raise ValueError(f"RegularGridInterpolator: points[{axis}] must not be empty")
             line, made = _ascending(axis, place, line, made)
             grid.append(line)
         self.grid, self.values, self.method, self.bounds_error = tuple(grid), made, method, bounds_error
-        self.fill_value = None if fill_value is None else asarray(fill_value).astype(made.dtype)
+        self.fill_value = None if fill_value is None else asarray(fill_value)
+        if self.fill_value is not None:
+            if is_complex(self.fill_value) and not is_complex(made):
+                raise ValueError(f"RegularGridInterpolator: fill_value must be real, as values are, got {fill_value!r}")
+            self.fill_value = self.fill_value.astype(made.dtype)
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
         """The arrays, as `tangrad.tree` has them."""
@@ -166,16 +174,20 @@ class RegularGridInterpolator:
         return made
 
     def __call__(self, xi: Any, method: str | None = None) -> Any:
-        """The values at places, an array (..., n), or a tuple of n arrays."""
+        """The values at places: an array (..., n), a vector of places one after another, or a tuple of n arrays."""
         method = self.method if method is None else method
         if method not in ("linear", "nearest"):
             raise ValueError(f"RegularGridInterpolator: method must be 'linear' or 'nearest', got {method!r}")
         dimensions = len(self.grid)
         if isinstance(xi, tuple):
-            xi = tnp.stack([asarray(x) for x in broadcast_all("RegularGridInterpolator", [asarray(x) for x in xi])], -1)
-        places = tnp.asarray(xi)
-        if dimensions == 1 and (not places.ndim or places.shape[-1] != 1):
-            places = places[..., None]
+            columns = [asarray(x) for x in broadcast_all("RegularGridInterpolator", [asarray(x) for x in xi])]
+            places = tnp.stack(columns, -1)
+        else:
+            places = tnp.asarray(xi)
+            if places.ndim == 0:
+                places = places.reshape((1,))
+            elif places.ndim == 1 and places.shape[0] % dimensions == 0:  # places one after another, as in SciPy
+                places = places.reshape((-1, dimensions))
         if places.shape[-1] != dimensions:
             raise ValueError(
                 f"RegularGridInterpolator: places must have {dimensions} coordinates along the last axis, got shape "

@@ -13,14 +13,16 @@ from tangrad.numpy.arithmetic import abs as absolute
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.creation import eye, zeros
 from tangrad.numpy.joining import concatenate
+from tangrad.numpy.operands import broadcast_shape
 from tangrad.numpy.padding import pad
+from tangrad.numpy.selection import where
+from tangrad.numpy.shapes import broadcast_to
 
 
-def _vector(name: str, x: Any, argument: str) -> Any:
+def _vector(x: Any) -> Any:
+    """The elements along the last axis; a number is one, as in SciPy."""
     array = asarray(x)
-    if array.ndim == 0:
-        raise ValueError(f"{name}: {argument} must have at least one dimension, got a scalar")
-    return array
+    return array if array.ndim else array.reshape((1,))
 
 
 def _size(name: str, n: Any) -> int:
@@ -36,6 +38,12 @@ def _size(name: str, n: Any) -> int:
 def _common(*arrays: Any) -> list[Any]:
     dtype = dtypes.result_type(*arrays)
     return [array.astype(dtype) for array in arrays]
+
+
+def _of_one_batch(name: str, *arrays: Any) -> list[Any]:
+    """Vectors of one dtype, broadcast against each other in all but the last dimension."""
+    lead = broadcast_shape(name, [array.shape[:-1] for array in arrays])
+    return [broadcast_to(array, (*lead, array.shape[-1])) for array in _common(*arrays)]
 
 
 def block_diag(*arrs: Any) -> Any:
@@ -78,9 +86,9 @@ def toeplitz(c: Any, r: Any = None) -> Any:
     Array([[1, 3, 4],
            [2, 1, 3]], dtype=int32)
     """
-    column = _vector("toeplitz", c, "c")
-    row = column.conj() if r is None else _vector("toeplitz", r, "r")
-    column, row = _common(column, row)
+    column = _vector(c)
+    row = column.conj() if r is None else _vector(r)
+    column, row = _of_one_batch("toeplitz", column, row)
     rows, columns = column.shape[-1], row.shape[-1]
     # From the last element of the column up, and then along the row.
     values = concatenate([column[..., ::-1], row[..., 1:]], axis=-1)
@@ -100,9 +108,9 @@ def hankel(c: Any, r: Any = None) -> Any:
     Array([[1, 2, 3],
            [2, 3, 4]], dtype=int32)
     """
-    column = _vector("hankel", c, "c")
-    row = column * 0 if r is None else _vector("hankel", r, "r")
-    column, row = _common(column, row)
+    column = _vector(c)
+    row = column * 0 if r is None else _vector(r)
+    column, row = _of_one_batch("hankel", column, row)
     values = concatenate([column, row[..., 1:]], axis=-1)
     return values[..., np.arange(column.shape[-1])[:, None] + np.arange(row.shape[-1])]
 
@@ -116,7 +124,7 @@ def circulant(c: Any) -> Any:
     Array([[1, 2],
            [2, 1]], dtype=int32)
     """
-    column = _vector("circulant", c, "c")
+    column = _vector(c)
     places = np.arange(column.shape[-1])
     return column[..., (places[:, None] - places) % max(len(places), 1)]
 
@@ -132,12 +140,12 @@ def companion(a: Any) -> Any:
     Array([[ 3., -2.],
            [ 1.,  0.]], dtype=float32)
     """
-    coefficients = _vector("companion", a, "a")
+    coefficients = _vector(a)
     size = coefficients.shape[-1] - 1
     if size < 1:
         raise ValueError(f"companion: a must have at least two coefficients, got shape {coefficients.shape}")
     first = -coefficients[..., 1:] / coefficients[..., :1]
-    below = eye(size - 1, size, dtype=first.dtype) + 0 * first[..., None, :]
+    below = broadcast_to(eye(size - 1, size, dtype=first.dtype), (*first.shape[:-1], size - 1, size))
     return concatenate([first[..., None, :], below], axis=-2)
 
 
@@ -150,7 +158,7 @@ def fiedler(a: Any) -> Any:
     Array([[0, 3],
            [3, 0]], dtype=int32)
     """
-    values = _vector("fiedler", a, "a")
+    values = _vector(a)
     return absolute(values[..., :, None] - values[..., None, :])
 
 
@@ -158,7 +166,7 @@ def fiedler_companion(a: Any) -> Any:
     """Fiedler's companion matrix of a polynomial, which has five diagonals (Fiedler, 2003).
 
     Args:
-        a: its coefficients from the highest power down; the first must not be 0.
+        a: its coefficients from the highest power down; the first must not be 0. An array (..., m) makes a batch.
 
     >>> import tangrad.numpy as np
     >>> import tangrad.scipy.linalg
@@ -166,22 +174,20 @@ def fiedler_companion(a: Any) -> Any:
     Array([[ 3., -2.],
            [ 1.,  0.]], dtype=float32)
     """
-    coefficients = _vector("fiedler_companion", a, "a")
-    if coefficients.ndim != 1:
-        raise ValueError(f"fiedler_companion: a must be a vector, got shape {coefficients.shape}")
-    size = len(coefficients) - 1
+    coefficients = _vector(a)
+    size = coefficients.shape[-1] - 1
     if size < 1:
-        return zeros((0,), coefficients.dtype)  # as SciPy
-    scaled = -coefficients / coefficients[0]
-    out = zeros((size, size), scaled.dtype).at[0, 0].set(scaled[1])
+        return zeros((*coefficients.shape[:-1], 0), coefficients.dtype)  # as SciPy
+    scaled = -coefficients / coefficients[..., :1]
+    out = zeros((*coefficients.shape[:-1], size, size), scaled.dtype).at[..., 0, 0].set(scaled[..., 1])
     if size == 1:
         return out
     # The even coefficients stand beside the ones above the diagonal, the odd ones below it.
     for k in range(2, size + 1):
-        out = out.at[(k - 2, k - 1) if k % 2 == 0 else (k - 1, k - 2)].set(scaled[k])
-    out = out.at[1, 0].set(1)
+        out = out.at[(..., k - 2, k - 1) if k % 2 == 0 else (..., k - 1, k - 2)].set(scaled[..., k])
+    out = out.at[..., 1, 0].set(1)
     for k in range(2, size):
-        out = out.at[(k, k - 2) if k % 2 else (k - 2, k)].set(1)
+        out = out.at[(..., k, k - 2) if k % 2 else (..., k - 2, k)].set(1)
     return out
 
 
@@ -196,11 +202,11 @@ def leslie(f: Any, s: Any) -> Any:
     Array([[0.5 , 2.  ],
            [0.25, 0.  ]], dtype=float32)
     """
-    births, survivals = _common(_vector("leslie", f, "f"), _vector("leslie", s, "s"))
+    births, survivals = _of_one_batch("leslie", _vector(f), _vector(s))
     size = births.shape[-1]
     if survivals.shape[-1] != size - 1:
         raise ValueError(f"leslie: s must have one element less than f, got shapes {births.shape}, {survivals.shape}")
-    below = eye(size - 1, size, dtype=births.dtype) * _pad_last(survivals)[..., None, :]
+    below = where(eye(size - 1, size, dtype=bool), _pad_last(survivals)[..., None, :], 0)
     return concatenate([births[..., None, :], below], axis=-2)
 
 
@@ -213,7 +219,7 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
     """The matrix whose product with a vector of n elements is its convolution with `a`.
 
     Args:
-        a: a vector (m,).
+        a: a vector (m,); an array (..., m) makes a batch.
         n: the number of columns.
         mode: "full", "same" or "valid", as for `tangrad.numpy.convolve`.
 
@@ -227,21 +233,22 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
            [2, 1],
            [0, 2]], dtype=int32)
     """
-    values = _vector("convolution_matrix", a, "a")
+    values = _vector(a)
     count, size = values.shape[-1], _size("convolution_matrix", n)
-    if values.ndim != 1 or count == 0:
-        raise ValueError(f"convolution_matrix: a must be a vector with elements, got shape {values.shape}")
+    if count == 0:
+        raise ValueError(f"convolution_matrix: a must have elements along the last axis, got shape {values.shape}")
     if size == 0:
         raise ValueError("convolution_matrix: n must be positive, got 0")
     if mode not in ("full", "same", "valid"):
         raise ValueError(f"convolution_matrix: mode must be 'full', 'same' or 'valid', got {mode!r}")
-    whole = toeplitz(pad(values, (0, size - 1)), zeros((size,), values.dtype))
+    margins = [(0, 0)] * (values.ndim - 1) + [(0, size - 1)]
+    whole = toeplitz(pad(values, margins), zeros((size,), values.dtype))
     if mode == "same":
         start = (min(count, size) - 1) // 2
-        return whole[start : start + max(count, size)]
+        return whole[..., start : start + max(count, size), :]
     if mode == "valid":
         start = min(count, size) - 1
-        return whole[start : start + max(count, size) - start]
+        return whole[..., start : start + max(count, size) - start, :]
     return whole
 
 

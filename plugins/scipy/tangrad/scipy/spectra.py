@@ -16,7 +16,14 @@ import tangrad.numpy as tnp
 from tangrad.fft.along_one import fft, ifft, irfft, rfft
 from tangrad.fft.frequencies import fftfreq, rfftfreq
 from tangrad.numpy.conversion import asarray
-from tangrad.numpy.operands import canonical_axis, check_array_like, index_argument, is_complex, promote_inexact
+from tangrad.numpy.operands import (
+    broadcast_shape,
+    canonical_axis,
+    check_array_like,
+    index_argument,
+    is_complex,
+    promote_inexact,
+)
 from tangrad.scipy.tapers import taper
 
 _EDGES = {"even": "reflect", "constant": "edge", "zeros": "constant"}
@@ -52,6 +59,7 @@ def detrend(
 
     Raises:
         NotImplementedError: `overwrite_data` is given.
+        TypeError: for breaks that are no integers.
         ValueError: for another type, breaks that are not along the axis.
 
     >>> import tangrad.numpy as np
@@ -71,7 +79,10 @@ def detrend(
         return x - x.mean(axis, keepdims=True)
     moved = tnp.moveaxis(x, axis, -1)
     size = moved.shape[-1]
-    breaks = sorted({0, size, *[int(place) for place in np.atleast_1d(np.asarray(bp))]})
+    given = np.asarray(bp).ravel()
+    if given.size and given.dtype.kind not in "iu":
+        raise TypeError(f"detrend: bp must be integers, got {bp!r}")
+    breaks = sorted({0, size, *given.tolist()})
     if breaks[0] < 0 or breaks[-1] > size:
         raise ValueError(f"detrend: bp must be places along the axis, from 0 to {size}, got {bp!r}")
     parts = [_without_line(moved[..., start:end]) for start, end in itertools.pairwise(breaks)]
@@ -110,8 +121,13 @@ def _segments(name: str, window: Any, nperseg: Any, noverlap: Any, nfft: Any, av
     if not 0 <= overlap < size:
         raise ValueError(f"{name}: noverlap must be less than nperseg, {size}, got {noverlap!r}")
     if length < size:
-        raise ValueError(f"{name}: nfft must not be less than nperseg, {size}, got {nfft!r}")
+        raise ValueError(f"{name}: nfft must not be less than nperseg, {size}, got {length!r}")
     return _Segments(weights, size, size - overlap, length)
+
+
+def _check_rate(name: str, fs: Any) -> None:
+    if isinstance(fs, (int, float)) and fs == 0:
+        raise ValueError(f"{name}: fs must not be 0")
 
 
 def _extended(name: str, x: Any, boundary: Any, count: int) -> Any:
@@ -157,6 +173,7 @@ def _spectrum(
     """Frequencies, times, and the product of the spectra of two signals, or the spectrum of one."""
     if scaling not in ("density", "spectrum"):
         raise ValueError(f"{name}: scaling must be 'density' or 'spectrum', got {scaling!r}")
+    _check_rate(name, fs)
     onesided = onesided and not any(is_complex(x) for x in signals)
     spectra = []
     for x in signals:
@@ -178,9 +195,10 @@ def _spectrum(
             if parts.length % 2 == 0:
                 double[-1] = 1
             result = result * tnp.asarray(double, signals[0].real.dtype)
-    times = (np.arange(0, length - parts.size + 1, parts.step) + (0.0 if boundary is not None else parts.size / 2)) / fs
+    middles = np.arange(0, length - parts.size + 1, parts.step) + (0.0 if boundary is not None else parts.size / 2)
+    times = asarray(middles) / fs
     frequencies = (rfftfreq if onesided else fftfreq)(parts.length, 1 / fs)
-    return frequencies, tnp.asarray(times), tnp.moveaxis(result, -1, axis - signals[0].ndim - 1)
+    return frequencies, times, tnp.moveaxis(result, -1, axis - signals[0].ndim - 1)
 
 
 def _signal(name: str, x: Any) -> Any:
@@ -230,6 +248,8 @@ def stft(
     """
     made = _signal("stft", x)
     axis = canonical_axis("stft", axis, made.ndim)
+    if not made.size:  # as SciPy
+        return tnp.zeros(made.shape), tnp.zeros(made.shape), made + 0j
     parts = _segments("stft", window, nperseg, noverlap, nfft, made.shape[axis])
     return _spectrum("stft", [made], fs, parts, detrend, return_onesided, "spectrum", axis, boundary, padded)
 
@@ -264,7 +284,7 @@ def csd(
         average: "mean" or "median" over segments.
 
     Returns:
-        The frequencies and the densities: the shape of `x` with frequencies for `axis`.
+        The frequencies and the densities: the shape of `x` with frequencies for `axis`; complex, but for `y=None` real.
 
     Raises:
         ValueError: for sizes that do not fit, names that are not known.
@@ -289,6 +309,10 @@ def _cross(
     if second.dtype != first.dtype:
         first, second = [asarray(z) for z in promote_inexact(name, first, second)]
     first, second = [tnp.moveaxis(z, canonical_axis(name, axis, z.ndim), -1) for z in (first, second)]
+    if not first.size or not second.size:  # as SciPy
+        lead = broadcast_shape(name, [first.shape[:-1], second.shape[:-1]])
+        nothing = tnp.moveaxis(tnp.zeros((*lead, min(first.shape[-1], second.shape[-1])), first.dtype), -1, axis)
+        return nothing.real, nothing if y is None else nothing + 0j
     size = max(first.shape[-1], second.shape[-1])
     first, second = [
         tnp.pad(z, [(0, 0)] * (z.ndim - 1) + [(0, size - z.shape[-1])]) if z.shape[-1] < size else z
@@ -306,7 +330,8 @@ def _cross(
         bias = 1 + sum([1 / (2 * k + 1) - 1 / (2 * k) for k in range(1, count + 1)])
         middle = tnp.median(density.real, -1) + (1j * tnp.median(density.imag, -1) if is_complex(density) else 0)
         density = middle / bias
-    return frequencies, tnp.moveaxis(density, -1, axis)
+    density = tnp.moveaxis(density, -1, axis)
+    return frequencies, density.real if y is None else density
 
 
 def welch(
@@ -350,8 +375,7 @@ def welch(
     (5,)
     """
     arguments = (fs, window, nperseg, noverlap, nfft, detrend, return_onesided, scaling, axis, average)
-    frequencies, density = _cross("welch", x, None, *arguments)
-    return frequencies, density.real
+    return _cross("welch", x, None, *arguments)
 
 
 def istft(
@@ -406,7 +430,8 @@ def istft(
     size = natural if nperseg is None else index_argument("istft", nperseg, "nperseg")
     if nfft is None:
         nfft = natural + 1 if input_onesided and size == natural + 1 else natural
-    parts = _segments("istft", window, size, noverlap, max(nfft, size), max(size, 1))
+    parts = _segments("istft", window, size, noverlap, nfft, max(size, 1))
+    _check_rate("istft", fs)
     frames = (irfft if input_onesided else ifft)(moved, parts.length)[..., : parts.size]
     weights = tnp.asarray(parts.window).astype(frames.real.dtype)
     length = parts.size + (count - 1) * parts.step
@@ -418,4 +443,4 @@ def istft(
         total, norm = total[..., cut], norm[cut]
     signal = total / tnp.where(norm > 1e-10, norm, 1.0)
     place = times - 1 if frequencies < times else times
-    return tnp.asarray(np.arange(signal.shape[-1]) / fs), tnp.moveaxis(signal, -1, place)
+    return asarray(np.arange(float(signal.shape[-1]))) / fs, tnp.moveaxis(signal, -1, place)

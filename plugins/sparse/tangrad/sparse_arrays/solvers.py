@@ -53,7 +53,8 @@ def lobpcg_standard(A: Any, X: Any, m: int = 100, tol: Any = None) -> tuple[Arra
 
     Args:
         A: an array (n, n), Hermitian, dense or sparse; or a function that multiplies it with an array (n, j).
-        X: an array (n, k), where the search begins: k linearly independent columns, with 5 k < n.
+        X: an array (n, k), where the search begins: k linearly independent columns, with 5 k < n; none may be
+            orthogonal to what is searched for.
         m: how many iterations at most.
         tol: an eigenpair (a, v) has converged where |A v - a v| < 10 n tol (a + |A v|); None: the epsilon of the dtype.
 
@@ -67,7 +68,7 @@ def lobpcg_standard(A: Any, X: Any, m: int = 100, tol: Any = None) -> tuple[Arra
 
     >>> import tangrad.numpy as np
     >>> from tangrad.experimental.sparse.linalg import lobpcg_standard
-    >>> values, vectors, steps = lobpcg_standard(np.diag(np.arange(12.0)), np.eye(12, 2))
+    >>> values, vectors, steps = lobpcg_standard(np.diag(np.arange(12.0)), np.cos(np.arange(24.0)).reshape(12, 2))
     >>> abs(values - np.array([11.0, 10.0])).max() < 1e-4
     Array(True, dtype=bool)
     """

@@ -47,7 +47,8 @@ def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
     """The permutation that the pivots of `lu` stand for.
 
     Args:
-        pivots: an array of integers, of shape (..., k): row i is exchanged with row pivots[i], one after another.
+        pivots: an array of integers, of shape (..., k): row i is exchanged with row pivots[i], one after another, if
+            there is such a row.
         permutation_size: how many rows there are.
 
     Returns:

@@ -51,5 +51,8 @@ def _exchange(index: Any, order: Any, pivots: Any) -> Any:
     second = r.reduce_sum_p.bind(e.select_n_p.bind(there, nothing, order), axes=(len(batch),))
     order = e.select_n_p.bind(there, order, everywhere[1])
     second = s.reshape_p.bind(second, new_sizes=one, dimensions=None)
+    # With a row that is not there nothing is exchanged.
+    known = s.reshape_p.bind(r.reduce_or_p.bind(there, axes=(len(batch),)), new_sizes=one, dimensions=None)
+    second = e.select_n_p.bind(known, first, second)
     order = s.dynamic_update_slice_p.bind(order, second, *origin, index)
     return e.add_p.bind(index, literal(1, INDEX)), order, pivots

@@ -104,8 +104,11 @@ def _expansion() -> tuple[float, tuple[float, ...]]:
 def _upper_half(iz: Any) -> Any:
     """w(z) for iz = i z with Re iz ≤ 0."""
     length, coefficients = _expansion()
-    below = 1 / (length - iz)
-    return (2 * polynomial((length + iz) * below, coefficients) * below + 1 / _ROOT_PI) * below
+    infinite = tnp.isinf(iz)  # there w is 0, and what follows is inf / inf
+    near = tnp.where(infinite, 0, iz)
+    below = 1 / (length - near)
+    value = (2 * polynomial((length + near) * below, coefficients) * below + 1 / _ROOT_PI) * below
+    return tnp.where(infinite, 0, value)
 
 
 @with_derivatives(lambda t, ans, z: t * (2j / _ROOT_PI - 2 * z * ans))

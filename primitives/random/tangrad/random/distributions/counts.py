@@ -247,6 +247,8 @@ def multinomial(
     """
     kind = float_dtype("random.multinomial", dtype)
     n, p = _inexact_pair(n, p)
+    if not p.aval.shape:
+        raise ValueError("random.multinomial: p must have a dimension at least, got a scalar")
     sizes = p.aval.shape if shape is None else canonicalize_shape(shape)
     check_fits("random.multinomial", sizes, p.aval.shape)
     trials, outcomes = tnp.broadcast_to(n, sizes[:-1]), tnp.moveaxis(tnp.broadcast_to(p, sizes), -1, 0)

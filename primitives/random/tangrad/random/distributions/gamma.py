@@ -453,7 +453,11 @@ def ball(
     (2, 3)
     """
     kind = float_dtype("random.ball", dtype)
-    sizes = (*canonicalize_shape(shape), operator.index(d))
+    try:
+        length = operator.index(d)
+    except TypeError:
+        raise TypeError(f"random.ball: d must be an integer, got {d!r}") from None
+    sizes = (*canonicalize_shape(shape), length)
     norm = parameter("random.ball", p, kind, (), "p")
     sign_dtype = dtypes.canonicalize_dtype(float)
     return draw("random.ball", random_ball_p, key, norm, shape=sizes, dtype=kind, sign_dtype=sign_dtype)

@@ -101,7 +101,10 @@ def weibull_min(key: Any, scale: Any, concentration: Any, shape: Sequence[int] =
     Array(1.7175937, dtype=float32)
     """
     sample = exponential(key, shape, dtype)
-    return power(sample, 1.0 / _own(concentration)) * _own(scale)
+    exponent = _own(concentration)
+    if isinstance(exponent, (int, float)) and exponent == 0:
+        exponent = as_operand(float(exponent))  # 1 / 0 is infinite in arrays
+    return power(sample, 1.0 / exponent) * _own(scale)
 
 
 def _own(value: Any) -> Any:

@@ -74,13 +74,13 @@ def _sizes(x: Array) -> Array:
 
 
 def permutation(pivots: Array, size: int) -> Array:
-    """The permutation that exchanging row i with row pivots[i], in the order of i, makes."""
+    """The permutation that exchanging row i with row pivots[i], in the order of i, makes; not with rows beyond."""
     count = prod(pivots.shape[:-1])
     flat = pivots.reshape(count, pivots.shape[-1])
     order = np.tile(np.arange(size, dtype=pivots.dtype), (count, 1))
     every = np.arange(count)
     for k in range(pivots.shape[-1]):
-        chosen = flat[:, k]
+        chosen = np.where((flat[:, k] >= 0) & (flat[:, k] < size), flat[:, k], k)
         moved = order[every, chosen].copy()
         order[every, chosen] = order[:, k]
         order[:, k] = moved
