@@ -40,7 +40,7 @@ class _Attributes(dict[str, Any]):
         changes = self._changes
         plugin = composition().find(ATTRIBUTES_GROUP, name)
         if plugin is None:
-            raise missing_array_attribute(name)
+            raise missing_array_attribute(name, _names, changes)
         found = plugin.load()
         if not name.startswith("__"):  # methods and properties; operators are boundaries themselves
             found = _with_boundary(found)
@@ -94,6 +94,10 @@ def _reflected(operation: Any) -> Any:
             raise
 
     return own_boundary(method)
+
+
+def _names() -> set[str]:
+    return composition().names(ATTRIBUTES_GROUP)
 
 
 def _check_attribute(_: Any, loaded: Any) -> None:

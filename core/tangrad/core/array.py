@@ -138,6 +138,12 @@ class Array(ArrayOperators):
             f"changed copy"
         )
 
+    def __delitem__(self, index: Any) -> None:
+        raise TypeError(
+            f"arrays are immutable: del x[{index!r}] is not possible; tangrad.numpy.delete(x, {index!r}) returns a "
+            f"copy without that part"
+        )
+
     def to_numpy(self) -> np.ndarray[Any, Any]:
         """The contents as a NumPy array, which must not be written to. Waits until they are computed.
 
@@ -237,9 +243,8 @@ class Array(ArrayOperators):
 
 NUMBERS = ("__bool__", "__int__", "__float__", "__complex__", "__index__")
 CONVERSIONS = (*NUMBERS, "__array__", "__format__", "item", "tolist")
-method_boundaries(
-    Array, [*CONVERSIONS, "__buffer__", "__contains__", "__iter__", "__len__", "__setitem__", "block_until_ready"]
-)
+CONTAINER = ("__contains__", "__delitem__", "__iter__", "__len__", "__setitem__")
+method_boundaries(Array, [*CONVERSIONS, *CONTAINER, "__buffer__", "block_until_ready"])
 
 
 @exact_equality

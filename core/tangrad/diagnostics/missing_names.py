@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
@@ -15,17 +15,15 @@ _ROOT = "tangrad."
 
 def missing_name(module_name: str, name: str, installed: set[str]) -> AttributeError:
     """Return the error for a public name that nothing installed provides; `installed`: the others of its package."""
-    from tangrad.composition import catalogue  # only to explain an error
+    from tangrad.composition import catalogue  # only to explain an error, as what follows
+    from tangrad.diagnostics.name_suggestions import for_module
 
     prefix = (module_name + ".").removeprefix(_ROOT)
     error = _not_installed(f"{module_name}.{name}", catalogue.distribution_of(prefix + name))
     if error is not None:
         return error
-    from difflib import get_close_matches
-
     known = {other[len(prefix) :] for other in catalogue.public_names() if other.startswith(prefix)}
-    matches = get_close_matches(name, {other for other in known | installed if "." not in other}, n=3)
-    hint = f"; did you mean {' or '.join(map(repr, matches))}?" if matches else ""
+    hint = for_module(module_name, name, {other for other in known | installed if "." not in other})
     return AttributeError(
         f"module {module_name!r} has no attribute {name!r}{hint}{composition().manager.not_asked()}",
         name=name,
@@ -40,12 +38,20 @@ def _not_installed(what: str, distribution: str | None) -> MissingDistributionEr
     return MissingDistributionError(what, distribution)
 
 
-def missing_array_attribute(name: str) -> AttributeError:
-    """Return the error for an operator, method or property of arrays that nothing installed provides."""
+def missing_array_attribute(name: str, known: Callable[[], set[str]], version: int) -> AttributeError:
+    """Return the error for an operator, method or property of arrays that nothing installed provides.
+
+    Args:
+        name: the attribute.
+        known: returns the attributes that plugins provide.
+        version: of what `known` returns.
+    """
     from tangrad.composition import catalogue
+    from tangrad.diagnostics.name_suggestions import for_array
 
     owner = catalogue.owner_in(catalogue.ARRAY_ATTRIBUTES, name)
-    error = AttributeError(f"an array has no attribute {name!r}", name=name)
+    hint = for_array(name, known, version) if owner is None else ""
+    error = AttributeError(f"an array has no attribute {name!r}{hint}", name=name)
     return _not_installed(f"the array attribute {name!r}", owner) or error
 
 

@@ -42,6 +42,7 @@ from tangrad.lax.structure.primitives import (
     squeeze_p,
 )
 from tangrad.numpy.arithmetic import divide, power
+from tangrad.numpy.at_misuse import NeedsIndex, NeedsMethod
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.fusing import Fused
 from tangrad.numpy.index_components import (
@@ -90,7 +91,7 @@ _SCATTERS = {
 _BOOLEAN = {"add": or_p, "multiply": and_p}
 
 
-class IndexUpdates:
+class IndexUpdates(NeedsIndex):
     """What `x.at` is: `x.at[index]` names a part of the array, of which a changed copy can be made."""
 
     __slots__ = ("_array",)
@@ -105,7 +106,7 @@ class IndexUpdates:
         return f"{self._array!r}.at"
 
 
-class IndexUpdate:
+class IndexUpdate(NeedsMethod):
     """A part of an array. Each method returns a changed copy of the whole; `get` the part.
 
     All take `mode` for indices that are out of bounds ("drop" leaves such updates out, as None does; "clip" moves them

@@ -94,15 +94,26 @@ def PRNGKey(seed: Any, *, impl: str | None = None) -> Any:
 
 def as_keys(name: str, value: Any) -> tuple[Any, bool]:
     """An array of keys for keys or for words (old style), and whether they were words."""
-    operand = as_operand(value)
+    try:
+        operand = as_operand(value)
+    except TypeError:
+        raise _not_keys(name, f"{value!r} of type {type(value).__name__}") from None
     if is_key(operand.aval):
         return operand, False
     kind = key_type()
     if operand.aval.dtype != np.uint32 or operand.aval.shape[-1:] != kind.key_shape:
-        raise TypeError(f"{name} takes random keys (tangrad.random.key(seed)), got {operand.aval.str_short()}")
+        raise _not_keys(name, operand.aval.str_short())
     if thread.legacy_prng_key != "allow":
         _speak_of_words(name)
     return random_wrap_p.bind(operand, impl=kind), True
+
+
+def _not_keys(name: str, given: str) -> TypeError:
+    """Return the error for a call without a key, which NumPy and others need not pass."""
+    return TypeError(
+        f"{name} takes random keys (tangrad.random.key(seed)), got {given}; nothing here has a hidden state, so the "
+        f"first argument is a key, and a new one each time: key, part = tangrad.random.split(key)"
+    )
 
 
 def _speak_of_words(name: str) -> None:
