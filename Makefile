@@ -47,6 +47,8 @@ install: $(INSTALLED) ## everything, editable, with the tools, into .venv
 $(BIN)/python:
 	@interpreter=$$(tools/find_python.sh "$(PYTHON)") && \
 	"$$interpreter" -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Tangrad needs Python 3.11 or later; this is " + sys.version)' && \
+	{ [ ! -e $(VENV) ] || [ -e $(VENV)/pyvenv.cfg ] || rmdir $(VENV) 2>/dev/null || \
+	{ echo "$(VENV) is no virtual environment: it is not deleted; choose another place with VENV=..."; exit 1; }; } && \
 	rm -rf $(VENV) && echo "$$interpreter -m venv $(VENV)" && "$$interpreter" -m venv $(VENV)
 
 # uv resolves and links in seconds what pip takes a minute for; an existing one is kept.

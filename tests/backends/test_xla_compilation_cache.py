@@ -193,13 +193,33 @@ def test_a_program_larger_than_the_limit_is_not_written(folder) -> None:
 
 def test_what_crashed_writers_left_is_removed(folder) -> None:
     folder.mkdir(mode=0o700)
-    old, new = folder / ".writing-old", folder / ".writing-new"
-    old.write_bytes(b"x")
-    new.write_bytes(b"x")
+    beginning = compilation_cache.MAGIC + b"x"
     past = time.time() - 2 * compilation_cache.ABANDONED_SECONDS
-    os.utime(old, (past, past))
+    ages = {".writing-old_1234": past, ".writing-empty123": past, ".writing-new_1234": time.time()}
+    for name, age in ages.items():
+        (folder / name).write_bytes(b"" if "empty" in name else beginning)
+        os.utime(folder / name, (age, age))
     compute()
-    assert not old.exists() and new.exists()
+    assert [name for name in ages if (folder / name).exists()] == [".writing-new_1234"]
+
+
+def test_files_of_others_in_the_folder_stay(folder) -> None:
+    folder.mkdir(mode=0o700)
+    compute(2.0)
+    size = entries(folder)[0].stat().st_size
+    theirs = ["a.csv", "model.xlaexec", f"{'0' * 64}.xlaexec", ".writing-notes", ".writing-thesis_1", f"{'1' * 64}.csv"]
+    for name in theirs:
+        (folder / name).write_bytes(b"time,value\n0,1\n")
+        os.utime(folder / name, (1, 1))
+    (folder / f"{'2' * 64}.xlaexec").mkdir()
+    (folder / f"{'3' * 64}.xlaexec").symlink_to("a.csv")
+    before = {path.name for path in folder.iterdir()}
+    with SETTINGS["compilation_cache_max_size"](size + size // 2):
+        for factor in (3.0, 4.0):
+            compute(factor)
+    after = {path.name for path in folder.iterdir()}
+    assert len(before - after) == 1 and len(after - before) == 1  # of ours; theirs neither count nor go
+    assert {*theirs, f"{'2' * 64}.xlaexec", f"{'3' * 64}.xlaexec"} <= after
 
 
 def test_a_folder_that_cannot_be_made_only_logs(tmp_path, caplog) -> None:

@@ -146,12 +146,14 @@ def test_backends(site: Site) -> None:
 def test_a_damaged_cache(tmp_path: Path) -> None:
     folder = tmp_path / "discovery"
     folder.mkdir(mode=0o755)
-    (folder / "0123.txt").write_text("garbage")
+    record, notes = folder / "0123456789abcdef.txt", folder / "notes.txt"
+    record.write_text("garbage")
+    notes.write_text("mine")
     found = caches({"TANGRAD_CACHE_DIR": str(tmp_path)})
     assert (found[0].state, found[0].files, found[0].size) == ("in order", 1, 7)
     (problem,) = cache_problems(found)
-    assert "1 file in the cache folder" in problem.what and "0123.txt" in problem.what
-    assert problem.paste == f"rm -r {folder}"
+    assert "1 file in the cache folder" in problem.what and "0123456789abcdef.txt" in problem.what
+    assert problem.paste == f"rm -f {record}"
 
 
 def test_states_of_caches(tmp_path: Path) -> None:

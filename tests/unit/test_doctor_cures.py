@@ -122,7 +122,7 @@ class Patient:
         other.add("raises", SICK["raises"][0], "3.0")
         cache, compiled = folder / "cache", folder / "compiled"
         (cache / "discovery").mkdir(parents=True)
-        (cache / "discovery" / "0123.txt").write_text("garbage")
+        (cache / "discovery" / "0123456789abcdef.txt").write_text("garbage")
         compiled.mkdir()
         compiled.chmod(0o777)
         self.environment = {

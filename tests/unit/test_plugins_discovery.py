@@ -2,10 +2,10 @@
 
 import importlib.metadata
 import os
-import random
 import sys
 import zipfile
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -267,8 +267,10 @@ def test_a_record_that_another_user_wrote_is_ignored(large: Site, monkeypatch: p
     expected = found(large, cached=True)
     falsify(large, b"some_plugin:one", b"elsewhere:one")
     assert found(large, cached=True)[0][1] == "elsewhere:one"  # this user's own is taken at its word
+    assert records.is_record(str(the_record(large))) is True
+    assert records.is_record(str(large.cache / "notes.txt")) is None
     monkeypatch.setattr(os, "getuid", lambda: 12345)
-    assert not records.is_whole_record(str(the_record(large)))
+    assert records.is_record(str(the_record(large))) is False
     assert found(large, cached=True) == expected
 
 
@@ -360,12 +362,43 @@ def test_the_number_of_records_is_bounded(large: Site, monkeypatch: pytest.Monke
     monkeypatch.setattr("tangrad.composition.discovery._MAXIMUM_RECORDS", 3)
     large.cache.mkdir()
     for number in range(6):
-        old = large.cache / f"old{number}.txt"
-        old.write_text("")
-        os.utime(old, (number, number))
+        plant(large.cache / records.file_name(f"/old{number}"), with_checksum(b"%d" % number), number)
     found(large, cached=True)
-    names = sorted(file.name for file in large.cache.iterdir())
-    assert names[1:] == ["old4.txt", "old5.txt"] and len(names) == 3
+    kept = {records.file_name(path) for path in ("/old4", "/old5", str(large.folder))}
+    assert {file.name for file in large.cache.iterdir()} == kept
+
+
+def plant(file: Path, contents: bytes, time: float) -> None:
+    file.write_bytes(contents)
+    os.utime(file, (time, time))
+
+
+def test_what_an_interrupted_writer_left_goes_too(large: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tangrad.composition.discovery._MAXIMUM_RECORDS", 1)
+    large.cache.mkdir()
+    plant(large.cache / f"{records.file_name('/old')}.123.7f00beef", with_checksum(b"whole")[:30], 1)
+    plant(large.cache / f"{records.file_name('/old')}.124.7f00beef", b"", 1)
+    found(large, cached=True)
+    assert [file.name for file in large.cache.iterdir()] == [records.file_name(str(large.folder))]
+
+
+def test_files_of_others_in_the_cache_folder_stay(large: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tangrad.composition.discovery._MAXIMUM_RECORDS", 2)
+    large.cache.mkdir()
+    theirs = [f"measurement_{number}.csv" for number in range(200)]
+    theirs += ["0123456789abcdef.txt", "0123456789abcdef.csv", "notes.txt", "fedcba9876543210.txt.1.2", "plain"]
+    for name in theirs:
+        plant(large.cache / name, b"time,value\n0,1\n", 1)
+    plant(large.cache / "0123456789abcdee.txt", b"", 1)
+    (large.cache / "0123456789abcded.txt").mkdir()
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(large.cache / "0123456789abcdec.txt")  # an ordinary open would wait for somebody who writes
+    before = {file.name for file in large.cache.iterdir()}
+    for number in range(4):
+        plant(large.cache / records.file_name(f"/old{number}"), with_checksum(b"old"), number)
+    assert len(found(large, cached=True)) == 1
+    after = {file.name for file in large.cache.iterdir()}
+    assert after - before == {records.file_name("/old3"), records.file_name(str(large.folder))} and before <= after
 
 
 def test_paths_beyond_utf8_are_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -398,23 +431,49 @@ def test_where_the_cache_is(environment: dict[str, str], expected: str | None) -
     assert cache_folder(environment) == (None if expected is None else os.path.expanduser(expected))
 
 
-def test_no_nonsense_in_a_record_raises(large: Site) -> None:
+# A record as discovery writes them, of a folder that is always the same: what is altered must not depend on where
+# the tests run.
+BODY = (
+    b"/srv/python/site-packages\t12:34:56\nsome-plugin\tother\tthird\n"
+    b"[@]\nsome-plugin\t1.0\t/srv/python/site-packages/some_plugin-1.0.dist-info/entry_points.txt\n"
+    b"third\t2.0\t/srv/python/site-packages/third.egg-info/entry_points.txt\n"
+    b"[tangrad.hooks]\none\tsome_plugin:one\tsome-plugin\none.more\tsome_plugin:more\tsome-plugin\n"
+    b"[tangrad.api]\nnumpy.fresnel\tthird.numbers:fresnel\tthird\n"
+    b"[~]\n/srv/python/site-packages/third.egg-info/entry_points.txt\t12:34\n"
+    b"[!]\nother\tits metadata cannot be read"
+)
+PIECES = [b"", b"\n", b"\t", b"\n[", b"]\n", b"\xff", b"@~!", b"\n\n", b"\t\t", b"\n[]\n", b"one", b"."]
+
+
+def altered_records() -> Iterator[bytes]:
+    """The record cut at every place, from both sides, and with every piece in place of nothing, one and two bytes."""
+    for place in range(len(BODY) + 1):
+        yield BODY[:place]
+        yield BODY[place:]
+        for piece in PIECES:
+            for length in range(3):
+                yield BODY[:place] + piece + BODY[place + length :]
+
+
+def test_no_nonsense_in_a_record_raises() -> None:
     """Records with a right checksum over altered content: no exception, and all questions are answered alike."""
-    found(large, cached=True)
-    body = the_record(large).read_bytes().partition(b"\n")[2]
-    generator = random.Random(3)
     read = with_rows = 0
-    for _ in range(2000):
-        altered = bytearray(body)
-        place = generator.randrange(len(altered))
-        altered[place : place + generator.randrange(3)] = generator.choice(
-            [b"\n", b"\t", b"\n[", b"]\n", b"\xff", b"@~!"]
-        )
-        record = records.parse(with_checksum(bytes(altered)))
+    for body in dict.fromkeys(altered_records()):
+        record = records.parse(with_checksum(body))
         if record is not None:
             read += 1
             with_rows += _check_answers(Index([record]))
-    assert read > 1000 and with_rows > 100  # most alterations leave something to read
+    assert read > 10_000 and with_rows > 10_000  # most alterations leave something to read
+
+
+def test_every_cut_and_every_byte_of_a_record_is_noticed() -> None:
+    whole = with_checksum(BODY)
+    assert records.parse(whole) is not None
+    for place in range(len(whole)):
+        assert records.parse(whole[:place]) is None
+        for value in (0, 9, 10, 91, 255, whole[place] ^ 1):
+            if value != whole[place]:
+                assert records.parse(whole[:place] + bytes([value]) + whole[place + 1 :]) is None
 
 
 def _check_answers(index: Index) -> int:
@@ -426,7 +485,14 @@ def _check_answers(index: Index) -> int:
     for group, row in rows:
         name, _, distribution, version = row
         assert version == distributions[distribution].version
-        assert row in index.rows(group, name)
+        assert row in index.rows(group, name) and row in index.rows(group, name, with_suffixes=True)
+    for group in [*index.groups(), "@", "~", "!", "absent"]:
+        for name in ("", "one", "one.more", "numpy", "\n", "\t", *distributions):
+            assert set(index.rows(group, name)) <= {row for owner, row in rows if owner == group}
+            index.rows(group, name, with_suffixes=True)
+    for name in ("", *distributions):
+        assert index.groups_of(name) <= set(index.groups())
+    index.shadowed()
     for problem in index.problems():
         assert [type(part) for part in problem] == [str, str]
     return len(rows)

@@ -29,7 +29,8 @@ from typing import NamedTuple
 
 from tangrad.composition.files import read_own_file, write_new_file
 
-_MAGIC = b"tangrad-discovery 1 "
+_FAMILY = b"tangrad-discovery "  # of every version
+_MAGIC = _FAMILY + b"1 "
 _DISTRIBUTIONS, _WATCHED, _PROBLEMS = "@", "~", "!"
 
 
@@ -59,7 +60,9 @@ class Record:
         """The distributions that have entry points of ours, by name."""
         found = self._distributions
         if found is None:
-            found = {row[0]: Distribution(*row) for row in self.rows(_DISTRIBUTIONS)}
+            found = {}
+            for row in self.rows(_DISTRIBUTIONS):  # the first of a name, as `distribution` finds it
+                found.setdefault(row[0], Distribution(*row))
             self._distributions = found
         return found
 
@@ -108,12 +111,12 @@ class Record:
         """
         if group not in self._sections:
             return []
-        text, wanted, ends = self._text(group), f"\n{name}", "\t." if with_suffixes else "\t"
+        text, wanted, ends = self._text(group), f"\n{name}", ("\t", ".") if with_suffixes else ("\t",)
         rows = []
-        start = text.find(wanted)
-        while start >= 0:
+        start, last = text.find(wanted), len(text) - 1
+        while 0 <= start < last:  # at the last end of line no row begins
             stop = text.find("\n", start + 1)
-            if text[start + len(wanted)] in ends:
+            if text.startswith(ends, start + len(wanted)):
                 rows.append(tuple(text[start + 1 : stop].split("\t")))
             start = text.find(wanted, stop)
         return [row for row in rows if len(row) == 3]
@@ -225,9 +228,12 @@ def parse(data: bytes) -> Record | None:
         return None
 
 
-def is_whole_record(file: str) -> bool:
-    """Return whether `file` is a record as discovery writes them: of this user, neither cut nor altered."""
-    return read(file) is not None
+def is_record(file: str) -> bool | None:
+    """Return whether `file` is a record as discovery writes them: of this user, neither cut nor altered.
+
+    None for a file of another name than records have: it is somebody else's.
+    """
+    return read(file) is not None if _is_own_name(os.path.basename(file)) else None
 
 
 def read(file: str) -> Record | None:
@@ -262,11 +268,43 @@ def write(file: str, record: Record, maximum: int) -> bool:
 
 
 def _prune(folder: str, maximum: int) -> None:
-    """Delete the oldest records beyond `maximum`, and with them what an interrupted writer left."""
-    names = os.listdir(folder)
-    if len(names) <= maximum:
+    """Delete the oldest records beyond `maximum`, and with them what an interrupted writer left.
+
+    Whoever chose the folder may keep other things in it: what has no name as records have, or does not begin as they
+    do, is neither counted nor touched.
+    """
+    files = [os.path.join(folder, name) for name in os.listdir(folder) if _is_own_name(name)]
+    if len(files) <= maximum:
         return
-    files = [os.path.join(folder, name) for name in names]
-    files.sort(key=os.path.getmtime)
-    for file in files[: len(files) - maximum]:
-        os.unlink(file)
+    files = sorted(filter(_is_own, files), key=_age)
+    for file in files[: max(0, len(files) - maximum)]:
+        with contextlib.suppress(FileNotFoundError):  # another process was faster
+            os.unlink(file)
+
+
+def _is_own_name(name: str) -> bool:
+    """Whether `write` makes files of this name: a record's, or that name, a process and an address."""
+    stem, *rest = name.split(".")
+    if len(stem) != 16 or len(rest) not in (1, 3) or rest[0] != "txt":
+        return False
+    return all(map(_is_hexadecimal, [stem, *rest[1:]]))
+
+
+def _is_hexadecimal(text: str) -> bool:
+    return text != "" and not text.strip("0123456789abcdef")
+
+
+def _is_own(file: str) -> bool:
+    """Whether a file of such a name begins as records of any version do; what a writer left may be empty."""
+    try:
+        contents = read_own_file(file)
+    except OSError:
+        return False
+    return contents.startswith(_FAMILY) or (contents == b"" and not file.endswith(".txt"))
+
+
+def _age(file: str) -> float:
+    try:
+        return os.lstat(file).st_mtime
+    except OSError:
+        return 0.0

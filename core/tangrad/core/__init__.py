@@ -16,7 +16,7 @@ from tangrad.composition.files import read_own_file as read_own_file
 from tangrad.composition.hooks import HookContext as HookContext
 from tangrad.composition.hooks import hookimpl as hookimpl
 from tangrad.composition.hooks import hooks as hooks
-from tangrad.composition.record import is_whole_record as is_whole_record
+from tangrad.composition.record import is_record as is_record
 from tangrad.composition.registry import Composition as Composition
 from tangrad.composition.registry import Plugin as Plugin
 from tangrad.composition.registry import composition as composition

@@ -8,6 +8,7 @@ is known where they are installed only, so there a *partial stub package* (PEP 5
 from __future__ import annotations
 
 import ast
+import os
 import sysconfig
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -89,23 +90,43 @@ def _extended(shipped: str, added: Mapping[str, str]) -> str:
 
 
 def differing(files: Mapping[str, str], folder: Path) -> list[str]:
-    """Return the paths of what is not as `files` say, or not among them; `folder` has the stub package."""
-    there = {path.relative_to(folder).as_posix(): path for path in (folder / NAME).rglob("*") if path.is_file()}
+    """Return the paths of what is not as `files` say, or of ours and not among them; `folder` has the stub package."""
+    there = _own_files(folder)
     stale = [path for path in there if path not in files]
-    missing = [path for path, text in files.items() if path not in there or there[path].read_text("utf-8") != text]
+    missing = [path for path, text in files.items() if there.get(path) != text]
     return sorted([*stale, *missing])
 
 
+def _own_files(folder: Path) -> dict[str, str]:
+    """The files that this command wrote into the stub package, by path, with their text."""
+    found = {}
+    for path in (folder / NAME).rglob("*"):
+        if path.name in ("__init__.pyi", "py.typed") and path.is_file():
+            text = path.read_text("utf-8", errors="replace")
+            if _ADDED in text or (path.name == "py.typed" and text == _PARTIAL):
+                found[path.relative_to(folder).as_posix()] = text
+    return found
+
+
 def write(files: Mapping[str, str], folder: Path) -> None:
-    """Bring the stub package in `folder` to what `files` say; what is in there beyond is deleted."""
-    for path in differing({}, folder):
-        if path not in files:
-            (folder / path).unlink()
+    """Bring the stub package in `folder` to what `files` say; what this command wrote beyond is deleted.
+
+    Raises FileExistsError, before anything is changed, where a file would replace one that it did not write.
+    """
+    own = _own_files(folder)
+    for path in files:
+        if path not in own and os.path.lexists(folder / path):
+            raise FileExistsError(f"{folder / path} is not of this command's making, and is not overwritten")
+    for path in own.keys() - files.keys():
+        (folder / path).unlink()
+        _remove_empty((folder / path).parent, folder)
     for path, text in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")
-    for inner in sorted((folder / NAME).rglob("*"), reverse=True):
-        if inner.is_dir() and not any(inner.iterdir()):
-            inner.rmdir()
-    if not files and (folder / NAME).is_dir():
-        (folder / NAME).rmdir()
+
+
+def _remove_empty(inner: Path, folder: Path) -> None:
+    """Remove a folder, and those around it within `folder`, as far as nothing else is in them."""
+    while inner != folder and not any(inner.iterdir()):
+        inner.rmdir()
+        inner = inner.parent

@@ -18,6 +18,7 @@ import contextlib
 import hashlib
 import os
 import platform
+import re
 import stat
 import tempfile
 import time
@@ -31,8 +32,10 @@ from tangrad.core import HookContext, Logger, hooks, read_own_file, thread
 
 logger = Logger(__name__)
 
-MAGIC = b"tangrad-xla-2\n"
+_FAMILY = b"tangrad-xla-"  # of every version
+MAGIC = _FAMILY + b"2\n"
 SUFFIX = ".xlaexec"
+_WRITING = ".writing-"
 _DIGEST_BYTES = hashlib.sha256().digest_size
 
 
@@ -171,7 +174,7 @@ def _store(folder: Path, key: str, executable: Any, name: str) -> None:
     try:
         if limit is not None:
             _make_room(folder, limit - len(contents))
-        handle, temporary = tempfile.mkstemp(dir=folder, prefix=".writing-")
+        handle, temporary = tempfile.mkstemp(dir=folder, prefix=_WRITING)
         with os.fdopen(handle, "wb") as file:
             file.write(contents)
         os.replace(temporary, folder / (key + SUFFIX))
@@ -187,16 +190,23 @@ ABANDONED_SECONDS = 3600
 
 
 def _make_room(folder: Path, limit: int) -> None:
-    """Remove the least recently used entries until the rest take at most `limit` bytes, and crashed writers' files."""
+    """Remove the least recently used entries until the rest take at most `limit` bytes, and crashed writers' files.
+
+    Whoever chose the folder may keep other things in it: what has no name as entries have, or does not begin as they
+    do, is neither counted nor touched.
+    """
     entries = []
     for path in folder.iterdir():
+        is_entry, is_unfinished = _ENTRY_NAME.fullmatch(path.name), _UNFINISHED_NAME.fullmatch(path.name)
+        if not (is_entry or is_unfinished) or not _is_own(path, bool(is_unfinished)):
+            continue
         try:
-            status = path.stat()
+            status = path.lstat()
         except OSError:
             continue  # another process was faster
-        if path.suffix == SUFFIX:
+        if is_entry:
             entries.append((status.st_mtime, status.st_size, path))
-        elif path.name.startswith(".writing-") and status.st_mtime < time.time() - ABANDONED_SECONDS:
+        elif status.st_mtime < time.time() - ABANDONED_SECONDS:
             _remove(path)
     total = sum([size for _, size, _ in entries])
     for _, size, path in sorted(entries):
@@ -204,6 +214,22 @@ def _make_room(folder: Path, limit: int) -> None:
             return
         _remove(path)
         total -= size
+
+
+_ENTRY_NAME = re.compile(rf"[0-9a-f]{{{2 * _DIGEST_BYTES}}}{re.escape(SUFFIX)}")
+_UNFINISHED_NAME = re.compile(rf"{re.escape(_WRITING)}[a-z0-9_]{{8}}")  # as `mkstemp` makes them
+
+
+def _is_own(path: Path, may_be_empty: bool) -> bool:
+    """Whether a file of such a name is an entry of some version, whole or not."""
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return False
+        with path.open("rb") as file:
+            beginning = file.read(len(_FAMILY))
+    except OSError:
+        return False
+    return beginning == _FAMILY or (may_be_empty and beginning == b"")
 
 
 def _remove(path: Path) -> None:

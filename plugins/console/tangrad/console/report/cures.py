@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Iterable
 
 from tangrad.console.report.names import normal_name
 
@@ -56,6 +57,16 @@ def off_path(folder: str) -> str:
     path = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     rest = [one for one in path if os.path.abspath(one) != folder]
     return assign("PYTHONPATH", os.pathsep.join(rest)) if len(rest) < len(path) else ""
+
+
+def delete_files(files: Iterable[str]) -> str:
+    """Delete these files, and nothing beside them."""
+    return f"rm -f {' '.join(map(shlex.quote, files))}"
+
+
+def delete_matching(folder: str, pattern: str) -> str:
+    """Delete the files of a folder whose names match a pattern of the shell's."""
+    return f"rm -f {shlex.quote(folder)}/{pattern}"
 
 
 def delete(folder: str) -> str:

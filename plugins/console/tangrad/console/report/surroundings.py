@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
+from fnmatch import fnmatch
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from tangrad.console.report import cures
 from tangrad.console.report.model import BAD, GOOD, PLAIN, QUIET, WARNING, Entry, Problem, Table, counted
 from tangrad.console.report.plugins import all_plugins
 from tangrad.console.report.rules import squares
-from tangrad.core import Composition, cache_folder, catalogue, is_whole_record, usable_settings
+from tangrad.core import Composition, cache_folder, catalogue, is_record, usable_settings
 
 # What is read from the environment by other means than a setting.
 _OTHER_VARIABLES = {
@@ -112,17 +113,17 @@ class Cache(NamedTuple):
 
 def caches(environment: Mapping[str, str]) -> list[Cache]:
     """Return the state of each cache."""
-    discovery = _examined("plugins found", "TANGRAD_CACHE_DIR", cache_folder(environment), is_whole_record)
+    discovery = _examined("plugins found", "TANGRAD_CACHE_DIR", cache_folder(environment), is_record)
     settings = usable_settings()
     setting, bound = settings.get("compilation_cache_dir"), settings.get("compilation_cache_max_size")
     if setting is None or bound is None:  # no installed backend keeps programs
         return [discovery]
     folder = None if setting.value is None else os.path.expanduser(setting.value)
-    compiled = _examined("compiled programs", setting.environment_variable, folder, None)
+    compiled = _examined("compiled programs", setting.environment_variable, folder, _is_program)
     return [discovery, compiled._replace(bound=bound.value)]
 
 
-def _examined(name: str, variable: str, folder: str | None, is_whole: Any) -> Cache:
+def _examined(name: str, variable: str, folder: str | None, is_own: Callable[[str], bool | None]) -> Cache:
     if folder is None:
         return Cache(name, variable, None, "off")
     if not os.path.exists(folder):
@@ -130,14 +131,21 @@ def _examined(name: str, variable: str, folder: str | None, is_whole: Any) -> Ca
     files, size, damaged = 0, 0, []
     try:
         for entry in os.scandir(folder):
-            if entry.is_file():
+            whole = is_own(entry.path) if entry.is_file() else None
+            if whole is not None:  # what else somebody keeps in the folder is not ours to judge
                 files += 1
                 size += entry.stat().st_size
-                if is_whole is not None and entry.name.endswith(".txt") and not is_whole(entry.path):
-                    damaged.append(entry.path)
+                damaged += [] if whole else [entry.path]
     except OSError as error:
         return Cache(name, variable, folder, f"cannot be read: {error.strerror}", files, size)
     return Cache(name, variable, folder, _state(folder), files, size, tuple(sorted(damaged)))
+
+
+PROGRAMS = "*.xlaexec"  # the XLA backend's files; this room works without it
+
+
+def _is_program(file: str) -> bool | None:
+    return True if fnmatch(os.path.basename(file), PROGRAMS) else None
 
 
 def _state(folder: str) -> str:
@@ -189,11 +197,13 @@ def cache_problems(found: list[Cache]) -> Iterator[Problem]:
             names = ", ".join(os.path.basename(file) for file in cache.damaged[:3])
             more = ", ..." if len(cache.damaged) > 3 else ""
             what = f"{counted(len(cache.damaged), 'file')} in the cache folder {folder} damaged or foreign, and ignored"
-            yield Problem(f"{what}: {names}{more}", "delete the folder: it is made anew", cures.delete(folder))
+            cure = "delete them: what is needed is written anew"
+            yield Problem(f"{what}: {names}{more}", cure, cures.delete_files(cache.damaged))
         if cache.bound is not None and cache.size > 1.1 * cache.bound:
             what = f"the cache folder {folder} holds {_amount(cache.size)}, more than its bound of"
-            cure = "delete what is not ours in it, or all of it: it is made anew"
-            yield Problem(f"{what} {_amount(cache.bound)}", cure, cures.delete(folder))
+            cure = "delete the programs in it: what is needed is compiled anew"
+            line = cures.delete_matching(folder, PROGRAMS)
+            yield Problem(f"{what} {_amount(cache.bound)}", cure, line)
 
 
 # --- stubs ----------------------------------------------------------------------------------------------------------
