@@ -1,11 +1,14 @@
 """The site as a whole: it builds without a warning, names link to the reference, sources of the pages are sound."""
 
 import re
+import urllib.parse
 import xml.etree.ElementTree as ElementTree
+from html.parser import HTMLParser
 
 import pytest
 
 from tests.docs.test_examples import PAGES
+from tools.docs import reference
 from tools.workspace import ROOT
 
 IMAGES = sorted((ROOT / "docs" / "images").iterdir())
@@ -34,6 +37,73 @@ def test_names_in_the_text_link_to_the_reference(site):
 def test_the_site_fetches_nothing(site):
     for page in site.rglob("*.html"):
         assert not re.search(r"<(script|link|img)[^>]*(src|href)=\"(https?:)?//", page.read_text()), page
+
+
+RAW = re.compile(  # Markdown that was not understood as such
+    r"^\s*\|.*\||\]\(|\{: ?[#.]|```|(?<!\w)\*\*\w|^#+ \w|^\s*[-*] \w.*\n\s*[-*] \w|(?<!`)`[\w.]+`", re.MULTILINE
+)
+
+
+class Prose(HTMLParser):
+    """The text of a page without code, and what it links to."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.text, self.targets, self.anchors, self._code = "", [], set(), 0
+        self.feed(html)
+
+    def handle_starttag(self, tag, attributes):
+        self._code += tag in ("code", "pre", "script", "style")
+        found = dict(attributes)
+        self.anchors.add(found.get("id"))
+        if tag == "a" and found.get("href"):
+            self.targets.append(found["href"])
+
+    def handle_endtag(self, tag):
+        self._code -= tag in ("code", "pre", "script", "style")
+
+    def handle_data(self, data):
+        self.text += "" if self._code else data
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    """The pages of the site, as they are shown."""
+    return {path: Prose(path.read_text()) for path in site.rglob("*.html")}
+
+
+@pytest.mark.slow
+def test_no_markdown_is_left_in_what_is_shown(pages):
+    left = {str(path): RAW.findall(page.text)[:3] for path, page in pages.items() if RAW.search(page.text)}
+    assert not left
+
+
+@pytest.mark.slow
+def test_what_is_not_rendered_would_be_found():
+    assert RAW.search(Prose("<p>These are events.\n | 13 |\n| <a href='x'>ops</a> | Segments | 4 |</p>").text)
+    assert not RAW.search(Prose("<table><tr><td>ops</td><td>a | b</td></tr></table><pre>| x |</pre>").text)
+
+
+@pytest.mark.slow
+def test_links_within_the_site_lead_somewhere(site, pages):
+    dead = set()
+    for path, page in pages.items():
+        for target in page.targets:
+            address, _, anchor = urllib.parse.unquote(target).partition("#")
+            if re.match(r"\w+:|/", address) or path.name == "404.html":
+                continue
+            there = (path.parent / address).resolve() if address else path
+            there = there / "index.html" if there.is_dir() else there
+            if not there.exists() or (there in pages and anchor and anchor not in pages[there].anchors):
+                dead.add((str(path.relative_to(site)), target))
+    assert not dead
+
+
+@pytest.mark.slow
+def test_the_front_page_of_the_reference_has_a_row_for_each_package(pages, site):
+    text = (site / "reference" / "index.html").read_text()
+    rows = re.findall(r'<td><a href="[^"]*#(tangrad[\w.]*)"><code>', text)
+    assert rows == [name for name in dict.fromkeys(rows)] and set(rows) == set(reference.packages())
 
 
 @pytest.mark.slow

@@ -25,13 +25,12 @@ def as_before(monkeypatch):
 
 
 def test_every_name_of_jax_is_known():
-    jax = pytest.importorskip("jax")
-    if not jax.__version__.startswith("0.10."):
-        pytest.skip("the table is of JAX 0.10")
+    pytest.importorskip("jax")
     # In a process of its own: modules of JAX that other tests import add more.
     code = "import jax; print(*jax.config.values)"
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
-    assert {name for name in told.stdout.split() if name.startswith(jax_names.PREFIXES)} == NAMES.keys()
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    names_there = {name for name in printed.stdout.split() if name.startswith(jax_names.PREFIXES)}
+    assert len(names_there) > 100 and names_there <= NAMES.keys()
 
 
 def test_names_are_sorted_and_reasons_are_given():

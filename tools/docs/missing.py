@@ -21,5 +21,6 @@ def table() -> str:
     """A row for each pattern."""
     rows = ["| in JAX | why it is not here |", "|---|---|"]
     for module, patterns in reasons().items():
-        rows += [f"| `jax.{module}.{pattern}` | {reason} |" for pattern, reason in patterns.items()]
+        place = "jax" if module == "jax" else f"jax.{module}"
+        rows += [f"| `{place}.{pattern}` | {reason} |" for pattern, reason in patterns.items()]
     return "\n".join(rows)

@@ -256,9 +256,15 @@ def _overview(all_packages: Mapping[str, Package]) -> str:
     for package in sorted(all_packages.values(), key=lambda one: (list(PAGES).index(one.page), one.name)):
         page = source(package.page).removeprefix("reference/")
         count = sum(1 for _ in package.names())
-        about = PAGES.get(package.name) or escape(re.split("[:.] ", package.docstring)[0]).rstrip(".")
+        about = PAGES.get(package.name) or _in_a_cell(escape(_first_clause(package.docstring)))
         lines.append(f"| [`{package.name}`]({page}#{package.name}) | {about} | {count} |")
     return "\n".join([*lines, "", *_distributions()]) + "\n"
+
+
+def _first_clause(docstring: str) -> str:
+    """Return what a docstring says first, on one line: a cell of a table has no paragraphs."""
+    first = " ".join(docstring.split("\n\n")[0].split())
+    return re.split(r"[:.](?:\s|$)", first)[0]
 
 
 def _distributions() -> list[str]:

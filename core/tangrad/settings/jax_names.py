@@ -1,6 +1,6 @@
 """JAX's names of settings, for programs that come from there: `config.update("jax_enable_x64", True)`.
 
-Each name of JAX 0.10 is of one of three kinds. Some are settings of Tangrad under another name. Some ask for one of
+Each name of JAX 0.10 to 0.12 is of one of three kinds. Some are settings of Tangrad under another name. Some ask for one of
 several ways of doing things, of which there is one here: its value is accepted and any other is an error that says why.
 Others make nothing but a difference in speed, in JAX: what is said is kept, and nothing depends on it.
 """
@@ -76,6 +76,7 @@ _ELSEWHERE = "the hardware or the service that it is about is not supported"
 NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax2tf_associative_scan_reductions": Ignored(False, "programs are not converted to TensorFlow's"),
     "jax2tf_default_native_serialization": Ignored(True, "programs are not converted to TensorFlow's"),
+    "jax_accurate_erf_inv": Ignored(False, "`erf_inv` is as exact near 1 as elsewhere"),
     "jax_allow_f16_reductions": Fixed(True, "16-bit numbers may be summed"),
     "jax_array_garbage_collection_guard": Fixed(None, "arrays in cycles of references are freed as Python does", _OPEN),
     "jax_auto_pcast": Fixed(True, "within shard_map no casts are needed"),
@@ -104,6 +105,7 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax_cross_host_transfer_transfer_size": Fixed(None, _ELSEWHERE),
     "jax_cross_host_transport_addresses": Fixed("", _ELSEWHERE),
     "jax_cuda_visible_devices": Fixed("all", "TANGRAD_CUDA_VISIBLE_DEVICES in the environment says it"),
+    "jax_custom_jvp3": Ignored(False, _TRIALS),
     "jax_custom_vjp3": Fixed(False, _TRIALS),
     "jax_debug_infs": Alias("debug_infs"),
     "jax_debug_key_reuse": Fixed(False, "keys do not know whether they were used"),
@@ -121,6 +123,7 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax_disable_vmap_shmap_error": Fixed(False, "vmap of shard_map needs no exception"),
     "jax_disallow_mesh_context_manager": Fixed(False, "`with mesh:` sets the mesh in use"),
     "jax_distributed_debug": Fixed(False, _LOGGING),
+    "jax_distributed_verify_secure_credentials": Ignored(False, _ELSEWHERE),
     "jax_dump_ir_modes": Fixed("stablehlo", _DUMPS),
     "jax_dump_ir_to": Fixed("", _DUMPS, (None,)),
     "jax_embedded_constants_max_bytes": Ignored(32, _CONSTANTS),
@@ -139,6 +142,7 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax_explain_cache_misses": Alias("explain_cache_misses"),
     "jax_explicit_x64_dtypes": Fixed("warn", "without enable_x64 dtypes of 64 bits become those of 32"),
     "jax_export_calling_convention_version": Fixed(10, "tangrad.export writes this version of its files"),
+    "jax_export_deserialize_expired_versions": Fixed(False, "a file of a version that is not supported is refused"),
     "jax_export_ignore_forward_compatibility": Fixed(False, "exported programs are for this release and later ones"),
     "jax_force_dcn_cross_host_transfers": Fixed(False, _ELSEWHERE),
     "jax_high_dynamic_range_gumbel": Fixed(False, "random.gumbel(mode='high') draws so"),
@@ -153,6 +157,11 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax_memory_fitting_level": Fixed("O2", "jit(compiler_options=) hands options to XLA"),
     "jax_mock_gpu_topology": Fixed("", _ELSEWHERE),
     "jax_mosaic_allow_hlo": Ignored(False, _PALLAS),
+    "jax_mosaic_unzip_debug_locations": Ignored(True, _PALLAS),
+    "jax_mtls_ca_file": Ignored(None, _ELSEWHERE),
+    "jax_mtls_cert_file": Ignored(None, _ELSEWHERE),
+    "jax_mtls_key_file": Ignored(None, _ELSEWHERE),
+    "jax_mtls_peer_uri_prefix": Ignored(None, _ELSEWHERE),
     "jax_mutable_array_checks": Ignored(True, "there are no mutable arrays"),
     "jax_no_execution": Fixed(False, "eval_shape and make_jaxpr compute nothing"),
     "jax_no_tracing": Alias("no_tracing"),
@@ -161,6 +170,8 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax_numpy_rank_promotion": Alias("numpy_rank_promotion"),
     "jax_oneapi_visible_devices": Fixed("all", _ELSEWHERE),
     "jax_optimization_level": Fixed("UNKNOWN", "jit(compiler_options=) hands options to XLA"),
+    "jax_pallas_auto_assign_collective_ids": Ignored("no", _PALLAS),
+    "jax_pallas_auto_assign_collective_ids_limit": Ignored(25, _PALLAS),
     "jax_pallas_enable_debug_checks": Ignored(False, _PALLAS),
     "jax_pallas_poison_buffers": Ignored(False, _PALLAS),
     "jax_pallas_use_mosaic_gpu": Ignored(True, _PALLAS),
@@ -180,12 +191,14 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax_pprint_use_color": Ignored(True, "jaxprs are printed without colours"),
     "jax_ragged_dot_use_gpu_pallas_triton_lowering": Ignored(False, _PALLAS),
     "jax_ragged_dot_use_ragged_dot_instruction": Ignored(True, _ELSEWHERE),
+    "jax_raise_on_ppermute_sort_diff": Fixed(False, "pairs count along the axes in the order in which they are named"),
     "jax_raise_persistent_cache_errors": Fixed(
         False, "what goes wrong with the cache is logged, and costs a compilation"
     ),
     "jax_random_seed_offset": Alias("random_seed_offset"),
     "jax_refs_to_pins": Ignored(False, "there are no mutable arrays"),
     "jax_remat3": Fixed(False, _TRIALS),
+    "jax_remat_barrier_no_cotangents": Ignored(False, _TRIALS),
     "jax_remove_custom_partitioning_ptr_from_cache_key": Fixed(False, "no custom_partitioning is there"),
     "jax_remove_size_one_mesh_axis_from_type": Fixed(False, _MESHES),
     "jax_rocm_visible_devices": Fixed("all", _ELSEWHERE),
@@ -207,9 +220,12 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax_transfer_guard_device_to_device": Alias("transfer_guard_device_to_device"),
     "jax_transfer_guard_device_to_host": Alias("transfer_guard_device_to_host"),
     "jax_transfer_guard_host_to_device": Alias("transfer_guard_host_to_device"),
+    "jax_use_cpp_shard_args": Ignored(False, "arguments are sharded by Python alone"),
     "jax_use_direct_linearize": Fixed(True, _DIRECT),
     "jax_use_emit_pipeline_primitive": Ignored(False, _PALLAS),
+    "jax_use_hlo_logistic_lowering": Ignored(None, "it is about TPUs"),
     "jax_use_magma": Fixed("auto", "decompositions of general matrices are computed on the host", ("off",)),
+    "jax_use_rgv3": Ignored(True, "groups of devices are written as lists"),
     "jax_use_shardy_partitioner": Fixed(True, "programs are partitioned by Shardy"),
     "jax_use_simplified_jaxpr_constants": Ignored(False, "it says how JAX writes constants into its programs"),
     "jax_xla_backend": Fixed("", "the setting backend names the backend", (None,)),
