@@ -103,7 +103,7 @@ def test_links_within_the_site_lead_somewhere(site, pages):
 def test_the_front_page_of_the_reference_has_a_row_for_each_package(pages, site):
     text = (site / "reference" / "index.html").read_text()
     rows = re.findall(r'<td><a href="[^"]*#(tangrad[\w.]*)"><code>', text)
-    assert rows == [name for name in dict.fromkeys(rows)] and set(rows) == set(reference.packages())
+    assert rows == list(dict.fromkeys(rows)) and set(rows) == set(reference.packages())
 
 
 @pytest.mark.slow
