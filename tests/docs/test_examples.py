@@ -100,6 +100,13 @@ def test_sessions_of_one_page_share_names(tmp_path):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_pages_that_install_tangrad_say_where_from(page):
+    text = page.read_text()
+    if re.search(r"pip install [^\n]*(?<![\w/])\"?tangrad\b(?!-\w+ *`? *\|)", text):
+        assert "PIP_FIND_LINKS" in text or "index.md#what-to-install" in text
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_make_target_that_is_named_exists(page):
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     for line in re.findall(r"^(?:\$ )?make((?: [a-z-]+)+)", page.read_text(), re.MULTILINE):

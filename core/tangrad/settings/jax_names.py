@@ -1,8 +1,8 @@
 """JAX's names of settings, for programs that come from there: `config.update("jax_enable_x64", True)`.
 
-Each name of JAX 0.10 to 0.12 is of one of three kinds. Some are settings of Tangrad under another name. Some ask for one of
-several ways of doing things, of which there is one here: its value is accepted and any other is an error that says why.
-Others make nothing but a difference in speed, in JAX: what is said is kept, and nothing depends on it.
+Each name of JAX 0.10 to 0.12 is of one of three kinds. Some are settings of Tangrad under another name. Some ask for
+one of several ways of doing things, of which there is one here: its value is accepted, any other is an error that says
+why. Others make nothing but a difference in speed, in JAX: what is said is kept, and nothing depends on it.
 """
 
 from __future__ import annotations
