@@ -30,6 +30,12 @@ ifneq ($(NEW),)
 .PHONY: $(BIN)/python $(VENV)/.uv
 endif
 
+# Where the home folder cannot be written, uv keeps beside the rest of what is built what it downloads.
+UV_CACHE := $(or $(UV_CACHE_DIR),$(addsuffix /uv,$(or $(XDG_CACHE_HOME),$(HOME:%=%/.cache))))
+ifeq ($(and $(UV_CACHE),$(shell mkdir -p "$(UV_CACHE)" 2>/dev/null && test -w "$(UV_CACHE)" && echo yes)),)
+export UV_CACHE_DIR := $(CURDIR)/build/uv-cache
+endif
+
 # A folder with a pyproject.toml is a distribution: the list is read from the tree.
 PROJECTS := $(wildcard core/pyproject.toml plugins/*/pyproject.toml primitives/*/pyproject.toml backends/*/pyproject.toml)
 editable = $(foreach project,$(1),-e $(patsubst %/pyproject.toml,%,$(project)))

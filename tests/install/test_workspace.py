@@ -1,5 +1,7 @@
 """The tools of the workspace: what they generate is current, and they refuse what contradicts itself."""
 
+import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -166,3 +168,12 @@ def test_the_stub_of_arrays_has_methods_properties_and_operators(tmp_path):
     assert "    T: Any\n" in stub and "    made: Any\n" in stub
     assert "    __add__: Any\n    __radd__: Any\n" in stub
     assert "    def long(\n        self,\n        argument_0: Any = ...,\n" in stub
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="the Makefile is read by make")
+@pytest.mark.parametrize(("home", "own"), [("writable", False), ("/dev/null", True), ("", True)])
+def test_uv_has_a_cache_where_the_home_folder_cannot_be_written(home, own, tmp_path):
+    variables = {"PATH": os.environ["PATH"], "HOME": str(tmp_path) if home == "writable" else home}
+    command = ["make", "--no-print-directory", "--print-data-base", "--dry-run", "help"]
+    printed = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=True, timeout=60)
+    assert (f"UV_CACHE_DIR := {ROOT}/build/uv-cache" in printed.stdout) == own
