@@ -43,7 +43,7 @@ editable = $(foreach project,$(1),-e $(patsubst %/pyproject.toml,%,$(project)))
 DEMO_PROJECTS := $(if $(filter numpy,$(BACKEND)),$(filter-out backends/xla/%,$(PROJECTS)),$(PROJECTS))
 SOURCES := core plugins primitives backends contrib tools tests docs
 
-.PHONY: help install dev-refresh test test-all test-matrix array-api contrib lint typecheck contracts docs bench demo wheels clean
+.PHONY: help install dev-refresh test test-all test-matrix array-api contrib lint typecheck contracts docs bench demo changelog wheels clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -113,6 +113,10 @@ $(VENV)/.demo-$(BACKEND): pyproject.toml $(PROJECTS) $(VENV)/.uv
 
 demo: $(VENV)/.demo-$(BACKEND) ## train a convolutional network on digits; BACKEND=numpy or xla
 	TANGRAD_BACKEND=$(BACKEND) $(BIN)/python docs/examples/train_digits.py $(DEMO_ARGS)
+
+changelog: install ## what the next release would say, from the fragments of changes/
+	@$(UV) --quiet --group release
+	$(BIN)/python -m towncrier build --draft --version next
 
 wheels: install ## all wheels, into dist/
 	$(BIN)/python -m tools.build_wheels dist

@@ -1,9 +1,11 @@
 """The tools of the workspace: what they generate is current, and they refuse what contradicts itself."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 
 import pytest
@@ -177,3 +179,16 @@ def test_uv_has_a_cache_where_the_home_folder_cannot_be_written(home, own, tmp_p
     command = ["make", "--no-print-directory", "--print-data-base", "--dry-run", "help"]
     printed = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=True, timeout=60)
     assert (f"UV_CACHE_DIR := {ROOT}/build/uv-cache" in printed.stdout) == own
+
+
+def test_fragments_of_the_changelog_are_of_a_kind():
+    kinds = {
+        kind["directory"] for kind in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["towncrier"]["type"]
+    }
+    fragments = [path.name for path in (ROOT / "changes").iterdir() if path.name != "README.md"]
+    wrong = [
+        name for name in fragments if name.split(".")[-2:-1] not in [[kind] for kind in kinds] or name[-3:] != ".md"
+    ]
+    assert not wrong and kinds == set(
+        re.findall(r"^\| `(\w+)` \|", (ROOT / "changes/README.md").read_text(), re.MULTILINE)
+    )
