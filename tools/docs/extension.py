@@ -94,6 +94,16 @@ def _kind_row(name: str) -> str:
     return f"| `{name}` | `{kind.signature}` | {shown} | {escape(kind.doc)} | {without} | `{plugin.distribution}` |"
 
 
+def kinds_table() -> str:
+    """A row for each rule kind, as the guide has it: its signature, what it is for, who owns it."""
+    rows = ["| kind | signature | what it is | owner |", "|---|---|---|---|"]
+    for name in rule_kinds():
+        plugin: Any = composition().find("tangrad.rule_kinds", name)
+        kind = plugin.load()
+        rows.append(f"| `{name}` | `{kind.signature}` | {escape(kind.doc)} | {plugin.distribution} |")
+    return "\n".join(rows)
+
+
 def _hook_names() -> list[str]:
     return [name for name in vars(hookspecs) if name.startswith("tangrad_")]
 

@@ -1,6 +1,7 @@
 """The tables in the text, as the code has them: settings and variables in `docs/debugging.md`; what is missing of JAX,
 what differs call by call, and its names of settings in `docs/coming-from-jax.md`; what does not pass of the public
-suite of the array API in `docs/array-api.md`; packages in `docs/contrib/index.md`.
+suite of the array API in `docs/array-api.md`; packages in `docs/contrib/index.md`; kinds of rules in
+`docs/plugin-guide.md`.
 
     python -m tools.docs.tables            write them into the page
     python -m tools.docs.tables --check    exit 1 if the page has others
@@ -18,12 +19,11 @@ from tangrad.console.report.surroundings import _OTHER_VARIABLES
 from tangrad.settings.jax_names import NAMES, Alias, Fixed
 from tangrad.settings.table import usable_settings
 from tools import array_api
-from tools.docs import differences, missing, packages
+from tools.docs import differences, extension, missing, packages
 from tools.workspace import ROOT
 
-PAGES = tuple(
-    [ROOT / "docs" / page for page in ("debugging.md", "coming-from-jax.md", "array-api.md", "contrib/index.md")]
-)
+NAMES_OF_PAGES = ("debugging.md", "coming-from-jax.md", "array-api.md", "contrib/index.md", "plugin-guide.md")
+PAGES = tuple([ROOT / "docs" / page for page in NAMES_OF_PAGES])
 # Public context managers that bear another name than their setting.
 ALSO = {"backend": "use_backend", "check_tracer_leaks": "checking_leaks"}
 
@@ -68,6 +68,7 @@ TABLES = {
     "missing": missing.table,
     "array api": array_api.reasons_table,
     "packages": packages.table,
+    "rule kinds": extension.kinds_table,
 }
 MARKED = re.compile(r"(?P<begin><!-- (?P<mark>[a-z ]+) -->\n).*?(?P<end>\n<!-- /(?P=mark) -->)", re.DOTALL)
 
