@@ -24,6 +24,7 @@ from tangrad.lax.elementwise.primitives import (
     exp2_p,
     exp_p,
     expm1_p,
+    ge_p,
     gt_p,
     imag_p,
     log1p_p,
@@ -206,7 +207,9 @@ def _hypot(x: Any, y: Any) -> Any:
     first, second = [abs_p.bind(value) for value in _real_pair("hypot", x, y)]
     infinity, zero, one = [literal_like(first, number) for number in (math.inf, 0, 1)]
     either_infinite = or_p.bind(eq_p.bind(first, infinity), eq_p.bind(second, infinity))
-    large, small = max_p.bind(first, second), min_p.bind(first, second)
+    # By a selection: a maximum would halve the derivatives between equal ones, which is right to the first order only.
+    first_is_large = ge_p.bind(first, second)
+    large, small = select(first_is_large, first, second), select(first_is_large, second, first)
     trivial = or_p.bind(eq_p.bind(large, zero), either_infinite)
     ratio = div_p.bind(select(trivial, zero, small), select(trivial, one, large))
     length = mul_p.bind(large, sqrt_p.bind(add_p.bind(one, square_p.bind(ratio))))

@@ -186,7 +186,17 @@ def _pow_by_base(tangent: Any, answer: Any, x: Any, y: Any) -> Any:
         power = _as_weak(y, dtypes.promote_types(dtypes.to_floating_dtype(x.aval.dtype), FLOAT32))
     zero_exponent = p.eq_p.bind(power, number(0, power))
     exponent = _as_weak(sub(where(zero_exponent, 1, power), number(1, power)), x.aval.dtype)
-    return mul(tangent, mul(factor, p.pow_p.bind(x, exponent)))
+    usual = mul(factor, p.pow_p.bind(x, exponent))
+    return mul(tangent, where(zero_exponent, _slope_at_zero_exponent(factor, answer, x, zero_exponent), usual))
+
+
+def _slope_at_zero_exponent(factor: Any, answer: Any, x: Any, chosen: Any) -> Any:
+    """y xʸ⁻¹ at y = 0, as (y / x) xʸ: 0, of 0 and NaN as well, with the derivatives by y, and none by x overflows.
+
+    Where it is not chosen there is nothing in it that would make NaN of a derivative.
+    """
+    usable = p.and_p.bind(chosen, p.and_p.bind(p.eq_p.bind(x, x), p.ne_p.bind(x, number(0, x))))
+    return mul(div(factor, where(usable, x, 1)), where(chosen, answer, 1))
 
 
 def _as_weak(x: Any, dtype: Any) -> Any:
