@@ -37,7 +37,7 @@ class AbstractValue:
         """The type of shape and dtype alone: itself, unless it is a finer one."""
         return self
 
-    def str_short(self) -> str:
+    def str_short(self, short_dtypes: bool = True) -> str:
         raise NotImplementedError
 
 
@@ -130,9 +130,10 @@ class ShapedArray(AbstractValue):
             raise TypeError("len() of an array without dimensions")
         return operator.index(self.shape[0])
 
-    def str_short(self) -> str:
-        """The short form that jaxprs print, such as `f32[3,4]`."""
-        return f"{dtypes.short_name(self.dtype)}{self._dimensions()}"
+    def str_short(self, short_dtypes: bool = True) -> str:
+        """The short form that jaxprs print, such as `f32[3,4]`; `float32[3,4]` without `short_dtypes`."""
+        name = dtypes.short_name(self.dtype) if short_dtypes else dtypes.dtype_name(self.dtype)
+        return f"{name}{self._dimensions()}"
 
     def __str__(self) -> str:
         return f"{'~' * self.weak_type}{dtypes.dtype_name(self.dtype)}{self._dimensions()}"
@@ -193,7 +194,7 @@ class AbstractToken(AbstractValue):
     named_shape: NamedShape = ()
     ndim = 0
 
-    def str_short(self) -> str:
+    def str_short(self, short_dtypes: bool = True) -> str:
         return "Token"
 
     def __repr__(self) -> str:

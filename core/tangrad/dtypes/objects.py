@@ -56,6 +56,13 @@ class ExtendedDType:
         """The type of the array that holds the numbers that the elements of an array of type `aval` are made of."""
         raise NotImplementedError
 
+    def of_physical(self, contents: Any) -> Any:
+        """The array of this dtype whose elements are made of the numbers in `contents`, an array as `physical_aval` says.
+
+        Raises TypeError where nothing is made of numbers.
+        """
+        raise TypeError(f"arrays of {self.name} cannot be made of numbers")
+
     def str_short(self) -> str:
         """The short form that jaxprs print."""
         return self.name

@@ -46,6 +46,7 @@ from tangrad.numpy.at_misuse import NeedsIndex, NeedsMethod
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.fusing import Fused
 from tangrad.numpy.index_components import (
+    axes_before,
     batch_shape,
     index_component,
     index_vectors,
@@ -70,6 +71,7 @@ from tangrad.numpy.index_parsing import (
 )
 from tangrad.numpy.indexing import parsed_mode, planned, replanned, take_index
 from tangrad.numpy.operands import BOOL, INT32, PYTHON_SCALARS, broadcast_to_shape, convert, is_array_like
+from tangrad.numpy.repeated_updates import in_turn
 from tangrad.numpy.shapes import expand_dims, reshaped
 
 _COMBINERS: dict[str, Any] = {
@@ -189,9 +191,15 @@ class IndexUpdate(NeedsMethod):
 
     @api_boundary
     def apply(self, func: Callable[[Any], Any], **options: Any) -> Any:
-        """The array with a function applied to each element of the part, once however often an index names it."""
-        part = self.get(**{**options, "mode": options.get("mode") or "clip"})
-        return updated("set", self._array, self._index, func(part), **options)
+        """The array with a function applied to each element of the part, once for each time that an index names it."""
+
+        def once(x: Any, index: Any) -> Any:
+            part = IndexUpdate(x, index).get(**{**options, "mode": options.get("mode") or "clip"})
+            return updated("set", x, index, func(part), **options)
+
+        if options.get("unique_indices"):
+            return once(self._array, self._index)
+        return in_turn(self._array, self._index, once, parsed_mode(options.get("mode")))
 
 
 def at(x: Any) -> IndexUpdates:
@@ -338,7 +346,7 @@ def _mask_update(operation: str, x: Any, index: Any, values: Any) -> Any:
     if mask is None:
         return None
     shape = x.aval.shape
-    before = _axes_before(items, position, len(shape), mask.ndim)
+    before = axes_before(items, position, len(shape), mask.ndim)
     if before is None or tuple(shape[before : before + mask.ndim]) != tuple(mask.shape):
         return None  # the parser has the message
     dimensions = tuple(range(before, before + mask.ndim))
@@ -348,16 +356,6 @@ def _mask_update(operation: str, x: Any, index: Any, values: Any) -> Any:
 
 def _spread(value: Any, shape: tuple[Any, ...]) -> Any:
     return broadcast_in_dim_p.bind(value, shape=shape, broadcast_dimensions=())
-
-
-def _axes_before(items: Sequence[Any], position: Any, rank: int, mask_rank: int) -> int | None:
-    """How many of the array's dimensions stand before those of the mask; None if the index does not fit."""
-    places = [place for place, item in enumerate(items) if item is Ellipsis]
-    explicit = len(items) - 1 - len(places) + mask_rank
-    if len(places) > 1 or explicit > rank:
-        return None
-    skipped = rank - explicit if places and places[0] < position else 0
-    return int(position) - (1 if places and places[0] < position else 0) + skipped
 
 
 def _fitted(values: Any, entries: Sequence[Entry], shape: Sequence[Any], batch: tuple[Any, ...]) -> Any:

@@ -55,8 +55,8 @@ def array(
     Args:
         object: the contents.
         dtype: the dtype; None: that in which the contents meet. Integers beyond it are refused.
-        copy: whether to copy an array; the result never shares memory that can be written to. False: raise where a
-            copy is needed.
+        copy: whether to copy an array; the result never shares memory that can be written to. False, None: only if
+            needed.
         order: "K" or None.
         ndmin: the least number of dimensions: new ones come first.
         device: the device to put it on, or a sharding; None: that of the contents, or the default one.
@@ -67,7 +67,7 @@ def array(
 
     Raises:
         TypeError: the contents are no numbers, or `dtype` is no dtype.
-        ValueError: for ragged sequences, None, or `copy=False` where a copy is needed.
+        ValueError: for ragged sequences, and None.
         OverflowError: an integer does not fit the dtype.
 
     >>> import tangrad
@@ -80,8 +80,6 @@ def array(
     if order not in (None, "K"):
         raise NotImplementedError(f"array: order must be 'K' or None, got {order!r}: arrays have no layout")
     asked = user_dtype("array", dtype)
-    if copy is False and not isinstance(object, Array):
-        raise ValueError(f"array: copy=False, but a value of type {type(object).__name__} must be copied")
     made = _from_value(object, asked)
     if transfers.watch.on and not isinstance(object, (Array, Literal)):
         transfers.copied(transfers.HOST_TO_DEVICE, made.aval, device)
@@ -127,6 +125,8 @@ def asarray(
         device = place_of("asarray", device, out_sharding)
     if dtype is None and device is None and not copy and isinstance(a, Array) and order in (None, "K"):
         return a
+    if copy is False and not isinstance(a, Array):
+        raise ValueError(f"asarray: copy=False, but a value of type {type(a).__name__} must be copied")
     return array(a, dtype=dtype, copy=copy, order=order, device=device)
 
 

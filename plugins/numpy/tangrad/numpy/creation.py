@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import EVAL_TRACE, Array, Tracer, dtypes, literal, put, register_cache, thread
+from tangrad.core import EVAL_TRACE, Array, ShapedArray, Tracer, as_array, dtypes, literal, put, register_cache, thread
 from tangrad.lax.elementwise.primitives import add_p, convert_element_type_p, eq_p, ge_p
 from tangrad.lax.operands import float0_zeros
 from tangrad.lax.placement.out_sharding import constrained, is_device, place_of
@@ -34,7 +34,7 @@ def filled(shape: tuple[Any, ...], number: Any, dtype: Any, weak_type: bool = Fa
         if known is not None:
             return adopt(_contents(shape, number, dtype), known)
     if isinstance(dtype, dtypes.ExtendedDType):
-        raise TypeError(f"arrays of {dtypes.dtype_name(dtype)} cannot be made of numbers")
+        return placed(_of_words(shape, number, dtype), device)
     if dtype == dtypes.float0:
         return float0_zeros(shape)
     if device is not None and not is_device(device):
@@ -49,6 +49,14 @@ def filled(shape: tuple[Any, ...], number: Any, dtype: Any, weak_type: bool = Fa
         _on_host[shape, dtype, weak_type] = aval
         return adopt(contents, aval)
     return broadcast_in_dim_p.bind(literal(number, dtype, weak_type), shape=shape, broadcast_dimensions=())
+
+
+def _of_words(shape: tuple[Any, ...], number: Any, dtype: dtypes.ExtendedDType) -> Any:
+    """Elements that NumPy does not know, such as random keys, each of whose words is the number."""
+    physical = dtype.physical_aval(ShapedArray(shape, dtype))
+    if type(number) is not int:
+        raise TypeError(f"arrays of {dtype.name} are made of integers, got {number!r} of type {type(number).__name__}")
+    return dtype.of_physical(as_array(filled(physical.shape, number, physical.dtype)))
 
 
 # (shape, dtype, whether it is weak) -> the type of an array that is made on the host, if nobody says where.
@@ -194,6 +202,8 @@ def _full(name: str, shape: tuple[Any, ...], value: Any, dtype: Any, weak_type: 
     weak = (dtypes.is_weakly_typed(value) if dtype is None else False) if weak_type is None else weak_type
     wanted = dtypes.dtype_of(value) if dtype is None else dtype
     if type(value) in (int, float, complex, bool):
+        if isinstance(wanted, dtypes.ExtendedDType):
+            return filled(shape, value, wanted)
         if type(value) is int:
             dtypes.check_integer_fits(value, wanted)
         if wanted.kind in "fcVb" or type(value) in (int, bool):

@@ -124,3 +124,13 @@ def common_batch(shapes: tuple[tuple[Any, ...], ...]) -> tuple[Any, ...]:
     except ValueError:
         listed = ", ".join([str(shape) for shape in shapes])
         raise IndexError(f"index arrays of shapes {listed} do not broadcast together") from None
+
+
+def axes_before(items: Sequence[Any], position: Any, rank: int, mask_rank: int) -> int | None:
+    """How many of the array's dimensions stand before those of the mask; None if the index does not fit."""
+    places = [place for place, item in enumerate(items) if item is Ellipsis]
+    explicit = len(items) - 1 - len(places) + mask_rank
+    if len(places) > 1 or explicit > rank:
+        return None
+    skipped = rank - explicit if places and places[0] < position else 0
+    return int(position) - (1 if places and places[0] < position else 0) + skipped

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tangrad.core import literal
@@ -10,6 +11,7 @@ from tangrad.lax.placement.out_sharding import laid
 from tangrad.lax.sorting.primitives import sort_p
 from tangrad.numpy.axes import moveaxis
 from tangrad.numpy.conversion import asarray
+from tangrad.numpy.creation import full
 from tangrad.numpy.cumulative import cumsum
 from tangrad.numpy.fusing import as_one
 from tangrad.numpy.logic import isnan
@@ -146,7 +148,7 @@ def nanquantile(
         weights: as of `quantile`.
 
     Returns:
-        An array with the dimensions of `q` first; NaN where there are only such.
+        An array with the dimensions of `q` first; NaN where there are only such, or none.
 
     Raises:
         TypeError: for what is no array.
@@ -185,7 +187,7 @@ def nanpercentile(
         weights: as of `quantile`.
 
     Returns:
-        An array with the dimensions of `q` first; NaN where there are only such.
+        An array with the dimensions of `q` first; NaN where there are only such, or none.
 
     Raises:
         TypeError: for what is no array.
@@ -237,7 +239,7 @@ def nanmedian(a: Any, axis: Any = None, out: None = None, overwrite_input: bool 
         keepdims: whether the axes stay, with size 1.
 
     Returns:
-        An array without those axes; NaN where there are only such.
+        An array without those axes; NaN where there are only such, or none.
 
     Raises:
         TypeError: for what is no array.
@@ -278,7 +280,10 @@ def _quantile(
     axes = canonical_axes(name, axis, x.ndim)
     vectors, kept_shape = _as_vectors(x, axes)
     if vectors.aval.shape[-1] == 0:
-        raise ValueError(f"{name}: there is no element along axis {axis} of shape {x.aval.shape}")
+        if not leave_out_nan:
+            raise ValueError(f"{name}: there is no element along axis {axis} of shape {x.aval.shape}")
+        rest = kept_shape if keepdims else tuple(vectors.aval.shape[:-1])
+        return full((*shares.aval.shape, *rest), math.nan, own)
     counts = None if weights is None else _weight_vectors(name, weights, x, axes)
     if method == _WEIGHTED_METHOD:
         result = _by_weight(vectors, counts, shares, leave_out_nan)

@@ -14,7 +14,7 @@ from tangrad.numpy.arithmetic import power
 from tangrad.numpy.axes import moveaxis
 from tangrad.numpy.conversion import placed
 from tangrad.numpy.fusing import as_one
-from tangrad.numpy.logic import signbit
+from tangrad.numpy.logic import isfinite, signbit
 from tangrad.numpy.operands import (
     INT32,
     array_operand,
@@ -29,6 +29,7 @@ from tangrad.numpy.operands import (
     user_dtype,
 )
 from tangrad.numpy.rounding import real
+from tangrad.numpy.selection import where
 from tangrad.numpy.shapes import expand_dims
 from tangrad.numpy.transcendental import log10
 
@@ -198,14 +199,17 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
         array_operand("geomspace", convert(cast(value, computed, False), computed)) for value in (start, stop)
     ]
     sign = _sign_of(first, last)
-    inner = logspace(log10(first * sign), log10(last * sign), num, endpoint, 10.0, computed, 0)
+    ends = [log10(end * sign) for end in (first, last)]
+    inner = logspace(*ends, num, endpoint, 10.0, computed, 0)
     numbers = broadcast_to_shape(sign, inner.aval.shape) * inner
     count = index_argument("geomspace", num, "num")
-    shape = inner.aval.shape[1:]
+    # The ends exactly; but there is no such sequence from or to 0, nor through it.
+    exist = isfinite(ends[0]) & isfinite(ends[1])
+    numbers = where(exist, numbers, literal(math.nan, computed))
     if endpoint and count > 1:
-        numbers = numbers.at[-1].set(broadcast_to_shape(last, shape))
+        numbers = numbers.at[-1].set(where(exist, last, numbers[-1]))
     if count > 0:
-        numbers = numbers.at[0].set(broadcast_to_shape(first, shape))
+        numbers = numbers.at[0].set(where(exist, first, numbers[0]))
     return _plain(moveaxis(numbers, 0, canonical_axis("geomspace", axis, numbers.ndim)), wanted)
 
 

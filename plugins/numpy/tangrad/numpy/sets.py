@@ -120,14 +120,16 @@ def _unique_rows(
     if contents is not None:
         return unique_on_host(contents, rows.aval.weak_type, bool(equal_nan), wanted)
     order, ordered, starts = _in_order(rows, equal_nan=bool(equal_nan))
-    (places,) = nonzero(starts, size=size, fill_value=length)
+    # One more than is wanted, where the number is given: where the last one that is kept ends.
+    (bounds,) = nonzero(starts, size=size if size is None else size + 1, fill_value=length)
+    places = bounds if size is None else bounds[:-1]
     values = getitem(ordered, where(places >= length, 0, places) if size is not None else places)
     if size is not None and fill_value is not None:
         missing = reshaped(places >= length, (-1, *(1,) * (rows.ndim - 1)))
         values = where(missing, asarray(fill_value, dtype=values.dtype), values)
     first = _firsts(order, places, length, size) if wanted[0] else None
-    rebuilt = _inverse(starts, order, size) if wanted[1] else None
-    return values, first, rebuilt, _counts(places, length, size) if wanted[2] else None
+    rebuilt = _inverse(starts, order) if wanted[1] else None
+    return values, first, rebuilt, _counts(bounds, length, size) if wanted[2] else None
 
 
 def _firsts(order: Any, places: Any, length: Any, size: int | None) -> Any:
@@ -135,9 +137,11 @@ def _firsts(order: Any, places: Any, length: Any, size: int | None) -> Any:
     return convert(first, dtypes.default_int_dtype())
 
 
-def _counts(places: Any, length: Any, size: int | None) -> Any:
-    ends = concatenate([places[1:], reshaped(size_operand(length, INT32), (1,))])
-    return where(places >= length, 0, ends - places) if size is not None else ends - places
+def _counts(bounds: Any, length: Any, size: int | None) -> Any:
+    """How often each occurs, from where each begins; of cut-off ones, only the first is known."""
+    if size is not None:
+        return bounds[1:] - bounds[:-1]
+    return concatenate([bounds[1:], reshaped(size_operand(length, INT32), (1,))]) - bounds
 
 
 def _sorted_rows(rows: Any, *, equal_nan: bool) -> tuple[Any, Any, Any]:
@@ -173,10 +177,9 @@ def _starts(ordered: Any, equal_nan: bool) -> Any:
     return concatenate([ones(1, bool), different])
 
 
-def _inverse(starts: Any, order: Any, size: int | None) -> Any:
+def _inverse(starts: Any, order: Any) -> Any:
+    """The number of each element among the different ones; of elements that a `size` cuts off, too."""
     numbers = starts.astype(INT32).cumsum() - 1
-    if size is not None:
-        numbers = numbers.clip(0, max(size - 1, 0))
     return at(zeros(order.aval.shape[0], int))[order].set(numbers, unique_indices=True)
 
 
@@ -373,6 +376,8 @@ def setdiff1d(
     if size is None:
         x = first if assume_unique else unique(first)
         return getitem(x, isin(x, second, invert=True))
+    if assume_unique:
+        return _selected(first, isin(first, second, invert=True), size, fill_value)
     x, starts = _sorted_starts(first)
     kept = and_p.bind(starts, isin(x, second, invert=True))
     return _selected(x, kept, size, fill_value)

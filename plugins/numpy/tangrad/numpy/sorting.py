@@ -134,7 +134,7 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     >>> np.lexsort((np.array([1, 0, 2]), np.array([1, 1, 0])))
     Array([2, 1, 0], dtype=int32)
     """
-    parts = list(keys) if isinstance(keys, (list, tuple)) else [getitem(keys, i) for i in range(len(keys))]
+    parts = [getitem(keys, i) for i in range(len(keys))] if isinstance(keys, Array) else list(keys)
     if not parts:
         raise TypeError("lexsort requires at least one key")
     check_array_like("lexsort", *parts)

@@ -11,7 +11,7 @@ import numpy as np
 
 from tangrad.core import Tracer, as_array, as_operand, canonicalize_shape, dtypes, literal, thread
 from tangrad.errors import TracerIntegerConversionError
-from tangrad.lax.elementwise.primitives import add_p
+from tangrad.lax.elementwise.primitives import add_p, convert_element_type_p
 from tangrad.random.keys import KeyType, is_key, key_type
 from tangrad.random.primitives import (
     random_bits_p,
@@ -171,7 +171,8 @@ def split(key: Any, num: int | Sequence[int] = 2) -> Any:
 def fold_in(key: Any, data: Any) -> Any:
     """A new key from a key and an integer, such as the number of a step.
 
-    Of an array the low 32 bits count; a Python integer must be one of them. Raises OverflowError where it is not.
+    Of an array of integers the low 32 bits count; a Python number must be one of them. Floats lose their fraction.
+    Raises OverflowError for a Python number that is negative or has more bits.
 
     >>> import tangrad
     >>> key = tangrad.random.fold_in(tangrad.random.key(0), 3)
@@ -179,8 +180,8 @@ def fold_in(key: Any, data: Any) -> Any:
     found, words = as_keys("random.fold_in", key)
     if found.aval.shape:
         raise ValueError(f"random.fold_in takes one key, got an array of keys of shape {found.aval.shape}; use vmap")
-    if isinstance(data, int):
-        if not 0 <= data <= 0xFFFFFFFF:
+    if isinstance(data, (int, float)):
+        if not 0 <= int(data) <= 0xFFFFFFFF:
             raise OverflowError(f"random.fold_in takes a number from 0 to 2**32 - 1, got {data}")
         operand: Any = literal(int(data), np.dtype(np.uint32))
     elif isinstance(data, np.integer):
@@ -189,6 +190,8 @@ def fold_in(key: Any, data: Any) -> Any:
         operand = as_operand(data)
         if operand.aval.shape:
             raise TypeError(f"random.fold_in takes one number, got an array of shape {operand.aval.shape}; use vmap")
+        if operand.aval.dtype.kind not in "iuc":  # of which primitives take no bits
+            operand = convert_element_type_p.bind(operand, new_dtype=np.dtype(np.uint32), weak_type=False)
     out = random_fold_in_p.bind(found, operand)
     return random_unwrap_p.bind(out) if words else out
 

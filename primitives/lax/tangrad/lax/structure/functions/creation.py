@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tangrad import tree
-from tangrad.core import canonicalize_shape, dtypes
+from tangrad.core import ShapedArray, canonicalize_shape, dtypes
 from tangrad.lax.checks import INEXACT, check_int, is_kind
 from tangrad.lax.elementwise.primitives import convert_element_type_p
 from tangrad.lax.operands import constant, float0_zeros
@@ -96,6 +96,9 @@ def full(shape: Sequence[Any], fill_value: Any, dtype: Any = None, *, sharding: 
 def _filled(name: str, shape: tuple[Any, ...], value: Any, dtype: Any, weak_type: bool) -> Any:
     if dtype is not None and dtype == dtypes.float0:
         return float0_zeros(shape)
+    if isinstance(dtype, dtypes.ExtendedDType) and type(value) is int:  # random keys, of which each word is the number
+        physical = dtype.physical_aval(ShapedArray(shape, dtype))
+        return dtype.of_physical(_filled(name, physical.shape, value, physical.dtype, False))
     return broadcast_in_dim_p.bind(_scalar(name, value, dtype, weak_type), shape=shape, broadcast_dimensions=())
 
 
