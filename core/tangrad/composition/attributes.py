@@ -86,14 +86,14 @@ def _with_boundary(found: Any) -> Any:
 
 
 def _reflected(operation: Any) -> Any:
-    def method(self: Any, other: Any) -> Any:
+    def reflected_operator(self: Any, other: Any) -> Any:
         try:
             return operation(other, self)
         except Exception as error:
             filter_traceback(error)
             raise
 
-    return own_boundary(method)
+    return own_boundary(reflected_operator)
 
 
 def _names() -> set[str]:

@@ -90,7 +90,7 @@ class ArrayOperators(ArrayMembers):
 def _forwarding(name: str, reflected: bool = False) -> Any:
     """The method that stands in the class until the plugin's function is known, which then takes its place."""
 
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def forwarding_operator(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             operands = (*args, self) if reflected else (self, *args)
             return attributes[name](*operands, **kwargs)
@@ -98,7 +98,7 @@ def _forwarding(name: str, reflected: bool = False) -> Any:
             filter_traceback(error)
             raise
 
-    return own_boundary(method)
+    return own_boundary(forwarding_operator)
 
 
 UNARY_OPERATORS = ("neg", "pos", "abs", "invert")

@@ -8,6 +8,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from tangrad.diagnostics.callers import written_by_user
 from tangrad.dtypes import lattice
 from tangrad.dtypes.conversions import stands_for
 from tangrad.dtypes.kinds import iinfo, issubdtype
@@ -22,6 +23,8 @@ from tangrad.dtypes.objects import (
     warn_truncated,
 )
 from tangrad.settings.config import define_choice, thread
+
+PREPARES_OPERANDS = True  # `written_by_user` asks: functions here are called for others
 
 numpy_dtype_promotion = define_choice(
     "numpy_dtype_promotion", "standard", ("standard", "strict"), "Whether operands of different dtypes are promoted."
@@ -147,17 +150,20 @@ def promote_types(a: Any, b: Any) -> DType:
     (dtype('float16'), dtype('uint8'))
     """
     weak = [any(x is kind for kind in _WEAK_SCALARS) for x in (a, b)]
-    return _promote_types(as_dtype(a), weak[0], as_dtype(b), weak[1], thread.enable_x64, thread.numpy_dtype_promotion)
+    types = as_dtype(a), weak[0], as_dtype(b), weak[1], thread.enable_x64
+    strict = thread.numpy_dtype_promotion == "strict"
+    try:
+        return _promote_types(*types, strict)
+    except TypePromotionError:
+        if not strict or written_by_user("promote_types"):
+            raise
+        return _promote_types(*types, False)
 
 
 @lru_cache(1024)
-def _promote_types(a: DType, a_weak: bool, b: DType, b_weak: bool, x64: bool, _: str) -> DType:
-    node = _join([_node(a, a_weak), _node(b, b_weak)])
+def _promote_types(a: DType, a_weak: bool, b: DType, b_weak: bool, x64: bool, strict: bool) -> DType:
+    node = lattice.join([_node(a, a_weak), _node(b, b_weak)], x64=x64, strict=strict)
     return as_dtype(_WEAK_NODE_DTYPES.get(node, node))
-
-
-def _join(nodes: list[str]) -> str:
-    return lattice.join(nodes, x64=thread.enable_x64, strict=thread.numpy_dtype_promotion == "strict")
 
 
 def promote_pair(a: DType, a_weak: bool, b: DType, b_weak: bool) -> tuple[DType, bool]:
@@ -167,8 +173,21 @@ def promote_pair(a: DType, a_weak: bool, b: DType, b_weak: bool) -> tuple[DType,
     return found if found is not None else _promote([(a, a_weak), (b, b_weak)], key)
 
 
-def lattice_result_type(*args: Any) -> tuple[DType, bool]:
-    """The dtype and weak type of an operation on `args`: arrays, avals, numbers, dtypes. Raises as `promote_types`."""
+def lattice_result_type(*args: Any, function_name: str = "result_type") -> tuple[DType, bool]:
+    """The dtype and weak type of an operation on `args`: arrays, avals, numbers, dtypes. Raises as `promote_types`.
+
+    `function_name`: the public function that asks. What our own functions promote inside is promoted, even where the
+    setting `numpy_dtype_promotion` refuses that to users.
+    """
+    try:
+        return _lattice_result_type(args)
+    except TypePromotionError:
+        if thread.numpy_dtype_promotion != "strict" or written_by_user(function_name):
+            raise
+        return _promote(list(dict.fromkeys([_dtype_and_weak_type(x) for x in args])), None, strict=False)
+
+
+def _lattice_result_type(args: tuple[Any, ...]) -> tuple[DType, bool]:
     if len(args) == 2:
         return promote_pair(*_dtype_and_weak_type(args[0]), *_dtype_and_weak_type(args[1]))
     if not args:
@@ -179,7 +198,10 @@ def lattice_result_type(*args: Any) -> tuple[DType, bool]:
     return _promote(distinct, None)
 
 
-def _promote(operands: list[tuple[DType, bool]], key: Any) -> tuple[DType, bool]:
+def _promote(operands: list[tuple[DType, bool]], key: Any, strict: bool | None = None) -> tuple[DType, bool]:
+    """`strict`: whether only what users ask for is promoted; None: as the setting says."""
+    strict = thread.numpy_dtype_promotion == "strict" if strict is None else strict
+    x64 = thread.enable_x64
     first = operands[0][0]
     all_weak = all(weak for _, weak in operands)
     if len(operands) == 1 or (not all_weak and all(dtype == first for dtype, _ in operands)):
@@ -187,11 +209,13 @@ def _promote(operands: list[tuple[DType, bool]], key: Any) -> tuple[DType, bool]
         if key is not None and dtype_name(first) in lattice.STRONG:
             _joins[key] = result
         return result
-    if all_weak and thread.numpy_dtype_promotion != "strict":
-        node = _join([_node(dtype, False) for dtype, _ in operands])  # a weak int16 stays as wide as it is
+    if all_weak and not strict:
+        node = lattice.join(
+            [_node(dtype, False) for dtype, _ in operands], x64=x64, strict=False
+        )  # a weak int16 stays as wide as it is
         weak = node != "bool"
     else:
-        node = _join([_node(dtype, weak) for dtype, weak in operands])
+        node = lattice.join([_node(dtype, weak) for dtype, weak in operands], x64=x64, strict=strict)
         weak = node in lattice.WEAK
     wide = as_dtype(_WEAK_NODE_DTYPES.get(node, node))
     dtype = canonicalize_dtype(wide)

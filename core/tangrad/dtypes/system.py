@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tangrad.diagnostics.callers import written_by_user
 from tangrad.dtypes.kinds import (
     bit_width,
     finfo,
@@ -91,6 +92,7 @@ __all__ = [
     "to_numeric_dtype",
     "uint",
     "user_stack_level",
+    "written_by_user",
 ]
 
 # The default types; as arguments they become 32-bit unless enable_x64 is set, as every dtype does.

@@ -40,6 +40,7 @@ from tangrad.numpy.operands import (
     array_operand,
     broadcast,
     check_array_like,
+    check_promotion,
     convert,
     inexact_dtypes,
     is_complex,
@@ -333,6 +334,7 @@ _SQUARINGS = 6  # more would overflow any base above 1
 def _power(x: Any, y: Any) -> Any:
     """A fixed whole exponent is multiplied out: exact, and with the derivative of a polynomial."""
     check_array_like("power", x, y)
+    check_promotion("power", x, y)
     exponent = _whole_exponent(y)
     if exponent is not None:
         return integer_pow_p.bind(promote_numeric("power", x)[0], y=exponent)

@@ -30,6 +30,8 @@ from tangrad.core import (
     typed_key,
 )
 
+PREPARES_OPERANDS = True  # `written_by_user` asks: functions here call for others
+
 Pair = Callable[[Any, Any], Any]
 
 _NO_PARAMETERS: dict[str, Any] = {}
@@ -76,6 +78,8 @@ class Fused:
         call = self.calls.get(key)
         if call is not None:
             return call(*operands)
+        if checks_operands():
+            return self.function(*operands, **params)
         return self.calls.apply(key, self.primitive, tuple(operands), self._with_settings(params))
 
     def of_one(self, x: Any) -> Any:
@@ -135,6 +139,11 @@ class Fused:
 def typing_settings() -> tuple[Any, ...]:
     """The settings that decide what the types of results are."""
     return thread.enable_x64, thread.numpy_dtype_promotion, thread.numpy_rank_promotion
+
+
+def checks_operands() -> bool:
+    """Whether users are refused operands of different dtypes or ranks: so no call stands for all of its signature."""
+    return thread.numpy_rank_promotion != "allow" or thread.numpy_dtype_promotion != "standard"
 
 
 def as_one(
@@ -199,6 +208,8 @@ def as_one(
             call = calls.get(made)
             if call is not None:
                 return call(*operands)
+            if checks_operands():
+                return general(*args, **options)
             params = known.get(made)
             if params is None:
                 parameters, given = _divided(roles, args, options)

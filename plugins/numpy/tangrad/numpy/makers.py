@@ -36,6 +36,8 @@ from tangrad.numpy.operands import (
     scalar_operands,
 )
 
+PREPARES_OPERANDS = True  # `written_by_user` asks: functions here call for others
+
 Binary = Callable[[Any, Any], Any]
 
 _SEQUENCES = (list, tuple, set, dict)
@@ -196,14 +198,14 @@ def _of_named(returns: str) -> str:
 def operator_form(name: str, symbol: str, general: Binary, primitive: Any = None, direct: Any = numeric_dtypes) -> Any:
     """What arrays call for an operator: the same fast path, NotImplemented for operands that are no arrays."""
 
-    def guarded(x: Any, y: Any) -> Any:
+    def guarded_operator(x: Any, y: Any) -> Any:
         try:
             return general(x, y) if acceptable(symbol, x, y) else NotImplemented
         except Exception as error:  # it stands in the class, where nobody else would do it
             filter_traceback(error)
             raise
 
-    function: Any = guarded if primitive is None else fast(primitive, guarded, direct)
+    function: Any = guarded_operator if primitive is None else fast(primitive, guarded_operator, direct)
     return _documented(function, name, f"The operator {symbol} of arrays.")
 
 

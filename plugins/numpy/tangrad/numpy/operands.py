@@ -35,6 +35,8 @@ from tangrad.lax.structure.primitives import broadcast_in_dim_p
 BOOL = dtypes.as_dtype(bool)
 INT32 = dtypes.as_dtype("int32")
 
+PREPARES_OPERANDS = True  # `written_by_user` asks: functions here call for others
+
 PYTHON_SCALARS = (int, float, complex, bool)
 _WEAK_SCALARS = frozenset({int, float, complex})
 ARRAY_LIKE = (Array, Literal, np.ndarray, np.generic, *PYTHON_SCALARS)
@@ -155,7 +157,7 @@ def cast(value: Any, dtype: Any, weak_type: bool) -> Any:
 def promote(name: str, *values: Any) -> list[Any]:
     """The arguments as operands of the dtype in which they meet. Raises TypeError for what is no array."""
     check_array_like(name, *values)
-    dtype, weak = dtypes.lattice_result_type(*values)
+    dtype, weak = dtypes.lattice_result_type(*values, function_name=name)
     _remember(dtype)
     return [cast(value, dtype, weak) for value in values]
 
@@ -163,7 +165,7 @@ def promote(name: str, *values: Any) -> list[Any]:
 def promote_inexact(name: str, *values: Any) -> list[Any]:
     """As `promote`; integers and booleans become floats."""
     check_array_like(name, *values)
-    dtype, weak = dtypes.lattice_result_type(*values)
+    dtype, weak = dtypes.lattice_result_type(*values, function_name=name)
     _remember(dtype)
     return [cast(value, dtypes.to_inexact_dtype(dtype), weak) for value in values]
 
@@ -178,7 +180,7 @@ def inexact_operand(name: str, value: Any) -> Any:
 def promote_numeric(name: str, *values: Any) -> list[Any]:
     """As `promote`; booleans become int32."""
     check_array_like(name, *values)
-    dtype, weak = dtypes.lattice_result_type(*values)
+    dtype, weak = dtypes.lattice_result_type(*values, function_name=name)
     _remember(dtype)
     return [cast(value, dtypes.to_numeric_dtype(dtype), weak) for value in values]
 
@@ -235,9 +237,15 @@ def broadcast_to_shape(value: Any, shape: tuple[Any, ...]) -> Any:
     return broadcast_in_dim_p.bind(value, shape=shape, broadcast_dimensions=tuple(range(rank - len(own), rank)))
 
 
+# Functions whose operands are of different ranks as a matter of course: JAX broadcasts these under every setting, too.
+_OF_ANY_RANKS = frozenset({"where", "heaviside", "nan_to_num"})
+
+
 def check_rank_promotion(name: str, shapes: Any) -> None:
     """The setting `numpy_rank_promotion`: whether operands of different ranks are broadcast without being asked."""
-    if thread.numpy_rank_promotion == "allow" or len({len(shape) for shape in shapes}) < 2:
+    if thread.numpy_rank_promotion == "allow" or len({len(shape) for shape in shapes}) < 2 or name in _OF_ANY_RANKS:
+        return
+    if not dtypes.written_by_user(name):  # our own functions broadcast as they need to
         return
     listed = " ".join([str(shape) for shape in shapes])
     message = (
@@ -247,6 +255,14 @@ def check_rank_promotion(name: str, shapes: Any) -> None:
     if thread.numpy_rank_promotion == "raise":
         raise ValueError(message)
     warnings.warn(message, stacklevel=dtypes.user_stack_level())
+
+
+def check_promotion(name: str, *values: Any) -> None:
+    """What settings refuse, of the operands of a function that hands them on to others: they would let them pass."""
+    if thread.numpy_rank_promotion != "allow":
+        check_rank_promotion(name, [shape for shape in map(shape_of, values) if shape])
+    if thread.numpy_dtype_promotion == "strict":
+        dtypes.lattice_result_type(*values, function_name=name)
 
 
 def align(name: str, *values: Any) -> Sequence[Any]:

@@ -42,6 +42,7 @@ from tangrad.numpy.operands import (
     broadcast_to_shape,
     canonical_axis,
     check_array_like,
+    check_promotion,
     convert,
     floating_dtypes,
     index_argument,
@@ -218,6 +219,7 @@ def clip(arr: Any, /, min: Any = None, max: Any = None) -> Any:
             return clamp_p.bind(lower, arr, upper)
     bounds = [bound for bound in (min, max) if bound is not None]
     check_array_like("clip", arr, *bounds)
+    check_promotion("clip", arr, *bounds)
     for value in (arr, *bounds):
         if is_complex(operand("clip", value)):
             raise ValueError("clip does not accept complex numbers, which have no order to clip by")

@@ -243,7 +243,9 @@ class ufunc(metaclass=_Kind):  # noqa: N801 - a class named as the field knows i
         self._binary("outer")
         check_array_like(f"{self.__name__}.outer", A, B)
         first, second = asarray(A), asarray(B)
-        return self._function(first.reshape(first.shape + (1,) * second.ndim), second)
+        return self._function(
+            first.reshape(first.shape + (1,) * second.ndim), second.reshape((1,) * first.ndim + second.shape)
+        )
 
 
 def _in_front(x: Any, axes: tuple[int, ...]) -> Any:

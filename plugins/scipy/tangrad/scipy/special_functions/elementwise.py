@@ -10,7 +10,7 @@ import numpy as np
 from tangrad.control_flow.loops import fori_loop, while_loop
 from tangrad.core import as_array
 from tangrad.custom_rules.forward import custom_jvp
-from tangrad.numpy.operands import broadcast_all, is_complex, promote_inexact
+from tangrad.numpy.operands import broadcast_all, check_rank_promotion, is_complex, promote_inexact
 
 Function = Callable[..., Any]
 
@@ -20,7 +20,9 @@ def numbers(name: str, *values: Any) -> list[Any]:
 
     Raises TypeError for what is no array, ValueError for shapes that do not fit.
     """
-    return [as_array(value) for value in broadcast_all(name, promote_inexact(name, *values))]
+    made = promote_inexact(name, *values)
+    check_rank_promotion(name, [value.aval.shape for value in made if value.aval.shape])
+    return [as_array(value) for value in broadcast_all(name, made)]
 
 
 def reals(name: str, *values: Any) -> list[Any]:
