@@ -6,6 +6,7 @@ reduced: they get their methods as attributes, and calls of them do not go throu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from tangrad.control_flow.loops import fori_loop
 from tangrad.control_flow.scans import scan
 from tangrad.core import class_boundary, dtypes
+from tangrad.lax.reductions.primitives import cumlogsumexp_p
 from tangrad.numpy import arithmetic, cumulative, logic, reductions, transcendental
 from tangrad.numpy.axes import moveaxis
 from tangrad.numpy.conversion import asarray
@@ -319,14 +321,42 @@ def _logical(reduction: Callable[..., Any], combine: Callable[[Any, Any], Any]) 
     return reduce
 
 
+def _log_sums(function: Callable[[Any, Any], Any], unit: float) -> dict[str, Callable[..., Any]]:
+    """The methods of `logaddexp` in units of log 2 or 1, by a primitive that rounds each sum a few times only."""
+
+    def accumulate(a: Any, axis: int, dtype: Any) -> Any:
+        x = _floats(a, dtype)
+        place = canonical_axis(f"{function.__name__}.accumulate", axis, x.ndim)
+        return cumlogsumexp_p.bind(x * unit, axis=place, reverse=False) / unit
+
+    def reduce(a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Any:
+        x = _floats(a, dtype)
+        axes = canonical_axes(f"{function.__name__}.reduce", axis, x.ndim)
+        if where is not None:
+            x = choose(where, x, -np.inf).astype(x.dtype)
+        rows = _in_front(x, axes)
+        start = broadcast_to(asarray(-np.inf if initial is None else initial, x.dtype), (1, *rows.shape[1:]))
+        result = accumulate(concatenate([start, rows]), 0, None)[-1]
+        return expand_dims(result, axes) if keepdims else result
+
+    return {"reduce": reduce, "accumulate": accumulate}
+
+
+def _floats(a: Any, dtype: Any) -> Any:
+    x = asarray(a, dtype)
+    return x if dtypes.issubdtype(x.dtype, np.inexact) else x.astype(dtypes.to_inexact_dtype(x.dtype))
+
+
 add: Any = _with_methods(arithmetic.add, identity=0, reduce=reductions.sum, accumulate=cumulative.cumsum)
 multiply: Any = _with_methods(arithmetic.multiply, identity=1, reduce=reductions.prod, accumulate=cumulative.cumprod)
 subtract: Any = _with_methods(arithmetic.subtract)
 negative: Any = _with_methods(arithmetic.negative, 1)
 maximum: Any = _with_methods(arithmetic.maximum, reduce=_extreme(reductions.amax))
 minimum: Any = _with_methods(arithmetic.minimum, reduce=_extreme(reductions.amin))
-logaddexp: Any = _with_methods(transcendental.logaddexp, identity=-np.inf)
-logaddexp2: Any = _with_methods(transcendental.logaddexp2, identity=-np.inf)
+logaddexp: Any = _with_methods(transcendental.logaddexp, identity=-np.inf, **_log_sums(transcendental.logaddexp, 1.0))
+logaddexp2: Any = _with_methods(
+    transcendental.logaddexp2, identity=-np.inf, **_log_sums(transcendental.logaddexp2, math.log(2))
+)
 logical_and: Any = _with_methods(logic.logical_and, identity=True, reduce=_logical(reductions.all, logic.logical_and))
 logical_or: Any = _with_methods(logic.logical_or, identity=False, reduce=_logical(reductions.any, logic.logical_or))
 logical_xor: Any = _with_methods(logic.logical_xor, identity=False)

@@ -26,6 +26,7 @@ lower = RuleSet("lower.numpy", api=1)
 
 REUSED = 1 << 16  # bytes: results from here on may be written into memory that is free, which np.dot cannot
 INTEGER_WORK = 1 << 14  # products: from here on integers are multiplied as floats; 128 x 128 int32 in 0.2, not 4 ms
+LONG_SUM = 1024  # products that are added up in batches
 EXACT_SUM = 1 << 20  # so many products of 32 bits add up to at most 2^52, which float64 holds exactly
 FLOAT64 = np.dtype("float64")
 
@@ -143,9 +144,20 @@ def _product(ctx: Any, left: Any, right: Any) -> Any:
         return ctx.matmul(left, right)
     batched, large = left.ndim > 2, math.prod(shape) * left.dtype.itemsize >= REUSED
     # A single number is to `dot` the factor of BLAS's axpy, which does nothing for 0: 0 * nan and 0 * inf would be 0.
+    if batched and left.shape[-1] >= LONG_SUM and dtypes.issubdtype(left.dtype, np.inexact):
+        return ctx.call(_long_products, left, right, nature=FRESH, like=out)
     if batched or large or left.shape[-1] == 1 or dtypes.issubdtype(left.dtype, np.bool_):
         return ctx.matmul(left, right)
     return ctx.call(DOT, left, right, like=out)
+
+
+def _long_products(x: Any, y: Any) -> Any:
+    """NumPy adds up one product after another, and loses digits, where the numbers to be read are far apart."""
+    return np.matmul(_with_near_numbers(x), _with_near_numbers(y))
+
+
+def _with_near_numbers(x: Any) -> Any:
+    return x if x.itemsize in x.strides[-2:] else np.ascontiguousarray(x)
 
 
 def _as_floats(x: Any, y: Any) -> Any:

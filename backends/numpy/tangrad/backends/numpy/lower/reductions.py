@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from tangrad.backends.numpy.functions import FRESH
 from tangrad.backends.numpy.kernels import Kernel, composed
 from tangrad.backends.numpy.program import Value
+from tangrad.backends.numpy.running import running_totals
 from tangrad.backends.numpy.totals import reduction, wide_dtype
 from tangrad.core import RuleSet, decomposition_jaxpr, dtypes
 from tangrad.lax.reductions import primitives as p
@@ -33,7 +35,8 @@ def _reduction(primitive: Any, ufunc: Any) -> Kernel:
         wide = ctx.cast(x, wide_dtype(x.dtype))
         wide, axes, count = _without_repeats(ctx, wide, axes, ufunc)
         if axes:
-            function = reduction(ufunc, wide.shape, axes)
+            rounds = ufunc is np.add and dtypes.issubdtype(wide.dtype, np.inexact)
+            function = reduction(ufunc, wide.shape, axes, rounds)
             wide = ctx.call(function, wide, like=out.update(dtype=wide.dtype))
         return ctx.cast(wide if count == 1 else ctx.multiply(wide, count), x.dtype)
 
@@ -87,10 +90,12 @@ lower.table({p.argmax_p: _position("argmax"), p.argmin_p: _position("argmin")})
 def _running(ufunc: Any) -> Callable[..., Any]:
     def emit(ctx: Any, x: Any, *, axis: int, reverse: bool) -> Any:
         out = ctx.out_aval
-        accumulate, dtype = ufunc.accumulate, wide_dtype(x.dtype)
+        dtype = wide_dtype(x.dtype)
+        rounds = ufunc in (np.add, np.logaddexp) and dtypes.issubdtype(dtype, np.inexact)
+        # The dtype is stated: NumPy would add up small integers in a wider one.
+        accumulate = partial(running_totals, ufunc) if rounds else ufunc.accumulate
         backward = (*[slice(None)] * axis, slice(None, None, -1))
         wide = ctx.cast(ctx.index(x, backward) if reverse else x, dtype)
-        # The dtype is stated: NumPy would add up small integers in a wider one.
         totals = ctx.call(lambda x: accumulate(x, axis, dtype), wide, nature=FRESH, like=out.update(dtype=dtype))
         totals = ctx.cast(totals, x.dtype)
         return ctx.index(totals, backward) if reverse else totals
