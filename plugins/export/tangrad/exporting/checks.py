@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Sequence
+
 from tangrad.core import class_boundary
 
 
@@ -45,24 +48,52 @@ class DisabledSafetyCheck:
 
 
 # What keeps its meaning: what the compiler itself knows, and jaxlib's kernels whose interface jax.export relies on.
-STABLE_TARGETS = frozenset(
-    {
-        *("shape_assertion", "Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"),
-        *("LuDecomposition", "Qr", "ProductOfElementaryHouseholderReflectors", "Eigh"),
-    }
+_STABLE = re.compile(
+    r"shape_assertion|Sharding|SPMDFullToShardShape|SPMDShardToFullShape|annotate_device_placement|AllocateBuffer"
+    r"|LuDecomposition|Qr|ProductOfElementaryHouseholderReflectors|Eigh|ApproxTopK"  # of TPUs
+    r"|stablehlo\.dynamic_(reduce_window|rng_bit_generator|top_k|approx_top_k)"
+    r"|mhlo\.(topk|erf|acos|acosh|asin|asinh|atanh|cosh|sinh|tan)"
+    r"|lapack_[sdcz][a-z0-9]+_ffi|tridiagonal_solve_perturbed_ffi"
+    r"|(cu|hip)(solver|blas|sparse|hybrid)?_[A-Za-z0-9_]+"
 )
-STABLE_PREFIXES = ("stablehlo.", "lapack_", "cu_", "cusolver_", "cublas_", "cusparse_", "chlo.", "mhlo.")
+# Functions of Python: the process that made the program knows them by numbers, in any other these mean something else.
+_PYTHON = re.compile(r"xla_.*python.*callback.*")
+# What waits for somebody outside of the program, who is not there.
+_WAITING = frozenset({"stablehlo.infeed", "stablehlo.outfeed", "stablehlo.send", "stablehlo.recv"})
+_DIALECTS = frozenset({"builtin", "func", "stablehlo", "chlo", "sdy"})
 
 
-def check_custom_calls(name: str, targets: set[str], disabled: tuple[DisabledSafetyCheck, ...]) -> None:
-    """Raise ValueError for custom calls that another process, or another release, may not have."""
+def check_contents(
+    name: str, operations: Iterable[str], targets: Iterable[str], disabled: Sequence[DisabledSafetyCheck]
+) -> None:
+    """Raise ValueError for a module that another process, or another release, may not be able to run.
+
+    Args:
+        name: what messages begin with.
+        operations: the names of the module's operations, those within functions and regions included.
+        targets: the targets of its custom calls, likewise.
+        disabled: the checks that its author turned off. That does not make functions of Python another process's.
+    """
+    waiting = sorted(_WAITING.intersection(operations))
+    if waiting:
+        raise ValueError(
+            f"{name} has {', '.join(waiting)}, which would wait for ever: there is nobody at the other end"
+        )
+    foreign = sorted({operation for operation in operations if operation.partition(".")[0] not in _DIALECTS})
+    if foreign:
+        raise ValueError(f"{name} has {', '.join(foreign)}, of dialects other than {', '.join(sorted(_DIALECTS))}")
     let_through = {check.target for check in disabled if check.kind == "custom_call"}
-    unknown = sorted(
-        target for target in targets - STABLE_TARGETS - let_through if not target.startswith(STABLE_PREFIXES)
-    )
+    unknown = sorted({target for target in targets if not _STABLE.fullmatch(target)})
+    python = [target for target in unknown if _PYTHON.fullmatch(target)]
+    if python:
+        raise ValueError(
+            f"{name} calls {', '.join(python)}: functions of Python are those of the process that made the program "
+            "(callbacks to Python never are where it is run)"
+        )
+    unknown = [target for target in unknown if target not in let_through]
     if unknown:
         raise ValueError(
-            f"export: {name} calls {', '.join(unknown)}, which need not be there, or mean the same, where the program "
-            "is run (callbacks to Python never are). If it is, say so: "
+            f"{name} calls {', '.join(unknown)}, which need not be there, or mean the same, where the program "
+            "is run. If it is, whoever exports it says so: "
             f"disabled_checks=[DisabledSafetyCheck.custom_call({unknown[0]!r})]"
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,7 @@ from tangrad.core import (
     register_cache,
 )
 from tangrad.custom_rules.reverse import custom_vjp
-from tangrad.exporting.checks import DisabledSafetyCheck
+from tangrad.exporting.checks import DisabledSafetyCheck, check_contents
 from tangrad.exporting.primitives import call_exported_p
 from tangrad.exporting.writing import serialize
 from tangrad.symbolic.evaluation import evaluate_shape
@@ -179,6 +179,10 @@ class Exported:
                 f"{self.fun_name} was exported for {', '.join(self.platforms)}, and is called on {platform}; export it "
                 f"with platforms={[*self.platforms, platform]}"
             )
+
+    def check_contents(self, operations: Iterable[str], targets: Iterable[str]) -> None:
+        """Raise ValueError for a module with what `export` refuses; see `checks`. Asked of files, and at each call."""
+        check_contents(self.fun_name, operations, targets, self.disabled_safety_checks)
 
     # --- derivatives ------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from tangrad import default_backend, tree
 from tangrad.autodiff.directional import vjp
 from tangrad.autodiff.zeros import tangent_aval
 from tangrad.core import api_boundary, backend_names, eval_jaxpr, get_backend, lower_program
-from tangrad.exporting.checks import DisabledSafetyCheck, check_custom_calls
+from tangrad.exporting.checks import DisabledSafetyCheck, check_contents
 from tangrad.exporting.exported import NUMPY, Exported, argument_labels
 from tangrad.exporting.programs import written_program
 from tangrad.jitting.function import JitFunction, jit
@@ -144,7 +144,8 @@ def _module(
     """The StableHLO of a program for some platforms."""
     wanted = {"platforms": platforms, "dimensions": found}
     lowered = lower_program(closed, _xla(), name, keep_unused=True, extra={"export": wanted}).lowered
-    check_custom_calls(name, lowered.custom_call_targets(), checks)
+    contents = lowered.contents()
+    check_contents(f"export: {name}", contents.operations, contents.targets, checks)
     return lowered.portable_artifact()  # type: ignore[no-any-return]
 
 

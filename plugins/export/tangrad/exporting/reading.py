@@ -8,7 +8,8 @@ from typing import Any, NoReturn
 
 from tangrad.core import ShapedArray, dtypes
 from tangrad.dtypes import ExtendedDType
-from tangrad.exporting.checks import DisabledSafetyCheck
+from tangrad.exporting.bytecode import DamagedModule, read_contents
+from tangrad.exporting.checks import DisabledSafetyCheck, check_contents
 from tangrad.exporting.exported import NUMPY, Exported
 from tangrad.exporting.programs import read_program
 from tangrad.exporting.structures import tree_from
@@ -47,6 +48,8 @@ def _read(data: memoryview, depth: int) -> Exported:
         fields = _fields(json.loads(bytes(description)))
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         _refuse(f"its description cannot be read ({error})")
+    program = _program(written, fields)
+    _check_module(bytes(module), fields)
     vjp = _read(derivative, depth + 1) if len(derivative) else None
     if vjp is not None:
         _check_derivative(vjp, fields)
@@ -54,9 +57,20 @@ def _read(data: memoryview, depth: int) -> Exported:
         **fields,
         mlir_module_serialized=bytes(module),
         program_serialized=bytes(written),
-        _program=_program(written, fields),
+        _program=program,
         _get_vjp=None if vjp is None else lambda _: vjp,
     )
+
+
+def _check_module(module: bytes, fields: dict[str, Any]) -> None:
+    """Refuse a module that could not have been exported."""
+    if not any([platform != NUMPY for platform in fields["platforms"]]):
+        return
+    try:
+        found = read_contents(module)
+    except DamagedModule as error:
+        _refuse(f"its module cannot be read ({error})")
+    check_contents(fields["fun_name"], *found, fields["disabled_safety_checks"])
 
 
 def _program(written: memoryview, fields: dict[str, Any]) -> Any:

@@ -17,11 +17,12 @@ from tangrad.backends.xla.mesh_words import Layout
 from tangrad.backends.xla.mlir import (
     bytecode,
     copied_to_new_context,
-    custom_call_targets,
+    load_sharding_dialect,
     new_context,
     portable_artifact,
     read_portable_artifact,
 )
+from tangrad.backends.xla.module_contents import Contents, contents
 from tangrad.backends.xla.moving import common_placement, move, moved
 from tangrad.backends.xla.partitioned import Plan, buffers_for, key_of, load, on_one_device, stated_shardings
 from tangrad.backends.xla.symbolic_entry import lower_with_entry
@@ -91,9 +92,9 @@ class Lowered:
         """The module in StableHLO's format for files, which later releases read, and those of the last weeks."""
         return portable_artifact(self.module.module)
 
-    def custom_call_targets(self) -> set[str]:
-        """The names of what the module calls that is no operation of StableHLO."""
-        return custom_call_targets(self.module.module)
+    def contents(self) -> Contents:
+        """The names of the module's operations, and of what it calls that is none of StableHLO."""
+        return contents(self.module.module)
 
     def compile(self, extra: dict[str, Any] | None = None) -> Program:
         """Compile for the devices that the options say. `extra`: more options, such as `compiler_options`."""
@@ -103,7 +104,9 @@ class Lowered:
 
 def module_text(data: bytes) -> str:
     """A portable artifact of StableHLO as text."""
-    return str(read_portable_artifact(data, new_context()))
+    context = new_context()
+    load_sharding_dialect(context)
+    return str(read_portable_artifact(data, context))
 
 
 def target_platform(backend: Any, options: CompileOptions) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from jaxlib import _jax  # type: ignore[attr-defined]  # isort: skip
@@ -58,6 +59,21 @@ def has_custom_call(name: str, platform: str) -> bool:
     if platform == "cpu":
         register_lapack()
     return name in _jax.custom_call_targets(_xla_platform(platform))
+
+
+# Who else has functions, of users: `supply(name, platform)` registers one, and returns whether there is one.
+suppliers: list[Callable[[str, str], bool]] = []
+
+
+def make_callable(targets: Iterable[str], platform: str) -> None:
+    """Register what a program calls that was lowered elsewhere, as the rules of lowering do for those made here."""
+    wanted = set(targets)
+    if platform == "cpu" and any([name.endswith("_ffi") for name in wanted]):
+        register_lapack()
+    if platform in GPUS and any(["hybrid_" in name for name in wanted]):
+        initialize_hybrid_functions()
+    for name in wanted:
+        any([supply(name, platform) for supply in suppliers])
 
 
 def _xla_platform(platform: str) -> str:

@@ -24,6 +24,7 @@ __all__ = ["bytecode", "copied_to_new_context", "ir", "new_context", "stablehlo"
 ir: Any = _ir
 stablehlo: Any = _stablehlo
 
+_BYTECODE = b"ML\xefR"  # what MLIR's binary form begins with
 _registry = ir.DialectRegistry()
 _jax_mlir_ext.register_dialects(_registry)
 _thread_pool = ir.ThreadPool()
@@ -85,6 +86,8 @@ def portable_artifact(module: Any) -> bytes:
 
 def read_portable_artifact(data: bytes, context: Any) -> Any:
     """The module of a portable artifact. Raises ValueError for bytes that are none."""
+    if not data.startswith(_BYTECODE):  # the reader would take text too, whose parser has no bound to its depth
+        raise ValueError(f"these {len(data)} bytes are no portable artifact of StableHLO: they begin with {data[:4]!r}")
     try:
         return _runtime_mlir.deserialize_portable_artifact(data, context)
     except Exception as error:
@@ -102,19 +105,6 @@ def refined(module: Any, context: Any) -> Any:
         text = str(error)
         raise ValueError((text.split("error: ", 1)[1] if "error: " in text else text).splitlines()[0]) from None
     return ir.Module.parse(made, context)
-
-
-def custom_call_targets(module: Any) -> set[str]:
-    """The targets of the custom calls in a module."""
-    found = set()
-
-    def note(operation: Any) -> Any:
-        if operation.name == "stablehlo.custom_call":
-            found.add(ir.StringAttr(operation.attributes["call_target_name"]).value)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(note)
-    return found
 
 
 def copied_to_new_context(module: Any, shardings: bool = False) -> Any:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
+from tangrad.backends.xla import jaxlib_calls
 from tangrad.backends.xla.dimension_values import SIZE
 from tangrad.backends.xla.mlir import ir, read_portable_artifact
+from tangrad.backends.xla.module_contents import ENTRY, check_functions, contents
 from tangrad.backends.xla.symbolic_entry import PLATFORM_INDEX
-from tangrad.core import RuleSet
+from tangrad.core import RuleSet, find_primitive, rule_table
 from tangrad.exporting.primitives import call_exported_p
 
 lower = RuleSet("lower.xla", api=1)
@@ -24,10 +27,13 @@ def _call_exported(ctx: Any, *operands: Any, exported: Any) -> Any:
         for platform in ctx.module.platforms:
             exported.check_platform(platform)
     symbol, in_types, out_types = _taken_in(ctx.module, exported)
+    wanted = [ctx.types[aval] for aval in ctx.out_avals]
+    _check_types(exported, "arguments", in_types, [operand.type for operand in operands])
+    _check_types(exported, "results", out_types, wanted)
     ctx.module.has_unknown_sizes = True
     callee = {"callee": ir.FlatSymbolRefAttr.get(symbol, ctx.vocabulary.context)}
     call = ctx.ops("func.call", out_types, _as_types(ctx, operands, in_types), callee)
-    return tuple(_as_types(ctx, list(call.results), [ctx.types[aval] for aval in ctx.out_avals]))
+    return tuple(_as_types(ctx, list(call.results), wanted))
 
 
 def _as_types(ctx: Any, values: Sequence[Any], types: Sequence[Any]) -> list[Any]:
@@ -36,6 +42,29 @@ def _as_types(ctx: Any, values: Sequence[Any], types: Sequence[Any]) -> list[Any
         value if value.type == kind else ctx.op("stablehlo.convert", kind, (value,))
         for value, kind in zip(values, types, strict=True)
     ]
+
+
+def _check_types(exported: Any, what: str, own: Sequence[Any], stated: Sequence[Any]) -> None:
+    """Raise ValueError unless the types of the module's entry are those that the program states, but for sizes that
+    one of them leaves open."""
+    if len(own) != len(stated) or not all(map(_agree, own, stated)):
+        expected, given = [", ".join(map(str, types)) for types in (stated, own)]
+        raise ValueError(f"{exported.fun_name}: its module has the {what} ({given}), and its types say ({expected})")
+
+
+def _agree(one: Any, other: Any) -> bool:
+    if one == other:
+        return True
+    if not (isinstance(one, ir.RankedTensorType) and isinstance(other, ir.RankedTensorType)):
+        return False
+    if one.element_type != other.element_type or one.rank != other.rank:
+        return False
+    return all(
+        [
+            one.is_dynamic_dim(axis) or other.is_dynamic_dim(axis) or one.get_dim_size(axis) == other.get_dim_size(axis)
+            for axis in range(one.rank)
+        ]
+    )
 
 
 def _platform(ctx: Any, exported: Any) -> Any:
@@ -62,9 +91,23 @@ def _taken_in(module: Any, exported: Any) -> tuple[str, Sequence[Any], Sequence[
     return found  # type: ignore[no-any-return]
 
 
+def _make_callable(targets: Collection[str], platforms: Sequence[str]) -> None:
+    if not targets:
+        return
+    with suppress(LookupError):  # where tangrad-ffi is not installed there are no functions of users
+        foreign = find_primitive("foreign.ffi_call")
+        rule_table("lower.xla").get_rule(foreign)  # the rule's module supplies them
+    for platform in platforms:
+        jaxlib_calls.make_callable(targets, platform)
+
+
 def _copied(module: Any, exported: Any) -> tuple[str, Sequence[Any], Sequence[Any]]:
     words = module.vocabulary
     other = read_portable_artifact(exported.mlir_module_serialized, words.context)
+    check_functions(other)
+    found = contents(other)
+    exported.check_contents(found.operations, found.targets)
+    _make_callable(found.targets, module.platforms)
     functions = [operation.operation for operation in other.body.operations]
     names = {}
     for function in functions:
@@ -73,7 +116,7 @@ def _copied(module: Any, exported: Any) -> tuple[str, Sequence[Any], Sequence[An
         ir.SymbolTable.replace_all_symbol_uses(old, new, other.operation)
         ir.SymbolTable.set_symbol_name(function, new)
         names[old] = new
-    entry = names["main"]
+    entry = names[ENTRY]
     for function in functions:
         function.attributes["sym_visibility"] = words.string("private")
         copy = function.clone(module.end)

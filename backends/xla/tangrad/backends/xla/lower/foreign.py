@@ -15,6 +15,23 @@ from tangrad.ffi.targets import find, missing, types
 lower = RuleSet("lower.xla", api=1)
 
 
+def supply(target: str, platform: str) -> bool:
+    """Let programs call a registered function; whether there is one of this name."""
+    if platform == "cpu":
+        for name, registration in types(platform).items():
+            jaxlib_calls.register_custom_type(name, dict(registration))
+    found = find(target, platform)
+    if found is None:
+        return False
+    stages = dict(found.capsules)
+    function = stages["execute"] if len(stages) == 1 else stages
+    jaxlib_calls.register_custom_call(target, function, platform, found.api_version, found.traits)
+    return True
+
+
+jaxlib_calls.suppliers.append(supply)
+
+
 @lower.rule(ffi_call_p)
 @by_platform
 def _(
@@ -31,15 +48,7 @@ def _(
     **_: Any,
 ) -> Any:
     platform = ctx.module.platform
-    if platform == "cpu":
-        for name, registration in types(platform).items():
-            jaxlib_calls.register_custom_type(name, dict(registration))
-    found = find(target, platform)
-    if found is not None:
-        stages = dict(found.capsules)
-        function = stages["execute"] if len(stages) == 1 else stages
-        jaxlib_calls.register_custom_call(target, function, platform, found.api_version, found.traits)
-    elif not jaxlib_calls.has_custom_call(target, platform):
+    if not supply(target, platform) and not jaxlib_calls.has_custom_call(target, platform):
         raise BackendError(missing(target, platform))
     more = {} if api_version == 4 else {"backend_config": ctx.vocabulary.string(backend_config or "")}
     results = custom_call(

@@ -1,0 +1,256 @@
+"""Modules that nobody could have exported: refused when they are read, or at the latest when they are called."""
+
+import random
+from hashlib import sha256
+
+import numpy
+import pytest
+
+import tangrad
+import tangrad.numpy as np
+from tangrad import export, lax
+from tangrad.core import ShapedArray
+from tangrad.exporting.bytecode import DamagedModule, read_contents
+from tangrad.exporting.writing import HEADER, MAGIC
+
+pytest.importorskip("tangrad.backends.xla")
+
+from tangrad.backends.xla import mlir
+from tangrad.backends.xla.module_contents import DEEPEST_CALLS, DEEPEST_REGIONS, contents
+
+F3 = "tensor<3xf32>"
+
+
+@pytest.fixture(autouse=True)
+def on_xla():
+    with tangrad.use_backend("xla"):
+        yield
+
+
+def entry(body: str, result: str = "%b") -> str:
+    return f"func.func public @main(%a: {F3}) -> {F3} {{ {body}\n return {result} : {F3} }}"
+
+
+def called(target: str, more: str = "api_version = 4 : i32, backend_config = {index = 0 : ui64}") -> str:
+    return f"%b = stablehlo.custom_call @{target}(%a) {{{more}}} : ({F3}) -> {F3}"
+
+
+def waiting(operation: str) -> str:
+    return f"%t = stablehlo.create_token : !stablehlo.token\n{operation}"
+
+
+CHANNEL = "channel_handle = #stablehlo.channel_handle<handle = 5, type = {}>, is_host_transfer = true"
+IN_A_BRANCH = f"""%i = stablehlo.constant dense<0> : tensor<i32>
+%b = "stablehlo.case"(%i) ({{ {called("xla_ffi_python_cpu_callback")}
+  stablehlo.return %b : {F3} }}) : (tensor<i32>) -> {F3}"""
+PARTITIONED = called("xla_ffi_partitioned_python_cpu_callback")
+IN_A_FUNCTION = f"func.func private @f(%a: {F3}) -> {F3} {{ {PARTITIONED}\n return %b : {F3} }}" + entry(
+    f"%b = call @f(%a) : ({F3}) -> {F3}"
+)
+INFEED = waiting(f'%b, %u = "stablehlo.infeed"(%t) : (!stablehlo.token) -> ({F3}, !stablehlo.token)')
+OUTFEED = waiting(f'%u = "stablehlo.outfeed"(%a, %t) : ({F3}, !stablehlo.token) -> !stablehlo.token')
+SEND = waiting(f'%u = "stablehlo.send"(%a, %t) {{{CHANNEL.format(2)}}} : ({F3}, !stablehlo.token) -> !stablehlo.token')
+RECV = waiting(
+    f'%b, %u = "stablehlo.recv"(%t) {{{CHANNEL.format(3)}}} : (!stablehlo.token) -> ({F3}, !stablehlo.token)'
+)
+REFUSED = {
+    "a callback": (entry(called("xla_ffi_python_cpu_callback")), "functions of Python"),
+    "a partitioned callback": (entry(called("xla_ffi_partitioned_python_cpu_callback")), "functions of Python"),
+    "a callback of buffers": (entry(called("xla_buffer_python_cpu_callback")), "functions of Python"),
+    "a callback of GPUs": (entry(called("xla_ffi_python_gpu_callback")), "functions of Python"),
+    "an old callback": (entry(called("xla_python_cpu_callback", "api_version = 2 : i32")), "functions of Python"),
+    "in a branch": (entry(IN_A_BRANCH), "functions of Python"),
+    "in a function": (IN_A_FUNCTION, "functions of Python"),
+    "an unknown target": (entry(called("launch")), r"f calls launch, which need not be there"),
+    "an old kernel": (entry(called("lapack_sgetrf", "api_version = 1 : i32")), "calls lapack_sgetrf, which need not"),
+    "infeed": (entry(INFEED), "f has stablehlo.infeed, which would wait for ever"),
+    "outfeed": (entry(OUTFEED, "%a"), "stablehlo.outfeed"),
+    "send": (entry(SEND, "%a"), "stablehlo.send"),
+    "recv": (entry(RECV), "stablehlo.recv"),
+}
+
+
+def program(text: str, checks=()) -> export.Exported:
+    """A program of one array of three numbers with this module."""
+    context = mlir.new_context()
+    with context:
+        module = mlir.ir.Module.parse(f"module {{ {text} }}", context)
+    aval = ShapedArray((3,), np.float32)
+    return export.Exported(
+        fun_name="f",
+        in_tree=tangrad.tree.structure(((0,), {})),
+        in_avals=(aval,),
+        out_tree=tangrad.tree.structure(0),
+        out_avals=(aval,),
+        platforms=("cpu",),
+        mlir_module_serialized=mlir.portable_artifact(module),
+        disabled_safety_checks=tuple(checks),
+    )
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_when_it_is_read_and_when_it_is_called(name):
+    text, message = REFUSED[name]
+    made = program(text)
+    with pytest.raises(ValueError, match=message):
+        export.deserialize(made.serialize())
+    for call in (made.call, tangrad.jit(lambda x: made.call(x) + 1)):
+        with pytest.raises(ValueError, match=message):
+            call(np.ones(3))
+
+
+def test_a_file_cannot_turn_the_check_of_callbacks_off():
+    checks = [export.DisabledSafetyCheck.custom_call(name) for name in ("xla_ffi_python_cpu_callback", "launch")]
+    made = program(entry(called("xla_ffi_python_cpu_callback")), checks)
+    with pytest.raises(ValueError, match="functions of Python"):
+        export.deserialize(made.serialize())
+    allowed = export.deserialize(program(entry(called("launch")), checks).serialize())
+    with pytest.raises(Exception, match="launch"):  # it may be called, and is not there
+        allowed.call(np.ones(3))
+
+
+def test_nor_can_the_one_who_exports():
+    def function(x):
+        return tangrad.pure_callback(lambda x: x, tangrad.ShapeDtypeStruct((3,), "float32"), x)
+
+    check = export.DisabledSafetyCheck.custom_call("xla_ffi_python_cpu_callback")
+    with pytest.raises(ValueError, match="callbacks to Python never are"):
+        export.export(tangrad.jit(function), disabled_checks=[check])(np.ones(3))
+
+
+def parts(data: bytes) -> tuple[bytes, bytes]:
+    start = HEADER.size
+    description, module = HEADER.unpack(data[:start])[3:5]
+    return data[start : start + description], data[start + description : start + description + module]
+
+
+def packed(description: bytes, module: bytes) -> bytes:
+    body = description + module
+    return HEADER.pack(MAGIC, 1, 0, len(description), len(module), 0, sha256(body).digest()) + body
+
+
+def test_a_target_that_was_renamed_in_the_file():
+    """The bytes of a name are replaced, and the file is sealed again."""
+    description, module = parts(export.export(tangrad.jit(np.linalg.inv))(4 * np.eye(3)).serialize())
+    assert module.count(b"lapack_sgetrf_ffi") == 1
+    assert export.deserialize(packed(description, module)).call(4 * np.eye(3))[0, 0] == 0.25
+    for name, message in (
+        (b"some_other_kernel", "calls some_other_kernel"),
+        (b"xla_python_cpu_callback"[:17], "calls"),
+    ):
+        assert len(name) == 17
+        with pytest.raises(ValueError, match=message):
+            export.deserialize(packed(description, module.replace(b"lapack_sgetrf_ffi", name)))
+
+
+# --- modules that XLA must not get -----------------------------------------------------------------------------------
+
+
+def chain(length: int) -> str:
+    """Functions that call each other in a row."""
+    links = [
+        f"func.func private @f{n}(%a: {F3}) -> {F3} {{ %b = call @f{n + 1}(%a) : ({F3}) -> {F3}\n return %b : {F3} }}"
+        for n in range(length)
+    ]
+    last = f"func.func private @f{length}(%a: {F3}) -> {F3} {{ return %a : {F3} }}"
+    return "\n".join([*links, last, entry(f"%b = call @f0(%a) : ({F3}) -> {F3}")])
+
+
+def nested(depth: int, inner: str = f"stablehlo.return %a : {F3}") -> str:
+    """Branches within branches."""
+    for level in range(depth):
+        name = f"%b{level}"
+        end = f"stablehlo.return {name} : {F3}" if level < depth - 1 else ""
+        inner = f'{name} = "stablehlo.case"(%i) ({{ {inner} }}) : (tensor<i32>) -> {F3}\n{end}'
+    index = f"""%part = stablehlo.slice %a [0:1] : ({F3}) -> tensor<1xf32>
+    %number = stablehlo.reshape %part : (tensor<1xf32>) -> tensor<f32>
+    %i = stablehlo.convert %number : (tensor<f32>) -> tensor<i32>"""  # of a constant the branches would be gone
+    return entry(f"{index}\n{inner}", f"%b{depth - 1}")
+
+
+ITSELF = f"%b = call @main(%a) : ({F3}) -> {F3}"
+BY_ANOTHER = f"func.func private @f(%a: {F3}) -> {F3} {{ {ITSELF}\n return %b : {F3} }}"
+LARGER = "func.func public @main(%a: tensor<4xf32>) -> tensor<4xf32> { return %a : tensor<4xf32> }"
+WIDER = "func.func public @main(%a: tensor<3xf64>) -> tensor<3xf64> { return %a : tensor<3xf64> }"
+TWO = f"func.func public @main(%a: {F3}, %b: {F3}) -> {F3} {{ return %a : {F3} }}"
+NOT_COMPILED = {
+    "calls itself": (entry(ITSELF), "functions call themselves: main"),
+    "by way of another": (entry(f"%b = call @f(%a) : ({F3}) -> {F3}") + BY_ANOTHER, "call themselves: f, main"),
+    "as a composite": (
+        entry(f'%b = stablehlo.composite "x.y" %a {{decomposition = @main}} : ({F3}) -> {F3}'),
+        "themselves",
+    ),
+    "as a computation": (
+        entry(called("stablehlo.dynamic_reduce_window", "api_version = 2 : i32, called_computations = [@main]")),
+        "themselves",
+    ),
+    "a long chain": (chain(DEEPEST_CALLS + 1), f"functions are nested {DEEPEST_CALLS + 2} deep"),
+    "deep branches": (nested(DEEPEST_REGIONS + 1), f"branches are nested {DEEPEST_REGIONS + 1} deep"),
+    "no entry": (entry("").replace("@main", "@other").replace("%b", "%a"), "no function 'main'; it has 'other'"),
+    "another size": (LARGER, r"has the arguments \(tensor<4xf32>\), and its types say \(tensor<3xf32>\)"),
+    "another dtype": (WIDER, r"has the arguments \(tensor<3xf64>\)"),
+    "another count": (TWO, r"has the arguments \(tensor<3xf32>, tensor<3xf32>\)"),
+}
+
+
+@pytest.mark.parametrize("name", NOT_COMPILED)
+def test_refused_before_it_is_compiled(name):
+    text, message = NOT_COMPILED[name]
+    with pytest.raises(ValueError, match=message):
+        export.deserialize(program(text).serialize()).call(np.ones(3))
+
+
+def test_what_is_nested_less_is_called():
+    for text in (chain(50), nested(50)):
+        assert export.deserialize(program(text).serialize()).call(np.arange(3.0)).tolist() == [0, 1, 2]
+
+
+# --- the reader of modules -------------------------------------------------------------------------------------------
+
+
+def some_module() -> bytes:
+    def function(x):
+        looped = lax.fori_loop(0, 3, lambda i, y: y * 2, x)
+        return np.linalg.svd(x)[1], looped, np.sort(x), lax.cond(x.sum() > 0, np.linalg.inv, lambda x: -x, x)
+
+    return export.export(tangrad.jit(function))(np.ones((3, 3))).mlir_module_serialized
+
+
+def test_the_reader_finds_what_mlir_finds():
+    data = some_module()
+    found, expected = read_contents(data), contents(mlir.read_portable_artifact(data, mlir.new_context()))
+    assert found.targets == expected.targets == {"lapack_sgesdd_ffi", "lapack_sgetrf_ffi", "lapack_strsm_ffi"}
+    assert found.operations == {name.replace("func.", "stablehlo.") for name in expected.operations}
+
+
+def test_every_cut_and_many_bytes_of_a_module_are_read_or_refused():
+    """Nothing but DamagedModule; and nothing that takes long."""
+    data, draw, read = some_module(), random.Random(0), 0
+    for length in range(len(data)):
+        with pytest.raises(DamagedModule):
+            read_contents(data[:length])
+    for place in range(len(data)):
+        altered = bytearray(data)
+        altered[place] = draw.randrange(256)
+        try:
+            read_contents(bytes(altered))
+            read += 1
+        except DamagedModule:
+            pass
+    assert 0 < read < len(data)
+
+
+def test_numbers_of_the_format():
+    """The length of a number is in the zeros at the low end of its first byte."""
+    from tangrad.exporting.bytecode import Reader
+
+    for data, value in (
+        (b"\x03", 1),
+        (b"\xff", 127),
+        (b"\x02\x02", 128),
+        (bytes([0b100, 0, 1]), 1 << 13),
+        (b"\x00" + (1 << 60).to_bytes(8, "little"), 1 << 60),
+    ):
+        reader = Reader(data)
+        assert reader.number() == value and not reader.has_more
+    assert numpy.all(numpy.diff([Reader(bytes([4 * n + 2, 1])).number() for n in range(64)]) == 1)
