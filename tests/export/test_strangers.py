@@ -185,7 +185,12 @@ NOT_COMPILED = {
         "themselves",
     ),
     "a long chain": (chain(DEEPEST_CALLS + 1), f"functions are nested {DEEPEST_CALLS + 2} deep"),
-    "deep branches": (nested(DEEPEST_REGIONS + 1), f"branches are nested {DEEPEST_REGIONS + 1} deep"),
+    "deep branches": (nested(DEEPEST_REGIONS + 1), "regions are nested more than 102 deep"),
+    "deep by a call": (
+        nested(60).replace("@main", "@f").replace("public", "private")
+        + nested(60, f"%c = func.call @f(%a) : ({F3}) -> {F3}\nstablehlo.return %c : {F3}"),
+        "branches are nested 120 deep",
+    ),
     "no entry": (entry("").replace("@main", "@other").replace("%b", "%a"), "no function 'main'; it has 'other'"),
     "another size": (LARGER, r"has the arguments \(tensor<4xf32>\), and its types say \(tensor<3xf32>\)"),
     "another dtype": (WIDER, r"has the arguments \(tensor<3xf64>\)"),

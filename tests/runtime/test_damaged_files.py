@@ -4,6 +4,7 @@ import json
 import random
 import resource
 import struct
+import sys
 import zlib
 
 import numpy as np
@@ -270,6 +271,62 @@ def test_a_description_nested_too_deep_is_refused(artifact):
     sections = {name: bytes(part) for name, part in unpack(artifact).items()}
     with pytest.raises(ArtifactError, match="cannot be read"):
         runtime.load(pack({**sections, "program": b"[" * 200_000}))
+
+
+NESTS = {
+    "lists": ("[", "]"),
+    "sets": ('{"set":[', "]}"),
+    "saved values": ('{"saved":["x",[', "]]}"),
+    "tuples": ('["tuple",', "]"),
+    "dicts": ('["dict","a",', "]"),
+    "objects": ('{"a":', "}"),
+}
+
+
+@pytest.mark.parametrize("nest", NESTS)
+@pytest.mark.parametrize("depth", [50, 120, 300, 900, 5000])
+def test_what_is_nested_anywhere_is_refused(artifact, nest, depth):
+    """Far less deep than Python's own reader of JSON goes."""
+    sections = {name: bytes(part) for name, part in unpack(artifact).items()}
+    count = len(list(inner_parts(json.loads(sections["program"]))))
+    opening, closing = NESTS[nest]
+    text = opening * depth + "0" + closing * depth
+    for place in range(0, count, max(1, count // 12)):
+        description = json.loads(sections["program"])
+        where, key = list(inner_parts(description))[place]
+        where[key] = "here"
+        changed = json.dumps(description).replace('"here"', text).encode()
+        with pytest.raises(ArtifactError):
+            runtime.load(pack({**sections, "program": changed}))
+
+
+def test_a_stack_that_is_used_up_is_no_other_error(artifact):
+    def called_at(depth: int):
+        return runtime.load(artifact) if depth == 0 else called_at(depth - 1)
+
+    outcomes = set()
+    for depth in range(0, sys.getrecursionlimit() - 20, 37):
+        try:
+            called_at(depth)
+            outcomes.add("loaded")
+        except ArtifactError as error:
+            assert "the stack is used up" in str(error) or "cannot be compiled" in str(error)
+        except RecursionError:
+            assert depth > sys.getrecursionlimit() - 200  # before it was begun
+    assert outcomes == {"loaded"}
+
+
+def test_structures_that_could_not_be_read_are_not_written():
+    deep = np.ones(2, "float32")
+    for _ in range(98):
+        deep = [deep]
+    assert runtime.load(pack(sections_of(lambda x: x[0], (deep,), {})))(deep) is not None
+    with pytest.raises(ArtifactError, match="nested deeper than the 100 nodes"):
+        sections_of(lambda x: x[0], ([[deep]],), {})
+    exported = export.export(tangrad.jit(lambda x: x[0][0]), platforms=["numpy"])
+    with pytest.raises(ValueError, match="nested deeper than the 100 levels"):
+        exported([deep]).serialize()
+    assert export.deserialize(exported(deep).serialize()).in_tree == tangrad.tree.structure(((deep,), {}))
 
 
 def test_sections_of_others_are_passed_over(artifact):

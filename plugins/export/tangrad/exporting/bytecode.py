@@ -16,7 +16,7 @@ from typing import NamedTuple, NoReturn
 
 MAGIC = b"ML\xefR"
 VERSIONS = (5, 6)
-DEEPEST = 200  # regions within each other
+DEEPEST = 102  # regions within each other: of the module, of its functions, and a hundred in these
 STRINGS, DIALECTS, ATTRIBUTES, OFFSETS, OPERATIONS, PROPERTIES = 0, 1, 2, 3, 4, 8
 # What follows an operation's name, by bits.
 HAS_ATTRIBUTES, HAS_RESULTS, HAS_OPERANDS, HAS_SUCCESSORS, HAS_REGIONS, HAS_USE_ORDERS, HAS_PROPERTIES, UNKNOWN = (

@@ -70,6 +70,8 @@ def _check_module(module: bytes, fields: dict[str, Any]) -> None:
         found = read_contents(module)
     except DamagedModule as error:
         _refuse(f"its module cannot be read ({error})")
+    except RecursionError:  # the stack was deep before
+        _refuse("its module is nested deeper than can be read here: the stack is used up")
     check_contents(fields["fun_name"], *found, fields["disabled_safety_checks"])
 
 

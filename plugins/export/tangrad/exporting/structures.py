@@ -131,17 +131,19 @@ def _register(form: NodeForm) -> None:
 # --- writing --------------------------------------------------------------------------------------------------------
 
 
-def described_tree(structure: Any) -> Any:
+def described_tree(structure: Any, depth: int = 0) -> Any:
     """A structure as JSON: 0 for a leaf, None, `["tuple", ...]`, `["list", ...]`, `["dict", [key, ...], ...]`,
     `["node", name, what its author wrote in hexadecimal, ...]`.
 
-    Raises ValueError for nodes of other types, and keys that are no strings.
+    Raises ValueError for nodes of other types, keys that are no strings, and what is nested too deep to be read.
     """
+    if depth > DEPTH:
+        raise ValueError(f"serialize: arguments or results are nested deeper than the {DEPTH} levels that files have")
     data = structure.node_data()
     if data is None:
         return LEAF
     kind, metadata = data
-    parts = [described_tree(child) for child in structure.children()]
+    parts = [described_tree(child, depth + 1) for child in structure.children()]
     if structure == _NONE:
         return None
     if kind in (tuple, list):

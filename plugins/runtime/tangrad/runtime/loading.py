@@ -138,6 +138,8 @@ def load(source: str | os.PathLike[str] | bytes, limits: Limits = DEFAULT, backe
         sections = unpack(source if isinstance(source, bytes) else _contents(source, limits))
         chosen = get_backend(backend)
         return LoadedProgram(SavedProgram(sections, limits, chosen), chosen)
+    except RecursionError:
+        raise ArtifactError("the program is nested deeper than can be loaded here: the stack is used up") from None
     except ArtifactError as error:
         if not isinstance(source, bytes):
             error.add_note(f"in {os.fspath(source)}")

@@ -34,6 +34,7 @@ from tangrad.runtime.sizes import ReadSizes, SizesAtCall
 from tangrad.runtime.writing import DATA, FORMATS, PROGRAM
 
 MOST_DIMENSIONS = 32  # NumPy 1's
+DEEPEST = 150  # lists and objects within each other: what reads them calls itself as often
 
 
 class SavedProgram:
@@ -48,10 +49,15 @@ class SavedProgram:
     """
 
     def __init__(self, sections: Mapping[str, Any], limits: Limits, backend: Any) -> None:
-        description = _described(sections, limits)
+        try:
+            self._read(_described(sections, limits), sections.get(DATA, b""), limits, backend)
+        except RecursionError:  # the stack was deep before: `DEEPEST` leaves room on one that is not
+            raise ArtifactError("the program is nested deeper than can be read here: the stack is used up") from None
+
+    def _read(self, description: dict[str, Any], data: Any, limits: Limits, backend: Any) -> None:
         self.requirements: list[Requirement] = [_requirement(row) for row in _list(description, "requirements")]
         check_requirements(self.requirements)
-        reader = _Reader(description, sections.get(DATA, b""), limits, backend)
+        reader = _Reader(description, data, limits, backend)
         self.closed = reader.result()
         self.arguments, self.names = _tree(description, "arguments", "names", len(self.closed.in_avals))
         self.results, self.result_names = _tree(description, "results", "result_names", len(self.closed.out_avals))
@@ -71,6 +77,7 @@ def _described(sections: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
         description = json.loads(str(contents, "utf-8"), parse_float=_no_float, parse_constant=_no_float)
     except (ValueError, RecursionError) as error:
         raise ArtifactError(f"the description of the program cannot be read: {error}") from None
+    _check_depth(description)
     if type(description) is not dict:
         raise ArtifactError(f"the description of the program is {of_type(description)}, expected an object")
     if description.get("format") not in FORMATS:
@@ -79,6 +86,20 @@ def _described(sections: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
             f"{FORMATS[0]} to {FORMATS[-1]}"
         )
     return description
+
+
+def _check_depth(description: Any) -> None:
+    level = [description]
+    for _ in range(DEEPEST):
+        level = [
+            item
+            for one in level
+            for item in (one.values() if type(one) is dict else one if type(one) is list else ())
+            if type(item) in (dict, list)
+        ]
+        if not level:
+            return
+    raise ArtifactError(f"the description of the program cannot be read: it is nested deeper than {DEEPEST}")
 
 
 def _no_float(text: str) -> Any:

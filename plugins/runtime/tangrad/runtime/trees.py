@@ -15,17 +15,19 @@ LEAF = "*"
 DEEPEST = 100  # nodes within nodes
 
 
-def written(value: Any, what: str) -> Any:
+def written(value: Any, what: str, depth: int = 0) -> Any:
     """The structure of a tree, whatever its leaves are. Raises ArtifactError for a node that cannot be written."""
+    if depth > DEEPEST and type(value) in (tuple, list, dict):
+        raise ArtifactError(f"{what} is nested deeper than the {DEEPEST} nodes within nodes that files have")
     if value is None:
         return None
     if type(value) in (tuple, list):
-        return [type(value).__name__, *[written(item, what) for item in value]]
+        return [type(value).__name__, *[written(item, what, depth + 1) for item in value]]
     if type(value) is dict:
         if not all([type(key) in (str, int) for key in value]):
             raise ArtifactError(f"{what} has a dict with keys {list(value)!r}; those of files are strings or integers")
         keys, _ = tree.flatten({key: key for key in value})  # in the order of the leaves
-        return ["dict", *[part for key in keys for part in (key, written(value[key], what))]]
+        return ["dict", *[part for key in keys for part in (key, written(value[key], what, depth + 1))]]
     if tree.structure(value).node_data() is None:
         return LEAF
     raise ArtifactError(f"{what} has a node of type {type(value).__name__}; files have tuples, lists, dicts and None")
