@@ -49,6 +49,7 @@ from tangrad.dtypes.promotion import (
     result_type,
     scalar_type_of,
 )
+from tangrad.settings.config import enable_x64
 
 __all__ = [
     "NARROW_NAMES",
@@ -79,6 +80,7 @@ __all__ = [
     "issubdtype",
     "lattice_result_type",
     "narrow_dtype",
+    "on_x64_change",
     "prng_key",
     "promote_pair",
     "promote_types",
@@ -94,6 +96,8 @@ __all__ = [
     "user_stack_level",
     "written_by_user",
 ]
+
+on_x64_change = enable_x64.on_change
 
 # The default types; as arguments they become 32-bit unless enable_x64 is set, as every dtype does.
 bool_ = np.bool_

@@ -67,6 +67,28 @@ def _clear_tables() -> None:
 register_cache(_clear_tables)
 
 
+class _Widths:
+    """Whether 64-bit dtypes were turned on or off since the tables were made, as within a part of a program.
+
+    A weak number beside a weak array is then of another dtype in one place than in another, which tables do not tell.
+    """
+
+    __slots__ = ("changed", "first")
+
+    def __init__(self) -> None:
+        self.changed = False
+        self.first = thread.enable_x64
+
+    def note(self, value: bool) -> None:
+        if value is not self.first and not self.changed:
+            self.changed = True
+            _clear_tables()
+
+
+_widths = _Widths()
+dtypes.on_x64_change(_widths.note)
+
+
 # --- values into operands ------------------------------------------------------------------------------------------
 
 
@@ -290,6 +312,8 @@ def scalar_beside(aval: Any, kind: type, number: Any, key: Any) -> Any:
     """
     dtype = aval.dtype
     if not (dtype in numeric_dtypes if kind is int else dtype in inexact_dtypes):
+        return None
+    if aval.weak_type and _widths.changed:  # two weak operands meet in the dtypes that there are now
         return None
     made = literal(number, dtype, True)
     if len(scalar_operands) >= TABLE_LIMIT:
