@@ -37,7 +37,7 @@ CORE = "tangrad-core"
 LONGEST = 500
 # All rooms of `core/` together: a limit for each was met by moving code next door. Neither blank lines nor comments
 # count; docstrings do.
-CORE_LINES = 11_900
+CORE_LINES = 12_100
 WRITTEN = {"tangrad.composition.catalogue_data"}  # by a tool
 RULES = "tangrad.rules."
 SAMPLES = "tangrad.samples"  # loaded by the conformance kit alone
@@ -62,6 +62,7 @@ LAZY = {
     "tangrad.composition.plugin": "loads what an entry point names",
     "tangrad.composition.discovery": "asks other finders than those of folders only where there are some",
     "tangrad.composition.registry": "loads pluggy at the first look-up",
+    "tangrad.composition.module_rivals": "imports a module on disk that somebody's entry claims, and says whose it is",
     "tangrad.composition.manager": "examines hook objects only where there are some",
     "tangrad.backends.xla.backend": "loads the compiler at the first computation: moving data needs none",
     "tangrad.backends.xla.executable": "loads the persistent cache of programs where one is asked for",

@@ -18,6 +18,7 @@ from tangrad.diagnostics.errors import NonConcreteBooleanIndexError as NonConcre
 from tangrad.diagnostics.errors import PluginConflictError as PluginConflictError
 from tangrad.diagnostics.errors import PluginError as PluginError
 from tangrad.diagnostics.errors import PluginWarning as PluginWarning
+from tangrad.diagnostics.errors import RefusedError as RefusedError
 from tangrad.diagnostics.errors import TangradError as TangradError
 from tangrad.diagnostics.errors import TracerArrayConversionError as TracerArrayConversionError
 from tangrad.diagnostics.errors import TracerBoolConversionError as TracerBoolConversionError

@@ -11,12 +11,13 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import Any
 
+from tangrad.composition.module_rivals import chosen, guard, is_on_disk, rivals_of
 from tangrad.composition.plugin import HOOKS_GROUP, Plugin
 from tangrad.composition.registry import composition
+from tangrad.diagnostics import tracebacks
 from tangrad.diagnostics.errors import BrokenPluginError, MissingDistributionImportError
 from tangrad.diagnostics.missing_names import install_finder, missing_name
 from tangrad.diagnostics.public_boundaries import with_boundary
@@ -43,6 +44,8 @@ def public_package(module_name: str) -> tuple[Callable[[str], Any], Callable[[],
     if not _resolved:
         composition().on_change(_forget)
     resolved = _resolved.setdefault(module_name, {})
+    if prefix and rivals_of(module_name):
+        guard(module_name)
 
     def __getattr__(name: str) -> Any:  # noqa: N807
         if name.startswith("__"):
@@ -59,6 +62,9 @@ def public_package(module_name: str) -> tuple[Callable[[str], Any], Callable[[],
             plugin = _installed_meanwhile(prefix + name)
             if plugin is None:
                 raise missing_name(module_name, name, _names(prefix))
+        if plugin.value != f"{module_name}.{name}" and (plugin.denial is not None or ":" not in plugin.value):
+            if is_on_disk(f"{module_name}.{name}"):
+                return _beside_a_module(f"{module_name}.{name}")
         try:
             value = plugin.load()
         except BrokenPluginError:
@@ -66,6 +72,9 @@ def public_package(module_name: str) -> tuple[Callable[[str], Any], Callable[[],
             if module is None:
                 raise
             return module
+        if isinstance(value, ModuleType) and value.__name__ != f"{module_name}.{name}":
+            if is_on_disk(f"{module_name}.{name}"):
+                return _beside_a_module(f"{module_name}.{name}")
         value = with_boundary(value, module_name, name)
         resolved[name] = sys.modules[module_name].__dict__[name] = value
         return value
@@ -79,11 +88,19 @@ def public_package(module_name: str) -> tuple[Callable[[str], Any], Callable[[],
     return api_boundary(__getattr__), __dir__
 
 
+def _beside_a_module(full_name: str) -> Any:
+    """What users find under the name of a module on disk that an entry claims as well, or that is denied."""
+    guard(full_name)
+    frame: Any = sys._getframe(2)
+    while frame.f_code.co_filename in (__file__, tracebacks.__file__):
+        frame = frame.f_back
+    return chosen(full_name, frame)
+
+
 def _check_name(plugin: Plugin, loaded: object) -> None:
     """Refuse a name that is a package's or a module's: the object would stand in the way of all that is in there."""
     name = _ROOT + plugin.name
-    path = getattr(sys.modules.get(name.rpartition(".")[0]), "__path__", ())
-    if not isinstance(loaded, ModuleType) and PathFinder.find_spec(name, path) is not None:
+    if not isinstance(loaded, ModuleType) and is_on_disk(name):
         raise ValueError(
             f"tangrad.{plugin.name} is a package or a module, and an entry of that name would hide what is in it: give "
             "the entry another name"
@@ -108,6 +125,8 @@ def _forget(plugins: tuple[Plugin, ...] | None) -> None:
             if module is not None and module.__dict__.get(name) is value:
                 del module.__dict__[name]
         names.clear()
+        if module_name != "tangrad" and rivals_of(module_name):
+            guard(module_name)
 
 
 # --- what there is --------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping
 from types import ModuleType
 
 from tangrad.composition import record as records
-from tangrad.composition.files import read_regular_file
+from tangrad.composition.files import pass_on_time_out, read_regular_file
 from tangrad.composition.record import Distribution, Record
 
 # Below this number of names a folder is listed anew each time: that costs as much as reading its record would.
@@ -134,7 +134,8 @@ def _absolute(entry: str) -> str | None:
     """An entry of `sys.path` as an absolute path; None if it is relative to a working directory that is gone."""
     try:
         return os.path.abspath(entry)  # of "" too, which stands for the working directory
-    except OSError:
+    except OSError as error:
+        pass_on_time_out(error)
         return None
 
 
@@ -168,7 +169,8 @@ def _record_of(path: str, cache: str | None) -> Record | None:
     """Return the record of one entry of `sys.path`: from the cache if it is still true, else read anew."""
     try:
         status = os.stat(path)
-    except (OSError, ValueError):
+    except (OSError, ValueError) as error:
+        pass_on_time_out(error)
         return None
     if not stat.S_ISDIR(status.st_mode):
         return _finders().record_of_archive(path) if stat.S_ISREG(status.st_mode) else None
@@ -193,7 +195,8 @@ def _cached(file: str, path: str, state: str) -> Record | None:
 def _stamp(file: str) -> str:
     try:
         status = os.stat(file)
-    except OSError:
+    except OSError as error:
+        pass_on_time_out(error)
         return "-"
     return f"{status.st_mtime_ns}:{status.st_size}"
 
@@ -202,7 +205,8 @@ def _scan(path: str, state: str, file: str | None) -> Record | None:
     """List one folder, read the entry points of every distribution in it, and write its record if that pays."""
     try:
         names = os.listdir(path)
-    except OSError:
+    except OSError as error:
+        pass_on_time_out(error)
         return None
     builder = records.Builder(path, state)
     for folder in _metadata_folders(path, names):
@@ -245,6 +249,7 @@ def _scan_distribution(builder: records.Builder, path: str, folder: str) -> None
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:
+        pass_on_time_out(error)
         builder.add_problem(name, f"{location} cannot be read: {error}")
         return
     if b"tangrad." in data:
@@ -257,15 +262,16 @@ def _report_second(builder: records.Builder, name: str, location: str) -> None:
     try:
         if b"tangrad." in read_regular_file(location):
             builder.add_problem(name, f"{os.path.dirname(location)} is what another version of it left: it is not used")
-    except OSError:
-        pass
+    except OSError as error:
+        pass_on_time_out(error)
 
 
 def _version_from_headers(file: str) -> str:
     """Return the version that a metadata file states; development installs have none in the folder's name."""
     try:
         lines = read_regular_file(file).split(b"\n")
-    except OSError:
+    except OSError as error:
+        pass_on_time_out(error)
         return ""
     for line in lines:
         if line.lower().startswith(b"version:"):

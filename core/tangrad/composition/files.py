@@ -59,3 +59,12 @@ def write_new_file(file: str, contents: bytes) -> None:
             raise OSError(f"{file} is not written as a whole")
     finally:
         os.close(descriptor)
+
+
+def pass_on_time_out(error: Exception) -> None:
+    """Raise a TimeoutError that somebody's handler has raised: it says nothing about a file, as one of the system does.
+
+    That of the system has a number.
+    """
+    if isinstance(error, TimeoutError) and error.errno is None:
+        raise error

@@ -16,6 +16,7 @@ import pluggy
 from tangrad.composition import hookspecs
 from tangrad.composition.hooks import Program, inside
 from tangrad.composition.plugin import (
+    BEFORE_APPLY,
     CIRCUMSTANCES,
     FAULTS,
     NAMES,
@@ -28,7 +29,9 @@ from tangrad.composition.plugin import (
 )
 from tangrad.core.jaxpr import ClosedJaxpr
 from tangrad.core.jaxpr_check import check_jaxpr
-from tangrad.diagnostics.errors import BrokenPluginError, DeniedPluginError
+from tangrad.diagnostics.errors import BrokenPluginError, DeniedPluginError, RefusedError
+
+PASSES_THROUGH = (*CIRCUMSTANCES, RefusedError)  # what a hook raises and is no fault of its plugin
 
 
 def examined(hook_object: Any) -> list[tuple[str, Any]]:
@@ -63,51 +66,89 @@ def guarded(manager: Any, plugin: Plugin, implementation: tuple[str, Any]) -> tu
 
     def call(*arguments: Any) -> Any:
         values = dict(zip(names, arguments, strict=True))
-        return one.function(*[values[name] for name in one.argnames])
+        try:
+            return one.function(*[values[name] for name in one.argnames])
+        except RefusedError as refusal:
+            raise _signed(refusal, plugin) from refusal.__cause__
 
-    kinds = {PASS: _pass, NAMES: _lister, **dict.fromkeys(OBSERVERS, _observer)}
+    kinds = {PASS: _pass, BEFORE_APPLY: _policy, NAMES: _lister, **dict.fromkeys(OBSERVERS, _observer)}
     function = (_wrapper if one.wrapper else kinds.get(hook, _provider))(manager, plugin, hook, call)
     function.__wrapped__ = specification  # so that pluggy, which reads the signature, hands over every argument
     options = {"tryfirst": one.tryfirst, "trylast": one.trylast, "wrapper": one.wrapper}
     return hook, pluggy.HookimplMarker("tangrad")(function, specname=hook, **options)
 
 
+def _signed(refusal: RefusedError, plugin: Plugin) -> RefusedError:
+    """The refusal of a hook, with the name of the plugin that is first to raise it."""
+    if refusal.plugin is None:
+        refusal.plugin = f"{plugin.identity}, {plugin.version}" if plugin.version else plugin.identity
+    return refusal
+
+
 # --- contributions --------------------------------------------------------------------------------------------------
 
 
 def _provider(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) -> Any:
+    def answered(*arguments: Any) -> Any:
+        answer = call(*arguments)
+        return None if answer is None else _contributions(manager, plugin, hook, arguments, answer)
+
     def provide(*arguments: Any) -> list[Plugin] | None:
         try:
-            answer = call(*arguments)
-        except CIRCUMSTANCES:
+            return answered(*arguments)  # type: ignore[no-any-return]
+        except PASSES_THROUGH:
             raise
         except FAULTS as error:
-            manager.withdraw(plugin, error, f"its hook {hook} raised")
-            return None
-        if answer is None:
-            return None
-        try:
-            found = _objects(hook, cell_of(hook, arguments), answer)
-            return [manager.computed(plugin, *one) for one in found]
-        except Exception as error:
-            manager.withdraw(plugin, error, f"its hook {hook} returned what cannot be used")
+            if _works(answered, *arguments):
+                raise (error.__cause__ or error) if isinstance(error, _Unusable) else error  # noqa: B904 - itself
+            if isinstance(error, _Unusable):
+                manager.withdraw(plugin, error.__cause__ or error, f"its hook {hook} returned what cannot be used")
+            else:
+                manager.withdraw(plugin, error, f"its hook {hook} raised")
             return None
 
     return provide
 
 
+class _Unusable(Exception):
+    """What a hook returned is at fault; the cause says how."""
+
+
+def _contributions(manager: Any, plugin: Plugin, hook: str, arguments: tuple[Any, ...], answer: Any) -> list[Plugin]:
+    try:
+        return [manager.computed(plugin, *one) for one in _objects(hook, cell_of(hook, arguments), answer)]
+    except PASSES_THROUGH:
+        raise
+    except Exception as error:
+        raise _Unusable from error
+
+
+def _works(call: Callable[..., Any], *arguments: Any) -> bool:
+    """Whether a call that has raised works when it is repeated: then what it raised came from outside."""
+    try:
+        call(*arguments)
+    except Exception:
+        return False
+    return True
+
+
 def _lister(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) -> Any:
+    def listed(group: str) -> list[str]:
+        answer = list(call(group) or ())
+        if not all(isinstance(name, str) for name in answer):
+            raise TypeError(f"expected names, got {answer!r}")
+        return answer
+
     def names(group: str) -> list[str] | None:
         try:
-            answer = list(call(group) or ())
-            if not all(isinstance(name, str) for name in answer):
-                raise TypeError(f"expected names, got {answer!r}")
-        except CIRCUMSTANCES:
+            return listed(group)
+        except PASSES_THROUGH:
             raise
         except FAULTS as error:
+            if _works(listed, group):
+                raise
             manager.withdraw(plugin, error, f"its hook {hook} raised, or returned no names")
             return None
-        return answer
 
     return names
 
@@ -129,6 +170,8 @@ def _wrapper(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) 
         try:
             generator = call(*arguments)
             next(generator)
+        except RefusedError as refusal:
+            raise _signed(refusal, plugin) from refusal.__cause__
         except CIRCUMSTANCES:
             raise
         except DeniedPluginError as veto:
@@ -169,6 +212,8 @@ def _resumed(
             f"a wrapper returns the list that yield gave it, or a part of that; this one returned {stop.value!r}"
         )
         manager.withdraw(plugin, error, f"its wrapper of {hook} swallowed what others contribute")
+    except RefusedError as refusal:
+        raise _signed(refusal, plugin) from refusal.__cause__
     except CIRCUMSTANCES:
         raise
     except DeniedPluginError as veto:
@@ -199,31 +244,57 @@ def _tell(generator: Any, error: BaseException) -> None:
 
 def _observer(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) -> Any:
     def observe(*arguments: Any) -> None:
-        with inside:
-            try:
-                call(*arguments)
-            except Exception as error:
-                manager.withdraw(plugin, error, f"its hook {hook} raised", observed=True)
+        try:
+            inside.call(call, *arguments)
+        except RefusedError:
+            raise
+        except Exception as error:
+            manager.withdraw(plugin, error, f"its hook {hook} raised", observed=True)
 
     return observe
 
 
+def _policy(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) -> Any:
+    """Without it what it forbids would be done: its faults stop what was to be done."""
+
+    def ask(primitive: Any, avals: Any, params: Any, context: Any) -> None:
+        try:
+            inside.call(call, primitive, avals, params, context)
+        except RefusedError:
+            raise
+        except Exception as error:
+            raise _failed(plugin, f"hook {hook}", f"primitive {primitive.identity!r}", error) from error
+
+    return ask
+
+
 def _pass(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) -> Any:
+    def rewritten(closed_jaxpr: ClosedJaxpr, context: Any) -> ClosedJaxpr:
+        result = call(closed_jaxpr, context)
+        if result is None:
+            return closed_jaxpr
+        _check_pass_result(closed_jaxpr, result)
+        return result  # type: ignore[no-any-return]
+
     def run(program: Program, context: Any) -> None:
-        with inside:
-            try:
-                result = call(program.closed_jaxpr, context)
-                if result is not None:
-                    _check_pass_result(program.closed_jaxpr, result)
-                    program.closed_jaxpr = result
-            except Exception as error:
-                raise BrokenPluginError(
-                    f"the jaxpr pass of plugin {plugin.identity} ({plugin.value}, {plugin.distribution} "
-                    f"{plugin.version}) failed on {context.function_name!r}: {type(error).__name__}: {error}. "
-                    f"To compile without it: TANGRAD_DENY='{plugin.identity}'"
-                ) from error
+        try:
+            program.closed_jaxpr = inside.call(rewritten, program.closed_jaxpr, context)
+        except RefusedError:
+            raise
+        except Exception as error:
+            if _works(inside.call, rewritten, program.closed_jaxpr, context):
+                raise
+            raise _failed(plugin, "jaxpr pass", repr(context.function_name), error) from error
 
     return run
+
+
+def _failed(plugin: Plugin, what: str, where: str, error: Exception) -> BrokenPluginError:
+    return BrokenPluginError(
+        f"the {what} of plugin {plugin.identity} ({plugin.value}, {plugin.distribution} {plugin.version}) failed on "
+        f"{where}: {type(error).__name__}: {error}. A policy that refuses on purpose raises tangrad.core.RefusedError. "
+        f"To go on without the plugin: TANGRAD_DENY='{plugin.identity}'"
+    )
 
 
 def _check_pass_result(before: ClosedJaxpr, after: Any) -> None:

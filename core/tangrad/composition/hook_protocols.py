@@ -20,6 +20,14 @@ class JaxprPass(Protocol):
     def tangrad_jaxpr_pass(self, closed_jaxpr: ClosedJaxpr, context: HookContext) -> ClosedJaxpr | None: ...
 
 
+class ApplicationPolicy(Protocol):
+    """Is asked before a primitive is applied; raises RefusedError where it is not to be."""
+
+    def tangrad_before_apply(
+        self, primitive: Any, avals: Sequence[Any], params: Mapping[str, Any], context: HookContext
+    ) -> None: ...
+
+
 class TraceObserver(Protocol):
     """Is told what was traced."""
 

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar, overload
 
-from tangrad.composition.plugin import PASS, PROGRAM_HOOKS
+from tangrad.composition.plugin import BEFORE_APPLY, PASS, PROGRAM_HOOKS
 from tangrad.composition.registry import Composition, composition
 
 ClosedJaxpr: TypeAlias = Any  # the kernel's, which stands on this room
@@ -85,16 +85,19 @@ class Inside(threading.local):
     """Whether this thread is inside a hook: a hook that compiles would otherwise call itself without end.
 
     Attributes:
-        busy: how many `with inside:` the thread is in.
+        busy: whether the thread is in a `call`.
     """
 
-    busy = 0
+    busy = False
 
-    def __enter__(self) -> None:
-        self.busy += 1
-
-    def __exit__(self, *_: object) -> None:
-        self.busy -= 1
+    def call(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call a hook. Not a context manager: an interrupt may come before its `__exit__` has done anything."""
+        before = self.busy
+        try:
+            self.busy = True
+            return function(*args)
+        finally:
+            self.busy = before
 
 
 inside = Inside()
@@ -129,6 +132,10 @@ class Hooks:
         self._call(PASS, closed_jaxpr=program, context=context)
         return program.closed_jaxpr
 
+    def before_apply(self, primitive: Any, avals: Any, params: Any, context: HookContext) -> None:
+        """Ask the policies whether a primitive may be applied. Raises what they raise."""
+        self._call(BEFORE_APPLY, primitive=primitive, avals=avals, params=params, context=context)
+
     def traced(self, context: HookContext, closed_jaxpr: ClosedJaxpr, seconds: float) -> None:
         """Report a trace."""
         self._call("tangrad_traced", context=context, closed_jaxpr=closed_jaxpr, seconds=seconds)
@@ -159,19 +166,19 @@ class Hooks:
         """Load the hook plugins, if that has not been done. Those that cannot be loaded are set aside."""
         owner = composition()
         if self._composition is not owner:
-            self._composition = owner
-            owner.manager.listeners.append(self._publish)
+            owner.hook_listeners.append(self._publish)
             owner.on_change(self._forget)
-        with inside:  # a plugin's module may trace or compile while it is imported
-            self._publish()
-            self._loaded = True
+            self._composition = owner
+        manager = owner.manager
+        self._publish(manager)
+        self._loaded = not manager.is_loading()  # a plugin's module may trace or compile while it is imported
 
     def _forget(self, plugins: tuple[Any, ...] | None) -> None:
         if plugins is None:  # other distributions may be installed
             self._loaded = False
 
-    def _publish(self) -> None:
-        callers = {hook: getattr(composition().manager.hook, hook).get_hookimpls() for hook in PROGRAM_HOOKS}
+    def _publish(self, manager: Any) -> None:
+        callers = {hook: getattr(manager.hook, hook).get_hookimpls() for hook in PROGRAM_HOOKS}
         self.cache_hit_observers = tuple(callers["tangrad_cache_hit"]) or None
         self.active = tuple(sorted(hook for hook, implementations in callers.items() if implementations)) or None
 

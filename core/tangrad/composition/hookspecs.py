@@ -24,8 +24,13 @@ that list. What it leaves out is withheld: whoever needs it gets a DeniedPluginE
 that raises DeniedPluginError withholds everything, in its own words. It cannot add anything, and one that returns no
 list, and so swallows what the others said, is set aside.
 
+*Policies.* Every hook may refuse: `raise RefusedError("no callbacks in production")`, or a class of one's own below it,
+reaches the caller as it is, with the plugin's name. A hook that contributes refuses a composition, a pass or observer a
+program, `tangrad_before_apply` a primitive. Nothing is set aside, and the next call asks again.
+
 *Programs.* The other hooks are called where a program is traced, lowered or compiled, never while a compiled program is
-called, with one exception: `tangrad_cache_hit`, which costs nothing unless a plugin implements it. What such a hook
+called, with two exceptions, which cost nothing unless a plugin implements them: `tangrad_cache_hit` and
+`tangrad_before_apply`. What such a hook
 does inside (trace, compile, call) calls no hooks again, and they have no wrappers.
 
 Implementations are called in the order of their distributions' names, then of their entries'; those with
@@ -121,6 +126,19 @@ def tangrad_jaxpr_pass(closed_jaxpr: ClosedJaxpr, context: HookContext) -> Close
     Each pass gets what the one before it made; None means unchanged. Inputs and outputs must keep their types: the
     result is checked as the IR checker does. A pass that raises, or returns something else, stops the compilation with
     an error that names its plugin: a pass left out could mean another result, so it is never skipped in silence.
+    """
+
+
+@hookspec
+def tangrad_before_apply(
+    primitive: Primitive, avals: Sequence[Any], params: Mapping[str, Any], context: HookContext
+) -> None:
+    """Look at a primitive before it is applied; for policies, which raise RefusedError.
+
+    Called for each operation on concrete arrays (`context.options["eager"]` is True), and for each equation of a
+    program before that is compiled, those of programs inside it included: after the passes, not again for each call.
+    `avals` are the types of the operands. What an implementation returns is not looked at; if it raises anything but
+    RefusedError, the operation or compilation stops with an error that names its plugin.
     """
 
 

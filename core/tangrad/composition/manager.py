@@ -9,15 +9,24 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import threading
-from collections.abc import Callable, Sequence
-from types import FrameType
+from collections.abc import Callable, Iterator, Sequence
+from types import CodeType, FrameType
 from typing import Any
 
 import pluggy
 
 from tangrad.composition import hookspecs
-from tangrad.composition.plugin import COMMANDS, HOOKS_GROUP, PROGRAM_HOOKS, RULES, Plugin, cell_of, flat, hook_of
+from tangrad.composition.plugin import (
+    CIRCUMSTANCES,
+    COMMANDS,
+    HOOKS_GROUP,
+    PROGRAM_HOOKS,
+    RULES,
+    Plugin,
+    cell_of,
+    flat,
+    hook_of,
+)
 from tangrad.composition.policy import BY_HAND
 from tangrad.diagnostics.errors import BrokenPluginError
 
@@ -53,14 +62,6 @@ class Contributor:
         return f"<contributor {self.distribution}>"
 
 
-class _Busy(threading.local):
-    """What this thread is doing."""
-
-    def __init__(self) -> None:
-        self.loading = False
-        self.cells: list[tuple[str, str]] = []
-
-
 class Manager(pluggy.PluginManager):
     """The plugins of a composition that have been asked for something. `tangrad.core.plugin_manager()` returns it.
 
@@ -69,20 +70,22 @@ class Manager(pluggy.PluginManager):
 
     Attributes:
         computes: the hooks that some hook object implements.
-        listeners: called without arguments after the hook objects changed.
+        listeners: called with the manager after the hook objects changed.
     """
 
     def __init__(self, composition: Any) -> None:
         super().__init__("tangrad")
         self.add_hookspecs(hookspecs)
         self.computes: frozenset[str] = frozenset()
-        self.listeners: list[Callable[[], None]] = []
+        self.listeners: list[Callable[[Manager], None]] = composition.hook_listeners
         self.computed = composition.computed
         self._composition = composition
         self._loaded = False
+        self._whole: set[str] = (
+            set()
+        )  # the names of those that are registered to the end: an interrupt may leave others
         self._bringers: list[str] = []  # the names of those with hook objects
         self._failed: set[str] = set()  # the hook objects whose last attempt to load ended without their fault
-        self._busy = _Busy()
         self._block()
 
     def parse_hookimpl_opts(self, plugin: Any, name: str) -> Any:
@@ -109,23 +112,41 @@ class Manager(pluggy.PluginManager):
         Raises:
             RuntimeError: the hook that is being asked for this cell looks it up itself.
         """
-        cell = (group, name)
-        if cell in self._busy.cells:
-            raise RuntimeError(f"{name!r} of group {group!r} is looked up by a hook that is being asked for it")
-        # Another thread's change must not come between admitting and asking. Hook objects are others' code, and asked
-        # without the lock.
-        with contextlib.nullcontext() if hook_of(group) in self.computes else self._composition.lock:
-            entries = self._composition.entries(group, None if group == COMMANDS else name)
-            for plugin in entries:
-                if plugin.denial is None and not self.has_plugin(plugin.distribution):
-                    self._admit(plugin.distribution)
-            self._busy.cells.append(cell)
-            try:
+        if hook_of(group) in self.computes:  # others' code, and asked without the lock
+            entries = self._admitted(group, name)
+            answers = self._ask_once(group, name, facts)
+        else:
+            with self._composition.lock:  # another thread's change must not come between admitting and asking
+                entries = self._admitted(group, name)
                 answers = flat(self._ask(group, name, facts))
-            finally:
-                self._busy.cells.remove(cell)
         answers += [plugin for plugin in entries if plugin.denial is not None and plugin not in answers]
         return sorted(answers, key=lambda one: (one.distribution == BY_HAND, one.name, one.distribution))
+
+    def _admitted(self, group: str, name: str) -> tuple[Plugin, ...]:
+        """The entries of a cell, whose distributions are registered then."""
+        entries: tuple[Plugin, ...] = self._composition.entries(group, None if group == COMMANDS else name)
+        for plugin in entries:
+            if plugin.denial is None and plugin.distribution not in self._whole:
+                self._admit(plugin.distribution)
+        return entries
+
+    def _ask_once(self, group: str, name: str, facts: dict[str, Any]) -> list[Plugin]:
+        """Ask hook objects, none of which may look up what it is asked for; a signal handler amid them may."""
+        asking = self._further_up(Manager._ask_once.__code__)
+        if sum((names["group"], names["name"]) == (group, name) for names in asking) > 2:
+            raise RuntimeError(f"{name!r} of group {group!r} is looked up by a hook that is being asked for it")
+        return flat(self._ask(group, name, facts))
+
+    def _further_up(self, code: CodeType) -> Iterator[dict[str, Any]]:
+        """The variables of those calls of a method of this object that go on in this thread, the newest first.
+
+        A mark that says so would stay where an exception comes before it is taken away.
+        """
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            if frame.f_code is code and frame.f_locals.get("self") is self:
+                yield frame.f_locals
+            frame = frame.f_back
 
     def _ask(self, group: str, name: str, facts: dict[str, Any]) -> Any:
         hook = hook_of(group)
@@ -140,8 +161,32 @@ class Manager(pluggy.PluginManager):
     def _admit(self, name: str) -> None:
         """Register a distribution that a look-up concerns."""
         with self._composition.lock:
-            if not self.has_plugin(name) and not self.is_blocked(name):
-                super().register(self._contributor(name, ()), name)
+            if name not in self._whole and not self.is_blocked(name):
+                self._take_in(name, self._contributor(name, ()))
+
+    def _take_in(self, name: str, contributor: Contributor) -> None:
+        """Register a contributor, in the place of what has its name; an interrupt leaves it as if it never was."""
+        while not self._is_whole(name, contributor):
+            self._take_out(name)
+            with contextlib.suppress(ValueError):  # a signal handler's look-up registered one since: once more
+                super().register(contributor, name)
+                self._whole.add(name)
+
+    def _is_whole(self, name: str, contributor: Contributor) -> bool:
+        """Whether a contributor is registered, and nothing else under its name."""
+        implementations = [one for caller in vars(self.hook).values() for one in caller.get_hookimpls()]
+        alone = all(one.plugin is contributor for one in implementations if one.plugin_name == name)
+        return alone and name in self._whole and self.get_plugin(name) is contributor
+
+    def _take_out(self, name: str) -> None:
+        self._whole.discard(name)
+        with contextlib.suppress(ValueError):  # a signal handler was quicker
+            if self.has_plugin(name):
+                super().unregister(name=name)
+        for caller in vars(self.hook).values():  # of one that another has overtaken, or that was interrupted
+            for stray in {one.plugin for one in caller.get_hookimpls() if one.plugin_name == name}:
+                with contextlib.suppress(ValueError):
+                    caller._remove_plugin(stray)
 
     def _contributor(self, distribution: str, hook_plugins: Sequence[Plugin]) -> Contributor:
         by_hand = distribution == BY_HAND
@@ -153,7 +198,11 @@ class Manager(pluggy.PluginManager):
     @property
     def is_ready(self) -> bool:
         """Whether the hook objects are loaded, or being loaded by this very thread."""
-        return self._loaded or self._busy.loading
+        return self._loaded or self.is_loading()
+
+    def is_loading(self) -> bool:
+        """Whether the hook objects are being loaded further up."""
+        return any(True for _ in self._further_up(Manager.load_hooks.__code__))
 
     def load_hooks(self) -> None:
         """Import the hook objects, and register them.
@@ -161,17 +210,12 @@ class Manager(pluggy.PluginManager):
         No lock while their modules run: another thread may hold an import lock and wait for us. What they look up
         meanwhile is answered without them, and forgotten afterwards.
         """
-        self._busy.loading = True
-        try:
-            for plugin in self._composition.entries(HOOKS_GROUP):
-                self._try_to_load(plugin)
-            with self._composition.lock:
-                if self._loaded:
-                    return
-                self._arrange()
-                self._loaded = True
-        finally:
-            self._busy.loading = False
+        for plugin in self._composition.entries(HOOKS_GROUP):
+            self._try_to_load(plugin)
+        with self._composition.lock:
+            if self._loaded:
+                return
+            self._arrange()
         if self.computes - set(PROGRAM_HOOKS):
             self._composition.changed(None)
 
@@ -208,9 +252,13 @@ class Manager(pluggy.PluginManager):
             self._arrange()
 
     def _arrange(self) -> None:
-        """Register anew those who have hook objects, so that they are called in the order of their names."""
+        """Register anew those who have hook objects, so that they are called in the order of their names.
+
+        Whoever needs them while that is not done, or was interrupted, arranges them again.
+        """
+        self._loaded = False
         for name in self._bringers:
-            super().unregister(name=name)
+            self._take_out(name)
         self._bringers, self.computes = [], frozenset()
         bringers: dict[str, list[Plugin]] = {}
         loaded = [one for one in self._composition.entries(HOOKS_GROUP) if one.status == "loaded"]
@@ -224,12 +272,11 @@ class Manager(pluggy.PluginManager):
             for number, (hook, function) in enumerate(reversed(found)):
                 setattr(contributor, f"tangrad_hook_{number:04}", function)  # pluggy registers attributes by name
                 self.computes |= {hook}
-            if self.has_plugin(name):  # for its entry points alone, until now
-                super().unregister(name=name)
-            super().register(contributor, name)
+            self._take_in(name, contributor)  # where it was, it was for its entry points alone
             self._bringers.append(name)
         for listener in self.listeners:
-            listener()
+            listener(self)
+        self._loaded = True
 
     def _name_for(self, plugin: Plugin, taken: dict[str, Any]) -> str:
         """The name of a hook plugin's contributor: its distribution's; by hand, its own, as far as that is free."""
@@ -257,8 +304,7 @@ class Manager(pluggy.PluginManager):
 
     def follow(self, plugins: tuple[Plugin, ...] | None) -> None:
         """Take over what was registered, removed (`plugins`) or decided (None)."""
-        if self.has_plugin(BY_HAND):
-            super().unregister(name=BY_HAND)
+        self._take_out(BY_HAND)
         if plugins is None:
             self._block()
         if self._loaded and (plugins is None or any(plugin.group == HOOKS_GROUP for plugin in plugins)):
@@ -268,10 +314,11 @@ class Manager(pluggy.PluginManager):
 
     def retire(self) -> None:
         """Take every distribution out: what is installed is read anew."""
+        self._loaded = False
         for name, plugin in self.list_name_plugin():
             if plugin is not None:
-                super().unregister(name=name)
-        self._bringers, self.computes, self._loaded = [], frozenset(), False
+                self._take_out(name)
+        self._bringers, self.computes = [], frozenset()
 
     def _block(self) -> None:
         """Have those distributions blocked that the user denies as a whole."""
@@ -282,8 +329,7 @@ class Manager(pluggy.PluginManager):
         for name in blocked - denied:
             super().unblock(name)
         for name in sorted(denied - blocked):
-            if self.has_plugin(name):
-                super().unregister(name=name)
+            self._take_out(name)
             super().set_blocked(name)
         self._bringers = [name for name in self._bringers if name not in denied]
 
@@ -340,9 +386,21 @@ def _guarded(manager: Manager, plugins: Sequence[Plugin]) -> list[tuple[str, Any
     found = []
     for plugin in plugins:
         try:
-            implementations = examined(plugin.load())
+            found += [guarded(manager, plugin, one) for one in examined(plugin.load())]
+        except CIRCUMSTANCES:
+            raise
         except Exception as error:  # what pluggy, or the object's own attributes, raise
-            plugin.set_aside(error, "its hooks are not valid")
-        else:
-            found += [guarded(manager, plugin, one) for one in implementations]
+            _examine_again(plugin, error)
     return found
+
+
+def _examine_again(plugin: Plugin, error: Exception) -> None:
+    """Set a hook object aside that fails twice; what is raised once came from outside, and goes on."""
+    from tangrad.composition.guards import examined
+
+    try:
+        examined(plugin.load())
+    except Exception:
+        plugin.set_aside(error, "its hooks are not valid")
+    else:
+        raise error

@@ -7,13 +7,15 @@ import warnings
 from importlib import import_module
 from typing import Any
 
+from tangrad.composition.unfinished import unfinished_module
 from tangrad.diagnostics.errors import BrokenPluginError, DeniedPluginError, PluginError, PluginWarning
 
 HOOKS_GROUP, COMMANDS, RULES = "tangrad.hooks", "tangrad.commands", "tangrad.rules."
 # The hooks that watch and change programs while they are made; those of `hookspecs.py` beside them contribute.
 PASS, NAMES = "tangrad_jaxpr_pass", "tangrad_names"
 OBSERVERS = ("tangrad_traced", "tangrad_lowered", "tangrad_compiled", "tangrad_cache_hit", "tangrad_cache_miss")
-PROGRAM_HOOKS = (PASS, *OBSERVERS)
+BEFORE_APPLY = "tangrad_before_apply"
+PROGRAM_HOOKS = (PASS, BEFORE_APPLY, *OBSERVERS)
 # Rules and commands have hooks of another form, all other groups share `tangrad_entry`.
 _GROUP_OF_HOOK = {
     "tangrad_api": "tangrad.api",
@@ -125,16 +127,51 @@ class Plugin:
         refusal = self.refusal()
         if refusal is not None:
             raise refusal
-        # No lock of ours while a module runs: another thread may hold its import lock and wait for us.
+        try:
+            loaded = self._attempt()
+        except CIRCUMSTANCES:
+            raise
+        except FAULTS as error:
+            self._try_again(error)
+            raise  # the plugin is whole: the error came from outside, as that of a time-out does
+        return self._owner.publish(self, loaded)
+
+    def _attempt(self) -> Any:
+        """Import the module and look at the object.
+
+        No lock of ours while a module runs: another thread may hold its import lock and wait for us.
+        """
         try:
             loaded = self._resolve()
             self._owner.check(self, loaded)
         except CIRCUMSTANCES:
             raise
         except FAULTS as error:
-            self.set_aside(error)
-            raise BrokenPluginError(self._why_broken()) from self.cause
-        return self._owner.publish(self, loaded)
+            unfinished = unfinished_module(error)
+            if unfinished is None:
+                raise
+            whose = "its own module" if unfinished == split_value(self.value)[0] else "module"
+            raise UnfinishedImportError(
+                f"plugin {self.identity} was needed while {whose} {unfinished!r} is being imported"
+            ) from error
+        return loaded
+
+    def _try_again(self, first: BaseException) -> None:
+        """Load what has raised `first` again: a handler's exception does not come back, a fault does.
+
+        Raises BrokenPluginError, and sets the plugin aside, where it fails in the same place, or three times.
+        """
+        for _ in range(2):
+            try:
+                self._owner.publish(self, self._attempt())
+                return
+            except CIRCUMSTANCES:
+                raise first from None
+            except FAULTS as error:
+                if place_of(error) == place_of(first):
+                    break
+        self.set_aside(first)
+        raise BrokenPluginError(self._why_broken()) from self.cause
 
     def refusal(self) -> PluginError | None:
         """The error that loading it raises without trying: it is denied, or was set aside. None where it is neither."""
@@ -148,17 +185,9 @@ class Plugin:
 
     def _resolve(self) -> Any:
         module_name, attribute = split_value(self.value)
-        module = import_module(module_name)
-        found: Any = module
-        try:
-            for part in attribute.split(".") if attribute else ():
-                found = getattr(found, part)
-        except AttributeError as error:
-            if getattr(getattr(module, "__spec__", None), "_initializing", False):
-                raise _PartlyImported(
-                    f"plugin {self.identity} was needed while its own module {module_name!r} is being imported"
-                ) from error
-            raise
+        found: Any = import_module(module_name)
+        for part in attribute.split(".") if attribute else ():
+            found = getattr(found, part)
         return found
 
     def set_aside(self, cause: BaseException, reason: str = "it could not be loaded") -> None:
@@ -186,12 +215,12 @@ class Plugin:
         )
 
 
-class _PartlyImported(ImportError):
-    """A plugin was asked for while its module is still running: an import cycle, not a broken plugin."""
+class UnfinishedImportError(ImportError):
+    """A plugin was asked for while a module that it needs is being imported: the plugin is not broken."""
 
 
 # Not faults of a plugin: the next attempt may succeed.
-CIRCUMSTANCES = (MemoryError, RecursionError, _PartlyImported)
+CIRCUMSTANCES = (MemoryError, RecursionError, UnfinishedImportError)
 # What a plugin's code may raise of itself. Any other is from outside: Ctrl-C, or an exception that another thread sent.
 FAULTS = (Exception, SystemExit, GeneratorExit)
 
@@ -241,6 +270,14 @@ def stands_for(value: str, obj: object) -> bool:
     for part in attribute.split(".") if attribute else ():
         found = getattr(found, "__dict__", {}).get(part)
     return found is obj and obj is not None
+
+
+def place_of(error: BaseException) -> tuple[type, str, int]:
+    """Return what an error is and where it was raised, as far as two of them can be compared."""
+    entry = error.__traceback__
+    while entry is not None and entry.tb_next is not None:
+        entry = entry.tb_next
+    return type(error), "" if entry is None else entry.tb_frame.f_code.co_filename, entry.tb_lineno if entry else 0
 
 
 def _without_frames(error: BaseException) -> BaseException:

@@ -78,6 +78,7 @@ class Composition:
         self._by_hand: list[Plugin] = []
         self._provenance: dict[int, tuple[Any, Plugin]] = {}
         self._listeners: list[Listener] = []
+        self.hook_listeners: list[Callable[[Manager], None]] = []
         self._checks: dict[str, Callable[[Plugin, Any], None]] = {}
 
     # --- what is declared -------------------------------------------------------------------------------------------
@@ -139,9 +140,8 @@ class Composition:
                 twice.append((made[entry, distribution], value))
                 continue
             key = (group, entry, distribution)
-            if key not in self._plugins:
-                self._plugins[key] = Plugin(self, group, entry, value, distribution, version)
-            made[entry, distribution] = self._plugins[key]
+            known = self._plugins.get(key) or Plugin(self, group, entry, value, distribution, version)
+            made[entry, distribution] = self._plugins.setdefault(key, known)  # a signal handler may have been quicker
         for plugin, value in twice:
             plugin.set_aside(
                 PluginConflictError(f"the distribution declares the name twice: {plugin.value} and {value}")
@@ -291,10 +291,15 @@ class Composition:
             added = tuple(self._registered(obj, place, override) for place in places)
             for plugin in added:
                 self.check(plugin, obj)
-            self._by_hand.extend(added)
-            self._provenance.setdefault(id(obj), (obj, added[0]))
-        self.changed(added)
-        return Registration(self, added)
+        try:
+            with self.lock:
+                self._by_hand.extend(added)
+                self._provenance.setdefault(id(obj), (obj, added[0]))
+            self.changed(added)
+            return Registration(self, added)
+        except BaseException:  # an interrupt: who gets no handle has registered nothing
+            self.unregister(added)
+            raise
 
     def _registered(self, obj: Any, place: tuple[str, str], override: bool) -> Plugin:
         described = obj if hasattr(obj, "__qualname__") else type(obj)

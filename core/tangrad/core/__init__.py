@@ -113,6 +113,7 @@ from tangrad.core.trace import current_trace as current_trace
 from tangrad.core.trace import find_backend as find_backend
 from tangrad.core.trace import is_concrete as is_concrete
 from tangrad.core.trace import set_current_trace as set_current_trace
+from tangrad.diagnostics.errors import RefusedError as RefusedError
 from tangrad.diagnostics.errors import check_no_leak as check_no_leak
 from tangrad.diagnostics.errors import mixed_backends as mixed_backends
 from tangrad.diagnostics.logs import Logger as Logger

@@ -362,6 +362,23 @@ class DeniedPluginError(PluginError):
     """A plugin that is needed is excluded by an allow or deny list."""
 
 
+class RefusedError(TangradError, RuntimeError):
+    """A policy refuses: raised by a hook on purpose, it reaches the caller as it is, with the plugin's name.
+
+    Whatever else a hook raises is a fault of its plugin. Authors raise this one, or a class of their own below it, from
+    any hook: an operation, a program, a composition is not to be.
+
+    Attributes:
+        plugin: which plugin refused: `distribution:group:name` and its version; None until the error has left the hook.
+    """
+
+    plugin: str | None = None
+
+    def __str__(self) -> str:
+        said = super().__str__()
+        return said if self.plugin is None else f"{said} (refused by plugin {self.plugin})"
+
+
 class PluginWarning(UserWarning):
     """A plugin was set aside; what does not need it goes on working."""
 

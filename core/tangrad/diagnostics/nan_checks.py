@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from tangrad.core.applications import ask_and_evaluate
 from tangrad.core.array import Array
-from tangrad.core.primitive import EVAL_TRACE, evaluate
+from tangrad.core.primitive import EVAL_TRACE
 from tangrad.core.trace import Tracer
 from tangrad.dtypes import system as dtypes
 from tangrad.settings.config import debug_infs, debug_nans, is_checking_values, thread
@@ -41,8 +42,8 @@ def error_for(what: str, where: str) -> FloatingPointError:
 
 
 def evaluate_and_check(primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    """As `evaluate`. Raises FloatingPointError for a result that the settings of this thread forbid."""
-    out = evaluate(primitive, args, params)
+    """As `ask_and_evaluate`. Raises FloatingPointError for a result that the settings of this thread forbid."""
+    out = ask_and_evaluate(primitive, args, params)
     if is_checking_values():
         found = bad_value(out if primitive.multiple_results else (out,))
         if found is not None:

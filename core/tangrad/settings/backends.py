@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from tangrad.composition.registry import composition
-from tangrad.diagnostics.errors import BackendError
+from tangrad.diagnostics.errors import BackendError, PluginError
 from tangrad.diagnostics.missing_names import backends_to_install
 from tangrad.settings.config import check_optional_positive, define_setting, parse_optional_integer, thread
 from tangrad.settings.forks import free_after_fork
@@ -133,7 +133,7 @@ class Backends(Generic[B]):
         for name in self.names():
             try:
                 usable.append(self._loaded.get(name) or self._load(name))
-            except Exception as error:  # whatever a plugin raises
+            except (PluginError, BackendError) as error:  # what is not finished, or refused, is no reason for another
                 problems.append(f"{name}: {error}")
         if not usable:
             causes = "; ".join(problems) or "none is installed"

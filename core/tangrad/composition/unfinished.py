@@ -1,0 +1,54 @@
+"""Whether an import failed because of a module that is itself being imported further up: unfinished is not broken.
+
+A signal handler, a `__del__`, a callback of an import runs in the middle of anything. What it needs of a module whose
+body is not through is missing, and will be there a moment later.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+
+def unfinished_module(error: BaseException) -> str | None:
+    """Return the name of the module that `error` is about and that is being imported now; None where there is none.
+
+    Modules whose own import has failed are no longer being imported when their error is looked at.
+    """
+    for one in _chain(error):
+        for module in _concerned(one):
+            spec: Any = getattr(module, "__spec__", None)
+            if getattr(spec, "_initializing", False):
+                return str(spec.name)
+    return None
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """`error` and all that it was raised from, or beside."""
+    seen: set[int] = set()
+    pending: list[BaseException | None] = [error]
+    while pending:
+        one = pending.pop()
+        if one is not None and id(one) not in seen:
+            seen.add(id(one))
+            pending += [one.__cause__, one.__context__]
+            yield one
+
+
+def _concerned(error: BaseException) -> Iterator[ModuleType | None]:
+    """The modules that an error names, and those whose functions raised it."""
+    if isinstance(error, ImportError):
+        yield sys.modules.get(error.name or "")
+    if isinstance(error, AttributeError) and isinstance(error.obj, ModuleType):
+        yield error.obj
+    entry = error.__traceback__
+    while entry is not None:
+        yield _module_of(entry.tb_frame.f_globals)
+        entry = entry.tb_next
+
+
+def _module_of(names: dict[str, Any]) -> ModuleType | None:
+    module = sys.modules.get(names.get("__name__") or "")
+    return module if module is not None and vars(module) is names else None

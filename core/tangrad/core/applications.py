@@ -1,0 +1,51 @@
+"""Policies about primitives: the hook `tangrad_before_apply`, for operations one by one and for whole programs.
+
+The bottom trace gets a function that asks when a plugin implements the hook; until then it costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad.composition.hooks import HookContext, hooks
+from tangrad.composition.plugin import BEFORE_APPLY
+from tangrad.composition.registry import composition
+from tangrad.core.jaxpr import ClosedJaxpr, Jaxpr, sub_jaxprs
+from tangrad.core.primitive import EVAL_TRACE, evaluate
+from tangrad.core.trace import find_backend
+from tangrad.settings.direct_calls import forget_direct_calls
+
+
+def ask_and_evaluate(primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """As `evaluate`, once every policy had its say. Raises RefusedError where one refuses."""
+    if hooks.observes(BEFORE_APPLY):
+        backend, operands = find_backend(args)
+        context = HookContext(primitive.name, backend.name, backend.platform, {"eager": True})
+        hooks.before_apply(primitive, tuple([operand.aval for operand in operands]), params, context)
+    return evaluate(primitive, args, params)
+
+
+def ask_about(closed_jaxpr: ClosedJaxpr, context: HookContext) -> None:
+    """Ask the policies about each equation of a program. Raises RefusedError where one refuses."""
+    if hooks.observes(BEFORE_APPLY):
+        _ask_about_equations(closed_jaxpr.jaxpr, context)
+
+
+def _ask_about_equations(jaxpr: Jaxpr, context: HookContext) -> None:
+    for eqn in jaxpr.eqns:
+        hooks.before_apply(eqn.primitive, tuple([atom.aval for atom in eqn.invars]), eqn.params, context)
+        for inner in sub_jaxprs(eqn.params):
+            _ask_about_equations(inner.jaxpr if isinstance(inner, ClosedJaxpr) else inner, context)
+
+
+def _follow(manager: Any) -> None:
+    """Have eager operations ask, or no longer, after the hook objects changed."""
+    asked = BEFORE_APPLY in manager.computes
+    if asked and EVAL_TRACE.process_primitive is evaluate:
+        EVAL_TRACE.process_primitive = ask_and_evaluate
+        forget_direct_calls()
+    elif not asked and EVAL_TRACE.process_primitive is ask_and_evaluate:
+        EVAL_TRACE.process_primitive = evaluate
+
+
+composition().hook_listeners.append(_follow)
