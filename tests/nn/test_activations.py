@@ -22,9 +22,9 @@ def test_against_jax(name):
     check(lambda api, x: getattr(api.nn, name)(x), SPREAD, slack=4)
 
 
-@pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.parametrize("name", [name for name in PLAIN if name != "squareplus"])
 def test_far_out(name):
-    """Finite derivatives where the formula would overflow."""
+    """Finite derivatives where the formula would overflow. JAX's squareplus cancels there."""
     jax = reference()
     for direction in (lambda api, x: getattr(api.nn, name)(x), lambda api, x: api.grad(getattr(api.nn, name))(x)):
         expected = jax.vmap(lambda x, f=direction: f(jax, x))(FAR)

@@ -5,17 +5,20 @@ Integers become floats where the formula makes them; a Python number gives a wea
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import tangrad.numpy as tnp
-from tangrad.core import dtypes
+from tangrad.core import dtypes, literal
 from tangrad.lax.elementwise import functions as lax
 from tangrad.lax.special.functions import erfc
 from tangrad.nn.primitives import log1mexp_p, relu6_p, relu_p, softplus_p
 from tangrad.numpy.fusing import as_one
 from tangrad.numpy.operands import array_operand, promote_inexact
+
+Function = Callable[[Any], Any]
 
 
 def _is_floating(x: Any) -> bool:
@@ -206,7 +209,13 @@ def soft_sign(x: Any) -> Any:
     Array(0.5, dtype=float32, weak_type=True)
     """
     made = array_operand("soft_sign", x)
-    return made / (tnp.abs(made) + 1)
+    if not _is_floating(made):
+        return made / (tnp.abs(made) + 1)
+    # Far out by the inverse, which is 0 at infinity and has derivatives whose squares do not overflow.
+    large = tnp.abs(made) > 1
+    far = 1 / (tnp.sign(made) + 1 / tnp.where(large, made, 1))
+    near = tnp.where(large, 0, made)
+    return tnp.where(large, tnp.where(made == -np.inf, -1, far), near / (tnp.abs(near) + 1))
 
 
 # --- x times a gate ------------------------------------------------------------------------------------------------
@@ -229,7 +238,22 @@ def silu(x: Any) -> Any:
     Array(0.7310586, dtype=float32, weak_type=True)
     """
     made = x if _is_floating(x) else array_operand("silu", x)
-    return lax.mul(made, lax.logistic(made))
+    if not _is_floating(made):
+        return lax.mul(made, lax.logistic(made))
+    return _gated(made, lax.logistic, 800.0)
+
+
+def _gated(x: Any, gate: Function, reach: float) -> Any:
+    """x · gate(x), for a gate that is 0 up to `-reach` and 1 from `reach` on, where its slope is not asked for.
+
+    There it would be 0 times something infinite, for x that are, and in derivatives for those that are large.
+    """
+    inner = lax.clamp(_number(-reach, x), x, _number(reach, x))
+    return lax.select(lax.ge(x, tnp.full_like(x, reach)), x, lax.mul(inner, gate(inner)))
+
+
+def _number(value: float, x: Any) -> Any:
+    return literal(value, x.aval.dtype, x.aval.weak_type)
 
 
 swish = silu
@@ -249,7 +273,8 @@ def hard_silu(x: Any) -> Any:
     Array(0.6666667, dtype=float32, weak_type=True)
     """
     made = array_operand("hard_silu", x)
-    return made * hard_sigmoid(made)
+    inner = tnp.where(made <= -3.0, -3.0, tnp.where(made >= 3.0, 3.0, made))
+    return tnp.where(made >= 3.0, made, inner * ((inner + 3.0) / 6.0))
 
 
 hard_swish = hard_silu
@@ -271,7 +296,8 @@ def mish(x: Any) -> Any:
     Array(0.8650984, dtype=float32, weak_type=True)
     """
     made = array_operand("mish", x)
-    return made * tnp.tanh(softplus(made))
+    gate = lambda x: tnp.tanh(softplus(x))
+    return _gated(made, gate, 800.0) if _is_floating(made) else made * gate(made)
 
 
 def gelu(x: Any, approximate: bool = True) -> Any:
@@ -294,10 +320,10 @@ def gelu(x: Any, approximate: bool = True) -> Any:
     dtype = made.aval.dtype
     if approximate:
         factor = np.sqrt(2 / np.pi).astype(dtype)
-        gate = 0.5 * (1.0 + tnp.tanh(factor * (made + 0.044715 * (made**3))))
-        return made * gate
+        gate = lambda x: 0.5 * (1.0 + tnp.tanh(factor * (x + 0.044715 * (x**3))))
+        return tnp.asarray(_gated(made, gate, 20.0), dtype)
     factor = np.sqrt(0.5).astype(dtype)
-    return tnp.asarray(0.5 * made * erfc(-made * factor), dtype)
+    return tnp.asarray(_gated(made, lambda x: 0.5 * erfc(-x * factor), 40.0), dtype)
 
 
 def glu(x: Any, axis: int = -1) -> Any:
@@ -366,7 +392,15 @@ def squareplus(x: Any, b: Any = 4) -> Any:
     Array(1., dtype=float32, weak_type=True)
     """
     made, roundness = array_operand("squareplus", x), array_operand("squareplus", b, 1)
-    return (made + tnp.sqrt(tnp.square(made) + roundness)) / 2
+    if not _is_floating(made):
+        return (made + tnp.sqrt(tnp.square(made) + roundness)) / 2
+    size = tnp.abs(made)
+    large = size > 1
+    # Far out what is above relu is b / 2 / (|x| + √(x² + b)), in which neither squares overflow nor terms cancel.
+    inverse = 1 / tnp.where(large, size, 1)
+    above = inverse * (0.5 * roundness) / (1 + tnp.sqrt(1 + roundness * tnp.square(inverse)))
+    near = tnp.where(large, 1, made)
+    return tnp.where(large, tnp.where(made > 0, made, 0) + above, (near + tnp.sqrt(tnp.square(near) + roundness)) / 2)
 
 
 def sparse_plus(x: Any) -> Any:
@@ -383,7 +417,8 @@ def sparse_plus(x: Any) -> Any:
     Array(0.25, dtype=float32, weak_type=True)
     """
     made = array_operand("sparse_plus", x)
-    return tnp.where(made <= -1.0, 0.0, tnp.where(made >= 1.0, made, (made + 1.0) ** 2 / 4))
+    inner = tnp.clip(made, -1.0, 1.0)
+    return tnp.where(made <= -1.0, 0.0, tnp.where(made >= 1.0, made, (inner + 1.0) ** 2 / 4))
 
 
 # --- exponential for negative x ------------------------------------------------------------------------------------

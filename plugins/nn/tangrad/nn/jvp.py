@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from tangrad.autodiff import elementwise_jvp
 from tangrad.core import RuleSet
-from tangrad.lax.elementwise.functions import bitwise_and, div, eq, exp, expm1, gt, lt, mul, select, sub
+from tangrad.lax.elementwise.functions import (
+    bitwise_and,
+    div,
+    exp,
+    expm1,
+    gt,
+    logistic,
+    lt,
+    mul,
+    neg,
+    select,
+    sub,
+)
 from tangrad.lax.reductions.functions import reduce_sum
 from tangrad.lax.structure.functions import full_like
 from tangrad.nn import primitives as p
@@ -32,11 +43,12 @@ elementwise_jvp(
 )
 
 
-def _finite(x: Any) -> Any:
-    """`x` with 0 in place of infinity: the difference of two infinities counts as 0."""
-    return select(eq(x, p.number_like(x, math.inf)), full_like(x, 0), x)
+def _inverse_of_expm1(x: Any) -> Any:
+    """1 / (exp(x) - 1) as a quotient of what is small for large x, where its derivative would be 0 times infinity."""
+    power = exp(neg(x))
+    return div(power, neg(expm1(neg(x))))
 
 
-elementwise_jvp(jvp, p.softplus_p, lambda t, answer, x: mul(t, exp(sub(_finite(x), _finite(answer)))))
-elementwise_jvp(jvp, p.log1mexp_p, lambda t, answer, x: div(t, expm1(x)))
+elementwise_jvp(jvp, p.softplus_p, lambda t, answer, x: mul(t, logistic(x)))
+elementwise_jvp(jvp, p.log1mexp_p, lambda t, answer, x: mul(t, _inverse_of_expm1(x)))
 elementwise_jvp(jvp, p.softmax_p, _softmax)

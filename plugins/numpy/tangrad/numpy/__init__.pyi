@@ -208,6 +208,7 @@ from tangrad.numpy.packing import (
     unpackbits as unpackbits,
 )
 from tangrad.numpy.padding import pad as pad
+from tangrad.numpy.pieces import piecewise as piecewise
 from tangrad.numpy.polynomial_fits import (
     polyfit as polyfit,
     roots as roots,
@@ -362,7 +363,6 @@ from tangrad.numpy.selection import (
     extract as extract,
     flatnonzero as flatnonzero,
     nonzero as nonzero,
-    piecewise as piecewise,
     select as select,
     where as where,
 )

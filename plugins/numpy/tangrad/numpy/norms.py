@@ -19,6 +19,7 @@ from tangrad.numpy.reductions import max as maximum_of
 from tangrad.numpy.reductions import min as minimum_of
 from tangrad.numpy.reductions import sum as sum_of
 from tangrad.numpy.rounding import real
+from tangrad.numpy.selection import where
 from tangrad.numpy.shapes import expand_dims
 from tangrad.numpy.transcendental import sqrt
 
@@ -57,7 +58,13 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 
 def _root_of_squares(x: Any, axis: Any, keepdims: bool) -> Any:
-    return sqrt(sum_of(real(x * x.conj()), axis=axis, keepdims=keepdims))
+    return _of_total(sum_of(real(x * x.conj()), axis=axis, keepdims=keepdims), sqrt)
+
+
+def _of_total(total: Any, root: Any) -> Any:
+    """A root of a sum of powers; at 0, where its slope is infinite, with the derivative 0 of the least subgradient."""
+    none = total == 0
+    return where(none, 0, root(where(none, 1, total)))
 
 
 def _vector_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
@@ -73,7 +80,8 @@ def _vector_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
         return sum_of((x != 0).astype(dtypes.to_floating_dtype(x.dtype)), axis=axis, keepdims=keepdims)
     if ord == 1:
         return sum_of(absolute(x), axis=axis, keepdims=keepdims)
-    return power(sum_of(absolute(x) ** ord, axis=axis, keepdims=keepdims), 1.0 / ord)
+    total = sum_of(absolute(x) ** ord, axis=axis, keepdims=keepdims)
+    return power(total, 1.0 / ord) if ord < 0 else _of_total(total, lambda total: power(total, 1.0 / ord))
 
 
 def _greatest(x: Any, axis: Any, keepdims: bool) -> Any:

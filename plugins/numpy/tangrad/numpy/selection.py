@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,14 +19,20 @@ from tangrad.core import (
     put,
     thread,
 )
-from tangrad.lax.elementwise.primitives import clamp_p, div_p, ge_p, rem_p, select_n_p, sub_p
+from tangrad.lax.elementwise.primitives import (
+    clamp_p,
+    div_p,
+    ge_p,
+    rem_p,
+    select_n_p,
+    sub_p,
+)
 from tangrad.lax.indexing.dimension_numbers import GatherScatterMode, ScatterDimensionNumbers
 from tangrad.lax.indexing.primitives import scatter_p
 from tangrad.lax.operands import size_operand
 from tangrad.lax.reductions.primitives import cumsum_p
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, iota_p
 from tangrad.numpy.arithmetic import maximum, minimum
-from tangrad.numpy.conversion import asarray
 from tangrad.numpy.fusing import Fused, fusable
 from tangrad.numpy.index_components import wrapped
 from tangrad.numpy.indexing import getitem, take_index
@@ -141,57 +147,6 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     for mask, choice in zip(reversed(masks), reversed(choices)):
         result = choose_between(broadcast_to_shape(mask, shape), broadcast_to_shape(choice, shape), result)
     return result
-
-
-def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
-    """Apply, to each element, the function that belongs to the last condition that holds.
-
-    Args:
-        x: an array or number.
-        condlist: boolean arrays of the shape of `x`, or one of them.
-        funclist: as many functions or numbers, and one more for where no condition holds (default 0).
-        args, kw: further arguments of the functions.
-
-    Returns:
-        An array of the shape and dtype of `x`.
-
-    Raises:
-        ValueError: for lists of lengths that do not fit.
-        TypeError: for what is no array.
-
-    >>> import tangrad
-    >>> x = tangrad.numpy.arange(-2.0, 3.0)
-    >>> tangrad.numpy.piecewise(x, [x < 0, x >= 0], [lambda v: -v, lambda v: 10 * v])
-    Array([ 2.,  1.,  0., 10., 20.], dtype=float32)
-    """
-    made = array_operand("piecewise", x)
-    conditions = _conditions(made, condlist)
-    functions = list(funclist)
-    if len(functions) == len(conditions):
-        functions.append(0)
-    if len(functions) != len(conditions) + 1:
-        raise ValueError(
-            f"piecewise takes as many functions as conditions, or one more, got {len(functions)} and {len(conditions)}"
-        )
-    result = _piece(made, functions[-1], args, kw)
-    for condition, function in zip(conditions, functions):
-        mask = broadcast_to_shape(truth(condition), made.aval.shape)
-        result = choose_between(mask, _piece(made, function, args, kw), result)
-    return result
-
-
-def _conditions(x: Any, condlist: Any) -> list[Any]:
-    if isinstance(condlist, (list, tuple)):
-        if x.ndim == 0 or (condlist and not isinstance(condlist[0], bool)):
-            return [operand("piecewise", condition, 1) for condition in condlist]
-        return [asarray(condlist)]
-    conditions = array_operand("piecewise", condlist, 1)
-    return [conditions] if conditions.ndim == x.ndim else [getitem(conditions, i) for i in range(conditions.shape[0])]
-
-
-def _piece(x: Any, function: Any, args: tuple[Any, ...], kw: dict[str, Any]) -> Any:
-    value = function(x, *args, **kw) if isinstance(function, Callable) else function  # type: ignore[arg-type]
-    return broadcast_to_shape(convert(asarray(value), x.aval.dtype), x.aval.shape)
 
 
 def clip(arr: Any, /, min: Any = None, max: Any = None) -> Any:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tangrad.core import dtypes
 from tangrad.lax.elementwise.primitives import (
+    RoundingMethod,
     abs_p,
     acos_p,
     acosh_p,
@@ -24,7 +26,6 @@ from tangrad.lax.elementwise.primitives import (
     exp2_p,
     exp_p,
     expm1_p,
-    ge_p,
     gt_p,
     imag_p,
     log1p_p,
@@ -38,7 +39,7 @@ from tangrad.lax.elementwise.primitives import (
     or_p,
     real_p,
     rem_p,
-    sign_p,
+    round_p,
     sin_p,
     sinh_p,
     sqrt_p,
@@ -48,6 +49,7 @@ from tangrad.lax.elementwise.primitives import (
     tanh_p,
 )
 from tangrad.lax.special.primitives import bessel_i0e_p
+from tangrad.lax.structure.primitives import stop_gradient_p
 from tangrad.numpy.fusing import fused, fused_pair
 from tangrad.numpy.makers import public_form, unary, unary_inexact
 from tangrad.numpy.operands import align_inexact, is_complex, literal_like, promote_inexact, select
@@ -162,24 +164,38 @@ atan2 = arctan2
 
 # --- sinc, and the modified Bessel function ------------------------------------------------------------------------
 
-_SINC_TERMS = 8
+_SINC_SERIES = tuple([(-1) ** k / math.factorial(2 * k + 1) for k in range(10, -1, -1)])
+_SINC_NEAR = 0.5
 
 
 def _sinc(x: Any) -> Any:
     (made,) = promote_inexact("sinc", x)
-    angle = mul_p.bind(made, literal_like(made, math.pi))
+    if is_complex(made):
+        return _sinc_quotient(mul_p.bind(made, literal_like(made, math.pi)))
+    # By the inverse, so that no derivative has a square that overflows. The angle of the sine is that of the rest
+    # after the nearest even number, which is exact; whole numbers, as all large ones are, have a sine of 0.
+    turn, half = literal_like(made, 2), literal_like(made, 0.5)
+    size = abs_p.bind(made)
+    near = lt_p.bind(size, literal_like(made, _SINC_NEAR))
+    endless = eq_p.bind(size, literal_like(made, math.inf))
+    one = literal_like(made, 1)
+    outer = select(or_p.bind(near, endless), one, made)
+    whole = mul_p.bind(turn, round_p.bind(mul_p.bind(outer, half), rounding_method=RoundingMethod.TO_NEAREST_EVEN))
+    sine = sin_p.bind(mul_p.bind(sub_p.bind(outer, whole), literal_like(made, math.pi)))
+    far = mul_p.bind(mul_p.bind(sine, literal_like(made, 1 / math.pi)), div_p.bind(one, outer))
+    angle = mul_p.bind(select(near, made, literal_like(made, 0)), literal_like(made, math.pi))
+    return select(endless, literal_like(made, 0), select(near, _sinc_series(angle), far))
+
+
+def _sinc_quotient(angle: Any) -> Any:
     at_zero = eq_p.bind(angle, literal_like(angle, 0))
     safe = select(at_zero, literal_like(angle, 1), angle)
     return select(at_zero, _sinc_series(angle), div_p.bind(sin_p.bind(safe), safe))
 
 
 def _sinc_series(angle: Any) -> Any:
-    """sin(a) / a as a polynomial. It is used at 0 only, where its derivatives are right to the 15th."""
-    squared = square_p.bind(angle)
-    total = literal_like(angle, 0)
-    for k in range(_SINC_TERMS - 1, -1, -1):
-        total = add_p.bind(mul_p.bind(total, squared), literal_like(angle, (-1) ** k / math.factorial(2 * k + 1)))
-    return total
+    """sin(a) / a as a polynomial, for |a| up to 1.6."""
+    return _power_series(square_p.bind(angle), _SINC_SERIES)
 
 
 sinc = unary("sinc", _sinc, "sin(πx) / (πx), and 1 at 0.", _FLOATS, _example("sinc", "0", "1."), fuse=1)
@@ -189,9 +205,26 @@ def _i0(x: Any) -> Any:
     (made,) = promote_inexact("i0", x)
     if is_complex(made):
         raise TypeError(f"i0 does not accept complex numbers, got {made.aval.str_short()}")
-    # |x| with the derivative 0 at 0, where abs has 1.
-    magnitude = mul_p.bind(made, sign_p.bind(made))
-    return mul_p.bind(exp_p.bind(magnitude), bessel_i0e_p.bind(made))
+    size = abs_p.bind(made)
+    # Beyond what the exponential has, all derivatives are infinite: a product with the scaled function's would be NaN.
+    beyond = gt_p.bind(size, literal_like(made, math.log(float(dtypes.finfo(made.aval.dtype).max))))
+    near = lt_p.bind(size, literal_like(made, 1))
+    middle = select(or_p.bind(beyond, near), literal_like(made, 2), made)
+    scaled = mul_p.bind(exp_p.bind(abs_p.bind(middle)), bessel_i0e_p.bind(middle))
+    half = mul_p.bind(select(near, made, literal_like(made, 0)), literal_like(made, 0.5))
+    result = select(near, _power_series(square_p.bind(half), _I0_SERIES), scaled)
+    return select(beyond, exp_p.bind(size), result)
+
+
+# I₀(x) = Σ (x / 2)²ᵏ / k!² (DLMF 10.25.2), the highest power first.
+_I0_SERIES = tuple([1 / math.factorial(k) ** 2 for k in range(8, -1, -1)])
+
+
+def _power_series(x: Any, coefficients: tuple[float, ...]) -> Any:
+    total = literal_like(x, coefficients[0])
+    for coefficient in coefficients[1:]:
+        total = add_p.bind(mul_p.bind(total, x), literal_like(x, coefficient))
+    return total
 
 
 i0 = unary(
@@ -204,16 +237,26 @@ i0 = unary(
 @fused("hypot", family=numerical.name)
 def _hypot(x: Any, y: Any) -> Any:
     """Scaled by the greater one, lest its square overflow."""
-    first, second = [abs_p.bind(value) for value in _real_pair("hypot", x, y)]
+    first, second = _real_pair("hypot", x, y)
+    sizes = [abs_p.bind(first), abs_p.bind(second)]
     infinity, zero, one = [literal_like(first, number) for number in (math.inf, 0, 1)]
-    either_infinite = or_p.bind(eq_p.bind(first, infinity), eq_p.bind(second, infinity))
-    # By a selection: a maximum would halve the derivatives between equal ones, which is right to the first order only.
-    first_is_large = ge_p.bind(first, second)
-    large, small = select(first_is_large, first, second), select(first_is_large, second, first)
+    endless = [eq_p.bind(size, infinity) for size in sizes]
+    either_infinite = or_p.bind(*endless)
+    large = max_p.bind(*sizes)
     trivial = or_p.bind(eq_p.bind(large, zero), either_infinite)
-    ratio = div_p.bind(select(trivial, zero, small), select(trivial, one, large))
-    length = mul_p.bind(large, sqrt_p.bind(add_p.bind(one, square_p.bind(ratio))))
-    return select(either_infinite, infinity, length)
+    # The scale is held fixed in derivatives, of which it is no part. At 0 they are 0.
+    scale = stop_gradient_p.bind(select(trivial, one, large))
+    parts = [div_p.bind(select(trivial, literal_like(value, 0), value), scale) for value in (first, second)]
+    total = add_p.bind(square_p.bind(parts[0]), square_p.bind(parts[1]))
+    length = mul_p.bind(scale, sqrt_p.bind(select(trivial, one, total)))
+    of_zero = select(either_infinite, _infinite_length(sizes, endless), zero)
+    return select(trivial, of_zero, length)
+
+
+def _infinite_length(sizes: list[Any], endless: list[Any]) -> Any:
+    """The sum of what is infinite, so that its derivative is the sign."""
+    zero = literal_like(sizes[0], 0)
+    return add_p.bind(*[select(mask, size, zero) for mask, size in zip(endless, sizes)])
 
 
 hypot = public_form(

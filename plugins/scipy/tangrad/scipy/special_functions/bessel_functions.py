@@ -18,7 +18,7 @@ from tangrad.numpy.conversion import asarray
 from tangrad.numpy.fusing import as_one
 from tangrad.numpy.operands import broadcast_shape, index_argument, is_kind
 from tangrad.numpy.shapes import broadcast_to
-from tangrad.scipy.special_functions.elementwise import reals, with_derivatives
+from tangrad.scipy.special_functions.elementwise import polynomial, reals, with_derivatives
 
 
 @as_one()
@@ -61,19 +61,33 @@ def i1e(x: Any) -> Any:
     return p.bessel_i1e_p.bind(*reals("i1e", x))
 
 
+def _finite(x: Any) -> Any:
+    """x, not beyond what is finite: the scaled functions are 0 at infinity only."""
+    greatest = float(np.finfo(x.dtype).max)
+    return tnp.clip(x, -greatest, greatest)
+
+
 @with_derivatives(lambda t, ans, x: t * _i1(x))
 def _i0(x: Any) -> Any:
-    return tnp.exp(abs(x)) * p.bessel_i0e_p.bind(x)
+    return tnp.exp(abs(x)) * p.bessel_i0e_p.bind(_finite(x))
+
+
+# I₁'(x) in powers of x² / 4, from I₁(x) = Σ (x / 2)²ᵏ⁺¹ / (k! (k + 1)!).
+_I1_SLOPE = tuple([(2 * k + 1) / (2 * math.factorial(k) * math.factorial(k + 1)) for k in range(8, -1, -1)])
 
 
 def _i1_slope(t: Any, ans: Any, x: Any) -> Any:
-    safe = tnp.where(x == 0, 1.0, x)
-    return t * tnp.where(x == 0, 0.5, _i0(x) - ans / safe)
+    """I₀ - I₁ / x: near 0 by a series, and where both are infinite, I₁ itself."""
+    near, beyond = abs(x) < 1, abs(ans) == math.inf
+    small, safe = tnp.where(near, x, 0.0), tnp.where(near | beyond, 2.0, x)
+    middle = _i0(safe) - tnp.where(near | beyond, 0.0, ans) / safe
+    value = tnp.where(near, polynomial(0.25 * small * small, _I1_SLOPE), middle)
+    return t * tnp.where(beyond, tnp.sign(x) * ans, value)
 
 
 @with_derivatives(_i1_slope)
 def _i1(x: Any) -> Any:
-    return tnp.exp(abs(x)) * p.bessel_i1e_p.bind(x)
+    return tnp.exp(abs(x)) * p.bessel_i1e_p.bind(_finite(x))
 
 
 @as_one()

@@ -68,6 +68,12 @@ def xlog1py(x: Any, y: Any) -> Any:
     return _xlog1py(*numbers("xlog1py", x, y))
 
 
+@with_derivatives(lambda t, ans, x: t * tnp.where(x < 0, 0.0, -1 - tnp.log(tnp.where(x < 0, 1.0, x))))
+def _entropy(x: Any) -> Any:
+    safe = tnp.where(x < 0, 1.0, x)
+    return tnp.where(x < 0, -math.inf, -_xlogy(safe, safe))
+
+
 @as_one()
 def entr(x: Any) -> Any:
     """-x log(x): the part of one outcome in an entropy; 0 at 0, -inf below.
@@ -86,8 +92,7 @@ def entr(x: Any) -> Any:
     '0.3466'
     """
     (made,) = reals("entr", x)
-    safe = tnp.where(made < 0, 1.0, made)
-    return tnp.where(made < 0, -math.inf, -_xlogy(safe, safe))
+    return _entropy(made)
 
 
 def _relative(p: Any, q: Any) -> Any:
@@ -139,7 +144,8 @@ def kl_div(p: Any, q: Any) -> Any:
     '0.3863'
     """
     p, q = reals("kl_div", p, q)
-    return _relative(p, q) - p + q
+    relative = _relative(p, q)
+    return tnp.where((relative == math.inf) & (p < math.inf), math.inf, relative - p + q)
 
 
 @as_one()
@@ -176,7 +182,8 @@ def logit(x: Any) -> Any:
     return _logit(*numbers("logit", x))
 
 
-@with_derivatives(lambda t, ans, x: t / (x * (1 - x)))
+# As a sum of two quotients: the product of small numbers would underflow, and its inverse be differentiated.
+@with_derivatives(lambda t, ans, x: t * (1 / x + 1 / (1 - x)))
 def _logit(x: Any) -> Any:
     return tnp.log(x / (1 - x))
 

@@ -140,7 +140,32 @@ def wofz(z: Any) -> Any:
     return _wofz(made.astype(dtypes.to_complex_dtype(made.aval.dtype)))
 
 
-@with_derivatives(lambda t, ans, x: t * (2 * x * ans - 2 / _ROOT_PI))
+# --- far out, where the differential equations of these functions are differences of large numbers ------------------
+
+# √π x exp(x²) erfc(x) and 2 x F(x), Dawson's, are Σ (∓1)ᵏ (2k - 1)!! (2x²)⁻ᵏ (DLMF 7.12.1 and, by 7.5.1, the other).
+_DOUBLE_FACTORIALS = tuple([float(math.prod(range(1, 2 * k, 2))) / 2**k for k in range(16)])
+_ALTERNATING = tuple([(-1) ** k * c for k, c in enumerate(_DOUBLE_FACTORIALS)])
+
+
+def _far(x: Any) -> tuple[Any, Any, Any]:
+    """Where x is large, its inverse there, and x elsewhere; with safe numbers in their places."""
+    large = x > (6.0 if np.finfo(x.dtype).bits < 64 else 13.0)
+    return large, 1 / tnp.where(large, x, 13.0), tnp.where(large, 1.0, x)
+
+
+def _far_slope(inverse: Any, coefficients: tuple[float, ...]) -> Any:
+    """The derivative of the sum of c[k] x^(-2k - 1)."""
+    square = inverse * inverse
+    return -square * polynomial(square, tuple([(2 * k + 1) * c for k, c in enumerate(coefficients)][::-1]))
+
+
+def _erfcx_slope(t: Any, ans: Any, x: Any) -> Any:
+    large, inverse, near = _far(x)
+    far = _far_slope(inverse, _ALTERNATING) / _ROOT_PI
+    return t * tnp.where(large, far, 2 * near * tnp.where(large, 0.0, ans) - 2 / _ROOT_PI)
+
+
+@with_derivatives(_erfcx_slope)
 def _erfcx(x: Any) -> Any:
     value = _upper_half(-abs(x))
     return tnp.where(x < 0, 2 * tnp.exp(tnp.where(x < 0, x * x, 0.0)) - value, value)
@@ -164,7 +189,13 @@ def erfcx(x: Any) -> Any:
     return _wofz(1j * made) if is_complex(made) else _erfcx(made)
 
 
-@with_derivatives(lambda t, ans, x: t * (1 - 2 * x * ans))
+def _dawsn_slope(t: Any, ans: Any, x: Any) -> Any:
+    large, inverse, _ = _far(abs(x))
+    far = 0.5 * _far_slope(inverse, _DOUBLE_FACTORIALS)
+    return t * tnp.where(large, far, 1 - 2 * tnp.where(large, 0.0, x) * tnp.where(large, 0.0, ans))
+
+
+@with_derivatives(_dawsn_slope)
 def _dawsn(x: Any) -> Any:
     # F(x) = x Σ (-2 x²)ᵏ / (2k + 1)!! near 0, where the imaginary part of w(x) has no relative accuracy.
     near = abs(x) < 1
@@ -286,8 +317,23 @@ def ndtr(x: Any) -> Any:
 
 
 def _hazard(x: Any) -> Any:
-    """φ(x) / Φ(x), the derivative of log Φ."""
-    return math.sqrt(2 / math.pi) / _erfcx(-math.sqrt(0.5) * x)
+    """φ(x) / Φ(x), the derivative of log Φ: three formulas, each with derivatives where it is used."""
+    left, inverse, _ = _far(-x)
+    right = x > 0
+    middle = tnp.where(left | right, -1.0, x)
+    # -x + c / -x + …: Mills' ratio turned over, so that what the derivative is about stands by itself.
+    square = inverse * inverse
+    ratio = polynomial(square, _MILLS[:0:-1]) / polynomial(square, _MILLS[::-1])
+    far = tnp.where(left, -x, 13.0) - inverse * ratio
+    above = tnp.clip(tnp.where(right, x, 0.0), 0.0, 60.0)
+    bell = tnp.exp(-0.5 * above * above) / math.sqrt(2 * math.pi)
+    density = bell / (0.5 * p.erfc_p.bind(-math.sqrt(0.5) * above))
+    near = math.sqrt(2 / math.pi) / _erfcx(-math.sqrt(0.5) * middle)
+    return tnp.where(left, far, tnp.where(right, density, near))
+
+
+# x (1 - Φ(x)) / φ(x) = Σ (-1)ᵏ (2k - 1)!! x⁻²ᵏ.
+_MILLS = tuple([(-1) ** k * float(math.prod(range(1, 2 * k, 2))) for k in range(16)])
 
 
 @with_derivatives(lambda t, ans, x: t * _hazard(x))

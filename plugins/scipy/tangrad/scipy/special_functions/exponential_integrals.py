@@ -80,12 +80,20 @@ def _by_sign(positive: Any, other: Any, x: Any) -> Any:
     return tnp.where(tnp.isnan(x), x, tnp.where(x == 0, positive(tnp.zeros_like(x)), value))
 
 
-@with_derivatives(lambda t, ans, x: t * (-tnp.exp(-x) / x))
+@with_derivatives(lambda t, ans, x: t * (ans * (1 - 1 / x)))
+def _power_over(x: Any) -> Any:
+    """exp(x) / x, which has the factor of its derivative: that of the quotient would be a difference of infinities."""
+    half = tnp.exp(0.5 * x)
+    value = half * (half / x)
+    return tnp.where(x == math.inf, math.inf, tnp.where(half == 0, -half, value))
+
+
+@with_derivatives(lambda t, ans, x: t * _power_over(-x))
 def _exp1(x: Any) -> Any:
     return _by_sign(_e1, _ei, x)
 
 
-@with_derivatives(lambda t, ans, x: t * (tnp.exp(x) / x))
+@with_derivatives(lambda t, ans, x: t * _power_over(x))
 def _expi(x: Any) -> Any:
     return _by_sign(_ei, _e1, x)
 
@@ -256,8 +264,26 @@ def _dilogarithm(u: Any) -> Any:
 
 def _spence_slope(t: Any, ans: Any, x: Any) -> Any:
     excess = x - 1
-    safe = tnp.where(excess == 0, 1.0, excess)
-    return t * tnp.where(excess == 0, -1.0, -tnp.log1p(excess) / safe)
+    near = abs(excess) < 0.25
+    small, outer = tnp.where(near, excess, 0.0), tnp.where(near, 2.0, x)
+    return t * -tnp.where(near, polynomial(small, _LOG1P), _logarithm_over(outer))
+
+
+def _slope_of_logarithm_over(t: Any, ans: Any, x: Any) -> Any:
+    regular = (x > 0) & (x < math.inf)
+    inner = tnp.where(regular, x, 2.0)
+    value = (1 / inner - tnp.where(regular, ans, 0.0)) / (inner - 1)
+    return t * tnp.where(regular, value, tnp.where(x == 0, -math.inf, 0.0))
+
+
+@with_derivatives(_slope_of_logarithm_over)
+def _logarithm_over(x: Any) -> Any:
+    """log(x) / (x - 1), for x away from 1."""
+    return tnp.where(x == math.inf, 0.0, tnp.log(x) / (x - 1))
+
+
+# log(1 + x) / x
+_LOG1P = tuple([(-1) ** k / (k + 1) for k in range(26, -1, -1)])
 
 
 @with_derivatives(_spence_slope)

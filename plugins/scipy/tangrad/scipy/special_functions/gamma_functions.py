@@ -131,6 +131,14 @@ def gammasgn(x: Any) -> Any:
     return sign_of_gamma(stop_gradient(reals("gammasgn", x)[0]))
 
 
+def _gamma_slope(t: Any, ans: Any, x: Any) -> Any:
+    beyond = (x > 0) & (ans == math.inf)  # as is each derivative then: its terms would be of both signs
+    inner = tnp.where(beyond & (x != 0), 2.0, x)
+    slope = tnp.where(inner == 0, -1 / tnp.where(inner == 0, inner, 1.0), p.digamma_p.bind(inner))
+    return t * tnp.where(beyond, ans, ans * slope)
+
+
+@with_derivatives(_gamma_slope)
 def _real_gamma(x: Any) -> Any:
     return sign_of_gamma(stop_gradient(x)) * tnp.exp(p.lgamma_p.bind(x))
 
@@ -173,7 +181,8 @@ def digamma(x: Any) -> Any:
     '-0.5772'
     """
     (made,) = reals("digamma", x)
-    return tnp.where(made == 0, tnp.copysign(math.inf, -made), p.digamma_p.bind(made))
+    zero = made == 0
+    return tnp.where(zero, -1 / tnp.where(zero, made, 1.0), p.digamma_p.bind(tnp.where(zero, 1.0, made)))
 
 
 @as_one("exact")
@@ -204,13 +213,40 @@ def factorial(n: Any, exact: bool = False) -> Any:
 # --- of two arguments ----------------------------------------------------------------------------------------------
 
 
+def _is_pole(x: Any) -> Any:
+    return (x <= 0) & (x == tnp.floor(x))
+
+
 def _betaln_slope(t: Any, one: Any, other: Any) -> Any:
     return t * (p.digamma_p.bind(one) - p.digamma_p.bind(one + other))
 
 
+def _without_poles(a: Any, b: Any) -> tuple[Any, Any, Any]:
+    """Arguments with the same value that are no poles of Γ, where there are such, and where there are none.
+
+    At a = 0, -1, … the function is infinite, except where b is one of 1, …, -a: the poles of Γ(a) and Γ(a + b) cancel.
+    """
+    poles = _is_pole(a) | _is_pole(b)
+    pole, other = tnp.where(_is_pole(a), a, b), tnp.where(_is_pole(a), b, a)
+    cancelled = poles & (other == tnp.floor(other)) & (other > 0) & (1 - pole - other > 0) & (pole > -math.inf)
+    one, two = tnp.where(cancelled, 1 - pole - other, a), tnp.where(cancelled, other, b)
+    infinite = poles & ~cancelled
+    return tnp.where(infinite, 1.0, one), tnp.where(infinite, 1.0, two), infinite
+
+
 @with_derivatives(lambda t, ans, a, b: _betaln_slope(t, a, b), lambda t, ans, a, b: _betaln_slope(t, b, a))
 def _betaln(a: Any, b: Any) -> Any:
-    """log |B(a, b)|. Where an argument is large, the difference of the Stirling formulas is taken by hand."""
+    """log |B(a, b)|, also at the poles and at infinity."""
+    one, two, infinite = _without_poles(a, b)
+    small, great = tnp.minimum(one, two), tnp.maximum(one, two)
+    endless = (great == math.inf) & (small < math.inf)
+    value = _regular_betaln(small, tnp.where(endless, 1.0, great))
+    value = tnp.where(endless, tnp.where(small > 0, -math.inf, math.inf), value)
+    return tnp.where(tnp.isnan(a) | tnp.isnan(b), math.nan, tnp.where(infinite, math.inf, value))
+
+
+def _regular_betaln(a: Any, b: Any) -> Any:
+    """The same between. Where an argument is large, the difference of the Stirling formulas is taken by hand."""
     small, great = tnp.minimum(a, b), tnp.maximum(a, b)
     plain = p.lgamma_p.bind(small) + p.lgamma_p.bind(great) - p.lgamma_p.bind(small + great)
     far = (great >= _STIRLING_FROM) & (small > 0)
@@ -264,8 +300,19 @@ def beta(a: Any, b: Any) -> Any:
     '0.0833'
     """
     a, b = reals("beta", a, b)
-    sign = sign_of_gamma(stop_gradient(a)) * sign_of_gamma(stop_gradient(b)) * sign_of_gamma(stop_gradient(a + b))
-    return sign * tnp.exp(_betaln(a, b))
+    return _sign_of_beta(stop_gradient(a), stop_gradient(b)) * tnp.exp(_betaln(a, b))
+
+
+def _sign_of_beta(a: Any, b: Any) -> Any:
+    """1, -1, or 0 at a pole of Γ(a + b) alone; at poles as the limit along the other argument has it, or 1."""
+    poles = _is_pole(a), _is_pole(b)
+    alone = sign_of_gamma(a) * sign_of_gamma(b) * sign_of_gamma(a + b)
+    alone = tnp.where(tnp.isinf(a + b), sign_of_gamma(tnp.minimum(a, b)), tnp.where(_is_pole(a + b), 0.0, alone))
+    _, _, infinite = _without_poles(a, b)
+    whole = tnp.where(poles[0], b, a)
+    parity = tnp.where(tnp.isfinite(whole) & (whole % 2 != 0), -1.0, 1.0)
+    at_poles = tnp.where(infinite & ~(poles[0] & poles[1]), 1.0, parity)
+    return tnp.where(poles[0] | poles[1], at_poles, alone)
 
 
 @as_one()
@@ -331,10 +378,6 @@ def gammaincc(a: Any, x: Any) -> Any:
     return p.igammac_p.bind(*reals("gammaincc", a, x))
 
 
-def _is_pole(x: Any) -> Any:
-    return (x <= 0) & (x == tnp.floor(x))
-
-
 @with_derivatives(
     lambda t, ans, z, m: t * ans * (p.digamma_p.bind(z + m) - p.digamma_p.bind(z)),
     lambda t, ans, z, m: t * ans * p.digamma_p.bind(z + m),
@@ -347,7 +390,11 @@ def _poch(z: Any, m: Any) -> Any:
     sign = tnp.where(flipped, 1 - 2 * (m % 2), sign_of_gamma(top) * sign_of_gamma(bottom))
     value = sign * tnp.exp(p.lgamma_p.bind(top) - p.lgamma_p.bind(bottom))
     value = tnp.where(poles & ~falling, 0.0, tnp.where(falling & ~poles, math.inf, value))
-    return tnp.where(m == 0, 1.0, value)
+    endless = (z == math.inf) & (m != 0)
+    value = tnp.where(endless & (abs(m) < math.inf), tnp.where(m > 0, math.inf, 0.0), value)
+    value = tnp.where((m == -math.inf) & ~endless, tnp.where(poles, 0.0, math.nan), value)
+    unknown = tnp.isnan(z) | tnp.isnan(m) | ((z == -math.inf) & (m == math.inf))
+    return tnp.where(m == 0, 1.0, tnp.where(unknown, math.nan, value))
 
 
 @as_one()
@@ -396,7 +443,9 @@ def comb(N: Any, k: Any, *, repetition: bool = False) -> Any:
     inside = (chosen >= 0) & (total >= chosen) & (total >= 0)
     total, chosen = tnp.where(inside, total, 1.0), tnp.where(inside, chosen, 0.0)
     value = tnp.exp(-_betaln(total - chosen + 1, chosen + 1)) / (total + 1)
-    return tnp.where(inside, value, 0.0)
+    value = tnp.where(inside, value, 0.0)
+    endless = inside & (total == math.inf) & (chosen < math.inf)
+    return tnp.where(endless, tnp.where(chosen == 0, 1.0, math.inf), value)
 
 
 @as_one()
@@ -419,7 +468,10 @@ def polygamma(n: Any, x: Any) -> Any:
     '1.6449'
     """
     order, made = reals("polygamma", n, x)
-    return p.polygamma_p.bind(stop_gradient(order), made)
+    order, endless = stop_gradient(order), made == math.inf
+    inner = tnp.where(endless, 1.0, made)
+    value = tnp.where((order == 0) & (made == 0), -1 / inner, p.polygamma_p.bind(order, inner))
+    return tnp.where(endless, tnp.where(order == 0, math.inf, 0 * value), value)
 
 
 @as_one("d")

@@ -45,7 +45,8 @@ def _by_x(t: Any, ans: Any, x: Any, q: Any) -> Any:
 
 @with_derivatives(_by_x, lambda t, ans, x, q: t * (-x * p.zeta_p.bind(x + 1, q)))
 def _hurwitz(x: Any, q: Any) -> Any:
-    return p.zeta_p.bind(x, q)
+    endless = (q == math.inf) & (x > 1)
+    return tnp.where(endless, 0.0, p.zeta_p.bind(x, tnp.where(endless, 1.0, q)))
 
 
 def _riemann(x: Any) -> Any:

@@ -48,9 +48,41 @@ def where(condition: Any, x: Any, y: Any) -> Any:
 
 
 def one_minus_square(x: Any) -> Any:
-    """1 - x², as a product: accurate where x is near 1."""
+    """1 - x²: as a product where x is near 1, as a difference near 0, so that its derivatives are as accurate."""
     one = number(1, x)
-    return mul(add(one, x), sub(one, x))
+    near_zero = p.lt_p.bind(p.abs_p.bind(x), number(0.5, p.abs_p.bind(x)))
+    return where(near_zero, sub(one, square(x)), mul(add(one, x), sub(one, x)))
+
+
+def reciprocal_of_large(x: Any) -> tuple[Any, Any]:
+    """Where |x| > 1, and 1 / x there: in it far away derivatives have no squares that overflow. 1 elsewhere."""
+    size = p.abs_p.bind(x)
+    large = p.gt_p.bind(size, number(1, size))
+    return large, div(number(1, x), where(large, x, 1))
+
+
+def inverse_of_one_plus_square(x: Any) -> Any:
+    """1 / (1 + x²)."""
+    if is_kind(x.aval.dtype, (COMPLEX,)):
+        return div(number(1, x), plus(1, square(x)))
+    large, inverse = reciprocal_of_large(x)
+    near = where(large, inverse, x)
+    result = div(number(1, x), plus(1, square(near)))
+    return where(large, mul(square(inverse), result), result)
+
+
+def inverse_root_of_one_plus_square(x: Any) -> Any:
+    """1 / √(1 + x²)."""
+    if is_kind(x.aval.dtype, (COMPLEX,)):
+        return p.rsqrt_p.bind(plus(1, square(x)))
+    large, inverse = reciprocal_of_large(x)
+    result = p.rsqrt_p.bind(plus(1, square(where(large, inverse, x))))
+    return where(large, mul(p.abs_p.bind(inverse), result), result)
+
+
+def tanh_slope(answer: Any) -> Any:
+    """1 - tanh². Far out, where tanh rounds to 1, an exponential would be exact, and cost as much as tanh itself."""
+    return mul(plus(1, answer), sub(number(1, answer), answer))
 
 
 # --- signs and rounding --------------------------------------------------------------------------------------------
@@ -93,9 +125,9 @@ for primitive, derivative in {
     p.exp_p: lambda t, ans, x: mul(t, ans),
     p.exp2_p: lambda t, ans, x: mul(t, scaled(math.log(2), ans)),
     p.log_p: lambda t, ans, x: div(t, x),
-    p.expm1_p: lambda t, ans, x: mul(t, plus(1, ans)),
+    p.expm1_p: lambda t, ans, x: mul(t, p.exp_p.bind(x)),
     p.log1p_p: lambda t, ans, x: div(t, plus(1, x)),
-    p.logistic_p: lambda t, ans, x: mul(t, mul(ans, sub(number(1, ans), ans))),
+    p.logistic_p: lambda t, ans, x: mul(t, mul(ans, p.logistic_p.bind(neg(x)))),
     p.sqrt_p: lambda t, ans, x: mul(t, div(number(0.5, ans), ans)),
     p.rsqrt_p: lambda t, ans, x: mul(t, scaled(-0.5, div(ans, x))),
     p.cbrt_p: lambda t, ans, x: mul(t, scaled(1 / 3, p.integer_pow_p.bind(ans, y=-2))),
@@ -105,11 +137,11 @@ for primitive, derivative in {
     p.tan_p: lambda t, ans, x: mul(t, plus(1, square(ans))),
     p.asin_p: lambda t, ans, x: mul(t, p.rsqrt_p.bind(one_minus_square(x))),
     p.acos_p: lambda t, ans, x: mul(t, neg(p.rsqrt_p.bind(one_minus_square(x)))),
-    p.atan_p: lambda t, ans, x: div(t, plus(1, square(x))),
+    p.atan_p: lambda t, ans, x: mul(t, inverse_of_one_plus_square(x)),
     p.sinh_p: lambda t, ans, x: mul(t, p.cosh_p.bind(x)),
     p.cosh_p: lambda t, ans, x: mul(t, p.sinh_p.bind(x)),
-    p.tanh_p: lambda t, ans, x: mul(t, one_minus_square(ans)),
-    p.asinh_p: lambda t, ans, x: mul(t, p.rsqrt_p.bind(plus(1, square(x)))),
+    p.tanh_p: lambda t, ans, x: mul(t, tanh_slope(ans)),
+    p.asinh_p: lambda t, ans, x: mul(t, inverse_root_of_one_plus_square(x)),
     # Two roots, not the root of a product: they differ in sign for complex x with a negative real part.
     p.acosh_p: lambda t, ans, x: mul(t, mul(p.rsqrt_p.bind(plus(-1, x)), p.rsqrt_p.bind(plus(1, x)))),
     p.atanh_p: lambda t, ans, x: div(t, one_minus_square(x)),
@@ -170,11 +202,25 @@ for primitive in (p.max_p, p.min_p):
         lambda t, ans, x, y: mul(t, _share(y, ans, x)),
     )
 
+
+def _over_square(x: Any, y: Any) -> Any:
+    """x / (x² + y²), by quotients with the greater of both: no square overflows or underflows; 0 at 0, 0."""
+    size, other = p.abs_p.bind(x), p.abs_p.bind(y)
+    x_greater = p.gt_p.bind(size, other)
+    one = number(1, x)
+    # What stands in the branch that is not taken, and at 0, 0, divides by 1.
+    by_x = where(x_greater, x, 1)
+    by_y = where(p.or_p.bind(x_greater, p.eq_p.bind(other, number(0, other))), 1, y)
+    flat, steep = div(y, by_x), div(x, by_y)
+    result = div(div(one, plus(1, square(flat))), by_x)
+    return where(x_greater, result, div(div(steep, plus(1, square(steep))), by_y))
+
+
 elementwise_jvp(
     jvp,
     p.atan2_p,
-    lambda t, ans, x, y: mul(t, div(y, add(square(x), square(y)))),
-    lambda t, ans, x, y: mul(t, neg(div(x, add(square(x), square(y))))),
+    lambda t, ans, x, y: mul(t, _over_square(y, x)),
+    lambda t, ans, x, y: mul(t, neg(_over_square(x, y))),
 )
 
 

@@ -333,6 +333,8 @@ def betainc(m: Any, a: Any, b: Any, x: Any) -> Any:
     valid = positive & (x > 0) & (x < 1) & m.is_finite(a) & m.is_finite(b)
     below = x < (a + 1) / (a + b + 2)
     safe = (1.0, 1.0, 0.5)
+    at_one = ((a == math.inf) & (b >= 0) & (b < math.inf)) | ((b == 0) & (a > 0))
+    at_zero = ((b == math.inf) & (a >= 0) & (a < math.inf)) | ((a == 0) & (b > 0))
 
     def rise(a: Any, b: Any, x: Any) -> Any:
         return _beta_fraction(m, a, b, x, 1 - x, m.log(x), m.log1p(-x))
@@ -350,8 +352,11 @@ def betainc(m: Any, a: Any, b: Any, x: Any) -> Any:
         (~valid, full(math.nan), None),
         (positive & (x == 0), full(0.0), None),
         (positive & (x == 1), full(1.0), None),
-        ((a == math.inf) & m.is_finite(b) & (b > 0) & (x >= 0) & (x < 1), full(0.0), None),
-        ((b == math.inf) & m.is_finite(a) & (a > 0) & (x > 0) & (x <= 1), full(1.0), None),
+        # All of the mass is at 1 where a is infinite or b 0, and at 0 the other way round.
+        (at_one & (x >= 0) & (x < 1), full(0.0), None),
+        (at_zero & (x > 0) & (x <= 1), full(1.0), None),
+        (at_one & (x == 1), full(1.0), None),
+        (at_zero & (x == 0), full(0.0), None),
     )
 
 

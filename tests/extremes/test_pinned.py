@@ -1,0 +1,134 @@
+"""Derivatives where numbers end, one line for each that was wrong: the limits of the true ones."""
+
+import numpy as np
+import pytest
+
+import tangrad
+import tangrad.numpy as tnp
+import tangrad.scipy.special as special
+from tangrad import nn, use_backend
+
+INFINITY = np.inf
+
+
+@pytest.fixture(params=["numpy", "xla"], autouse=True)
+def on(request):
+    with use_backend(request.param):
+        yield request.param
+
+
+# function, where, order, the derivative
+SINGLE = [
+    (special.log_ndtr, 13.5, 2, 0.0),
+    (special.log_ndtr, -100.0, 2, -0.99990006),
+    (special.log_ndtr, -INFINITY, 2, -1.0),
+    (tnp.sinc, 1e4, 2, -2e-8),
+    (tnp.sinc, 3e38, 2, 0.0),
+    (tnp.sinc, INFINITY, 0, 0.0),
+    (tnp.sinc, 1e3, 1, 1e-3),
+    (tnp.arctan, 1e10, 2, -2e-30),
+    (tnp.arctan, INFINITY, 2, 0.0),
+    (tnp.arcsinh, 1e30, 1, 1e-30),
+    (tnp.arcsinh, 3e38, 2, 0.0),
+    (tnp.expm1, -20.0, 1, 2.0611536e-9),
+    (special.erf, 3e38, 2, 0.0),
+    (special.ndtr, -INFINITY, 2, 0.0),
+    (special.erfcx, 50.0, 2, 9.0162343e-6),
+    (special.dawsn, 1e20, 1, -5e-41),
+    (special.gammaln, 0.0, 1, -INFINITY),
+    (special.gammaln, INFINITY, 2, 0.0),
+    (special.gamma, INFINITY, 2, INFINITY),
+    (special.digamma, 0.0, 1, INFINITY),
+    (special.i0, 200.0, 2, INFINITY),
+    (special.i0e, 1e6, 1, -1.9947119e-10),
+    (special.i1e, 1.2e-38, 1, 0.5),
+    (special.expi, 100.0, 2, INFINITY),
+    (special.exp1, INFINITY, 2, 0.0),
+    (special.spence, 1e-30, 1, -69.077553),
+    (special.entr, 0.0, 1, INFINITY),
+    (special.logit, 1e-30, 2, -INFINITY),
+    (special.expit, 20.0, 1, 2.0611536e-9),
+    (nn.softplus, 20.0, 2, 2.0611536e-9),
+    (nn.log_sigmoid, -20.0, 2, -2.0611536e-9),
+    (nn.silu, INFINITY, 1, 1.0),
+    (nn.silu, -INFINITY, 0, 0.0),
+    (nn.mish, -INFINITY, 2, 0.0),
+    (nn.gelu, 1e30, 1, 1.0),
+    (nn.soft_sign, INFINITY, 0, 1.0),
+    (nn.soft_sign, 1e10, 1, 1e-20),
+    (nn.squareplus, -3e38, 0, 3.3333333e-39),
+    (nn.log1mexp, 100.0, 2, 0.0),
+    (nn.hard_silu, -INFINITY, 0, 0.0),
+    (nn.sparse_plus, 3e38, 1, 1.0),
+]
+
+
+@pytest.mark.parametrize("function, point, order, expected", SINGLE)
+def test_single_precision(function, point, order, expected):
+    for _ in range(order):
+        function = tangrad.grad(function)
+    np.testing.assert_allclose(function(np.float32(point)), np.float32(expected), rtol=1e-4, atol=2e-38)
+
+
+@pytest.mark.parametrize("name", ["sinc", "arctan", "arcsinh"])
+def test_half_precision(name):
+    second = tangrad.grad(tangrad.grad(getattr(tnp, name)))
+    assert np.isfinite(second(np.float16(300.0))) and second(np.float16(np.inf)) == 0
+
+
+def test_gelu_of_large_half_precision_numbers():
+    assert tangrad.grad(nn.gelu)(np.float16(200.0)) == 1 and tangrad.grad(nn.gelu)(np.float16(-200.0)) == 0
+
+
+@pytest.mark.parametrize(
+    "a, b, value, slope", [(2.0, 0.0, 0.0, 0.0), (0.0, 2.0, 1.0, 0.0), (1.0, 1.0, 0.3, 1.0), (np.inf, 2.0, 0.0, 0.0)]
+)
+def test_incomplete_beta_at_degenerate_parameters(a, b, value, slope):
+    function = lambda x: special.betainc(a, b, x)
+    np.testing.assert_allclose(function(0.3), value, rtol=1e-6)
+    np.testing.assert_allclose(tangrad.grad(function)(0.3), slope, rtol=1e-6)
+    np.testing.assert_allclose(tangrad.grad(tangrad.grad(function))(0.3), 0, atol=1e-6)
+
+
+def test_incomplete_functions_at_the_edges():
+    first = tangrad.grad(special.gammainc, 1)
+    np.testing.assert_allclose(first(1.0, 0.0), 1, rtol=1e-6)
+    assert first(2.0, 0.0) == 0 and first(2.0, np.inf) == 0
+    slope = lambda x: special.betainc(2.0, 1.0, x)
+    assert tangrad.grad(slope)(0.0) == 0
+    np.testing.assert_allclose([tangrad.grad(slope)(1.0), tangrad.grad(tangrad.grad(slope))(0.0)], 2, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "a, b, expected", [(-2.0, 2.0, 0.5), (2.0, -2.0, 0.5), (-1.0, 2.0, np.inf), (2.0, np.inf, 0.0)]
+)
+def test_beta_at_poles(a, b, expected):
+    np.testing.assert_allclose(special.beta(a, b), expected, rtol=1e-6)
+
+
+def test_beta_where_only_the_sum_is_a_pole():
+    assert special.beta(-0.5, -0.5) == 0 and special.betaln(-0.5, -0.5) == -np.inf
+
+
+def test_pieces_that_are_not_taken_leave_derivatives_alone():
+    function = lambda x: tnp.piecewise(x, [x > 0], [tnp.log, lambda x: 3 * x])
+    assert tangrad.grad(function)(0.0) == 3 and tangrad.grad(tangrad.grad(function))(0.0) == 0
+    assert tangrad.grad(function)(2.0) == 0.5 and tangrad.jvp(function, (0.0,), (1.0,))[1] == 3
+    several = lambda x: tnp.piecewise(x, [x <= 0, x == 0], [tnp.sqrt, 7.0, tnp.sin]).sum()
+    np.testing.assert_allclose(tangrad.grad(several)(np.float32([0.0, 1.0])), [0, np.cos(1)], rtol=1e-6)
+
+
+def test_lengths_and_angles_at_zero_and_far_out():
+    gradient = tangrad.grad(tnp.hypot, (0, 1))
+    assert gradient(0.0, 0.0) == (0, 0) and gradient(-np.inf, 1.0) == (-1, 0)
+    np.testing.assert_allclose(gradient(np.float32(3e-30), np.float32(4e-30)), [0.6, 0.8], rtol=1e-6)
+    angle = tangrad.grad(tnp.arctan2, (0, 1))
+    assert angle(0.0, 0.0) == (0, 0)
+    np.testing.assert_allclose(angle(np.float32(1e30), np.float32(1.0)), [0, -1e-30], rtol=1e-6)
+
+
+@pytest.mark.parametrize("order", [None, 2, 3, 2.5])
+def test_norms_at_zero(order):
+    norm = lambda x: tnp.linalg.norm(x, order)
+    assert not np.any(tangrad.grad(norm)(tnp.zeros(2))) and not np.any(tangrad.hessian(norm)(tnp.zeros(2)))
+    np.testing.assert_allclose(tangrad.grad(norm)(tnp.array([3.0, 0.0])), [1, 0], rtol=1e-6)
