@@ -244,10 +244,7 @@ def silu(x: Any) -> Any:
 
 
 def _gated(x: Any, gate: Function, reach: float) -> Any:
-    """x · gate(x), for a gate that is 0 up to `-reach` and 1 from `reach` on, where its slope is not asked for.
-
-    There it would be 0 times something infinite, for x that are, and in derivatives for those that are large.
-    """
+    """x · gate(x), for a gate that is 0 up to `-reach` and 1 from `reach` on: there a product would be 0 · ∞."""
     inner = lax.clamp(_number(-reach, x), x, _number(reach, x))
     return lax.select(lax.ge(x, tnp.full_like(x, reach)), x, lax.mul(inner, gate(inner)))
 

@@ -8,8 +8,8 @@ from typing import Any
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
 from tangrad.scipy.distributions.support import reals, within
+from tangrad.scipy.special_functions.beta_functions import betainc, betaln
 from tangrad.scipy.special_functions.entropies import xlog1py, xlogy
-from tangrad.scipy.special_functions.gamma_functions import betainc, betaln
 
 
 @as_one()

@@ -8,8 +8,8 @@ from typing import Any
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
 from tangrad.scipy.distributions.support import is_whole, reals, within
+from tangrad.scipy.special_functions.beta_functions import betaln
 from tangrad.scipy.special_functions.entropies import xlog1py
-from tangrad.scipy.special_functions.gamma_functions import betaln
 
 
 @as_one()

@@ -7,8 +7,8 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.nn.activations import log1mexp
+from tangrad.scipy.special_functions.beta_functions import betaln
 from tangrad.scipy.special_functions.elementwise import reals
-from tangrad.scipy.special_functions.gamma_functions import betaln
 
 __all__ = ["HALF_LOG_2PI", "is_whole", "log_choices", "log_complement", "quantile", "reals", "within"]
 

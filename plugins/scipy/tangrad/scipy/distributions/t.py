@@ -7,7 +7,7 @@ from typing import Any
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
 from tangrad.scipy.distributions.support import reals
-from tangrad.scipy.special_functions.gamma_functions import betaln
+from tangrad.scipy.special_functions.beta_functions import betaln
 
 
 @as_one()

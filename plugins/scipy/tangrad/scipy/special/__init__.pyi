@@ -9,6 +9,12 @@ from tangrad.scipy.special_functions.bessel_functions import (
     i1e as i1e,
     sph_harm_y as sph_harm_y,
 )
+from tangrad.scipy.special_functions.beta_functions import (
+    beta as beta,
+    betainc as betainc,
+    betaln as betaln,
+    comb as comb,
+)
 from tangrad.scipy.special_functions.entropies import (
     boxcox as boxcox,
     boxcox1p as boxcox1p,
@@ -44,10 +50,6 @@ from tangrad.scipy.special_functions.exponential_integrals import (
 )
 from tangrad.scipy.special_functions.gamma_functions import (
     bernoulli as bernoulli,
-    beta as beta,
-    betainc as betainc,
-    betaln as betaln,
-    comb as comb,
     digamma as digamma,
     factorial as factorial,
     gamma as gamma,
