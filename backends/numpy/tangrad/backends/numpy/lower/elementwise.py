@@ -110,7 +110,11 @@ def _(ctx: Any, x: Any, *, rounding_method: p.RoundingMethod) -> Any:
 
 @composed(lower, p.exp2_p)
 def _(ctx: Any, x: Any) -> Any:
-    return ctx.exp(ctx.multiply(x, math.log(2))) if _is(x.dtype, np.complexfloating) else ctx.exp2(x)
+    if not _is(x.dtype, np.complexfloating):
+        return ctx.exp2(x)
+    # Each part alone: a product of complex numbers would make NaN of infinities.
+    real, imaginary = [ctx.multiply(part, math.log(2)) for part in (ctx.real(x), ctx.imag(x))]
+    return ctx.exp(_complex(ctx, real, imaginary))
 
 
 @composed(lower, p.expm1_p)

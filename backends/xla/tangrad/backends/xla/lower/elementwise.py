@@ -6,8 +6,24 @@ from typing import Any
 
 import numpy as np
 
+from tangrad.backends.xla.complex_functions import (
+    CONJUGATE,
+    EVEN,
+    ODD,
+    Symmetry,
+    as_in_c,
+    cosh,
+    cosine,
+    less_one,
+    log_of_one_plus,
+    magnitude,
+    sine,
+    sinh,
+    turned,
+)
 from tangrad.backends.xla.division import division
 from tangrad.backends.xla.helpers import (
+    Rule,
     broadcast,
     broadcast_operands,
     compare,
@@ -29,28 +45,12 @@ lower.table(
     {
         # signs and rounding
         p.neg_p: elementwise("stablehlo.negate"),
-        p.abs_p: elementwise("stablehlo.abs"),
         p.floor_p: elementwise("stablehlo.floor"),
         p.ceil_p: elementwise("stablehlo.ceil"),
         p.is_finite_p: elementwise("stablehlo.is_finite"),
         # functions of one variable
-        p.exp_p: elementwise("stablehlo.exponential"),
-        p.log_p: elementwise("stablehlo.log"),
-        p.expm1_p: elementwise("stablehlo.exponential_minus_one"),
-        p.log1p_p: elementwise("stablehlo.log_plus_one"),
-        p.sqrt_p: elementwise("stablehlo.sqrt"),
         p.rsqrt_p: elementwise("stablehlo.rsqrt"),
         p.cbrt_p: elementwise("stablehlo.cbrt"),
-        p.tan_p: elementwise("stablehlo.tan"),
-        p.tanh_p: elementwise("stablehlo.tanh"),
-        p.asin_p: elementwise("chlo.asin"),
-        p.acos_p: elementwise("chlo.acos"),
-        p.atan_p: elementwise("chlo.atan"),
-        p.sinh_p: elementwise("chlo.sinh"),
-        p.cosh_p: elementwise("chlo.cosh"),
-        p.asinh_p: elementwise("chlo.asinh"),
-        p.acosh_p: elementwise("chlo.acosh"),
-        p.atanh_p: elementwise("chlo.atanh"),
         # complex parts
         p.real_p: elementwise("stablehlo.real"),
         p.imag_p: elementwise("stablehlo.imag"),
@@ -101,6 +101,46 @@ def _is_complex(aval: Any) -> bool:
     return bool(aval.dtype.kind == "c")
 
 
+def _function(name: str, reference: Any, symmetry: Symmetry, oscillates: str | None = None) -> Rule:
+    """The rule of a function of one variable, real or complex; the arguments are those of `as_in_c`."""
+    real_rule = elementwise(name)
+    complex_rule = as_in_c(lambda ctx, z, a, b: ctx.op(name, ctx.out_type, (z,)), reference, symmetry, oscillates)
+    return _of_either(real_rule, complex_rule)
+
+
+def _of_either(real_rule: Rule, complex_rule: Rule) -> Rule:
+    def rule(ctx: Any, x: Any) -> Any:
+        return (complex_rule if _is_complex(ctx.in_avals[0]) else real_rule)(ctx, x)
+
+    return rule
+
+
+_exp = _function("stablehlo.exponential", np.exp, CONJUGATE, "imaginary")
+_atanh = _function("chlo.atanh", np.arctanh, ODD)
+lower.table(
+    {
+        p.abs_p: _of_either(elementwise("stablehlo.abs"), magnitude),
+        p.exp_p: _exp,
+        p.expm1_p: _function("stablehlo.exponential_minus_one", less_one, CONJUGATE, "imaginary"),
+        p.log_p: _function("stablehlo.log", np.log, CONJUGATE),
+        p.log1p_p: _function("stablehlo.log_plus_one", log_of_one_plus, CONJUGATE),
+        p.sqrt_p: _function("stablehlo.sqrt", np.sqrt, CONJUGATE),
+        p.tan_p: _function("stablehlo.tan", np.tan, ODD, "real"),
+        p.asin_p: _function("chlo.asin", np.arcsin, ODD),
+        p.acos_p: _function("chlo.acos", np.arccos, CONJUGATE),
+        p.atan_p: _of_either(elementwise("chlo.atan"), turned(_atanh)),
+        p.sin_p: _of_either(elementwise("stablehlo.sine"), as_in_c(sine, np.sin, ODD, "real")),
+        p.cos_p: _of_either(elementwise("stablehlo.cosine"), as_in_c(cosine, np.cos, EVEN, "real")),
+        p.sinh_p: _of_either(elementwise("chlo.sinh"), as_in_c(sinh, np.sinh, ODD, "imaginary")),
+        p.cosh_p: _of_either(elementwise("chlo.cosh"), as_in_c(cosh, np.cosh, EVEN, "imaginary")),
+        p.tanh_p: _function("stablehlo.tanh", np.tanh, ODD, "imaginary"),
+        p.asinh_p: _function("chlo.asinh", np.arcsinh, ODD),
+        p.acosh_p: _function("chlo.acosh", np.arccosh, CONJUGATE),
+        p.atanh_p: _atanh,
+    }
+)
+
+
 @lower.rule(p.sign_p)
 def _sign(ctx: Any, x: Any) -> Any:
     aval = ctx.out_aval
@@ -118,8 +158,16 @@ def _round(ctx: Any, x: Any, *, rounding_method: Any) -> Any:
 
 @lower.rule(p.exp2_p)
 def _exp2(ctx: Any, x: Any) -> Any:
-    scaled = ctx.op("stablehlo.multiply", ctx.out_type, (full(ctx, np.log(2), ctx.out_aval), x))
-    return ctx.op("stablehlo.exponential", ctx.out_type, (scaled,))
+    aval = ctx.out_aval
+    if not _is_complex(aval):
+        scaled = ctx.op("stablehlo.multiply", ctx.out_type, (full(ctx, np.log(2), aval), x))
+        return ctx.op("stablehlo.exponential", ctx.out_type, (scaled,))
+    # Each part alone: a product of complex numbers would make NaN of infinities.
+    part = aval.update(dtype=dtypes.to_floating_dtype(aval.dtype))
+    factor, kind = full(ctx, np.log(2), part), ctx.types[part]
+    parts = [ctx.op(name, kind, (x,)) for name in ("stablehlo.real", "stablehlo.imag")]
+    scaled = ctx.op("stablehlo.complex", ctx.out_type, [same_type(ctx, "stablehlo.multiply", factor, x) for x in parts])
+    return _exp(ctx, scaled)
 
 
 @lower.rule(p.logistic_p)
@@ -164,51 +212,6 @@ def _pow(ctx: Any, x: Any, y: Any) -> Any:
     x = x if base.shape == out.shape else broadcast(ctx, x, out, ())
     y = y if exponent.shape == out.shape else broadcast(ctx, y, out, ())
     return ctx.op("stablehlo.power", ctx.out_type, (x, y))
-
-
-@lower.rule(p.sin_p)
-def _sin(ctx: Any, x: Any) -> Any:
-    return (
-        _circular_complex(ctx, x, sine=True)
-        if _is_complex(ctx.out_aval)
-        else ctx.op("stablehlo.sine", ctx.out_type, (x,))
-    )
-
-
-@lower.rule(p.cos_p)
-def _cos(ctx: Any, x: Any) -> Any:
-    return (
-        _circular_complex(ctx, x, sine=False)
-        if _is_complex(ctx.out_aval)
-        else ctx.op("stablehlo.cosine", ctx.out_type, (x,))
-    )
-
-
-def _circular_complex(ctx: Any, z: Any, *, sine: bool) -> Any:
-    """Sine or cosine of z = a + ib from real functions: sin a cosh b + i cos a sinh b, cos a cosh b - i sin a sinh b.
-
-    cosh and sinh are made of expm1, to keep their digits near 0. Where a is 0 the part that is multiplied by sin a is 0
-    even if sinh or cosh overflow.
-    """
-    aval = ctx.out_aval.update(dtype=dtypes.to_floating_dtype(ctx.out_aval.dtype))
-    kind = ctx.types[aval]
-    a, b = ctx.op("stablehlo.real", kind, (z,)), ctx.op("stablehlo.imag", kind, (z,))
-    sin, cos = ctx.op("stablehlo.sine", kind, (a,)), ctx.op("stablehlo.cosine", kind, (a,))
-    grown = ctx.op("stablehlo.exponential_minus_one", kind, (b,))
-    shrunk = ctx.op("stablehlo.exponential_minus_one", kind, (same_type(ctx, "stablehlo.negate", b),))
-    two, zero = full(ctx, 2, aval), full(ctx, 0, aval)
-    sinh = same_type(ctx, "stablehlo.divide", same_type(ctx, "stablehlo.subtract", grown, shrunk), two)
-    sum_of_both = same_type(ctx, "stablehlo.add", grown, shrunk)
-    cosh = same_type(ctx, "stablehlo.divide", same_type(ctx, "stablehlo.add", sum_of_both, two), two)
-    on_axis = compare(ctx, "EQ", a, zero, aval)
-    if sine:
-        real = select(ctx, on_axis, zero, same_type(ctx, "stablehlo.multiply", sin, cosh), aval)
-        imaginary = same_type(ctx, "stablehlo.multiply", cos, sinh)
-    else:
-        real = same_type(ctx, "stablehlo.multiply", cos, cosh)
-        product = same_type(ctx, "stablehlo.multiply", same_type(ctx, "stablehlo.negate", sin), sinh)
-        imaginary = select(ctx, on_axis, zero, product, aval)
-    return ctx.op("stablehlo.complex", ctx.out_type, (real, imaginary))
 
 
 @lower.rule(p.conj_p)
