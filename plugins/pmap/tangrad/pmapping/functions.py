@@ -87,8 +87,9 @@ def pmap(
     Where devices belong to several processes, each of them passes the examples of its own devices, and gets their
     results as an array of its own; collectives are over all. `axis_size` counts the devices of all processes.
 
-    Within another `pmap` examples are computed together on each of its devices, as by `vmap`. A function whose results
-    depend neither on the arguments nor on the device has nothing to run on each: it takes any number of examples.
+    Within another `pmap`, or a `shard_map`, examples are computed together on each of its devices, as by `vmap`. A
+    function whose results depend neither on the arguments nor on the device has nothing to run on each: it takes any
+    number of examples.
 
     >>> import tangrad
     >>> import tangrad.numpy as np

@@ -6,6 +6,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from tangrad.shard_mapping.scope import is_within_map
+
 
 class _Depth(threading.local):
     """How many parallel maps a thread is tracing within."""
@@ -27,5 +29,5 @@ def inside_pmap() -> Iterator[None]:
 
 
 def is_inside() -> bool:
-    """Whether there is one."""
-    return _depth.count > 0
+    """Whether there is one, or a sharded map: the devices are taken, so examples are computed together on each."""
+    return _depth.count > 0 or is_within_map()

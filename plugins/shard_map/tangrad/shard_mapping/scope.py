@@ -64,6 +64,11 @@ def axes_in_scope(mesh: Mesh, manual: Sequence[Any], checked: bool = False) -> I
         thread.axis_environment, _around.maps, thread.typed_axes, thread.overrides = before
 
 
+def is_within_map() -> bool:
+    """Whether a function is being traced for the devices of a mesh: they are taken by the map around it."""
+    return bool(_around.maps)
+
+
 def check_nesting(mesh: Mesh, manual: Sequence[Any]) -> None:
     """Raise ValueError for a sharded map within one over another mesh, or over an axis that is mapped already."""
     for other, axes in _around.maps:

@@ -30,6 +30,10 @@ class MappedAxes:
         self.environment = environment
         self._numbers = np.asarray(numbers, np.int64)  # place in the grid -> number of the device
 
+    def is_over(self, sharding: Sharding) -> bool:
+        """Whether a sharding may be over the mesh that a part of it is mapped over: replicas are of none."""
+        return True
+
     def others(self) -> tuple[Any, ...]:
         """The axes that are not mapped over."""
         return tuple([name for name in self.environment.names if name not in self.names])
@@ -73,6 +77,10 @@ class ManualAxes(MappedAxes):
         self.whole = whole
         environment = AxisEnvironment([name for name, _ in whole.grid], [size for _, size in whole.grid])
         super().__init__(names, environment, numbers)
+
+    def is_over(self, sharding: Sharding) -> bool:
+        """Whether a sharding is over this mesh: over another one, a device has nothing to share with others."""
+        return sharding.grid == self.whole.grid and sharding.device_order == self.whole.device_order
 
     def within(self, outer: MappedAxes) -> ManualAxes:
         """The same where the axes of a map around this one, over the same mesh, are mapped over too."""

@@ -125,9 +125,11 @@ def axis_names(sharding: Sharding) -> dict[Any, str]:
 
 
 def laid(ctx: Any, value: Any, aval: Any, sharding: Sharding, open_dimensions: Any = frozenset()) -> Any:
-    """A value of type `aval`, constrained to lie as a sharding says; itself in a program for one device."""
-    meshes = ctx.module.meshes
-    if meshes is None:
+    """A value of type `aval`, constrained to lie as a sharding says; itself in a program for one device, and in a part
+    that is mapped over the devices of another mesh.
+    """
+    meshes, manual = ctx.module.meshes, ctx.module.manual
+    if meshes is None or (manual is not None and not manual.is_over(sharding)):
         return value
     attribute = meshes.attribute(sharding, physical_aval(aval).ndim, open_dimensions)
     return ctx.op("sdy.sharding_constraint", ctx.types[aval], (value,), {"sharding": attribute})

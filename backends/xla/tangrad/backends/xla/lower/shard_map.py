@@ -26,7 +26,10 @@ def _(
     checked: bool,
 ) -> Any:
     meshes, module = ctx.module.meshes, ctx.module
-    if meshes is None:  # one device: along each axis there is one
+    # On one device there is one along each axis. Within a map over another mesh, such as a pmap in a shard_map, each
+    # device computes the whole: it has no others of its own.
+    whole = uncut(mesh)
+    if meshes is None or (module.manual is not None and not module.manual.is_over(whole)):
         return tuple(ctx.inline(decomposition_jaxpr(shard_map_p, ctx.in_avals, ctx.eqn.params), operands))
     if [effect for effect in jaxpr.effects if effect.ordered]:
         raise NotImplementedError(
@@ -36,7 +39,6 @@ def _(
         mesh, manual_axes, checked
     ):  # rules that were traced late, such as those of users, may have left some
         jaxpr = settled_for(jaxpr, mesh, manual_axes, in_shardings)
-    whole = uncut(mesh)
     manual = ManualAxes(manual_axes, whole, meshes.layout.numbers(whole))
     outs = list(zip(out_shardings, ctx.out_avals, strict=True))
     operation = meshes.manual_computation(
