@@ -22,6 +22,7 @@ from tangrad.autodiff.transpose_rules import Linear as Linear
 from tangrad.autodiff.transpose_rules import is_linear as is_linear
 from tangrad.autodiff.transpose_rules import linear_transpose_rule as linear_transpose_rule
 from tangrad.autodiff.varying import each_by_itself as each_by_itself
+from tangrad.autodiff.varying import marked as marked
 from tangrad.autodiff.varying import told_axes as told_axes
 from tangrad.autodiff.zeros import Zero as Zero
 from tangrad.autodiff.zeros import add_tangents as add_tangents

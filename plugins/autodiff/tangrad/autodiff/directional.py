@@ -159,7 +159,8 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: str | 
 
     Args:
         fun: linear in all its arguments jointly.
-        primals: arguments, of which only shapes and dtypes count: arrays or anything with `shape` and `dtype`.
+        primals: arguments, of which only types count: arrays or anything with `shape` and `dtype`. Within a checked
+            `shard_map` types say along which axes values differ; so does `named_shape` of a `ShapeDtypeStruct`.
         reduce_axes: the name of a mapped axis around the call, or several: cotangents of what is the same along them
             are summed over all their examples, as in `grad`.
 
@@ -426,8 +427,14 @@ def _user_tangent(tangent: Any) -> Any:
 
 
 def _shape_and_dtype(leaf: Any) -> ShapedArray:
+    """The type of an example, with the mapped axes along which it differs: its cotangent differs along them, too."""
+    if is_array_value(leaf):
+        return get_aval(leaf)  # type: ignore[no-any-return]
     if hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
         return ShapedArray(
-            tuple(leaf.shape), dtypes.canonicalize_dtype(leaf.dtype), bool(getattr(leaf, "weak_type", False))
+            tuple(leaf.shape),
+            dtypes.canonicalize_dtype(leaf.dtype),
+            bool(getattr(leaf, "weak_type", False)),
+            getattr(leaf, "named_shape", ()),
         )
     return get_aval(leaf)  # type: ignore[no-any-return]

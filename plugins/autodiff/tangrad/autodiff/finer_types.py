@@ -1,14 +1,15 @@
 """Cotangents of values whose types tell more than shape and dtype: how they lie on devices, say.
 
 A cotangent has the type of its value. Transpose rules need not know: they get operands of plain types, among which
-nothing is unclear, and what they return is laid as the value is, and summed over the axes that its type does not tell.
+nothing is unclear, and what they return is laid as the value is, summed over the axes that its type does not tell, and
+marked as differing along those that it does: what a device is given of a sum is a cotangent of its own.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from tangrad.autodiff.varying import summed
+from tangrad.autodiff.varying import marked, summed
 from tangrad.autodiff.zeros import Linear, linear_placeholders
 from tangrad.core import as_operand, get_aval, is_array_value, thread
 
@@ -27,7 +28,7 @@ def settled(cotangent: Any, aval: Any) -> Any:
     """A cotangent of a value of type `aval`: of just that type, as far as types tell more than shape and dtype."""
     value = as_operand(cotangent)
     if thread.typed_axes is not None:
-        value = summed(value, aval)
+        value = marked(summed(value, aval), aval)
     found = value.aval
     if found is aval or (aval.finer is None and found.finer is None):
         return value

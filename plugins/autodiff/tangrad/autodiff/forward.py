@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tangrad.autodiff.varying import as_different_as, told_axes
 from tangrad.autodiff.zeros import Zero, instantiate
 from tangrad.core import (
     ClosedJaxpr,
@@ -220,8 +221,8 @@ def jvp_jaxpr(
         if isinstance(instantiate_outputs, bool)
         else tuple(instantiate_outputs)
     )
-    key = (tuple(nonzero), wanted)
-    return _jvp_programs.get(closed, key, lambda: _jvp_jaxpr(closed, *key))  # type: ignore[no-any-return]
+    key = (tuple(nonzero), wanted, told_axes())
+    return _jvp_programs.get(closed, key, lambda: _jvp_jaxpr(closed, *key[:2]))  # type: ignore[no-any-return]
 
 
 def _jvp_jaxpr(
@@ -234,6 +235,8 @@ def _jvp_jaxpr(
         tangents = [next(given) if has else Zero.of(p) for p, has in zip(primals, nonzero, strict=True)]
         outs, tangents_out = jvp_flat(lambda *a: eval_jaxpr(closed.jaxpr, closed.consts, *a), primals, tangents)
         tangents_out = [instantiate(t) if w else t for t, w in zip(tangents_out, wanted, strict=True)]
+        if thread.typed_axes is not None:
+            tangents_out = [as_different_as(t, out) for t, out in zip(tangents_out, outs, strict=True)]
         nonzero_out.extend([type(t) is not Zero for t in tangents_out])
         return outs + [t for t in tangents_out if type(t) is not Zero]
 

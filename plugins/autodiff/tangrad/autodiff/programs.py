@@ -74,7 +74,7 @@ class LinearizedJaxpr:
 
 def linearize_jaxpr(closed: ClosedJaxpr, active: Sequence[bool]) -> LinearizedJaxpr:
     """Linearise a jaxpr with respect to its active inputs. Remembered as long as the jaxpr lives."""
-    key = ("linearize", tuple(active))
+    key = ("linearize", tuple(active), told_axes())
     return _linear_programs.get(closed, key, lambda: _linearize_jaxpr(closed, tuple(active)))  # type: ignore[no-any-return]
 
 

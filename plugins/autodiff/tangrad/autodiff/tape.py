@@ -18,6 +18,7 @@ from tangrad.autodiff.finer_types import less_said, settled
 from tangrad.autodiff.forward import JVP
 from tangrad.autodiff.primitives import add_any_p
 from tangrad.autodiff.reducing import marks, not_told_by_types, reduced, summed_over
+from tangrad.autodiff.varying import as_different_as
 from tangrad.autodiff.zeros import Zero, add_tangents, check_cotangent, instantiate, linear_placeholders
 from tangrad.core import (
     EVAL_TRACE,
@@ -423,6 +424,9 @@ def linearize_flat(
         tracers = [p if t is None else trace.attach(p, t) for p, t in zip(primals, unknowns)]
         inputs = [tangent for tangent in unknowns if tangent is not None]
         pairs = [trace.pair(out) for out in function(*tracers)]
+        if thread.typed_axes is not None:
+            thread.trace = trace.tape
+            pairs = [(primal, as_different_as(tangent, primal)) for primal, tangent in pairs]
     finally:
         thread.trace = previous
         trace.alive = False

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from tangrad.core import thread
+from tangrad.autodiff.zeros import Zero
+from tangrad.core import get_aval, thread
 
 
 def told_axes() -> tuple[Any, ...] | None:
@@ -37,6 +38,14 @@ def summed(cotangent: Any, aval: Any) -> Any:
     """A cotangent of a value of type `aval`: summed over the axes along which it differs, and the value does not."""
     beyond = _beyond(cotangent.aval, aval)
     return thread.typed_axes.total(cotangent, beyond) if beyond else cotangent
+
+
+def as_different_as(tangent: Any, primal: Any) -> Any:
+    """A tangent of a result, marked as differing along the axes along which the result does.
+
+    So the tangents of a loop's carry are of one type from turn to turn, as the carry is.
+    """
+    return tangent if type(tangent) is Zero else marked(tangent, get_aval(primal))
 
 
 def marked(cotangent: Any, aval: Any) -> Any:

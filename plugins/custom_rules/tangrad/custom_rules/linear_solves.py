@@ -8,10 +8,19 @@ from typing import Any
 from tangrad import tree
 from tangrad.autodiff.directional import linear_transpose
 from tangrad.core import api_boundary
-from tangrad.custom_rules.solve_programs import Program, Role, Vectors, check_callable, trace, vectors_of
+from tangrad.custom_rules.solve_programs import (
+    Program,
+    Role,
+    Vectors,
+    check_callable,
+    of_one_type_along_axes,
+    trace,
+    vectors_of,
+)
 from tangrad.custom_rules.solves import call, custom_linear_solve_p
 
 WHAT = "custom_linear_solve"
+PROGRAMS = ("matvec", "vecmat", "solve", "transpose_solve")
 
 
 @api_boundary
@@ -59,18 +68,12 @@ def custom_linear_solve(
     elif symmetric:
         transpose_solve = solve
     operands, vectors = vectors_of(b, WHAT, "b")
-    forward = trace(Role(WHAT, "matvec", matvec, ValueError), matvec, [vectors], vectors)
-    solver = _solver("solve", solve, matvec, vectors, has_aux)
-    backward: Any = None
-    back_solver: Any = None
-    if transpose_solve is solve and symmetric:
-        backward, back_solver = forward, solver
-    elif transpose_solve is not None:
-        vecmat = matvec if symmetric else _transposed(forward, vectors)
-        role = Role(WHAT, "matvec", matvec, ValueError)
-        backward = forward if symmetric else trace(role, vecmat, [vectors], vectors)
-        back_solver = _solver("transpose_solve", transpose_solve, vecmat, vectors, has_aux)
-    programs = {"matvec": forward, "vecmat": backward, "solve": solver, "transpose_solve": back_solver}
+    functions = (matvec, solve, transpose_solve)
+    operands, vectors, found = of_one_type_along_axes(
+        operands, vectors, lambda vectors: _programs(*functions, vectors, symmetric, has_aux)
+    )
+    programs = dict(zip(PROGRAMS, found, strict=True))
+    solver = programs["solve"]
     consts = [[] if program is None else program.consts for program in programs.values()]
     outs = custom_linear_solve_p.bind(
         *[const for part in consts for const in part],
@@ -81,6 +84,22 @@ def custom_linear_solve(
     count = len(vectors.avals)
     x = vectors.unflatten(outs[:count])
     return (x, Vectors("aux", solver.aux_tree, ()).unflatten(outs[count:])) if has_aux else x
+
+
+def _programs(
+    matvec: Any, solve: Any, transpose_solve: Any, vectors: Vectors, symmetric: bool, has_aux: bool
+) -> tuple[Program | None, ...]:
+    """The programs of the primitive, in the order of `PROGRAMS`."""
+    role = Role(WHAT, "matvec", matvec, ValueError)
+    forward = trace(role, matvec, [vectors], vectors)
+    solver = _solver("solve", solve, matvec, vectors, has_aux)
+    if transpose_solve is None:
+        return forward, None, solver, None
+    if symmetric and transpose_solve is solve:
+        return forward, forward, solver, solver
+    vecmat = matvec if symmetric else _transposed(forward, vectors)
+    backward = forward if symmetric else trace(role, vecmat, [vectors], vectors)
+    return forward, backward, solver, _solver("transpose_solve", transpose_solve, vecmat, vectors, has_aux)
 
 
 def _solver(name: str, function: Any, operator: Any, vectors: Vectors, has_aux: bool) -> Program:

@@ -12,7 +12,15 @@ import numpy as np
 from tangrad.autodiff.directional import linearize
 from tangrad.core import Tracer, api_boundary, cache_context, dtypes, free_after_fork, register_cache, thread
 from tangrad.custom_rules.linear_solves import custom_linear_solve
-from tangrad.custom_rules.solve_programs import Program, Role, Vectors, check_callable, trace, vectors_of
+from tangrad.custom_rules.solve_programs import (
+    Program,
+    Role,
+    Vectors,
+    check_callable,
+    of_one_type_along_axes,
+    trace,
+    vectors_of,
+)
 from tangrad.custom_rules.solves import custom_root_p
 
 ROOT = "custom_root"
@@ -62,17 +70,24 @@ def custom_root(
     check_callable(ROOT, f=f, solve=solve, tangent_solve=tangent_solve)
     guess, vectors = vectors_of(initial_guess, ROOT, "initial_guess")
     check_inexact(ROOT, vectors)
-    residual = trace(Role(ROOT, "f", f), f, [vectors], vectors)
-    solver = trace(
-        Role(ROOT, "solve", solve), lambda x: solve(f, x), [vectors], vectors, has_aux, weakly_as_result=False
+    guess, vectors, (residual, solver, tangent) = of_one_type_along_axes(
+        guess, vectors, lambda vectors: _programs_of_root(f, solve, tangent_solve, vectors, has_aux)
     )
+    return _bind(residual, solver, tangent, [], guess, vectors, has_aux)
+
+
+def _programs_of_root(f: Any, solve: Any, tangent_solve: Any, vectors: Vectors, has_aux: bool) -> Programs:
+    """The programs of residual, solve and tangent solve."""
 
     def linearized(x: Any, b: Any) -> Any:
         return tangent_solve(linearize(f, x)[1], b)
 
-    role = Role(ROOT, "tangent_solve", tangent_solve)
-    tangent = trace(role, linearized, [vectors, vectors], vectors)
-    return _bind(residual, solver, tangent, [], guess, vectors, has_aux)
+    role = Role(ROOT, "solve", solve)
+    return (
+        trace(Role(ROOT, "f", f), f, [vectors], vectors),
+        trace(role, lambda x: solve(f, x), [vectors], vectors, has_aux, weakly_as_result=False),
+        trace(Role(ROOT, "tangent_solve", tangent_solve), linearized, [vectors, vectors], vectors),
+    )
 
 
 def check_inexact(what: str, vectors: Vectors) -> None:
@@ -170,8 +185,10 @@ def custom_implicit_solve(
     guess, vectors = vectors_of(initial_guess, IMPLICIT, "initial_guess")
     check_inexact(IMPLICIT, vectors)
     functions = _Functions(residual, solve, tangent_solve, transpose_solve)
-    programs = functions.programs(given, vectors, bool(symmetric), bool(has_aux))
-    return _bind(*programs, values, guess, vectors, has_aux)
+    guess, vectors, (equation, solver, tangent) = of_one_type_along_axes(
+        guess, vectors, lambda vectors: functions.programs(given, vectors, bool(symmetric), bool(has_aux))
+    )
+    return _bind(equation, solver, tangent, values, guess, vectors, has_aux)
 
 
 class _Functions:

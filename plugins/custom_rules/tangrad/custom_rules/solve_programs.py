@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tangrad import tree
+from tangrad.autodiff import marked
 from tangrad.autodiff.primitives import set_weak_type_p
 from tangrad.core import (
     ClosedJaxpr,
@@ -14,6 +15,7 @@ from tangrad.core import (
     as_operand,
     closed_over_as_arguments,
     returned_leaves,
+    thread,
     trace_to_jaxpr,
 )
 from tangrad.custom_rules.calls import function_name
@@ -49,12 +51,49 @@ class Vectors:
             for value, aval in zip(values, self.avals, strict=True)
         ]
 
+    def as_different(self, values: Sequence[Any]) -> list[Any]:
+        """Values that count as differing along the mapped axes along which these types do, at least."""
+        if thread.typed_axes is None:
+            return list(values)
+        return [marked(value, aval) for value, aval in zip(values, self.avals, strict=True)]
+
+    def along(self, axes: dict[Any, int]) -> Vectors:
+        """The same of arrays that all differ along mapped axes, given with their sizes."""
+        return Vectors(self.name, self.treedef, [aval.update(named_shape=axes) for aval in self.avals])
+
 
 def vectors_of(value: Any, what: str, name: str) -> tuple[list[Any], Vectors]:
     """The operands of an argument, and their types. Raises TypeError for a leaf that is no array."""
     leaves, treedef = array_leaves(value, f"{what}: {name}")
     operands = [as_operand(leaf) for leaf in leaves]
     return operands, Vectors(name, treedef, [operand.aval for operand in operands])
+
+
+def of_one_type_along_axes(
+    operands: list[Any], vectors: Vectors, make: Callable[[Vectors], tuple[Program | None, ...]]
+) -> tuple[list[Any], Vectors, tuple[Any, ...]]:
+    """The vectors of an equation, and its programs, which all differ along the same mapped axes.
+
+    Within a checked `shard_map` types tell along which axes values differ. Where the matrix differs and the right-hand
+    side does not, the solution differs all the same, and the derivatives' equations have such right-hand sides. So all
+    that differs along an axis in one of the programs does so everywhere, as the carries of loops do.
+    """
+    if thread.typed_axes is None:
+        return operands, vectors, make(vectors)
+    axes = _axes_of(vectors.avals)
+    while True:
+        vectors = vectors.along(axes)
+        programs = make(vectors)
+        count = len(vectors.avals)
+        results = [aval for program in programs if program is not None for aval in program.closed.out_avals[:count]]
+        wider = {**axes, **_axes_of(results)}
+        if len(wider) == len(axes):
+            return vectors.as_different(operands), vectors, programs
+        axes = wider
+
+
+def _axes_of(avals: Sequence[Any]) -> dict[Any, int]:
+    return {name: size for aval in avals for name, size in aval.named_shape}
 
 
 def check_callable(what: str, **functions: Any) -> None:
@@ -125,7 +164,7 @@ def trace(
         out, aux = _pair(role, run(*given)) if has_aux else (run(*given), ())
         leaves, aux_leaves = _check_result(role, out, result), _aux_operands(role, aux)
         aux_trees.append(tree.structure(aux))
-        return [*(result.as_weak(leaves) if weakly_as_result else leaves), *aux_leaves]
+        return [*result.as_different(result.as_weak(leaves) if weakly_as_result else leaves), *aux_leaves]
 
     avals = [aval for vectors in arguments for aval in vectors.avals]
     jaxpr, consts = trace_to_jaxpr(flat, avals, f"{role.name} of {role.what}")

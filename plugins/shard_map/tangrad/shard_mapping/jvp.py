@@ -1,6 +1,6 @@
 """How a sharded map is differentiated: its program is, and the results are sharded maps again.
 
-Values that the second, linear half needs of the first are put out as stacks, one of each device.
+Values that the second, linear half needs of the first are put out as stacks, one of each device that has its own.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ from tangrad.autodiff import (
 from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, RuleSet, Var, equation_effects
 from tangrad.shard_mapping.primitives import shard_map_p
 from tangrad.shard_mapping.programs import stacking, unstacking
+from tangrad.shard_mapping.replication import types_suffice, varying_of_program
 from tangrad.shard_mapping.scope import axes_in_scope
-from tangrad.shard_mapping.specs import over_all, whole_aval
+from tangrad.shard_mapping.specs import mentioned, over_all, whole_aval
+from tangrad.sharding import NamedSharding
 
 jvp = RuleSet("jvp", api=1)
 linearize = RuleSet("linearize", api=1)
@@ -79,13 +81,13 @@ def _(
         count = len(jaxpr.out_avals)
         first = stacking(program.primal, count)
         second = mark_linear(_of_residuals(program.linear, program.residual_sources))
-    stack = over_all(mesh, manual_axes)
+        stacks = _stacks(first, count, mesh, in_shardings, manual_axes, checked)
     outs = shard_map_p.bind(
         *primals,
         jaxpr=first,
         mesh=mesh,
         in_shardings=in_shardings,
-        out_shardings=(*out_shardings, *[stack] * (len(first.out_avals) - count)),
+        out_shardings=(*out_shardings, *stacks),
         manual_axes=manual_axes,
         checked=checked,
     )
@@ -94,7 +96,7 @@ def _(
         "jaxpr": second,
         "mesh": mesh,
         "in_shardings": (
-            *[stack if source is None else in_shardings[source] for source in program.residual_sources],
+            *_cuts_of_residuals(stacks, in_shardings, program.residual_sources),
             *compress(in_shardings, active),
         ),
         "out_shardings": tuple(compress(out_shardings, program.nonzero)),
@@ -125,14 +127,14 @@ def _(
         count = sum(program.out_known)
         first = stacking(program.known, count)
         second = _of_residuals(program.unknown, program.residual_sources)
-    stack = over_all(mesh, manual_axes)
-    given, given_shardings = tuple(compress(args, known)), tuple(compress(in_shardings, known))
+        given, given_shardings = tuple(compress(args, known)), tuple(compress(in_shardings, known))
+        stacks = _stacks(first, count, mesh, given_shardings, manual_axes, checked)
     results = shard_map_p.bind(
         *given,
         jaxpr=first,
         mesh=mesh,
         in_shardings=given_shardings,
-        out_shardings=(*compress(out_shardings, program.out_known), *[stack] * (len(first.out_avals) - count)),
+        out_shardings=(*compress(out_shardings, program.out_known), *stacks),
         manual_axes=manual_axes,
         checked=checked,
     )
@@ -143,7 +145,7 @@ def _(
         "jaxpr": second,
         "mesh": mesh,
         "in_shardings": (
-            *[stack if source is None else given_shardings[source] for source in program.residual_sources],
+            *_cuts_of_residuals(stacks, given_shardings, program.residual_sources),
             *compress(in_shardings, [not is_known for is_known in known]),
         ),
         "out_shardings": tuple(compress(out_shardings, [not is_known for is_known in program.out_known])),
@@ -152,6 +154,29 @@ def _(
     }
     (call,) = _as_call(params).eqns
     return PartialEval(known_outs, residuals, call)
+
+
+def _stacks(
+    first: ClosedJaxpr, count: int, mesh: Any, in_shardings: Any, manual_axes: Any, checked: bool
+) -> tuple[NamedSharding, ...]:
+    """How the stacks that a first half puts out after its `count` results are cut.
+
+    What types say is the same along an axis is one value, as it is in the program: as a stack of one value of each
+    device it would be used as many times by derivatives of derivatives. It is kept once, too.
+    """
+    avals = first.out_avals[count:]
+    if not checked:
+        return (over_all(mesh, manual_axes),) * len(avals)
+    differing = [frozenset([name for name, _ in aval.named_shape]) for aval in avals]
+    if not types_suffice(first.jaxpr):
+        found = varying_of_program(first, [frozenset(mentioned(sharding)) for sharding in in_shardings])
+        differing = [told | more for told, more in zip(differing, found[count:], strict=True)]
+    return tuple([over_all(mesh, [axis for axis in manual_axes if axis in axes]) for axes in differing])
+
+
+def _cuts_of_residuals(stacks: Sequence[NamedSharding], in_shardings: Any, sources: Sequence[Any]) -> list[Any]:
+    own = iter(stacks)
+    return [next(own) if source is None else in_shardings[source] for source in sources]
 
 
 def _of_residuals(closed: ClosedJaxpr, sources: Sequence[Any]) -> ClosedJaxpr:

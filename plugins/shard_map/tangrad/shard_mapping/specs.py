@@ -64,6 +64,6 @@ def uncut(mesh: Mesh) -> NamedSharding:
     return NamedSharding(mesh, PartitionSpec())
 
 
-def over_all(mesh: Mesh, manual: Sequence[Any]) -> NamedSharding:
-    """The sharding of stacked values, one of each device."""
-    return NamedSharding(mesh, PartitionSpec(tuple(manual)))
+def over_all(mesh: Mesh, axes: Sequence[Any]) -> NamedSharding:
+    """The sharding of stacked values, one for each place along the axes."""
+    return NamedSharding(mesh, PartitionSpec(tuple(axes)))

@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tangrad.core import ClosedJaxpr, DropVar, Jaxpr, JaxprCache, Literal, Var, dce_jaxpr, keeps_alive, register_cache
+from tangrad.core import (
+    ClosedJaxpr,
+    DropVar,
+    Jaxpr,
+    JaxprCache,
+    Literal,
+    Var,
+    dce_jaxpr,
+    eval_jaxpr,
+    keeps_alive,
+    register_cache,
+    thread,
+    trace_to_closed_jaxpr,
+)
 
 _rearranged = JaxprCache()
 register_cache(_rearranged.clear)
@@ -130,3 +143,23 @@ def without_invariants(closed: ClosedJaxpr, num_consts: int) -> tuple[ClosedJaxp
 def kept(values: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
     """The values whose flag is set."""
     return [value for value, flag in zip(values, flags, strict=True) if flag]
+
+
+_marked = JaxprCache()
+register_cache(_marked.clear)
+
+
+def as_different(closed: ClosedJaxpr, axes: Sequence[Any]) -> ClosedJaxpr:
+    """A program whose first results count as differing along mapped axes, given as named shapes, where types tell."""
+    typed = thread.typed_axes
+    known = [aval.named_shape for aval in closed.out_avals]
+    if typed is None or all([wanted == names for wanted, names in zip(axes, known)]):
+        return closed
+
+    def run_marked(*inputs: Any) -> list[Any]:
+        outs = eval_jaxpr(closed.jaxpr, closed.consts, *inputs)
+        marked = [typed.marked(out, tuple([name for name, _ in names])) for out, names in zip(outs, axes)]
+        return [*marked, *outs[len(marked) :]]
+
+    make = lambda: trace_to_closed_jaxpr(run_marked, closed.in_avals, closed.jaxpr.debug_name)
+    return _marked.get(closed, (tuple(axes), typed.names), make)  # type: ignore[no-any-return]

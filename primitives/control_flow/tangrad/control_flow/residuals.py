@@ -141,7 +141,7 @@ class BranchResiduals:
 
     def _slot(self, aval: Any, mine: dict[int, Any]) -> int:
         for position, slot in enumerate(self.slots):
-            if position not in mine and slot.shape == aval.shape and slot.dtype == aval.dtype:
+            if position not in mine and slot.strip_weak_type() is aval.strip_weak_type():
                 return position
         self.slots.append(aval)
         return len(self.slots) - 1

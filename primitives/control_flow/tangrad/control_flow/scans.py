@@ -10,7 +10,7 @@ from tangrad import tree
 from tangrad.control_flow.bodies import Body, flat_operands, function_name, trace_body
 from tangrad.control_flow.mismatches import check_trees, check_types
 from tangrad.control_flow.primitives import row_type, same_type, scan_p
-from tangrad.control_flow.programs import handed_on, rearranged
+from tangrad.control_flow.programs import as_different, handed_on, rearranged
 from tangrad.core import (
     ClosedJaxpr,
     ShapedArray,
@@ -200,7 +200,8 @@ def _halves(what: str, body: Body, f: Any) -> tuple[Any, Any]:
 
 def settled(carry: list[Any], body: Body, trace: Callable[[Sequence[Any]], Body]) -> tuple[list[Any], Body]:
     """The carry in the types that the body makes of it, and the body for these: dtypes in place of weak ones, and the
-    named axes along which it differs after a turn, which can be more each time.
+    named axes along which it differs after a turn, which can be more each time. What differed before counts as
+    differing after, so that its cotangents are of one type from turn to turn.
     """
     changed = promote_weak_types(carry, body.out_avals)
     if changed is not None:
@@ -210,7 +211,8 @@ def settled(carry: list[Any], body: Body, trace: Callable[[Sequence[Any]], Body]
     while True:
         axes = [join_named_shapes(pair) for pair in zip(avals, body.out_avals)]
         if all([aval.named_shape == found for aval, found in zip(avals, axes)]):
-            return carry, body
+            jaxpr = body.jaxpr if thread.typed_axes is None else as_different(body.jaxpr, axes)
+            return carry, body if jaxpr is body.jaxpr else Body(jaxpr, body.consts, body.out_tree)
         avals = [aval.update(named_shape=found) for aval, found in zip(avals, axes)]
         body = trace(avals)
 

@@ -20,7 +20,7 @@ from tangrad.autodiff import (
     zeros,
 )
 from tangrad.autodiff.primitives import add_any_p
-from tangrad.control_flow.halves import with_zeros
+from tangrad.control_flow.halves import of_one_type, with_zeros
 from tangrad.control_flow.primitives import CHOICES, scan_p, split_list, while_p
 from tangrad.core import ClosedJaxpr, JaxprCache, JaxprEqn, Primitive, RuleSet, Var, register_cache
 
@@ -56,6 +56,7 @@ def _choice(primitive: Primitive, lead: int) -> None:
         index, operands = args[:lead], args[lead:]
         linear = tuple([is_linear(operand) for operand in operands])
         given = _nonzero(cotangents)
+        branches = of_one_type(branches, index)
         with each_by_itself([name for value in index for name, _ in value.aval.named_shape]):
             key = ("branches", branches[1:], linear, given, told_axes())
             programs, nonzero = _transposed.get(branches[0], key, lambda: _transpose_branches(branches, linear, given))
