@@ -25,7 +25,14 @@ NOT_THERE = {
 PIVOTS = "OpenBLAS divides no column by a pivot that is NaN, and multiplies by the 0 that is 1 / infinity to 0"
 REFLECTIONS = "the norm of a column with NaN or infinities is NaN, or the largest element, as a library scales it"
 ITERATION = "OpenBLAS finds some eigenvalues of matrices with infinities; torch refuses these, so all are NaN"
+SERIES = "torch's own function: at its poles, and of subnormal numbers and zeros, it decides as it does"
 OTHERWISE = {
+    ("contractions.dot_general", "edges"): "of complex infinities torch multiplies the parts in another order",
+    ("elementwise.neg", "edges"): "torch's negation of complex numbers loses the sign of zero",
+    ("elementwise.rem", "edges"): "torch's fmod is NaN where the quotient overflows",
+    ("special.bessel_i1e", "edges"): SERIES,
+    ("special.digamma", "edges"): SERIES,
+    ("special.erf", "edges"): SERIES,
     ("decompositions.eigh", "special"): ITERATION,
     ("decompositions.geqrf", "special"): REFLECTIONS,
     ("decompositions.lu", "special"): PIVOTS,

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from tangrad.core import dtypes
+
 TOLERANCES = {
     "float16": 4e-3,
     "bfloat16": 3e-2,
@@ -18,7 +20,9 @@ TOLERANCES = {
 
 
 class Mismatch(AssertionError):
-    """What a check found."""
+    """What a check found; `about`: the kinds of the rules whose fault it is, where that is known."""
+
+    about: tuple[str, ...] = ()
 
 
 def as_numpy(values: Sequence[Any]) -> list[Any]:
@@ -31,12 +35,9 @@ def check_same(
 ) -> None:
     """Raise Mismatch unless two lists of arrays are the same."""
     found, expected = as_numpy(found), as_numpy(expected)
-    if len(found) != len(expected):
-        raise Mismatch(f"{names}: {len(found)} results and {len(expected)}")
+    check_shapes(found, expected, names)
     for position, (x, y) in enumerate(zip(found, expected)):
         what = f"result {position} ({names})"
-        if x.shape != y.shape or x.dtype != y.dtype:
-            raise Mismatch(f"{what}: {x.dtype.name}{list(x.shape)} and {y.dtype.name}{list(y.shape)}")
         near = TOLERANCES.get(x.dtype.name, 0.0)
         check_near(x, y, near if tolerance is None or near == 0.0 else max(tolerance, near), what)
 
@@ -60,13 +61,77 @@ def check_propagation(
     """
     for position, (x, y) in enumerate(zip(as_numpy(found), as_numpy(expected), strict=True)):
         if x.shape != y.shape or x.dtype != y.dtype:
-            check_same([x], [y], None, names)
+            check_shapes([x], [y], names)
         near = max(TOLERANCES.get(x.dtype.name, 0.0), tolerance or 0.0)
         for one, other in zip(_real_parts(x), _real_parts(y), strict=True):
             what = f"result {position} ({names})"
             _check_parts(one, other, near, what)
             if not flushed and one.dtype.kind == "f":
                 _check_not_flushed(one, other, np.finfo(one.dtype).tiny, what)
+
+
+def check_edges(
+    found: Sequence[Any],
+    expected: Sequence[Any],
+    tolerance: float | None,
+    names: str,
+    allowed: frozenset[str] = frozenset(),
+    args: Sequence[Any] = (),
+) -> None:
+    """Raise Mismatch unless two lists of arrays agree also in signs of zeros, and relative to how small numbers are.
+
+    With `allowed` things may differ, out of "zeros" and "finite": signs of zeros, and "size": numbers are compared
+    relative to the greatest. With `args` the message names the elements of the arguments that a result belongs to.
+    """
+    check_shapes(found, expected, names)
+    zeros = not allowed.isdisjoint(("zeros", "finite"))
+    for position, (x, y) in enumerate(zip(found, expected)):
+        near = max(TOLERANCES.get(x.dtype.name, 0.0), tolerance or 0.0)
+        for one, other in zip(_real_parts(x), _real_parts(y), strict=True):
+            if one.dtype.kind != "f":
+                wrong = one != other
+            else:  # a part of a complex number is rounded as the number is
+                least = _least(x.dtype, one, other, "size" in allowed)
+                wrong = _differ(one, other, near * _size(y), least * near if least >= 1 else least, zeros)
+            if wrong.any():
+                place = tuple(np.argwhere(wrong)[0].tolist())
+                of = f" of {', '.join([str(arg[place]) for arg in args])}" if args else ""
+                raise Mismatch(
+                    f"result {position} ({names}): at {list(place)}{of} {one[place]!r} and {other[place]!r}, "
+                    f"{int(wrong.sum())} of {wrong.size} differ"
+                )
+
+
+def _least(dtype: Any, x: Any, y: Any, by_size: bool) -> float:
+    """Below what numbers are not compared: the least normal one, or what is small beside the greatest."""
+    if not by_size:
+        return float(dtypes.finfo(dtype).smallest_normal)
+    finite = [np.abs(z[np.isfinite(z)]).max(initial=0) for z in (x, y)]
+    return max(1.0, *map(float, finite))
+
+
+def _size(array: Any) -> Any:
+    wide = array.astype(np.clongdouble if array.dtype.kind == "c" else np.longdouble)
+    return np.abs(wide)
+
+
+def _differ(x: Any, y: Any, slack: Any, least: float, zeros: bool) -> Any:
+    """Where numbers are not the same."""
+    special = (np.isnan(x) != np.isnan(y)) | ((np.isinf(x) | np.isinf(y)) & (x != y) & ~np.isnan(x) & ~np.isnan(y))
+    signs = (x == 0) & (y == 0) & (np.signbit(x) != np.signbit(y)) & (not zeros)
+    finite = np.isfinite(x) & np.isfinite(y)
+    one, other = np.where(finite, x, 0).astype(np.longdouble), np.where(finite, y, 0).astype(np.longdouble)
+    return special | signs | (np.abs(one - other) > np.where(np.isfinite(slack), slack, 0) + least)
+
+
+def check_shapes(found: Sequence[Any], expected: Sequence[Any], names: str) -> None:
+    """Raise Mismatch unless two lists of arrays have the same shapes and dtypes."""
+    if len(found) != len(expected):
+        raise Mismatch(f"{names}: {len(found)} results and {len(expected)}")
+    for position, (x, y) in enumerate(zip(found, expected)):
+        if x.shape != y.shape or x.dtype != y.dtype:
+            what = f"{x.dtype.name}{list(x.shape)} and {y.dtype.name}{list(y.shape)}"
+            raise Mismatch(f"result {position} ({names}): {what}")
 
 
 def _real_parts(array: Any) -> list[Any]:

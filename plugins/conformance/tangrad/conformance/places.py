@@ -26,6 +26,7 @@ ABOUT = {
     "split_axis": ("split_axis", "axis_subst", "batch"),
     "decomposition": ("decompose", "lower"),
     "effects": ("decompose", "jvp", "batch", "lower"),
+    "edges": ("lower", "decompose"),
     "special": ("lower", "decompose"),
     "layouts": ("lower",),
     "sizes": ("lower", "decompose"),
@@ -34,19 +35,20 @@ ABOUT = {
 }
 
 
-def place_of(primitive: Primitive, check: str, error: BaseException) -> str:
-    """Where to look: `file:line, in function` of the innermost frame that is in the primitive's own code, where the
-    error has passed such a frame; otherwise where what the check is about is written. Empty where nothing is known.
+def place_of(primitive: Primitive, check: str, error: BaseException, about: tuple[str, ...] = ()) -> str:
+    """Where to look: the rules of the kinds that it is `about`, where these are known; or `file:line, in function` of
+    the innermost frame that is in the primitive's own code, where the error has passed such a frame; otherwise where
+    what the check is about is written. Empty where nothing is known.
     """
     written = {kind: list(_codes(rule)) for kind, rule in _rules(primitive)}
     files = {code.co_filename for codes in written.values() for code in codes}
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+    for frame in () if about else reversed(traceback.extract_tb(error.__traceback__)):
         if frame.filename in files:
             return f"{_short(frame.filename)}:{frame.lineno}, in {frame.name}"
-    about = [kind for kind in written if _concerns(check, kind)]
+    kinds = [kind for kind in written if (kind in about if about else _concerns(check, kind))]
     found = [
         f"{kind}: {_short(codes[-1].co_filename)}:{codes[-1].co_firstlineno}"
-        for kind in about
+        for kind in kinds
         if (codes := written[kind])
     ]
     return "; ".join(found)

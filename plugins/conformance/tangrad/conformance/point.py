@@ -150,6 +150,13 @@ def _double(arg: Any) -> Any:
     return array if kind is None else array.astype(kind)
 
 
+def doubled(sample: Sample) -> Sample | None:
+    """The sample in double precision; None where it is so, or has no such dtypes."""
+    args = [_double(arg) for arg in sample.args]
+    changed = any([one.dtype != np.asarray(arg).dtype for one, arg in zip(args, sample.args)])
+    return replace(sample, args=tuple(args)) if changed else None
+
+
 def _normal(rng: Any, like: Any) -> Any:
     real = rng.normal(size=like.shape)
     return np.asarray(real if like.dtype.kind == "f" else real + 1j * rng.normal(size=like.shape), like.dtype)
@@ -170,7 +177,15 @@ def _point_of(sample: Sample) -> Point | None:
 
 def point_of(sample: Sample, order: int) -> Point | None:
     """The point of a sample, or None where there is nothing to differentiate that often in double precision."""
+    return _point_of(sample) if _is_plain(sample) and is_differentiated(sample, order) else None
+
+
+def linear_point_of(sample: Sample) -> Point | None:
+    """The point of a sample, whether it is differentiated or not; None where nothing is in double precision."""
+    inexact = any([np.asarray(arg).dtype.name in DOUBLE for arg in sample.args])
+    return _point_of(sample) if inexact and _is_plain(sample) else None
+
+
+def _is_plain(sample: Sample) -> bool:
     kinds = [np.asarray(arg).dtype for arg in sample.args]
-    if any([kind.name not in DOUBLE and kind.kind not in "biu" for kind in kinds]):
-        return None
-    return _point_of(sample) if is_differentiated(sample, order) else None
+    return all([kind.name in DOUBLE or kind.kind in "biu" for kind in kinds])

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tangrad import enable_x64, use_backend
+from tangrad.conformance.blame import suspects
 from tangrad.conformance.checks import CHECKS, REFUSALS, Check
 from tangrad.conformance.collection import find_samples, own_checks
 from tangrad.conformance.places import place_of
@@ -169,7 +170,8 @@ def _first_line(error: BaseException) -> str:
 
 
 def _failing(cell: Cell, sample: Sample, error: Exception) -> Cell:
-    place = place_of(sample.primitive, cell.check, error)
+    about = getattr(error, "about", ()) or suspects(sample, cell.check)
+    place = place_of(sample.primitive, cell.check, error, about)
     return replace(cell, problem=f"{type(error).__name__}: {error}", place=place)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import tangrad
-from tangrad.core import Primitive, Trace, as_operand, backend_names, current_trace, dtypes, set_current_trace
+from tangrad.core import Primitive, Trace, as_operand, backend_names, current_trace, dtypes, get_aval, set_current_trace
 
 Arguments = tuple[Any, ...]
 
@@ -41,6 +41,9 @@ class Sample:
             of arrays, or of tuples of arrays, in the order in which it did, since it was last called.
         axes: names and sizes of mapped axes that the primitive is applied under, the outermost first; the arguments
             have them in front, and so have the results.
+        reference: `(*args, **params) -> result`, or a tuple of results: what is right, by NumPy. It gets arrays of
+            higher precision than the sample's, and objects that are Python's integers in place of integers; what it
+            returns is rounded to the dtype of the primitive's result, integers wrap around.
         raises: the error, or a tuple of errors, with which the abstract evaluation must refuse these arguments and
             parameters; nothing else is checked then.
 
@@ -62,6 +65,7 @@ class Sample:
     backends: tuple[str, ...] | None = None
     axes: Mapping[Any, int] = field(default_factory=dict)
     strategy: Any = None
+    reference: Callable[..., Any] | None = None
     observe: Callable[[], Sequence[Any]] | None = None
     raises: type[Exception] | tuple[type[Exception], ...] | None = None
 
@@ -96,6 +100,12 @@ class Sample:
         """What the primitive returned, as a tuple of arrays."""
         results = tuple(result) if self.primitive.multiple_results else (result,)
         return tuple([self.leave(one) for one in results])
+
+    def inferred(self) -> tuple[Any, ...]:
+        """The types of the results, by the abstract evaluation; raises what that raises."""
+        operands = tuple([get_aval(value) for value in self.operands(*self.args)])
+        out = self.primitive.infer(operands, dict(self.params))
+        return tuple(out) if self.primitive.multiple_results else (out,)
 
     def size(self) -> int:
         """How many elements the arguments have: the smallest failing sample is shown."""

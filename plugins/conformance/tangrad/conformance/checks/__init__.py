@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from tangrad.conformance.checks.dead_code import check_dce
 from tangrad.conformance.checks.derivatives import check_jvp, check_second, check_transpose
 from tangrad.conformance.checks.dtypes import check_dtypes
+from tangrad.conformance.checks.edges import check_edges_of
 from tangrad.conformance.checks.effects import check_effects
 from tangrad.conformance.checks.execution import (
     check_abstract,
@@ -40,6 +41,7 @@ CHECKS: dict[str, Check] = {
     "jit": check_jit,
     "backends": check_backends,
     "decomposition": check_decomposition,
+    "edges": check_edges_of,
     "special": check_special,
     "layouts": check_layouts,
     "sizes": check_sizes,

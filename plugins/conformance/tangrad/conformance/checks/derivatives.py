@@ -6,7 +6,7 @@ The results that a derivative comes with are held against those of the primitive
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 import tangrad
 from tangrad import use_backend
+from tangrad.conformance.checks.linearity import check_linear_transpose, check_refusal, linear_positions
 from tangrad.conformance.checks.parameters import carries_program
 from tangrad.conformance.comparison import Mismatch, as_numpy, check_near, check_same
 from tangrad.conformance.point import Point, point_of, product, slope_of
@@ -48,6 +49,10 @@ def _check_results(point: Point, forward: bool) -> None:
 def check_transpose(sample: Sample) -> Cells:
     """The derivative read backwards against it read forwards: Σ c · J t = Σ (Jᵀ c) · t; and of each argument alone."""
     point = point_of(sample, 1)
+    # What a program among the parameters is made of need not be linear, though the function be.
+    is_transposed = rule_table("transpose").cell(sample.primitive).status == "rule" and not carries_program(sample)
+    if is_transposed:
+        yield from check_refusal(sample)
     if point is None:
         return
     yield "backward", partial(_check_transpose, point)
@@ -60,10 +65,9 @@ def check_transpose(sample: Sample) -> Cells:
     if len(point.kept) > 1:
         for position in range(len(point.kept)):
             yield f"result {point.kept[position]} alone", partial(_check_result, point, position)
-    # What a program among the parameters is made of need not be linear, though the function be.
-    if rule_table("transpose").cell(sample.primitive).status == "rule" and not carries_program(sample):
-        for positions in _linear_positions(point):
-            yield f"linear in {positions}", partial(_check_linear_transpose, point, positions)
+    if is_transposed:
+        for positions in linear_positions(point):
+            yield f"linear in {positions}", partial(check_linear_transpose, point, positions)
 
 
 def _check_transpose(point: Point) -> None:
@@ -122,61 +126,6 @@ def _check_result(point: Point, position: int) -> None:
         found = as_numpy(point.each(alone, point.primals, point.cotangents))
         expected = point.each(padded, point.primals, zeros)
         check_same(found, expected, 1e-7, "of one result, with zeros for the others")
-
-
-# --- the transpose rule of a primitive that is linear itself ---------------------------------------------------------
-
-
-def _linear_positions(point: Point) -> list[tuple[int, ...]]:
-    """In which of the inexact arguments, alone or all together, the function turns out to be linear."""
-    count = len(point.primals)
-    candidates = [(position,) for position in range(count)] + ([tuple(range(count))] if count > 1 else [])
-    return [positions for positions in candidates if _is_linear(point, positions)]
-
-
-def _is_linear(point: Point, positions: tuple[int, ...]) -> bool:
-    function, xs = point.restricted(positions), [point.primals[position] for position in positions]
-    ys = [point.tangents[position] for position in positions]
-    with use_backend(reference_backend()):
-        first, second = as_numpy(function(*xs)), as_numpy(function(*ys))
-        if not _depends_on_each(function, xs, ys, first):
-            return False  # linear in them all because some are not used: the rule need not know
-        both = as_numpy(function(*[2 * x - y for x, y in zip(xs, ys)]))
-        nothing = as_numpy(function(*[np.zeros_like(x) for x in xs]))
-    return all([_is_near(2 * x - y, z) for x, y, z in zip(first, second, both)]) and all(
-        [_is_near(out, np.zeros_like(out)) for out in nothing]
-    )
-
-
-def _is_near(x: Any, y: Any) -> bool:
-    return np.allclose(x, y, rtol=1e-9, atol=1e-9)
-
-
-def _depends_on_each(function: Callable[..., Any], xs: list[Any], ys: list[Any], outs: list[Any]) -> bool:
-    """Whether the results change with each argument, by more than they are rounded."""
-    changed = [as_numpy(function(*xs[:i], y, *xs[i + 1 :])) for i, y in enumerate(ys)]
-    return all([any([not _is_near(x, y) for x, y in zip(others, outs)]) for others in changed])
-
-
-def _check_linear_transpose(point: Point, positions: Sequence[int]) -> None:
-    """The transpose rule of the primitive itself, whatever its derivative is made of."""
-    function, tangents = point.restricted(positions), [point.tangents[position] for position in positions]
-
-    def transposed(one: Any, primals: Any, cotangents: Any) -> Any:
-        def linear(*values: Any) -> Any:
-            found = list(primals)
-            for position, value in zip(positions, values):
-                found[position] = value
-            return one(*found)
-
-        return tangrad.linear_transpose(linear, *[primals[position] for position in positions])(tuple(cotangents))
-
-    with use_backend(reference_backend()):
-        backward = as_numpy(point.each(transposed, point.primals, point.cotangents))
-        forward = as_numpy(function(*tangents))
-    left, right = product(forward, point.cotangents), product(backward, tangents)
-    if not np.isclose(left, right, rtol=1e-7, atol=1e-8):
-        raise Mismatch(f"c · L t = {left}, but Lᵀ c · t = {right}")
 
 
 # --- the derivative of the derivative --------------------------------------------------------------------------------

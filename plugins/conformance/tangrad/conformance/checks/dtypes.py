@@ -11,6 +11,7 @@ import numpy as np
 
 import tangrad
 from tangrad import use_backend
+from tangrad.conformance.blame import measured_with
 from tangrad.conformance.checks.parameters import carries_program
 from tangrad.conformance.comparison import Mismatch, as_numpy
 from tangrad.conformance.point import is_differentiated
@@ -35,11 +36,16 @@ def check_dtypes(sample: Sample) -> Cells:
     for name in TRIED if floating else ():
         other = _in_dtype(sample, floating, name) if {name} != own else None
         if other is not None:
-            yield name, partial(_check_types, other)
+            yield name, partial(_measured, other, partial(_check_types, other))
             # Where the sample is real, the primitive may know no derivative of complex numbers.
             alike = bool(own & {"complex64", "complex128"}) or not name.startswith("complex")
             if alike and (is_differentiated(other, 1) or (other.derivatives and name in ("float16", "bfloat16"))):
-                yield f"{name}, derivative", partial(_check_derivative, other, floating)
+                yield f"{name}, derivative", partial(_measured, other, partial(_check_derivative, other, floating))
+
+
+def _measured(sample: Sample, thunk: Callable[[], None]) -> None:
+    with measured_with(sample):
+        thunk()
 
 
 def _in_dtype(sample: Sample, positions: list[int], name: str) -> Sample | None:
@@ -48,7 +54,7 @@ def _in_dtype(sample: Sample, positions: list[int], name: str) -> Sample | None:
     args = tuple([_converted(arg, kind) if i in positions else np.asarray(arg) for i, arg in enumerate(sample.args)])
     other = replace(sample, args=args)
     try:
-        sample.primitive.infer(tuple([get_aval(value) for value in other.operands(*args)]), dict(sample.params))
+        other.inferred()
     except (TypeError, ValueError, NotImplementedError):
         return None
     return other
@@ -64,9 +70,7 @@ def _converted(arg: Any, kind: Any) -> Any:
 
 
 def _check_types(sample: Sample) -> None:
-    operands = sample.operands(*sample.args)
-    inferred = sample.primitive.infer(tuple([get_aval(value) for value in operands]), dict(sample.params))
-    promised = tuple(inferred) if sample.primitive.multiple_results else (inferred,)
+    promised = sample.inferred()
     with use_backend(reference_backend()):
         for position, (x, aval) in enumerate(zip(as_numpy(sample.apply(*sample.args)), promised, strict=True)):
             if x.shape != aval.shape or x.dtype != aval.dtype:

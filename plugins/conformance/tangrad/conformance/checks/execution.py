@@ -10,7 +10,7 @@ from typing import Any
 import tangrad
 from tangrad import use_backend
 from tangrad.conformance.comparison import Mismatch, as_numpy, check_same
-from tangrad.conformance.samples import Sample
+from tangrad.conformance.samples import Sample, reference_backend
 from tangrad.core import as_array, dtypes, get_aval, trace_to_closed_jaxpr
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
@@ -123,8 +123,10 @@ def _check_jit(sample: Sample, name: str, jitted: Callable[..., Any]) -> None:
 
 
 def check_backends(sample: Sample) -> Cells:
-    """Every installed backend against every other."""
-    for first, second in combinations(sample.tried_on(), 2):
+    """Every installed backend against every other; one that is tried alone against the reference backend."""
+    names = sample.tried_on()
+    others = [(name, reference_backend()) for name in names if len(names) == 1 and name != reference_backend()]
+    for first, second in [*combinations(names, 2), *others]:
         yield f"{first} and {second}", partial(_check_backends, sample, first, second)
 
 

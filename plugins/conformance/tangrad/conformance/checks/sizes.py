@@ -14,7 +14,6 @@ from tangrad.conformance.checks.execution import compiled, decomposed
 from tangrad.conformance.checks.parameters import carries_program
 from tangrad.conformance.comparison import as_numpy, check_same
 from tangrad.conformance.samples import Arguments, Sample, reference_backend
-from tangrad.core import get_aval
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
 
@@ -49,7 +48,7 @@ def grown(sample: Sample, size: int, times: int | None = None) -> Sample | None:
     args = tuple([_repeated(np.asarray(arg), size, times) for arg in sample.args])
     large = replace(sample, args=args, tolerance=max(sample.tolerance or 0.0, _slack(args)))
     try:
-        sample.primitive.infer(tuple([get_aval(value) for value in large.operands(*args)]), dict(sample.params))
+        large.inferred()
     except (TypeError, ValueError, NotImplementedError):
         return None
     return large

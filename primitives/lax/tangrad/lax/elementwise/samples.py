@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from tangrad.conformance import Sample, draw
 from tangrad.core import Primitive, dtypes
 from tangrad.lax.elementwise.primitives import RoundingMethod, elementwise
+from tangrad.lax.elementwise.references import reference_of
 
 PRIMITIVES = elementwise.primitives
 KINK = {"derivatives": 0}
@@ -49,7 +51,9 @@ SHIFTS = ("shift_left", "shift_right_logical", "shift_right_arithmetic")
 
 def samples() -> list[Sample]:
     """All of them."""
-    return [*_unary(), *_binary(), *_complex(), *_bits(), *_selection(), *_conversion(), *_refused()]
+    found = [*_unary(), *_binary(), *_complex(), *_bits(), *_selection(), *_conversion()]
+    known = [replace(sample, reference=reference_of(sample.primitive.name, sample.args)) for sample in found]
+    return [*known, *_refused()]
 
 
 def _refused() -> list[Sample]:
