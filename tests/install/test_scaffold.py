@@ -9,7 +9,13 @@ from tests.install.environments import CommandError, Environment, run
 from tools.workspace import ROOT
 
 pytestmark = pytest.mark.slow
-NAMES = {"primitive": "discounting", "backend": "abacus", "transformation": "enclosing", "rules": "steadying"}
+NAMES = {
+    "primitive": "discounting",
+    "backend": "abacus",
+    "transformation": "enclosing",
+    "rules": "steadying",
+    "hooks": "ledger",
+}
 
 
 def own_tests_of(make_environment, kind: str, tmp_path: Path) -> tuple[Environment, Path, str]:
@@ -71,6 +77,22 @@ def test_rules(make_environment, tmp_path):
     matrix = environment.command("tangrad", "rules", "--distribution", "tangrad-steadying")
     assert "in place of" in matrix and "tangrad-steadying" in matrix and "1 primitives" in matrix
     assert "No problems found." in environment.command("tangrad", "doctor")
+
+
+def test_hooks(make_environment, tmp_path):
+    environment, folder, printed = own_tests_of(make_environment, "hooks", tmp_path)
+    assert re.search(r"\d+ passed", printed) and "failed" not in printed and "skipped" not in printed
+    listed = environment.command("tangrad", "plugins", "--load")
+    assert "ledger.passes" in listed and "ledger.record" in listed
+    assert "No problems found." in environment.command("tangrad", "doctor")
+    program = "import tangrad\nprint(tangrad.jit(lambda x: -(-x))(2.0))\n"
+    program += "from tangrad_ledger import record\nprint(len(record.events) > 1)"
+    assert environment.run(program) == "2.0\nTrue\n"
+    # A mistake in a pass is found by the package's own tests.
+    passes = folder / "tangrad_ledger/passes.py"
+    passes.write_text(passes.read_text().replace("same[result] = before", "same[result] = operand"))
+    with pytest.raises(CommandError, match="failed"):
+        run([str(environment.python), "-m", "pytest", "-q"], cwd=folder, env=environment._variables(None))
 
 
 def test_types(make_environment, tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 from pathlib import Path
 
 import pytest
@@ -153,7 +154,7 @@ def test_a_damaged_cache(tmp_path: Path) -> None:
     assert (found[0].state, found[0].files, found[0].size) == ("in order", 1, 7)
     (problem,) = cache_problems(found)
     assert "1 file in the cache folder" in problem.what and "0123456789abcdef.txt" in problem.what
-    assert problem.paste == f"rm -f {record}"
+    assert problem.paste == f"rm -f {shlex.quote(str(record))}"
 
 
 def test_states_of_caches(tmp_path: Path) -> None:
@@ -172,7 +173,7 @@ def test_a_cache_that_others_may_write_to(tmp_path: Path) -> None:
     folder.mkdir()
     folder.chmod(0o777)
     (problem,) = cache_problems(caches({"TANGRAD_CACHE_DIR": str(tmp_path)}))
-    assert problem.paste == f"chmod go-w {folder}"
+    assert problem.paste == f"chmod go-w {shlex.quote(str(folder))}"
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() == 0, reason="root may write everywhere")

@@ -13,7 +13,7 @@ from tangrad.scaffold.writing import check_free, write
 
 
 def main(arguments: list[str]) -> int:
-    """Write a package for a primitive, a backend, a transformation or rules of your own, ready to install and test."""
+    """Write a package for a primitive, a backend, a transformation, rules or hooks, ready to install and test."""
     options = _parser().parse_args(arguments)
     try:
         names = names_for(options.name, options.distribution, options.license, _version())

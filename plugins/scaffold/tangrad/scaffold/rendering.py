@@ -14,7 +14,7 @@ from string import Template
 
 from tangrad.scaffold.naming import Names
 
-KINDS = ("primitive", "backend", "transformation", "rules")
+KINDS = ("primitive", "backend", "transformation", "rules", "hooks")
 _COMMON, _SUFFIX = "common", ".template"
 
 
