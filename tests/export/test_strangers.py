@@ -114,8 +114,11 @@ def test_nor_can_the_one_who_exports():
         return tangrad.pure_callback(lambda x: x, tangrad.ShapeDtypeStruct((3,), "float32"), x)
 
     check = export.DisabledSafetyCheck.custom_call("xla_ffi_python_cpu_callback")
-    with pytest.raises(ValueError, match="callbacks to Python never are"):
-        export.export(tangrad.jit(function), disabled_checks=[check])(np.ones(3))
+    made = export.export(tangrad.jit(function), disabled_checks=[check])(np.ones(3))
+    assert "xla_ffi_python_cpu_callback" in made.mlir_module()
+    for refused in (lambda: made.call(np.ones(3)), lambda: export.deserialize(made.serialize())):
+        with pytest.raises(ValueError, match="callbacks to Python never are"):
+            refused()
 
 
 def parts(data: bytes) -> tuple[bytes, bytes]:
