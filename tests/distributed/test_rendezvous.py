@@ -2,6 +2,7 @@
 
 import contextlib
 import socket
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tangrad.processes import rendezvous
 from tangrad.processes.addresses import Address, parse_address, port_of
 from tangrad.processes.rendezvous import Host, Line, meet
 from tangrad.processes.vigil import Vigil
@@ -68,7 +70,7 @@ def test_who_is_missing_is_said_to_all(address: Address) -> None:
     ("number", "count", "words"),
     [
         (1, 3, "process 1 has num_processes=3, and process 0 has 2"),
-        (2, 2, "there is another process with process_id=2"),
+        (2, 2, "process_id must be from 0 to 1, got 2"),
     ],
 )
 def test_who_does_not_fit_is_sent_away(address: Address, number: int, count: int, words: str) -> None:
@@ -83,12 +85,42 @@ def test_who_does_not_fit_is_sent_away(address: Address, number: int, count: int
 
 
 def test_two_with_one_number(address: Address) -> None:
-    found = at_once(lambda: hosted(address, 3, 1.0), lambda: meet(address, 1, 3, 5), lambda: meet(address, 1, 3, 5))
-    assert "these did not come: 2" in found[0]
-    assert sorted([words.split(",")[0].split(" at ")[0] for words in found[1:]]) == [
-        "process 0 waited for 1 s",
-        "there is another process with process_id=1",
+    """Nobody waits for the number that is nobody's."""
+    found = at_once(lambda: hosted(address, 3, 60), lambda: meet(address, 1, 3, 60), lambda: meet(address, 1, 3, 60))
+    words = f"two processes have process_id=1 at {address!r}; of 3 (num_processes) each must have a number of its own"
+    assert found[0] == words
+    assert sorted(found[1:]) == [f"there is another process with process_id=1 at {address!r}", words]
+
+
+def test_two_with_number_0(address: Address) -> None:
+    first = Host(address, False, 2)
+    said, other = at_once(lambda: hosted(address, 2, 60, first), lambda: Host(address, False, 2))
+    assert said.startswith(f"two processes have process_id=0 at {address!r}")
+    assert other == f"there is another process with process_id=0 at {address!r}"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows it before there is a process 0")
+def test_two_with_one_number_and_no_process_0(address: Address, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rendezvous, "TOLD_WITHIN", 0.1)
+    found = at_once(lambda: meet(address, 1, 2, 3), lambda: meet(address, 1, 2, 3))
+    assert sorted([words.partition(" at ")[0] for words in found]) == [
+        "process 1 found no process 0",
+        "there is another process with process_id=1 on this machine, which waits for process 0",
     ]
+
+
+def test_one_that_comes_again_after_its_end(address: Address) -> None:
+    """The number of a process that has ended is free."""
+
+    def ended_and_again() -> Any:
+        with socket.create_connection(tuple(address), 5) as before:
+            before.sendall(b'{"process": 1, "of": 3}\n')
+        return meet(address, 1, 3, 10)
+
+    lines, again, other = at_once(lambda: hosted(address, 3), ended_and_again, lambda: meet(address, 2, 3, 10))
+    assert sorted(lines) == [1, 2]
+    for line in (*lines.values(), again, other):
+        line.close()
 
 
 @pytest.mark.parametrize("said", [b"GET / HTTP/1.1\r\n\r\n", b'{"process": "1"}\n', b"\xff\n", b"x" * 10_000, b""])

@@ -8,16 +8,21 @@ the loss of a process is noticed at once (vigil.py). What goes over them is one 
 from __future__ import annotations
 
 import contextlib
+import errno
+import hashlib
 import json
 import selectors
 import socket
+import sys
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from tangrad.processes.addresses import Address
 
 LINE_LIMIT = 4096  # bytes
 RETRY_AFTER = 0.1  # seconds
+TOLD_WITHIN = 3.0  # seconds that a process of another's number waits for process 0
 
 
 class Line:
@@ -59,6 +64,19 @@ class Line:
         """Whether another whole message has come already."""
         return b"\n" in self._rest
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the other, who has nothing to say now, is still there."""
+        self.socket.setblocking(False)
+        try:
+            return bool(self.socket.recv(1, socket.MSG_PEEK))
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        finally:
+            self.socket.setblocking(True)
+
     def here(self) -> Address:
         """Its address at this end."""
         return _plain(self.socket.getsockname())
@@ -85,42 +103,58 @@ class Host:
         everywhere: on all interfaces of the machine, not only at the address.
         count: how many processes there are.
 
-    Raises RuntimeError where it cannot listen there: the port is in use, or the address is another machine's.
+    Raises RuntimeError where it cannot listen there: the port is in use, by another process 0 perhaps, or the address
+    is another machine's.
     """
 
     def __init__(self, address: Address, everywhere: bool, count: int) -> None:
         self._address = address
         self._count = count
         self._lines: dict[int, Line] = {}
+        self._twice: int | None = None  # the number of two processes
         try:
             self._listener = _listen(address, everywhere)
         except OSError as error:
+            if error.errno == errno.EADDRINUSE and (refusal := _refused_by_another(address, count)):
+                raise RuntimeError(refusal) from error
             raise RuntimeError(f"process 0 cannot listen at {address!r}: {error.strerror or error}") from error
 
     def gather(self, timeout: float) -> dict[int, Line]:
         """Wait until all others are there: their numbers -> connections. They wait for `let_go` or `send_away`.
 
-        Raises RuntimeError, in those that came too, where somebody is missing after `timeout` seconds.
+        Raises RuntimeError, in those that came too, where somebody is missing after `timeout` seconds, and at once
+        where two have one number: then another number is nobody's, and waiting is in vain.
         """
         deadline = time.monotonic() + timeout
         with selectors.DefaultSelector() as waiting:
             waiting.register(self._listener, selectors.EVENT_READ)
-            while len(self._lines) < self._count - 1:
-                ready = waiting.select(max(0.0, deadline - time.monotonic()))
-                if not ready and time.monotonic() >= deadline:
-                    raise RuntimeError(self._missing(timeout))
-                for key, _ in ready:
-                    if key.data is None:
-                        connection, _ = self._listener.accept()
-                        connection.settimeout(1.0)  # for senders of half a line; whoever is registered has data
-                        waiting.register(connection, selectors.EVENT_READ, Line(connection))
-                    else:
-                        waiting.unregister(key.fileobj)
-                        self._greet(key.data)
-            for key in list(waiting.get_map().values()):
-                if key.data is not None:
-                    key.data.close()
+            try:
+                while len(self._lines) < self._count - 1:
+                    ready = waiting.select(max(0.0, deadline - time.monotonic()))
+                    if not ready and time.monotonic() >= deadline:
+                        raise RuntimeError(self._missing(timeout))
+                    for key, _ in ready:
+                        self._hear(key, waiting)
+            finally:
+                for key in list(waiting.get_map().values()):
+                    if key.data is not None:
+                        key.data.close()
         return dict(self._lines)
+
+    def _hear(self, key: selectors.SelectorKey, waiting: selectors.BaseSelector) -> None:
+        """Somebody comes, or says who it is. Raises RuntimeError for the number of another."""
+        if key.data is None:
+            connection, _ = self._listener.accept()
+            connection.settimeout(1.0)  # for senders of half a line; whoever is registered has data
+            waiting.register(connection, selectors.EVENT_READ, Line(connection))
+            return
+        waiting.unregister(key.fileobj)
+        self._greet(key.data)
+        if self._twice is not None:
+            raise RuntimeError(
+                f"two processes have process_id={self._twice} at {self._address!r}; of {self._count} (num_processes) "
+                f"each must have a number of its own"
+            )
 
     def _missing(self, timeout: float) -> str:
         missing = [str(number) for number in range(1, self._count) if number not in self._lines]
@@ -139,11 +173,17 @@ class Host:
             elif count != self._count:
                 line.send(refused=f"process {number} has num_processes={count}, and process 0 has {self._count}")
                 line.close()
-            elif not 0 < number < count or number in self._lines:
+            elif not 0 <= number < count:
+                line.send(refused=f"process_id must be from 0 to {count - 1}, got {number}")
+                line.close()
+            elif number == 0 or (number in self._lines and self._lines[number].is_open):
                 line.send(refused=f"there is another process with process_id={number} at {self._address!r}")
                 line.close()
+                self._twice = number
             else:
                 line.socket.settimeout(None)
+                if number in self._lines:  # of one that has ended, and was started again
+                    self._lines[number].close()
                 self._lines[number] = line
         except OSError:
             line.close()
@@ -170,13 +210,28 @@ class Host:
         self._lines.clear()
 
 
+def _refused_by_another(address: Address, count: int) -> str | None:
+    """What another process 0 says that listens at an address already; None where none does. It gives up, too."""
+    try:
+        with socket.create_connection((address.host, address.port), 2.0) as connection:
+            line = Line(connection)
+            line.send(process=0, of=count)
+            said = line.receive()
+    except OSError:
+        return None
+    refused = (said or {}).get("refused")
+    return refused if isinstance(refused, str) else None
+
+
 def meet(address: Address, number: int, count: int, timeout: float) -> Line:
     """The connection of process `number` to process 0, when all are there.
 
-    Raises RuntimeError where nobody answers within `timeout` seconds, somebody else does, or process 0 says why not.
+    Raises RuntimeError where nobody answers within `timeout` seconds, somebody else does, or process 0 says why not;
+    and soon where nobody answers, and another process of this machine waits as process `number`.
     """
     deadline = time.monotonic() + timeout
-    line = Line(_reach(address, number, deadline, timeout))
+    with _claimed(address, number) as alone:
+        line = Line(_reach(address, number, deadline, timeout, alone))
     try:
         line.send(process=number, of=count)
         # Process 0 gives up when its own time is over, and says why: that is worth waiting for a little longer.
@@ -207,8 +262,31 @@ def _refusal(said: dict[str, Any] | None, address: Address, number: int) -> str:
     return str(said.get("refused", other))
 
 
-def _reach(address: Address, number: int, deadline: float, timeout: float) -> socket.socket:
-    """A connection to an address where somebody may begin to listen a little later."""
+@contextlib.contextmanager
+def _claimed(address: Address, number: int) -> Iterator[bool]:
+    """Whether no other process of this machine claims to be process `number` at an address meanwhile, if that shows.
+
+    Linux has names of sockets that are no files: each belongs to one process, until it ends.
+    """
+    if sys.platform != "linux":
+        yield True
+        return
+    name = hashlib.sha256(f"tangrad {address!r} {number}".encode()).hexdigest()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as claim:
+        try:
+            claim.bind(f"\0tangrad-{name}")
+        except OSError as error:
+            yield error.errno != errno.EADDRINUSE
+        else:
+            yield True
+
+
+def _reach(address: Address, number: int, deadline: float, timeout: float, alone: bool) -> socket.socket:
+    """A connection to an address where somebody may begin to listen a little later.
+
+    A process that is not alone with its number waits shortly, so that process 0 may hear of it, and all others by that.
+    """
+    started = time.monotonic()
     while True:
         try:
             connection = socket.create_connection((address.host, address.port), max(0.1, deadline - time.monotonic()))
@@ -216,6 +294,11 @@ def _reach(address: Address, number: int, deadline: float, timeout: float) -> so
                 return connection
             connection.close()
         except OSError as error:
+            if not alone and time.monotonic() - started > TOLD_WITHIN:
+                raise RuntimeError(
+                    f"there is another process with process_id={number} on this machine, which waits for process 0 at "
+                    f"{address!r}"
+                ) from error
             if time.monotonic() + RETRY_AFTER >= deadline:
                 raise RuntimeError(
                     f"process {number} found no process 0 at {address!r} within {timeout:g} s (initialization_timeout)"
