@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from tangrad.core import thread
 from tangrad.shard_mapping.scope import is_within_map
 
 
@@ -26,6 +27,11 @@ def inside_pmap() -> Iterator[None]:
         yield
     finally:
         _depth.count -= 1
+
+
+def runs_nowhere() -> bool:
+    """Whether a function is being traced for its program alone, as by `xla_computation`: devices need not be there."""
+    return ("devices", "none") in thread.overrides
 
 
 def is_inside() -> bool:

@@ -13,6 +13,7 @@ from tangrad.jitting.call import Call, Options, trace_call, warn_of_useless_dona
 from tangrad.jitting.signature import check_positions, positions, signature_of
 from tangrad.shard_mapping.sameness import with_sums_settled
 
+NO_DEVICES = ("devices", "none")  # parallel maps then need no device for each example: nothing runs
 TUPLE_ABOVE = 100  # as many arguments are taken one by one where nobody says whether they are to be a tuple
 
 
@@ -34,7 +35,8 @@ def xla_computation(
         fun: a function of arrays and trees of arrays.
         static_argnums: positions of arguments that are part of the program; their values must be hashable.
         axis_env: pairs (name, size) of mapped axes that the function may use, the slowest varying first. The program
-            is then for as many replicas as their sizes multiply to; collectives are between those.
+            is then for as many replicas as their sizes multiply to; collectives are between those. A `pmap` in the
+            function takes the devices that there are, or, of more examples, none: they are computed together.
         in_parts: into how many parts the positional arguments are cut along each dimension: `(2, 1)`, None for the
             whole on every partition, or a prefix of the arguments of these. All that are cut are cut into the same
             number of parts, which is that of the program's partitions.
@@ -74,15 +76,16 @@ def xla_computation(
 
     def computation_of(*args: Any, **kwargs: Any) -> Any:
         call = Call(options, args, kwargs, abstract=True)
-        environment = thread.axis_environment
+        environment, overrides = thread.axis_environment, thread.overrides
         thread.axis_environment = (*environment, *axes)
+        thread.overrides = (*overrides, NO_DEVICES)  # programs are remembered by it
         try:
             traced = trace_call(fun, call, name)
             # Every replica has arguments of its own.
             differ = [frozenset([axis for axis, _ in axes])] * len(traced.jaxpr.in_avals)
             closed = with_sums_settled(traced.jaxpr, dict(axes), differ)
         finally:
-            thread.axis_environment = environment
+            thread.axis_environment, thread.overrides = environment, overrides
         if traced.outer:
             raise TypeError(f"xla_computation: {name} uses {traced.outer[0]!r}, which is traced: the program needs it")
         parts = (
