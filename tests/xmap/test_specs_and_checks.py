@@ -127,7 +127,7 @@ REFUSED = {
     ),
     "missing resources": (
         lambda: xmap(same, **BY_I, axis_resources={"i": "x"})(X),
-        NameError,
+        ValueError,
         "'x', and no such resource",
     ),
     "a resource twice": (lambda: xmap(same, **BY_I, axis_resources={"i": ("x", "x")}), ValueError, "got 'x' twice"),
@@ -209,7 +209,7 @@ def test_named_loops() -> None:
         onp.testing.assert_allclose(f(V[:4]), V[:4] * 2 + onp.arange(4))
         with pytest.raises(ValueError, match="already"), serial_loop("turns", 4):
             pass
-    with pytest.raises(NameError, match="'turns'"):
+    with pytest.raises(ValueError, match="'turns'"):
         f(V[:4])
 
 

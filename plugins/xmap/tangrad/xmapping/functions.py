@@ -72,9 +72,10 @@ def xmap(
     Raises:
         TypeError, ValueError: for specs that are none, names that are unknown or repeated, and, when it is called, for
             ranks and sizes that do not fit, sizes that resources do not divide, results that vary along axes which
-            out_axes leaves out, and arrays that are spread over the mesh in another way.
-        NameError: for resources that are not in scope. ResourceClashError: for axes spread over the same mesh axis that
-            meet in one value. NotImplementedError: for collectives along axes in serial loops.
+            out_axes leaves out, resources that are not in scope, and arrays that are spread over the mesh in another
+            way.
+        ResourceClashError: for axes spread over the same mesh axis that meet in one value. NotImplementedError: for
+            collectives along axes in serial loops.
 
     >>> import tangrad
     >>> import tangrad.numpy as np

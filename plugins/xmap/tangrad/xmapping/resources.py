@@ -126,7 +126,7 @@ def read_resources(axis_resources: Any, known: Sequence[Any]) -> dict[Any, tuple
 def resolve(resources: Mapping[Any, tuple[Any, ...]]) -> dict[Any, Assigned]:
     """Axis -> what it is spread over, by the mesh in use and the loops in scope.
 
-    Raises NameError for a resource that is not in scope; ValueError for a loop before a mesh axis, and for a second.
+    Raises ValueError for a resource that is not in scope, a loop before a mesh axis, and a second one.
     """
     mesh_axes, loops = current_mesh().axis_names, dict(thread.serial_loops)
     found = {}
@@ -140,7 +140,7 @@ def resolve(resources: Mapping[Any, tuple[Any, ...]]) -> dict[Any, Assigned]:
                     raise ValueError(f"xmap: axis {name!r} can have one serial loop, got two: {given}")
                 loop = turns
             elif resource not in mesh_axes:
-                raise NameError(
+                raise ValueError(
                     f"xmap: axis {name!r} is to be spread over {resource!r}, and no such resource is in scope. "
                     f"Mesh axes: {_listed(mesh_axes)}; serial loops: {_listed(loops)}. "
                     f"A mesh is in scope within `with mesh:`"
