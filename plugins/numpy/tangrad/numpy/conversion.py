@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+import tangrad
 from tangrad.core import (
     EVAL_TRACE,
     Array,
@@ -406,14 +407,12 @@ def _has_buffer(value: Any) -> bool:
 def placed(x: Any, device: Any) -> Any:
     """An array on a device, or as a sharding says; where it is for None.
 
-    Raises ValueError for a traced array and a device: it is nowhere yet.
+    A traced one is put there when the operation is evaluated; within a program where that runs decides.
     """
     if device is None:
         return x
     if not is_device(device):
         return constrained(x, device)
     if isinstance(x, Tracer):
-        raise ValueError(
-            f"device={device!r} was given, but the array is traced: place it outside of the transformation"
-        )
+        return tangrad.device_put(x, device)
     return put(x.to_numpy(), x.aval, device=device)
