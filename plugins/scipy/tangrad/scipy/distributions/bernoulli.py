@@ -7,7 +7,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
-from tangrad.scipy.distributions.support import quantile, reals
+from tangrad.scipy.distributions.support import known, quantile, reals
 
 
 @as_one()
@@ -35,7 +35,11 @@ def logpmf(k: Any, p: Any, loc: Any = 0) -> Any:
     safe = tnp.where((p > 0) & (p < 1), p, 0.5)
     inner = tnp.where(y == 1, tnp.log(safe), tnp.where(y == 0, tnp.log1p(-safe), -math.inf))
     certain = tnp.where(y == tnp.where(p > 0.5, 1.0, 0.0), 0.0, -math.inf)
-    return tnp.where((p >= 0) & (p <= 1), tnp.where((p > 0) & (p < 1), inner, certain), math.nan)
+    return known(
+        tnp.where((p >= 0) & (p <= 1), tnp.where((p > 0) & (p < 1), inner, certain), math.nan),
+        (p >= 0) & (p <= 1),
+        k - loc,
+    )
 
 
 @as_one()
@@ -82,7 +86,7 @@ def cdf(k: Any, p: Any) -> Any:
     """
     k, p = reals("bernoulli.cdf", k, p)
     value = tnp.where(k < 0, 0.0, tnp.where(k < 1, 1 - p, 1.0))
-    return tnp.where((p >= 0) & (p <= 1), value, math.nan)
+    return known(tnp.where((p >= 0) & (p <= 1), value, math.nan), (p >= 0) & (p <= 1), k)
 
 
 @as_one()
@@ -105,4 +109,6 @@ def ppf(q: Any, p: Any) -> Any:
     '0.0000'
     """
     q, p = reals("bernoulli.ppf", q, p)
-    return tnp.where((p >= 0) & (p <= 1), quantile(q, tnp.where(q <= 1 - p, 0.0, 1.0)), math.nan)
+    return known(
+        tnp.where((p >= 0) & (p <= 1), quantile(q, tnp.where(q <= 1 - p, 0.0, 1.0)), math.nan), (p >= 0) & (p <= 1)
+    )

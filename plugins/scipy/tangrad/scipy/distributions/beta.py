@@ -7,7 +7,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
-from tangrad.scipy.distributions.support import reals, within
+from tangrad.scipy.distributions.support import known, reals, within
 from tangrad.scipy.special_functions.beta_functions import betainc, betaln
 from tangrad.scipy.special_functions.entropies import xlog1py, xlogy
 
@@ -39,7 +39,11 @@ def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     inside = (z >= 0) & (z <= 1)
     z = within(inside, z, 0.5)
     powers = xlogy(a - 1, z) + xlog1py(b - 1, -z)
-    return tnp.where(inside, powers - betaln(a, b) - tnp.log(scale), -math.inf)
+    return known(
+        tnp.where(inside, powers - betaln(a, b) - tnp.log(scale), -math.inf),
+        (a > 0) & (b > 0) & (scale > 0),
+        (x - loc) / scale,
+    )
 
 
 @as_one()
@@ -90,7 +94,7 @@ def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     '0.6875'
     """
     x, a, b, loc, scale = reals("beta.cdf", x, a, b, loc, scale)
-    return betainc(a, b, tnp.clip((x - loc) / scale, 0, 1))
+    return known(betainc(a, b, tnp.clip((x - loc) / scale, 0, 1)), (a > 0) & (b > 0) & (scale > 0), (x - loc) / scale)
 
 
 @as_one()
@@ -141,7 +145,9 @@ def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     '0.3125'
     """
     x, a, b, loc, scale = reals("beta.sf", x, a, b, loc, scale)
-    return betainc(b, a, tnp.clip(1 - (x - loc) / scale, 0, 1))
+    return known(
+        betainc(b, a, tnp.clip(1 - (x - loc) / scale, 0, 1)), (a > 0) & (b > 0) & (scale > 0), (x - loc) / scale
+    )
 
 
 @as_one()

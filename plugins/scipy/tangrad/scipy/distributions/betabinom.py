@@ -7,7 +7,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
-from tangrad.scipy.distributions.support import is_whole, log_choices, reals, within
+from tangrad.scipy.distributions.support import is_whole, known, log_choices, reals, within
 from tangrad.scipy.special_functions.beta_functions import betaln
 
 
@@ -38,7 +38,7 @@ def logpmf(k: Any, n: Any, a: Any, b: Any, loc: Any = 0) -> Any:
     inside = is_whole(y) & (y >= 0) & (y <= n)
     y, trials = within(inside, y, 0.0), within(inside, n, 1.0)
     value = log_choices(trials, y) + betaln(y + a, trials - y + b) - betaln(a, b)
-    return tnp.where(inside, value, -math.inf)
+    return known(tnp.where(inside, value, -math.inf), is_whole(n) & (n >= 0) & (a > 0) & (b > 0), k - loc)
 
 
 @as_one()

@@ -7,7 +7,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
-from tangrad.scipy.distributions.support import is_whole, log_choices, reals, within
+from tangrad.scipy.distributions.support import is_whole, known, log_choices, reals, within
 from tangrad.scipy.special_functions.entropies import xlog1py, xlogy
 
 
@@ -37,7 +37,7 @@ def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
     inside = is_whole(y) & (y >= 0) & (y <= n)
     y, trials = within(inside, y, 0.0), within(inside, n, 1.0)
     value = log_choices(trials, y) + xlogy(y, p) + xlog1py(trials - y, -p)
-    return tnp.where(inside, value, -math.inf)
+    return known(tnp.where(inside, value, -math.inf), is_whole(n) & (n >= 0) & (p >= 0) & (p <= 1), k - loc)
 
 
 @as_one()

@@ -7,14 +7,14 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
-from tangrad.scipy.distributions.support import quantile, reals
+from tangrad.scipy.distributions.support import known, log1p_square, quantile, reals
 
 
 def _cotangent(q: Any) -> Any:
     """The cotangent of πq, infinite at 0 and 1."""
-    upper = q > 0.5
-    value = 1 / tnp.tan(math.pi * tnp.where(upper, 1 - q, q))
-    return tnp.where(upper, -value, value)
+    middle, upper = abs(q - 0.5) < 0.25, q > 0.5
+    value = 1 / tnp.tan(math.pi * tnp.where(middle, 0.25, tnp.where(upper, 1 - q, q)))
+    return tnp.where(middle, tnp.tan(math.pi * tnp.where(middle, 0.5 - q, 0.0)), tnp.where(upper, -value, value))
 
 
 @as_one()
@@ -39,7 +39,7 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """
     x, loc, scale = reals("cauchy.logpdf", x, loc, scale)
     z = (x - loc) / scale
-    return -tnp.log(math.pi * scale) - tnp.log1p(z * z)
+    return known(-tnp.log(math.pi * scale) - log1p_square(z), scale > 0, (x - loc) / scale)
 
 
 @as_one()
@@ -87,7 +87,7 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """
     x, loc, scale = reals("cauchy.cdf", x, loc, scale)
     z = (x - loc) / scale
-    return tnp.arctan2(tnp.ones_like(z), -z) / math.pi
+    return known(tnp.arctan2(tnp.ones_like(z), -z) / math.pi, scale > 0, (x - loc) / scale)
 
 
 @as_one()
@@ -135,7 +135,7 @@ def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """
     x, loc, scale = reals("cauchy.sf", x, loc, scale)
     z = (x - loc) / scale
-    return tnp.arctan2(tnp.ones_like(z), z) / math.pi
+    return known(tnp.arctan2(tnp.ones_like(z), z) / math.pi, scale > 0, (x - loc) / scale)
 
 
 @as_one()
@@ -182,7 +182,7 @@ def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     '-1.0000'
     """
     q, loc, scale = reals("cauchy.ppf", q, loc, scale)
-    return quantile(q, loc - scale * _cotangent(q))
+    return known(quantile(q, loc - scale * _cotangent(q)), scale > 0, loc)
 
 
 @as_one()
@@ -206,4 +206,4 @@ def isf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     '1.0000'
     """
     q, loc, scale = reals("cauchy.isf", q, loc, scale)
-    return quantile(q, loc + scale * _cotangent(q))
+    return known(quantile(q, loc + scale * _cotangent(q)), scale > 0, loc)

@@ -7,7 +7,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
-from tangrad.scipy.distributions.support import log_complement, quantile, reals
+from tangrad.scipy.distributions.support import known, log_complement, quantile, reals
 
 
 @as_one()
@@ -32,7 +32,7 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """
     x, loc, scale = reals("expon.logpdf", x, loc, scale)
     z = (x - loc) / scale
-    return tnp.where(z < 0, -math.inf, -z - tnp.log(scale))
+    return known(tnp.where(z < 0, -math.inf, -z - tnp.log(scale)), scale > 0, (x - loc) / scale)
 
 
 @as_one()
@@ -79,7 +79,7 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     '0.3935'
     """
     x, loc, scale = reals("expon.cdf", x, loc, scale)
-    return -tnp.expm1(-tnp.maximum((x - loc) / scale, 0))
+    return known(-tnp.expm1(-tnp.maximum((x - loc) / scale, 0)), scale > 0, (x - loc) / scale)
 
 
 @as_one()
@@ -103,7 +103,7 @@ def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     '-0.9328'
     """
     x, loc, scale = reals("expon.logcdf", x, loc, scale)
-    return log_complement((x - loc) / scale)
+    return known(log_complement((x - loc) / scale), scale > 0, (x - loc) / scale)
 
 
 @as_one()
@@ -127,7 +127,7 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     '-0.5000'
     """
     x, loc, scale = reals("expon.logsf", x, loc, scale)
-    return -tnp.maximum((x - loc) / scale, 0)
+    return known(-tnp.maximum((x - loc) / scale, 0), scale > 0, (x - loc) / scale)
 
 
 @as_one()
@@ -174,4 +174,4 @@ def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     '0.2877'
     """
     q, loc, scale = reals("expon.ppf", q, loc, scale)
-    return quantile(q, loc - scale * tnp.log1p(-q))
+    return known(quantile(q, loc - scale * tnp.log1p(-q)), scale > 0, loc)

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
-from tangrad.scipy.distributions.support import reals, within
+from tangrad.scipy.distributions.support import known, reals, within
 from tangrad.scipy.special_functions.entropies import xlogy
 from tangrad.scipy.special_functions.gamma_functions import gammainc, gammaincc, gammaln
+
+
+def _of_positive(function: Callable[[Any, Any], Any], a: Any, z: Any, at_infinity: float) -> Any:
+    """A function of the positive part, held back from infinity, where infinite `a` have no limit."""
+    endless = z == math.inf
+    return tnp.where(endless, at_infinity, function(a, tnp.where(endless, 1.0, tnp.maximum(z, 0))))
 
 
 @as_one()
@@ -37,7 +44,11 @@ def logpdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
     z = (x - loc) / scale
     inside = z >= 0
     z = within(inside, z, 1.0)
-    return tnp.where(inside, xlogy(a - 1, z) - z - gammaln(a) - tnp.log(scale), -math.inf)
+    return known(
+        tnp.where(inside, xlogy(a - 1, z) - z - gammaln(a) - tnp.log(scale), -math.inf),
+        (a > 0) & (scale > 0),
+        (x - loc) / scale,
+    )
 
 
 @as_one()
@@ -86,7 +97,7 @@ def cdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
     '0.0902'
     """
     x, a, loc, scale = reals("gamma.cdf", x, a, loc, scale)
-    return gammainc(a, tnp.maximum((x - loc) / scale, 0))
+    return known(_of_positive(gammainc, a, (x - loc) / scale, 1.0), (a > 0) & (scale > 0), (x - loc) / scale)
 
 
 @as_one()
@@ -135,7 +146,7 @@ def sf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
     '0.9098'
     """
     x, a, loc, scale = reals("gamma.sf", x, a, loc, scale)
-    return gammaincc(a, tnp.maximum((x - loc) / scale, 0))
+    return known(_of_positive(gammaincc, a, (x - loc) / scale, 0.0), (a > 0) & (scale > 0), (x - loc) / scale)
 
 
 @as_one()

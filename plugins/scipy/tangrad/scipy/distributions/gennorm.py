@@ -6,7 +6,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
-from tangrad.scipy.distributions.support import reals
+from tangrad.scipy.distributions.support import known, reals
 from tangrad.scipy.special_functions.gamma_functions import gammainc, gammaln
 
 
@@ -30,7 +30,7 @@ def logpdf(x: Any, beta: Any) -> Any:
     '-0.9444'
     """
     x, beta = reals("gennorm.logpdf", x, beta)
-    return tnp.log(0.5 * beta) - gammaln(1 / beta) - abs(x) ** beta
+    return known(tnp.log(0.5 * beta) - gammaln(1 / beta) - abs(x) ** beta, beta > 0, x)
 
 
 @as_one()
@@ -75,4 +75,4 @@ def cdf(x: Any, beta: Any) -> Any:
     '0.7417'
     """
     x, beta = reals("gennorm.cdf", x, beta)
-    return 0.5 * (1 + tnp.sign(x) * gammainc(1 / beta, abs(x) ** beta))
+    return known(0.5 * (1 + tnp.sign(x) * gammainc(1 / beta, abs(x) ** beta)), beta > 0, x)

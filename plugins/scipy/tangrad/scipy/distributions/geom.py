@@ -7,7 +7,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
-from tangrad.scipy.distributions.support import is_whole, reals, within
+from tangrad.scipy.distributions.support import is_whole, known, reals, within
 from tangrad.scipy.special_functions.entropies import xlog1py
 
 
@@ -34,7 +34,9 @@ def logpmf(k: Any, p: Any, loc: Any = 0) -> Any:
     k, p, loc = reals("geom.logpmf", k, p, loc)
     y = k - loc
     inside = is_whole(y) & (y >= 1)
-    return tnp.where(inside, xlog1py(within(inside, y, 1.0) - 1, -p) + tnp.log(p), -math.inf)
+    return known(
+        tnp.where(inside, xlog1py(within(inside, y, 1.0) - 1, -p) + tnp.log(p), -math.inf), (p > 0) & (p <= 1), k - loc
+    )
 
 
 @as_one()

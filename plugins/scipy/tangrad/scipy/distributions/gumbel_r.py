@@ -6,7 +6,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
-from tangrad.scipy.distributions.support import log_complement, quantile, reals
+from tangrad.scipy.distributions.support import known, log_complement, quantile, reals
 
 
 @as_one()
@@ -31,7 +31,7 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """
     x, loc, scale = reals("gumbel_r.logpdf", x, loc, scale)
     z = (x - loc) / scale
-    return -z - tnp.exp(-z) - tnp.log(scale)
+    return known(-z - tnp.exp(-z) - tnp.log(scale), scale > 0, (x - loc) / scale)
 
 
 @as_one()
@@ -78,7 +78,7 @@ def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     '-0.6065'
     """
     x, loc, scale = reals("gumbel_r.logcdf", x, loc, scale)
-    return -tnp.exp(-(x - loc) / scale)
+    return known(-tnp.exp(-(x - loc) / scale), scale > 0, (x - loc) / scale)
 
 
 @as_one()
@@ -148,7 +148,7 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     '-0.7880'
     """
     x, loc, scale = reals("gumbel_r.logsf", x, loc, scale)
-    return log_complement(tnp.exp(-(x - loc) / scale))
+    return known(log_complement(tnp.exp(-(x - loc) / scale)), scale > 0, (x - loc) / scale)
 
 
 @as_one()
@@ -172,4 +172,4 @@ def ppf(p: Any, loc: Any = 0, scale: Any = 1) -> Any:
     '-0.3266'
     """
     p, loc, scale = reals("gumbel_r.ppf", p, loc, scale)
-    return quantile(p, loc - scale * tnp.log(-tnp.log(p)))
+    return known(quantile(p, loc - scale * tnp.log(-tnp.log(p))), scale > 0, loc)

@@ -6,7 +6,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
-from tangrad.scipy.distributions.support import reals
+from tangrad.scipy.distributions.support import known, reals
 
 
 @as_one()
@@ -30,7 +30,7 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     '-1.1931'
     """
     x, loc, scale = reals("laplace.logpdf", x, loc, scale)
-    return -abs(x - loc) / scale - tnp.log(2 * scale)
+    return known(-abs(x - loc) / scale - tnp.log(2 * scale), scale > 0, (x - loc) / scale)
 
 
 @as_one()
@@ -79,4 +79,4 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     x, loc, scale = reals("laplace.cdf", x, loc, scale)
     z = (x - loc) / scale
     tail = 0.5 * tnp.exp(-abs(z))
-    return tnp.where(z < 0, tail, 1 - tail)
+    return known(tnp.where(z < 0, tail, 1 - tail), scale > 0, (x - loc) / scale)

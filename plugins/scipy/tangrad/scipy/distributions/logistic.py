@@ -6,7 +6,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
-from tangrad.scipy.distributions.support import reals
+from tangrad.scipy.distributions.support import known, reals
 from tangrad.scipy.special_functions.entropies import expit, logit
 
 
@@ -32,7 +32,7 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """
     x, loc, scale = reals("logistic.logpdf", x, loc, scale)
     z = (x - loc) / scale
-    return -tnp.logaddexp(z, 0) - tnp.logaddexp(-z, 0) - tnp.log(scale)
+    return known(-tnp.logaddexp(z, 0) - tnp.logaddexp(-z, 0) - tnp.log(scale), scale > 0, (x - loc) / scale)
 
 
 @as_one()
@@ -79,7 +79,7 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     '0.6225'
     """
     x, loc, scale = reals("logistic.cdf", x, loc, scale)
-    return expit((x - loc) / scale)
+    return known(expit((x - loc) / scale), scale > 0, (x - loc) / scale)
 
 
 @as_one()
@@ -103,7 +103,7 @@ def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     '0.3775'
     """
     x, loc, scale = reals("logistic.sf", x, loc, scale)
-    return expit((loc - x) / scale)
+    return known(expit((loc - x) / scale), scale > 0, (x - loc) / scale)
 
 
 @as_one()
@@ -127,7 +127,7 @@ def ppf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     '-1.0986'
     """
     x, loc, scale = reals("logistic.ppf", x, loc, scale)
-    return loc + scale * logit(x)
+    return known(loc + scale * logit(x), scale > 0, loc)
 
 
 @as_one()
@@ -151,4 +151,4 @@ def isf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     '1.0986'
     """
     x, loc, scale = reals("logistic.isf", x, loc, scale)
-    return loc - scale * logit(x)
+    return known(loc - scale * logit(x), scale > 0, loc)

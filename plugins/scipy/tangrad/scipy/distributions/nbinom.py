@@ -7,7 +7,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
-from tangrad.scipy.distributions.support import is_whole, reals, within
+from tangrad.scipy.distributions.support import is_whole, known, reals, within
 from tangrad.scipy.special_functions.beta_functions import betaln
 from tangrad.scipy.special_functions.entropies import xlog1py
 
@@ -38,7 +38,7 @@ def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
     inside = is_whole(y) & (y >= 0)
     y = within(inside, y, 0.0)
     value = n * tnp.log(p) + xlog1py(y, -p) - betaln(n, y + 1) - tnp.log(n + y)
-    return tnp.where(inside, value, -math.inf)
+    return known(tnp.where(inside, value, -math.inf), (n > 0) & (p > 0) & (p <= 1), k - loc)
 
 
 @as_one()

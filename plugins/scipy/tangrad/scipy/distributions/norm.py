@@ -6,7 +6,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
-from tangrad.scipy.distributions.support import HALF_LOG_2PI, reals
+from tangrad.scipy.distributions.support import HALF_LOG_2PI, known, reals
 from tangrad.scipy.special_functions.error_functions import log_ndtr, ndtr, ndtri
 
 
@@ -32,7 +32,7 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """
     x, loc, scale = reals("norm.logpdf", x, loc, scale)
     z = (x - loc) / scale
-    return -0.5 * z * z - tnp.log(scale) - HALF_LOG_2PI
+    return known(-0.5 * z * z - tnp.log(scale) - HALF_LOG_2PI, scale > 0, (x - loc) / scale)
 
 
 @as_one()
@@ -79,7 +79,7 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     '0.6915'
     """
     x, loc, scale = reals("norm.cdf", x, loc, scale)
-    return ndtr((x - loc) / scale)
+    return known(ndtr((x - loc) / scale), scale > 0, (x - loc) / scale)
 
 
 @as_one()
@@ -103,7 +103,7 @@ def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     '-0.3689'
     """
     x, loc, scale = reals("norm.logcdf", x, loc, scale)
-    return log_ndtr((x - loc) / scale)
+    return known(log_ndtr((x - loc) / scale), scale > 0, (x - loc) / scale)
 
 
 @as_one()
@@ -127,7 +127,7 @@ def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     '0.3085'
     """
     x, loc, scale = reals("norm.sf", x, loc, scale)
-    return ndtr((loc - x) / scale)
+    return known(ndtr((loc - x) / scale), scale > 0, (x - loc) / scale)
 
 
 @as_one()
@@ -151,7 +151,7 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     '-1.1759'
     """
     x, loc, scale = reals("norm.logsf", x, loc, scale)
-    return log_ndtr((loc - x) / scale)
+    return known(log_ndtr((loc - x) / scale), scale > 0, (x - loc) / scale)
 
 
 @as_one()
@@ -175,7 +175,7 @@ def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     '-0.6745'
     """
     q, loc, scale = reals("norm.ppf", q, loc, scale)
-    return loc + scale * ndtri(q)
+    return known(loc + scale * ndtri(q), scale > 0, loc)
 
 
 @as_one()
@@ -199,4 +199,4 @@ def isf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     '0.6745'
     """
     q, loc, scale = reals("norm.isf", q, loc, scale)
-    return loc - scale * ndtri(q)
+    return known(loc - scale * ndtri(q), scale > 0, loc)

@@ -7,7 +7,16 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
-from tangrad.scipy.distributions.support import log_complement, quantile, reals, within
+from tangrad.scipy.distributions.support import known, log_complement, quantile, reals, within
+
+
+def _log_upper(z: Any, b: Any) -> Any:
+    above = z > 1
+    return tnp.where(above, -b * tnp.log(tnp.where(above, z, 2.0)), 0.0)
+
+
+def _standard_quantile(q: Any, b: Any) -> Any:
+    return tnp.where(q == 1, math.inf, tnp.exp(-tnp.log1p(-tnp.where(q == 1, 0.5, q)) / b))
 
 
 @as_one()
@@ -34,7 +43,11 @@ def logpdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     x, b, loc, scale = reals("pareto.logpdf", x, b, loc, scale)
     inside = (x - loc) / scale >= 1
     z = within(inside, (x - loc) / scale, 1.0)
-    return tnp.where(inside, tnp.log(b / scale) - (b + 1) * tnp.log(z), -math.inf)
+    return known(
+        tnp.where(inside, tnp.log(b / scale) - tnp.where(z == 1, 0.0, (b + 1) * tnp.log(z)), -math.inf),
+        (b > 0) & (scale > 0),
+        (x - loc) / scale,
+    )
 
 
 @as_one()
@@ -83,7 +96,7 @@ def logsf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     '-0.8109'
     """
     x, b, loc, scale = reals("pareto.logsf", x, b, loc, scale)
-    return -b * tnp.log(tnp.maximum((x - loc) / scale, 1))
+    return known(_log_upper((x - loc) / scale, b), (b > 0) & (scale > 0), (x - loc) / scale)
 
 
 @as_one()
@@ -156,7 +169,7 @@ def logcdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     '-0.5878'
     """
     x, b, loc, scale = reals("pareto.logcdf", x, b, loc, scale)
-    return log_complement(-logsf(x, b, loc, scale))
+    return known(log_complement(-logsf(x, b, loc, scale)), (b > 0) & (scale > 0), (x - loc) / scale)
 
 
 @as_one()
@@ -181,4 +194,4 @@ def ppf(q: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     '1.1547'
     """
     q, b, loc, scale = reals("pareto.ppf", q, b, loc, scale)
-    return quantile(q, loc + scale * tnp.exp(-tnp.log1p(-q) / b))
+    return known(quantile(q, loc + scale * _standard_quantile(q, b)), (b > 0) & (scale > 0), loc)

@@ -7,13 +7,18 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
-from tangrad.scipy.distributions.support import HALF_LOG_2PI, is_whole, reals, within
+from tangrad.scipy.distributions.support import HALF_LOG_2PI, is_whole, known, reals, within
 from tangrad.scipy.special_functions.elementwise import polynomial, sum_of_terms
 from tangrad.scipy.special_functions.entropies import xlogy
 from tangrad.scipy.special_functions.gamma_functions import gammaincc, gammaln
 
 # H = (log 2πeμ) / 2 - Σ cₖ μ⁻ᵏ: Evans and Boersma, The entropy of a Poisson distribution, SIAM Review 30 (1988).
 _ENTROPY = (57281 / 1440, 33953 / 5040, 1375 / 1008, 863 / 2520, 9 / 80, 19 / 360, 1 / 24, 1 / 12, 0.0)
+
+
+def _up_to(y: Any, mu: Any) -> Any:
+    endless = y == math.inf
+    return tnp.where(endless, 1.0, gammaincc(tnp.where(endless, 0.0, tnp.maximum(y, 0)) + 1, mu))
 
 
 @as_one()
@@ -40,7 +45,7 @@ def logpmf(k: Any, mu: Any, loc: Any = 0) -> Any:
     y = k - loc
     inside = is_whole(y) & (y >= 0)
     y = within(inside, y, 0.0)
-    return tnp.where(inside, xlogy(y, mu) - gammaln(y + 1) - mu, -math.inf)
+    return known(tnp.where(inside, xlogy(y, mu) - gammaln(y + 1) - mu, -math.inf), mu >= 0, k - loc)
 
 
 @as_one()
@@ -88,7 +93,7 @@ def cdf(k: Any, mu: Any, loc: Any = 0) -> Any:
     """
     k, mu, loc = reals("poisson.cdf", k, mu, loc)
     y = tnp.floor(k - loc)
-    return tnp.where(y < 0, 0.0, gammaincc(tnp.maximum(y, 0) + 1, mu))
+    return known(tnp.where(y < 0, 0.0, _up_to(y, mu)), mu >= 0, k - loc)
 
 
 @as_one()

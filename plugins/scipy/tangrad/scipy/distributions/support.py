@@ -10,9 +10,34 @@ from tangrad.nn.activations import log1mexp
 from tangrad.scipy.special_functions.beta_functions import betaln
 from tangrad.scipy.special_functions.elementwise import reals
 
-__all__ = ["HALF_LOG_2PI", "is_whole", "log_choices", "log_complement", "quantile", "reals", "within"]
+__all__ = [
+    "HALF_LOG_2PI",
+    "is_whole",
+    "known",
+    "log1p_square",
+    "log_choices",
+    "log_complement",
+    "quantile",
+    "reals",
+    "within",
+]
 
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
+
+
+def known(value: Any, valid: Any, *numbers: Any) -> Any:
+    """A value, and NaN where parameters are none of the distribution's or a number is NaN: comparisons hide it."""
+    for number in numbers:
+        valid = valid & (number == number)
+    return tnp.where(valid, value, math.nan)
+
+
+def log1p_square(x: Any) -> Any:
+    """log(1 + x²), also where the square would overflow."""
+    large = abs(x) > 1
+    far, near = tnp.where(large, abs(x), 1.0), tnp.where(large, 0.0, x)
+    inverse = 1 / far
+    return tnp.where(large, 2 * tnp.log(far) + tnp.log1p(inverse * inverse), tnp.log1p(near * near))
 
 
 def within(inside: Any, x: Any, safe: float) -> Any:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
-from tangrad.scipy.distributions.support import reals
+from tangrad.scipy.distributions.support import HALF_LOG_2PI, known, log1p_square, reals
 from tangrad.scipy.special_functions.beta_functions import betaln
 
 
@@ -33,8 +34,12 @@ def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """
     x, df, loc, scale = reals("t.logpdf", x, df, loc, scale)
     z = (x - loc) / scale
-    constant = -betaln(0.5, 0.5 * df) - 0.5 * tnp.log(df) - tnp.log(scale)
-    return constant - 0.5 * (df + 1) * tnp.log1p(z * z / df)
+    endless = df == math.inf  # the normal distribution
+    degrees = tnp.where(endless, 1.0, df)
+    constant = -betaln(0.5, 0.5 * degrees) - 0.5 * tnp.log(degrees)
+    value = constant - 0.5 * (degrees + 1) * log1p_square(z / tnp.sqrt(degrees))
+    value = tnp.where(endless, -0.5 * z * z - HALF_LOG_2PI, value) - tnp.log(scale)
+    return known(value, (df > 0) & (scale > 0), z)
 
 
 @as_one()

@@ -8,7 +8,7 @@ from typing import Any
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
 from tangrad.scipy.distributions import norm
-from tangrad.scipy.distributions.support import log_complement, reals
+from tangrad.scipy.distributions.support import known, log_complement, reals
 from tangrad.scipy.special_functions.error_functions import log_ndtr, ndtr
 
 
@@ -48,7 +48,7 @@ def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     z = (x - loc) / scale
     value = norm.logpdf(x, loc, scale) - _log_mass(a, b)
     value = tnp.where((z >= a) & (z <= b), value, -math.inf)
-    return tnp.where(a < b, value, math.nan)
+    return known(tnp.where(a < b, value, math.nan), (a < b) & (scale > 0), (x - loc) / scale)
 
 
 @as_one()
@@ -103,7 +103,7 @@ def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     inside = (z > a) & (z < b)
     value = _log_mass(a, tnp.where(inside, z, b)) - _log_mass(a, b)
     value = tnp.where(inside, value, tnp.where(z <= a, -math.inf, 0.0))
-    return tnp.where(a < b, value, math.nan)
+    return known(tnp.where(a < b, value, math.nan), (a < b) & (scale > 0), (x - loc) / scale)
 
 
 @as_one()
@@ -158,7 +158,7 @@ def logsf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     inside = (z > a) & (z < b)
     value = _log_mass(tnp.where(inside, z, a), b) - _log_mass(a, b)
     value = tnp.where(inside, value, tnp.where(z <= a, 0.0, -math.inf))
-    return tnp.where(a < b, value, math.nan)
+    return known(tnp.where(a < b, value, math.nan), (a < b) & (scale > 0), (x - loc) / scale)
 
 
 @as_one()

@@ -7,7 +7,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
-from tangrad.scipy.distributions.support import quantile, reals
+from tangrad.scipy.distributions.support import known, quantile, reals
 
 
 @as_one()
@@ -31,7 +31,7 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     '-0.6931'
     """
     x, loc, scale = reals("uniform.logpdf", x, loc, scale)
-    return tnp.where((x >= loc) & (x <= loc + scale), -tnp.log(scale), -math.inf)
+    return known(tnp.where((x >= loc) & (x <= loc + scale), -tnp.log(scale), -math.inf), scale > 0, (x - loc) / scale)
 
 
 @as_one()
@@ -55,7 +55,7 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     '1.0000'
     """
     x, loc, scale = reals("uniform.pdf", x, loc, scale)
-    return tnp.where((x >= loc) & (x <= loc + scale), 1 / scale, 0.0)
+    return known(tnp.where((x >= loc) & (x <= loc + scale), 1 / scale, 0.0), scale > 0, (x - loc) / scale)
 
 
 @as_one()
@@ -79,7 +79,7 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     '0.2500'
     """
     x, loc, scale = reals("uniform.cdf", x, loc, scale)
-    return tnp.clip((x - loc) / scale, 0, 1)
+    return known(tnp.clip((x - loc) / scale, 0, 1), scale > 0, (x - loc) / scale)
 
 
 @as_one()
@@ -103,4 +103,4 @@ def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     '0.2500'
     """
     q, loc, scale = reals("uniform.ppf", q, loc, scale)
-    return quantile(q, loc + scale * q)
+    return known(quantile(q, loc + scale * q), scale > 0, loc)

@@ -7,7 +7,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
-from tangrad.scipy.distributions.support import reals
+from tangrad.scipy.distributions.support import known, reals
 from tangrad.scipy.special_functions.bessel_functions import i0e
 
 
@@ -32,7 +32,7 @@ def logpdf(x: Any, kappa: Any) -> Any:
     """
     x, kappa = reals("vonmises.logpdf", x, kappa)
     value = kappa * (tnp.cos(x) - 1) - tnp.log(2 * math.pi * i0e(kappa))
-    return tnp.where(kappa >= 0, value, math.nan)
+    return known(tnp.where(kappa >= 0, value, math.nan), kappa >= 0, x)
 
 
 @as_one()

@@ -7,7 +7,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
-from tangrad.scipy.distributions.support import reals
+from tangrad.scipy.distributions.support import known, reals
 
 
 @as_one()
@@ -32,7 +32,7 @@ def logpdf(x: Any, c: Any) -> Any:
     x, c = reals("wrapcauchy.logpdf", x, c)
     value = tnp.log1p(-c * c) - math.log(2 * math.pi) - tnp.log1p(c * (c - 2 * tnp.cos(x)))
     value = tnp.where((x >= 0) & (x <= 2 * math.pi), value, -math.inf)
-    return tnp.where((c > 0) & (c < 1), value, math.nan)
+    return known(tnp.where((c > 0) & (c < 1), value, math.nan), (c > 0) & (c < 1), x)
 
 
 @as_one()

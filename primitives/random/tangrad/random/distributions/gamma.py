@@ -339,7 +339,8 @@ def f(
 
 def _t(stream: Stream, df: Any, *, shape: Any, dtype: Any) -> Any:
     for_normal, for_gamma = stream.split()
-    half = lax.div(df, 2.0)
+    # So many degrees of freedom are as good as infinitely many, which the gamma distribution has no number for.
+    half = lax.div(lax.min(df, min(1e16, 0.5 * float(dtypes.finfo(dtype).max))), 2.0)
     numbers = for_normal.draw(random_normal_p, shape=shape, dtype=dtype)
     return lax.mul(numbers, lax.sqrt(lax.div(half, _drawn(for_gamma, half, shape, False))))
 
