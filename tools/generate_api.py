@@ -12,6 +12,7 @@ import argparse
 import ast
 import sys
 import textwrap
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
@@ -75,6 +76,12 @@ def tops(modules: dict[str, str]) -> dict[str, list[str]]:
     return dict(sorted(result.items()))
 
 
+def usual_distributions() -> list[str]:
+    """Return the distributions that `pip install tangrad` brings, without their versions."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return sorted(requirement.partition("=")[0] for requirement in project["dependencies"])
+
+
 def _table(name: str, comment: str, table: dict[str, list[str]]) -> str:
     lines = [f"{name}: dict[str, str] = {{  # {comment}"]
     for distribution, names in table.items():
@@ -102,6 +109,7 @@ def catalogue(parts: list[Distribution], modules: dict[str, str]) -> str:
         ("SETTINGS", "distribution: settings", names_by_distribution(parts, "tangrad.settings")),
         ("BACKENDS", "distribution: backends", names_by_distribution(parts, "tangrad.backends")),
         ("COMMANDS", "distribution: commands of `tangrad`", names_by_distribution(parts, "tangrad.commands")),
+        ("USUAL", "distribution: those that it brings", {"tangrad": usual_distributions()}),
     )
     return CATALOGUE_HEAD + "\n" + "\n\n".join(_table(*table) for table in tables) + "\n"
 

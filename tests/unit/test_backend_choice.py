@@ -6,7 +6,8 @@ import sys
 import pytest
 
 import tangrad
-from tangrad.core import Array, Backend, backend_names, configure_plugins, get_backend, register
+from tangrad.core import Array, Backend, backend_names, composition, configure_plugins, get_backend, register
+from tangrad.diagnostics.missing_names import backends_to_install
 from tangrad.errors import BackendError
 
 
@@ -67,10 +68,48 @@ def test_what_cannot_be_used_is_passed_over():
 
 
 def test_what_is_not_installed_is_named():
-    with pytest.raises(
-        BackendError, match=r"there is no backend 'abacus'; installed: .*\. Install one: pip install tangrad-"
-    ):
+    with pytest.raises(BackendError, match=r"there is no backend 'abacus'; installed: .*\.") as raised:
         get_backend("abacus")
+    assert not any(f"tangrad-backend-{name}" in str(raised.value) for name in backend_names())
+
+
+@pytest.mark.parametrize("name", ["cuda", "gpu"])
+def test_a_missing_platform_is_cured_by_the_extra_that_brings_it(name):
+    if devices_of_platform(name):
+        pytest.skip("there is such a device here")
+    words = rf'there is no backend {name!r}; .* pip install "tangrad\[cuda\]"'
+    for ask in (tangrad.devices, tangrad.use_backend, get_backend):
+        with pytest.raises(BackendError, match=words) as raised:
+            ask(name)
+        assert "tangrad-backend" not in str(raised.value)
+
+
+def devices_of_platform(name):
+    try:
+        return tangrad.devices(name)
+    except BackendError:
+        return []
+
+
+@pytest.mark.parametrize(
+    ("missing", "cure"), [("tangrad-backend-numpy", "tangrad-backend-numpy"), ("tangrad-backend-xla", '"tangrad[xla]"')]
+)
+def test_a_missing_backend_is_cured_by_what_brings_it(monkeypatch, missing, cure):
+    monkeypatch.setattr(type(composition().index), "has_distribution", lambda _, name: name != missing)
+    assert backends_to_install() == backends_to_install("abacus") == f" Install one: pip install {cure}"
+    assert backends_to_install("xla") == ' Install one: pip install "tangrad[xla]"'
+
+
+@pytest.mark.parametrize("choose", [tangrad.use_backend, lambda name: tangrad.config.update("backend", name)])
+def test_a_backend_that_is_not_there_is_refused_where_it_is_chosen(choose):
+    before = tangrad.config.backend
+    with pytest.raises(BackendError, match="there is no backend 'abacus'"):
+        choose("abacus")
+    with pytest.raises(TypeError, match="setting 'backend' does not take 3"):
+        choose(3)
+    assert tangrad.config.backend == before
+    with tangrad.use_backend(None), tangrad.use_backend(backend_names()[0]):
+        assert get_backend().name == backend_names()[0]
 
 
 def test_whoever_chooses_loads_no_other_backend():

@@ -117,6 +117,44 @@ def test_a_missing_rule_without_providers():
     assert "rules of this kind: none." in text
 
 
+def test_a_decomposition_that_does_not_help_is_not_denied():
+    from tangrad.core import PrimitiveSet, RuleKind, register, rule_table
+
+    family = PrimitiveSet("decomposed_family", api=1)
+    doubled = family.primitive(lambda x: x, name="doubled", decompose=lambda x: x + x)
+    plain = family.primitive(lambda x: x, name="plain")
+    kind = RuleKind("undecomposed", signature="(x)", doc="rules that are made of nothing", api=1)
+    with register(family), register(kind):
+        for primitive, words in (
+            (doubled, "it has a decomposition, but rules of this kind are not made of one"),
+            (plain, "and no decomposition that would stand in"),
+        ):
+            with pytest.raises(errors.MissingRuleError, match=words):
+                rule_table("undecomposed")[primitive]
+
+
+@pytest.mark.parametrize(
+    ("distribution", "is_installed", "is_usual"),
+    [("tangrad-nn", False, True), ("tangrad-nn", True, False), ("tangrad-export", False, False)],
+)
+def test_the_whole_is_offered_only_where_it_helps(monkeypatch, distribution, is_installed, is_usual):
+    from tangrad.core import composition
+
+    index = type(composition().index)
+    monkeypatch.setattr(index, "has_distribution", lambda _, name: is_installed and name == "tangrad")
+    text = str(errors.MissingDistributionError("tangrad.something", distribution))
+    assert f"Install it with: pip install {distribution}" in text
+    assert text.endswith("pip install tangrad)") is is_usual
+
+
+def test_the_distribution_of_a_package_is_that_of_most_of_its_names():
+    from tangrad.core import catalogue
+
+    assert catalogue.distribution_of("export") == catalogue.distribution_of_module("tangrad.export") == "tangrad-export"
+    assert catalogue.distribution_of("export.symbolic_shape") == "tangrad-symbolic"
+    assert catalogue.distribution_of_module("tangrad.symbolic.dims") == "tangrad-symbolic"
+
+
 def test_a_missing_distribution_is_named_the_same_way_by_attribute_and_by_import():
     by_name = errors.MissingDistributionError("tangrad.grad", "tangrad-autodiff")
     by_import = errors.MissingDistributionImportError("tangrad.numpy", "tangrad-numpy")

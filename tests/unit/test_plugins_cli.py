@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import tangrad
 from tangrad.composition.registry import composition
 from tangrad.console.cli import main
 from tangrad.console.report.model import BAD, Entry, Report, Table
@@ -362,3 +363,20 @@ def test_text_and_json() -> None:
     rows = [[Entry("what is wrong"), Entry("what to do")]]
     long = Report("Long", [], [Table("Problems", ["problem", "cure"], rows, long=True)], {})
     assert to_text(long).splitlines()[-2:] == ["- what is wrong", "  cure: what to do"]
+
+
+def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0 and capsys.readouterr().out == f"tangrad {tangrad.__version__}\n"
+
+
+def test_no_command_shows_them_all(capsys: pytest.CaptureFixture[str]) -> None:
+    """As click, clap and argparse's own required commands: the help on stderr, and the status of wrong usage."""
+    with pytest.raises(SystemExit) as ended:
+        main([])
+    assert ended.value.code == 2
+    said = capsys.readouterr()
+    assert said.out == "" and said.err.startswith("usage: tangrad")
+    for command in ("doctor", "plugins", "rules", "stubs"):
+        assert f"\n    {command} " in said.err

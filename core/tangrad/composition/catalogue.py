@@ -6,7 +6,7 @@ distributions; CI fails when the two differ. Nothing here is needed while everyt
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from tangrad.composition.catalogue_data import ARRAY_ATTRIBUTES as ARRAY_ATTRIBUTES
 from tangrad.composition.catalogue_data import BACKENDS as BACKENDS
@@ -16,6 +16,7 @@ from tangrad.composition.catalogue_data import MODULES as MODULES
 from tangrad.composition.catalogue_data import PUBLIC_NAMES as PUBLIC_NAMES
 from tangrad.composition.catalogue_data import RULE_KINDS as RULE_KINDS
 from tangrad.composition.catalogue_data import SETTINGS as SETTINGS
+from tangrad.composition.catalogue_data import USUAL as USUAL
 
 
 def owner_in(table: Mapping[str, str], name: str) -> str | None:
@@ -29,6 +30,19 @@ def owner_in(table: Mapping[str, str], name: str) -> str | None:
         if name in names.split():
             return distribution
     return None
+
+
+def owners_first(distributions: Iterable[str], owner: str | None = None) -> list[str]:
+    """Return distributions with that of `owner` first, then ours, then others, each in the order given.
+
+    Who had a cell before somebody else came is what an error shows as the choice.
+
+    >>> from tangrad.core import catalogue
+    >>> catalogue.owners_first(["acme", "tangrad-lax"])
+    ['tangrad-lax', 'acme']
+    """
+    ours = {*PUBLIC_NAMES, *MODULES, *FAMILIES, *RULE_KINDS, *BACKENDS, *COMMANDS}
+    return sorted(distributions, key=lambda one: (one != owner, one not in ours))
 
 
 def distribution_of(name: str) -> str | None:
@@ -56,9 +70,22 @@ def distribution_of_module(name: str) -> str | None:
     while name.count("."):
         distribution = owner_in(MODULES, name)
         if distribution is not None:
-            return distribution
+            return _of_most_names(name.partition(".")[2] + ".") or distribution
         name = name.rpartition(".")[0]
     return None
+
+
+def _of_most_names(prefix: str) -> str | None:
+    """The distribution of most public names in a package: who wants `tangrad.export` wants to export.
+
+    The package itself may be of another, which that one requires.
+    """
+    counts = {
+        distribution: sum(name.startswith(prefix) for name in names.split())
+        for distribution, names in PUBLIC_NAMES.items()
+    }
+    most = max(counts, key=lambda distribution: counts[distribution])
+    return most if counts[most] else None
 
 
 def public_names() -> tuple[str, ...]:

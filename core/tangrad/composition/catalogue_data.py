@@ -461,3 +461,13 @@ COMMANDS: dict[str, str] = {  # distribution: commands of `tangrad`
     "tangrad-console": "doctor plugins rules stubs",
     "tangrad-scaffold": "new",
 }
+
+USUAL: dict[str, str] = {  # distribution: those that it brings
+    "tangrad": (
+        "tangrad-autodiff tangrad-backend-numpy tangrad-batching tangrad-checkpoint tangrad-collectives "
+        "tangrad-console tangrad-control-flow tangrad-core tangrad-custom-rules tangrad-debug tangrad-fft "
+        "tangrad-jacobians tangrad-jit tangrad-lax tangrad-linalg tangrad-named-axes tangrad-nn tangrad-numpy "
+        "tangrad-ops tangrad-pjit tangrad-pmap tangrad-random tangrad-shard-map tangrad-sharding "
+        "tangrad-symbolic tangrad-xmap"
+    ),
+}

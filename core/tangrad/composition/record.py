@@ -170,6 +170,9 @@ class Builder:
             line = line.strip()
             if line.startswith("[") and line.endswith("]"):
                 group = line[1:-1].strip()
+            elif line.startswith("[") or (line.endswith("]") and "=" not in line):
+                group = ""  # whose entries follow nobody can say
+                self.add_problem(name, f"{location}: {line!r} is no header of a section, such as [tangrad.api]")
             elif line and line[0] not in "#;" and group.startswith("tangrad."):
                 entry, equals, value = (part.strip() for part in line.partition("="))
                 if equals and entry and value and "\t" not in entry + value:

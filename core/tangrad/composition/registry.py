@@ -226,8 +226,11 @@ class Composition:
             f"{plugin.distribution} {plugin.version} ({plugin.value})".replace("  ", " ") for plugin in admitted
         )
         what = f"{name!r} of group {group!r} is provided by {rivals}"
+        from tangrad.composition import catalogue  # only to explain an error
+
         cell = f"{group.removeprefix('tangrad.')}:{name}"
-        raise PluginConflictError.between(what, cell, [plugin.distribution for plugin in admitted])
+        claimants = catalogue.owners_first(plugin.distribution for plugin in admitted)
+        raise PluginConflictError.between(what, cell, claimants)
 
     # --- loading ----------------------------------------------------------------------------------------------------
 

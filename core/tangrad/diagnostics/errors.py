@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tangrad.diagnostics.leaks import describe_leak
@@ -294,18 +294,22 @@ def missing_rule_message(
     owner: str,
     signature: str,
     providers: Iterable[str] = (),
+    decomposes: bool = False,
 ) -> str:
     """What MissingRuleError says of `primitive` ('family.name') without a rule of `kind`, with the lines that add one.
 
     `shipped_by`: the primitive's distribution; `owner`: the distribution that owns the kind; `signature`: of its rules;
-    `providers`: the installed distributions that ship rule sets of the kind.
+    `providers`: the installed distributions that ship rule sets of the kind; `decomposes`: whether the primitive has a
+    decomposition, which no rule of this kind is made of then.
     """
     family, _, name = primitive.rpartition(".")
     listed = ", ".join(sorted(set(providers))) or "none"
     variable = kind.replace(".", "_")
+    lacks = ", no rule of a more general kind, and no decomposition that would stand in"
+    if decomposes:
+        lacks = " and none of a more general kind; it has a decomposition, but rules of this kind are not made of one"
     return (
-        f"primitive {primitive!r}, shipped by {shipped_by}, has no rule of kind {kind!r}, no rule of a more general "
-        f"kind, and no decomposition that would stand in.\n"
+        f"primitive {primitive!r}, shipped by {shipped_by}, has no rule of kind {kind!r}{lacks}.\n"
         f"The kind belongs to {owner}. Installed distributions with rules of this kind: {listed}.\n\n"
         f"Two lines add one. In the pyproject.toml of any distribution:\n\n"
         f'    [project.entry-points."tangrad.rules.{kind}"]\n'
@@ -412,9 +416,20 @@ class MissingDistributionImportError(TangradError, ModuleNotFoundError):
             super().__init__(missing_distribution_message(name, distribution), name=name)
 
 
+# Whether `pip install tangrad` would bring a distribution: set by those who know what is installed.
+_comes_with_tangrad: list[Callable[[str], bool]] = []
+
+
+def usual_distributions(comes_with_tangrad: Callable[[str], bool]) -> None:
+    """Have errors about a missing distribution ask whether `pip install tangrad` would bring it."""
+    _comes_with_tangrad[:] = [comes_with_tangrad]
+
+
 def missing_distribution_message(name: str, distribution: str) -> str:
     """What is missing and how to get it. `name` is the full public name, such as 'tangrad.grad'."""
+    usual = any(brings(distribution) for brings in _comes_with_tangrad)
+    more = "   (or everything that is usual with: pip install tangrad)" if usual else ""
     return (
         f"{name} is in the distribution {distribution}, which is not installed. "
-        f"Install it with: pip install {distribution}   (or everything that is usual with: pip install tangrad)"
+        f"Install it with: pip install {distribution}{more}"
     )

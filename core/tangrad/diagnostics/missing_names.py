@@ -8,7 +8,11 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 from tangrad.composition.registry import composition
-from tangrad.diagnostics.errors import MissingDistributionError, MissingDistributionImportError
+from tangrad.diagnostics.errors import (
+    MissingDistributionError,
+    MissingDistributionImportError,
+    usual_distributions,
+)
 
 _ROOT = "tangrad."
 
@@ -64,12 +68,46 @@ def missing_setting(name: str, known: Sequence[str]) -> AttributeError:
 
 
 def backends_to_install(name: str | None = None) -> str:
-    """Return what an error about a missing backend says of how to get it, or, without a name, any."""
+    """Return what an error about a missing backend or platform says of how to get it, or, without a name, any.
+
+    Empty where nothing that could be installed brings it.
+    """
     from tangrad.composition import catalogue
 
-    known = " ".join(catalogue.BACKENDS.values()).split()
-    distributions = [one for one, names in catalogue.BACKENDS.items() if name not in known or name in names.split()]
-    return f"Install one: pip install {' or '.join(distributions)}"
+    has = composition().index.has_distribution
+    driver = next((one for one in _DRIVERS if has(one)), None)
+    if name in _PLATFORMS and has("tangrad-backend-xla") and driver is not None:
+        return f" {driver} is installed and finds no such device: nvidia-smi says whether the system has one"
+    named = [_REQUIREMENTS[name]] if name in _REQUIREMENTS else []
+    others = [
+        _REQUIREMENTS.get(backend, distribution)
+        for distribution, backends in catalogue.BACKENDS.items()
+        for backend in backends.split()
+        if not has(distribution)
+    ]
+    return f" Install one: pip install {' or '.join(named or others)}" if named or others else ""
+
+
+# Backend or platform -> what to install; a backend that is not here is installed as its distribution.
+_PLATFORMS = ("cuda", "gpu")
+_REQUIREMENTS = {"xla": '"tangrad[xla]"', **dict.fromkeys(_PLATFORMS, '"tangrad[cuda]"')}
+_DRIVERS = ("jax-cuda13-plugin", "jax-cuda12-plugin")
+
+
+def _comes_with_tangrad(distribution: str) -> bool:
+    from tangrad.composition import catalogue
+
+    return distribution in catalogue.USUAL["tangrad"].split() and not composition().index.has_distribution("tangrad")
+
+
+usual_distributions(_comes_with_tangrad)
+
+
+def owners_first(distributions: Sequence[str], owner: str | None) -> list[str]:
+    """Return the claimants of a cell, those first who were there before; see `catalogue.owners_first`."""
+    from tangrad.composition import catalogue
+
+    return catalogue.owners_first(distributions, owner)
 
 
 class MissingDistributionFinder:
@@ -111,6 +149,7 @@ def _distributions_of_module(full_name: str) -> list[str]:
         for distribution, tops in catalogue.MODULES.items()
         if any(top == full_name or top.startswith(full_name + ".") for top in tops.split())
     ]
+    distributions.sort(key=lambda one: one != catalogue.distribution_of_module(full_name))  # whose the names are, first
     if not distributions:
         # `from tangrad import grad` tries the attribute, then a module of that name, and reports only the latter.
         public = full_name.removeprefix(_ROOT)

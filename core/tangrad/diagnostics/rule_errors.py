@@ -11,6 +11,7 @@ from tangrad.composition.versioning import EXTENSION_API, provider
 from tangrad.core.declarations import PRIMITIVES_GROUP, RULE_KINDS_GROUP, RULES_GROUP, RuleKind
 from tangrad.core.primitive import Primitive
 from tangrad.diagnostics.errors import MissingRuleError, PluginConflictError, missing_rule_message
+from tangrad.diagnostics.missing_names import owners_first
 
 
 def conflict(kind: str, primitive: Primitive, plugins: list[Plugin], overriding: bool) -> PluginConflictError:
@@ -23,7 +24,9 @@ def conflict(kind: str, primitive: Primitive, plugins: list[Plugin], overriding:
     )
     if overriding:
         what, more = f"{what}, each to override all others", ""  # declaring it once more decides nothing
-    claimants = [plugin.distribution for plugin in plugins]
+    shipper = composition().provenance(primitive)
+    owner = None if shipper is None else shipper.distribution
+    claimants = owners_first([plugin.distribution for plugin in plugins], owner)
     return PluginConflictError.between(what, f"{kind}:{primitive.identity}", claimants, more)
 
 
@@ -45,6 +48,7 @@ def missing_message(kind_name: str, primitive: Primitive, reason: str | None) ->
         owner=f"{provider(kind_plugin)} ({kind.doc})",
         signature=kind.signature,
         providers=[plugin.distribution for plugin in composition().entries(RULES_GROUP + kind_name)],
+        decomposes=primitive.decompose is not None,
     )
     return message + not_asked
 

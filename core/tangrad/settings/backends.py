@@ -9,7 +9,14 @@ from typing import Any, Generic, Protocol, TypeVar
 from tangrad.composition.registry import composition
 from tangrad.diagnostics.errors import BackendError, PluginError
 from tangrad.diagnostics.missing_names import backends_to_install
-from tangrad.settings.config import check_optional_positive, define_setting, parse_optional_integer, thread
+from tangrad.settings.config import (
+    backend,
+    check_optional_positive,
+    check_optional_text,
+    define_setting,
+    parse_optional_integer,
+    thread,
+)
 from tangrad.settings.forks import free_after_fork
 
 BACKENDS_GROUP = "tangrad.backends"
@@ -62,6 +69,7 @@ class Backends(Generic[B]):
         self._loaded: dict[str, B] = {}
         self._default: list[B] = []  # the one that is used where nobody chooses, once that is known
         composition().on_change(self._forget)
+        backend.check = self.check_setting
 
     def names(self) -> tuple[str, ...]:
         """The names of the installed backends, sorted."""
@@ -118,11 +126,25 @@ class Backends(Generic[B]):
         """The backends that are in use: programs can have been started on these alone."""
         return tuple(self._loaded.values())
 
+    def missing(self, name: str) -> BackendError:
+        """The error for a backend that is not installed."""
+        installed = ", ".join(self.names()) or "none"
+        return BackendError(f"there is no backend {name!r}; installed: {installed}.{backends_to_install(name)}")
+
+    def check_setting(self, name: str | None) -> str | None:
+        """What code sets as `backend`, by `use_backend` above all.
+
+        Raises TypeError for what is no name, BackendError for one that no installed backend has. A variable
+        of the environment is not checked so: it is read before anything is looked up.
+        """
+        if check_optional_text(name) and composition().find(BACKENDS_GROUP, str(name)) is None:
+            raise self.missing(str(name))
+        return name
+
     def _load(self, name: str) -> B:
         plugin = composition().find(BACKENDS_GROUP, name)
         if plugin is None:
-            installed = ", ".join(self.names()) or "none"
-            raise BackendError(f"there is no backend {name!r}; installed: {installed}. {backends_to_install(name)}")
+            raise self.missing(name)
         backend = plugin.load()
         with self._lock:
             return self._loaded.setdefault(name, backend)
@@ -137,7 +159,7 @@ class Backends(Generic[B]):
                 problems.append(f"{name}: {error}")
         if not usable:
             causes = "; ".join(problems) or "none is installed"
-            raise BackendError(f"no backend is usable ({causes}). {backends_to_install()}")
+            raise BackendError(f"no backend is usable ({causes}).{backends_to_install()}")
         chosen = max(usable, key=lambda backend: backend.priority)  # of equals `max` takes the first
         with self._lock:
             self._default[:] = [chosen]

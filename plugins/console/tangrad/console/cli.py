@@ -12,8 +12,9 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import tangrad
 from tangrad.core import Plugin, catalogue, composition
-from tangrad.errors import MissingDistributionError, PluginError, PluginWarning
+from tangrad.errors import MissingDistributionError, PluginError, PluginWarning, RefusedError
 
 COMMANDS_GROUP = "tangrad.commands"
 
@@ -33,7 +34,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = _run(arguments[0], arguments[1:])
         if status is not None:
             return status
-    options = _parser().parse_args(arguments)  # prints the help, or says what is wrong with the arguments, and exits
+    parser = _parser()
+    if not arguments:
+        parser.print_help(sys.stderr)
+        parser.exit(2)
+    options = parser.parse_args(arguments)  # prints the help, or says what is wrong with the arguments, and exits
     return _run(options.command, []) or 0
 
 
@@ -41,7 +46,7 @@ def _run(command: str, arguments: list[str]) -> int | None:
     """Run a command and return its exit status; None where there is none, and nobody is known who would provide it."""
     try:
         function = _loaded(command)
-    except PluginError as error:
+    except (PluginError, RefusedError) as error:
         print(f"tangrad {command}: {error}", file=sys.stderr)
         return 2
     if function is not None:
@@ -63,6 +68,7 @@ def _loaded(command: str) -> Callable[[list[str]], int | None] | None:
 def _parser() -> argparse.ArgumentParser:
     """What `tangrad --help` shows; each command parses its own arguments."""
     parser = argparse.ArgumentParser(prog="tangrad", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--version", action="version", version=f"tangrad {tangrad.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     for name in sorted({plugin.name for plugin in composition().manager.contributions(COMMANDS_GROUP, "")}):
         commands.add_parser(name, help=_summary(name))

@@ -8,7 +8,7 @@ from typing import Any
 
 from tangrad.console.report import backends, composed, entries, installation, releases, surroundings
 from tangrad.console.report.model import BAD, LINE, Entry, Problem, Report, Table, counted, one_line
-from tangrad.console.report.rules import overrides_table, squares
+from tangrad.console.report.rules import overrides, overrides_table, squares
 from tangrad.core import Composition
 
 
@@ -53,6 +53,7 @@ def doctor_report(composition: Composition) -> Report:
         "caches": [cache._asdict() for cache in caches],
         "environment": [variable._asdict() for variable in variables],
         "lists": [{"from": source, "what": text} for source, text in surroundings.decisions(composition.policy)],
+        "overrides": overrides(squares()[0]),
         "problems": [problem._asdict() for problem in problems],
     }
     verdict = f"{counted(len(problems), 'problem')} found." if problems else "No problems found."

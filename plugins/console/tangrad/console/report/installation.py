@@ -146,10 +146,32 @@ def metadata_problems(composition: Composition) -> Iterator[Problem]:
             yield Problem(f"{name}: {problem}", "delete what is left", cures.delete(folder))
         else:
             yield Problem(f"{name}: {problem}", "install it anew", f"pip install --force-reinstall {name}")
+    for name, folder in nameless(composition):
+        what = f"{name}: {folder}{os.sep}METADATA states no name, and pip and importlib.metadata do not know it"
+        yield Problem(what, "install it anew", f"pip install --force-reinstall {name}")
     for name, used, hidden in composition.index.shadowed():
         what = f"{name} is installed twice: {used} is used, {hidden} is hidden by it"
         cure = f"take one of the two folders off PYTHONPATH, or pip uninstall {name} until one is left"
         yield Problem(what, cure, cures.off_path(str(Path(hidden).parent.parent)))
+
+
+def nameless(composition: Composition) -> list[tuple[str, str]]:
+    """Return distributions of ours whose metadata states no name, each with its folder, which does."""
+    found = []
+    for name, one in sorted(composition.index.distributions().items()):
+        folder = Path(one.location).parent
+        if folder.suffix == ".dist-info" and not _stated_name(folder / "METADATA"):
+            found.append((name, str(folder)))
+    return found
+
+
+def _stated_name(file: Path) -> str:
+    """The name in a METADATA file; empty where it states none, or is not there."""
+    try:
+        headers = file.read_text(errors="replace").partition("\n\n")[0]
+    except OSError:
+        return ""
+    return next((line[5:].strip() for line in headers.splitlines() if line.lower().startswith("name:")), "")
 
 
 def unseen_entries(composition: Composition) -> Iterator[Problem]:
@@ -159,6 +181,8 @@ def unseen_entries(composition: Composition) -> Iterator[Problem]:
     groups = composition.index.groups()
     ours = {(group, name, value, owner) for group in groups for name, value, owner, _ in composition.index.rows(group)}
     theirs = set(_seen_by_python())
+    unnamed = {name for name, _ in nameless(composition)}  # said by itself
+    ours = {one for one in ours if one[3] not in unnamed}
     folder = cache_folder(os.environ)
     cure = "delete the cache of the plugins found; if it stays so, report it"
     line = "" if folder is None else cures.delete(folder)
@@ -175,7 +199,7 @@ def _seen_by_python() -> Iterator[tuple[str, str, str, str]]:
     seen = set()
     for distribution in metadata.distributions():
         name = normal_name(distribution.metadata["Name"] or "")
-        if name not in seen:
+        if name and name not in seen:
             seen.add(name)
             for entry in distribution.entry_points:
                 if entry.group.startswith("tangrad."):

@@ -100,18 +100,25 @@ def _source(rule: Any, plugin: Plugin | None) -> str:
     return f"{plugin.value}, made by {written}" if written else plugin.value
 
 
-def overrides_table(cells: list[Square]) -> Table:
-    """Whose rules take the place of whose, for how many primitives of which families."""
-    counts: dict[tuple[str, str, str, str], list[str]] = {}
+def overrides(cells: list[Square]) -> list[dict[str, Any]]:
+    """Return whose rules take the place of whose, for which primitives of which families."""
+    found: dict[tuple[str, str, str, str], list[str]] = {}
     for cell in cells:
         for other in cell.overridden:
             winner = "" if cell.plugin is None else cell.plugin.distribution
             key = (cell.kind, cell.primitive.family, winner, other.distribution)
-            counts.setdefault(key, []).append(cell.primitive.name)
-    rows = [
-        [*map(Entry, key), Entry(", ".join(names[:3]) + (f" and {len(names) - 3} more" if names[3:] else ""))]
-        for key, names in sorted(counts.items())
-    ]
+            found.setdefault(key, []).append(cell.primitive.name)
+    words = ("kind", "family", "used", "instead")
+    return [dict(zip(words, key, strict=True)) | {"primitives": names} for key, names in sorted(found.items())]
+
+
+def overrides_table(cells: list[Square]) -> Table:
+    """The overrides, with the first primitives of each."""
+    rows = []
+    for one in overrides(cells):
+        *texts, names = one.values()
+        more = f" and {len(names) - 3} more" if names[3:] else ""
+        rows.append([*map(Entry, texts), Entry(", ".join(names[:3]) + more)])
     return Table("Overrides", ["kind", "family", "used is", "in place of", "for"], rows)
 
 
