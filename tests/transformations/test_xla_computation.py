@@ -213,28 +213,8 @@ def test_gradients_that_are_summed_along_axes() -> None:
 
 def test_parallel_maps_of_more_examples_than_devices() -> None:
     """Nothing runs, so no device is missing."""
-    handed_on = tangrad.xla_computation(tangrad.pmap(lambda x: x))(np.arange(8))
-    assert "s32[8]" in handed_on.as_hlo_text()
-    for function in (lambda x: x + 1, lambda x: lax.psum(x, "i"), lambda x: x * lax.axis_index("i")):
+    for function in (lambda x: x, lambda x: x + 1, lambda x: lax.psum(x, "i"), lambda x: x * lax.axis_index("i")):
         found = tangrad.xla_computation(tangrad.pmap(function, axis_name="i"))(np.arange(64))
         assert "s32[64]" in found.as_hlo_text()
         with pytest.raises(ValueError, match="the mapped axis has size 64"):
             tangrad.pmap(function, axis_name="i")(np.arange(64))
-
-
-@pytest.mark.parametrize("backend", ["numpy", "xla"])
-def test_parallel_maps_that_have_nothing_to_run(backend: str) -> None:
-    """What a function hands on, or what is the same everywhere, takes no device for each example."""
-    with tangrad.use_backend(backend):
-        first, second = np.arange(64), np.arange(128.0).reshape(2, 64)
-        np.testing.assert_array_equal(tangrad.pmap(lambda x: x)(first), first)
-        swapped = tangrad.pmap(lambda x, y, z: (y, {"x": x}, z, 2.0), in_axes=(0, 1, None), out_axes=(1, 0, 0, None))
-        found = swapped(first, second, 3.0)
-        np.testing.assert_array_equal(found[0], second)
-        np.testing.assert_array_equal(found[1]["x"], first)
-        np.testing.assert_array_equal(found[2], np.full(64, 3.0))
-        assert float(found[3]) == 2.0
-        with pytest.raises(ValueError, match="out_axes is None"):
-            tangrad.pmap(lambda x: x, out_axes=None)(first)
-        assert tangrad.jit(tangrad.pmap(lambda x: x))(first).shape == (64,)
-        assert tangrad.grad(lambda x: tangrad.pmap(lambda x: x)(x).sum())(np.ones(64)).shape == (64,)

@@ -9,7 +9,6 @@ from tangrad import tree
 from tangrad.batching import AxisInfo, batch_flat, place_axis
 from tangrad.core import (
     Array,
-    Literal,
     Tracer,
     api_boundary,
     array_leaves,
@@ -89,8 +88,8 @@ def pmap(
     results as an array of its own; collectives are over all. `axis_size` counts the devices of all processes.
 
     Within another `pmap`, or a `shard_map`, examples are computed together on each of its devices, as by `vmap`. A
-    function that gives its arguments as they are, or what depends neither on them nor on the device, has nothing to run
-    on each: it takes any number of examples. So does any function within `xla_computation`, which runs nothing.
+    function whose results depend neither on the arguments nor on the device has nothing to run on each: it takes any
+    number of examples. So does any function within `xla_computation`, which runs nothing.
 
     >>> import tangrad
     >>> import tangrad.numpy as np
@@ -299,22 +298,18 @@ class PmapFunction:
         return program.bind(values, results)  # type: ignore[no-any-return]
 
     def _constant(self, of_one: Any, values: Any, axes: Any, size: int, out_tree: list[Any]) -> Sequence[Any]:
-        """Results for more examples than devices, of a function that has nothing to compute on each: it gives what it
-        takes, or the same whatever and wherever they are.
+        """Results for more examples than devices, of a function that gives the same whatever and wherever they are.
 
         Raises ValueError for any other function, but where no device is asked to run it.
         """
+        if runs_nowhere():
+            return self._vectorised(of_one, values, axes, size, out_tree)
         closed, consts = trace_of_one(of_one, values, axes, (self._name, size), "pmap")
-        examples = {var: place for place, var in enumerate(closed.jaxpr.invars[len(consts) :])}
-        handed_on = [None if isinstance(atom, Literal) else examples.get(atom) for atom in closed.jaxpr.outvars]
-        thinned, used = dce_jaxpr(closed.jaxpr, [place is None for place in handed_on])
+        thinned, used = dce_jaxpr(closed.jaxpr, [True] * len(closed.out_avals))
         if any(used[len(consts) :]) or thinned.effects:
-            if runs_nowhere():
-                return self._vectorised(of_one, values, axes, size, out_tree)
             raise too_few(size, self._devices, self._backend)
-        made = iter(eval_jaxpr(thinned, closed.consts, *[const for const, is_used in zip(consts, used) if is_used]))
-        outs = [as_operand(next(made) if place is None else values[place]) for place in handed_on]
-        return self._together(outs, [None if place is None else axes[place] for place in handed_on], size, out_tree)
+        outs = eval_jaxpr(thinned, closed.consts, *[const for const, is_used in zip(consts, used) if is_used])
+        return self._together([as_operand(out) for out in outs], [None] * len(outs), size, out_tree)
 
     def _vectorised(self, of_one: Any, values: Any, axes: Any, size: int, out_tree: list[Any]) -> Sequence[Any]:
         outs, dims = batch_flat(of_one, values, axes, AxisInfo(self._name, size))
