@@ -10,21 +10,21 @@ from typing import Any
 
 from tangrad.core import dtypes, literal
 from tangrad.lax.elementwise.primitives import (
-    abs_p,
     add_p,
     and_p,
     bitcast_convert_type_p,
     ceil_p,
     clamp_p,
+    convert_element_type_p,
     div_p,
     eq_p,
     floor_p,
     ge_p,
     lt_p,
     mul_p,
-    ne_p,
     neg_p,
     nextafter_p,
+    not_p,
     or_p,
     select_n_p,
     shift_left_p,
@@ -55,14 +55,6 @@ def _real_floats(name: str, x: Any) -> Any:
     return made
 
 
-def _not_finite(x: Any) -> Any:
-    return or_p.bind(ne_p.bind(x, x), eq_p.bind(abs_p.bind(x), literal_like(x, math.inf)))
-
-
-def _zero_or_not_finite(x: Any) -> Any:
-    return or_p.bind(eq_p.bind(x, literal_like(x, 0)), _not_finite(x))
-
-
 # --- powers of two -------------------------------------------------------------------------------------------------
 
 
@@ -75,14 +67,14 @@ class _Layout:
         bias: what is added to an exponent to make its field.
     """
 
-    __slots__ = ("bias", "bits", "exponent", "mantissa", "reach", "tiny")
+    __slots__ = ("bias", "bits", "exponent", "lift", "mantissa", "reach")
 
     def __init__(self, dtype: Any) -> None:
         info = dtypes.finfo(dtype)
         self.bits = dtypes.as_dtype(f"int{dtypes.bit_width(dtype)}")
         self.mantissa, self.exponent = int(info.nmant), int(info.nexp)
         self.bias = 1 - int(info.minexp)
-        self.tiny = float(info.tiny)
+        self.lift = self.mantissa + 2  # brings what is below the normal numbers among them
         # No number is moved further than this and is neither 0 nor infinite then.
         self.reach = int(info.maxexp) - int(info.minexp) + self.mantissa + 2
 
@@ -109,19 +101,43 @@ class _Layout:
         step = self.power(third, x.aval.dtype)
         return mul_p.bind(mul_p.bind(mul_p.bind(x, step), self.power(rest, x.aval.dtype)), step)
 
+    def magnitude(self, x: Any) -> Any:
+        """The bits of |x|."""
+        pattern = bitcast_convert_type_p.bind(stop_gradient_p.bind(x), new_dtype=self.bits)
+        return and_p.bind(pattern, self.number(int(dtypes.iinfo(self.bits).max)))
+
+    def lifted(self, x: Any) -> tuple[Any, Any]:
+        """x times a power of two where it is below the normal numbers, which brings it among them; and where that is.
+
+        XLA takes those numbers for 0 when it computes with them. So their value comes from their bits, an integer that
+        converts exactly; the product has the derivative.
+        """
+        magnitude = self.magnitude(x)
+        below = lt_p.bind(magnitude, self.number(1 << self.mantissa))
+        unit = literal_like(x, 2.0 ** (self.lift + 1 - self.bias - self.mantissa))
+        size = mul_p.bind(convert_element_type_p.bind(magnitude, new_dtype=x.aval.dtype, weak_type=False), unit)
+        exact = select(signbit(x), neg_p.bind(size), size)
+        product = mul_p.bind(x, literal_like(x, 2.0**self.lift))
+        rest = sub_p.bind(exact, stop_gradient_p.bind(product))
+        return select(below, add_p.bind(product, select(below, rest, literal_like(x, 0))), x), below
+
+    def trivial(self, x: Any) -> Any:
+        """Where x is 0, infinite or NaN."""
+        magnitude = self.magnitude(x)
+        infinite = ((1 << self.exponent) - 1) << self.mantissa
+        return or_p.bind(eq_p.bind(magnitude, self.number(0)), ge_p.bind(magnitude, self.number(infinite)))
+
 
 def _frexp(x: Any) -> Any:
     made = _real_floats("frexp", x)
     layout = _Layout(made.aval.dtype)
-    lift = layout.mantissa + 2  # brings what lies below the normal numbers among them
-    below = lt_p.bind(abs_p.bind(made), literal_like(made, layout.tiny))
-    lifted = select(below, mul_p.bind(made, literal_like(made, 2.0**lift)), made)
-    special = _zero_or_not_finite(made)
+    lifted, below = layout.lifted(made)
+    special = layout.trivial(made)
     zero = layout.number(0)
     exponent = select(special, zero, layout.exponent_of(lifted))
     mantissa = select(special, made, layout.scale(lifted, neg_p.bind(exponent)))
-    was_lifted = and_p.bind(below, ne_p.bind(made, literal_like(made, 0)))
-    return mantissa, convert(sub_p.bind(exponent, select(was_lifted, layout.number(lift), zero)), INT32)
+    was_lifted = and_p.bind(below, not_p.bind(special))
+    return mantissa, convert(sub_p.bind(exponent, select(was_lifted, layout.number(layout.lift), zero)), INT32)
 
 
 frexp = unary(
@@ -159,8 +175,10 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
     made, exponent = broadcast("ldexp", [_real_floats("ldexp", first), convert(second, INT32)])
     layout = _Layout(made.aval.dtype)
     limited = clamp_p.bind(literal(-layout.reach, INT32), exponent, literal(layout.reach, INT32))
-    scaled = layout.scale(made, convert(limited, layout.bits))
-    return select_n_p.bind(_zero_or_not_finite(made), scaled, made)
+    lifted, below = layout.lifted(made)
+    wanted = convert(limited, layout.bits)
+    lowered = select(below, sub_p.bind(wanted, layout.number(layout.lift)), wanted)
+    return select_n_p.bind(layout.trivial(made), layout.scale(lifted, lowered), made)
 
 
 def _modf(x: Any) -> Any:
