@@ -54,6 +54,7 @@ from tangrad.numpy.fusing import fused, fused_pair
 from tangrad.numpy.makers import public_form, unary, unary_inexact
 from tangrad.numpy.operands import align_inexact, is_complex, literal_like, promote_inexact, select
 from tangrad.numpy.operations import numerical
+from tangrad.numpy.whole_logarithms import exact_logarithm
 
 
 def _example(name: str, argument: str, result: str) -> str:
@@ -73,24 +74,34 @@ cbrt = unary_inexact("cbrt", cbrt_p, "The real cube root.", _example("cbrt", "0"
 _FLOATS = "An array of the shape of `x`, floating or complex."
 
 
-def _logarithm(name: str, base: float) -> Any:
-    scale = math.log(base)
-
+def _logarithm(name: str, base: int) -> Any:
     def general(x: Any) -> Any:
         (made,) = promote_inexact(name, x)
+        if not is_complex(made):
+            return exact_logarithm(made, base)
         logarithm = log_p.bind(made)
-        if not is_complex(logarithm):
-            return div_p.bind(logarithm, literal_like(logarithm, scale))
         real = real_p.bind(logarithm)
-        by = literal_like(real, scale)
+        by = literal_like(real, math.log(base))
         return complex_p.bind(div_p.bind(real, by), div_p.bind(imag_p.bind(logarithm), by))
 
     return general
 
 
-log2 = unary("log2", _logarithm("log2", 2), "The logarithm to base 2.", _FLOATS, _example("log2", "8", "3."), fuse=1)
+log2 = unary(
+    "log2",
+    _logarithm("log2", 2),
+    "The logarithm to base 2; a whole number of each power of 2.",
+    _FLOATS,
+    "tangrad.numpy.log2(8)\nArray(3., dtype=float32)",
+    fuse=1,
+)
 log10 = unary(
-    "log10", _logarithm("log10", 10), "The logarithm to base 10.", _FLOATS, _example("log10", "1", "0."), fuse=1
+    "log10",
+    _logarithm("log10", 10),
+    "The logarithm to base 10; a whole number of each power of 10.",
+    _FLOATS,
+    "tangrad.numpy.log10(1)\nArray(0., dtype=float32)",
+    fuse=1,
 )
 
 # --- trigonometric and hyperbolic ----------------------------------------------------------------------------------

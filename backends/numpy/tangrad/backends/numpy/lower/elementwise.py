@@ -21,6 +21,7 @@ from tangrad.lax.elementwise import primitives as p
 
 lower = RuleSet("lower.numpy", api=1)
 composed = partial(kernels.composed, any_sizes=True)
+FLOAT32, FLOAT64 = np.dtype("float32"), np.dtype("float64")
 
 lower.table(
     {
@@ -34,7 +35,6 @@ lower.table(
         p.exp_p: ufunc(np.exp),
         p.log_p: ufunc(np.log),
         p.sqrt_p: ufunc(np.sqrt),
-        p.cbrt_p: ufunc(np.cbrt),
         p.square_p: ufunc(np.square),
         p.sin_p: ufunc(np.sin),
         p.cos_p: ufunc(np.cos),
@@ -108,10 +108,20 @@ def _(ctx: Any, x: Any, *, rounding_method: p.RoundingMethod) -> Any:
 # --- functions of one variable -------------------------------------------------------------------------------------
 
 
+def _in_double(ctx: Any, function: Callable[[Any], Any], x: Any) -> Any:
+    """NumPy's functions of single precision are off by a rounding even where the result is a whole number."""
+    return ctx.cast(function(ctx.cast(x, FLOAT64)), x.dtype) if x.dtype == FLOAT32 else function(x)
+
+
+@composed(lower, p.cbrt_p)
+def _(ctx: Any, x: Any) -> Any:
+    return _in_double(ctx, ctx.cbrt, x)
+
+
 @composed(lower, p.exp2_p)
 def _(ctx: Any, x: Any) -> Any:
     if not _is(x.dtype, np.complexfloating):
-        return ctx.exp2(x)
+        return _in_double(ctx, ctx.exp2, x)
     # Each part alone: a product of complex numbers would make NaN of infinities.
     real, imaginary = [ctx.multiply(part, math.log(2)) for part in (ctx.real(x), ctx.imag(x))]
     return ctx.exp(_complex(ctx, real, imaginary))

@@ -35,6 +35,7 @@ from tangrad.backends.xla.helpers import (
     same_type,
     select,
 )
+from tangrad.backends.xla.whole_powers import whole_cbrt, whole_exp2
 from tangrad.core import RuleSet, dtypes
 from tangrad.dtypes import ExtendedDType
 from tangrad.lax.elementwise import primitives as p
@@ -50,7 +51,7 @@ lower.table(
         p.is_finite_p: elementwise("stablehlo.is_finite"),
         # functions of one variable
         p.rsqrt_p: elementwise("stablehlo.rsqrt"),
-        p.cbrt_p: elementwise("stablehlo.cbrt"),
+        p.cbrt_p: whole_cbrt,
         # complex parts
         p.real_p: elementwise("stablehlo.real"),
         p.imag_p: elementwise("stablehlo.imag"),
@@ -160,8 +161,7 @@ def _round(ctx: Any, x: Any, *, rounding_method: Any) -> Any:
 def _exp2(ctx: Any, x: Any) -> Any:
     aval = ctx.out_aval
     if not _is_complex(aval):
-        scaled = ctx.op("stablehlo.multiply", ctx.out_type, (full(ctx, np.log(2), aval), x))
-        return ctx.op("stablehlo.exponential", ctx.out_type, (scaled,))
+        return whole_exp2(ctx, x)
     # Each part alone: a product of complex numbers would make NaN of infinities.
     part = aval.update(dtype=dtypes.to_floating_dtype(aval.dtype))
     factor, kind = full(ctx, np.log(2), part), ctx.types[part]
