@@ -38,8 +38,8 @@ CALLS = (
     *("baf", "vvv", "af2", "va2", "abf", "bab", "v12", "fff", "aaaa", "abaa", "aavv", "baaa", "aaff", "vaaa"),
 )
 MODULES = (
-    *("numpy", "numpy.linalg", "numpy.fft", "nn", "nn.initializers", "lax", "lax.linalg", "image", "ops"),
-    *("scipy.special", "scipy.linalg", "scipy.signal", "scipy.ndimage", "scipy.fft", "scipy.integrate"),
+    *("numpy", "numpy.linalg", "numpy.fft", "nn", "nn.initializers", "lax", "lax.linalg"),
+    *("scipy.special", "scipy.linalg", "scipy.signal", "scipy.fft", "scipy.integrate"),
     *("scipy.cluster.vq", "scipy.stats", *[f"scipy.stats.{name}" for name in ("norm", "gamma", "beta", "t", "chi2")]),
     *[f"scipy.stats.{name}" for name in ("poisson", "nbinom", "binom", "logistic", "pareto", "laplace", "uniform")],
     *[f"scipy.stats.{name}" for name in ("betabinom", "cauchy", "expon", "gennorm", "vonmises", "wrapcauchy")],

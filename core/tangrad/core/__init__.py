@@ -117,6 +117,8 @@ from tangrad.diagnostics.errors import RefusedError as RefusedError
 from tangrad.diagnostics.errors import check_no_leak as check_no_leak
 from tangrad.diagnostics.errors import mixed_backends as mixed_backends
 from tangrad.diagnostics.logs import Logger as Logger
+from tangrad.diagnostics.nan_checks import check_results as check_results
+from tangrad.diagnostics.nan_checks import without_value_checks as without_value_checks
 from tangrad.diagnostics.public_boundaries import class_boundary as class_boundary
 from tangrad.diagnostics.public_boundaries import method_boundaries as method_boundaries
 from tangrad.diagnostics.public_boundaries import without_boundary as without_boundary

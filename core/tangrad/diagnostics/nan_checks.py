@@ -1,11 +1,16 @@
 """The settings `debug_nans` and `debug_infs`: an error at the operation that makes a NaN or an infinity.
 
 The bottom trace gets a checking function when one of the settings is first turned on; until then it costs nothing.
+
+What counts is what reaches a result: where all branches run and a selection follows, as in a mapped `cond`, what
+is selected away is nobody's concern. So programs within programs are run without a look at each operation, and then
+their results are looked at, as those of compiled programs are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -15,8 +20,10 @@ from tangrad.core.array import Array
 from tangrad.core.primitive import EVAL_TRACE
 from tangrad.core.trace import Tracer
 from tangrad.dtypes import system as dtypes
-from tangrad.settings.config import debug_infs, debug_nans, is_checking_values, thread
+from tangrad.settings.config import ThreadState, debug_infs, debug_nans, is_checking_values, thread
 from tangrad.settings.direct_calls import forget_direct_calls
+
+ThreadState.values_unchecked = False  # type: ignore[attr-defined]  # within `without_value_checks`
 
 
 def bad_value(outs: Sequence[Any]) -> str | None:
@@ -41,10 +48,37 @@ def error_for(what: str, where: str) -> FloatingPointError:
     return FloatingPointError(f"invalid value ({what}) made by {where}{at}")
 
 
+@contextmanager
+def without_value_checks() -> Iterator[None]:
+    """Within it no result of an operation is looked at: whoever uses it selects among them."""
+    before, thread.values_unchecked = thread.values_unchecked, True
+    try:
+        yield
+    finally:
+        thread.values_unchecked = before
+
+
+def check_results(run: Callable[[], Any], what: str) -> Any:
+    """Return `run()`, a sequence of arrays, having looked at these instead of at each operation.
+
+    Where one is bad it runs again, operation by operation, to find the one that made it. `what`: what runs, for the
+    message where none did. Raises FloatingPointError.
+    """
+    if not is_checking_values() or thread.values_unchecked:
+        return run()
+    with without_value_checks():
+        outs = run()
+    found = bad_value(outs)
+    if found is not None:
+        run()
+        raise error_for(found, f"{what}, but not by its operations one by one")
+    return outs
+
+
 def evaluate_and_check(primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """As `ask_and_evaluate`. Raises FloatingPointError for a result that the settings of this thread forbid."""
     out = ask_and_evaluate(primitive, args, params)
-    if is_checking_values():
+    if is_checking_values() and not thread.values_unchecked:
         found = bad_value(out if primitive.multiple_results else (out,))
         if found is not None:
             raise error_for(found, f"primitive {primitive.name!r}")
@@ -61,7 +95,7 @@ def checked_execute(
 
     def run(arrays: Sequence[Any]) -> list[Any]:
         outs = execute(arrays)
-        found = bad_value(outs)
+        found = None if thread.values_unchecked else bad_value(outs)
         if found is not None:
             evaluate(*arrays)
             raise error_for(found, f"the compiled function {name!r}, but not by its operations one by one")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tangrad.core import PrimitiveSet, as_array, eval_jaxpr
+from tangrad.core import PrimitiveSet, as_array, check_results, eval_jaxpr
 from tangrad.lax.structure.primitives import optimization_barrier_p
 
 checkpointing = PrimitiveSet("checkpointing", api=1)
@@ -15,7 +15,8 @@ Barrier = bool | tuple[bool, ...]  # one for all operands, or one for each
 
 def _evaluate(args: Any, params: Any) -> tuple[Any, ...]:
     jaxpr = params["jaxpr"]
-    return tuple([as_array(out) for out in eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args)])
+    outs = check_results(lambda: eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args), "a function whose values are recomputed")
+    return tuple([as_array(out) for out in outs])
 
 
 def _inline(*args: Any, jaxpr: Any, prevent_cse: Barrier, differentiated: bool, policy: Any) -> tuple[Any, ...]:

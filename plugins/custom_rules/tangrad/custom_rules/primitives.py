@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core import ClosedJaxpr, NamedAxisEffect, PrimitiveSet, as_array, eval_jaxpr, trace_to_jaxpr
+from tangrad.core import ClosedJaxpr, NamedAxisEffect, PrimitiveSet, as_array, check_results, eval_jaxpr, trace_to_jaxpr
 
 custom_rules = PrimitiveSet("custom_rules", api=1)
 
@@ -46,7 +46,8 @@ def effects(avals: Any, params: Any) -> frozenset[Any]:
 
 def evaluate(args: Any, params: Any) -> tuple[Any, ...]:
     """On concrete values no rule is needed: the function runs."""
-    return tuple([as_array(out) for out in run(params["jaxpr"], args)])
+    outs = check_results(lambda: run(params["jaxpr"], args), "a function with rules of its own")
+    return tuple([as_array(out) for out in outs])
 
 
 def inline(*args: Any, jaxpr: Any, **_: Any) -> tuple[Any, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core import PrimitiveSet, backend_of, eval_jaxpr, is_checking_values, program_for, to_arrays
+from tangrad.core import PrimitiveSet, backend_of, check_results, eval_jaxpr, is_checking_values, program_for, to_arrays
 
 
 def run_jaxpr(args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
@@ -12,7 +12,8 @@ def run_jaxpr(args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
     backend = backend_of(args)
     arrays = to_arrays(backend, args)
     if is_checking_values():  # one by one, so that the error names the operation
-        return tuple(eval_jaxpr(params["jaxpr"].jaxpr, params["jaxpr"].consts, *arrays))
+        run = lambda: eval_jaxpr(params["jaxpr"].jaxpr, params["jaxpr"].consts, *arrays)
+        return tuple(check_results(run, f"the compiled function {params['name']!r}"))
     places = backend.places(arrays)
     program = program_for(params["jaxpr"], backend, params["name"], backend.placement(arrays), places=places)
     return tuple(program.execute(arrays))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tangrad.core import without_value_checks
 from tangrad.lax.elementwise.primitives import and_p, not_p, or_p
 from tangrad.lax.structure.primitives import stop_gradient_p
 from tangrad.numpy.conversion import asarray
@@ -85,5 +86,9 @@ def _conditions(x: Any, condlist: Any) -> list[Any]:
 
 
 def _piece(x: Any, function: Any, args: tuple[Any, ...], kw: dict[str, Any]) -> Any:
-    value = function(x, *args, **kw) if isinstance(function, Callable) else function  # type: ignore[arg-type]
+    if not isinstance(function, Callable):  # type: ignore[arg-type]
+        value = function
+    else:
+        with without_value_checks():  # each function gets all elements, and counts where its condition holds
+            value = function(x, *args, **kw)
     return broadcast_to_shape(convert(asarray(value), x.aval.dtype), x.aval.shape)

@@ -28,6 +28,7 @@ from tangrad.core import (
     sub_jaxprs,
     thread,
     trace_to_closed_jaxpr,
+    without_value_checks,
 )
 from tangrad.lax.elementwise.primitives import eq_p, ne_p, select_n_p
 from tangrad.lax.reductions.primitives import reduce_or_p
@@ -92,7 +93,8 @@ def _select(index: Any, operands: Sequence[Any], dims: Sequence[Any], axis_info:
         fixed = _of_fixed_types(branch, chosen, operands)
         guarded, mapped = _guarded(chosen, operands, _mapped(dims), fixed, axis_info.size)
         program, _ = batch_jaxpr(rearranged(branch, range(len(operands)), made), mapped, axis_info, True)
-        results.append(eval_jaxpr(program.jaxpr, program.consts, *guarded))
+        with without_value_checks():  # what is not chosen counts for nothing
+            results.append(eval_jaxpr(program.jaxpr, program.consts, *guarded))
     which = index
     if len(branches) == 2:
         which = ne_p.bind(index, _ZERO)

@@ -15,6 +15,7 @@ from tangrad.core import (
     ClosedJaxpr,
     JaxprCache,
     Literal,
+    check_results,
     eval_jaxpr,
     find_backend,
     find_primitive,
@@ -138,11 +139,12 @@ def evaluate_while(args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, 
     first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     cond_consts, body_consts, carry = args[:first], args[first:second], list(args[second:])
     turns = 0
+    turn = lambda: eval_jaxpr(body.jaxpr, body.consts, *body_consts, *carry)
     most = STEPS // (len(condition.eqns) + len(body.eqns) + 1)
     while bool(_arrays(eval_jaxpr(condition.jaxpr, condition.consts, *cond_consts, *carry), args)[0]):
         if turns >= most and not checking:
             return _as_one_program("while", body, (*args[:second], *carry), params)
-        carry = eval_jaxpr(body.jaxpr, body.consts, *body_consts, *carry)
+        carry = check_results(turn, "the body of a loop")
         turns += 1
     return _weakly_typed(_arrays(carry, args), [aval.weak_type for aval in body.out_avals])
 
@@ -158,7 +160,9 @@ def evaluate_scan(args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, .
         _seen.get(jaxpr, "seen", lambda: True)
 
     def step(carry: Values, slices: Values) -> tuple[Values, Values]:
-        outs = eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *consts, *carry, *slices)
+        outs = check_results(
+            lambda: eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *consts, *carry, *slices), "the body of a scan"
+        )
         return outs[:carry_count], outs[carry_count:]
 
     y_avals = jaxpr.out_avals[carry_count:]
