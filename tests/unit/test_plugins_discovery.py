@@ -466,6 +466,51 @@ def test_no_nonsense_in_a_record_raises() -> None:
     assert read > 10_000 and with_rows > 10_000  # most alterations leave something to read
 
 
+ENTRY_POINTS = (
+    b"# ours\n[tangrad.hooks]\none = a_module:one\n\n[console_scripts]\nx=y\n[tangrad.api]\nnumpy.f = m.n:f.g [extra]\n"
+)
+
+
+def test_every_alteration_of_metadata_is_read_or_a_problem(tmp_path: Path) -> None:
+    """And what is recorded of it is what was read."""
+    recorded = 0
+    for place in range(len(ENTRY_POINTS) + 1):
+        for piece in (
+            b"",
+            b"\n",
+            b"[",
+            b"]",
+            b"=",
+            b"\t",
+            b"\xff",
+            b"\x0b",
+            b"\xc2\x85",
+            b"\r",
+            b"\n[",
+            b"]\n",
+            b"[@]\n",
+        ):
+            for content in (ENTRY_POINTS[:place] + piece, ENTRY_POINTS[:place] + piece + ENTRY_POINTS[place + 1 :]):
+                builder = records.Builder("/there", "1:2:3")
+                builder.add_name("some-plugin")
+                builder.add_entry_points("some-plugin", "1.0", content, "/there/entry_points.txt")
+                record = builder.finish()
+                _check_answers(Index([record]))
+                assert record.is_same(records.parse(with_checksum(record.text().encode("utf-8", "surrogateescape"))))
+                recorded += 1
+    assert recorded > 2000
+
+
+@pytest.mark.parametrize("name", ["[tangrad.hooks]", "a\nb", "a\tb", "\n[tangrad.hooks]\none\tevil:one\tsome-plugin"])
+def test_folders_with_odd_names_are_no_records_of_others(large: Site, name: str) -> None:
+    try:
+        (large.folder / f"{name}-1.0.dist-info").mkdir()
+    except OSError:
+        pytest.skip("the file system takes no such names")
+    first = found(large, cached=True)
+    assert first == [("one", "some_plugin:one", "some-plugin", "1.0")] and found(large, cached=True) == first
+
+
 def test_every_cut_and_every_byte_of_a_record_is_noticed() -> None:
     whole = with_checksum(BODY)
     assert records.parse(whole) is not None

@@ -22,6 +22,8 @@ import:
 The rows of a group are parsed when it is asked for.
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
 import zlib
@@ -121,6 +123,15 @@ class Record:
             start = text.find(wanted, stop)
         return [row for row in rows if len(row) == 3]
 
+    def is_same(self, other: Record | None) -> bool:
+        """Return whether another record holds the same."""
+        return other is not None and (self.path, self.state, self.names, self._sections) == (
+            other.path,
+            other.state,
+            other.names,
+            other._sections,
+        )
+
     def text(self) -> str:
         """Return the record as the text that `parse` reads, without its first line."""
         lines = [f"{self.path}\t{self.state}", "\t".join(self.names)]
@@ -175,7 +186,7 @@ class Builder:
                 self.add_problem(name, f"{location}: {line!r} is no header of a section, such as [tangrad.api]")
             elif line and line[0] not in "#;" and group.startswith("tangrad."):
                 entry, equals, value = (part.strip() for part in line.partition("="))
-                if equals and entry and value and "\t" not in entry + value:
+                if equals and entry and value and "\t" not in entry + value and entry[0] != "[":
                     self._add(group, entry, value, name)
                 else:
                     self.add_problem(name, f"{location}: {line!r} in [{group}] is not 'name = module:attribute'")
@@ -252,15 +263,15 @@ def read(file: str) -> Record | None:
 
 def write(file: str, record: Record, maximum: int) -> bool:
     """Write a record in one step, so that no reader ever sees half of it; False if the folder does not allow it."""
-    text = record.text()
-    if "\n" in record.path or "\t" in record.path:
-        return False
     temporary = f"{file}.{os.getpid()}.{id(record):x}"
     try:
-        body = text.encode("utf-8", "surrogateescape")
+        body = record.text().encode("utf-8", "surrogateescape")
+        contents = _MAGIC + b"%08x\n" % zlib.crc32(body) + body
+        if not record.is_same(parse(contents)):  # names of folders may hold what separates names here
+            return False
         folder = os.path.dirname(file)
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        write_new_file(temporary, _MAGIC + b"%08x\n" % zlib.crc32(body) + body)
+        write_new_file(temporary, contents)
         os.replace(temporary, file)
         _prune(folder, maximum)
     except (OSError, ValueError):
