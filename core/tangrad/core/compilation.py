@@ -8,6 +8,7 @@ compilation.
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter
@@ -18,7 +19,7 @@ from tangrad.core.applications import ask_about
 from tangrad.core.array import Array, Literal
 from tangrad.core.backend import Backend, CompileOptions, preferred_backend
 from tangrad.core.dce import dce_jaxpr
-from tangrad.core.jaxpr import ClosedJaxpr, jaxpr_as_function
+from tangrad.core.jaxpr import ClosedJaxpr, Jaxpr, jaxpr_as_function
 from tangrad.core.jaxpr_check import check_jaxpr
 from tangrad.core.trace import Tracer, checked_operands
 from tangrad.diagnostics.logs import Logger
@@ -154,10 +155,26 @@ def _prepare(
                 [values[position] for position in kept] if values else () for values in (donated, in_shardings, places)
             ]
     options = CompileOptions(
-        name, device, tuple(donated), extra, tuple(in_shardings), tuple(out_shardings), tuple(places)
+        name, device, usable_donations(jaxpr, donated), extra, tuple(in_shardings), tuple(out_shardings), tuple(places)
     )
     # A new object: what is remembered with the caller's jaxpr must not keep that alive.
     return ClosedJaxpr(jaxpr, closed.consts), backend, kept, options, context
+
+
+def usable_donations(jaxpr: Jaxpr, donated: Sequence[bool]) -> tuple[bool, ...]:
+    """Which arguments of a program a result can take the place of: the first ones of its shape and dtype.
+
+    The others stay with the caller: nothing is gained by deleting them.
+    """
+    if not any(donated):
+        return tuple(donated)
+    free = Counter([(out.aval.shape, out.aval.dtype) for out in jaxpr.outvars])
+    usable = []
+    for var, is_donated in zip(jaxpr.invars, donated, strict=True):
+        place = (var.aval.shape, var.aval.dtype)
+        usable.append(is_donated and free[place] > 0)
+        free[place] -= is_donated
+    return tuple(usable)
 
 
 def _compiled(make: Callable[[], Any], closed: ClosedJaxpr, kept: Any, context: HookContext) -> Program:
