@@ -57,7 +57,7 @@ class ExtendedDType:
         raise NotImplementedError
 
     def of_physical(self, contents: Any) -> Any:
-        """The array of this dtype whose elements are made of the numbers in `contents`, an array as `physical_aval` says.
+        """The array of this dtype whose elements are made of the numbers in `contents`, of the type `physical_aval`.
 
         Raises TypeError where nothing is made of numbers.
         """

@@ -47,6 +47,7 @@ from tangrad.numpy.operands import (
     is_inexact,
     is_kind,
     literal_like,
+    of_known_type,
     operand,
     promote_inexact,
     promote_numeric,
@@ -348,7 +349,7 @@ def _power_of_arrays(x: Any, y: Any) -> Any:
         return pow_p.bind(first, second)  # differentiable in x at 0: no exponent that is a float
     base, power_of = align_numeric("power", first, second)
     if is_kind(base, np.integer):
-        return _integer_power(base, power_of)
+        return _integer_power(*of_known_type((x, y), (base, power_of)))
     return pow_p.bind(base, power_of)
 
 
@@ -437,7 +438,7 @@ float_power = public_form(
 
 
 def _integers(name: str, x: Any, y: Any) -> tuple[Any, Any]:
-    first, second = align(name, x, y)
+    first, second = of_known_type((x, y), align(name, x, y))
     if not is_kind(first, np.integer):
         raise TypeError(f"{name} requires integers, got {first.aval.str_short()} and {second.aval.str_short()}")
     if is_kind(first, np.unsignedinteger):

@@ -231,7 +231,7 @@ def _weights(weights: Any, count: int) -> Any:
     check_array_like("histogramdd", weights)
     if shape_of(weights) != (count,):
         raise ValueError(f"histogramdd: weights must have shape ({count},), got {shape_of(weights)}")
-    return weights
+    return promote_inexact("histogramdd", weights)[0]
 
 
 def _finished(counts: Any, edges: Sequence[Any], dtype: Any, density: bool | None) -> Any:

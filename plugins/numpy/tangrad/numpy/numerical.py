@@ -24,6 +24,7 @@ from tangrad.numpy.operands import (
     inexact_operand,
     is_complex,
     is_inexact,
+    literal_like,
     promote_inexact,
     shape_of,
     user_dtype,
@@ -157,7 +158,7 @@ def _gradient(f: Any, varargs: tuple[Any, ...], axis: Any) -> Any:
     x = array_operand("gradient", x)
     axes = canonical_axes("gradient", axis, x.ndim)
     if len(spacings) == 0:
-        distances: list[Any] = [literal(1, x.aval.dtype)] * len(axes)
+        distances: list[Any] = [literal_like(x, 1)] * len(axes)
     elif len(spacings) == 1 and spacings[0].aval.ndim == 0:
         distances = spacings * len(axes)
     elif len(spacings) == len(axes):
@@ -175,7 +176,7 @@ def _gradient_along(x: Any, axis: int, distance: Any) -> Any:
         raise ValueError(f"gradient: axis {axis} of shape {x.aval.shape} has too few elements; two are needed")
     if distance.aval.ndim:
         return _gradient_uneven(x, axis, distance)
-    inner = (_part(x, axis, 2, None) - _part(x, axis, None, -2)) * literal(0.5, x.aval.dtype)
+    inner = (_part(x, axis, 2, None) - _part(x, axis, None, -2)) * literal_like(x, 0.5)
     first = _part(x, axis, 1, 2) - _part(x, axis, 0, 1)
     last = _part(x, axis, size - 1, size) - _part(x, axis, size - 2, size - 1)
     return concatenate([first, inner, last], axis=axis) / distance
@@ -256,13 +257,15 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.p
     dimension = canonical_axis("unwrap", axis, x.ndim)
     if isinstance(period, float) and not is_inexact(x):
         x = inexact_operand("unwrap", x)
+    if x.aval.dtype.kind == "b":
+        x = x.astype(int)
     steps = diff(x, axis=dimension)
     if is_inexact(x):
         half: Any = period / 2
         wrapped = (steps + half) % period - half
         wrapped = where((wrapped == -half) & (steps > 0), half, wrapped)
     else:
-        half = period // 2
+        half = asarray(period // 2, dtype=steps.dtype)
         wrapped = (steps + half) % period - half
         if period % 2 == 0:
             wrapped = where((wrapped == -half) & (steps > 0), half, wrapped)

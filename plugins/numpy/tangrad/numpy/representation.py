@@ -45,6 +45,7 @@ from tangrad.numpy.operands import (
     operand,
     promote_inexact,
     select,
+    strong,
 )
 
 
@@ -198,7 +199,7 @@ modf = unary(
 
 
 def _spacing(x: Any) -> Any:
-    made = _real_floats("spacing", x)
+    made = strong(_real_floats("spacing", x))
     negative = signbit(made)
     outwards = select(negative, literal_like(made, -math.inf), literal_like(made, math.inf))
     distance = sub_p.bind(nextafter_p.bind(made, outwards), made)
@@ -213,6 +214,6 @@ spacing = unary(
     _spacing,
     "The distance to the next float away from 0, with the sign of x.",
     "An array of the shape of `x`, floating.",
-    "tangrad.numpy.spacing(1)\nArray(1.1920929e-07, dtype=float32, weak_type=True)",
+    "tangrad.numpy.spacing(1)\nArray(1.1920929e-07, dtype=float32)",
     fuse=1,
 )

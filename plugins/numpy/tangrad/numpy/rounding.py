@@ -45,10 +45,13 @@ from tangrad.numpy.operands import (
     is_complex,
     is_inexact,
     literal_like,
+    of_known_type,
     operand,
     promote_inexact,
     refuse_out,
     select,
+    strong,
+    strong_if_converted,
 )
 from tangrad.numpy.operations import numerical
 from tangrad.numpy.transcendental import rad2deg
@@ -118,7 +121,7 @@ def _to_even(x: Any) -> Any:
 
 rint = unary(
     "rint",
-    lambda x: _by_parts(_to_even, promote_inexact("rint", x)[0]),
+    lambda x: strong_if_converted(x, _by_parts(_to_even, promote_inexact("rint", x)[0])),
     "The nearest whole number; of two the even one.",
     "An array of the shape of `x`, floating or complex.",
     "tangrad.numpy.rint(2.5)\nArray(2., dtype=float32, weak_type=True)",
@@ -248,7 +251,8 @@ def angle(z: Any, deg: bool = False) -> Any:
     """
     x = inexact_operand("angle", z)
     if not x.aval.shape and not is_complex(x):
-        x = convert(x, dtypes.default_float_dtype(), x.aval.weak_type)
+        x = convert(x, dtypes.default_float_dtype())
+    x = strong_if_converted(z, x)
     result = atan2_p.bind(imag(x), real(x))
     return rad2deg(result) if deg else result
 
@@ -265,6 +269,8 @@ def _no_complex(name: str, x: Any) -> None:
 def _copysign(x: Any, y: Any) -> Any:
     first, second = align_inexact("copysign", x, y)
     _no_complex("copysign", first)
+    if not second.aval.weak_type:
+        first = strong(first)
     return select(ne_p.bind(signbit(first), signbit(second)), neg_p.bind(first), first)
 
 
@@ -272,6 +278,8 @@ def _copysign(x: Any, y: Any) -> Any:
 def _heaviside(x: Any, y: Any) -> Any:
     first, second = align_inexact("heaviside", x, y)
     _no_complex("heaviside", first)
+    if first.aval.shape:
+        first, second = of_known_type((x, y), (first, second))
     zero, one = literal_like(first, 0), literal_like(first, 1)
     at_most_zero = select(lt_p.bind(first, zero), zero, select(ne_p.bind(first, first), first, second))
     return select(gt_p.bind(first, zero), one, at_most_zero)
@@ -349,7 +357,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
 
     >>> import tangrad
     >>> tangrad.numpy.nan_to_num(float("nan"), nan=1.0)
-    Array(1., dtype=float32, weak_type=True)
+    Array(1., dtype=float32)
     """
     del copy
     made = operand("nan_to_num", x)
@@ -358,6 +366,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     if is_complex(made):
         parts = [nan_to_num(part(made), nan=nan, posinf=posinf, neginf=neginf) for part in (real_p.bind, imag_p.bind)]
         return complex_p.bind(*parts)
+    made = strong(made)
     info = dtypes.finfo(made.aval.dtype)
     for test, number in (
         (ne_p.bind(made, made), nan),

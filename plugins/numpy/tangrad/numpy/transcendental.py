@@ -52,7 +52,15 @@ from tangrad.lax.special.primitives import bessel_i0e_p
 from tangrad.lax.structure.primitives import stop_gradient_p
 from tangrad.numpy.fusing import fused, fused_pair
 from tangrad.numpy.makers import public_form, unary, unary_inexact
-from tangrad.numpy.operands import align_inexact, is_complex, literal_like, promote_inexact, select
+from tangrad.numpy.operands import (
+    align_inexact,
+    is_complex,
+    literal_like,
+    of_known_type,
+    promote_inexact,
+    select,
+    strong,
+)
 from tangrad.numpy.operations import numerical
 from tangrad.numpy.whole_logarithms import exact_logarithm
 
@@ -76,7 +84,7 @@ _FLOATS = "An array of the shape of `x`, floating or complex."
 
 def _logarithm(name: str, base: int) -> Any:
     def general(x: Any) -> Any:
-        (made,) = promote_inexact(name, x)
+        made = strong(promote_inexact(name, x)[0])
         if not is_complex(made):
             return exact_logarithm(made, base)
         logarithm = log_p.bind(made)
@@ -248,7 +256,7 @@ i0 = unary(
 @fused("hypot", family=numerical.name)
 def _hypot(x: Any, y: Any) -> Any:
     """Scaled by the greater one, lest its square overflow."""
-    first, second = _real_pair("hypot", x, y)
+    first, second = of_known_type((x, y), _real_pair("hypot", x, y))
     sizes = [abs_p.bind(first), abs_p.bind(second)]
     infinity, zero, one = [literal_like(first, number) for number in (math.inf, 0, 1)]
     endless = [eq_p.bind(size, infinity) for size in sizes]
@@ -278,6 +286,8 @@ hypot = public_form(
 def _log_add_exp(name: str, exponential: Any, log_of_one_plus: Any, base: float) -> Any:
     def general(x: Any, y: Any) -> Any:
         first, second = align_inexact(name, x, y)
+        if base == 2 or is_complex(first):
+            first, second = of_known_type((x, y), (first, second))
         if is_complex(first):
             return _complex_log_add_exp(first, second, base)
         difference = sub_p.bind(first, second)

@@ -134,6 +134,8 @@ class ufunc(metaclass=_Kind):  # noqa: N801 - a class named as the field knows i
                 raise ValueError(f"{name}: there is no identity to begin with, for {what}; give initial")
             start, rows = rows[0], rows[1:]
         else:
+            if initial is None:  # -1 stands for all bits, in unsigned integers too
+                first = np.asarray(first).astype(x.dtype)
             start = broadcast_to(asarray(first, x.dtype), rows.shape[1:])
 
         def step(total: Any, row: Any) -> Any:
@@ -229,6 +231,9 @@ class ufunc(metaclass=_Kind):  # noqa: N801 - a class named as the field knows i
             raise TypeError(f"{name} takes {self.nin - 1} operands besides the array and the indices")
         check_array_like(name, a)
         x = asarray(a)
+        operands = (x,) if b is None else (x, asarray(b))
+        # Of no elements: the type of what the function gives, which the array must hold.
+        x = x.astype(self._function(*[one.ravel()[:0] for one in operands]).dtype)
         # An index beyond the array stands for its size, where nothing is written.
         places = arange(x.size).reshape(x.shape).at[indices].get(mode="fill", fill_value=x.size)
         others = () if b is None else (broadcast_to(asarray(b), places.shape).ravel(),)

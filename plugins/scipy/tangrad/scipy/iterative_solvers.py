@@ -166,7 +166,7 @@ def _minimal_residuals(
 ) -> Any:
     """Saad and Schultz, GMRES, SIAM J. Sci. Stat. Comput. 7 (1986), with the preconditioner on the right."""
     count = min(restart, b.shape[0])
-    tiny = float(np.finfo(b.dtype).eps)
+    tiny = float(dtypes.finfo(b.dtype).eps)
 
     def extend(k: Any, carry: Any) -> Any:
         basis, hessenberg = carry

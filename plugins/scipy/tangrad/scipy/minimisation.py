@@ -146,7 +146,7 @@ class _Dense(NamedTuple):
         safe = tnp.where(curvature > 0, curvature, 1)
         identity = tnp.eye(move.shape[0], dtype=move.dtype)
         # Before the first update the matrix takes the size that the curvature has (6.20).
-        scale = safe / tnp.maximum(tnp.dot(change, change), np.finfo(move.dtype).tiny)
+        scale = safe / tnp.maximum(tnp.dot(change, change), float(dtypes.finfo(move.dtype).tiny))
         inverse = tnp.where(first, scale * identity, self.inverse)
         left = identity - tnp.outer(move, change) / safe
         inverse = left @ inverse @ left.T + tnp.outer(move, move) / safe

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
-
 import tangrad.numpy as tnp
 from tangrad.lax.reductions.functions import cummax, cummin
 from tangrad.numpy.conversion import asarray
@@ -114,8 +112,8 @@ def rankdata(a: Any, method: str = "average", *, axis: int | None = None, nan_po
     order = tnp.argsort(moved, -1)
     inverse = tnp.argsort(order, -1)
     ranks = _ranks_in_order(tnp.take_along_axis(moved, order, -1), method) if moved.shape[-1] else order
-    dtype = promote_inexact("rankdata", moved)[0].aval.dtype
-    ranks = tnp.take_along_axis(ranks.astype(dtype), inverse, -1)
+    # The default float whatever is ranked: float16 has no room for many ranks.
+    ranks = tnp.take_along_axis(ranks.astype(float), inverse, -1)
     ranks = tnp.where((moved != moved).any(-1, keepdims=True), math.nan, ranks)
     return tnp.moveaxis(ranks, -1, place)
 
@@ -161,6 +159,6 @@ def sem(a: Any, axis: int | None = 0, ddof: int = 1, nan_policy: str = "propagat
     x = asarray(promote_inexact("sem", a)[0])
     if nan_policy == "propagate":
         count: Any = x.size if axis is None else x.shape[canonical_axis("sem", axis, x.ndim)]
-        return tnp.std(x, axis, ddof=ddof, keepdims=keepdims) / np.sqrt(count)
+        return tnp.std(x, axis, ddof=ddof, keepdims=keepdims) / math.sqrt(count)
     count = (~tnp.isnan(x)).sum(axis, keepdims=keepdims)
     return tnp.nanstd(x, axis, ddof=ddof, keepdims=keepdims) / tnp.sqrt(count)

@@ -12,10 +12,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 import tangrad.numpy as tnp
-from tangrad.core import class_boundary
+from tangrad.core import class_boundary, dtypes
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.matrix_factors import eigh
 from tangrad.numpy.operands import promote_inexact
@@ -142,7 +140,7 @@ class Rotation(NamedTuple):
             parts = [tnp.sin(half) if i == axis else tnp.zeros_like(half) for i in range(3)]
             one = tnp.stack([*parts, tnp.cos(half)], -1)
             found = one if found is None else _product(found, one) if intrinsic else _product(one, found)
-        return cls(found)
+        return cls(found.astype(found.dtype))  # numbers are no longer weakly typed
 
     @classmethod
     def identity(cls, num: int | None = None, dtype: Any = float) -> Rotation:
@@ -259,7 +257,7 @@ class Rotation(NamedTuple):
             c, e = q[..., j] + q[..., 3], q[..., k] * sign - q[..., i]
         middle = 2 * tnp.arctan2(tnp.hypot(c, e), tnp.hypot(a, b))
         half_sum, half_difference = tnp.arctan2(b, a), tnp.arctan2(e, c)
-        limit = 1e-7 if np.finfo(q.dtype).bits >= 64 else 1e-3
+        limit = 1e-7 if dtypes.finfo(q.dtype).bits >= 64 else 1e-3
         at_start, at_end = abs(middle) <= limit, abs(middle - math.pi) <= limit
         known = ~(at_start | at_end)
         if intrinsic:

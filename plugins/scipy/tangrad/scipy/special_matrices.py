@@ -11,7 +11,7 @@ import numpy as np
 from tangrad.core import dtypes
 from tangrad.numpy.arithmetic import abs as absolute
 from tangrad.numpy.conversion import asarray
-from tangrad.numpy.creation import eye, zeros
+from tangrad.numpy.creation import eye, zeros, zeros_like
 from tangrad.numpy.joining import concatenate
 from tangrad.numpy.operands import broadcast_shape
 from tangrad.numpy.padding import pad
@@ -109,7 +109,7 @@ def hankel(c: Any, r: Any = None) -> Any:
            [2, 3, 4]], dtype=int32)
     """
     column = _vector(c)
-    row = column * 0 if r is None else _vector(r)
+    row = zeros_like(column) if r is None else _vector(r)
     column, row = _of_one_batch("hankel", column, row)
     values = concatenate([column, row[..., 1:]], axis=-1)
     return values[..., np.arange(column.shape[-1])[:, None] + np.arange(row.shape[-1])]
@@ -144,7 +144,7 @@ def companion(a: Any) -> Any:
     size = coefficients.shape[-1] - 1
     if size < 1:
         raise ValueError(f"companion: a must have at least two coefficients, got shape {coefficients.shape}")
-    first = -coefficients[..., 1:] / coefficients[..., :1]
+    first = -(coefficients[..., 1:] / coefficients[..., :1])
     below = broadcast_to(eye(size - 1, size, dtype=first.dtype), (*first.shape[:-1], size - 1, size))
     return concatenate([first[..., None, :], below], axis=-2)
 
@@ -178,7 +178,7 @@ def fiedler_companion(a: Any) -> Any:
     size = coefficients.shape[-1] - 1
     if size < 1:
         return zeros((*coefficients.shape[:-1], 0), coefficients.dtype)  # as SciPy
-    scaled = -coefficients / coefficients[..., :1]
+    scaled = -(coefficients / coefficients[..., :1])
     out = zeros((*coefficients.shape[:-1], size, size), scaled.dtype).at[..., 0, 0].set(scaled[..., 1])
     if size == 1:
         return out
@@ -206,13 +206,13 @@ def leslie(f: Any, s: Any) -> Any:
     size = births.shape[-1]
     if survivals.shape[-1] != size - 1:
         raise ValueError(f"leslie: s must have one element less than f, got shapes {births.shape}, {survivals.shape}")
-    below = where(eye(size - 1, size, dtype=bool), _pad_last(survivals)[..., None, :], 0)
+    below = where(eye(size - 1, size, dtype=bool), _pad_last(survivals)[..., None, :], zeros((), survivals.dtype))
     return concatenate([births[..., None, :], below], axis=-2)
 
 
 def _pad_last(x: Any) -> Any:
     """A zero behind the last element."""
-    return concatenate([x, x[..., :1] * 0], axis=-1) if x.shape[-1] else zeros((*x.shape[:-1], 1), x.dtype)
+    return concatenate([x, zeros_like(x[..., :1])], axis=-1) if x.shape[-1] else zeros((*x.shape[:-1], 1), x.dtype)
 
 
 def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:

@@ -109,6 +109,5 @@ def ppf(q: Any, p: Any) -> Any:
     '0.0000'
     """
     q, p = reals("bernoulli.ppf", q, p)
-    return known(
-        tnp.where((p >= 0) & (p <= 1), quantile(q, tnp.where(q <= 1 - p, 0.0, 1.0)), math.nan), (p >= 0) & (p <= 1)
-    )
+    found = quantile(q, tnp.where(q <= 1 - p, tnp.zeros_like(q), 1.0))
+    return known(tnp.where((p >= 0) & (p <= 1), found, math.nan), (p >= 0) & (p <= 1))

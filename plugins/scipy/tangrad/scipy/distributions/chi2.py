@@ -6,6 +6,7 @@ from typing import Any
 
 from tangrad.numpy.fusing import as_one
 from tangrad.scipy.distributions import gamma
+from tangrad.scipy.distributions.support import reals
 
 
 @as_one()
@@ -29,6 +30,7 @@ def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> f"{chi2.logpdf(0.5, 3.0):.4f}"
     '-1.5155'
     """
+    x, df, loc, scale = reals("chi2.logpdf", x, df, loc, scale)
     return gamma.logpdf(x, 0.5 * df, loc, 2 * scale)
 
 
@@ -53,6 +55,7 @@ def pdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> f"{chi2.pdf(0.5, 3.0):.4f}"
     '0.2197'
     """
+    x, df, loc, scale = reals("chi2.pdf", x, df, loc, scale)
     return gamma.pdf(x, 0.5 * df, loc, 2 * scale)
 
 
@@ -77,6 +80,7 @@ def cdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> f"{chi2.cdf(0.5, 3.0):.4f}"
     '0.0811'
     """
+    x, df, loc, scale = reals("chi2.cdf", x, df, loc, scale)
     return gamma.cdf(x, 0.5 * df, loc, 2 * scale)
 
 
@@ -101,6 +105,7 @@ def logcdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> f"{chi2.logcdf(0.5, 3.0):.4f}"
     '-2.5120'
     """
+    x, df, loc, scale = reals("chi2.logcdf", x, df, loc, scale)
     return gamma.logcdf(x, 0.5 * df, loc, 2 * scale)
 
 
@@ -125,6 +130,7 @@ def sf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> f"{chi2.sf(0.5, 3.0):.4f}"
     '0.9189'
     """
+    x, df, loc, scale = reals("chi2.sf", x, df, loc, scale)
     return gamma.sf(x, 0.5 * df, loc, 2 * scale)
 
 
@@ -149,4 +155,5 @@ def logsf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> f"{chi2.logsf(0.5, 3.0):.4f}"
     '-0.0846'
     """
+    x, df, loc, scale = reals("chi2.logsf", x, df, loc, scale)
     return gamma.logsf(x, 0.5 * df, loc, 2 * scale)

@@ -36,7 +36,7 @@ def logpdf(x: Any, mean: Any, cov: Any, allow_singular: None = None) -> Any:
     if allow_singular is not None:
         raise NotImplementedError(f"multivariate_normal: allow_singular is not supported, got {allow_singular!r}")
     x, mean, cov = [asarray(value) for value in promote_inexact("multivariate_normal", x, mean, cov)]
-    if not mean.ndim and not cov.ndim:
+    if not mean.ndim and cov.ndim < 2:
         return -0.5 * (x - mean) ** 2 / cov - HALF_LOG_2PI - 0.5 * tnp.log(cov)
     size = mean.shape[-1] if mean.ndim else cov.shape[-1]
     if cov.ndim not in (0, *range(2, 2 + max(cov.ndim, 2))) or (cov.ndim and cov.shape[-2:] != (size, size)):

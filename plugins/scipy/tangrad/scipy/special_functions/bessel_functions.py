@@ -10,7 +10,7 @@ import numpy as np
 
 import tangrad.numpy as tnp
 from tangrad.control_flow.loops import fori_loop
-from tangrad.core import as_array
+from tangrad.core import as_array, dtypes
 from tangrad.lax.elementwise.functions import complex as complex_of
 from tangrad.lax.special import primitives as p
 from tangrad.lax.structure.functions import stop_gradient
@@ -156,7 +156,7 @@ def _by_recurrence(z: Any, count: int, start: int) -> Any:
 
     def quotient(order: Any, above: Any) -> Any:
         below = 2 * order - z * above
-        return z / tnp.where(below == 0, np.finfo(z.dtype).tiny, below)
+        return z / tnp.where(below == 0, float(dtypes.finfo(z.dtype).tiny), below)
 
     pairs = (start + 1) // 2
 

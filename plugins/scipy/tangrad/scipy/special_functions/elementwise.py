@@ -8,21 +8,80 @@ from typing import Any
 import numpy as np
 
 from tangrad.control_flow.loops import fori_loop, while_loop
-from tangrad.core import as_array
+from tangrad.core import as_array, dtypes
 from tangrad.custom_rules.forward import custom_jvp
-from tangrad.numpy.operands import broadcast_all, check_rank_promotion, is_complex, promote_inexact
+from tangrad.numpy.operands import broadcast_all, check_rank_promotion, is_complex, promote_inexact, strong
 
 Function = Callable[..., Any]
+
+# Of these a Python number gives an array that is not weakly typed, as in JAX; of the others a weakly typed one.
+_NEVER_WEAK = {"dawsn", "erfcx", "gamma", "log_ndtr", "multigammaln", "ndtr", "ndtri", "spence", "uniform.cdf"}
+_NEVER_WEAK.update([f"norm.{name}" for name in ("cdf", "logcdf", "sf", "logsf", "ppf", "isf")])
+_NEVER_WEAK.update([f"truncnorm.{name}" for name in ("logpdf", "logcdf", "logsf")])
+# These, too, are weakly typed of an array of booleans beside Python numbers.
+_WEAK_AS_PROMOTED = {
+    "betainc",
+    "betaln",
+    "boxcox",
+    "boxcox1p",
+    "comb",
+    "gammainc",
+    "gammaincc",
+    "polygamma",
+    "xlog1py",
+    "xlogy",
+    "zeta",
+}
+_WEAK_AS_PROMOTED.update(
+    [
+        "binom.logpmf",
+        "expon.cdf",
+        "expon.logcdf",
+        "expon.logpdf",
+        "expon.logsf",
+        "expon.ppf",
+        "gamma.sf",
+        "gennorm.cdf",
+        "gennorm.logpdf",
+        "gumbel_l.logcdf",
+        "gumbel_l.logpdf",
+        "gumbel_l.logsf",
+        "gumbel_l.ppf",
+        "gumbel_r.logcdf",
+        "gumbel_r.logpdf",
+        "gumbel_r.ppf",
+        "logistic.cdf",
+        "logistic.sf",
+        "pareto.logcdf",
+        "poisson.logpmf",
+        "uniform.logpdf",
+        "uniform.pdf",
+        "uniform.ppf",
+        "vonmises.logpdf",
+        "wrapcauchy.logpdf",
+    ]
+)
 
 
 def numbers(name: str, *values: Any) -> list[Any]:
     """The arguments as arrays of one shape and one dtype, real or complex; integers become floats.
 
+    They are weakly typed only if all arguments are, or the first has no dimensions.
     Raises TypeError for what is no array, ValueError for shapes that do not fit.
     """
-    made = promote_inexact(name, *values)
-    check_rank_promotion(name, [value.aval.shape for value in made if value.aval.shape])
-    return [as_array(value) for value in broadcast_all(name, made)]
+    promoted = promote_inexact(name, *values)
+    known = [strong(value) for value in promoted] if _is_known(name, values, promoted) else promoted
+    check_rank_promotion(name, [value.aval.shape for value in known if value.aval.shape])
+    return [as_array(value) for value in broadcast_all(name, known)]
+
+
+def _is_known(name: str, values: Any, promoted: Any) -> bool:
+    """Whether what a function computes has a dtype of its own, not a weak one that takes that of its neighbour."""
+    if name in _NEVER_WEAK or not all([value.aval.weak_type for value in promoted]):
+        return True
+    if name in _WEAK_AS_PROMOTED or not promoted[0].aval.shape:
+        return False
+    return not all([dtypes.is_weakly_typed(value) for value in values])
 
 
 def reals(name: str, *values: Any) -> list[Any]:
@@ -86,7 +145,7 @@ def until_small(limit: int, step: Callable[[Any, Any], tuple[Any, Any]], first: 
 
     `total` and terms are tuples of arrays; each term is compared with its total.
     """
-    epsilon = float(np.finfo(total[0].dtype).eps) / 4
+    epsilon = float(dtypes.finfo(total[0].dtype).eps) / 4
 
     def going_on(carry: Any) -> Any:
         k, _, _, active = carry

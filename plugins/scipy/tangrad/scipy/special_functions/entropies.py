@@ -9,7 +9,9 @@ from typing import Any
 import tangrad.numpy as tnp
 from tangrad.lax.elementwise.functions import logistic
 from tangrad.nn import normalization
+from tangrad.numpy.conversion import asarray
 from tangrad.numpy.fusing import as_one
+from tangrad.numpy.operands import strong
 from tangrad.scipy.special_functions.elementwise import numbers, polynomial, reals, with_derivatives
 
 
@@ -277,7 +279,7 @@ def softmax(x: Any, /, *, axis: int | Sequence[int] | None = None) -> Any:
     >>> special.softmax(np.array([0.0, 0.0]))
     Array([0.5, 0.5], dtype=float32)
     """
-    return normalization.softmax(x, axis)
+    return normalization.softmax(strong(asarray(x)), axis)
 
 
 def log_softmax(x: Any, /, *, axis: int | Sequence[int] | None = None) -> Any:
@@ -298,4 +300,4 @@ def log_softmax(x: Any, /, *, axis: int | Sequence[int] | None = None) -> Any:
     >>> special.log_softmax(np.array([0.0, 0.0]))
     Array([-0.6931472, -0.6931472], dtype=float32)
     """
-    return normalization.log_softmax(x, axis)
+    return normalization.log_softmax(strong(asarray(x)), axis)

@@ -11,9 +11,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 import tangrad.numpy as tnp
+from tangrad.core import dtypes
 from tangrad.lax.special import primitives as p
 from tangrad.lax.structure.functions import stop_gradient
 from tangrad.numpy.fusing import as_one
@@ -125,7 +124,7 @@ def hyp1f1(a: Any, b: Any, x: Any) -> Any:
     # exp(x) ₁F₁(b - a; b; -x) has terms of one sign where x is negative (DLMF 13.2.39); a polynomial has them itself.
     fixed = stop_gradient(x)
     turned = (fixed < 0) & ~_is_pole(stop_gradient(a))
-    far = turned & (fixed < (-80.0 if np.finfo(x.dtype).bits < 64 else -600.0))
+    far = turned & (fixed < (-80.0 if dtypes.finfo(x.dtype).bits < 64 else -600.0))
     moderate = tnp.where(far, -1.0, x)
     value = _kummer(tnp.where(turned, b - a, a), b, tnp.where(turned, -moderate, moderate))
     value = tnp.where(turned, tnp.exp(tnp.where(turned, moderate, 0.0)) * value, value)
@@ -145,7 +144,7 @@ def _around_one(a: Any, b: Any, rest: Any, x: Any) -> Any:
 
 def _near_one(a: Any, b: Any, c: Any, x: Any) -> Any:
     """The same; near the poles, which cancel, interpolated from six values around."""
-    step = 4e-3 if np.finfo(x.dtype).bits >= 64 else 0.04
+    step = 4e-3 if dtypes.finfo(x.dtype).bits >= 64 else 0.04
     rest = c - a - b
     whole = tnp.round(stop_gradient(rest))
     distance = rest - whole
