@@ -40,6 +40,24 @@ def _run(args: Sequence[Any], params: dict[str, Any], position: int) -> tuple[An
     return tuple(call(params["solve"], parts[position], parts[-1]))
 
 
+def _solutions(avals: Sequence[Any], equation: Any, solve: Any, counts: Sequence[int], position: int) -> Any:
+    """The types of the results: those that `solve`, the program at a position, gives.
+
+    Operands may differ along more mapped axes than the programs were traced for, as the cotangents of a branch do that
+    not all devices take. Then solutions do, too.
+    """
+    parts = split(avals, counts)
+    given = [*parts[0], *parts[position], *parts[-1]]
+    traced = [*equation.in_avals[: counts[0]], *solve.in_avals]
+    beyond = [
+        pair for aval, known in zip(given, traced, strict=True) for pair in aval.named_shape
+        if pair not in known.named_shape
+    ]  # fmt: skip
+    if not beyond:
+        return tuple(solve.out_avals)
+    return tuple([aval.update(named_shape={**dict(aval.named_shape), **dict(beyond)}) for aval in solve.out_avals])
+
+
 def _arrays(values: Sequence[Any]) -> tuple[Any, ...]:
     return tuple([as_array(value) for value in values])
 
@@ -67,7 +85,7 @@ def custom_root_p(*avals: Any, f: Any, solve: Any, tangent_solve: Any, num_const
     values; `tangent_solve` takes `(consts, x, b)`, `x` the zero, and gives the solution of "derivative of f at x times
     solution = b".
     """
-    return tuple(solve.out_avals)
+    return _solutions(avals, f, solve, num_consts, SOLVE_OF_ROOT)
 
 
 @solves.primitive(
@@ -87,4 +105,4 @@ def custom_linear_solve_p(
     All programs take `(consts, b)` or `(consts, x)`. `vecmat` and `transpose_solve`, the same for the transposed
     equation, are None where nobody has said how to solve that.
     """
-    return tuple(solve.out_avals)
+    return _solutions(avals, matvec, solve, num_consts, SOLVE_OF_LINEAR)
