@@ -7,9 +7,10 @@ from functools import partial
 from typing import Any
 
 from tangrad.composition.plugin import Plugin
+from tangrad.composition.registry import composition
 from tangrad.composition.versioning import check_api_version
 from tangrad.core.backend import Backend
-from tangrad.core.declarations import RULES_GROUP, PrimitiveSet, RuleKind, RuleSet, Transformation
+from tangrad.core.declarations import RULE_KINDS_GROUP, RULES_GROUP, PrimitiveSet, RuleKind, RuleSet, Transformation
 
 
 def check_plugin(plugin: Plugin, loaded: Any, expected: type) -> None:
@@ -32,9 +33,24 @@ def _check_backend(plugin: Plugin, loaded: Any) -> None:
     check_api_version(plugin, loaded)
 
 
+def _check_kind(kind: str) -> None:
+    """Raise ValueError for a kind that is none, and like one. Any other may be declared by what comes later."""
+    known = composition().names(RULE_KINDS_GROUP)
+    if kind in known:
+        return
+    from difflib import get_close_matches  # only to explain an error
+
+    family, _, name = kind.rpartition(".")
+    alike = {other.rpartition(".")[2]: other for other in known if other.rpartition(".")[0] == family}
+    near = get_close_matches(name, alike, n=1, cutoff=0.6)
+    if near:
+        raise ValueError(f"there is no rule kind {kind!r}; did you mean {alike[near[0]]!r}?")
+
+
 def _check_rule_set(plugin: Plugin, loaded: Any) -> None:
     check_plugin(plugin, loaded, RuleSet)
     kind = plugin.group.removeprefix(RULES_GROUP)
+    _check_kind(kind)
     if loaded.kind != kind:
         raise ValueError(f"a rule set of kind {loaded.kind!r} is registered in group {plugin.group!r}")
     family = plugin.name.partition(".")[0]

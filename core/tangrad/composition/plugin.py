@@ -51,6 +51,7 @@ class Plugin:
         "__weakref__",
         "_object",
         "_owner",
+        "_place",
         "_reason",
         "_state",
         "cause",
@@ -74,6 +75,7 @@ class Plugin:
         self._object: Any = None
         self.cause: BaseException | None = None
         self._reason = ""
+        self._place = ""  # the line that raised, in words
         self._state = _AVAILABLE
         self.denial: str | None = owner.policy.denial(self)
 
@@ -200,6 +202,7 @@ class Plugin:
         with self._owner.lock:
             if self._state == _BROKEN:
                 return
+            self._place = _line_of(cause, self.value)
             self.cause = _without_frames(cause)
             self._reason = reason
             self._object = None
@@ -212,6 +215,7 @@ class Plugin:
         return (
             f"plugin {self.name!r} of group {self.group!r} ({self.value}), "
             f"shipped by {self.distribution} {self.version}, is set aside because {self._reason}: {cause_text}"
+            f"{self._place}"
         )
 
 
@@ -278,6 +282,18 @@ def place_of(error: BaseException) -> tuple[type, str, int]:
     while entry is not None and entry.tb_next is not None:
         entry = entry.tb_next
     return type(error), "" if entry is None else entry.tb_frame.f_code.co_filename, entry.tb_lineno if entry else 0
+
+
+def _line_of(error: BaseException, value: str) -> str:
+    """Return, in words, the innermost line of the plugin's own package that an error has passed; "" if it has none."""
+    package, found, entry = value.partition(":")[0].partition(".")[0], "", error.__traceback__
+    while entry is not None:
+        frame = entry.tb_frame
+        module = str(frame.f_globals.get("__name__") or "")
+        if frame.f_code.co_filename != __file__ and module.partition(".")[0] == package:
+            found = f" ({frame.f_code.co_filename}:{entry.tb_lineno}, in {frame.f_code.co_name})"
+        entry = entry.tb_next
+    return found
 
 
 def _without_frames(error: BaseException) -> BaseException:

@@ -46,6 +46,7 @@ from tangrad.core.backend import as_operand as as_operand
 from tangrad.core.backend import backend_names as backend_names
 from tangrad.core.backend import chosen_device as chosen_device
 from tangrad.core.backend import get_backend as get_backend
+from tangrad.core.backend import is_operand as is_operand
 from tangrad.core.backend import loaded_backends as loaded_backends
 from tangrad.core.backend import put as put
 from tangrad.core.compilation import LoweredProgram as LoweredProgram
@@ -91,6 +92,7 @@ from tangrad.core.primitive import EVAL_TRACE as EVAL_TRACE
 from tangrad.core.primitive import Primitive as Primitive
 from tangrad.core.primitive import evaluate as evaluate
 from tangrad.core.primitive import join_named_shapes as join_named_shapes
+from tangrad.core.rule_calls import explain as _explain_errors_of_rules
 from tangrad.core.rules import Cell as Cell
 from tangrad.core.rules import RuleTable as RuleTable
 from tangrad.core.rules import families as families
@@ -123,6 +125,7 @@ from tangrad.diagnostics.public_boundaries import class_boundary as class_bounda
 from tangrad.diagnostics.public_boundaries import method_boundaries as method_boundaries
 from tangrad.diagnostics.public_boundaries import without_boundary as without_boundary
 from tangrad.diagnostics.rule_errors import DerivedRule as DerivedRule
+from tangrad.diagnostics.rule_sites import calls_rules as calls_rules
 from tangrad.diagnostics.source_info import NO_NAMES as NO_NAMES
 from tangrad.diagnostics.source_info import SourceInfo as SourceInfo
 from tangrad.diagnostics.source_info import copy_identity as copy_identity

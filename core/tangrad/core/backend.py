@@ -277,6 +277,22 @@ def as_operand(value: Any) -> Any:
     return put(value, aval)
 
 
+def is_operand(value: Any) -> bool:
+    """Whether a primitive can be applied to a value: an array, or what makes one.
+
+    >>> from tangrad.core import is_operand
+    >>> is_operand(1.5), is_operand("text")
+    (True, False)
+    """
+    if hasattr(type(value), "aval"):
+        return True
+    try:
+        as_operand(value)
+    except TypeError:
+        return False
+    return True
+
+
 def as_array(value: Any) -> Any:
     """As `as_operand`, but scalars and literals become arrays: what users are handed."""
     if isinstance(value, Array):

@@ -14,6 +14,7 @@ from tangrad.core.declarations import RuleKind
 from tangrad.core.effects import keeps_alive
 from tangrad.core.jaxpr import DropVar, Jaxpr, JaxprEqn, sub_jaxprs
 from tangrad.core.rules import rule_table
+from tangrad.diagnostics.rule_sites import calls_rules
 
 
 def _keep_whole(used_outputs: Sequence[bool], equation: JaxprEqn) -> tuple[list[bool], JaxprEqn]:
@@ -29,6 +30,7 @@ dce = RuleKind(
 )
 
 
+@calls_rules("dce", "eqn")
 def dce_jaxpr(
     jaxpr: Jaxpr,
     used_outputs: Sequence[bool],

@@ -10,6 +10,7 @@ from tangrad.core.array import Literal
 from tangrad.core.effects import NO_EFFECTS
 from tangrad.core.keys import exact_equality, typed_key
 from tangrad.diagnostics.jaxpr_print import equation_text, jaxpr_html, jaxpr_text
+from tangrad.diagnostics.rule_sites import calls_rules
 from tangrad.settings.config import thread
 
 
@@ -184,6 +185,7 @@ def sub_jaxprs(params: dict[str, Any]) -> Iterator[Jaxpr | ClosedJaxpr]:
                 yield item
 
 
+@calls_rules("effects")
 def equation_effects(primitive: Any, avals: tuple[Any, ...], params: dict[str, Any]) -> frozenset[Any]:
     """The effects of applying `primitive`: as it declares, or those of the jaxprs among its parameters."""
     if primitive.effects is not None:

@@ -16,6 +16,7 @@ from tangrad.core.backend import as_operand
 from tangrad.core.keys import FixedParams, exact_equality, params_key, value_key
 from tangrad.core.trace import Trace, find_backend
 from tangrad.diagnostics.errors import unhashable_parameters
+from tangrad.diagnostics.rule_sites import calls_rules
 from tangrad.diagnostics.tracebacks import filter_traceback, own_boundary
 from tangrad.settings.config import ThreadState, thread
 
@@ -108,9 +109,14 @@ class Primitive:
         """As `bind`, with parameters that were made before, for hot paths."""
         return thread.trace.process_primitive(self, args, params)
 
+    @own_boundary
     def __call__(self, *args: Any, **params: Any) -> Any:
         """Apply, converting Python and NumPy values to arrays first."""
-        return thread.trace.process_primitive(self, tuple([as_operand(arg) for arg in args]), params)
+        try:
+            return thread.trace.process_primitive(self, tuple([as_operand(arg) for arg in args]), params)
+        except Exception as error:
+            filter_traceback(error)
+            raise
 
     def infer(self, avals: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """The aval of the result, or the tuple of avals: cached type inference, with all that the kernel adds to it."""
@@ -141,6 +147,7 @@ class Primitive:
         """Forget the inferred types."""
         self.memo.clear()
 
+    @calls_rules("abstract_eval", "self")
     def _infer(self, avals: tuple[Any, ...], params: dict[str, Any]) -> Any:
         out = self.abstract_eval(*avals, **params)
         outs = out if self.multiple_results else (out,)
@@ -189,6 +196,7 @@ def _holds_program(params: dict[str, Any]) -> bool:
 # --- the bottom ----------------------------------------------------------------------------------------------------
 
 
+@calls_rules("evaluate")
 def evaluate(primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Apply a primitive to concrete arrays: as it says itself, or as the backend of the arguments does."""
     if primitive.evaluate is not None:

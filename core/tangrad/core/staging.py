@@ -16,6 +16,7 @@ from tangrad.core.jaxpr_check import check_jaxpr
 from tangrad.core.trace import Trace, Tracer, close_trace
 from tangrad.diagnostics.errors import UnexpectedTracerError, check_no_leak
 from tangrad.diagnostics.rule_errors import check_decomposition
+from tangrad.diagnostics.rule_sites import calls_rules
 from tangrad.diagnostics.source_info import SourceInfo, current_source
 from tangrad.dtypes import system as dtypes
 from tangrad.settings.config import thread
@@ -232,6 +233,7 @@ def decomposition_jaxpr(primitive: Any, in_avals: Sequence[Any], params: dict[st
     return trace_to_closed_jaxpr(run, in_avals, primitive.identity)
 
 
+@calls_rules("decompose")
 def decomposed(primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
     """What the decomposition of a primitive makes of operands.
 
@@ -239,5 +241,5 @@ def decomposed(primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> A
     """
     out = primitive.decompose(*args, **params)
     outs = out if primitive.multiple_results else (out,)
-    check_decomposition(primitive, [get_aval(arg) for arg in args], params, [get_aval(out) for out in outs])
+    check_decomposition(primitive, [get_aval(arg) for arg in args], params, outs)
     return out

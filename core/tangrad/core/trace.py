@@ -7,12 +7,14 @@ trace that knows its parent, and runs its rules with the parent as the current t
 from __future__ import annotations
 
 import weakref
+from collections.abc import Mapping
 from typing import Any
 
 from tangrad.core.array import CONVERSIONS, Array
 from tangrad.core.backend import as_array, as_operand, preferred_backend
 from tangrad.diagnostics import errors
 from tangrad.diagnostics.public_boundaries import method_boundaries
+from tangrad.diagnostics.value_texts import tracer_text
 from tangrad.settings.config import thread
 
 
@@ -105,8 +107,13 @@ class Tracer(Array):
     def tolist(self) -> Any:
         return self._concrete_or(errors.ConcretizationTypeError).tolist()
 
+    def known(self) -> Mapping[str, Any]:
+        """What is known of the value, by name: what `repr` shows. Values of traces below are shown likewise."""
+        value = self.concrete()
+        return {} if value is None else {"value": value}
+
     def __repr__(self) -> str:
-        return f"{type(self).__name__}<{self.aval.str_short()}>"
+        return tracer_text(self)
 
     __str__ = __repr__
 

@@ -251,11 +251,28 @@ def unhashable_parameters(primitive: str, params: Mapping[str, Any]) -> TypeErro
         try:
             hash(value)
         except TypeError:
+            if _is_traced(value):
+                return TypeError(_traced_parameter(name, primitive, value))
             return TypeError(
                 f"parameter {name!r} of primitive {primitive!r} must be hashable and comparable, "
                 f"got {value!r} of type {type(value).__name__}"
             )
     return TypeError(f"the parameters of primitive {primitive!r} must be hashable, got {params!r}")
+
+
+def _is_traced(value: Any) -> bool:
+    """Whether a parameter is a tracer, or holds one."""
+    if isinstance(value, (tuple, list)):
+        return any([_is_traced(item) for item in value])
+    return hasattr(type(value), "_trace")
+
+
+def _traced_parameter(name: str, primitive: str, value: Any) -> str:
+    return (
+        f"parameter {name!r} of primitive {primitive!r} must be known when it is applied, got {value!r}, which is "
+        "traced: an argument that a parameter is made of is static (tangrad.jit(f, static_argnums=...), or "
+        "static_argnames), and is neither differentiated (argnums=) nor mapped (in_axes=)"
+    )
 
 
 # --- rules ---------------------------------------------------------------------------------------------------------

@@ -8,10 +8,12 @@ from typing import Any
 from tangrad.composition.plugin import Plugin
 from tangrad.composition.registry import composition
 from tangrad.composition.versioning import EXTENSION_API, provider
+from tangrad.core.aval import get_aval
 from tangrad.core.declarations import PRIMITIVES_GROUP, RULE_KINDS_GROUP, RULES_GROUP, RuleKind
 from tangrad.core.primitive import Primitive
 from tangrad.diagnostics.errors import MissingRuleError, PluginConflictError, missing_rule_message
 from tangrad.diagnostics.missing_names import owners_first
+from tangrad.diagnostics.rule_sites import calls_rules
 
 
 def conflict(kind: str, primitive: Primitive, plugins: list[Plugin], overriding: bool) -> PluginConflictError:
@@ -53,10 +55,17 @@ def missing_message(kind_name: str, primitive: Primitive, reason: str | None) ->
     return message + not_asked
 
 
-def check_decomposition(
-    primitive: Primitive, in_avals: Sequence[Any], params: dict[str, Any], found: Sequence[Any]
-) -> None:
-    """Raise TypeError where `found`, the types of a decomposition's results, are not what the primitive infers."""
+@calls_rules("decompose")
+def check_decomposition(primitive: Primitive, in_avals: Sequence[Any], params: dict[str, Any], results: Any) -> None:
+    """Raise TypeError where the results of a decomposition are not of the types that the primitive infers."""
+    try:
+        found = [get_aval(result) for result in results]
+    except TypeError as error:
+        what = "a tuple of arrays" if primitive.multiple_results else "an array"
+        returned = results if primitive.multiple_results else results[0]
+        raise TypeError(
+            f"the decomposition of primitive {primitive.identity!r} must return {what}, got {returned!r}"
+        ) from error
     inferred = primitive.infer(tuple(in_avals), params)
     expected = list(inferred) if primitive.multiple_results else [inferred]
     if [_kind(aval) for aval in found] != [_kind(aval) for aval in expected]:

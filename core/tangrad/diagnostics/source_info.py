@@ -40,8 +40,9 @@ class _Internal(dict[str, bool]):
 
 
 def _package_folders() -> list[str]:
-    package = sys.modules.get("tangrad")
-    return list(package.__path__) if package is not None else []
+    """Those of the framework, and of pluggy, by which it calls hooks of plugins."""
+    packages = [sys.modules.get(name) for name in ("tangrad", "pluggy")]
+    return [path for package in packages if package is not None for path in package.__path__]
 
 
 _internal = _Internal()

@@ -109,10 +109,22 @@ def is_boundary(function: Any) -> bool:
     return function.__code__ in _boundaries
 
 
+_explaining: list[Callable[[BaseException, TracebackType], None]] = []
+
+
+def explain_by(function: Callable[[BaseException, TracebackType], None]) -> None:
+    """Have a function add to errors, before they leave the framework, what their whole traceback says."""
+    _explaining.append(function)
+
+
 def filter_traceback(error: BaseException) -> None:
     """Leave the framework's frames out of the traceback of `error`, unless that is off or an outer boundary will."""
     whole = error.__traceback__
-    if whole is None or thread.traceback_filtering == "off" or _within_boundary():
+    if whole is None or _within_boundary():
+        return
+    for explain in _explaining:
+        explain(error, whole)
+    if thread.traceback_filtering == "off":
         return
     filtered = without_internal_frames(whole)
     if filtered is whole:

@@ -31,6 +31,10 @@ class Bounded(Tracer):
     def __init__(self, trace: Any, low: Any, high: Any) -> None:
         self._trace, self.aval, self.low, self.high = trace, low.aval, low, high
 
+    def known(self) -> dict[str, Any]:
+        """For `repr`: the bounds."""
+        return {"low": self.low, "high": self.high}
+
 
 class BoundsTrace(Trace):
     """Applies rules of the kind `bounds` where an operand has bounds."""

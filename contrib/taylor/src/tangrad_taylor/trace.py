@@ -45,6 +45,11 @@ class Polynomial(Tracer):
         """What is behind the first coefficient, so that programs may branch on it outside of `jit`."""
         return self.primal.concrete() if isinstance(self.primal, Tracer) else self.primal
 
+    def known(self) -> dict[str, Any]:
+        """For `repr`: the series, as far as it was computed."""
+        later = callable(self.coefficients) or self.coefficients is None
+        return {"primal": self.primal} if later else {"primal": self.primal, "coefficients": self.coefficients[1:]}
+
     def origin(self) -> str:
         """For error messages."""
         return "a value under jet"

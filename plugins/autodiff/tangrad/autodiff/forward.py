@@ -17,6 +17,7 @@ from tangrad.core import (
     Trace,
     Tracer,
     as_operand,
+    calls_rules,
     check_no_leak,
     current_source,
     decomposed,
@@ -43,6 +44,9 @@ class JVPTracer(Tracer):
 
     def concrete(self) -> Any:
         return self.primal.concrete() if isinstance(self.primal, Tracer) else self.primal
+
+    def known(self) -> dict[str, Any]:
+        return {"primal": self.primal, "tangent": self.tangent}
 
     def origin(self) -> str:
         return "a value under jvp"
@@ -77,6 +81,7 @@ class JVPTrace(Trace):
             return value.primal, value.tangent
         return value, Zero.of(value)
 
+    @calls_rules("jvp")
     def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         primals, tangents, active = [], [], False
         for arg in args:
@@ -116,6 +121,7 @@ class JVPTrace(Trace):
         return primal if type(tangent) is Zero else self.tracer(primal, tangent)
 
 
+@calls_rules("jvp", inner="adapted")
 def adapt_jvp_rule(primitive: Any, rule: Callable[..., Any]) -> Callable[..., Any]:
     """A jvp rule as traces call it: with symbolic zeros, and certain to return a pair, of one type.
 
@@ -144,6 +150,7 @@ def adapt_jvp_rule(primitive: Any, rule: Callable[..., Any]) -> Callable[..., An
     return adapted
 
 
+@calls_rules("jvp")
 def _pair(primitive: Any, primal: Any, tangent: Any) -> tuple[Any, Any]:
     """A primal and its tangent from a rule: operands of one shape, and of one dtype where it has tangents."""
     primal = _operand(primitive, "primal", primal)
@@ -165,6 +172,7 @@ def _pair(primitive: Any, primal: Any, tangent: Any) -> tuple[Any, Any]:
     return primal, tangent
 
 
+@calls_rules("jvp")
 def _operand(primitive: Any, what: str, value: Any) -> Any:
     if hasattr(type(value), "aval"):
         return value

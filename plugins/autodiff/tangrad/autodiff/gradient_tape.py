@@ -30,6 +30,9 @@ class GradientTracer(Tracer):
     def concrete(self) -> Any:
         return self.primal
 
+    def known(self) -> dict[str, Any]:
+        return {"primal": self.primal}
+
     def origin(self) -> str:
         return "a value under grad"
 

@@ -31,6 +31,7 @@ from tangrad.core import (
     Tracer,
     Var,
     as_operand,
+    calls_rules,
     check_no_leak,
     current_source,
     equation_effects,
@@ -100,6 +101,7 @@ class TapeTrace(Trace):
         self.equations.append((primitive, args, params, tracer))
         return tracer
 
+    @calls_rules("partial_eval")
     def _split(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any], out: Any) -> Any:
         """A call or loop with known primals and unknown tangents: its rule computes the known part."""
         known = tuple([not (type(arg) is TapeTracer and arg._trace is self) for arg in args])
@@ -142,6 +144,9 @@ class LinearizeTracer(Tracer):
     def concrete(self) -> Any:
         return self.primal.concrete() if isinstance(self.primal, Tracer) else self.primal
 
+    def known(self) -> dict[str, Any]:
+        return {"primal": self.primal, "tangent": self.tangent}
+
     def origin(self) -> str:
         return "a value under linearization (grad, vjp, linearize)"
 
@@ -175,6 +180,7 @@ class LinearizeTrace(Trace):
             return value.primal, value.tangent
         return value, Zero.of(value)
 
+    @calls_rules("jvp")
     def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         primals, tangents, active = [], [], False
         for arg in args:
@@ -221,6 +227,7 @@ class LinearizeTrace(Trace):
             return tracer
         return primal  # the tangent is Zero, or depends on no unknown: zeros that a rule has materialised
 
+    @calls_rules("linearize")
     def _linearize_call(self, primitive: Any, primals: list[Any], tangents: list[Any], params: dict[str, Any]) -> Any:
         if self.axes != reduced.axes:  # those of a derivative that is taken within this one, or around it
             with summed_over(self.axes):
@@ -276,6 +283,7 @@ class LinearProgram:
         self.inputs = inputs
         self.outputs = outputs  # TapeTracer or Zero
 
+    @calls_rules("transpose")
     def backward(self, cotangents: Sequence[Any], consume: bool = False) -> list[Any]:
         """Map cotangents of the outputs to those of the inputs; a `Zero` where there is none.
 

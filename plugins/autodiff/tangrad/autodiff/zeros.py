@@ -9,7 +9,7 @@ import numpy as np
 
 from tangrad.autodiff.primitives import add_any_p, append_dims_p, set_weak_type_p, sum_trailing_p, zeros_p
 from tangrad.autodiff.transpose_rules import Linear
-from tangrad.core import ShapedArray, dtypes, get_aval, literal
+from tangrad.core import ShapedArray, calls_rules, dtypes, get_aval, literal
 
 
 class Zero:
@@ -82,6 +82,7 @@ def zeros(aval: ShapedArray) -> Any:
     return zeros_p.bind(shape=aval.shape, dtype=aval.dtype, weak_type=aval.weak_type)
 
 
+@calls_rules("transpose")
 def check_cotangent(primitive: Any, cotangent: Any, aval: ShapedArray) -> None:
     """Raise TypeError or ValueError where a transpose rule returned no cotangent of an argument of that type."""
     rule = f"the transpose rule of {primitive.identity!r}"

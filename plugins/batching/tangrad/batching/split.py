@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tangrad.batching.axes import BATCH, AxisInfo
-from tangrad.core import NamedAxisEffect, Primitive, as_operand, equation_effects, rule_table
+from tangrad.core import NamedAxisEffect, Primitive, as_operand, calls_rules, equation_effects, rule_table
 
 AXIS_SUBST = rule_table("axis_subst")
 SPLIT = rule_table("split_axis")
@@ -75,6 +75,7 @@ class InnerPart:
         return f"part of {self.axis}"
 
 
+@calls_rules("axis_subst", inner="rule")
 def split_by_names(primitive: Primitive) -> Callable[..., Any]:
     """The rule for a primitive that has none: the axis is named by its two parts, of which the inner one is mapped."""
 

@@ -14,6 +14,7 @@ from tangrad.core import (
     Trace,
     Tracer,
     as_operand,
+    calls_rules,
     check_no_leak,
     close_trace,
     current_source,
@@ -60,6 +61,9 @@ class BatchTracer(Tracer):
     dim: int
     value: Any
 
+    def known(self) -> dict[str, Any]:
+        return {"value": self.value, "dim": self.dim}
+
     def origin(self) -> str:
         return f"a value mapped by {self._trace.axis}"  # type: ignore[attr-defined]
 
@@ -91,6 +95,7 @@ class BatchTrace(Trace):
             return value.value, value.dim
         return value, None
 
+    @calls_rules("batch")
     def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         values: list[Any] = []
         dims: list[int | None] = []
@@ -124,6 +129,7 @@ class BatchTrace(Trace):
             return tuple([self._out(primitive, o, d) for o, d in zip(outs, out_dims, strict=True)])
         return self._out(primitive, outs, out_dims)
 
+    @calls_rules("batch")
     def _out(self, primitive: Any, value: Any, dim: Any) -> Any:
         """What a rule returned, as the mapped function sees it."""
         if dim is None:

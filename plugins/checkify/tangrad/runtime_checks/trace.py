@@ -11,9 +11,11 @@ from typing import Any
 from tangrad.core import (
     Trace,
     as_operand,
+    calls_rules,
     check_no_leak,
     close_trace,
     current_trace,
+    is_operand,
     rule_table,
     set_current_trace,
     thread,
@@ -35,11 +37,17 @@ class CheckifyTrace(Trace):
         self.parent = parent
         self.checks = checks
 
+    @calls_rules("checkify")
     def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         if not self.alive:
             raise UnexpectedTracerError(args[0] if args else None)
         with set_current_trace(self.parent):
-            return CHECKIFY[primitive](tuple([as_operand(arg) for arg in args]), checks=self.checks, **params)
+            out = CHECKIFY[primitive](tuple([as_operand(arg) for arg in args]), checks=self.checks, **params)
+        for one in out if primitive.multiple_results else (out,):
+            if not is_operand(one):
+                found = f"{one!r} of type {type(one).__name__}; expected an array"
+                raise TypeError(f"the checkify rule of {primitive.identity!r} returned {found}")
+        return out
 
 
 def checked_flat(

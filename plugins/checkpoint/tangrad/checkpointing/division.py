@@ -16,6 +16,7 @@ from tangrad.core import (
     JaxprEqn,
     Literal,
     Var,
+    calls_rules,
     rule_table,
     thread,
     trace_to_closed_jaxpr,
@@ -103,6 +104,7 @@ def _divide(
     return eqns[::-1], again[::-1], kept[::-1], needed
 
 
+@calls_rules("recompute", "eqn")
 def _inside(eqn: JaxprEqn, needed: set[Any], policy: Any) -> Recomputation | None:
     """An equation that carries programs, divided; None for others, and where there is nothing to decide."""
     if eqn.effects or not eqn.primitive.carries_programs:

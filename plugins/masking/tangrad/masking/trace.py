@@ -12,6 +12,7 @@ from tangrad.core import (
     Trace,
     Tracer,
     as_operand,
+    calls_rules,
     check_no_leak,
     close_trace,
     closed_over_as_arguments,
@@ -41,6 +42,9 @@ class MaskTracer(Tracer):
         self._trace = trace
         self.value = value
         self.aval = aval
+
+    def known(self) -> dict[str, Any]:
+        return {"value": self.value}
 
     def origin(self) -> str:
         return f"a padded value of logical shape {self.aval.shape}, of mask"
@@ -81,6 +85,7 @@ class MaskTrace(Trace):
             trace = getattr(trace, "parent", None)
         return type(value) is MaskTracer
 
+    @calls_rules("mask")
     def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         if not self.alive:
             raise UnexpectedTracerError(args[0] if args else None)
@@ -100,6 +105,7 @@ class MaskTrace(Trace):
         tracers = [self.tracer(out, aval.shape) for out, aval in zip(outs, avals, strict=True)]
         return tuple(tracers) if primitive.multiple_results else tracers[0]
 
+    @calls_rules("mask")
     def _check(self, primitive: Any, outs: Sequence[Any], avals: Sequence[Any]) -> None:
         """Whether the rule returned what its primitive says, padded."""
         for out, aval in zip(outs, avals, strict=True):

@@ -13,6 +13,7 @@ from tangrad.core import (
     NamedAxisEffect,
     Var,
     axes_of_effects,
+    calls_rules,
     check_jaxpr,
     equation_effects,
     rule_table,
@@ -84,6 +85,7 @@ def _variable(var: Var, subst: Substitution, variables: dict[Var, Var]) -> Var:
     return new
 
 
+@calls_rules("axis_subst", "eqn")
 def _equation(eqn: JaxprEqn, subst: Substitution, variables: dict[Var, Var]) -> JaxprEqn:
     invars = [atom if type(atom) is Literal else variables[atom] for atom in eqn.invars]
     outvars = [_variable(var, subst, variables) for var in eqn.outvars]

@@ -10,7 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.core import ClosedJaxpr, Jaxpr, Literal, axes_of_effects, equation_effects, rule_table, sub_jaxprs
+from tangrad.core import (
+    ClosedJaxpr,
+    Jaxpr,
+    Literal,
+    axes_of_effects,
+    calls_rules,
+    equation_effects,
+    rule_table,
+    sub_jaxprs,
+)
 
 Axes = frozenset[Any]
 
@@ -18,6 +27,7 @@ _NOWHERE: Axes = frozenset()
 REPLICATION = rule_table("replication")
 
 
+@calls_rules("replication", "eqn")
 def varying_of_program(closed: ClosedJaxpr, varying: Sequence[Axes]) -> list[Axes]:
     """For each output of a program the axes along which it differs, given those of the inputs; constants never do."""
     jaxpr = closed.jaxpr

@@ -16,6 +16,7 @@ from tangrad.core import (
     AbstractValue,
     Primitive,
     RuleSet,
+    calls_rules,
     register_cache,
     rule_table,
     sub_jaxprs,
@@ -63,6 +64,7 @@ class Operand(NamedTuple):
     axes: Axes
 
 
+@calls_rules("sharding")
 def types_of_results(
     primitive: Primitive, avals: tuple[Any, ...], params: dict[str, Any], infer: Callable[..., Any]
 ) -> Any:

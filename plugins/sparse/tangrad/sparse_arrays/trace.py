@@ -12,11 +12,13 @@ from tangrad.core import (
     Trace,
     Tracer,
     as_operand,
+    calls_rules,
     check_no_leak,
     close_trace,
     current_trace,
     decomposed,
     dtypes,
+    is_operand,
     rule_table,
     set_current_trace,
     thread,
@@ -37,6 +39,9 @@ class SparseTracer(Tracer):
         self._trace = trace
         self.value = value
         self.aval = ShapedArray(value.shape, value.dtype)
+
+    def known(self) -> dict[str, Any]:
+        return {"value": self.value}
 
     def origin(self) -> str:
         return f"the sparse array {self.value!r}, of sparsify"
@@ -63,6 +68,7 @@ class SparseTrace(Trace):
             raise UnexpectedTracerError(value)
         return value
 
+    @calls_rules("sparse")
     def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         if not self.alive:
             raise UnexpectedTracerError(args[0] if args else None)
@@ -74,6 +80,10 @@ class SparseTrace(Trace):
         operands = [one if isinstance(one, JAXSparse) else as_operand(one) for one in operands]
         with set_current_trace(self.parent):
             found = rule(*operands, **params)
+        for one in found if primitive.multiple_results else (found,):
+            if not isinstance(one, JAXSparse) and not is_operand(one):
+                what = f"{one!r} of type {type(one).__name__}; expected an array, dense or sparse"
+                raise TypeError(f"the sparse rule of {primitive.identity!r} returned {what}")
         if primitive.multiple_results:
             return tuple([self.enter(one) for one in found])
         return self.enter(found)

@@ -28,7 +28,7 @@ from tangrad.backends.numpy.program import Program, Shape, Stored, Value, broadc
 from tangrad.backends.numpy.select import selection
 from tangrad.backends.numpy.sizes import equation_at_sizes
 from tangrad.backends.numpy.totals import reduction
-from tangrad.core import ClosedJaxpr, Literal, dtypes, keeps_alive, params_key, rule_table
+from tangrad.core import ClosedJaxpr, Literal, calls_rules, dtypes, keeps_alive, params_key, rule_table
 
 KIND = "lower.numpy"
 _rules = rule_table(KIND)
@@ -324,6 +324,7 @@ def contents(const: Any) -> np.ndarray[Any, Any]:
     return const.to_numpy() if array is None else array  # type: ignore[no-any-return]
 
 
+@calls_rules("lower.numpy")
 def lower_primitive(
     program: Program,
     primitive: Any,
@@ -364,6 +365,7 @@ def lower_primitive(
     return outs
 
 
+@calls_rules("lower.numpy")
 def _check_types(primitive: Any, outs: tuple[Value, ...], out_avals: Sequence[Any]) -> None:
     found = [(value.shape, value.dtype) if isinstance(value, Value) else value for value in outs]
     expected = [(type_.shape, type_.dtype) for type_ in map(physical, out_avals)]
@@ -371,6 +373,8 @@ def _check_types(primitive: Any, outs: tuple[Value, ...], out_avals: Sequence[An
         raise TypeError(f"the {KIND!r} rule of primitive {primitive.identity!r} gives {found}, expected {expected}")
 
 
+@calls_rules("lower.numpy", "ctx", inner="conform")
+@calls_rules("lower.numpy", "ctx", inner="call_rule")
 def _checked(rule: Callable[..., Any], ctx: Lowering, params: dict[str, Any]) -> Callable[..., Any]:
     """A plain rule as a function of the arrays, whose results are checked."""
     several, identity = ctx.primitive.multiple_results, ctx.primitive.identity
@@ -381,8 +385,8 @@ def _checked(rule: Callable[..., Any], ctx: Lowering, params: dict[str, Any]) ->
             result = np.asarray(result)
         if not isinstance(result, np.ndarray) or result.shape != type_.shape or result.dtype != type_.dtype:
             raise TypeError(
-                f"the {KIND!r} rule of primitive {identity!r} returned {_describe(result)}; expected an array "
-                f"of shape {type_.shape} and dtype {dtypes.dtype_name(type_.dtype)}"
+                f"the {KIND!r} rule of primitive {ctx.primitive.identity!r} returned {_describe(result)}; expected an "
+                f"array of shape {type_.shape} and dtype {dtypes.dtype_name(type_.dtype)}"
             )
         return result
 

@@ -30,7 +30,7 @@ from tangrad.backends.xla.manual import MappedAxes, ReplicaAxes
 from tangrad.backends.xla.mesh_words import Layout, Meshes, laid_by_type
 from tangrad.backends.xla.mlir import ir, refined
 from tangrad.backends.xla.vocabulary import Vocabulary, vocabulary
-from tangrad.core import AbstractToken, ClosedJaxpr, Jaxpr, Literal, rule_table
+from tangrad.core import AbstractToken, ClosedJaxpr, Jaxpr, Literal, calls_rules, rule_table
 
 _create = ir.Operation.create
 
@@ -345,6 +345,7 @@ class FunctionContext:
             self.module.constants.append(value)
         return found
 
+    @calls_rules("lower.xla", "eqn")
     def lower_jaxpr(self, jaxpr: Jaxpr, inputs: Sequence[Any]) -> list[Any]:
         """Lower the equations of a jaxpr here. `inputs`: the values of its constants and arguments."""
         env: dict[Any, Any] = dict(zip([*jaxpr.constvars, *jaxpr.invars], inputs, strict=True))
@@ -388,7 +389,9 @@ def _wrong_type(value: Any, expected: Any) -> TypeError:
 def _note_equation(error: Exception, eqn: Any) -> None:
     """Add to an error which equation was being lowered, and where the user wrote it."""
     place = "" if eqn.source_info is None else f", from {eqn.source_info.summarize()}"
-    error.add_note(f"while lowering {eqn.primitive.identity!r} to StableHLO{place}")
+    note = f"while lowering {eqn.primitive.identity!r} to StableHLO{place}"
+    if note not in getattr(error, "__notes__", ()):  # of what leads to itself it would be said at every step
+        error.add_note(note)
 
 
 def ordered_effects(jaxpr: Jaxpr) -> list[Any]:
