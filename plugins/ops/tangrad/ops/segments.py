@@ -161,7 +161,7 @@ def segment_prod(
         num_segments: how many segments there are; None: as many as `segment_ids` needs, which it must then be known
             for: it is no traced array.
         indices_are_sorted: a promise that `segment_ids` is in ascending order.
-        unique_indices: a promise that no segment has two elements; without it products have no derivative.
+        unique_indices: a promise that no segment has two elements.
         bucket_size: of how many elements at a time the products are taken, and then those of all: rounding errors of
             products of many elements grow less. None: of all at once.
         mode: what happens to numbers of no segment, as in `x.at[...]`: "drop", "clip", "promise_in_bounds".

@@ -11,6 +11,7 @@ from tangrad.core import Primitive, RuleSet, ShapedArray, literal
 from tangrad.lax.elementwise import primitives as e
 from tangrad.lax.indexing import primitives as p
 from tangrad.lax.indexing.inverse import gathered, zeros
+from tangrad.lax.indexing.other_factors import other_factors
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, iota_p, reshape_p
 
 jvp = RuleSet("jvp", api=1)
@@ -55,10 +56,8 @@ def _(primals: Any, tangents: Any, **params: Any) -> Any:
     # Where nothing is scattered no index occurs twice, whatever was promised.
     if type(tangent_updates) is not Zero and 0 not in updates.aval.shape:
         if not params["unique_indices"]:
-            raise NotImplementedError(
-                "scatter_mul is differentiable by its updates only where each index occurs once: pass "
-                "unique_indices=True"
-            )
+            others = other_factors(operand, indices, updates, params)
+            tangent_updates = e.mul_p.bind(tangent_updates, others)
         spread = p.scatter_add_p.bind(zeros(operand.aval), indices, tangent_updates, **params)
         term = e.mul_p.bind(operand, spread)
         total = add_tangents(total, term)
