@@ -107,7 +107,7 @@ CASES = [
     ("np.negative(True)", TypeError, "does not accept dtype bool"),
     ("np.floor(c)", TypeError, "floor does not accept complex numbers"),
     ("np.clip(c, 0, 1)", ValueError, "clip does not accept complex numbers"),
-    ("np.arctan2(c, c)", TypeError, "arctan2 does not accept complex numbers"),
+    ("np.hypot(c, c)", TypeError, "hypot does not accept complex numbers"),
     ("j ** -1", TypeError, "integers have no negative powers"),
     ("np.gcd(1.0, 2)", TypeError, "gcd requires integers"),
     ("np.round(j, -1)", NotImplementedError, "integers cannot be rounded to -1 decimals"),

@@ -170,13 +170,14 @@ def _real_pair(name: str, x: Any, y: Any) -> Any:
 
 @fused("arctan2")
 def _arctan2(x: Any, y: Any) -> Any:
-    return atan2_p.bind(*_real_pair("arctan2", x, y))
+    return atan2_p.bind(*align_inexact("arctan2", x, y))
 
 
 arctan2 = public_form(
     "arctan2",
     _arctan2,
-    "The angle of a point to the first axis, in (-π, π], from its second and its first coordinate.",
+    "The angle of a point to the first axis, in (-π, π], from its second and its first coordinate, which may "
+    "be complex.",
     _example("arctan2", "0, 1", "0."),
 )
 atan2 = arctan2
