@@ -39,6 +39,9 @@ class NumpyDevice(Device):
         return self.backend
 
 
+_HOST_MEMORY = (1, 3, 11, 13)  # DLPack's numbers of the host's memory, and of what CUDA and ROCm share with it
+
+
 class NumpyBackend(Backend):
     """NumPy: pure Python, runs wherever NumPy does.
 
@@ -168,6 +171,13 @@ class NumpyBackend(Backend):
             raise TypeError(
                 f"from_dlpack takes an object with __dlpack__, got {external!r} of type {type(external).__name__}"
             )
+        if hasattr(external, "__dlpack_device__"):
+            kind = int(external.__dlpack_device__()[0])
+            if kind not in _HOST_MEMORY:
+                raise BufferError(
+                    f"the memory of {type(external).__name__} is on DLPack device type {kind}, and the NumPy backend "
+                    "reads that of the host alone; copy it there first"
+                )
         contents = np.from_dlpack(external)
         if copy:
             contents = contents.copy()

@@ -101,7 +101,7 @@ class XlaArray(Array):
         """The contents by NumPy's protocol for its own dtypes, which it asks for first."""
         if self.aval.dtype in _NUMPYS_OWN and type(self.placement.sharding) is jaxlib_api.OnDevice:
             try:  # `to_numpy` in short
-                return np.asarray(memoryview(_read_value(self))).__array_struct__
+                return np.asarray(jaxlib_api.readable(_read_value(self))).__array_struct__
             except (AttributeError, BufferError, jaxlib_api.XlaRuntimeError):  # not sent, deleted, on another device
                 pass
         contents = self._numbers()

@@ -282,12 +282,18 @@ def to_numpy(buffer: Any, dtype: Any) -> np.ndarray[Any, Any]:
     installed (to make an aval that nobody reads): it is left for other devices, and for dtypes narrower than a byte.
     """
     try:
-        return np.asarray(memoryview(buffer))
+        return np.asarray(readable(buffer))
     except BufferError:  # another device, a dtype that the protocol lacks, or no contents any more
         if buffer.is_deleted() or buffer.platform() != "cpu" or dtypes.bit_width(dtype) < 8:
             return _converted(buffer)
         buffer.block_until_ready()
         return np.asarray(_HostMemory(buffer, dtype)).view(dtype)
+
+
+def readable(buffer: Any) -> memoryview:
+    """The memory of a buffer on the host. What could not be computed raises here: later, XLA would end the process."""
+    buffer.block_until_ready()
+    return memoryview(buffer)
 
 
 def _converted(buffer: Any) -> np.ndarray[Any, Any]:
@@ -334,6 +340,7 @@ def to_dlpack(buffer: Any, stream: int | None = None) -> Any:
 
     The capsule holds a second handle: deleting the very one that was exported makes XLA end the process.
     """
+    buffer.block_until_ready()  # what could not be computed raises here, and not in whoever reads the capsule
     return _jax.buffer_to_dlpack_managed_tensor(buffer.clone(), stream)
 
 

@@ -6,6 +6,7 @@ included; so `vocabulary()` starts a new one every now and then.
 
 from __future__ import annotations
 
+import math
 import threading
 from typing import Any
 
@@ -22,6 +23,7 @@ CONSTANT_LIMIT = 64 << 20
 LITERAL_LIMIT = 4096
 
 UNKNOWN_SIZE = ir.ShapedType.get_dynamic_size()
+_MOST_ELEMENTS = (2**63 - 1) // 16  # of the widest dtype
 
 # Names of dtypes -> makers of element types. MLIR's integers have no sign, except that StableHLO marks unsigned ones.
 _FLOATS = {
@@ -130,6 +132,8 @@ class Vocabulary:
         """A tensor type; symbolic sizes are unknown ones to MLIR."""
         if any([is_symbolic(size) for size in shape]):
             shape = [UNKNOWN_SIZE if is_symbolic(size) else size for size in shape]
+        elif math.prod(shape) > _MOST_ELEMENTS:  # XLA would end the process
+            raise ValueError(f"an array of shape {tuple(shape)} has more bytes than there can be, 2 ** 63 - 1")
         return ir.RankedTensorType.get(shape, element_type, loc=self.unknown)
 
     # --- attributes -------------------------------------------------------------------------------------------------
