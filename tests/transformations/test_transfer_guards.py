@@ -26,9 +26,28 @@ IMPLICIT = {
     "array of a list": lambda x: np.array([1.0, 2.0]),
     "mapped": lambda x: tangrad.vmap(np.sin)(HOST),
 }
+IMPLICIT |= {
+    "ones": lambda x: np.ones(3),
+    "zeros": lambda x: np.zeros((2, 3)),
+    "empty": lambda x: np.empty(3),
+    "full": lambda x: np.full(3, 2.0),
+    "eye": lambda x: np.eye(2),
+    "tri": lambda x: np.tri(2),
+    "zeros_like": lambda x: np.zeros_like(x),
+    "ones_like": lambda x: np.ones_like(x),
+    "empty_like": lambda x: np.empty_like(x),
+    "full_like": lambda x: np.full_like(x, 2.0),
+    "mapped ones": lambda x: tangrad.vmap(lambda y: y * np.ones(2))(x),
+}
 FREE = {
     "arithmetic": lambda x: -x * 2.0 + 1,
-    "creation": lambda x: (np.zeros(3), np.ones((2, 2)), np.arange(4), np.eye(2), np.full(3, 2.0)),
+    "creation": lambda x: (
+        np.arange(4),
+        np.full(3, x[0]),
+        np.cov(x),
+        tangrad.nn.one_hot(np.arange(2), 3),
+    ),
+    "creation within a program": lambda x: tangrad.jit(lambda: (np.zeros(3), np.eye(2)))(),
     "program": lambda x: tangrad.jit(lambda y: y * 3.0)(x),
     "gradient": lambda x: tangrad.grad(lambda y: (y * y).sum())(x),
     "slices": lambda x: (x[0], x[1:], x.at[0].set(1.0)),

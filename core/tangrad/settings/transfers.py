@@ -1,8 +1,8 @@
 """Transfer guards: what is copied between the host and devices, or between devices, is logged or refused.
 
-Whoever copies something says so (`copied`); until a guard is first set, that costs one look. Numbers that are written
-in a program, and arrays that functions make, such as `zeros`, are no transfers; reading an array that lies in the
-memory of the host is none, either.
+Whoever copies something says so (`copied`); until a guard is first set, that costs one look. Arrays that users make
+of a number, as by `zeros`, count, as in JAX; numbers beside arrays do not, and neither does what our own functions
+make inside. Reading an array that is in the memory of the host is no transfer, either.
 """
 
 from __future__ import annotations
