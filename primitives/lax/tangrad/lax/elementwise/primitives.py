@@ -89,7 +89,10 @@ def round_p(x: Any, *, rounding_method: RoundingMethod) -> Any:
 
 def _exp2(x: Any) -> Any:
     if _is_complex(x):
-        return exp_p.bind(mul_p.bind(x, _number(math.log(2), x)))
+        # Each part by itself: a product of complex numbers makes NaN of an infinite part.
+        real, imag = real_p.bind(x), imag_p.bind(x)
+        scale = _number(math.log(2), real)
+        return exp_p.bind(complex_p.bind(mul_p.bind(real, scale), mul_p.bind(imag, scale)))
     return pow_p.bind(_number(2, x), x)  # in narrow dtypes the rounding of x log 2 would show
 
 
