@@ -37,7 +37,7 @@ CORE = "tangrad-core"
 LONGEST = 500
 # All rooms of `core/` together: a limit for each was met by moving code next door. Neither blank lines nor comments
 # count; docstrings do.
-CORE_LINES = 12_100
+CORE_LINES = 12_500
 WRITTEN = {"tangrad.composition.catalogue_data"}  # by a tool
 RULES = "tangrad.rules."
 SAMPLES = "tangrad.samples"  # loaded by the conformance kit alone
