@@ -82,7 +82,6 @@ def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True) -> tuple[A
     Raises:
         TypeError: for other dtypes.
         ValueError: for fewer than two dimensions.
-        NotImplementedError: for derivatives with `full_matrices` of matrices with more rows than columns.
 
     >>> import numpy as np
     >>> import tangrad

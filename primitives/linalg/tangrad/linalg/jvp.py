@@ -104,13 +104,11 @@ def _qr(primals: Any, tangents: Any, *, pivoting: bool, full_matrices: bool) -> 
     (x,), (tangent,) = primals, tangents
     rows, columns = x.aval.shape[-2:]
     least = min(rows, columns)
-    if full_matrices and rows > columns:
-        raise NotImplementedError(
-            f"qr with full_matrices=True has no derivative for matrices with more rows than columns, got shape "
-            f"{x.aval.shape}: the columns of Q that complete the basis are arbitrary. Use full_matrices=False"
-        )
-    outs = qr_p.bind(x, pivoting=pivoting, full_matrices=False)
+    completed = full_matrices and rows > columns
+    outs = qr_p.bind(x, pivoting=pivoting, full_matrices=completed)
     q, r = outs[:2]
+    if completed:
+        q, r = cropped(q, rows, columns), cropped(r, columns, columns)
     if pivoting:
         tangent = take_columns(tangent, outs[2])
     relative = triangular_solve(cropped(r, least, least), cropped(tangent, rows, least))
@@ -124,7 +122,29 @@ def _qr(primals: Any, tangents: Any, *, pivoting: bool, full_matrices: bool) -> 
     if rows > columns:
         q_tangent = e.add(q_tangent, e.sub(relative, product(q, inner)))
     r_tangent = upper_triangle(e.sub(product(adjoint(q), tangent), product(turned, r)))
+    if completed:
+        q_tangent = s.concatenate([q_tangent, _completion_tangent(q, q_tangent)], q.aval.ndim - 1)
+        r_tangent = padded(r_tangent, rows, columns)
     return tuple(outs), (q_tangent, r_tangent, *[Zero.of(order) for order in outs[2:]])
+
+
+def _completion_tangent(q: Any, tangent: Any) -> Any:
+    """What becomes of the columns that complete the basis, which are a function of the first ones, Q = [T; B].
+
+    A product of n reflections is I - V S Vᴴ with V of n columns: with M = I - T and G = M⁻ᴴ Bᴴ they are [M G; I - B G].
+    """
+    rows, columns = q.aval.shape[-2:]
+    parts = [(0, columns), (columns, rows)]
+    (top, bottom), (top_tangent, bottom_tangent) = [
+        [s.slice_in_dim(x, start, stop, axis=x.aval.ndim - 2) for start, stop in parts] for x in (q, tangent)
+    ]
+    missing = e.sub(identity_like(top), top)
+    factor = solve_p.bind(adjoint(missing), adjoint(bottom))
+    change = e.add(product(adjoint(top_tangent), factor), adjoint(bottom_tangent))
+    factor_tangent = solve_p.bind(adjoint(missing), change)
+    upper = e.sub(product(missing, factor_tangent), product(top_tangent, factor))
+    lower = e.neg(e.add(product(bottom_tangent, factor), product(bottom, factor_tangent)))
+    return s.concatenate([upper, lower], q.aval.ndim - 2)
 
 
 # --- singular values -----------------------------------------------------------------------------------------------
