@@ -101,7 +101,7 @@ def test_two_with_number_0(address: Address) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows it before there is a process 0")
 def test_two_with_one_number_and_no_process_0(address: Address, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rendezvous, "TOLD_WITHIN", 0.1)
+    monkeypatch.setattr(rendezvous, "HEARD_WITHIN", 0.1)
     found = at_once(lambda: meet(address, 1, 2, 3), lambda: meet(address, 1, 2, 3))
     assert sorted([words.partition(" at ")[0] for words in found]) == [
         "process 1 found no process 0",

@@ -22,7 +22,7 @@ from tangrad.processes.addresses import Address
 
 LINE_LIMIT = 4096  # bytes
 RETRY_AFTER = 0.1  # seconds
-TOLD_WITHIN = 3.0  # seconds that a process of another's number waits for process 0
+HEARD_WITHIN = 3.0  # seconds that a process of another's number waits for process 0
 
 
 class Line:
@@ -294,7 +294,7 @@ def _reach(address: Address, number: int, deadline: float, timeout: float, alone
                 return connection
             connection.close()
         except OSError as error:
-            if not alone and time.monotonic() - started > TOLD_WITHIN:
+            if not alone and time.monotonic() - started > HEARD_WITHIN:
                 raise RuntimeError(
                     f"there is another process with process_id={number} on this machine, which waits for process 0 at "
                     f"{address!r}"

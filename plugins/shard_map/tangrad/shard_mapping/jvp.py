@@ -170,7 +170,7 @@ def _stacks(
     differing = [frozenset([name for name, _ in aval.named_shape]) for aval in avals]
     if not types_suffice(first.jaxpr):
         found = varying_of_program(first, [frozenset(mentioned(sharding)) for sharding in in_shardings])
-        differing = [told | more for told, more in zip(differing, found[count:], strict=True)]
+        differing = [stated | more for stated, more in zip(differing, found[count:], strict=True)]
     return tuple([over_all(mesh, [axis for axis in manual_axes if axis in axes]) for axes in differing])
 
 
