@@ -122,6 +122,10 @@ def _positive(x: Any) -> Any:
     return x
 
 
+def _nonnegative(function: Reference) -> Reference:
+    return lambda x: function(_positive(x))
+
+
 FORMULAS: dict[str, Reference] = {
     "acos": m.acos,
     "acosh": m.acosh,
@@ -184,7 +188,7 @@ FORMULAS: dict[str, Reference] = {
     "ci": lambda x: m.ci(abs(x)),
     "spence": _dilogarithm,
     # entropies
-    "entr": lambda x: -_positive(x) * m.log(x),
+    "entr": lambda x: -x * m.log(x) if x >= 0 else -m.inf,
     "expit": logistic,
     "logit": lambda x: m.log(x / (1 - x)),
     # activations

@@ -44,7 +44,7 @@ def _stencil(reference: Reference, x: Any) -> list[Any]:
 
 def _precision(x: Any) -> int:
     size = abs(int(mpmath.log10(abs(x)))) if x and mpmath.isfinite(x) else 0
-    return 110 + 3 * size + (min(int(abs(x)), 900) if x and mpmath.isfinite(x) else 0)
+    return 110 + 3 * size + (min(int(abs(x) * min(abs(x), 30)), 900) if x and mpmath.isfinite(x) else 0)
 
 
 def _limit(one: Any, other: Any) -> Any:

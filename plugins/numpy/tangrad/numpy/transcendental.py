@@ -264,8 +264,9 @@ def _hypot(x: Any, y: Any) -> Any:
     either_infinite = or_p.bind(*endless)
     large = max_p.bind(*sizes)
     trivial = or_p.bind(eq_p.bind(large, zero), either_infinite)
-    # The scale is held fixed in derivatives, of which it is no part. At 0 they are 0.
-    scale = stop_gradient_p.bind(select(trivial, one, large))
+    # The scale, whose inverse is no subnormal number, is held fixed in derivatives: they have no part of it.
+    quarter = literal_like(first, 0.25 * float(dtypes.finfo(first.aval.dtype).max))
+    scale = stop_gradient_p.bind(select(trivial, one, min_p.bind(large, quarter)))
     parts = [div_p.bind(select(trivial, literal_like(value, 0), value), scale) for value in (first, second)]
     total = add_p.bind(square_p.bind(parts[0]), square_p.bind(parts[1]))
     length = mul_p.bind(scale, sqrt_p.bind(select(trivial, one, total)))

@@ -38,7 +38,8 @@ def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
     degrees = tnp.where(endless, 1.0, df)
     constant = -betaln(0.5, 0.5 * degrees) - 0.5 * tnp.log(degrees)
     value = constant - 0.5 * (degrees + 1) * log1p_square(z / tnp.sqrt(degrees))
-    value = tnp.where(endless, -0.5 * z * z - HALF_LOG_2PI, value) - tnp.log(scale)
+    bounded = tnp.where(endless, z, 0.0)
+    value = tnp.where(endless, -0.5 * bounded * bounded - HALF_LOG_2PI, value) - tnp.log(scale)
     return known(value, (df > 0) & (scale > 0), z)
 
 

@@ -192,8 +192,10 @@ def expn(n: Any, x: Any) -> Any:
 
 
 def _both_slopes(t: Any, ans: Any, x: Any) -> Any:
-    safe = tnp.where(x == 0, 1.0, x)
-    return t * complex_of(tnp.where(x == 0, 1.0, tnp.sin(safe) / safe), tnp.cos(x) / x)
+    near = abs(x) < 1
+    small, safe = tnp.where(near, x, 0.0), tnp.where(near, 1.0, x)
+    quotient = tnp.where(near, tnp.sinc(small / math.pi), tnp.sin(safe) / safe)
+    return complex_of(t * quotient, t * (tnp.cos(x) / x))
 
 
 @with_derivatives(_both_slopes)

@@ -208,10 +208,10 @@ def _over_square(x: Any, y: Any) -> Any:
     size, other = p.abs_p.bind(x), p.abs_p.bind(y)
     x_greater = p.gt_p.bind(size, other)
     one = number(1, x)
-    # What stands in the branch that is not taken, and at 0, 0, divides by 1.
+    # What stands in the branch that is not taken is 0 / 1, as at 0, 0: nothing there may be infinite.
     by_x = where(x_greater, x, 1)
     by_y = where(p.or_p.bind(x_greater, p.eq_p.bind(other, number(0, other))), 1, y)
-    flat, steep = div(y, by_x), div(x, by_y)
+    flat, steep = div(where(x_greater, y, 0), by_x), div(where(x_greater, 0, x), by_y)
     result = div(div(one, plus(1, square(flat))), by_x)
     return where(x_greater, result, div(div(steep, plus(1, square(steep))), by_y))
 
