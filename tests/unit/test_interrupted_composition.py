@@ -251,3 +251,32 @@ def test_a_broken_plugin_is_set_aside_even_while_others_are_imported(
 
     during.append(nested)
     assert plugin(composition, "half").load() == 1 and plugin(composition, "bad").status == "broken"
+
+
+def test_what_a_module_defines_is_kept_once_it_is_imported(site: Site, during: list[Callable[[], None]]) -> None:
+    """A use in the middle gets what there is; if the import fails then, that is of a module that is no more."""
+    source = "import builtins\ndef early(): return later\nbuiltins.during()\nlater = 2"
+    site.add("plugin-a", {API: {"early": "ends_badly:early"}}, modules={"ends_badly.py": source})
+    found = plugin(site.composition(), "early")
+
+    def nested() -> None:
+        found.load()
+        raise KeyboardInterrupt
+
+    during.append(nested)
+    with pytest.raises(KeyboardInterrupt):
+        found.load()
+    assert found.status == "available" and found.load()() == 2
+
+
+def test_half_a_rule_set_is_no_rule_set(site: Site, during: list[Callable[[], None]]) -> None:
+    source = "import builtins\nrules = []\nbuiltins.during()\nrules.append(1)"
+    site.add("plugin-a", {"tangrad.rules.jvp": {"family": "half_rules:rules"}}, modules={"half_rules.py": source})
+    (found,) = site.composition().entries("tangrad.rules.jvp", "family")
+
+    def nested() -> None:
+        with pytest.raises(ImportError, match="was needed while its own module 'half_rules' is being imported"):
+            found.load()
+
+    during.append(nested)
+    assert found.load() == [1]

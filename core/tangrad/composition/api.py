@@ -75,8 +75,10 @@ def public_package(module_name: str) -> tuple[Callable[[str], Any], Callable[[],
         if isinstance(value, ModuleType) and value.__name__ != f"{module_name}.{name}":
             if is_on_disk(f"{module_name}.{name}"):
                 return _beside_a_module(f"{module_name}.{name}")
+        is_whole = plugin.is_object(value)  # or its module is being imported: who knows whether that ends well
         value = with_boundary(value, module_name, name)
-        resolved[name] = sys.modules[module_name].__dict__[name] = value
+        if is_whole:
+            resolved[name] = sys.modules[module_name].__dict__[name] = value
         return value
 
     def __dir__() -> list[str]:  # noqa: N807

@@ -42,10 +42,11 @@ class _Attributes(dict[str, Any]):
         if plugin is None:
             raise missing_array_attribute(name, _names, changes)
         found = plugin.load()
+        is_whole = plugin.is_object(found)  # or its module is being imported: who knows whether that ends well
         if not name.startswith("__"):  # methods and properties; operators are boundaries themselves
             found = _with_boundary(found)
         with self._lock:
-            if changes == self._changes:  # or it may be of a composition that is no more
+            if is_whole and changes == self._changes:  # or it may be of a composition that is no more
                 self[name] = found
                 self._put_on_class(name, found)
         return found

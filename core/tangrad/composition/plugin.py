@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 import warnings
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
-from tangrad.composition.unfinished import unfinished_module
+from tangrad.composition.unfinished import is_unfinished, unfinished_module
 from tangrad.diagnostics.errors import BrokenPluginError, DeniedPluginError, PluginError, PluginWarning
 
 HOOKS_GROUP, COMMANDS, RULES = "tangrad.hooks", "tangrad.commands", "tangrad.rules."
@@ -118,7 +119,7 @@ class Plugin:
         return self._state == _LOADED and self._object is obj
 
     def load(self) -> Any:
-        """Return the object, importing its module the first time.
+        """Return the object, importing its module the first time; it is kept once that module is through.
 
         Raises:
             DeniedPluginError: an allow or deny list excludes it; nothing of it is imported.
@@ -136,7 +137,10 @@ class Plugin:
         except FAULTS as error:
             self._try_again(error)
             raise  # the plugin is whole: the error came from outside, as that of a time-out does
-        return self._owner.publish(self, loaded)
+        return loaded if is_unfinished(self._module()) else self._owner.publish(self, loaded)
+
+    def _module(self) -> ModuleType | None:
+        return sys.modules.get(split_value(self.value)[0])
 
     def _attempt(self) -> Any:
         """Import the module and look at the object.
@@ -152,11 +156,14 @@ class Plugin:
             unfinished = unfinished_module(error)
             if unfinished is None:
                 raise
-            whose = "its own module" if unfinished == split_value(self.value)[0] else "module"
-            raise UnfinishedImportError(
-                f"plugin {self.identity} was needed while {whose} {unfinished!r} is being imported"
-            ) from error
+            raise self._unfinished(unfinished) from error
+        if self.group.startswith(RULES) and is_unfinished(self._module()):  # the rules that are still to come
+            raise self._unfinished(split_value(self.value)[0])
         return loaded
+
+    def _unfinished(self, module: str) -> UnfinishedImportError:
+        whose = "its own module" if module == split_value(self.value)[0] else "module"
+        return UnfinishedImportError(f"plugin {self.identity} was needed while {whose} {module!r} is being imported")
 
     def _try_again(self, first: BaseException) -> None:
         """Load what has raised `first` again: a handler's exception does not come back, a fault does.

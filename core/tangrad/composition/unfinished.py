@@ -19,10 +19,14 @@ def unfinished_module(error: BaseException) -> str | None:
     """
     for one in _chain(error):
         for module in _concerned(one):
-            spec: Any = getattr(module, "__spec__", None)
-            if getattr(spec, "_initializing", False):
-                return str(spec.name)
+            if module is not None and is_unfinished(module):
+                return module.__name__
     return None
+
+
+def is_unfinished(module: ModuleType | None) -> bool:
+    """Return whether a module is being imported now."""
+    return bool(getattr(getattr(module, "__spec__", None), "_initializing", False))
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

@@ -33,24 +33,36 @@ logger = Logger("tangrad")
 Execute = Callable[[Sequence[Any]], list[Any]]
 
 
-# One lock per program that is being compiled; each is dropped when the compilation is done.
-_locks: dict[Any, threading.Lock] = {}
-_locks_guard = free_after_fork(threading.Lock())
-after_fork(_locks.clear)  # those who compile are not in the child
+class _Turns:
+    """Who compiles one program, and who waits for it. A signal handler amid a compilation may compile it as well."""
+
+    __slots__ = ("lock", "takers")
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.takers = 0
+
+
+# One for each program that is being compiled; dropped when that is done.
+_turns: dict[Any, _Turns] = {}
+_turns_guard = free_after_fork(threading.RLock())
+after_fork(_turns.clear)  # those who compile are not in the child
 
 
 @contextmanager
 def one_at_a_time(key: Any) -> Iterator[None]:
     """Within the block one thread at a time compiles what `key` stands for; the others wait, and then find it."""
-    with _locks_guard:
-        lock = _locks.setdefault(key, threading.Lock())
+    with _turns_guard:
+        turns = _turns.setdefault(key, _Turns())
+        turns.takers += 1
     try:
-        with lock:
+        with turns.lock:
             yield
     finally:
-        with _locks_guard:
-            if _locks.get(key) is lock and not lock.locked():
-                del _locks[key]
+        with _turns_guard:
+            turns.takers -= 1
+            if not turns.takers and _turns.get(key) is turns:
+                del _turns[key]
 
 
 class Program:

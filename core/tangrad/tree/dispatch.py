@@ -61,7 +61,8 @@ def add_kind(kind: Kind) -> None:
         ValueError: its type is registered already.
     """
     with _lock:
-        if kind.type in _registered:
+        known = _registered.get(kind.type)
+        if known is not None and not _is_defined_again(type(known), type(kind)):
             raise ValueError(f"{kind.type!r} is already registered as a pytree node")
         _registered[kind.type] = kind
         _derived.discard(kind.type)
@@ -70,6 +71,11 @@ def add_kind(kind: Kind) -> None:
         flatteners[kind.type] = kind.flatten_into
         for action in _when_replaced if before is not None else ():
             action()
+
+
+def _is_defined_again(known: type, found: type) -> bool:
+    """Whether two classes are one, whose module runs again: its first import was interrupted."""
+    return known is not found and (known.__module__, known.__qualname__) == (found.__module__, found.__qualname__)
 
 
 def _classify(node_type: type) -> Flattener | None:

@@ -44,7 +44,7 @@ class Traced:
 
 
 _traced: weakref.WeakKeyDictionary[Any, dict[Any, Traced]] = weakref.WeakKeyDictionary()
-_lock = free_after_fork(threading.Lock())
+_lock = free_after_fork(threading.RLock())
 register_cache(_traced.clear)
 
 

@@ -241,5 +241,5 @@ class _Functions:
 
 
 _remembered: weakref.WeakKeyDictionary[Any, dict[Any, Programs]] = weakref.WeakKeyDictionary()
-_lock = free_after_fork(threading.Lock())
+_lock = free_after_fork(threading.RLock())
 register_cache(_remembered.clear)

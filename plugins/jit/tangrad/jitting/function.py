@@ -67,7 +67,7 @@ SIGNATURE_LIMIT = 4096  # signatures kept per function, traced and compiled; the
 
 # Function -> options -> tables. Weak in the function: after `del` its programs go.
 _tables: weakref.WeakKeyDictionary[Any, dict[Any, Tables]] = weakref.WeakKeyDictionary()
-_tables_lock = free_after_fork(threading.Lock())
+_tables_lock = free_after_fork(threading.RLock())
 # The backends' array types: told from trees by their type, at a tenth of what a missing attribute costs.
 _array_types: set[type] = set()
 

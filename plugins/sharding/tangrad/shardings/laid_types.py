@@ -18,7 +18,7 @@ from tangrad.shardings.primitives import auto_axes_p
 from tangrad.shardings.propagation import types_of_results
 
 _interned: weakref.WeakValueDictionary[Any, LaidType] = weakref.WeakValueDictionary()
-_lock = free_after_fork(threading.Lock())
+_lock = free_after_fork(threading.RLock())
 
 
 class LaidType(ShapedArray):

@@ -53,7 +53,7 @@ class Body:
 
 
 _bodies: weakref.WeakKeyDictionary[Any, dict[Any, Body]] = weakref.WeakKeyDictionary()
-_lock = free_after_fork(threading.Lock())
+_lock = free_after_fork(threading.RLock())
 register_cache(_bodies.clear)
 
 

@@ -60,7 +60,7 @@ class NumpyBackend(Backend):
 
     def __init__(self) -> None:
         self._devices: tuple[NumpyDevice, ...] = ()
-        self._lock = free_after_fork(threading.Lock())
+        self._lock = free_after_fork(threading.RLock())
         self._functions = JaxprCache()
 
     # --- devices ---------------------------------------------------------------------------------------------------
@@ -76,7 +76,8 @@ class NumpyBackend(Backend):
             with self._lock:
                 if not self._devices:
                     count = thread.num_cpu_devices or 1
-                    self._devices = tuple([NumpyDevice(self, number, "cpu") for number in range(count)])
+                    made = tuple([NumpyDevice(self, number, "cpu") for number in range(count)])
+                    self._devices = self._devices or made  # a signal handler may have been quicker
         return self._devices
 
     def local_devices(self) -> tuple[NumpyDevice, ...]:

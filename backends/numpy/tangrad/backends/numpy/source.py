@@ -207,7 +207,7 @@ def _identifier(name: str) -> str:
 # --- text to function ----------------------------------------------------------------------------------------------
 
 _codes: dict[str, CodeType] = {}
-_lock = free_after_fork(threading.Lock())
+_lock = free_after_fork(threading.RLock())
 _numbers = iter(range(1 << 62))
 
 
