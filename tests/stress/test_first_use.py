@@ -32,7 +32,7 @@ def test_a_few_lines_of_a_first_use(how: str) -> None:
 @pytest.mark.sweep
 @pytest.mark.parametrize("how", HOW)
 def test_lines_of_the_first_use_of_every_public_name(how: str) -> None:
-    done = run(str(PROGRAM), how, "100", "1")
+    done = run(str(PROGRAM), how, "500", "1")
     assert done.returncode == 0 and ", 0 faults" in done.stdout, done.stdout[-6000:] + done.stderr[-3000:]
 
 
