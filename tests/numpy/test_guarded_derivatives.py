@@ -68,7 +68,7 @@ TWO = {
     "divide": (tnp.divide, lambda x, y: x / y, 0.3, [(0, 1), (1, -2)]),
 }  # fmt: skip
 ONE = {
-    "sinc": (tnp.sinc, numpy.sinc, 0.3, [0, 1, 0.5, -2]),
+    "sinc": (tnp.sinc, numpy.sinc, 0.3, [0, 1, 0.5, -2, 1e-3, 1e-9]),
     "entr": (special.entr, lambda x: -x * numpy.log(x), 0.3, [1, 0.5, 2]),
     "expit": (special.expit, lambda x: 1 / (1 + numpy.exp(-x)), 0.3, [0, 1, -3]),
     "logit": (special.logit, lambda x: numpy.log(x / (1 - x)), 0.1, [0.5, 0.25]),
