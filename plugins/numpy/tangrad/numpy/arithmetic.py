@@ -47,13 +47,13 @@ from tangrad.numpy.operands import (
     is_inexact,
     is_kind,
     literal_like,
-    of_known_type,
     operand,
     promote_inexact,
     promote_numeric,
     select,
 )
 from tangrad.numpy.operations import numerical
+from tangrad.numpy.weak_types import of_known_type
 
 # --- sums and products ---------------------------------------------------------------------------------------------
 

@@ -51,6 +51,7 @@ from tangrad.numpy.index_components import (
     index_component,
     index_vectors,
     kept_dimensions,
+    position_dtype,
     result_layout,
     wrapped,
 )
@@ -70,7 +71,7 @@ from tangrad.numpy.index_parsing import (
     without_scalar_masks,
 )
 from tangrad.numpy.indexing import parsed_mode, planned, replanned, take_index
-from tangrad.numpy.operands import BOOL, INT32, PYTHON_SCALARS, broadcast_to_shape, convert, is_array_like
+from tangrad.numpy.operands import BOOL, PYTHON_SCALARS, broadcast_to_shape, convert, is_array_like
 from tangrad.numpy.repeated_updates import in_turn
 from tangrad.numpy.shapes import expand_dims, reshaped
 
@@ -403,7 +404,9 @@ def _update_block(operation: str, x: Any, entries: Sequence[Entry], values: Any)
 
 
 def _positions(starts: Sequence[Any]) -> list[Any]:
-    return [literal(start, INT32) if type(start) is int else start for start in starts]
+    longest = max([start for start in starts if type(start) is int], default=0)
+    dtype = position_dtype(longest)
+    return [literal(start, dtype) if type(start) is int else start for start in starts]
 
 
 def _block(x: Any, starts: Sequence[Any], sizes: Sequence[Any]) -> Any:

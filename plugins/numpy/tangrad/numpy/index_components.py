@@ -31,10 +31,16 @@ def index_dtype(dtype: Any) -> Any:
     return dtypes.canonicalize_dtype("int64") if wide else INT32
 
 
+def position_dtype(size: Any) -> Any:
+    """That of positions along a dimension: int32, but in the longest ones, which only 64 bits count through."""
+    return dtypes.canonicalize_dtype("int64") if type(size) is int and size > _INT32_MAX else INT32
+
+
 def from_front(value: Any, size: Any, wrap_negative: bool = True) -> Any:
     """Traced or device-side indices as int32 (or int64) counted from the front."""
     signed = value.aval.dtype.kind != "u"
-    made = as_dtype(value, index_dtype(value.aval.dtype))
+    wide = position_dtype(size)
+    made = as_dtype(value, index_dtype(value.aval.dtype) if wide is INT32 else wide)
     if not signed or not wrap_negative:
         return made
     dtype = made.aval.dtype
@@ -42,10 +48,12 @@ def from_front(value: Any, size: Any, wrap_negative: bool = True) -> Any:
     return select_n_p.bind(negative, made, add_p.bind(made, size_operand(size, dtype)))
 
 
-def host_indices(value: Any) -> Any:
-    """A NumPy array of indices on the device, as int32: what is beyond that is beyond any array."""
-    small = np.clip(value, -_INT32_MAX, _INT32_MAX).astype(np.int32)
-    aval = ShapedArray(small.shape, INT32)
+def host_indices(value: Any, size: Any) -> Any:
+    """A NumPy array of indices on the device, in the dtype of positions: what is beyond is beyond the array."""
+    dtype = position_dtype(size)
+    most = dtypes.iinfo(dtype).max
+    small = np.clip(value, -most, most).astype(dtype)
+    aval = ShapedArray(small.shape, dtype)
     transfers.copied(transfers.HOST_TO_DEVICE, aval)
     return put(small, aval)
 
@@ -57,7 +65,9 @@ def index_component(entry: Entry, size: Any, wrap_negative: bool = True, modulo:
     """
     kind, _, value = entry
     if kind == INT:
-        return literal(max(min(value, _INT32_MAX), -_INT32_MAX), INT32)
+        dtype = position_dtype(size)
+        most = dtypes.iinfo(dtype).max
+        return literal(max(min(value, most), -most), dtype)
     if kind == INSIDE:
         return value
     dtype = value.aval.dtype

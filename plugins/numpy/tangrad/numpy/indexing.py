@@ -45,6 +45,7 @@ from tangrad.numpy.index_components import (
     index_component,
     index_vectors,
     kept_dimensions,
+    position_dtype,
     result_layout,
     wrapped,
 )
@@ -177,12 +178,12 @@ def planned(x: Any, entries: Sequence[Entry]) -> tuple[IndexPlan, list[Any]]:
     for kind, axis, value in entries:
         if kind in (ARRAY, SCALAR):
             plan.append((kind, axis, None))
-            operands.append(host_indices(value) if isinstance(value, np.ndarray) else value)
+            operands.append(host_indices(value, shape[axis]) if isinstance(value, np.ndarray) else value)
         elif kind == INT and not is_symbolic(shape[axis]) and (eager or not 0 <= value < shape[axis]):
             size = int(shape[axis])
             plan.append((INSIDE if 0 <= value < size else SCALAR, axis, None))
             # What stayed negative was beyond the lower end: as it was written.
-            operands.append(literal(value if value >= 0 else value - size, INT32))
+            operands.append(literal(value if value >= 0 else value - size, position_dtype(size)))
         elif kind == SLICE and eager and not is_full((kind, axis, value), shape) and shape[axis] <= _INT32_MAX:
             plan.append((WINDOW, axis, (len(range(*value)), value[2])))
             operands.append(literal(value[0], INT32))

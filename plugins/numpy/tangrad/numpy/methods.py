@@ -37,7 +37,7 @@ def reshape(self: Any, *shape: Any, order: str = "C", copy: bool | None = None, 
 
 def transpose(self: Any, *axes: Any) -> Any:
     """Reorder the dimensions: `x.transpose()`, `x.transpose(1, 0)` or `x.transpose((1, 0))`."""
-    order = None if not axes or axes == (None,) else _sizes(axes)
+    order = None if not axes or (len(axes) == 1 and axes[0] is None) else _sizes(axes)
     return public.transpose(self, order)
 
 

@@ -13,7 +13,7 @@ from tangrad.numpy.axes import moveaxis
 from tangrad.numpy.fusing import as_one
 from tangrad.numpy.matrix_factors import svdvals
 from tangrad.numpy.matrix_operands import inexact_matrix
-from tangrad.numpy.operands import canonical_axes
+from tangrad.numpy.operands import canonical_axes, is_sequence
 from tangrad.numpy.operations import whole_arrays
 from tangrad.numpy.reductions import max as maximum_of
 from tangrad.numpy.reductions import min as minimum_of
@@ -129,7 +129,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
         flat = _vector_norm(array.ravel(), ord, 0, False)
         return flat.reshape((1,) * array.ndim) if keepdims else flat
     axes = canonical_axes("vector_norm", axis, array.ndim)
-    return _vector_norm(array, ord, axes if isinstance(axis, (tuple, list)) else axes[0], keepdims)
+    return _vector_norm(array, ord, axes if is_sequence(axis) else axes[0], keepdims)
 
 
 @as_one("keepdims", "ord")

@@ -302,30 +302,6 @@ def align_numeric(name: str, *values: Any) -> Sequence[Any]:
     return broadcast(name, promote_numeric(name, *values))
 
 
-def of_known_type(values: Sequence[Any], operands: Sequence[Any]) -> Sequence[Any]:
-    """What `values` were promoted to, weakly typed only if all of them are, or have no dimensions.
-
-    A weak result takes the dtype of what it meets: that must not happen to what an array of booleans became, because a
-    Python number was beside it.
-    """
-    if not any([made.aval.weak_type for made in operands]):
-        return operands
-    if all([made.aval.weak_type for made in operands]):
-        if not any([made.aval.shape for made in operands]) or all([dtypes.is_weakly_typed(one) for one in values]):
-            return operands
-    return [strong(made) for made in operands]
-
-
-def strong(value: Any) -> Any:
-    """An operand not weakly typed."""
-    return convert(value, value.aval.dtype) if value.aval.weak_type else value
-
-
-def strong_if_converted(value: Any, made: Any) -> Any:
-    """What was made of `value`, not weakly typed if that is no float: the result of a conversion has its own dtype."""
-    return made if dtypes.issubdtype(dtypes.dtype_of(value), np.inexact) else strong(made)
-
-
 # --- the tables of the fast paths ----------------------------------------------------------------------------------
 
 
@@ -378,11 +354,16 @@ def canonical_axis(name: str, axis: Any, rank: int, argument: str = "axis") -> i
     return axis + rank if axis < 0 else axis
 
 
+def is_sequence(axes: Any) -> bool:
+    """Whether several axes are meant: a tuple or list, a range, or NumPy's vector."""
+    return isinstance(axes, (tuple, list, range)) or (isinstance(axes, np.ndarray) and axes.ndim == 1)
+
+
 def canonical_axes(name: str, axes: Any, rank: int, argument: str = "axis") -> tuple[int, ...]:
     """A tuple of distinct axes from an integer, a sequence of integers, or None for all."""
     if axes is None:
         return tuple(range(rank))
-    if not isinstance(axes, (tuple, list)):
+    if not is_sequence(axes):
         return (canonical_axis(name, axes, rank, argument),)
     found = tuple([canonical_axis(name, axis, rank, argument) for axis in axes])
     if len(set(found)) != len(found):

@@ -10,7 +10,7 @@ from typing import Any
 from tangrad.core import FixedParams, find_primitive, is_symbolic, thread
 from tangrad.lax.reductions.primitives import reduce_prod_p
 from tangrad.lax.structure.primitives import broadcast_in_dim_p
-from tangrad.numpy.operands import canonical_axes
+from tangrad.numpy.operands import canonical_axes, is_sequence
 
 _ALL_AXES = tuple([tuple(range(rank)) for rank in range(17)])
 
@@ -57,7 +57,7 @@ def split_names(axis: Any) -> tuple[tuple[Any, ...], Any]:
     if not thread.axis_environment or axis is None or type(axis) is int:
         return (), axis
     scope = [name for name, _ in thread.axis_environment]
-    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    given = axis if is_sequence(axis) else (axis,)
     names = tuple([entry for entry in given if not isinstance(entry, int) and entry in scope])
     if not names:
         return (), axis

@@ -45,8 +45,8 @@ from tangrad.numpy.operands import (
     operand,
     promote_inexact,
     select,
-    strong,
 )
+from tangrad.numpy.weak_types import strong
 
 
 def _real_floats(name: str, x: Any) -> Any:

@@ -45,16 +45,14 @@ from tangrad.numpy.operands import (
     is_complex,
     is_inexact,
     literal_like,
-    of_known_type,
     operand,
     promote_inexact,
     refuse_out,
     select,
-    strong,
-    strong_if_converted,
 )
 from tangrad.numpy.operations import numerical
 from tangrad.numpy.transcendental import rad2deg
+from tangrad.numpy.weak_types import of_known_type, strong, strong_if_converted
 
 _SAME = "An array of the shape and dtype of `x`."
 _REAL = "An array of the shape of `x`; for complex `x` floating."

@@ -20,6 +20,7 @@ from tangrad.numpy.operands import (
     canonical_shape,
     check_array_like,
     is_array_like,
+    is_sequence,
     not_array_like,
     shape_of,
 )
@@ -178,7 +179,7 @@ def expand_dims(a: Any, axis: Any) -> Any:
     (1, 3, 1)
     """
     x = _array("expand_dims", a)
-    count = len(axis) if isinstance(axis, (tuple, list)) else 1
+    count = len(axis) if is_sequence(axis) else 1
     rank = x.aval.ndim + count
     new = canonical_axes("expand_dims", axis, rank)
     kept = tuple([position for position in range(rank) if position not in new])

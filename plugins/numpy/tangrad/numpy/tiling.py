@@ -21,6 +21,7 @@ from tangrad.numpy.operands import (
     convert,
     index_argument,
     is_array_like,
+    is_sequence,
     literal,
     not_array_like,
     operand,
@@ -269,7 +270,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     if axis is None:
         shifts = _shifts(shift, 1)
         return reshaped(_rolled(ravel(x), shifts, (0,) * len(shifts)), x.aval.shape)
-    given = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    given = tuple(axis) if is_sequence(axis) else (axis,)
     axes = tuple([canonical_axis("roll", item, x.ndim) for item in given])
     shifts = _shifts(shift, len(axes))
     if len(axes) == 1 and len(shifts) > 1:
@@ -348,7 +349,7 @@ def resize(a: Any, new_shape: Any) -> Any:
            [2, 0]], dtype=int32)
     """
     x = ravel(array_operand("resize", a))
-    given = new_shape if isinstance(new_shape, (tuple, list)) else (new_shape,)
+    given = new_shape if is_sequence(new_shape) else (new_shape,)
     shape = tuple([index_argument("resize", size, "new_shape") for size in given])
     if any([size < 0 for size in shape]):
         raise ValueError(f"resize: new_shape must not have negative sizes, got {shape}")

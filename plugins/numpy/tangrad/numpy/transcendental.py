@@ -52,16 +52,9 @@ from tangrad.lax.special.primitives import bessel_i0e_p
 from tangrad.lax.structure.primitives import stop_gradient_p
 from tangrad.numpy.fusing import fused, fused_pair
 from tangrad.numpy.makers import public_form, unary, unary_inexact
-from tangrad.numpy.operands import (
-    align_inexact,
-    is_complex,
-    literal_like,
-    of_known_type,
-    promote_inexact,
-    select,
-    strong,
-)
+from tangrad.numpy.operands import align_inexact, is_complex, literal_like, promote_inexact, select
 from tangrad.numpy.operations import numerical
+from tangrad.numpy.weak_types import of_known_type, strong
 from tangrad.numpy.whole_logarithms import exact_logarithm
 
 

@@ -107,6 +107,8 @@ def _checked(func: Callable[..., Any], y0: Any) -> Callable[..., Any]:
     def derivative(y: Any, t: Any, *args: Any) -> Any:
         out = func(y, t, *args)
         found, treedef = array_leaves(out, "odeint: func returned a tree, of which")
+        if type(out) in (list, tuple) and type(y) in (list, tuple):  # a list does for a tuple
+            treedef = tree.structure(type(y)(out))
         if treedef != structure:
             raise TypeError(f"odeint: func must return a tree like y0, {structure}, got {treedef}")
         slopes = [as_array(leaf) for leaf in found]
@@ -116,7 +118,7 @@ def _checked(func: Callable[..., Any], y0: Any) -> Callable[..., Any]:
                     f"odeint: func must return arrays of the shapes in y0; leaf {position} is of shape {slope.shape}, "
                     f"expected {leaf.shape}"
                 )
-        return treedef.unflatten([slope.astype(leaf.dtype) for slope, leaf in zip(slopes, leaves, strict=True)])
+        return structure.unflatten([slope.astype(leaf.dtype) for slope, leaf in zip(slopes, leaves, strict=True)])
 
     return derivative
 

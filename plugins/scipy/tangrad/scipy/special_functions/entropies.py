@@ -11,7 +11,7 @@ from tangrad.lax.elementwise.functions import logistic
 from tangrad.nn import normalization
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.fusing import as_one
-from tangrad.numpy.operands import strong
+from tangrad.numpy.weak_types import strong
 from tangrad.scipy.special_functions.elementwise import numbers, polynomial, reals, with_derivatives
 
 
