@@ -168,7 +168,7 @@ class Host:
         try:
             said = line.receive() or {}
             number, count = said.get("process"), said.get("of")
-            if type(number) is not int or type(count) is not int:
+            if type(number) is not int or type(count) is not int or not line.is_open:
                 line.close()
             elif count != self._count:
                 line.send(refused=f"process {number} has num_processes={count}, and process 0 has {self._count}")
