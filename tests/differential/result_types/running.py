@@ -62,7 +62,7 @@ class Library:
         """The type of the result of the call itself."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return described(
+            return self.described(
                 self.evaluate(compiled(call), {name: self.made(name, kind, x64) for name, kind in operands(case)})
             )
 
