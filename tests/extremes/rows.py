@@ -80,6 +80,7 @@ KINKS = {
     **dict.fromkeys(("hard_sigmoid", "hard_silu"), (-3.0, 3.0)),
     **dict.fromkeys(("hard_tanh", "sparse_sigmoid", "sparse_plus"), (-1.0, 1.0)),
     "gamma": (0.0,),
+    "ci": (0.0,),
     "factorial": (-1.0, 0.0),
 }
 POLES = frozenset(["gammaln", "gamma", "digamma", "trigamma"])
@@ -87,7 +88,7 @@ OSCILLATING = frozenset(["sin", "cos", "tan", "fresnel_s", "fresnel_c", "si", "c
 # Beyond, the reference takes hours, and nothing happens: (least, greatest).
 DOMAINS = {
     "trigamma": (0.01, 1e6),
-    "riemann_zeta": (-30.0, 60.0),
+    "riemann_zeta": (0.01, 60.0),
     "fresnel_s": (-60.0, 60.0),
     "fresnel_c": (-60.0, 60.0),
     "si": (1e-3, 1e4),

@@ -51,7 +51,7 @@ def _hurwitz(x: Any, q: Any) -> Any:
 
 def _riemann(x: Any) -> Any:
     """By the sum to the right of 0, by the functional equation (DLMF 25.4.1) to the left."""
-    left = x < 0
+    left = x < -0.5  # the sum has all digits until there; mirrored, small numbers would vanish beside 1
     mirrored = tnp.where(left, 1 - x, x)
     regular = tnp.where(tnp.isfinite(mirrored) & (mirrored != 1), mirrored, 2.0)
     ahead = _by_euler_maclaurin(regular, tnp.ones_like(x))
