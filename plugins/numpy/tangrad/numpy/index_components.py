@@ -15,6 +15,7 @@ from tangrad.numpy.index_parsing import ARRAY, INSIDE, INT, NEW, SCALAR, SLICE, 
 from tangrad.numpy.operands import INT32, common_shape
 
 _INT32_MAX = (1 << 31) - 1
+_INT64_MAX = (1 << 63) - 1
 _POSITIONS = (ARRAY, SCALAR, INSIDE, INT)
 
 
@@ -51,7 +52,7 @@ def from_front(value: Any, size: Any, wrap_negative: bool = True) -> Any:
 def host_indices(value: Any, size: Any) -> Any:
     """A NumPy array of indices on the device, in the dtype of positions: what is beyond is beyond the array."""
     dtype = position_dtype(size)
-    most = dtypes.iinfo(dtype).max
+    most = _INT32_MAX if dtype is INT32 else _INT64_MAX
     small = np.clip(value, -most, most).astype(dtype)
     aval = ShapedArray(small.shape, dtype)
     transfers.copied(transfers.HOST_TO_DEVICE, aval)
@@ -66,7 +67,7 @@ def index_component(entry: Entry, size: Any, wrap_negative: bool = True, modulo:
     kind, _, value = entry
     if kind == INT:
         dtype = position_dtype(size)
-        most = dtypes.iinfo(dtype).max
+        most = _INT32_MAX if dtype is INT32 else _INT64_MAX
         return literal(max(min(value, most), -most), dtype)
     if kind == INSIDE:
         return value
