@@ -26,9 +26,8 @@ def ask_and_evaluate(primitive: Any, args: tuple[Any, ...], params: dict[str, An
 
 
 def ask_about(closed_jaxpr: ClosedJaxpr, context: HookContext) -> None:
-    """Ask the policies about each equation of a program. Raises RefusedError where one refuses."""
-    if hooks.observes(BEFORE_APPLY):
-        _ask_about_equations(closed_jaxpr.jaxpr, context)
+    """Ask the policies, if there are any, about each equation of a program. Raises RefusedError where one refuses."""
+    _ask_about_equations(closed_jaxpr.jaxpr, context)
 
 
 def _ask_about_equations(jaxpr: Jaxpr, context: HookContext) -> None:

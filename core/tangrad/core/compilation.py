@@ -15,6 +15,7 @@ from time import perf_counter
 from typing import Any
 
 from tangrad.composition.hooks import HookContext, hooks
+from tangrad.composition.plugin import BEFORE_APPLY
 from tangrad.core.applications import ask_about
 from tangrad.core.array import Array, Literal
 from tangrad.core.backend import Backend, CompileOptions, preferred_backend
@@ -155,7 +156,8 @@ def _prepare(
     context = HookContext(name, backend.name, backend.platform, {"device": device, "donated": tuple(donated)})
     hooks.cache_miss(context, "memory", reason)
     closed = hooks.run_passes(closed, context)
-    ask_about(closed, context)
+    if hooks.observes(BEFORE_APPLY):
+        ask_about(closed, context)
     if thread.check_jaxprs:
         check_jaxpr(closed)
     jaxpr, kept = closed.jaxpr, None

@@ -168,7 +168,10 @@ def value_and_grad(
             seed = one if thread.typed_axes is None else marked(one, value.aval)
             cotangents = [seed, *[Zero(get_aval(out)) for out in outs[1:]]]
             consume = not is_checking_values()  # or it may run again, to find what made a NaN
-            found = check_results(lambda: program.backward(cotangents, consume=consume), "a backward pass")
+            if consume:
+                found = program.backward(cotangents, consume=True)
+            else:
+                found = check_results(lambda: program.backward(cotangents, consume=False), "a backward pass")
         chosen_primals = primals if active is None else [p for p, a in zip(primals, active, strict=True) if a]
         grads = [
             ct if isinstance(ct, Array) and ct.aval.weak_type is p.aval.weak_type else _as_gradient(ct, p)
