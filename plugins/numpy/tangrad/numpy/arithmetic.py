@@ -40,7 +40,6 @@ from tangrad.numpy.operands import (
     array_operand,
     broadcast,
     check_array_like,
-    check_promotion,
     convert,
     inexact_dtypes,
     is_complex,
@@ -53,6 +52,7 @@ from tangrad.numpy.operands import (
     select,
 )
 from tangrad.numpy.operations import numerical
+from tangrad.numpy.refusals import check_promotion
 from tangrad.numpy.weak_types import of_known_type
 
 # --- sums and products ---------------------------------------------------------------------------------------------

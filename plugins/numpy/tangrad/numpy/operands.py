@@ -6,7 +6,6 @@ Functions with a fast path ask the tables here first; everything else goes throu
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -22,7 +21,6 @@ from tangrad.core import (
     as_size,
     can_stand_for_array,
     dtypes,
-    get_aval,
     is_symbolic,
     literal,
     register_cache,
@@ -31,6 +29,7 @@ from tangrad.core import (
 from tangrad.errors import TracerIntegerConversionError
 from tangrad.lax.elementwise.primitives import convert_element_type_p, select_n_p
 from tangrad.lax.structure.primitives import broadcast_in_dim_p
+from tangrad.numpy.refusals import check_rank_promotion, shape_of
 
 BOOL = dtypes.as_dtype(bool)
 INT32 = dtypes.as_dtype("int32")
@@ -125,16 +124,6 @@ def array_operand(name: str, value: Any, position: int = 0) -> Any:
     if isinstance(value, Array):
         return value
     return as_array(operand(name, value, position))
-
-
-def shape_of(value: Any) -> tuple[Any, ...]:
-    """The shape of an array or number, without converting it."""
-    aval = value.aval if hasattr(type(value), "aval") else None
-    if aval is not None:
-        return aval.shape  # type: ignore[no-any-return]
-    if isinstance(value, (np.ndarray, np.generic)):
-        return value.shape
-    return get_aval(value).shape if can_stand_for_array(value) else ()  # type: ignore[no-any-return]
 
 
 def convert(value: Any, dtype: Any, weak_type: bool = False) -> Any:
@@ -257,34 +246,6 @@ def broadcast_to_shape(value: Any, shape: tuple[Any, ...]) -> Any:
         return value
     rank = len(shape)
     return broadcast_in_dim_p.bind(value, shape=shape, broadcast_dimensions=tuple(range(rank - len(own), rank)))
-
-
-# Functions whose operands are of different ranks as a matter of course: JAX broadcasts these under every setting, too.
-_OF_ANY_RANKS = frozenset({"where", "heaviside", "nan_to_num"})
-
-
-def check_rank_promotion(name: str, shapes: Any) -> None:
-    """The setting `numpy_rank_promotion`: whether operands of different ranks are broadcast without being asked."""
-    if thread.numpy_rank_promotion == "allow" or len({len(shape) for shape in shapes}) < 2 or name in _OF_ANY_RANKS:
-        return
-    if not dtypes.written_by_user(name):  # our own functions broadcast as they need to
-        return
-    listed = " ".join([str(shape) for shape in shapes])
-    message = (
-        f"operands of different ranks are broadcast in {name}: shapes {listed}. "
-        f"The setting numpy_rank_promotion is {thread.numpy_rank_promotion!r}; add dimensions with x[None] or reshape."
-    )
-    if thread.numpy_rank_promotion == "raise":
-        raise ValueError(message)
-    warnings.warn(message, stacklevel=dtypes.user_stack_level())
-
-
-def check_promotion(name: str, *values: Any) -> None:
-    """What settings refuse, of the operands of a function that hands them on to others: they would let them pass."""
-    if thread.numpy_rank_promotion != "allow":
-        check_rank_promotion(name, [shape for shape in map(shape_of, values) if shape])
-    if thread.numpy_dtype_promotion == "strict":
-        dtypes.lattice_result_type(*values, function_name=name)
 
 
 def align(name: str, *values: Any) -> Sequence[Any]:

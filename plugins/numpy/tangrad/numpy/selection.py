@@ -48,7 +48,6 @@ from tangrad.numpy.operands import (
     broadcast_to_shape,
     canonical_axis,
     check_array_like,
-    check_promotion,
     convert,
     floating_dtypes,
     index_argument,
@@ -60,6 +59,7 @@ from tangrad.numpy.operands import (
     refuse_out,
 )
 from tangrad.numpy.operands import select as choose_between
+from tangrad.numpy.refusals import check_promotion
 from tangrad.numpy.shapes import broadcast_arrays, ravel, reshaped
 
 # --- where ---------------------------------------------------------------------------------------------------------

@@ -326,7 +326,7 @@ def _logical(reduction: Callable[..., Any], combine: Callable[[Any, Any], Any]) 
     return reduce
 
 
-def _log_sums(function: Callable[[Any, Any], Any], unit: float) -> dict[str, Callable[..., Any]]:
+def _log_sums(function: Callable[[Any, Any], Any], unit: float) -> dict[str, Any]:
     """The methods of `logaddexp` in units of log 2 or 1, by a primitive that rounds each sum a few times only."""
 
     def accumulate(a: Any, axis: int, dtype: Any) -> Any:

@@ -15,8 +15,8 @@ from tangrad.numpy.operands import (
     broadcast_shape,
     canonical_axis,
     canonical_shape,
-    check_rank_promotion,
 )
+from tangrad.numpy.refusals import check_rank_promotion
 from tangrad.numpy.shapes import expand_dims, reshaped
 
 Signature = tuple[list[tuple[str, ...]], list[tuple[str, ...]]]

@@ -41,7 +41,7 @@ def random_wrap_p(words: Any, *, impl: KeyType) -> Any:
 
 
 # `keys` knows no primitives: it is imported by this module.
-KeyType.of_physical = lambda kind, contents: random_wrap_p.bind(contents, impl=kind)  # type: ignore[method-assign]
+KeyType.of_physical = lambda self, contents: random_wrap_p.bind(contents, impl=self)  # type: ignore[method-assign]
 
 
 @random.primitive(name="random_unwrap", weak_type="never")

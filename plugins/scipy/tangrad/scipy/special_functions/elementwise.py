@@ -10,7 +10,8 @@ import numpy as np
 from tangrad.control_flow.loops import fori_loop, while_loop
 from tangrad.core import as_array, dtypes
 from tangrad.custom_rules.forward import custom_jvp
-from tangrad.numpy.operands import broadcast_all, check_rank_promotion, is_complex, promote_inexact
+from tangrad.numpy.operands import broadcast_all, is_complex, promote_inexact
+from tangrad.numpy.refusals import check_rank_promotion
 from tangrad.numpy.weak_types import strong
 
 Function = Callable[..., Any]
