@@ -230,6 +230,7 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
     env: dict[Any, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
     last_use = _last_uses(jaxpr)
+    typed = thread.typed_axes
     outer_source, outer_names = thread.source, thread.name_stack
     try:
         for position, eqn in enumerate(jaxpr.eqns):
@@ -238,7 +239,10 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
                 thread.source = place
                 thread.name_stack = outer_names + place.name_stack if place.name_stack else outer_names
             inputs = [atom if type(atom) is Literal else env[atom] for atom in eqn.invars]
-            out = eqn.primitive.bind(*inputs, **eqn.params)
+            params = eqn.params
+            if typed is not None and eqn.primitive.carries_programs:  # which were traced for operands of other types
+                inputs, params = typed.fitted(eqn.primitive, [atom.aval for atom in eqn.invars], inputs, params)
+            out = eqn.primitive.bind(*inputs, **params)
             if eqn.primitive.multiple_results:
                 env.update(zip(eqn.outvars, out, strict=True))
             else:

@@ -331,8 +331,11 @@ class LinearProgram:
     def forward(self, tangents: Sequence[Any]) -> list[Any]:
         """Map tangents of the inputs to tangents of the outputs, `Zero` where there is none."""
         env = {id(tracer): tangent for tracer, tangent in zip(self.inputs, tangents, strict=True)}
+        typed = thread.typed_axes
         for primitive, args, params, outs in self.equations:
-            values = [env.get(id(arg), arg) for arg in args]
+            values: Sequence[Any] = [env.get(id(arg), arg) for arg in args]
+            if typed is not None and primitive.carries_programs:  # which were traced for operands of other types
+                values, params = typed.fitted(primitive, [arg.aval for arg in args], values, params)
             results = primitive.bind(*values, **params)
             if primitive.multiple_results:
                 env.update({id(tracer): value for tracer, value in zip(outs, results, strict=True)})

@@ -9,7 +9,8 @@ from typing import Any
 
 from tangrad.collectives.primitives import psum_p
 from tangrad.collectives.varying import differing
-from tangrad.core import thread
+from tangrad.core import Primitive, thread
+from tangrad.shard_mapping.fitting import fitted
 from tangrad.sharding import Mesh
 
 
@@ -41,6 +42,16 @@ class _TypedAxes:
     def marked(self, value: Any, names: tuple[Any, ...]) -> Any:
         """A value as one that differs along axes."""
         return differing(value, names)
+
+    def fitted(
+        self, primitive: Primitive, recorded: Sequence[Any], args: Sequence[Any], params: dict[str, Any]
+    ) -> tuple[Sequence[Any], dict[str, Any]]:
+        """An equation's operands and parameters, with programs for operands of types as they are, not as recorded."""
+        if "manual_axes" not in params:
+            return fitted(primitive, recorded, args, params, self.names)
+        with axes_in_scope(params["mesh"], params["manual_axes"], params["checked"]):  # a map within this one
+            programs = fitted(primitive, recorded, args, params, self.names)[1]
+        return args, programs
 
 
 @contextmanager

@@ -25,8 +25,6 @@ from tangrad.core import (
     eval_jaxpr,
     literal,
     register_cache,
-    sub_jaxprs,
-    thread,
     trace_to_closed_jaxpr,
     without_value_checks,
 )
@@ -90,8 +88,7 @@ def _select(index: Any, operands: Sequence[Any], dims: Sequence[Any], axis_info:
     results = []
     for number, branch in enumerate(branches):
         chosen = eq_p.bind(index, literal(number, index.aval.dtype, False))
-        fixed = _of_fixed_types(branch, chosen, operands)
-        guarded, mapped = _guarded(chosen, operands, _mapped(dims), fixed, axis_info.size)
+        guarded, mapped = _guarded(chosen, operands, _mapped(dims), axis_info.size)
         program, _ = batch_jaxpr(rearranged(branch, range(len(operands)), made), mapped, axis_info, True)
         with without_value_checks():  # what is not chosen counts for nothing
             results.append(eval_jaxpr(program.jaxpr, program.consts, *guarded))
@@ -103,28 +100,16 @@ def _select(index: Any, operands: Sequence[Any], dims: Sequence[Any], axis_info:
     return outs, tuple([None if source is not None and dims[source] is None else 0 for source in sources])
 
 
-def _of_fixed_types(branch: ClosedJaxpr, chosen: Any, operands: Sequence[Any]) -> Flags:
-    """Which operands must not come to differ along further mapped axes, those along which the choice does.
-
-    Where types tell of axes, the programs in a branch were traced for operands of certain types.
-    """
-    typed = thread.typed_axes
-    axes = [] if typed is None else [name for name, _ in chosen.aval.named_shape if name in typed.names]
-    if not axes or not any([next(iter(sub_jaxprs(eqn.params)), None) is not None for eqn in branch.eqns]):
-        return (False,) * len(operands)
-    return tuple([any([axis not in dict(operand.aval.named_shape) for axis in axes]) for operand in operands])
-
-
-def _guarded(chosen: Any, operands: Sequence[Any], mapped: Flags, fixed: Flags, size: int) -> tuple[list[Any], Flags]:
+def _guarded(chosen: Any, operands: Sequence[Any], mapped: Flags, size: int) -> tuple[list[Any], Flags]:
     """The operands of one branch, such that nothing flows back to them from rows on which another one is chosen.
 
     On those the derivatives of this branch may be infinite, and zero times infinity is not zero. Every row needs its
     own answer, so operands that are not mapped are repeated. Values do not change. To what is no tracer nothing flows
-    back: it stays as it is, or weights that branches close over would be repeated for each row. What is `fixed` stays.
+    back: it stays as it is, or weights that branches close over would be repeated for each row.
     """
     guarded, flags = [], []
-    for operand, flag, stays in zip(operands, mapped, fixed, strict=True):
-        if not stays and isinstance(operand, Tracer) and dtypes.issubdtype(operand.aval.dtype, np.inexact):
+    for operand, flag in zip(operands, mapped, strict=True):
+        if isinstance(operand, Tracer) and dtypes.issubdtype(operand.aval.dtype, np.inexact):
             rows = operand if flag else broadcast_axis(operand, size, 0)
             guarded.append(_choose(chosen, (stop_gradient_p.bind(rows), rows)))
             flags.append(True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tangrad.control_flow.primitives import CHOICES, scan_p, while_p
 from tangrad.core import Primitive, RuleSet
-from tangrad.shard_mapping import varying_of_program
+from tangrad.shard_mapping import Places, places, varying_of_program
 
 replication = RuleSet("replication", api=1)
 
@@ -16,6 +16,7 @@ def _choice(primitive: Primitive, lead: int) -> None:
     """Register the rule of a primitive that runs one of several programs; its first `lead` operands say which."""
 
     @replication.rule(primitive)
+    @places(lambda count, params: Places([range(lead, count)] * len(params["branches"])))
     def _(varying: Any, params: Any) -> Any:
         index, operands = varying[:lead], varying[lead:]
         branches = [varying_of_program(branch, operands) for branch in params["branches"]]
@@ -26,7 +27,13 @@ for _primitive, _lead in CHOICES.items():
     _choice(_primitive, _lead)
 
 
+def _places_of_scan(count: int, params: dict[str, Any]) -> Places:
+    first = params["num_consts"]
+    return Places([range(count)], range(first, first + params["num_carry"]))
+
+
 @replication.rule(scan_p)
+@places(_places_of_scan)
 def _(varying: Any, params: Any) -> Any:
     consts = list(varying[: params["num_consts"]])
     count = params["num_carry"]
@@ -41,7 +48,14 @@ def _(varying: Any, params: Any) -> Any:
     return (*_settled(carry, turn), *found[count:])
 
 
+def _places_of_while(count: int, params: dict[str, Any]) -> Places:
+    first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
+    carry = range(second, count)
+    return Places([[*range(first), *carry], [*range(first, second), *carry]], carry)
+
+
 @replication.rule(while_p)
+@places(_places_of_while)
 def _(varying: Any, params: Any) -> Any:
     first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     for_cond, for_body, carry = list(varying[:first]), list(varying[first:second]), list(varying[second:])
