@@ -26,6 +26,7 @@ import numpy as np
 from typing_extensions import Protocol, get_protocol_members, runtime_checkable
 
 from tangrad.composition.hook_protocols import ApiProvider as ApiProvider
+from tangrad.composition.hook_protocols import ApplicationPolicy as ApplicationPolicy
 from tangrad.composition.hook_protocols import ArrayAttributeProvider as ArrayAttributeProvider
 from tangrad.composition.hook_protocols import BackendProvider as BackendProvider
 from tangrad.composition.hook_protocols import CacheHitObserver as CacheHitObserver

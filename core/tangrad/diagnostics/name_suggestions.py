@@ -44,7 +44,7 @@ def for_array(name: str, known: Callable[[], Iterable[str]], version: int = 0) -
         version: of what `known` returns.
 
     >>> for_array("unsqueeze", lambda: ["squeeze"])
-    "; did you mean 'tangrad.numpy.expand_dims(x, axis)'?"
+    "; did you mean 'tangrad.numpy.expand_dims(x, axis)' or 'squeeze'?"
     >>> for_array("exp", lambda: ["sum"])
     "; did you mean 'tangrad.numpy.exp(x)'?"
     """
