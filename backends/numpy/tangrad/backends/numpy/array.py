@@ -133,11 +133,12 @@ class NumpyArray(Array):
         if _DLPACK_OPTIONS:
             options |= {"max_version": max_version, "dl_device": dl_device, "copy": copy}
         try:
-            return (contents if _DLPACK_OPTIONS or not copy else contents.copy()).__dlpack__(**options)
+            return self.backend.to_dlpack(contents if _DLPACK_OPTIONS or not copy else contents.copy(), **options)
         except BufferError:  # the consumer's DLPack cannot say that memory must not be written to
             if copy is False:
                 raise
-            return contents.copy().__dlpack__(**(options | {"copy": None} if _DLPACK_OPTIONS else options))
+            options |= {"copy": None} if _DLPACK_OPTIONS else {}
+            return self.backend.to_dlpack(contents.copy(), **options)
 
     def __dlpack_device__(self) -> Any:
         return self.buffer().__dlpack_device__()

@@ -39,9 +39,6 @@ class NumpyDevice(Device):
         return self.backend
 
 
-_HOST_MEMORY = (1, 3, 11, 13)  # DLPack's numbers of the host's memory, and of what CUDA and ROCm share with it
-
-
 class NumpyBackend(Backend):
     """NumPy: pure Python, runs wherever NumPy does.
 
@@ -174,15 +171,19 @@ class NumpyBackend(Backend):
             )
         if hasattr(external, "__dlpack_device__"):
             kind = int(external.__dlpack_device__()[0])
-            if kind not in _HOST_MEMORY:
+            if kind not in _dlpack().HOST_DEVICES:
                 raise BufferError(
                     f"the memory of {type(external).__name__} is on DLPack device type {kind}, and the NumPy backend "
                     "reads that of the host alone; copy it there first"
                 )
-        contents = np.from_dlpack(external)
+        contents = _dlpack().from_dlpack(external)
         if copy:
             contents = contents.copy()
         return self._placed(contents, ShapedArray(contents.shape, contents.dtype), device)
+
+    def to_dlpack(self, contents: Any, **options: Any) -> Any:
+        """A capsule over a NumPy array. Raises BufferError for a dtype that DLPack has no word for."""
+        return _dlpack().to_dlpack(contents, **options)
 
     # --- computing -------------------------------------------------------------------------------------------------
 
@@ -230,6 +231,12 @@ class NumpyBackend(Backend):
 
 def _lies_by(array: NumpyArray, sharding: Sharding) -> bool:
     return getattr(array, "spread", None) == sharding and array.aval is sharding.type_of(array.aval)
+
+
+def _dlpack() -> Any:
+    from tangrad.backends.numpy import dlpack
+
+    return dlpack
 
 
 def _spread() -> Any:
