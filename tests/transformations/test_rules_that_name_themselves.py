@@ -1,17 +1,21 @@
 """Every way in which a rule can go wrong: the error says primitive, kind, distribution, and what is expected."""
 
 import sys
+import tempfile
 import traceback
+from pathlib import Path
 
 import numpy
 import pluggy
 import pytest
 
 import tangrad
+import tangrad.runtime
 from tangrad import lax, use_backend
 from tangrad.composition.plugin import Plugin
 from tangrad.core import (
     SETTINGS,
+    NamedAxisEffect,
     PrimitiveSet,
     RuleSet,
     ShapedArray,
@@ -22,10 +26,13 @@ from tangrad.core import (
     register,
     rule_kinds,
     rule_table,
+    trace_to_closed_jaxpr,
 )
 from tangrad.core.rules import find_rule_kind
 from tangrad.errors import BrokenPluginError, PluginWarning
 from tangrad.experimental.sparse import BCOO, sparsify
+from tangrad.sharding import AxisType, Mesh, NamedSharding
+from tangrad.sharding import PartitionSpec as P
 
 np = tangrad.numpy
 X = numpy.array([1.0, 2.0, 3.0], "float32")
@@ -115,6 +122,84 @@ PROGRAMS = {
 }
 
 
+INNER = trace_to_closed_jaxpr(lambda x: (lax.sin(x),), [ShapedArray((3,), "float32")], "inner")
+SIXTEEN = numpy.ones((16, 3), "float32")
+
+
+def carrying(planted_rules):
+    """A primitive with a program among its parameters, which is linear as far as derivatives are asked."""
+
+    def jvp(primals, tangents, *, jaxpr):
+        return planted.primitive.bind(*primals, jaxpr=jaxpr), planted.primitive.bind(*tangents, jaxpr=jaxpr)
+
+    def kept(primals, tangents, *, jaxpr):
+        (out,) = planted.primitive.bind(*primals, jaxpr=jaxpr)
+        return (lax.sin(primals[0]),), (lax.mul(out, tangents[0]),)
+
+    rules = {} if "linearize" in planted_rules else {"jvp": kept if "recompute" in planted_rules else jvp}
+    evaluated = lambda x, *, jaxpr: (ShapedArray(x.shape, x.dtype),)
+    decompose = lambda x, *, jaxpr: (lax.mul(x, 2.0),)
+    planted = Planted(planted_rules | rules, several=True, abstract_eval=evaluated, decompose=decompose)
+    return planted
+
+
+def naming(planted_rules):
+    """A primitive that names the axis d, and has a batch rule."""
+    batch = lambda args, dims, *, axis_info: (lax.mul(args[0], 2.0), dims[0])
+    effects = lambda avals, params: frozenset([NamedAxisEffect("d")])
+    return Planted({"batch": batch} | planted_rules, decompose=None, effects=effects)
+
+
+def _sum_of(f):
+    return lambda x: f.bind(lax.sin(x), jaxpr=INNER)[0].sum()
+
+
+def _shard_mapped(f):
+    mesh = Mesh(numpy.array(tangrad.devices()[:1]), ("d",))
+    body = tangrad.jit(lambda x: lax.add(f.bind(x), lax.axis_index("d").astype("float32")))
+    tangrad.shard_map(lambda x: body(lax.pmean(x, "d")), mesh=mesh, in_specs=P("d"), out_specs=P())(X)
+
+
+def _explicit(f):
+    mesh = tangrad.make_mesh((1,), ("d",), axis_types=(AxisType.Explicit,))
+    with tangrad.set_mesh(mesh):
+        tangrad.jit(f)(tangrad.device_put(X, NamedSharding(mesh, P("d"))))
+
+
+def _soft_mapped(f):
+    tangrad.soft_pmap(lambda x: f.bind(x), axis_name="d")(SIXTEEN)
+
+
+def _saved(f):
+    tangrad.runtime.save(f, Path(tempfile.gettempdir()) / "never_written.tgr", X)
+
+
+DIFFERENTIATED = [
+    lambda f: tangrad.grad(_sum_of(f))(X),
+    lambda f: tangrad.linearize(_sum_of(f), X),
+    lambda f: tangrad.jit(tangrad.grad(_sum_of(f)))(X),
+]
+# Kind: what its primitive is, the programs that ask for its rule, and what may be returned.
+FURTHER = {
+    "dce": (carrying, [lambda f: tangrad.jit(lambda x: f.bind(x, jaxpr=INNER))(X)], ()),
+    "linearize": (carrying, DIFFERENTIATED, ()),
+    "partial_eval": (carrying, DIFFERENTIATED, ("None",)),
+    "recompute": (
+        carrying,
+        [
+            lambda f, keep=keep: tangrad.grad(tangrad.checkpoint(_sum_of(f), policy=lambda *_, **__: keep))(X)
+            for keep in (True, False)
+        ],
+        ("None",),
+    ),
+    "replication": (naming, [_shard_mapped], ("None",)),
+    "axis_subst": (naming, [_soft_mapped], ()),
+    "split_axis": (naming, [_soft_mapped], ()),
+    "sharding": (Planted, [_explicit], ()),
+    "portable": (Planted, [_saved], ("one number",)),
+}
+
+
 def _on(backend, function):
     with use_backend(backend):
         return function(X)
@@ -133,6 +218,19 @@ def test_the_rule_names_itself(kind, way):
         text = text_of(error)
         assert WRONG in text and kind in text, text
         assert "(by hand)" in text and __file__ in text, text  # the distribution, and the rule's line
+        if "inside" not in way:
+            assert find_rule_kind(kind).signature in text, text
+
+
+@pytest.mark.parametrize(
+    ("kind", "way"), [(kind, way) for kind, (_, _, right) in FURTHER.items() for way in WAYS if way not in right]
+)
+def test_the_rule_of_a_further_kind_names_itself(kind, way):
+    planted, programs, _ = FURTHER[kind]
+    for program in programs:
+        text = text_of(failing(program, planted({kind: WAYS[way]})))
+        assert f"the {kind} rule of {WRONG!r}" in text, text
+        assert "(by hand)" in text and __file__ in text, text
         if "inside" not in way:
             assert find_rule_kind(kind).signature in text, text
 

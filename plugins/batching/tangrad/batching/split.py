@@ -17,6 +17,20 @@ AXIS_SUBST = rule_table("axis_subst")
 SPLIT = rule_table("split_axis")
 
 
+@calls_rules("split_axis", inner="rule")
+def _checked(primitive: Primitive) -> Callable[..., Any]:
+    """The `split_axis` rule of a primitive; what is wrong with it is not said to be wrong with its batch rule."""
+    found = SPLIT[primitive]
+
+    def rule(args: tuple[Any, ...], dims: tuple[Any, ...], *, axis_info: SplitAxis, **params: Any) -> Any:
+        out = found(args, dims, axis_info=axis_info, **params)
+        if type(out) is not tuple or len(out) != 2:
+            raise TypeError(f"the split_axis rule of {primitive.identity!r} must return (outs, out_dims), got {out!r}")
+        return out
+
+    return rule
+
+
 class _Rules:
     """For primitives that may name an axis themselves their `split_axis` rules, for others their batch rules."""
 
@@ -24,7 +38,7 @@ class _Rules:
 
     def __getitem__(self, primitive: Primitive) -> Callable[..., Any]:
         direct = primitive.effects is not None and not primitive.carries_programs
-        return SPLIT[primitive] if direct else BATCH[primitive]  # type: ignore[no-any-return]
+        return _checked(primitive) if direct else BATCH[primitive]  # type: ignore[no-any-return]
 
 
 class SplitAxis(AxisInfo):

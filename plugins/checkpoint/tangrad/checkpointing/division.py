@@ -113,7 +113,10 @@ def _inside(eqn: JaxprEqn, needed: set[Any], policy: Any) -> Recomputation | Non
     if rule is None:
         return None
     wanted = tuple([var in needed for var in eqn.outvars])
-    found: Recomputation = rule(eqn, wanted, lambda closed, outputs: divide(judged(closed, policy), outputs, policy))
+    found = rule(eqn, wanted, lambda closed, outputs: divide(judged(closed, policy), outputs, policy))
+    if not isinstance(found, Recomputation | None):
+        expected = "a Recomputation, or None to compute all of it again"
+        raise TypeError(f"the recompute rule of {eqn.primitive.identity!r} returned {found!r}; expected {expected}")
     return found
 
 

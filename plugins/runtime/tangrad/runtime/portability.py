@@ -13,9 +13,11 @@ from tangrad.core import (
     ClosedJaxpr,
     Jaxpr,
     Trace,
+    calls_rules,
     dce_jaxpr,
     decomposed,
     eval_jaxpr,
+    is_operand,
     keeps_alive,
     rule_table,
     set_current_trace,
@@ -39,9 +41,8 @@ class PortableTrace(Trace):
 
     def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Bind the primitive, or what stands for it, under the parent."""
-        rule = PORTABLE.get_rule(primitive)
-        if rule is not None:
-            return rule(*args, **params)
+        if PORTABLE.get_rule(primitive) is not None:
+            return self._by_rule(primitive, args, params)
         if has_lowering(primitive):
             params = {name: _portable_parameter(value) for name, value in params.items()}
             return self.parent.process_primitive(primitive, args, params)
@@ -51,6 +52,15 @@ class PortableTrace(Trace):
                 "'lower.numpy', no rule of kind 'portable', and no decomposition"
             )
         return decomposed(primitive, args, params)
+
+    @calls_rules("portable")
+    def _by_rule(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        out = PORTABLE[primitive](*args, **params)
+        outs = out if primitive.multiple_results else (out,)
+        if not isinstance(outs, (tuple, list)) or not all([is_operand(one) for one in outs]):
+            expected = "a tuple of arrays" if primitive.multiple_results else "an array"
+            raise TypeError(f"the portable rule of {primitive.identity!r} returned {out!r}; expected {expected}")
+        return out
 
 
 def has_lowering(primitive: Any) -> bool:

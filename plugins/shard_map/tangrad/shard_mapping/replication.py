@@ -42,8 +42,19 @@ def varying_of_program(closed: ClosedJaxpr, varying: Sequence[Axes]) -> list[Axe
             found = (found,)
         if found == (None,) or found is None:  # the default: see `default_rule`
             found = (_union([of(atom) for atom in eqn.invars]) | _named(eqn),) * len(eqn.outvars)
+        if not _are_sets(found, len(eqn.outvars)):
+            expected = f"for each of its results ({len(eqn.outvars)}) a frozenset of names of axes"
+            raise TypeError(
+                f"the replication rule of {eqn.primitive.identity!r} returned {found!r}; expected {expected}"
+            )
         known.update(zip(eqn.outvars, found, strict=True))
     return [of(atom) for atom in jaxpr.outvars]
+
+
+def _are_sets(found: Any, count: int) -> bool:
+    """Whether a rule returned a set of names for each result."""
+    right = isinstance(found, (tuple, list)) and len(found) == count
+    return right and all([isinstance(one, (frozenset, set)) for one in found])
 
 
 def types_suffice(jaxpr: Jaxpr) -> bool:

@@ -78,10 +78,24 @@ def types_of_results(
     operands = tuple([Operand(aval, axes_of_type(aval)) for aval in avals])
     try:
         found = SHARDING[primitive](operands, outs, params)
+        if not _are_axes(found):
+            raise TypeError(
+                f"the sharding rule of {primitive.identity!r} returned {found!r}; expected a tuple with, for "
+                "each result, a tuple of the axes that cut each of its dimensions"
+            )
         types = tuple([_typed(model, aval, laid) for aval, laid in zip(outs, found, strict=True)])
     except Unclear as unclear:
         raise ShardingTypeError(_message(primitive, avals, str(unclear))) from None
     return types if primitive.multiple_results else types[0]
+
+
+def _are_axes(found: Any) -> bool:
+    """Whether what a rule returned has, for each result, its type or a sequence of tuples of axes."""
+    return isinstance(found, (tuple, list)) and all([isinstance(one, AbstractValue) or _cuts(one) for one in found])
+
+
+def _cuts(axes: Any) -> bool:
+    return isinstance(axes, (tuple, list)) and all([isinstance(cut, tuple) for cut in axes])
 
 
 class Unclear(Exception):
