@@ -4,7 +4,7 @@ import contextlib
 import socket
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -22,6 +22,17 @@ def address() -> Address:
     return Address("127.0.0.1", free_port())
 
 
+_opened: list[Line] = []
+
+
+@pytest.fixture(autouse=True)
+def _closed_afterwards() -> Iterator[None]:
+    """A line that a failing test left open would be a warning, and so an error, in a test that comes later."""
+    yield
+    while _opened:
+        _opened.pop().close()
+
+
 def at_once(*calls: Callable[[], Any]) -> list[Any]:
     """What each returns, or the text of its error."""
 
@@ -32,7 +43,10 @@ def at_once(*calls: Callable[[], Any]) -> list[Any]:
             return str(error)
 
     with ThreadPoolExecutor(len(calls)) as pool:
-        return list(pool.map(result, calls))
+        found = list(pool.map(result, calls))
+    for one in found:
+        _opened.extend([line for line in (one.values() if isinstance(one, dict) else [one]) if isinstance(line, Line)])
+    return found
 
 
 def hosted(address: Address, count: int, timeout: float = 10, host: Host | None = None) -> dict[int, Line]:
