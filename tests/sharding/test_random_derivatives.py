@@ -15,8 +15,10 @@ PARTS = [
     ("numpy", 5000, 130, ["shard_map"]),
     ("numpy", 50_000, 120, ["shard_map"]),
     ("numpy", 60_000, 60, []),
+    ("numpy", 70_000, 100, ["shard_map, from outside"]),
     ("xla", 0, 30, ["shard_map"]),
     ("xla", 40_000, 15, []),
+    ("xla", 70_000, 10, ["shard_map, from outside"]),
 ]
 
 

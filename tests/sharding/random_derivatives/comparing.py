@@ -19,12 +19,15 @@ from tests.sharding.random_derivatives.programs import (
     Derivatives,
     Maker,
     Program,
+    from_outside,
     on_devices,
     shape_of,
     whole,
 )
 
 MESHES = ({"x": 2, "y": 2}, {"x": 2}, {"x": 4}, {"x": 1, "y": 4})
+
+OUTSIDE = "shard_map, from outside"  # a checked map of programs that were traced where nothing is mapped
 
 
 class Case(NamedTuple):
@@ -49,10 +52,12 @@ def case(seed: int, maps: Sequence[str]) -> Case:
     name = random.choice(maps)
     mesh = random.choice(MESHES)
     forward = random.random() < 0.75
-    maker = Maker(random, mesh, name == "shard_map", forward)
+    maker = Maker(random, mesh, name in ("shard_map", OUTSIDE), forward)
     arguments = tuple([Maker(random, mesh, True, forward).axes() for _ in range(random.randint(1, 3))])
     inputs = [maker.shown(axes) for axes in arguments]
     program = maker.program(inputs, random.randint(2, 7), 2, list(mesh), random.randint(1, 2))
+    if name == OUTSIDE:
+        program = from_outside(program)
     return Case(name, mesh, arguments, program, maker.names(random.randint(1, 3)))
 
 
@@ -115,6 +120,7 @@ def _by_xmap(case: Case) -> Callable[..., Any]:
 
 MAPS: dict[str, Callable[[Case], Callable[..., Any]]] = {
     "shard_map": lambda case: _sharded(case, True),
+    OUTSIDE: lambda case: _sharded(case, True),
     "shard_map, not checked": lambda case: _sharded(case, False),
     "pmap": lambda case: _nested(case, tangrad.pmap),
     "vmap": lambda case: _nested(case, tangrad.vmap),

@@ -7,12 +7,15 @@ each axis of the mesh, of size 1 where values are the same along it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from random import Random
 from typing import Any, NamedTuple
 
 import tangrad
 import tangrad.numpy as np
 from tangrad import lax
+from tangrad.core import eval_jaxpr
 from tests.sharding.random_derivatives.operations import BACKWARD_ONLY, COLLECTIVES, LOCAL, SIZE
 from tests.sharding.random_derivatives.orders import chain
 
@@ -210,6 +213,37 @@ def _derivative(step: Step, *values: Any) -> Any:
     return chain(names, lambda *args: on_devices(program, args), seen, program.inputs, program.outputs)(*values)[0]
 
 
+def from_outside(program: Program) -> Program:
+    """The program with local steps that are programs of their own, traced where nothing is mapped."""
+
+    def changed(part: Any) -> Any:
+        return from_outside(part) if isinstance(part, Program) else part
+
+    steps = []
+    for step in program.steps:
+        detail = tuple([changed(part) for part in step.detail]) if isinstance(step.detail, tuple) else step.detail
+        steps.append(step._replace(kind="from outside" if step.kind == "local" else step.kind, detail=detail))
+    return program._replace(steps=tuple(steps))
+
+
+@cache
+def _traced_outside(name: str) -> Any:
+    """A local operation as a program: a thread of its own knows of no map."""
+    count, function = (LOCAL | BACKWARD_ONLY)[name]
+
+    def trace() -> Any:
+        with tangrad.enable_x64():
+            return tangrad.make_jaxpr(function)(*[np.ones(SIZE)] * count)
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(trace).result()
+
+
+def _from_outside(step: Step, *values: Any) -> Any:
+    closed = _traced_outside(step.detail)
+    return eval_jaxpr(closed.jaxpr, closed.consts, *values)[0]
+
+
 class Derivatives(NamedTuple):
     """What derivatives need: directions, and results of the types that are expected."""
 
@@ -219,6 +253,7 @@ class Derivatives(NamedTuple):
 
 _DEVICE: dict[str, Callable[..., Any]] = {
     "local": lambda step, *values: (LOCAL | BACKWARD_ONLY)[step.detail][1](*values),
+    "from outside": _from_outside,
     "collective": _collective,
     "jit": lambda step, *values: tangrad.jit(_first(step.detail[0]))(*values),
     "checkpoint": lambda step, *values: tangrad.checkpoint(_first(step.detail[0]))(*values),
@@ -285,6 +320,7 @@ def _whole_derivative(step: Step, mesh: dict[str, int], *values: Any) -> Any:
 
 _WHOLE: dict[str, Callable[..., Any]] = {
     "local": _whole_local,
+    "from outside": _whole_local,
     "collective": _whole_collective,
     "scan": _whole_scan,
     "cond": _whole_cond,
