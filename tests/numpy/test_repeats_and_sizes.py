@@ -74,6 +74,31 @@ def test_difference_of_what_is_unique_keeps_the_order(backend, size):
         assert found.tolist() == expected
 
 
+@pytest.mark.parametrize(("fill", "dtype"), [(2.5, "float32"), (np.inf, "float32"), (1j, "complex64"), (7, "int32")])
+def test_fillings_of_another_kind_widen(backend, fill, dtype):
+    x, y = tnp.asarray([0, 3, 0, 1]), tnp.asarray([3, 1, 9])
+    expected = {
+        "nonzero": (lambda x, y: tnp.nonzero(x, size=3, fill_value=fill)[0], [1, 3, fill]),
+        "where": (lambda x, y: tnp.where(x, size=3, fill_value=fill)[0], [1, 3, fill]),
+        "flatnonzero": (lambda x, y: tnp.flatnonzero(x, size=3, fill_value=fill), [1, 3, fill]),
+        "argwhere": (lambda x, y: tnp.argwhere(x, size=3, fill_value=fill)[:, 0], [1, 3, fill]),
+        "intersect1d": (lambda x, y: tnp.intersect1d(x, y, size=3, fill_value=fill), [1, 3, fill]),
+        "setxor1d": (lambda x, y: tnp.setxor1d(x, y, size=3, fill_value=fill), [0, 9, fill]),
+    }
+    for name, (function, wanted) in expected.items():
+        found = both(function, x, y)
+        assert (str(found.dtype), found.tolist()) == (dtype, wanted), name
+
+
+@pytest.mark.parametrize("assume_unique", [False, True])
+def test_nothing_common_is_filled_with_zeros(backend, assume_unique):
+    x, y = tnp.asarray([1, 2, 3]), tnp.asarray([4, 5])
+    assert both(lambda x, y: tnp.intersect1d(x, y, assume_unique, size=2), x, y).tolist() == [0, 0]
+    values, first, second = both(lambda x, y: tnp.intersect1d(x, y, assume_unique, True, size=2), x, y)
+    assert (values.tolist(), first.tolist(), second.tolist()) == ([0, 0], [3, 3], [2, 2])
+    assert tnp.intersect1d(x, tnp.asarray([2, 5]), assume_unique, size=2).tolist() == [2, 2]
+
+
 # --- once for each time ----------------------------------------------------------------------------------------------
 
 

@@ -14,9 +14,11 @@ from tangrad.core import (
     dtypes,
     is_symbolic,
     literal,
+    max_size,
     thread,
 )
 from tangrad.lax.elementwise.primitives import add_p, mul_p
+from tangrad.lax.operands import size_operand
 from tangrad.lax.placement.out_sharding import place_of
 from tangrad.lax.structure.primitives import iota_p
 from tangrad.numpy.conversion import placed
@@ -117,8 +119,17 @@ def _range(start: Any, stop: Any, step: Any, dtype: Any) -> Any:
 
 
 def _symbolic_range(start: Any, stop: Any, step: Any, dtype: Any) -> Any:
-    """Of symbolic dimensions, from 0 by steps of 1 only."""
-    if (stop is not None and not (isinstance(start, int) and start == 0)) or step not in (None, 1):
-        raise ValueError("arange with symbolic dimensions takes the end alone, or 0 and the end")
+    """Of symbolic dimensions and integers. As many as steps fit; none where the end is not beyond the start."""
+    first, end = (0, start) if stop is None else (start, stop)
+    by = 1 if step is None else step
+    if not all([is_symbolic(value) or isinstance(value, _INTEGERS) for value in (first, end, by)]):
+        raise ValueError(f"arange with symbolic dimensions takes integers, got start={first}, stop={end}, step={by}")
+    if not is_symbolic(by) and by == 0:
+        raise ValueError("arange: step must not be 0")
     wanted = dtypes.default_int_dtype() if dtype is None else user_dtype("arange", dtype)
-    return iota_p.bind(dtype=wanted, shape=(start if stop is None else stop,), dimension=0)
+    backwards = not is_symbolic(by) and by < 0
+    size = max_size((first - end - by - 1) // -by if backwards else (end - first + by - 1) // by, 0)
+    numbers = iota_p.bind(dtype=wanted, shape=(size,), dimension=0)
+    if is_symbolic(by) or by != 1:
+        numbers = mul_p.bind(numbers, size_operand(by, wanted))
+    return add_p.bind(numbers, size_operand(first, wanted)) if is_symbolic(first) or first else numbers

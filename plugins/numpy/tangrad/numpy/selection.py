@@ -193,10 +193,10 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
     Args:
         a: an array of at least one dimension.
         size: how many positions to return: the first ones, or fewer filled up. Needed while a function is traced.
-        fill_value: what fills up: a number, or one for each dimension; default 0.
+        fill_value: what fills up: a number, or one for each dimension; default 0. What is no integer widens the result.
 
     Returns:
-        An integer array for each dimension.
+        An integer array for each dimension; of the dtype in which integers and the filling meet, with `fill_value`.
 
     Raises:
         TypeError: `a` is no array; ConcretizationTypeError where it is traced and `size` is not given.
@@ -217,14 +217,15 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
     count = index_argument("nonzero", size, "size")
     shape = x.aval.shape
     if not x.aval.size or not count:
-        return tuple([convert(_filled_places(count, fill), dtypes.default_int_dtype()) for fill in fills])
+        nothing = _filled_places(count, literal(0, INT32))
+        return tuple([_filled_up(literal(True, np.dtype(bool)), fill, nothing) for fill in fills])
     flat = _flat_positions(truth(reshaped(x, (x.aval.size,))), count)
     beyond = ge_p.bind(flat, size_operand(x.aval.size, INT32))
     places = []
     for axis, extent in enumerate(shape):
         stride = size_operand(product(shape[axis + 1 :]), INT32)
         place = rem_p.bind(div_p.bind(flat, stride), size_operand(extent, INT32))
-        places.append(convert(choose_between(beyond, fills[axis], place), dtypes.default_int_dtype()))
+        places.append(_filled_up(beyond, fills[axis], place))
     return tuple(places)
 
 
@@ -246,10 +247,18 @@ def _fill_values(fill_value: Any, rank: int) -> list[Any]:
         values = list(fill_value)
     else:
         values = [0 if fill_value is None else fill_value] * rank
-    made = [convert(operand("nonzero", value), INT32) for value in values]
+    made = [operand("nonzero", value) for value in values]
     if any([value.aval.ndim for value in made]):
         raise ValueError("nonzero: fill_value must be a number, or one for each dimension")
     return made
+
+
+def _filled_up(beyond: Any, fill: Any, place: Any) -> Any:
+    """Positions, and the filling where there are none: integers, unless the filling is of another kind."""
+    if fill.aval.dtype.kind in "biu":
+        chosen = where(beyond, convert(fill, INT32), place)
+        return convert(chosen, dtypes.default_int_dtype())
+    return where(beyond, fill, convert(place, dtypes.default_int_dtype()))
 
 
 def _filled_places(count: int, fill: Any) -> Any:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import dtypes, literal
+from tangrad.core import dtypes, is_symbolic, literal, max_size
 from tangrad.lax.elementwise.primitives import add_p, convert_element_type_p, div_p, floor_p, mul_p, sub_p
+from tangrad.lax.operands import size_operand
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, concatenate_p, iota_p
 from tangrad.numpy.arithmetic import power
 from tangrad.numpy.axes import moveaxis
@@ -112,31 +113,56 @@ def _spaced(name: str, start: Any, stop: Any, num: Any, endpoint: bool, dtype: A
     first, last = [broadcast_to_shape(end, shape) for end in ends]
     intervals = count - 1 if endpoint else count
     distance = sub_p.bind(last, first)
-    step = div_p.bind(distance, literal(intervals if intervals > 0 else math.nan, computed))
+    step = div_p.bind(distance, _divisor(intervals, computed))
     if count == 1 and endpoint:
         step = broadcast_in_dim_p.bind(literal(math.nan, computed), shape=shape, broadcast_dimensions=())
     numbers = _between(first, last, count, endpoint, intervals)
     return wanted, moveaxis(numbers, 0, canonical_axis(name, axis, len(shape) + 1)), step
 
 
+def _divisor(intervals: Any, dtype: Any) -> Any:
+    """Into how many parts the distance is divided; NaN where there are none."""
+    if is_symbolic(intervals):
+        counted = size_operand(intervals, dtype)
+        return where(counted > 0, counted, literal(math.nan, dtype))
+    return literal(intervals if intervals > 0 else math.nan, dtype)
+
+
 def _between(first: Any, last: Any, count: int, endpoint: bool, intervals: int) -> Any:
     """Weighted means of the ends, so that both are met exactly."""
     dtype, shape = first.aval.dtype, first.aval.shape
+    if is_symbolic(count):
+        return _between_symbolic(first, last, count, endpoint, intervals)
     if count == 0:
         return broadcast_in_dim_p.bind(literal(0, dtype), shape=(0, *shape), broadcast_dimensions=())
     if count == 1:
         return expand_dims(array_operand("linspace", first), 0)
-    inner = count - 1 if endpoint else count
-    whole = (inner, *shape)
-    real_dtype = dtypes.to_floating_dtype(dtype)
-    weights = div_p.bind(iota_p.bind(dtype=real_dtype, shape=whole, dimension=0), literal(intervals, real_dtype))
-    upper = convert(weights, dtype)
-    lower = convert(sub_p.bind(literal(1, real_dtype), weights), dtype)
-    starts, stops = broadcast_to_shape(first, whole), broadcast_to_shape(last, whole)
-    numbers = add_p.bind(mul_p.bind(starts, lower), mul_p.bind(stops, upper))
+    numbers = _weighted(first, last, count - 1 if endpoint else count, intervals)
     if not endpoint:
         return numbers
     return concatenate_p.bind(numbers, expand_dims(array_operand("linspace", last), 0), dimension=0)
+
+
+def _weighted(first: Any, last: Any, count: Any, intervals: Any) -> Any:
+    """So many means of the ends, of weights that grow by one part of the intervals."""
+    dtype, whole = first.aval.dtype, (count, *first.aval.shape)
+    real_dtype = dtypes.to_floating_dtype(dtype)
+    weights = div_p.bind(iota_p.bind(dtype=real_dtype, shape=whole, dimension=0), size_operand(intervals, real_dtype))
+    upper = convert(weights, dtype)
+    lower = convert(sub_p.bind(literal(1, real_dtype), weights), dtype)
+    starts, stops = broadcast_to_shape(first, whole), broadcast_to_shape(last, whole)
+    return add_p.bind(mul_p.bind(starts, lower), mul_p.bind(stops, upper))
+
+
+def _between_symbolic(first: Any, last: Any, count: Any, endpoint: bool, intervals: Any) -> Any:
+    """As `_between`, of a count that may turn out to be none, one or more: the last number is chosen at run time."""
+    parts = max_size(intervals, 1)
+    numbers = _weighted(first, last, count, parts)
+    if not endpoint:
+        return numbers
+    whole = numbers.aval.shape
+    position = iota_p.bind(dtype=INT32, shape=whole, dimension=0)
+    return where(position == size_operand(parts, INT32), broadcast_to_shape(last, whole), numbers)
 
 
 @as_one("num", "endpoint", "dtype", "axis")

@@ -376,11 +376,12 @@ def setdiff1d(
     if size is None:
         x = first if assume_unique else unique(first)
         return getitem(x, isin(x, second, invert=True))
+    filling = asarray(0 if fill_value is None else fill_value, dtype=first.dtype)
     if assume_unique:
-        return _selected(first, isin(first, second, invert=True), size, fill_value)
+        return _selected(first, isin(first, second, invert=True), size, filling)
     x, starts = _sorted_starts(first)
     kept = and_p.bind(starts, isin(x, second, invert=True))
-    return _selected(x, kept, size, fill_value)
+    return _selected(x, kept, size, filling)
 
 
 def _sorted_starts(x: Any, equal_nan: bool = True) -> tuple[Any, Any]:
@@ -393,7 +394,7 @@ def _selected(x: Any, mask: Any, size: int, fill_value: Any) -> Any:
     length = x.aval.shape[0]
     (places,) = nonzero(mask, size=size, fill_value=length)
     found = getitem(x, where(places >= length, 0, places))
-    return where(places >= length, asarray(0 if fill_value is None else fill_value, dtype=x.dtype), found)
+    return where(places >= length, 0 if fill_value is None else fill_value, found)
 
 
 def setxor1d(
@@ -405,7 +406,7 @@ def setxor1d(
         ar1, ar2: arrays.
         assume_unique: that neither holds an element twice.
         size: how many to return; needed while a function is traced.
-        fill_value: what fills up where there are fewer; None: the first of them.
+        fill_value: what fills up where there are fewer, and may widen the dtype; None: the first of them.
 
     Returns:
         An array of one dimension.
@@ -447,7 +448,7 @@ def intersect1d(
         assume_unique: that neither holds an element twice.
         return_indices: whether to return where each is first, in either array.
         size: how many to return; needed while a function is traced.
-        fill_value: what fills up where there are fewer; None: the least of them.
+        fill_value: what fills up where there are fewer, and may widen the dtype; None: the least of them, 0 of none.
 
     Returns:
         An array of one dimension, or a tuple of three.
@@ -468,7 +469,7 @@ def intersect1d(
     if size is None:
         values = getitem(x, common)
     else:
-        least = getitem(x, common.argmax()) if fill_value is None else fill_value
+        least = where(common.any(), getitem(x, common.argmax()), 0) if fill_value is None else fill_value
         values = _selected(x, common, size, least)
     if not return_indices:
         return values
