@@ -8,7 +8,7 @@ import pytest
 
 import tangrad
 import tangrad.numpy as tnp
-from tangrad import enable_x64, lax, use_backend
+from tangrad import enable_x64, lax, ops, use_backend
 from tangrad.backends.numpy import totals
 from tangrad.backends.numpy.running import BLOCK, PIECE, SHORT, running_totals
 
@@ -137,3 +137,26 @@ def test_sums_in_parts(shape):
             found, expected = totals.sum_in_parts(x, axes, x.dtype), numpy.sum(x, axes)
             assert numpy.shape(found) == expected.shape
             numpy.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-11)
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, "float16"])
+def test_long_runs_of_updates(dtype):
+    """Of the NumPy backend: XLA adds one update after another."""
+    with use_backend("numpy"), enable_x64(True):
+        count = 30_000
+        x, tenth = tenths(dtype, (count,))
+        expected, near = tenth * count, {"float16": 1e-3, "float64": 1e-11}.get(dtype) or FLOATS[dtype]
+        check = lambda found, expected: numpy.testing.assert_allclose(
+            numpy.asarray(found, "complex128"), expected, rtol=near
+        )
+        zeros = tnp.zeros(count, "int32")
+        for size in (2, 40 * count):  # widened whole, and only where updates meet
+            check(ops.segment_sum(x, zeros, size)[0], expected)
+            check(tnp.zeros(size, dtype).at[zeros].subtract(x)[0], -expected)
+        check(tnp.bincount(zeros, x, length=2)[0], expected)
+        check(tnp.zeros((2, 3), dtype).at[zeros, zeros + 1].add(x)[0, 1], expected)
+        check(tnp.zeros((2, 3), dtype).at[:, zeros].add(x)[:, 0], [expected] * 2)
+        check(tangrad.vjp(lambda y: y[zeros], x[:2])[1](x)[0], [expected, 0])
+        untouched = tnp.array([0.0, -0.0, numpy.nan, 1.0], dtype).at[zeros].add(x, mode="drop")
+        assert numpy.signbit(numpy.asarray(untouched[1], "complex128").real)
+        assert numpy.isnan(untouched[2])

@@ -15,7 +15,8 @@ import numpy as np
 from tangrad.backends.numpy.array import physical
 from tangrad.backends.numpy.functions import FRESH
 from tangrad.backends.numpy.kernels import kernel
-from tangrad.core import RuleSet
+from tangrad.backends.numpy.totals import CHAIN
+from tangrad.core import RuleSet, dtypes
 from tangrad.lax.indexing import primitives as p
 from tangrad.lax.indexing.dimension_numbers import GatherScatterMode, window_sizes
 
@@ -25,6 +26,12 @@ Array = np.ndarray[Any, Any]
 
 # Integers that NumPy takes as indices without losses -> as which their bits are read.
 _UNSIGNED = {np.dtype(f"{kind}{size}"): np.dtype(f"u{size}") for kind in "iu" for size in (1, 2, 4)}
+
+# Ufuncs that round, and the dtypes in which more than `CHAIN` updates, which may meet at one place, are combined.
+_ROUNDING = (np.add, np.subtract)
+_WIDER = {np.dtype(name): np.dtype("float64") for name in ("float32", "float16", dtypes.as_dtype("bfloat16"))}
+_WIDER[np.dtype("complex64")] = np.dtype("complex128")
+WHOLE = 16  # operands of up to so many times the updates are widened whole, of others what is met
 
 
 class Windows:
@@ -87,6 +94,10 @@ class Windows:
                 along = along + starts[:, self.index_map.index(d)].reshape(-1, *[1] * rank)
             parts.append(along if along.ndim > rank else along.reshape(*[1] * (rank + 1)))
         return tuple(parts)
+
+    def flat_index(self, starts: Array, chosen: Array | None, shape: tuple[int, ...]) -> Array:
+        """The index of all elements of all windows in the operand as one row."""
+        return np.ravel_multi_index(np.broadcast_arrays(*self.index(starts, chosen)), shape).reshape(-1)
 
 
 # --- gather --------------------------------------------------------------------------------------------------------
@@ -176,6 +187,7 @@ def _scatter(primitive: Any, function: Any) -> None:
         dropped = mode is not GatherScatterMode.CLIP
         alone = unique_indices and mode is not GatherScatterMode.CLIP  # clamping may make equal what was not
         axis = _one_axis(windows)
+        wide = _WIDER.get(inner.dtype) if function in _ROUNDING and windows.count > CHAIN else None
 
         def combine(out: Array, index: Any, values: Array, apart: bool) -> None:
             if function is None:
@@ -197,6 +209,9 @@ def _scatter(primitive: Any, function: Any) -> None:
                 return out
             if windows.count == 1:
                 combine(out, windows.slices(starts[0]), values[0], True)
+            elif wide is not None and not alone:
+                place = starts[:, 0] if axis == 0 else windows.flat_index(starts, chosen, out.shape)
+                _combine_wide(function, out if axis == 0 else out.reshape(-1), place, values, wide)
             elif axis == 0:
                 combine(out, starts[:, 0], values, alone)
             else:
@@ -204,6 +219,20 @@ def _scatter(primitive: Any, function: Any) -> None:
             return out
 
         return scatter
+
+
+def _combine_wide(function: Any, out: Array, places: Array, values: Array, wide: Any) -> None:
+    """Combine with the rows of `out` in a wider dtype: a long run at one place keeps its digits."""
+    values = values.reshape(len(places), *out.shape[1:]).astype(wide)
+    if out.size <= WHOLE * values.size:
+        totals = out.astype(wide)
+        function.at(totals, places, values)
+        out[...] = totals
+        return
+    rows, positions = np.unique(places, return_inverse=True)
+    totals = out[rows].astype(wide)
+    function.at(totals, positions, values)
+    out[rows] = totals
 
 
 _scatter(p.scatter_p, None)
