@@ -23,7 +23,23 @@ TABLE: tuple[tuple[str, str, str, str], ...] = (
     *[
         (f"elementwise.{name}", "*complex*", FINITE, ANNEX)
         for name in (
-            *("exp", "exp2", "log", "expm1", "log1p", "logistic", "sqrt", "rsqrt", "sin", "cos", "tan", "asin", "acos"),
+            *(
+                "exp",
+                "exp2",
+                "log",
+                "log2",
+                "log10",
+                "expm1",
+                "log1p",
+                "logistic",
+                "sqrt",
+                "rsqrt",
+                "sin",
+                "cos",
+                "tan",
+                "asin",
+                "acos",
+            ),
             *("atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sign", "abs", "integer_pow", "div"),
             *("max", "min"),
         )

@@ -35,6 +35,7 @@ from tangrad.numpy.operands import (
     promote_inexact,
     scalar_operands,
 )
+from tangrad.numpy.weak_types import strong
 
 PREPARES_OPERANDS = True  # `written_by_user` asks: functions here call for others
 
@@ -77,8 +78,11 @@ def unary(
     return made
 
 
-def unary_inexact(name: str, primitive: Any, summary: str, example: str) -> Any:
-    """A public function that computes in floats: integers and booleans are converted."""
+def unary_inexact(name: str, primitive: Any, summary: str, example: str, weak: bool = True) -> Any:
+    """A public function that computes in floats: integers and booleans are converted.
+
+    `weak`: whether the result of a weakly typed operand is one.
+    """
     calls = DirectCalls()
 
     def function(x: Any, /) -> Any:
@@ -90,11 +94,12 @@ def unary_inexact(name: str, primitive: Any, summary: str, example: str) -> Any:
                 except (AttributeError, KeyError):
                     pass  # no array, or of a type that was not met before
             aval = x.aval if hasattr(type(x), "aval") else None
-            if aval is not None and aval.dtype in inexact_dtypes:
+            if aval is not None and aval.dtype in inexact_dtypes and (weak or not aval.weak_type):
                 if trace is EVAL_TRACE:
                     return calls.apply(aval, primitive, (x,))
                 return trace.process_primitive(primitive, (x,), {})  # what `bind` does, a call less
-            return primitive.bind(promote_inexact(name, x)[0])
+            (made,) = promote_inexact(name, x)
+            return primitive.bind(made if weak else strong(made))
         except Exception as error:
             filter_traceback(error)
             raise

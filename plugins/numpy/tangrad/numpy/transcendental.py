@@ -29,6 +29,8 @@ from tangrad.lax.elementwise.primitives import (
     gt_p,
     imag_p,
     log1p_p,
+    log2_p,
+    log10_p,
     log_p,
     lt_p,
     max_p,
@@ -54,8 +56,7 @@ from tangrad.numpy.fusing import fused, fused_pair
 from tangrad.numpy.makers import public_form, unary, unary_inexact
 from tangrad.numpy.operands import align_inexact, is_complex, literal_like, promote_inexact, select
 from tangrad.numpy.operations import numerical
-from tangrad.numpy.weak_types import of_known_type, strong
-from tangrad.numpy.whole_logarithms import exact_logarithm
+from tangrad.numpy.weak_types import of_known_type
 
 
 def _example(name: str, argument: str, result: str) -> str:
@@ -75,34 +76,19 @@ cbrt = unary_inexact("cbrt", cbrt_p, "The real cube root.", _example("cbrt", "0"
 _FLOATS = "An array of the shape of `x`, floating or complex."
 
 
-def _logarithm(name: str, base: int) -> Any:
-    def general(x: Any) -> Any:
-        made = strong(promote_inexact(name, x)[0])
-        if not is_complex(made):
-            return exact_logarithm(made, base)
-        logarithm = log_p.bind(made)
-        real = real_p.bind(logarithm)
-        by = literal_like(real, math.log(base))
-        return complex_p.bind(div_p.bind(real, by), div_p.bind(imag_p.bind(logarithm), by))
-
-    return general
-
-
-log2 = unary(
+log2 = unary_inexact(
     "log2",
-    _logarithm("log2", 2),
+    log2_p,
     "The logarithm to base 2; a whole number of each power of 2.",
-    _FLOATS,
     "tangrad.numpy.log2(8)\nArray(3., dtype=float32)",
-    fuse=1,
+    weak=False,
 )
-log10 = unary(
+log10 = unary_inexact(
     "log10",
-    _logarithm("log10", 10),
+    log10_p,
     "The logarithm to base 10; a whole number of each power of 10.",
-    _FLOATS,
     "tangrad.numpy.log10(1)\nArray(0., dtype=float32)",
-    fuse=1,
+    weak=False,
 )
 
 # --- trigonometric and hyperbolic ----------------------------------------------------------------------------------

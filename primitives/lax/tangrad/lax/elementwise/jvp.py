@@ -125,6 +125,8 @@ for primitive, derivative in {
     p.exp_p: lambda t, ans, x: mul(t, ans),
     p.exp2_p: lambda t, ans, x: mul(t, scaled(math.log(2), ans)),
     p.log_p: lambda t, ans, x: div(t, x),
+    p.log2_p: lambda t, ans, x: div(scaled(1 / math.log(2), t), x),
+    p.log10_p: lambda t, ans, x: div(scaled(1 / math.log(10), t), x),
     p.expm1_p: lambda t, ans, x: mul(t, p.exp_p.bind(x)),
     p.log1p_p: lambda t, ans, x: div(t, plus(1, x)),
     p.logistic_p: lambda t, ans, x: mul(t, mul(ans, p.logistic_p.bind(neg(x)))),

@@ -33,7 +33,7 @@ from tangrad.lax.checks import (
 )
 
 elementwise = PrimitiveSet("elementwise", api=1)
-INT32 = dtypes.as_dtype("int32")
+INT32, FLOAT32 = dtypes.as_dtype("int32"), dtypes.as_dtype("float32")
 
 
 class RoundingMethod(enum.IntEnum):
@@ -96,6 +96,27 @@ def _exp2(x: Any) -> Any:
     return pow_p.bind(_number(2, x), x)  # in narrow dtypes the rounding of x log 2 would show
 
 
+def _logarithm(base: int) -> Callable[[Any], Any]:
+    """log(x) / log(base), and the whole number where the quotient is a few roundings from one: `int(log10(1000.0))`."""
+
+    def decompose(x: Any) -> Any:
+        dtype = x.aval.dtype
+        if _is_complex(x):
+            logarithm = log_p.bind(x)
+            parts = real_p.bind(logarithm), imag_p.bind(logarithm)
+            return complex_p.bind(*[mul_p.bind(part, _number(1 / math.log(base), part)) for part in parts])
+        if dtypes.bit_width(dtype) < 32:  # its rounding makes more of the error than all that is done here
+            wide = convert_element_type_p.bind(x, new_dtype=FLOAT32, weak_type=False)
+            return convert_element_type_p.bind(decompose(wide), new_dtype=dtype, weak_type=x.aval.weak_type)
+        info, logarithm = dtypes.finfo(dtype), log_p.bind(x)
+        quotient = mul_p.bind(logarithm, _number(1 / math.log(base), x))
+        short = reduce_precision_p.bind(quotient, exponent_bits=int(info.nexp), mantissa_bits=int(info.nmant) - 2)
+        whole = round_p.bind(short, rounding_method=RoundingMethod.TO_NEAREST_EVEN)
+        return select_n_p.bind(eq_p.bind(short, whole), quotient, short)
+
+    return decompose
+
+
 def _logistic(x: Any) -> Any:
     one = _number(1, x)
     if _is_complex(x):
@@ -138,6 +159,10 @@ def _integer_pow(x: Any, *, y: int) -> Any:
 exp_p = unary(elementwise, "exp", INEXACT, "e to the power x.")
 exp2_p = unary(elementwise, "exp2", INEXACT, "2 to the power x.", decompose=_exp2)
 log_p = unary(elementwise, "log", INEXACT, "The natural logarithm; NaN below zero; the principal branch for complex x.")
+log2_p = unary(elementwise, "log2", INEXACT, "The logarithm to base 2; whole at powers of 2.", decompose=_logarithm(2))
+log10_p = unary(
+    elementwise, "log10", INEXACT, "The logarithm to base 10; whole at powers of 10.", decompose=_logarithm(10)
+)
 expm1_p = unary(elementwise, "expm1", INEXACT, "exp(x) - 1, accurate near 0.")
 log1p_p = unary(elementwise, "log1p", INEXACT, "log(1 + x), accurate near 0.")
 logistic_p = unary(elementwise, "logistic", INEXACT, "1 / (1 + exp(-x)).", decompose=_logistic)

@@ -134,6 +134,8 @@ REFERENCES: dict[str, Reference] = {
     "exp": np.exp,
     "exp2": np.exp2,
     "log": np.log,
+    "log2": np.log2,
+    "log10": np.log10,
     "expm1": np.expm1,
     "log1p": np.log1p,
     "logistic": lambda x: 1 / (1 + np.exp(-x)),

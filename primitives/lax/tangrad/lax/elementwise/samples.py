@@ -21,6 +21,8 @@ ANALYTIC: dict[str, tuple[float, float] | None] = {
     "exp": None,
     "exp2": None,
     "log": (0.3, 3.0),
+    "log2": (0.3, 3.0),
+    "log10": (0.3, 3.0),
     "expm1": None,
     "log1p": (-0.6, 2.0),
     "logistic": None,
@@ -89,6 +91,9 @@ def _unary() -> list[Sample]:
     found += [Sample(_p(name), (special,), **KINK) for name in (*STEPS, "exp", "neg")]  # type: ignore[arg-type]
     found.append(Sample(_p("cbrt"), (draw(2, 3, low=0.4, high=3.0),)))
     found.append(Sample(_p("cbrt"), (np.array([-8.0, 0.0, 27.0], np.float32),), derivatives=0))
+    whole = np.arange(-9.0, 10.0)
+    found += [Sample(_p("log2"), (kind(2.0**whole),), derivatives=0) for kind in (np.float16, np.float32, np.float64)]
+    found += [Sample(_p("log10"), (kind(10.0**whole),), derivatives=0) for kind in (np.float32, np.float64)]
     for method in RoundingMethod:
         found.append(Sample(_p("round"), (draw(5),), {"rounding_method": method}))
         halves = np.array([-1.5, -0.5, 0.5, 1.5, 2.5], np.float32)

@@ -118,6 +118,16 @@ def _(ctx: Any, x: Any) -> Any:
     return _in_double(ctx, ctx.cbrt, x)
 
 
+@composed(lower, p.log2_p)
+def _(ctx: Any, x: Any) -> Any:
+    return _in_double(ctx, ctx.log2, x)
+
+
+@composed(lower, p.log10_p)
+def _(ctx: Any, x: Any) -> Any:
+    return _in_double(ctx, ctx.log10, x)
+
+
 @composed(lower, p.exp2_p)
 def _(ctx: Any, x: Any) -> Any:
     if not _is(x.dtype, np.complexfloating):
