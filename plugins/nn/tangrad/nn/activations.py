@@ -5,20 +5,18 @@ Integers become floats where the formula makes them; a Python number gives a wea
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from typing import Any
 
 import numpy as np
 
 import tangrad.numpy as tnp
-from tangrad.core import dtypes, literal
+from tangrad.core import dtypes
 from tangrad.lax.elementwise import functions as lax
-from tangrad.lax.special.functions import erfc
-from tangrad.nn.primitives import log1mexp_p, relu6_p, relu_p, softplus_p
+from tangrad.nn.primitives import gelu_p, gelu_tanh_p, log1mexp_p, mish_p, relu6_p, relu_p, silu_p, softplus_p
 from tangrad.numpy.fusing import as_one
 from tangrad.numpy.operands import array_operand, promote_inexact
-
-Function = Callable[[Any], Any]
+from tangrad.numpy.weak_types import strong
 
 
 def _is_floating(x: Any) -> bool:
@@ -238,19 +236,7 @@ def silu(x: Any) -> Any:
     Array(0.7310586, dtype=float32, weak_type=True)
     """
     made = x if _is_floating(x) else array_operand("silu", x)
-    if not _is_floating(made):
-        return lax.mul(made, lax.logistic(made))
-    return _gated(made, lax.logistic, 800.0)
-
-
-def _gated(x: Any, gate: Function, reach: float) -> Any:
-    """x · gate(x), for a gate that is 0 up to `-reach` and 1 from `reach` on: there a product would be 0 · ∞."""
-    inner = lax.clamp(_number(-reach, x), x, _number(reach, x))
-    return lax.select(lax.ge(x, tnp.full_like(x, reach)), x, lax.mul(inner, gate(inner)))
-
-
-def _number(value: float, x: Any) -> Any:
-    return literal(value, x.aval.dtype, x.aval.weak_type)
+    return silu_p.bind(made) if _is_floating(made) else lax.mul(made, lax.logistic(made))
 
 
 swish = silu
@@ -293,8 +279,7 @@ def mish(x: Any) -> Any:
     Array(0.8650984, dtype=float32, weak_type=True)
     """
     made = array_operand("mish", x)
-    gate = lambda x: tnp.tanh(softplus(x))
-    return _gated(made, gate, 800.0) if _is_floating(made) else made * gate(made)
+    return mish_p.bind(made) if _is_floating(made) else made * tnp.tanh(softplus(made))
 
 
 def gelu(x: Any, approximate: bool = True) -> Any:
@@ -313,14 +298,12 @@ def gelu(x: Any, approximate: bool = True) -> Any:
     >>> tangrad.nn.gelu(1.0)
     Array(0.841192, dtype=float32)
     """
-    (made,) = promote_inexact("gelu", x)
-    dtype = made.aval.dtype
-    if approximate:
-        factor = np.sqrt(2 / np.pi).astype(dtype)
-        gate = lambda x: 0.5 * (1.0 + tnp.tanh(factor * (x + 0.044715 * (x**3))))
-        return tnp.asarray(_gated(made, gate, 20.0), dtype)
-    factor = np.sqrt(0.5).astype(dtype)
-    return tnp.asarray(_gated(made, lambda x: 0.5 * erfc(-x * factor), 40.0), dtype)
+    made = strong(promote_inexact("gelu", x)[0])
+    if _is_floating(made):
+        return (gelu_tanh_p if approximate else gelu_p).bind(made)
+    if not approximate:
+        raise TypeError(f"gelu: complex numbers have an approximation by a tanh only, got {made.aval.str_short()}")
+    return made * (0.5 * (1.0 + tnp.tanh(math.sqrt(2 / math.pi) * (made + 0.044715 * (made**3)))))
 
 
 def glu(x: Any, axis: int = -1) -> Any:

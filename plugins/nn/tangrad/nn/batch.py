@@ -6,10 +6,10 @@ from typing import Any
 
 from tangrad.batching import elementwise_batch
 from tangrad.core import RuleSet
-from tangrad.nn.primitives import log1mexp_p, relu6_p, relu_p, softmax_p, softplus_p
+from tangrad.nn.primitives import GATED, log1mexp_p, relu6_p, relu_p, softmax_p, softplus_p
 
 batch = RuleSet("batch", api=1)
-elementwise_batch(batch, relu_p, relu6_p, softplus_p, log1mexp_p)
+elementwise_batch(batch, relu_p, relu6_p, softplus_p, log1mexp_p, *GATED)
 
 
 @batch.rule(softmax_p)

@@ -21,7 +21,9 @@ from tangrad.lax.elementwise.functions import (
 )
 from tangrad.lax.reductions.functions import reduce_sum
 from tangrad.lax.structure.functions import full_like
+from tangrad.nn import gated
 from tangrad.nn import primitives as p
+from tangrad.nn.gated import number_like
 
 jvp = RuleSet("jvp", api=1)
 
@@ -35,11 +37,11 @@ def _softmax(tangent: Any, answer: Any, x: Any, *, axes: tuple[int, ...]) -> Any
     return mul(answer, sub(tangent, p.repeated(mean, axes, x.aval.shape)))
 
 
-elementwise_jvp(jvp, p.relu_p, lambda t, answer, x: _where(gt(x, p.number_like(x, 0)), t))
+elementwise_jvp(jvp, p.relu_p, lambda t, answer, x: _where(gt(x, number_like(x, 0)), t))
 elementwise_jvp(
     jvp,
     p.relu6_p,
-    lambda t, answer, x: _where(bitwise_and(gt(x, p.number_like(x, 0)), lt(x, p.number_like(x, 6))), t),
+    lambda t, answer, x: _where(bitwise_and(gt(x, number_like(x, 0)), lt(x, number_like(x, 6))), t),
 )
 
 
@@ -52,3 +54,7 @@ def _inverse_of_expm1(x: Any) -> Any:
 elementwise_jvp(jvp, p.softplus_p, lambda t, answer, x: mul(t, logistic(x)))
 elementwise_jvp(jvp, p.log1mexp_p, lambda t, answer, x: mul(t, _inverse_of_expm1(x)))
 elementwise_jvp(jvp, p.softmax_p, _softmax)
+elementwise_jvp(jvp, p.silu_p, lambda t, answer, x: mul(t, gated.silu_slope(x)))
+elementwise_jvp(jvp, p.mish_p, lambda t, answer, x: mul(t, gated.mish_slope(x, p.softplus_p.bind(x))))
+elementwise_jvp(jvp, p.gelu_p, lambda t, answer, x: mul(t, gated.gelu_slope(x)))
+elementwise_jvp(jvp, p.gelu_tanh_p, lambda t, answer, x: mul(t, gated.gelu_tanh_slope(x)))

@@ -7,10 +7,10 @@ from typing import Any
 from tangrad.core import RuleSet
 from tangrad.lax.reductions.primitives import least
 from tangrad.masking import Sizes, positionwise
-from tangrad.nn.primitives import log1mexp_p, relu6_p, relu_p, softmax_p, softplus_p
+from tangrad.nn.primitives import GATED, log1mexp_p, relu6_p, relu_p, softmax_p, softplus_p
 
 mask = RuleSet("mask", api=1)
-positionwise(mask, relu_p, relu6_p, softplus_p, log1mexp_p)
+positionwise(mask, relu_p, relu6_p, softplus_p, log1mexp_p, *GATED)
 
 
 @mask.rule(softmax_p)

@@ -1,7 +1,8 @@
 """The family `activations`: functions whose derivatives are not those of their formulas.
 
 At 0 the derivative of relu is 0, where that of a maximum would be ½; those of softmax and softplus are in terms of the
-functions themselves, which is cheaper, and finite. Everything else here is a formula in functions of `tangrad.numpy`.
+functions themselves, which is cheaper, and finite, as are those of what has a gate. Everything else here is a formula
+in functions of `tangrad.numpy`.
 """
 
 from __future__ import annotations
@@ -9,18 +10,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tangrad.core import PrimitiveSet, literal
+from tangrad.core import PrimitiveSet
 from tangrad.lax.checks import FLOATING, INEXACT, check_axes, check_dtype, unary
 from tangrad.lax.elementwise import functions as lax
 from tangrad.lax.reductions.functions import reduce_max, reduce_sum
 from tangrad.lax.structure.primitives import broadcast_in_dim_p
+from tangrad.nn import gated
+from tangrad.nn.gated import number_like
 
 activations = PrimitiveSet("activations", api=1)
-
-
-def number_like(x: Any, value: float) -> Any:
-    """A literal of the dtype and weak type of `x`."""
-    return literal(value, x.aval.dtype, x.aval.weak_type)
 
 
 def _relu6(x: Any) -> Any:
@@ -42,6 +40,15 @@ relu_p = unary(activations, "relu", (FLOATING,), "max(x, 0).", decompose=lambda 
 relu6_p = unary(activations, "relu6", (FLOATING,), "min(max(x, 0), 6).", decompose=_relu6)
 softplus_p = unary(activations, "softplus", (FLOATING,), "log(1 + exp(x)).", decompose=_softplus)
 log1mexp_p = unary(activations, "log1mexp", (FLOATING,), "log(1 - exp(-x)) for x > 0.", decompose=_log1mexp)
+silu_p = unary(activations, "silu", (FLOATING,), "x logistic(x).", decompose=gated.silu)
+mish_p = unary(
+    activations, "mish", (FLOATING,), "x tanh(softplus(x)).", decompose=lambda x: gated.mish(x, softplus_p.bind(x))
+)
+gelu_p = unary(activations, "gelu", (FLOATING,), "x times the normal distribution function.", decompose=gated.gelu)
+gelu_tanh_p = unary(
+    activations, "gelu_tanh", (FLOATING,), "gelu with a tanh for the distribution.", decompose=gated.gelu_tanh
+)
+GATED = (silu_p, mish_p, gelu_p, gelu_tanh_p)
 
 
 def repeated(x: Any, axes: tuple[int, ...], shape: tuple[Any, ...]) -> Any:

@@ -19,6 +19,10 @@ def samples() -> list[Sample]:
         Sample(P["softmax"], (draw(2, 3),), {"axes": (1,)}),
         Sample(P["softmax"], (draw(2, 3, 4),), {"axes": (0, 2)}),
     ]
+    for name in ("silu", "mish", "gelu", "gelu_tanh"):
+        found.append(Sample(P[name], (draw(2, 3, low=-4, high=4),)))
+        found.append(Sample(P[name], (draw(4, dtype="float16"),)))
+        found.append(Sample(P[name], (np.array([-np.inf, -300.0, 0.0, 300.0, np.inf], np.float32),), derivatives=0))
     for kind in ("float32", "float64", "bfloat16"):
         found.append(Sample(P["relu"], (draw(2, 3, dtype=kind),)))
     found.append(Sample(P["relu"], (np.array([-1.0, 0.0, -0.0, 2.0], np.float32),), derivatives=0))
