@@ -21,7 +21,6 @@ REFUSED = {
     "callbacks.debug_callback": "side effects",
     "callbacks.debug_print": "side effects",
     "foreign.ffi_call": "Dictionary",
-    "custom_rules.custom_lin": "forward-mode",
 }
 
 
