@@ -29,7 +29,9 @@ _UNSIGNED = {np.dtype(f"{kind}{size}"): np.dtype(f"u{size}") for kind in "iu" fo
 
 # Ufuncs that round, and the dtypes in which more than `CHAIN` updates, which may meet at one place, are combined.
 _ROUNDING = (np.add, np.subtract)
-_WIDER: dict[Any, Any] = {np.dtype(name): np.dtype("float64") for name in ("float32", "float16", dtypes.as_dtype("bfloat16"))}
+_WIDER: dict[Any, Any] = {
+    np.dtype(name): np.dtype("float64") for name in ("float32", "float16", dtypes.as_dtype("bfloat16"))
+}
 _WIDER[np.dtype("complex64")] = np.dtype("complex128")
 WHOLE = 16  # operands of up to so many times the updates are widened whole, of others what is met
 
