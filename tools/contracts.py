@@ -37,7 +37,7 @@ CORE = "tangrad-core"
 LONGEST = 500
 # All rooms of `core/` together: a limit for each was met by moving code next door. Neither blank lines nor comments
 # count; docstrings do.
-CORE_LINES = 12_500
+CORE_LINES = 12_900
 WRITTEN = {"tangrad.composition.catalogue_data"}  # by a tool
 RULES = "tangrad.rules."
 SAMPLES = "tangrad.samples"  # loaded by the conformance kit alone
@@ -57,6 +57,7 @@ MAY_REQUIRE = {
 LAZY = {
     "tangrad.composition.api": "resolves public names at their first use",
     "tangrad.diagnostics.missing_names": "reads the catalogue only to explain an error",
+    "tangrad.core.backend": "reads capsules of other libraries where there are some",
     "tangrad.core": "resolves rarely needed names at their first use",
     "tangrad.composition.versioning": "resolves deprecated names",
     "tangrad.composition.plugin": "loads what an entry point names",

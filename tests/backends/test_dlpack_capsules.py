@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tangrad
-from tangrad.backends.numpy import dlpack
+from tangrad.core import dlpack
 
 BACKENDS = ("numpy", "xla")
 NARROW = ("bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3b11fnuz", "float8_e3m4", "float8_e8m0fnu")
@@ -86,14 +86,14 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("backend", ["numpy"])
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("what", BAD)
 def test_what_describes_no_array_is_refused(backend, what):
     with tangrad.use_backend(backend), pytest.raises(BufferError, match=r"DLPack|capsule"):
         tangrad.dlpack.from_dlpack(Producer(**BAD[what]))
 
 
-@pytest.mark.parametrize("backend", ["numpy"])
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("value", [None, 3, "dltensor", object()])
 def test_what_is_no_capsule_is_refused(backend, value):
     producer = Producer()
@@ -114,7 +114,7 @@ _KEPT.append(_EMPTY := ADDRESSES(0, 0, 0, 0))
 GOOD["empty"][0]["shape"] = ctypes.addressof(_EMPTY)
 
 
-@pytest.mark.parametrize("backend", ["numpy"])
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(("what", "versioned", "deleter"), [*itertools.product(GOOD, (False, True), (False, True))])
 def test_what_describes_an_array_is_read_and_given_back_once(backend, what, versioned, deleter):
     changes, expected = GOOD[what]
@@ -134,7 +134,7 @@ def test_what_describes_an_array_is_read_and_given_back_once(backend, what, vers
         assert len(producer.deleted) == int(deleter)
 
 
-@pytest.mark.parametrize("backend", ["numpy"])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_a_refused_capsule_stays_its_producers(backend):
     producer = Producer(code=99)
     with tangrad.use_backend(backend), pytest.raises(BufferError, match="code 99"):
@@ -142,7 +142,7 @@ def test_a_refused_capsule_stays_its_producers(backend):
     assert dlpack._capsule_name(producer.capsule) == b"dltensor" and producer.deleted == []
 
 
-@pytest.mark.parametrize("backend", ["numpy"])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_memory_that_is_not_aligned(backend):
     producer = Producer()
     producer.managed.tensor.byte_offset = 2
@@ -178,6 +178,17 @@ def test_the_numpy_backend_names_the_narrow_dtypes_in_its_capsules(dtype):
 def test_dtypes_without_a_word_in_dlpack_are_refused():
     with tangrad.use_backend("numpy"), pytest.raises(BufferError, match="int4 cannot be exported"):
         tangrad.numpy.ones(3, "int4").__dlpack__()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_cannot_become_a_numpy_array_comes_by_dlpack(backend):
+    class Tensor(Producer):  # as PyTorch's of bfloat16
+        def __array__(self, dtype=None, copy=None):
+            raise TypeError("Got unsupported ScalarType")
+
+    with tangrad.use_backend(backend):
+        assert tangrad.numpy.asarray(Tensor()).tolist() == [0, 1, 2, 3]
+        assert tangrad.numpy.array(Tensor(), "int32").dtype == "int32"
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

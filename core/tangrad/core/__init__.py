@@ -181,6 +181,7 @@ from tangrad.settings.table import usable_settings as usable_settings
 
 if TYPE_CHECKING:  # names whose modules are not needed before their first use: see _LATER
     from tangrad.composition import catalogue as catalogue
+    from tangrad.core import dlpack as dlpack
     from tangrad.diagnostics.leaves import array_leaves as array_leaves
     from tangrad.diagnostics.leaves import returned_leaves as returned_leaves
     from tangrad.diagnostics.tracebacks import api_boundary as api_boundary
@@ -198,6 +199,7 @@ _LATER = {
     "array_leaves": "tangrad.diagnostics.leaves",
     "catalogue": "tangrad.composition.catalogue",
     "computes_at_once": "tangrad.settings.compile_time",
+    "dlpack": "tangrad.core.dlpack",
     "filter_traceback": "tangrad.diagnostics.tracebacks",
     "own_boundary": "tangrad.diagnostics.tracebacks",
     "returned_leaves": "tangrad.diagnostics.leaves",

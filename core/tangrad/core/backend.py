@@ -162,7 +162,9 @@ class Backend:
         """What another library holds as an array, here a copy of it. Raises BufferError if `copy` is False."""
         if copy is False:
             raise BufferError(f"the backend {self.name!r} shares no memory with other libraries, and copy is False")
-        contents = np.from_dlpack(external)
+        from tangrad.core import dlpack
+
+        contents = dlpack.from_dlpack(external)
         return self.put(contents, get_aval(contents), device)
 
     def move(self, array: Any, device: Any) -> Array:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import tangrad
+from tangrad import core as kernel
 from tangrad.core import (
     EVAL_TRACE,
     Array,
@@ -370,6 +371,15 @@ def _stacked_alike(value: Sequence[Any], dtype: Any) -> Any:
     return concatenate_p.bind(*parts, dimension=0)
 
 
+def _as_numpy(value: Any) -> np.ndarray[Any, Any]:
+    try:
+        return np.asarray(value)
+    except TypeError:  # of a dtype that its library does not give NumPy, as PyTorch's bfloat16
+        if not hasattr(value, "__dlpack__"):
+            raise
+        return kernel.dlpack.from_dlpack(value)
+
+
 def _from_foreign(value: Any, dtype: Any) -> Any:
     """What is neither ours, NumPy's nor a sequence: an object that says how it becomes an array."""
     if value is None:
@@ -378,9 +388,9 @@ def _from_foreign(value: Any, dtype: Any) -> Any:
         made = as_array(stands_for(value))
         return made if dtype is None else convert(made, dtype)
     if hasattr(value, "__array__"):
-        return _from_numpy(np.asarray(value), dtype)
+        return _from_numpy(_as_numpy(value), dtype)
     if hasattr(value, "__dlpack__"):
-        return _from_numpy(np.from_dlpack(value), dtype)
+        return _from_numpy(kernel.dlpack.from_dlpack(value), dtype)
     if isinstance(value, range) or _has_buffer(value):
         return _from_numpy(np.asarray(value), dtype)
     if isinstance(value, (int, float, complex)):  # a subclass, such as an enumeration: not weak

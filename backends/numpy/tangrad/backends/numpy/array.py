@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tangrad import core as kernel
 from tangrad.core import Array, ArrayOperators, ShapedArray, dtypes, method_boundaries
 
 new_array = object.__new__
@@ -133,12 +134,12 @@ class NumpyArray(Array):
         if _DLPACK_OPTIONS:
             options |= {"max_version": max_version, "dl_device": dl_device, "copy": copy}
         try:
-            return self.backend.to_dlpack(contents if _DLPACK_OPTIONS or not copy else contents.copy(), **options)
+            return kernel.dlpack.to_dlpack(contents if _DLPACK_OPTIONS or not copy else contents.copy(), **options)
         except BufferError:  # the consumer's DLPack cannot say that memory must not be written to
             if copy is False:
                 raise
             options |= {"copy": None} if _DLPACK_OPTIONS else {}
-            return self.backend.to_dlpack(contents.copy(), **options)
+            return kernel.dlpack.to_dlpack(contents.copy(), **options)
 
     def __dlpack_device__(self) -> Any:
         return self.buffer().__dlpack_device__()

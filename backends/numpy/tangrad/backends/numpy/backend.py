@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tangrad import core as kernel
 from tangrad.backends.numpy.array import NumpyArray, physical, placed, wrap
 from tangrad.core import (
     Backend,
@@ -171,19 +172,15 @@ class NumpyBackend(Backend):
             )
         if hasattr(external, "__dlpack_device__"):
             kind = int(external.__dlpack_device__()[0])
-            if kind not in _dlpack().HOST_DEVICES:
+            if kind not in kernel.dlpack.HOST_DEVICES:
                 raise BufferError(
                     f"the memory of {type(external).__name__} is on DLPack device type {kind}, and the NumPy backend "
                     "reads that of the host alone; copy it there first"
                 )
-        contents = _dlpack().from_dlpack(external)
+        contents = kernel.dlpack.from_dlpack(external)
         if copy:
             contents = contents.copy()
         return self._placed(contents, ShapedArray(contents.shape, contents.dtype), device)
-
-    def to_dlpack(self, contents: Any, **options: Any) -> Any:
-        """A capsule over a NumPy array. Raises BufferError for a dtype that DLPack has no word for."""
-        return _dlpack().to_dlpack(contents, **options)
 
     # --- computing -------------------------------------------------------------------------------------------------
 
@@ -231,12 +228,6 @@ class NumpyBackend(Backend):
 
 def _lies_by(array: NumpyArray, sharding: Sharding) -> bool:
     return getattr(array, "spread", None) == sharding and array.aval is sharding.type_of(array.aval)
-
-
-def _dlpack() -> Any:
-    from tangrad.backends.numpy import dlpack
-
-    return dlpack
 
 
 def _spread() -> Any:

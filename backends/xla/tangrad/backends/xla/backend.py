@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tangrad import core as kernel
 from tangrad.backends.xla import jaxlib_version
 
 with jaxlib_version.explained:  # first of all: names that jaxlib lacks come up here
@@ -213,15 +214,11 @@ class XlaBackend(Backend):
             )
         if kind == DLPACK_KINDS["cpu"]:
             return self._from_host_dlpack(external, placement, copy)
-        return self._from_capsule(external.__dlpack__(), placement, copy)
+        return self._from_capsule(kernel.dlpack.checked_capsule(external), placement, copy)
 
     def _from_host_dlpack(self, external: Any, placement: Any, copy: bool | None) -> XlaArray:
-        # By way of NumPy: jaxlib's own way in would import jax, where that is installed. It is left for dtypes NumPy
-        # lacks.
-        try:
-            contents = np.from_dlpack(external)
-        except (BufferError, RuntimeError):
-            return self._from_capsule(external.__dlpack__(), placement, copy)
+        # By way of NumPy: jaxlib's own way in would import jax, where that is installed, and trusts what it is given.
+        contents = kernel.dlpack.from_dlpack(external)
         aval = ShapedArray(contents.shape, contents.dtype)
         return XlaArray(aval, jaxlib_api.put(contents, aval, placement.sharding, copy=bool(copy)), placement)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import dtypes
+from tangrad.dtypes import system as dtypes
 
 VERSION = (1, 0)  # the newest whose structures are known here
 HOST_DEVICES = frozenset({1, 3, 11, 13})  # the host's memory, and what CUDA and ROCm share with it
@@ -128,6 +128,16 @@ def from_dlpack(external: Any) -> np.ndarray[Any, Any]:
         return np.empty(interface["shape"], dtype)
     contents: np.ndarray[Any, Any] = np.asarray(memory).view(dtype)
     return contents if contents.flags.aligned else contents.copy()
+
+
+def checked_capsule(external: Any) -> Any:
+    """A capsule of the first version for a reader that trusts it, of memory on any device. Raises as `from_dlpack`."""
+    capsule = external.__dlpack__()
+    managed, _ = _opened(capsule, type(external).__name__)
+    if not managed.deleter:
+        raise BufferError("the DLPack capsule has no deleter, which XLA calls in the end")
+    _sizes(managed.tensor, _dtype(managed.tensor).itemsize)
+    return capsule
 
 
 def _opened(capsule: Any, owner: str) -> tuple[Any, bytes]:
