@@ -58,6 +58,17 @@ def jax_apply(name: str, arrays: list, params: dict):
         return jax.jit(lambda *xs: jax_primitive(name).bind(*xs, **params))(*arrays)
 
 
+# What has more digits here than in JAX, or is rounded in other places: held against NumPy in double precision.
+OWN_FORMULAS = {"exp2": FLOATS, **dict.fromkeys(("abs", "sin", "cos", "sinh", "cosh"), COMPLEX)}
+WIDE = {"f": np.float64, "c": np.complex128, "V": np.float64}
+
+
+def assert_nearly(result: np.ndarray, expected: np.ndarray) -> None:
+    digits = ml_dtypes.finfo(result.dtype).eps
+    wide = WIDE[result.dtype.kind]
+    np.testing.assert_allclose(result.astype(wide), expected, rtol=max(4 * float(digits), 1e-15), atol=0)
+
+
 def check(name: str, arrays: list, params: dict | None = None, jax_params: dict | None = None) -> None:
     primitive = getattr(primitives, f"{name}_p")
     params = params or {}
@@ -65,8 +76,9 @@ def check(name: str, arrays: list, params: dict | None = None, jax_params: dict 
     operands = [put(array) for array in arrays]
     result = primitive.bind(*operands, **params)
     assert result.dtype == expected.dtype
-    if name == "abs" and arrays[0].dtype.kind == "c":  # composed by JAX since 0.12, and so rounded more than once
-        np.testing.assert_array_max_ulp(result.to_numpy(), np.asarray(expected), 1)
+    if arrays[0].dtype.name in OWN_FORMULAS.get(name, ()):
+        with np.errstate(all="ignore"):
+            assert_nearly(result.to_numpy(), getattr(np, name)(arrays[0].astype(WIDE[arrays[0].dtype.kind])))
     elif name == "integer_pow" and arrays[0].dtype.kind == "c":  # products of several roundings, fused or not
         np.testing.assert_allclose(result.to_numpy(), np.asarray(expected), rtol=3e-7)
     else:

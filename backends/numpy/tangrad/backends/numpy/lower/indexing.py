@@ -29,10 +29,8 @@ _UNSIGNED = {np.dtype(f"{kind}{size}"): np.dtype(f"u{size}") for kind in "iu" fo
 
 # Ufuncs that round, and the dtypes in which more than `CHAIN` updates, which may meet at one place, are combined.
 _ROUNDING = (np.add, np.subtract)
-_WIDER: dict[Any, Any] = {
-    np.dtype(name): np.dtype("float64") for name in ("float32", "float16", dtypes.as_dtype("bfloat16"))
-}
-_WIDER[np.dtype("complex64")] = np.dtype("complex128")
+# By name: bfloat16 is there only where ml_dtypes is installed.
+_WIDER = {"float32": "float64", "float16": "float64", "bfloat16": "float64", "complex64": "complex128"}
 WHOLE = 16  # operands of up to so many times the updates are widened whole, of others what is met
 
 
@@ -189,7 +187,7 @@ def _scatter(primitive: Any, function: Any) -> None:
         dropped = mode is not GatherScatterMode.CLIP
         alone = unique_indices and mode is not GatherScatterMode.CLIP  # clamping may make equal what was not
         axis = _one_axis(windows)
-        wide = _WIDER.get(inner.dtype) if function in _ROUNDING and windows.count > CHAIN else None
+        wide = _WIDER.get(dtypes.dtype_name(inner.dtype)) if function in _ROUNDING and windows.count > CHAIN else None
 
         def combine(out: Array, index: Any, values: Array, apart: bool) -> None:
             if function is None:
