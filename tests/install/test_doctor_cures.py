@@ -19,7 +19,7 @@ PROBLEMS = {
     "tangrad-lax is not installed; tangrad-numpy": "pip install 'tangrad-lax==0.1.*'",
     "tangrad-batching: ": "pip install --force-reinstall tangrad-batching",
     "environment variable TANGRAD_THREEFRY_PARTITIONABLE": "pip install tangrad-random",
-    "there is no backend 'numpy'": "unset TANGRAD_BACKEND",
+    "there is no backend 'numpy'": "pip install tangrad-backend-numpy",
 }
 
 

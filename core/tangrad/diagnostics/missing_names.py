@@ -78,13 +78,9 @@ def backends_to_install(name: str | None = None) -> str:
     driver = next((one for one in _DRIVERS if has(one)), None)
     if name in _PLATFORMS and has("tangrad-backend-xla") and driver is not None:
         return f" {driver} is installed and finds no such device: nvidia-smi says whether the system has one"
-    named = [_REQUIREMENTS[name]] if name in _REQUIREMENTS else []
-    others = [
-        _REQUIREMENTS.get(backend, distribution)
-        for distribution, backends in catalogue.BACKENDS.items()
-        for backend in backends.split()
-        if not has(distribution)
-    ]
+    owners = {one: owner for owner, backends in catalogue.BACKENDS.items() for one in backends.split()}
+    named = [_REQUIREMENTS.get(name, owners.get(name, ""))] if name in _REQUIREMENTS or name in owners else []
+    others = [_REQUIREMENTS.get(backend, owner) for backend, owner in owners.items() if not has(owner)]
     return f" Install one: pip install {' or '.join(named or others)}" if named or others else ""
 
 

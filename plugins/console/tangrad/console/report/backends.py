@@ -89,7 +89,7 @@ def _default_problems(found: list[dict[str, Any]], usable: list[dict[str, Any]])
         if found and not usable:
             return []  # each has said why
         what, _, line = one_line(error, 600).partition(" Install one: ")
-        if line:
+        if line and " or " not in line:
             return [Problem(what, "install it, or unset TANGRAD_BACKEND", line)]
         names = " or ".join(facts["name"] for facts in usable)
         cure = f"set TANGRAD_BACKEND to {names}, or unset it" if usable else "unset TANGRAD_BACKEND, or install it"
