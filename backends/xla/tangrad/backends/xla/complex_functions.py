@@ -102,10 +102,11 @@ def magnitude(ctx: Any, z: Any) -> Any:
 MULTIPLY = "stablehlo.multiply"
 
 
-def _real_functions(ctx: Any, angle: Any, x: Any) -> tuple[Any, Any, Any, Any]:
-    """Sine and cosine of the angle, sinh and cosh of x ≥ 0.
+def _real_functions(ctx: Any, angle: Any, x: Any) -> tuple[Any, Any, Any, Any, Any]:
+    """Sine and cosine of the angle, sinh and cosh of x ≥ 0 without a factor, and that factor.
 
-    The latter are made of expm1, to keep their digits near 0, and of exp(x / 2) where exp(x) may overflow before them.
+    The latter are made of expm1, to keep their digits near 0. Far out the factor is exp(x / 2), by which is multiplied
+    last: exp(x) may overflow where its product with a small sine does not.
     """
     aval = ctx.out_aval.update(dtype=dtypes.to_floating_dtype(ctx.out_aval.dtype))
     sin, cos = same_type(ctx, "stablehlo.sine", angle), same_type(ctx, "stablehlo.cosine", angle)
@@ -114,46 +115,56 @@ def _real_functions(ctx: Any, angle: Any, x: Any) -> tuple[Any, Any, Any, Any]:
     shrunk = same_type(ctx, "stablehlo.exponential_minus_one", same_type(ctx, "stablehlo.negate", x))
     root = same_type(ctx, "stablehlo.exponential", same_type(ctx, MULTIPLY, half, x))
     far = compare(ctx, "GT", x, full(ctx, 30, aval), aval)
-    large = same_type(ctx, MULTIPLY, same_type(ctx, MULTIPLY, half, root), root)
+    large = same_type(ctx, MULTIPLY, half, root)
     twice_sinh = same_type(ctx, "stablehlo.subtract", grown, shrunk)
     twice_cosh = same_type(ctx, "stablehlo.add", same_type(ctx, "stablehlo.add", grown, shrunk), full(ctx, 2, aval))
     sinh, cosh = [
         select(ctx, far, large, same_type(ctx, MULTIPLY, half, twice), aval) for twice in (twice_sinh, twice_cosh)
     ]
-    return sin, cos, sinh, cosh
+    return sin, cos, sinh, cosh, select(ctx, far, root, full(ctx, 1, aval), aval)
 
 
-def _product(ctx: Any, sin: Any, x: Any, angle: Any) -> Any:
-    """sin(angle) x, and 0 where the angle is, even if x overflows."""
+def _scaled(ctx: Any, cos: Any, x: Any, factor: Any) -> Any:
+    """cos x factor, in this order."""
+    return same_type(ctx, MULTIPLY, same_type(ctx, MULTIPLY, cos, x), factor)
+
+
+def _product(ctx: Any, sin: Any, x: Any, factor: Any, angle: Any) -> Any:
+    """sin(angle) x factor, and 0 where the angle is, even if x overflows."""
     aval = ctx.out_aval.update(dtype=dtypes.to_floating_dtype(ctx.out_aval.dtype))
     zero = full(ctx, 0, aval)
     on_axis = compare(ctx, "EQ", angle, zero, aval)
-    return select(ctx, on_axis, zero, same_type(ctx, MULTIPLY, sin, x), aval)
+    return select(ctx, on_axis, zero, _scaled(ctx, sin, x, factor), aval)
 
 
 def sine(ctx: Any, z: Any, a: Any, b: Any) -> Any:
     """sin a cosh b + i cos a sinh b."""
-    sin, cos, odd, even = _real_functions(ctx, a, b)
-    return ctx.op("stablehlo.complex", ctx.out_type, (_product(ctx, sin, even, a), same_type(ctx, MULTIPLY, cos, odd)))
+    sin, cos, odd, even, factor = _real_functions(ctx, a, b)
+    parts = (_product(ctx, sin, even, factor, a), _scaled(ctx, cos, odd, factor))
+    return ctx.op("stablehlo.complex", ctx.out_type, parts)
 
 
 def cosine(ctx: Any, z: Any, a: Any, b: Any) -> Any:
     """cos a cosh b - i sin a sinh b."""
-    sin, cos, odd, even = _real_functions(ctx, a, b)
-    imaginary = same_type(ctx, "stablehlo.negate", _product(ctx, sin, odd, a))
-    return ctx.op("stablehlo.complex", ctx.out_type, (same_type(ctx, MULTIPLY, cos, even), imaginary))
+    sin, cos, odd, even, factor = _real_functions(ctx, a, b)
+    imaginary = same_type(ctx, "stablehlo.negate", _product(ctx, sin, odd, factor, a))
+    return ctx.op("stablehlo.complex", ctx.out_type, (_scaled(ctx, cos, even, factor), imaginary))
 
 
 def sinh(ctx: Any, z: Any, a: Any, b: Any) -> Any:
     """sinh a cos b + i cosh a sin b."""
-    sin, cos, odd, even = _real_functions(ctx, b, a)
-    return ctx.op("stablehlo.complex", ctx.out_type, (same_type(ctx, MULTIPLY, cos, odd), _product(ctx, sin, even, b)))
+    sin, cos, odd, even, factor = _real_functions(ctx, b, a)
+    return ctx.op(
+        "stablehlo.complex", ctx.out_type, (_scaled(ctx, cos, odd, factor), _product(ctx, sin, even, factor, b))
+    )
 
 
 def cosh(ctx: Any, z: Any, a: Any, b: Any) -> Any:
     """cosh a cos b + i sinh a sin b."""
-    sin, cos, odd, even = _real_functions(ctx, b, a)
-    return ctx.op("stablehlo.complex", ctx.out_type, (same_type(ctx, MULTIPLY, cos, even), _product(ctx, sin, odd, b)))
+    sin, cos, odd, even, factor = _real_functions(ctx, b, a)
+    return ctx.op(
+        "stablehlo.complex", ctx.out_type, (_scaled(ctx, cos, even, factor), _product(ctx, sin, odd, factor, b))
+    )
 
 
 # --- signs and kinds -------------------------------------------------------------------------------------------------
