@@ -4,6 +4,7 @@ import contextlib
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -123,15 +124,25 @@ def test_two_with_one_number_and_no_process_0(address: Address, monkeypatch: pyt
     ]
 
 
-def test_one_that_comes_again_after_its_end(address: Address) -> None:
-    """The number of a process that has ended is free."""
+@pytest.mark.parametrize("pause", [0, 0.2])
+def test_one_that_comes_again_after_its_end(address: Address, pause: float) -> None:
+    """The number of a process that has ended is free, also where all the others have come by then."""
+    ended = threading.Event()
 
     def ended_and_again() -> Any:
         with socket.create_connection(tuple(address), 5) as before:
             before.sendall(b'{"process": 1, "of": 3}\n')
+            time.sleep(pause)
+        ended.set()
+        time.sleep(pause)
         return meet(address, 1, 3, 10)
 
-    lines, again, other = at_once(lambda: hosted(address, 3), ended_and_again, lambda: meet(address, 2, 3, 10))
+    def after_its_end() -> Any:
+        assert ended.wait(10)
+        return meet(address, 2, 3, 10)
+
+    host = Host(address, False, 3)  # listens before the first of them, which does not try twice
+    lines, again, other = at_once(lambda: hosted(address, 3, host=host), ended_and_again, after_its_end)
     assert sorted(lines) == [1, 2]
     for line in (*lines.values(), again, other):
         line.close()

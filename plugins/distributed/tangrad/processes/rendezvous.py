@@ -129,7 +129,7 @@ class Host:
         with selectors.DefaultSelector() as waiting:
             waiting.register(self._listener, selectors.EVENT_READ)
             try:
-                while len(self._lines) < self._count - 1:
+                while not self._all_are_there():
                     ready = waiting.select(max(0.0, deadline - time.monotonic()))
                     if not ready and time.monotonic() >= deadline:
                         raise RuntimeError(self._missing(timeout))
@@ -140,6 +140,14 @@ class Host:
                     if key.data is not None:
                         key.data.close()
         return dict(self._lines)
+
+    def _all_are_there(self) -> bool:
+        """Whether each other process has come and is still there; the number of one that has ended is free again."""
+        if len(self._lines) < self._count - 1:
+            return False
+        for number in [number for number, line in self._lines.items() if not line.is_open]:
+            self._lines.pop(number).close()
+        return len(self._lines) == self._count - 1
 
     def _hear(self, key: selectors.SelectorKey, waiting: selectors.BaseSelector) -> None:
         """Somebody comes, or says who it is. Raises RuntimeError for the number of another."""
