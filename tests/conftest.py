@@ -19,7 +19,13 @@ if "TANGRAD_CACHE_DIR" not in os.environ:
 # Every jaxpr that is staged or transformed in a test is type-checked.
 os.environ.setdefault("TANGRAD_CHECK_JAXPRS", "1")
 
-hypothesis.settings.register_profile("house", deadline=None, derandomize=True, max_examples=50)
+hypothesis.settings.register_profile(
+    "house",
+    deadline=None,
+    derandomize=True,
+    max_examples=50,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],  # by the clock: so is a busy machine
+)
 hypothesis.settings.load_profile("house")
 
 

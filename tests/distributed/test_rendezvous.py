@@ -15,7 +15,10 @@ from tangrad.processes import rendezvous
 from tangrad.processes.addresses import Address, parse_address, port_of
 from tangrad.processes.rendezvous import Host, Line, meet
 from tangrad.processes.vigil import Vigil
-from tests.distributed.processes import free_port
+from tests.ports import free_port
+
+# Seconds for what happens at once, but for a busy machine.
+SOON = 60.0
 
 
 @pytest.fixture
@@ -50,7 +53,7 @@ def at_once(*calls: Callable[[], Any]) -> list[Any]:
     return found
 
 
-def hosted(address: Address, count: int, timeout: float = 10, host: Host | None = None) -> dict[int, Line]:
+def hosted(address: Address, count: int, timeout: float = SOON, host: Host | None = None) -> dict[int, Line]:
     host = host or Host(address, False, count)
     try:
         lines = host.gather(timeout)
@@ -64,7 +67,7 @@ def hosted(address: Address, count: int, timeout: float = 10, host: Host | None 
 
 def test_all_meet(address: Address) -> None:
     lines, first, second = at_once(
-        lambda: hosted(address, 3), lambda: meet(address, 1, 3, 10), lambda: meet(address, 2, 3, 10)
+        lambda: hosted(address, 3), lambda: meet(address, 1, 3, SOON), lambda: meet(address, 2, 3, SOON)
     )
     assert sorted(lines) == [1, 2] and first.there() == lines[1].here() == address and first.here() == lines[1].there()
     second.send(text="é")
@@ -73,11 +76,23 @@ def test_all_meet(address: Address) -> None:
         line.close()
 
 
-def test_who_is_missing_is_said_to_all(address: Address) -> None:
+def test_who_is_missing_is_said_to_all(address: Address, monkeypatch: pytest.MonkeyPatch) -> None:
+    has_come, send = threading.Event(), Line.send
+
+    def sent(line: Line, **message: object) -> None:
+        send(line, **message)
+        has_come.set()
+
+    def hosted_when_one_has_come() -> Any:
+        assert has_come.wait(SOON)
+        return hosted(address, 4, 0.5, host)
+
+    monkeypatch.setattr(Line, "send", sent)
+    host = Host(address, False, 4)
     words = (
         f"process 0 waited for 0.5 s at {address!r} (initialization_timeout), and of 4 processes (num_processes) these"
     )
-    for found in at_once(lambda: hosted(address, 4, 0.5), lambda: meet(address, 2, 4, 5)):
+    for found in at_once(hosted_when_one_has_come, lambda: meet(address, 2, 4, SOON)):
         assert found == f"{words} did not come: 1, 3"
 
 
@@ -90,8 +105,8 @@ def test_who_is_missing_is_said_to_all(address: Address) -> None:
 )
 def test_who_does_not_fit_is_sent_away(address: Address, number: int, count: int, words: str) -> None:
     def then_the_right_one() -> Any:
-        said = at_once(lambda: meet(address, number, count, 5))
-        return [*said, meet(address, 1, 2, 5)]
+        said = at_once(lambda: meet(address, number, count, SOON))
+        return [*said, meet(address, 1, 2, SOON)]
 
     lines, (said, right) = at_once(lambda: hosted(address, 2), then_the_right_one)
     assert words in said
@@ -101,7 +116,12 @@ def test_who_does_not_fit_is_sent_away(address: Address, number: int, count: int
 
 def test_two_with_one_number(address: Address) -> None:
     """Nobody waits for the number that is nobody's."""
-    found = at_once(lambda: hosted(address, 3, 60), lambda: meet(address, 1, 3, 60), lambda: meet(address, 1, 3, 60))
+    host = Host(address, False, 3)  # listens already: the second would not wait for it for long
+    found = at_once(
+        lambda: hosted(address, 3, host=host),
+        lambda: meet(address, 1, 3, SOON),
+        lambda: meet(address, 1, 3, SOON),
+    )
     words = f"two processes have process_id=1 at {address!r}; of 3 (num_processes) each must have a number of its own"
     assert found[0] == words
     assert sorted(found[1:]) == [f"there is another process with process_id=1 at {address!r}", words]
@@ -109,7 +129,7 @@ def test_two_with_one_number(address: Address) -> None:
 
 def test_two_with_number_0(address: Address) -> None:
     first = Host(address, False, 2)
-    said, other = at_once(lambda: hosted(address, 2, 60, first), lambda: Host(address, False, 2))
+    said, other = at_once(lambda: hosted(address, 2, host=first), lambda: Host(address, False, 2))
     assert said.startswith(f"two processes have process_id=0 at {address!r}")
     assert other == f"there is another process with process_id=0 at {address!r}"
 
@@ -130,16 +150,16 @@ def test_one_that_comes_again_after_its_end(address: Address, pause: float) -> N
     ended = threading.Event()
 
     def ended_and_again() -> Any:
-        with socket.create_connection(tuple(address), 5) as before:
+        with socket.create_connection(tuple(address), SOON) as before:
             before.sendall(b'{"process": 1, "of": 3}\n')
             time.sleep(pause)
         ended.set()
         time.sleep(pause)
-        return meet(address, 1, 3, 10)
+        return meet(address, 1, 3, SOON)
 
     def after_its_end() -> Any:
-        assert ended.wait(10)
-        return meet(address, 2, 3, 10)
+        assert ended.wait(SOON)
+        return meet(address, 2, 3, SOON)
 
     host = Host(address, False, 3)  # listens before the first of them, which does not try twice
     lines, again, other = at_once(lambda: hosted(address, 3, host=host), ended_and_again, after_its_end)
@@ -151,11 +171,11 @@ def test_one_that_comes_again_after_its_end(address: Address, pause: float) -> N
 @pytest.mark.parametrize("said", [b"GET / HTTP/1.1\r\n\r\n", b'{"process": "1"}\n', b"\xff\n", b"x" * 10_000, b""])
 def test_strangers_are_ignored(address: Address, said: bytes) -> None:
     def stranger_first() -> Any:
-        with socket.create_connection(tuple(address), 5) as stranger:
+        with socket.create_connection(tuple(address), SOON) as stranger:
             with contextlib.suppress(OSError):  # who reads nonsense may have hung up by now
                 stranger.sendall(said)
                 stranger.shutdown(socket.SHUT_WR)
-            return meet(address, 1, 2, 5)
+            return meet(address, 1, 2, SOON)
 
     host = Host(address, False, 2)
     lines, line = at_once(lambda: hosted(address, 2, host=host), stranger_first)
@@ -173,13 +193,13 @@ def test_somebody_else_answers(address: Address) -> None:
                 connection.recv(1000)
                 connection.sendall(b"220 mail ready\r\n")
 
-        _, said = at_once(answer, lambda: meet(address, 1, 2, 5))
+        _, said = at_once(answer, lambda: meet(address, 1, 2, SOON))
     assert said == f"process 1 reached {address!r}, and what answers there is no process 0 that waits for others"
 
 
 def test_process_0_ends_meanwhile(address: Address) -> None:
     with socket.create_server(tuple(address)) as listener:
-        _, said = at_once(lambda: listener.accept()[0].close(), lambda: meet(address, 1, 2, 5))
+        _, said = at_once(lambda: listener.accept()[0].close(), lambda: meet(address, 1, 2, SOON))
     assert said.startswith((f"process 0 at {address!r} ended", "process 1 lost its connection"))
 
 
@@ -193,7 +213,7 @@ class _Watched:
         self.said: dict[int, str] = {}
         self.ended = {number: threading.Event() for number in range(3)}
         lines, *others = at_once(
-            lambda: hosted(address, 3), lambda: meet(address, 1, 3, 10), lambda: meet(address, 2, 3, 10)
+            lambda: hosted(address, 3), lambda: meet(address, 1, 3, SOON), lambda: meet(address, 2, 3, SOON)
         )
         self.lines = {0: lines, 1: {0: others[0]}, 2: {0: others[1]}}
         self.vigils = {number: Vigil(number, 3, lines, self._end(number)) for number, lines in self.lines.items()}
@@ -214,7 +234,7 @@ def test_the_loss_of_one_is_told_to_all(address: Address) -> None:
     watched = _Watched(address)
     watched.lines[2][0].socket.shutdown(socket.SHUT_RDWR)
     for number in (0, 1):
-        assert watched.ended[number].wait(10)
+        assert watched.ended[number].wait(SOON)
         assert watched.said[number].startswith("tangrad.distributed: process 2 of 3 is lost: its connection ended")
         assert f"Process {number} cannot go on without it" in watched.said[number]
     watched.close()
@@ -224,7 +244,7 @@ def test_the_error_that_ended_one_is_told_to_all(address: Address) -> None:
     watched = _Watched(address)
     watched.vigils[1].say_why(ValueError("no data"))
     for number in (0, 2):
-        assert watched.ended[number].wait(10)
+        assert watched.ended[number].wait(SOON)
         assert "process 1 of 3 is lost: it ended with ValueError: no data." in watched.said[number]
     watched.close()
     assert 1 not in watched.said
@@ -237,18 +257,18 @@ def test_whoever_waits_for_a_loss_goes_on_when_all_have_been_told(address: Addre
 
     def tell(**message: object) -> None:
         telling.set()
-        assert told.wait(10)
+        assert told.wait(SOON)
 
     watched.vigils[0]._tell_others = tell
-    waiting = threading.Thread(target=lambda: waited.append(watched.vigils[0].wait_for_loss(10)))
+    waiting = threading.Thread(target=lambda: waited.append(watched.vigils[0].wait_for_loss(SOON)))
     waited: list[bool] = []
     waiting.start()
     watched.lines[2][0].socket.shutdown(socket.SHUT_RDWR)
-    assert telling.wait(10)
+    assert telling.wait(SOON)
     waiting.join(0.2)
     assert waiting.is_alive() and not waited
     told.set()
-    waiting.join(10)
+    waiting.join(SOON)
     assert waited == [True] and 0 in watched.said
     watched.close()
 

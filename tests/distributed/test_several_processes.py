@@ -7,7 +7,8 @@ import pytest
 
 pytest.importorskip("jaxlib")
 
-from tests.distributed.processes import Ended, free_port, run_together
+from tests.distributed.processes import Ended, run_together
+from tests.ports import free_port
 
 
 def results(ended: list[Ended]) -> list[dict]:
@@ -115,7 +116,7 @@ REFUSED = {
 
 
 def test_what_cannot_be_joined_is_refused_and_leaves_nothing() -> None:
-    (errors,) = results(run_together("refusals.py", [()]))
+    (errors,) = results(run_together("refusals.py", [(free_port(),)]))
     assert errors.keys() == REFUSED.keys()
     for name, words in REFUSED.items():
         assert words in errors[name], name

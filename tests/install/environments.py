@@ -4,6 +4,7 @@ uv, where it is installed, makes an environment from its cache in a second; with
 `TANGRAD_TEST_INSTALLER=pip` asks for the latter.
 """
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -49,6 +50,8 @@ def wheel_folder(root: Path = ROOT) -> Path:
     """Return a folder with the wheels of the tree as it stands; built at most once for each state, by one process."""
     shelf = Path(tempfile.gettempdir()) / f"tangrad-wheels-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
     target = shelf / tree_state(root)
+    with contextlib.suppress(FileNotFoundError):
+        os.utime(target)  # in use: another suite does not forget it
     if not target.exists():
         shelf.mkdir(exist_ok=True)
         work = Path(tempfile.mkdtemp(dir=shelf))
@@ -62,11 +65,14 @@ def wheel_folder(root: Path = ROOT) -> Path:
 
 
 def _forget_old(shelf: Path, keep: int = 5) -> None:
-    """Remove all but the newest builds, and none younger than an hour: somebody may be using it."""
-    builds = sorted(shelf.iterdir(), key=lambda path: path.stat().st_mtime)
-    newest = builds[-1].stat().st_mtime
+    """Remove all but the newest builds, and none that was asked for within an hour: somebody may be using it."""
+    ages: dict[Path, float] = {}
+    for path in shelf.iterdir():
+        with contextlib.suppress(FileNotFoundError):  # another process tidies up, too
+            ages[path] = path.stat().st_mtime
+    builds = sorted(ages, key=lambda path: ages[path])
     for old in builds[:-keep]:
-        if old.stat().st_mtime < newest - 3600:
+        if ages[old] < ages[builds[-1]] - 3600:
             shutil.rmtree(old, ignore_errors=True)
 
 

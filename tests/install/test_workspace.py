@@ -177,7 +177,7 @@ def test_the_stub_of_arrays_has_methods_properties_and_operators(tmp_path):
 def test_uv_has_a_cache_where_the_home_folder_cannot_be_written(home, own, tmp_path):
     variables = {"PATH": os.environ["PATH"], "HOME": str(tmp_path) if home == "writable" else home}
     command = ["make", "--no-print-directory", "--print-data-base", "--dry-run", "help"]
-    printed = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=True, timeout=60)
+    printed = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=True, timeout=300)
     assert (f"UV_CACHE_DIR := {ROOT}/build/uv-cache" in printed.stdout) == own
 
 

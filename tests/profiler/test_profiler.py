@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import socket
 
 import pytest
 
@@ -10,6 +9,7 @@ import tangrad
 import tangrad.numpy as np
 from tangrad import monitoring, profiler
 from tangrad.errors import BackendError
+from tests.ports import free_port
 
 
 @pytest.fixture(params=["numpy", "xla"])
@@ -102,9 +102,7 @@ def test_memory_profiles(xla, tmp_path):
 
 
 def test_the_server(xla):
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     profiler.start_server(port)
     try:
         with pytest.raises(ValueError, match="one at a time"):

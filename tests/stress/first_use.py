@@ -28,7 +28,9 @@ from tangrad.composition.unfinished import unfinished_module
 from tangrad.core import EVAL_TRACE, catalogue, thread
 
 warnings.simplefilter("error")
-LONGEST = 20  # seconds that one child may take: what takes longer hangs
+# Seconds that one child may compute, and may be there: what takes longer hangs. The latter are many, since a machine
+# may have much else to do.
+BUSY, LONGEST = 30, 60
 KINDS = {"interrupted": KeyboardInterrupt, "late": TimeoutError, "deep": RecursionError, "full": MemoryError}
 # Others' modules cannot be imported twice, or not after a half; nor can what they do be mended here.
 OURS = (f"{os.sep}tangrad{os.sep}", f"{os.sep}pluggy{os.sep}")
@@ -89,6 +91,7 @@ class Injector:
         if not child:
             self.writing = writing
             sys.settrace(None)
+            signal.setitimer(signal.ITIMER_PROF, BUSY)
             signal.alarm(LONGEST)
             self.happen()
             return

@@ -17,7 +17,7 @@ def in_threads(work):
     barrier, errors = threading.Barrier(THREADS), []
 
     def run(number):
-        barrier.wait(timeout=30)
+        barrier.wait(timeout=300)
         try:
             work(number)
         except BaseException as error:

@@ -371,5 +371,5 @@ show = tangrad.jit(lambda x: tangrad.debug.callback(lambda x: (time.sleep(0.1), 
 show(x)
 """
     command = [sys.executable, "-c", f"import tangrad\ntangrad.config.update('backend', 'xla'){text}"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert (done.stdout, done.returncode) == ("last\n", 0), done.stderr

@@ -64,7 +64,7 @@ def test_calls_of_one_function_in_two_threads_do_not_disturb_each_other():
     @tangrad.enable_x64(True)
     def wait():
         inside.set()
-        leave.wait(10)
+        assert leave.wait(300)
         return config.enable_x64
 
     def run():
@@ -73,7 +73,7 @@ def test_calls_of_one_function_in_two_threads_do_not_disturb_each_other():
 
     thread = threading.Thread(target=run)
     thread.start()
-    inside.wait(10)
+    assert inside.wait(300)
     with tangrad.enable_x64(False):
         leave.set()
         assert wait() is True

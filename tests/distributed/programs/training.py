@@ -22,7 +22,7 @@ SIZES = (6, 16, 2)
 
 def main(address: str, count: int, number: int) -> dict:
     tangrad.config.update("num_cpu_devices", 4 // count)
-    tangrad.distributed.initialize(address, count, number, initialization_timeout=60, heartbeat_timeout_seconds=60)
+    tangrad.distributed.initialize(address, count, number, initialization_timeout=200, heartbeat_timeout_seconds=200)
     assert tangrad.distributed.is_initialized()
     assert (tangrad.process_index(), tangrad.process_count()) == (number, count)
     assert (tangrad.device_count(), tangrad.local_device_count()) == (4, 4 // count)
