@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
@@ -69,6 +70,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if str(item.path) in long:
             item.add_marker(pytest.mark.long)
+
+
+@pytest.fixture(autouse=True)
+def _own_draws(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Put the generators of a module back: a test draws the same alone, after others, and beside other workers."""
+    generators = [value.bit_generator for value in vars(request.module).values() if hasattr(value, "bit_generator")]
+    states = [generator.state for generator in generators]
+    yield
+    for generator, state in zip(generators, states, strict=True):
+        generator.state = state
 
 
 # After so many tests a worker forgets the programs that it has compiled: few serve a second test, each is some hundred

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tangrad.core import catalogue
+
 PROGRAM = Path(__file__).parent / "first_use.py"
 HOW = ["interrupted", "late", "deep", "full", "nested"]
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
@@ -31,8 +33,11 @@ def test_a_few_lines_of_a_first_use(how: str) -> None:
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("how", HOW)
-def test_lines_of_the_first_use_of_every_public_name(how: str) -> None:
-    done = run(str(PROGRAM), how, "500", "1")
+@pytest.mark.parametrize("distribution", catalogue.PUBLIC_NAMES)
+def test_lines_of_the_first_use_of_all_names_of_a_distribution(distribution: str, how: str) -> None:
+    """Each at other lines of what all of them use. `first_use.py` itself looks at more of them, or at every one."""
+    seed = [*catalogue.PUBLIC_NAMES].index(distribution) * len(HOW) + HOW.index(how)
+    done = run(str(PROGRAM), how, "500", str(seed), distribution)
     assert done.returncode == 0 and ", 0 faults" in done.stdout, done.stdout[-6000:] + done.stderr[-3000:]
 
 
