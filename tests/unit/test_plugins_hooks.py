@@ -194,7 +194,9 @@ def test_what_a_hook_traces_calls_no_hooks() -> None:
     [
         ({"tangrad_unheard_of": hookimpl(lambda: None)}, "unknown hook 'tangrad_unheard_of'"),
         ({"tangrad_traced": hookimpl(lambda nonsense: None)}, "nonsense"),
-        ({"tangrad_traced": lambda: None}, "implements no hook; expected functions named tangrad_rules"),
+        ({"tangrad_befor_apply": hookimpl(lambda: None)}, "did you mean 'tangrad_before_apply'?"),
+        ({"tangrad_traced": lambda: None}, "tangrad_traced of .* is not marked: write @tangrad.core.hookimpl above it"),
+        ({"traced": lambda: None}, "implements no hook; expected functions named tangrad_rules"),
     ],
 )
 def test_objects_that_are_no_valid_hooks_are_set_aside(functions: dict[str, Any], words: str) -> None:
@@ -203,6 +205,26 @@ def test_objects_that_are_no_valid_hooks_are_set_aside(functions: dict[str, Any]
         registration = register(thing, group=GROUP, name="invalid")
     assert hooks.active is None and registration.plugins[0].status == "broken"
     registration.undo()
+
+
+def test_a_class_whose_functions_take_self_is_refused_with_what_to_write() -> None:
+    class Watch:
+        @hookimpl
+        def tangrad_compiled(self, seconds: float) -> None: ...
+
+    class Static:
+        @hookimpl
+        @staticmethod
+        def tangrad_compiled(seconds: float) -> None: ...
+
+    words = "Watch is a class, and its hook tangrad_compiled takes 'self'.*'tests.unit.test_plugins_hooks:watch'"
+    with pytest.warns(PluginWarning, match=words):
+        registration = register(Watch, group=GROUP, name="class")
+    registration.undo()
+    for right in (Watch(), Static):
+        with register(right, group=GROUP, name="object") as registration:
+            hooks.compiled(CONTEXT, None, 0.0)
+            assert registration.plugins[0].status == "loaded"
 
 
 def test_wrappers_are_refused() -> None:

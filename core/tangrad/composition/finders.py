@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
+from tangrad.composition.outside import from_signal_handler
 from tangrad.composition.record import Builder, Record, normalise
 
 if sys.version_info >= (3, 12):
@@ -37,6 +38,8 @@ def _record(path: str, location: str, ask: Any, known: set[str]) -> Record:
         for distribution in ask():
             _add(builder, distribution, location, known)
     except Exception as error:  # whatever a foreign finder does: the others are asked all the same
+        if from_signal_handler(error):
+            raise
         builder.add_problem(path, f"cannot say which distributions it has: {type(error).__name__}: {error}")
     return builder.finish()
 
@@ -47,6 +50,8 @@ def _add(builder: Builder, distribution: Any, location: str, known: set[str]) ->
         text = distribution.read_text("entry_points.txt") or ""
         name, version = normalise(distribution.metadata["Name"]), distribution.version
     except Exception as error:
+        if from_signal_handler(error):
+            raise
         if "tangrad." in text:
             builder.add_problem(location, f"has a distribution that cannot be read: {type(error).__name__}: {error}")
         return

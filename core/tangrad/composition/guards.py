@@ -15,6 +15,7 @@ import pluggy
 
 from tangrad.composition import hookspecs
 from tangrad.composition.hooks import Program, inside
+from tangrad.composition.outside import from_outside, from_signal_handler, works
 from tangrad.composition.plugin import (
     BEFORE_APPLY,
     CIRCUMSTANCES,
@@ -42,6 +43,7 @@ def examined(hook_object: Any) -> list[tuple[str, Any]]:
     probation = pluggy.PluginManager("tangrad")  # what is refused here never comes near the composition's manager
     probation.add_hookspecs(hookspecs)
     probation.register(hook_object, "probation")
+    _check_names(probation, hook_object)
     probation.check_pending()
     callers = probation.get_hookcallers(hook_object)
     if not callers:
@@ -51,11 +53,48 @@ def examined(hook_object: Any) -> list[tuple[str, Any]]:
         )
     found = [(caller.name, one) for caller in callers for one in reversed(caller.get_hookimpls())]
     for hook, one in found:
-        if one.wrapper and hook in (NAMES, *PROGRAM_HOOKS):
-            raise TypeError(f"{hook} is a wrapper; only hooks that contribute have wrappers")
-        if one.hookwrapper:
-            raise TypeError(f"{hook} is a wrapper of pluggy's old form; write hookimpl(wrapper=True)")
+        _check_form(hook, one, hook_object)
     return found
+
+
+def _check_names(probation: pluggy.PluginManager, hook_object: Any) -> None:
+    """Raise TypeError for hooks that nobody would call: misspelt ones, and functions that are not marked."""
+    callers = probation.get_hookcallers(hook_object) or []
+    known = [name for name in vars(hookspecs) if name.startswith("tangrad_")]
+    for caller in callers:
+        if not caller.has_spec() and not all([one.optionalhook for one in caller.get_hookimpls()]):
+            from difflib import get_close_matches  # only to explain an error
+
+            near = get_close_matches(caller.name, known, 1)
+            meant = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+            raise TypeError(f"unknown hook {caller.name!r} of {hook_object!r}; {meant}")
+    implemented = {caller.name for caller in callers}
+    for name in known:
+        function = getattr(hook_object, name, None)
+        if name not in implemented and inspect.isroutine(function) and not _is_declared(function):
+            raise TypeError(f"{name} of {hook_object!r} is not marked: write @tangrad.core.hookimpl above it")
+
+
+def _is_declared(function: Any) -> bool:
+    """Whether a function is one of ours: a specification, or what a protocol says of a hook."""
+    return str(getattr(function, "__module__", None)).startswith("tangrad.composition.")
+
+
+def _check_form(hook: str, one: Any, hook_object: Any) -> None:
+    """Raise TypeError for implementations of a form that we do not call."""
+    if one.wrapper and hook in (NAMES, *PROGRAM_HOOKS):
+        raise TypeError(f"{hook} is a wrapper; only hooks that contribute have wrappers")
+    if one.hookwrapper:
+        raise TypeError(f"{hook} is a wrapper of pluggy's old form; write hookimpl(wrapper=True)")
+    code = getattr(one.function, "__code__", None)  # of a function that is not bound to anything
+    if isinstance(hook_object, type) and not inspect.ismethod(one.function) and code is not None:
+        if code.co_varnames[: code.co_argcount][:1] == ("self",):
+            name = hook_object.__name__
+            raise TypeError(
+                f"{name} is a class, and its hook {hook} takes 'self': what is wanted is an object of it. Write "
+                f"{name.lower()} = {name}() in {hook_object.__module__}, and name that: "
+                f"'{hook_object.__module__}:{name.lower()}'"
+            )
 
 
 def guarded(manager: Any, plugin: Plugin, implementation: tuple[str, Any]) -> tuple[str, Callable[..., Any]]:
@@ -99,7 +138,7 @@ def _provider(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any])
         except PASSES_THROUGH:
             raise
         except FAULTS as error:
-            if _works(answered, *arguments):
+            if _is_interrupted(error) or works(answered, *arguments):
                 raise (error.__cause__ or error) if isinstance(error, _Unusable) else error  # noqa: B904 - itself
             if isinstance(error, _Unusable):
                 manager.withdraw(plugin, error.__cause__ or error, f"its hook {hook} returned what cannot be used")
@@ -114,6 +153,10 @@ class _Unusable(Exception):
     """What a hook returned is at fault; the cause says how."""
 
 
+def _is_interrupted(error: BaseException) -> bool:
+    return from_signal_handler(error.__cause__ if isinstance(error, _Unusable) and error.__cause__ else error)
+
+
 def _contributions(manager: Any, plugin: Plugin, hook: str, arguments: tuple[Any, ...], answer: Any) -> list[Plugin]:
     try:
         return [manager.computed(plugin, *one) for one in _objects(hook, cell_of(hook, arguments), answer)]
@@ -121,15 +164,6 @@ def _contributions(manager: Any, plugin: Plugin, hook: str, arguments: tuple[Any
         raise
     except Exception as error:
         raise _Unusable from error
-
-
-def _works(call: Callable[..., Any], *arguments: Any) -> bool:
-    """Whether a call that has raised works when it is repeated: then what it raised came from outside."""
-    try:
-        call(*arguments)
-    except Exception:
-        return False
-    return True
 
 
 def _lister(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) -> Any:
@@ -145,7 +179,7 @@ def _lister(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) -
         except PASSES_THROUGH:
             raise
         except FAULTS as error:
-            if _works(listed, group):
+            if from_signal_handler(error) or works(listed, group):
                 raise
             manager.withdraw(plugin, error, f"its hook {hook} raised, or returned no names")
             return None
@@ -177,6 +211,8 @@ def _wrapper(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) 
         except DeniedPluginError as veto:
             generator, words = None, f": {veto}"
         except FAULTS as error:
+            if from_outside(error, lambda: next(call(*arguments))):
+                raise
             generator = None
             manager.withdraw(plugin, _explained(error, "it did not yield"), f"its wrapper of {hook} raised")
         try:
@@ -219,6 +255,8 @@ def _resumed(
     except DeniedPluginError as veto:
         return [], f": {veto}"
     except FAULTS as raised:
+        if from_signal_handler(raised):
+            raise
         manager.withdraw(plugin, raised, f"its wrapper of {hook} raised")
     else:
         generator.close()
@@ -249,6 +287,8 @@ def _observer(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any])
         except RefusedError:
             raise
         except Exception as error:
+            if from_outside(error, inside.call, call, *arguments):
+                raise
             manager.withdraw(plugin, error, f"its hook {hook} raised", observed=True)
 
     return observe
@@ -263,6 +303,8 @@ def _policy(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) -
         except RefusedError:
             raise
         except Exception as error:
+            if from_outside(error, inside.call, call, primitive, avals, params, context):
+                raise
             raise _failed(plugin, f"hook {hook}", f"primitive {primitive.identity!r}", error) from error
 
     return ask
@@ -282,7 +324,7 @@ def _pass(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) -> 
         except RefusedError:
             raise
         except Exception as error:
-            if _works(inside.call, rewritten, program.closed_jaxpr, context):
+            if from_signal_handler(error) or works(inside.call, rewritten, program.closed_jaxpr, context):
                 raise
             raise _failed(plugin, "jaxpr pass", repr(context.function_name), error) from error
 

@@ -16,6 +16,7 @@ from typing import Any
 import pluggy
 
 from tangrad.composition import hookspecs
+from tangrad.composition.outside import from_signal_handler
 from tangrad.composition.plugin import (
     CIRCUMSTANCES,
     COMMANDS,
@@ -236,6 +237,8 @@ class Manager(pluggy.PluginManager):
                 if is_last:
                     plugin.set_aside(error)
             except BaseException as error:  # sent by another thread, or raised by the module: then it will be again
+                if from_signal_handler(error):
+                    raise
                 if plugin.identity not in self._failed:
                     self._failed.add(plugin.identity)
                     raise

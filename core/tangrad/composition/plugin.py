@@ -8,6 +8,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from tangrad.composition.outside import from_signal_handler
 from tangrad.composition.unfinished import is_unfinished, unfinished_module
 from tangrad.diagnostics.errors import BrokenPluginError, DeniedPluginError, PluginError, PluginWarning
 
@@ -135,7 +136,8 @@ class Plugin:
         except CIRCUMSTANCES:
             raise
         except FAULTS as error:
-            self._try_again(error)
+            if not from_signal_handler(error):
+                self._try_again(error)
             raise  # the plugin is whole: the error came from outside, as that of a time-out does
         return loaded if is_unfinished(self._module()) else self._owner.publish(self, loaded)
 
@@ -177,6 +179,8 @@ class Plugin:
             except CIRCUMSTANCES:
                 raise first from None
             except FAULTS as error:
+                if from_signal_handler(error):
+                    raise
                 if place_of(error) == place_of(first):
                     break
         self.set_aside(first)
@@ -219,9 +223,10 @@ class Plugin:
     def _why_broken(self) -> str:
         cause = self.cause
         cause_text = f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__
+        shipper = f"{self.distribution} {self.version}".rstrip()
         return (
             f"plugin {self.name!r} of group {self.group!r} ({self.value}), "
-            f"shipped by {self.distribution} {self.version}, is set aside because {self._reason}: {cause_text}"
+            f"shipped by {shipper}, is set aside because {self._reason}: {cause_text}"
             f"{self._place}"
         )
 

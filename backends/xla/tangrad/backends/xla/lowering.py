@@ -10,7 +10,7 @@ with one MLIR value for each input of the equation. See helpers.py for how rules
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -68,6 +68,7 @@ class Module:
         self.parts = parts
         self.leading = tuple(leading)
         self.has_unknown_sizes = False
+        self.checks_of_sizes: list[Callable[[Any], None]] = []  # called with the module when it has all sizes
         self.vocabulary: Vocabulary = vocabulary()
         self.platform = platform
         self.platforms: tuple[str, ...] = getattr(rules, "platforms", (platform,))
@@ -155,6 +156,8 @@ class Module:
         Raises ValueError for what the program states of its sizes and does not hold.
         """
         self.module = refined(self.module, self.vocabulary.context)
+        for check in self.checks_of_sizes:
+            check(self.module)
         self.has_unknown_sizes = False
 
     def add_host_callback(self, callback: Any) -> int:

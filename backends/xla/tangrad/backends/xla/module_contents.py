@@ -28,12 +28,20 @@ class Contents(NamedTuple):
 def contents(module: Any) -> Contents:
     """What a module consists of."""
     operations, targets = set(), set()
-    for operation, _ in _all_operations(module.operation):
+    for operation, _ in all_operations(module.operation):
         operations.add(operation.name)
-        if operation.name == "stablehlo.custom_call":
-            name = ir.StringAttr(operation.attributes["call_target_name"])
-            targets.add(name.value_bytes.decode("utf-8", "backslashreplace"))
+        target = call_target(operation)
+        if target is not None:
+            targets.add(target)
     return Contents(frozenset(operations), frozenset(targets))
+
+
+def call_target(operation: Any) -> str | None:
+    """The target of a custom call; None of other operations."""
+    if operation.name != "stablehlo.custom_call":
+        return None
+    name = ir.StringAttr(operation.attributes["call_target_name"])
+    return str(name.value_bytes.decode("utf-8", "backslashreplace"))
 
 
 def check_functions(module: Any) -> None:
@@ -59,7 +67,7 @@ class _Function:
     def __init__(self, function: Any) -> None:
         self.regions = 0
         self.calls: dict[str, int] = {}
-        for operation, depth in _all_operations(function):
+        for operation, depth in all_operations(function):
             self.regions = max(self.regions, depth - 1)  # its own body is the first
             for called in _named_functions(operation):
                 self.calls[called] = max(self.calls.get(called, 0), depth - 1)
@@ -106,7 +114,7 @@ def _symbols(attribute: Any) -> Iterator[str]:
             yield from _symbols(item)
 
 
-def _all_operations(top: Any) -> Iterator[tuple[Any, int]]:
+def all_operations(top: Any) -> Iterator[tuple[Any, int]]:
     """An operation and all within it, each with the number of regions around it."""
     waiting = [(top, 0)]
     while waiting:

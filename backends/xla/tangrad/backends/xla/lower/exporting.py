@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tangrad.backends.xla import jaxlib_calls
 from tangrad.backends.xla.dimension_values import SIZE
+from tangrad.backends.xla.kernel_types import check_kernels
 from tangrad.backends.xla.mlir import ir, read_portable_artifact
 from tangrad.backends.xla.module_contents import ENTRY, check_functions, contents
 from tangrad.backends.xla.symbolic_entry import PLATFORM_INDEX
@@ -107,6 +109,8 @@ def _copied(module: Any, exported: Any) -> tuple[str, Sequence[Any], Sequence[An
     check_functions(other)
     found = contents(other)
     exported.check_contents(found.operations, found.targets)
+    check_kernels(other, exported.fun_name)
+    module.checks_of_sizes.append(partial(check_kernels, name=exported.fun_name))
     _make_callable(found.targets, module.platforms)
     functions = [operation.operation for operation in other.body.operations]
     names = {}
