@@ -54,6 +54,31 @@ def one_minus_square(x: Any) -> Any:
     return where(near_zero, sub(one, square(x)), mul(add(one, x), sub(one, x)))
 
 
+def less_and_more(x: Any) -> tuple[Any, Any]:
+    """1 - x and 1 + x of complex x, with the sign of a zero imaginary part, which says on which side of a cut x is."""
+    return neg(sub(x, number(1, x))), sub(x, number(-1, x))
+
+
+def inverse_of_one_minus_square(x: Any) -> Any:
+    """1 / (1 - x²) of complex x as a product, whose factors do not overflow."""
+    one = number(1, x)
+    less, more = less_and_more(x)
+    return mul(div(one, less), div(one, more))
+
+
+def inverse_root_of_one_minus_square(x: Any) -> Any:
+    """1 / √(1 - x²), of complex x likewise."""
+    if not is_kind(x.aval.dtype, (COMPLEX,)):
+        return p.rsqrt_p.bind(one_minus_square(x))
+    less, more = less_and_more(x)
+    return mul(p.rsqrt_p.bind(less), p.rsqrt_p.bind(more))
+
+
+def times_i(x: Any) -> Any:
+    """i x, by its parts."""
+    return p.complex_p.bind(neg(p.imag_p.bind(x)), p.real_p.bind(x))
+
+
 def reciprocal_of_large(x: Any) -> tuple[Any, Any]:
     """Where |x| > 1, and 1 / x there: in it far away derivatives have no squares that overflow. 1 elsewhere."""
     size = p.abs_p.bind(x)
@@ -64,7 +89,7 @@ def reciprocal_of_large(x: Any) -> tuple[Any, Any]:
 def inverse_of_one_plus_square(x: Any) -> Any:
     """1 / (1 + x²)."""
     if is_kind(x.aval.dtype, (COMPLEX,)):
-        return div(number(1, x), plus(1, square(x)))
+        return inverse_of_one_minus_square(times_i(x))
     large, inverse = reciprocal_of_large(x)
     near = where(large, inverse, x)
     result = div(number(1, x), plus(1, square(near)))
@@ -74,7 +99,7 @@ def inverse_of_one_plus_square(x: Any) -> Any:
 def inverse_root_of_one_plus_square(x: Any) -> Any:
     """1 / √(1 + x²)."""
     if is_kind(x.aval.dtype, (COMPLEX,)):
-        return p.rsqrt_p.bind(plus(1, square(x)))
+        return inverse_root_of_one_minus_square(times_i(x))
     large, inverse = reciprocal_of_large(x)
     result = p.rsqrt_p.bind(plus(1, square(where(large, inverse, x))))
     return where(large, mul(p.abs_p.bind(inverse), result), result)
@@ -121,6 +146,13 @@ def _sign(primals: Any, tangents: Any) -> Any:
 
 # --- functions of one variable -------------------------------------------------------------------------------------
 
+
+def _atanh(tangent: Any, answer: Any, x: Any) -> Any:
+    if is_kind(x.aval.dtype, (COMPLEX,)):
+        return mul(tangent, inverse_of_one_minus_square(x))
+    return div(tangent, one_minus_square(x))
+
+
 for primitive, derivative in {
     p.exp_p: lambda t, ans, x: mul(t, ans),
     p.exp2_p: lambda t, ans, x: mul(t, scaled(math.log(2), ans)),
@@ -137,16 +169,16 @@ for primitive, derivative in {
     p.sin_p: lambda t, ans, x: mul(t, p.cos_p.bind(x)),
     p.cos_p: lambda t, ans, x: mul(t, neg(p.sin_p.bind(x))),
     p.tan_p: lambda t, ans, x: mul(t, plus(1, square(ans))),
-    p.asin_p: lambda t, ans, x: mul(t, p.rsqrt_p.bind(one_minus_square(x))),
-    p.acos_p: lambda t, ans, x: mul(t, neg(p.rsqrt_p.bind(one_minus_square(x)))),
+    p.asin_p: lambda t, ans, x: mul(t, inverse_root_of_one_minus_square(x)),
+    p.acos_p: lambda t, ans, x: mul(t, neg(inverse_root_of_one_minus_square(x))),
     p.atan_p: lambda t, ans, x: mul(t, inverse_of_one_plus_square(x)),
     p.sinh_p: lambda t, ans, x: mul(t, p.cosh_p.bind(x)),
     p.cosh_p: lambda t, ans, x: mul(t, p.sinh_p.bind(x)),
     p.tanh_p: lambda t, ans, x: mul(t, tanh_slope(ans)),
     p.asinh_p: lambda t, ans, x: mul(t, inverse_root_of_one_plus_square(x)),
     # Two roots, not the root of a product: they differ in sign for complex x with a negative real part.
-    p.acosh_p: lambda t, ans, x: mul(t, mul(p.rsqrt_p.bind(plus(-1, x)), p.rsqrt_p.bind(plus(1, x)))),
-    p.atanh_p: lambda t, ans, x: div(t, one_minus_square(x)),
+    p.acosh_p: lambda t, ans, x: mul(t, mul(*[p.rsqrt_p.bind(sub(x, number(side, x))) for side in (1, -1)])),
+    p.atanh_p: _atanh,
 }.items():
     elementwise_jvp(jvp, primitive, derivative)
 

@@ -6,6 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from tangrad.backends.xla.complex_edges import (
+    direction,
+    direction_of_kind,
+    exponential_less_one,
+    inverse_hyperbolic_tangent,
+    log_plus_one,
+)
 from tangrad.backends.xla.complex_functions import (
     CONJUGATE,
     EVEN,
@@ -117,19 +124,22 @@ def _of_either(real_rule: Rule, complex_rule: Rule) -> Rule:
 
 
 _exp = _function("stablehlo.exponential", np.exp, CONJUGATE, "imaginary")
-_atanh = _function("chlo.atanh", np.arctanh, ODD)
+_complex_atanh = as_in_c(inverse_hyperbolic_tangent, np.arctanh, ODD)
+_complex_expm1 = as_in_c(exponential_less_one, less_one, CONJUGATE, "imaginary")
+_complex_log1p = as_in_c(log_plus_one, log_of_one_plus, CONJUGATE)
+_complex_sign = as_in_c(direction, direction_of_kind, ODD)
 lower.table(
     {
         p.abs_p: _of_either(elementwise("stablehlo.abs"), magnitude),
         p.exp_p: _exp,
-        p.expm1_p: _function("stablehlo.exponential_minus_one", less_one, CONJUGATE, "imaginary"),
+        p.expm1_p: _of_either(elementwise("stablehlo.exponential_minus_one"), _complex_expm1),
         p.log_p: _function("stablehlo.log", np.log, CONJUGATE),
-        p.log1p_p: _function("stablehlo.log_plus_one", log_of_one_plus, CONJUGATE),
+        p.log1p_p: _of_either(elementwise("stablehlo.log_plus_one"), _complex_log1p),
         p.sqrt_p: _function("stablehlo.sqrt", np.sqrt, CONJUGATE),
         p.tan_p: _function("stablehlo.tan", np.tan, ODD, "real"),
         p.asin_p: _function("chlo.asin", np.arcsin, ODD),
         p.acos_p: _function("chlo.acos", np.arccos, CONJUGATE),
-        p.atan_p: _of_either(elementwise("chlo.atan"), turned(_atanh)),
+        p.atan_p: _of_either(elementwise("chlo.atan"), turned(_complex_atanh)),
         p.sin_p: _of_either(elementwise("stablehlo.sine"), as_in_c(sine, np.sin, ODD, "real")),
         p.cos_p: _of_either(elementwise("stablehlo.cosine"), as_in_c(cosine, np.cos, EVEN, "real")),
         p.sinh_p: _of_either(elementwise("chlo.sinh"), as_in_c(sinh, np.sinh, ODD, "imaginary")),
@@ -137,7 +147,7 @@ lower.table(
         p.tanh_p: _function("stablehlo.tanh", np.tanh, ODD, "imaginary"),
         p.asinh_p: _function("chlo.asinh", np.arcsinh, ODD),
         p.acosh_p: _function("chlo.acosh", np.arccosh, CONJUGATE),
-        p.atanh_p: _atanh,
+        p.atanh_p: _of_either(elementwise("chlo.atanh"), _complex_atanh),
     }
 )
 
@@ -145,6 +155,8 @@ lower.table(
 @lower.rule(p.sign_p)
 def _sign(ctx: Any, x: Any) -> Any:
     aval = ctx.out_aval
+    if _is_complex(aval):
+        return _complex_sign(ctx, x)
     if not dtypes.issubdtype(aval.dtype, np.unsignedinteger):  # StableHLO's sign leaves unsigned integers out
         return ctx.op("stablehlo.sign", ctx.out_type, (x,))
     zero = full(ctx, 0, aval)
