@@ -59,9 +59,11 @@ def one_case(call, x64):
     return [found[zlib.crc32(call.encode()) % len(found)]]
 
 
-def test_results_of_one_kind_of_operands_each(theirs, ours):
-    traced = [lambda call, case, side=side: side.traced(call, case, False) for side in (theirs, ours)]
-    found = [line for call in TRACED[::4] for line in differences(call, one_case(call, False), *traced)]
+@pytest.mark.parametrize(("x64", "calls"), [(False, TRACED[::4]), (True, TRACED[1::8])])
+def test_results_of_one_kind_of_operands_each(theirs, ours, x64, calls):
+    traced = [lambda call, case, side=side: side.traced(call, case, x64) for side in (theirs, ours)]
+    with jax.enable_x64(x64), tangrad.enable_x64(x64):
+        found = [line for call in calls for line in differences(call, one_case(call, x64), *traced)]
     assert not found, "\n".join(found)
 
 

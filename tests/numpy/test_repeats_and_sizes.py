@@ -229,3 +229,9 @@ def test_types_in_words_short_and_long():
     assert aval.str_short() == aval.str_short(short_dtypes=True) == "f32[2,3]"
     assert aval.str_short(short_dtypes=False) == "float32[2,3]"
     assert tangrad.random.key(0).aval.str_short(short_dtypes=True) == "key<fry>[]"
+
+
+@pytest.mark.parametrize("name", ["intersect1d", "setxor1d", "setdiff1d", "union1d"])
+def test_what_fills_up_keeps_the_type(name):
+    x = tnp.asarray([True, True])
+    assert getattr(tnp, name)(x, ~x, size=3).dtype == bool

@@ -71,3 +71,21 @@ def test_empty_arrays(backend):
         assert tnp.fft.rfft(np.ones((0, 4), np.float32)).shape == (0, 3)
         assert tnp.fft.fft2(np.ones((3, 0, 4), np.float32)).shape == (3, 0, 4)
         np.testing.assert_array_equal(tnp.fft.fft(np.ones((2, 0), np.float32), 3), np.zeros((2, 3)))
+
+
+# --- how wide the results are ----------------------------------------------------------------------------------------
+
+WIDTHS = {"complex64": "bool int8 int16 int32 uint8 uint32 float32", "complex128": "int64 uint64 float64"}
+
+
+@pytest.mark.parametrize("name", ["fft", "ifft", "fft2", "ifft2", "fftn", "ifftn", "rfft", "rfft2", "rfftn", "ihfft"])
+def test_64_bits_are_made_of_64_bits_only(name):
+    with tangrad.enable_x64():
+        for expected, given in WIDTHS.items():
+            for dtype in given.split():
+                x = tangrad.ShapeDtypeStruct((2, 4), dtype)
+                found = tangrad.eval_shape(getattr(tangrad.numpy.fft, name), x).dtype
+                assert found.name == expected, dtype
+                if not name.startswith(("i", "r")):
+                    inverse = getattr(tangrad.numpy.fft, "ir" + name)
+                    assert tangrad.eval_shape(inverse, x).dtype.itemsize * 2 == found.itemsize

@@ -18,7 +18,8 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     ),
     "tangrad-console": "print_environment_info",
     "tangrad-control-flow": (
-        "lax.associative_scan lax.cond lax.fori_loop lax.map lax.platform_dependent lax.scan lax.switch lax.while_loop"
+        "lax.associative_scan lax.cond lax.fori_loop lax.map lax.platform_dependent lax.scan "
+        "lax.scatter_apply lax.switch lax.while_loop"
     ),
     "tangrad-core": (
         "Array Device block_until_ready check_tracer_leaks checking_leaks clear_caches config "
@@ -118,12 +119,11 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "lax.random_gamma_grad lax.real lax.reciprocal lax.reduce lax.reduce_and lax.reduce_max "
         "lax.reduce_min lax.reduce_or lax.reduce_precision lax.reduce_prod lax.reduce_sum lax.reduce_window "
         "lax.reduce_window_shape_tuple lax.reduce_xor lax.rem lax.reshape lax.rev lax.round lax.rsqrt "
-        "lax.scaled_dot lax.scatter lax.scatter_add lax.scatter_apply lax.scatter_max lax.scatter_min "
-        "lax.scatter_mul lax.scatter_sub lax.select lax.select_n lax.shape_as_value lax.shift_left "
-        "lax.shift_right_arithmetic lax.shift_right_logical lax.sign lax.sin lax.sinh lax.slice "
-        "lax.slice_in_dim lax.sort lax.sort_key_val lax.split lax.sqrt lax.square lax.squeeze lax.stack "
-        "lax.stage lax.stop_gradient lax.sub lax.tan lax.tanh lax.tile lax.top_k lax.transpose lax.unstack "
-        "lax.zeros_like_array lax.zeta"
+        "lax.scaled_dot lax.scatter lax.scatter_add lax.scatter_max lax.scatter_min lax.scatter_mul "
+        "lax.scatter_sub lax.select lax.select_n lax.shape_as_value lax.shift_left lax.shift_right_arithmetic "
+        "lax.shift_right_logical lax.sign lax.sin lax.sinh lax.slice lax.slice_in_dim lax.sort "
+        "lax.sort_key_val lax.split lax.sqrt lax.square lax.squeeze lax.stack lax.stage lax.stop_gradient "
+        "lax.sub lax.tan lax.tanh lax.tile lax.top_k lax.transpose lax.unstack lax.zeros_like_array lax.zeta"
     ),
     "tangrad-linalg": (
         "lax.linalg.EigImplementation lax.linalg.EighImplementation lax.linalg.SvdAlgorithm lax.linalg.eig "

@@ -113,7 +113,9 @@ def _result_dtype(name: str, a: Any, dtype: Any, promote_integers: bool) -> Any:
     if dtype is not None:
         return user_dtype(name, dtype)
     own = operand(name, a).aval.dtype
-    return counting_dtype(own) if own is BOOL or (promote_integers and _is_integral(own)) else own
+    if not promote_integers:
+        return dtypes.to_numeric_dtype(own)
+    return counting_dtype(own) if own is BOOL or _is_integral(own) else own
 
 
 # --- sums and products ---------------------------------------------------------------------------------------------

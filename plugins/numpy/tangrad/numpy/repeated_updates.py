@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from tangrad.control_flow.repeated_windows import MOST_ROUNDS, ranks_of
 from tangrad.control_flow.scans import scan
 from tangrad.core import Array
 from tangrad.lax.indexing.dimension_numbers import GatherScatterMode
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.operands import convert
 from tangrad.numpy.shapes import broadcast_arrays, ravel
-
-# More rounds than this become a loop over all occurrences: each round is a few operations of the program.
-_MOST_ROUNDS = 16
 
 Update = Callable[[Any, Any], Any]
 
@@ -39,11 +37,11 @@ def in_turn(x: Any, index: Any, once: Update, mode: Any) -> Any:
     if any([isinstance(array, Array) for array in arrays]):
         return _one_by_one(x, items, places, arrays, once)
     flat = [array.ravel() for array in np.broadcast_arrays(*arrays)]
-    ranks = _ranks(_elements(flat, _axes(items, places, x.aval.ndim), x.aval.shape, mode))
+    ranks = ranks_of(_elements(flat, _axes(items, places, x.aval.ndim), x.aval.shape, mode))
     last = int(ranks.max(initial=0))
     if last == 0:
         return once(x, index)
-    if last >= _MOST_ROUNDS:
+    if last >= MOST_ROUNDS:
         return _one_by_one(x, items, places, arrays, once)
     for rank in range(last + 1):
         x = once(x, _replaced(items, places, [array[ranks == rank] for array in flat]))
@@ -92,16 +90,6 @@ def _elements(flat: Sequence[Any], axes: Sequence[int], shape: Sequence[Any], mo
             counted = np.clip(counted, 0, max(size - 1, 0))
         columns.append(counted)
     return np.stack(columns, axis=1)
-
-
-def _ranks(elements: Any) -> Any:
-    """How often each row has occurred before."""
-    numbers = np.unique(elements, axis=0, return_inverse=True)[1].reshape(-1)
-    order = np.argsort(numbers, kind="stable")
-    ordered = numbers[order]
-    ranks = np.empty(len(numbers), int)
-    ranks[order] = np.arange(len(numbers)) - np.searchsorted(ordered, ordered)
-    return ranks
 
 
 def _replaced(items: Sequence[Any], places: Sequence[int], by: Sequence[Any]) -> tuple[Any, ...]:

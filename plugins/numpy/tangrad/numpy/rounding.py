@@ -46,7 +46,6 @@ from tangrad.numpy.operands import (
     is_inexact,
     literal_like,
     operand,
-    promote_inexact,
     refuse_out,
     select,
 )
@@ -119,7 +118,7 @@ def _to_even(x: Any) -> Any:
 
 rint = unary(
     "rint",
-    lambda x: strong_if_converted(x, _by_parts(_to_even, promote_inexact("rint", x)[0])),
+    lambda x: strong_if_converted(x, _by_parts(_to_even, inexact_operand("rint", x))),
     "The nearest whole number; of two the even one.",
     "An array of the shape of `x`, floating or complex.",
     "tangrad.numpy.rint(2.5)\nArray(2., dtype=float32, weak_type=True)",

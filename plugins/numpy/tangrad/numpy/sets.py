@@ -316,7 +316,7 @@ def _all_pairs(x: Any, others: Any) -> Any:
 
 def _vectors(name: str, ar1: Any, ar2: Any) -> tuple[Any, Any]:
     check_array_like(name, ar1, ar2)
-    first, second = promote(name, ar1, ar2)
+    first, second = [convert(x, x.aval.dtype) for x in promote(name, ar1, ar2)]  # the numbers in a set are strong
     return ravel(array_operand(name, first)), ravel(array_operand(name, second))
 
 
@@ -390,11 +390,11 @@ def _sorted_starts(x: Any, equal_nan: bool = True) -> tuple[Any, Any]:
 
 
 def _selected(x: Any, mask: Any, size: int, fill_value: Any) -> Any:
-    """The first elements under a mask."""
+    """The first elements under a mask, filled up with a value that may widen the dtype; None: zeros, which do not."""
     length = x.aval.shape[0]
     (places,) = nonzero(mask, size=size, fill_value=length)
     found = getitem(x, where(places >= length, 0, places))
-    return where(places >= length, 0 if fill_value is None else fill_value, found)
+    return where(places >= length, full((), 0, x.aval.dtype) if fill_value is None else fill_value, found)
 
 
 def setxor1d(
@@ -428,7 +428,7 @@ def setxor1d(
     alone = and_p.bind(starts, or_p.bind(not_p.bind(isin(x, first)), not_p.bind(isin(x, second))))
     if size is None:
         return getitem(x, alone)
-    found = _selected(x, alone, size, 0 if fill_value is None else fill_value)
+    found = _selected(x, alone, size, fill_value)
     return where(np.arange(size) < alone.sum(), found, found[0]) if size and fill_value is None else found
 
 
@@ -469,7 +469,8 @@ def intersect1d(
     if size is None:
         values = getitem(x, common)
     else:
-        least = where(common.any(), getitem(x, common.argmax()), 0) if fill_value is None else fill_value
+        nothing = full((), 0, x.aval.dtype)
+        least = where(common.any(), getitem(x, common.argmax()), nothing) if fill_value is None else fill_value
         values = _selected(x, common, size, least)
     if not return_indices:
         return values

@@ -198,7 +198,8 @@ def _spectrum(
     middles = np.arange(0, length - parts.size + 1, parts.step) + (0.0 if boundary is not None else parts.size / 2)
     times = asarray(middles) / fs
     frequencies = (rfftfreq if onesided else fftfreq)(parts.length, 1 / fs)
-    return frequencies, times, tnp.moveaxis(result, -1, axis - signals[0].ndim - 1)
+    real = result.real.dtype
+    return frequencies.astype(real), times.astype(real), tnp.moveaxis(result, -1, axis - signals[0].ndim - 1)
 
 
 def _signal(name: str, x: Any) -> Any:
@@ -443,4 +444,5 @@ def istft(
         total, norm = total[..., cut], norm[cut]
     signal = total / tnp.where(norm > 1e-10, norm, 1.0)
     place = times - 1 if frequencies < times else times
-    return asarray(np.arange(float(signal.shape[-1]))) / fs, tnp.moveaxis(signal, -1, place)
+    moments = asarray(np.arange(float(signal.shape[-1]))) / fs
+    return moments.astype(signal.real.dtype), tnp.moveaxis(signal, -1, place)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tangrad.core import dtypes
 from tangrad.fft.primitives import FftType, fft_p
-from tangrad.lax.checks import COMPLEX, FLOATING, check_int, is_kind
+from tangrad.lax.checks import check_int
 from tangrad.lax.operands import operand
 from tangrad.numpy.operands import convert
 
@@ -48,9 +48,7 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
 
 def _converted(x: Any, fft_type: FftType) -> Any:
     """Whole numbers as floats, and those as complex numbers where it takes these."""
-    dtype = x.aval.dtype
-    if not is_kind(dtype, (FLOATING, COMPLEX)):
-        dtype = dtypes.default_float_dtype()
+    dtype = dtypes.to_inexact_dtype(x.aval.dtype)
     if not fft_type.takes_real and dtype.name in ("float32", "float64"):
         dtype = dtypes.to_complex_dtype(dtype)
     return convert(x, dtype)

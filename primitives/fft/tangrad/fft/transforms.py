@@ -11,7 +11,7 @@ from tangrad.fft.primitives import FftType, fft_p, point_count
 from tangrad.lax.elementwise.primitives import conj_p, convert_element_type_p, div_p, mul_p, sqrt_p
 from tangrad.lax.operands import size_operand
 from tangrad.lax.structure.primitives import pad_p, transpose_p
-from tangrad.numpy.operands import convert, index_argument, inexact_operand, is_complex
+from tangrad.numpy.operands import convert, index_argument, is_complex, promote_inexact
 
 # norm -> how much of the number of points, as a power, a transform is multiplied by: forward, inverse (which divides).
 _POWERS: dict[Any, tuple[float, float]] = {
@@ -38,7 +38,7 @@ def opposite(name: str, norm: Any) -> str:
 
 def transform_operand(name: str, value: Any, fft_type: FftType) -> Any:
     """An array or number as a transform takes it: float32, float64 or the complex dtypes with these parts."""
-    x = inexact_operand(name, value)
+    (x,) = promote_inexact(name, value)
     if fft_type.takes_real:
         if is_complex(x):
             raise TypeError(f"{name} takes real arrays, got dtype {x.aval.dtype.name}; take the real part, or use fft")

@@ -32,6 +32,7 @@ from tangrad.control_flow.loops import (
     while_loop as while_loop,
 )
 from tangrad.control_flow.maps import map as map
+from tangrad.control_flow.repeated_windows import scatter_apply as scatter_apply
 from tangrad.control_flow.scans import scan as scan
 from tangrad.custom_rules.composites import composite as composite
 from tangrad.custom_rules.linear_solves import custom_linear_solve as custom_linear_solve
@@ -142,7 +143,6 @@ from tangrad.lax.indexing.functions import (
     index_take as index_take,
     scatter as scatter,
     scatter_add as scatter_add,
-    scatter_apply as scatter_apply,
     scatter_max as scatter_max,
     scatter_min as scatter_min,
     scatter_mul as scatter_mul,

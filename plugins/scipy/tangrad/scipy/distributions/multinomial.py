@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 import tangrad.numpy as tnp
+from tangrad.core import dtypes
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.fusing import as_one
-from tangrad.numpy.operands import promote_inexact
+from tangrad.numpy.operands import check_array_like, promote_inexact
 from tangrad.scipy.special_functions.entropies import xlogy
 from tangrad.scipy.special_functions.gamma_functions import gammaln
 
@@ -33,7 +36,10 @@ def logpmf(x: Any, n: Any, p: Any) -> Any:
     >>> f"{multinomial.logpmf(np.array([1, 2]), 3, np.array([0.4, 0.6])):.4f}"
     '-0.8393'
     """
-    x, n, p = [asarray(value) for value in promote_inexact("multinomial", x, n, p)]
+    check_array_like("multinomial", x, n, p)
+    (p,) = promote_inexact("multinomial", p)
+    counts = [x if dtypes.issubdtype(dtypes.dtype_of(x), np.inexact) else asarray(x, p.aval.dtype) for x in (x, n)]
+    x, n, p = [asarray(value) for value in promote_inexact("multinomial", *counts, p)]
     inside = (x.sum(-1) == n) & (x >= 0).all(-1) & (x == tnp.floor(x)).all(-1)
     counts = tnp.where(inside[..., None], x, 0.0)
     value = gammaln(n + 1) + (xlogy(counts, p) - gammaln(counts + 1)).sum(-1)

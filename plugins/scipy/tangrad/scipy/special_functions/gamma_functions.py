@@ -207,7 +207,7 @@ def factorial(n: Any, exact: bool = False) -> Any:
     if exact:
         raise NotImplementedError("factorial: exact=True is not supported, since array elements have 64 bits at most")
     (made,) = reals("factorial", n)
-    return tnp.where(made < 0, 0.0, _real_gamma(tnp.where(made < 0, 0.0, made) + 1))
+    return tnp.where(made < 0, 0.0, tnp.exp(p.lgamma_p.bind(tnp.where(made < 0, 0.0, made) + 1)))
 
 
 # --- of two arguments ----------------------------------------------------------------------------------------------

@@ -14,8 +14,6 @@ from tangrad.lax.indexing.dimension_numbers import (
     GatherDimensionNumbers,
     GatherScatterMode,
     ScatterDimensionNumbers,
-    gather_of,
-    window_sizes,
 )
 from tangrad.lax.operands import operand as as_named_operand
 from tangrad.lax.structure.primitives import concatenate_p, reshape_p
@@ -153,34 +151,6 @@ scatter_min = _scatter_function(
 scatter_max = _scatter_function(
     p.scatter_max_p, "A copy with the greater of windows and `updates`.", _ARRAY.format("7., 2., 5.")
 )
-
-
-def scatter_apply(
-    operand: Any,
-    scatter_indices: Any,
-    func: Callable[[Any], Any],
-    dimension_numbers: ScatterDimensionNumbers,
-    *,
-    update_shape: Sequence[int] = (),
-    indices_are_sorted: bool = False,
-    unique_indices: bool = False,
-    mode: Any = None,
-) -> Any:
-    """A copy of `operand` with `func` applied, elementwise, to windows of the shape `update_shape`.
-
-    A window that several indices name is the function of its old value, applied once.
-
-    >>> from tangrad import lax
-    >>> import tangrad.numpy as np
-    >>> numbers = lax.ScatterDimensionNumbers((), (0,), (0,))
-    >>> lax.scatter_apply(np.array([1.0, 2.0, 3.0]), np.array([[2], [0]]), np.square, numbers, update_shape=(2,))
-    Array([1., 2., 9.], dtype=float32)
-    """
-    operand = as_named_operand("scatter_apply", operand, "operand")
-    sizes = window_sizes(dimension_numbers, operand.aval.shape, tuple(update_shape))
-    options: dict[str, Any] = {"indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices, "mode": mode}
-    old = gather(operand, scatter_indices, gather_of(dimension_numbers), sizes, **{**options, "mode": "clip"})
-    return scatter(operand, scatter_indices, func(old), dimension_numbers, **options)
 
 
 def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
