@@ -12,8 +12,11 @@ Checked, each against what the tree declares, so that no list is kept twice:
 - a rule file may also import the owners of the rule kind and of the family that it serves; nobody imports a rule file;
 - who is not the kernel takes from it only what its public modules export (`tools/kernel_names.py` lists them), but for
   the files in `PRIVILEGED`;
-- no cycle between modules, imports for type checkers included; nothing of ours is imported inside a function, except in
-  the files listed in `LAZY` (what is not ours may be: that saves time at import, and can make no cycle);
+- no cycle between modules, as they are executed: the packages above what is imported count, and so do imports inside
+  functions and those for type checkers;
+- the rooms of `core/` stand on each other in one order (`ORDER`);
+- nothing of ours is imported inside a function, except in the files listed in `LAZY` (what is not ours may be: that
+  saves time at import, and can make no cycle);
 - `jaxlib` is touched by the files in `ONLY_IN` alone;
 - no file has more lines than `LONGEST`, and all of `core/` no more lines of code than `CORE_LINES`.
 
@@ -24,6 +27,7 @@ namespace and passes vacuously, and it has no word for rule files.
 import argparse
 import sys
 from collections import defaultdict
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
@@ -38,6 +42,8 @@ LONGEST = 500
 # All rooms of `core/` together: a limit for each was met by moving code next door. Neither blank lines nor comments
 # count; docstrings do.
 CORE_LINES = 12_900
+# The rooms of `core/`, each of which imports those before it alone. Modules beside the rooms are doors to them.
+ORDER = ("tree", "settings", "diagnostics", "dtypes", "composition", "kernel")
 WRITTEN = {"tangrad.composition.catalogue_data"}  # by a tool
 RULES = "tangrad.rules."
 SAMPLES = "tangrad.samples"  # loaded by the conformance kit alone
@@ -56,8 +62,8 @@ MAY_REQUIRE = {
 # Files that import inside functions, and why: everything else states its imports at its top.
 LAZY = {
     "tangrad.composition.api": "resolves public names at their first use",
-    "tangrad.diagnostics.missing_names": "reads the catalogue only to explain an error",
-    "tangrad.core.backend": "reads capsules of other libraries where there are some",
+    "tangrad.composition.missing_names": "reads the catalogue only to explain an error",
+    "tangrad.kernel.backend": "reads capsules of other libraries where there are some",
     "tangrad.core": "resolves rarely needed names at their first use",
     "tangrad.composition.versioning": "resolves deprecated names",
     "tangrad.composition.plugin": "loads what an entry point names",
@@ -286,11 +292,42 @@ def check_kernel_names(house: House) -> list[str]:
 
 
 def check_cycles(house: House) -> list[str]:
-    """No module imports itself, however indirectly; nor do the types of its annotations need it."""
-    graph = {
-        name: {*imports.with_composed(house.value_module), *imports.checked} for name, imports in house.imports.items()
-    }
+    """No module imports itself, however indirectly; nor do its functions, or the types of its annotations, need it."""
+    graph = {name: executed(name, house) for name in house.imports}
     return ["import cycle: " + " -> ".join(cycle) for cycle in cycles(graph)]
+
+
+def executed(name: str, house: House) -> set[str]:
+    """Return the modules that are executed for a module, early or late: what it imports, and the packages above that.
+
+    The packages above the module itself are executed before it.
+    """
+    imports = house.imports[name]
+    targets = {*imports.with_composed(house.value_module), *imports.checked, *[target for target, _ in imports.nested]}
+    packages = {above for target in targets for above in _above(target) if not f"{name}.".startswith(f"{above}.")}
+    return (targets | packages) & house.files.keys() - {name}
+
+
+def _above(name: str) -> Iterator[str]:
+    while "." in name:
+        name = name.rpartition(".")[0]
+        yield name
+
+
+def check_order(house: House) -> list[str]:
+    """Each room of the kernel's distribution imports the rooms below it alone."""
+    height = {f"tangrad.{room}": number for number, room in enumerate(ORDER)}
+    problems = []
+    for name in house.imports:
+        own = height.get(_room(name), len(ORDER))
+        for target in executed(name, house) if house.owner.get(name) == CORE else ():
+            if target != "tangrad" and height.get(_room(target), len(ORDER)) > own:
+                problems.append(f"{name} imports {target}, which is above it: {' < '.join(ORDER)}")
+    return problems
+
+
+def _room(name: str) -> str:
+    return ".".join(name.split(".")[:2])
 
 
 def check_lazy(house: House) -> list[str]:
@@ -323,6 +360,7 @@ CHECKS = (
     check_kernel_names,
     check_used,
     check_cycles,
+    check_order,
     check_lazy,
     check_lengths,
     check_sizes,

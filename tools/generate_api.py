@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tangrad.console.stubs import import_line
-from tangrad.core.array import BINARY_OPERATORS
+from tangrad.kernel.array import BINARY_OPERATORS
 from tools.workspace import ROOT, Distribution, distributions, owners
 
 REFLECTED = frozenset([f"__{name}__" for name in BINARY_OPERATORS])
@@ -27,7 +27,7 @@ CATALOGUE = "core/tangrad/composition/catalogue_data.py"
 WIDTH = 120  # of a line
 COMPOSED = "public_package("  # a module whose names come from the entry points calls this
 MEANS = "tangrad.composition.api"  # and this one defines it
-MEMBERS = "tangrad.core.array_members"  # the base of arrays
+MEMBERS = "tangrad.kernel.array_members"  # the base of arrays
 MEMBERS_HEAD = """\
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.array`: do not edit.
 

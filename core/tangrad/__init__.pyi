@@ -37,6 +37,7 @@ from tangrad import hlo_computations as hlo_computations
 from tangrad import image as image
 from tangrad import jacobians as jacobians
 from tangrad import jitting as jitting
+from tangrad import kernel as kernel
 from tangrad import lax as lax
 from tangrad import linalg as linalg
 from tangrad import masking as masking
@@ -83,9 +84,6 @@ from tangrad.checkpointing.functions import (
 )
 from tangrad.checkpointing.policies import checkpoint_policies as checkpoint_policies
 from tangrad.console.report.environment import print_environment_info as print_environment_info
-from tangrad.core.array import Array as Array
-from tangrad.core.aval import typeof as typeof
-from tangrad.core.backend import Device as Device
 from tangrad.custom_rules.forward import custom_jvp as custom_jvp
 from tangrad.custom_rules.gradients import (
     closure_convert as closure_convert,
@@ -121,34 +119,12 @@ from tangrad.jitting.settings import (
     explain_cache_misses as explain_cache_misses,
     no_tracing as no_tracing,
 )
-from tangrad.lax.placement.functions import device_put as device_put
-from tangrad.lax.settings import default_matmul_precision as default_matmul_precision
-from tangrad.masking.checking import shapecheck as shapecheck
-from tangrad.masking.functions import mask as mask
-from tangrad.numpy.settings import numpy_rank_promotion as numpy_rank_promotion
-from tangrad.pmapping.functions import pmap as pmap
-from tangrad.pmapping.soft import soft_pmap as soft_pmap
-from tangrad.random.settings import (
-    default_prng_impl as default_prng_impl,
-    enable_custom_prng as enable_custom_prng,
-    legacy_prng_key as legacy_prng_key,
-    threefry_partitionable as threefry_partitionable,
-)
-from tangrad.settings.caches import clear_caches as clear_caches
-from tangrad.settings.compile_time import ensure_compile_time_eval as ensure_compile_time_eval
-from tangrad.settings.config import (
-    check_tracer_leaks as check_tracer_leaks,
-    check_tracer_leaks as checking_leaks,
-    debug_infs as debug_infs,
-    debug_nans as debug_nans,
-    default_device as default_device,
-    without_jit as disable_jit,
-    check_jaxprs as enable_checks,
-    enable_x64 as enable_x64,
-    log_compiles as log_compiles,
-    backend as use_backend,
-)
-from tangrad.settings.devices import (
+from tangrad.kernel.all_settings import config as config
+from tangrad.kernel.array import Array as Array
+from tangrad.kernel.aval import typeof as typeof
+from tangrad.kernel.backend import Device as Device
+from tangrad.kernel.compile_time import ensure_compile_time_eval as ensure_compile_time_eval
+from tangrad.kernel.devices import (
     block_until_ready as block_until_ready,
     copy_to_host_async as copy_to_host_async,
     default_backend as default_backend,
@@ -163,12 +139,37 @@ from tangrad.settings.devices import (
     process_index_of_this_process as process_index,
     process_indices as process_indices,
 )
-from tangrad.settings.table import config as config
-from tangrad.settings.transfers import (
+from tangrad.kernel.transfers import (
     transfer_guard as transfer_guard,
     transfer_guard_device_to_device as transfer_guard_device_to_device,
     transfer_guard_device_to_host as transfer_guard_device_to_host,
     transfer_guard_host_to_device as transfer_guard_host_to_device,
+)
+from tangrad.lax.placement.functions import device_put as device_put
+from tangrad.lax.settings import default_matmul_precision as default_matmul_precision
+from tangrad.masking.checking import shapecheck as shapecheck
+from tangrad.masking.functions import mask as mask
+from tangrad.numpy.settings import numpy_rank_promotion as numpy_rank_promotion
+from tangrad.pmapping.functions import pmap as pmap
+from tangrad.pmapping.soft import soft_pmap as soft_pmap
+from tangrad.random.settings import (
+    default_prng_impl as default_prng_impl,
+    enable_custom_prng as enable_custom_prng,
+    legacy_prng_key as legacy_prng_key,
+    threefry_partitionable as threefry_partitionable,
+)
+from tangrad.settings.caches import clear_caches as clear_caches
+from tangrad.settings.config import (
+    check_tracer_leaks as check_tracer_leaks,
+    check_tracer_leaks as checking_leaks,
+    debug_infs as debug_infs,
+    debug_nans as debug_nans,
+    default_device as default_device,
+    without_jit as disable_jit,
+    check_jaxprs as enable_checks,
+    enable_x64 as enable_x64,
+    log_compiles as log_compiles,
+    backend as use_backend,
 )
 from tangrad.shard_mapping.functions import shard_map as shard_map
 from tangrad.shardings.arrays import Shard as Shard
@@ -275,6 +276,7 @@ __all__ = [
     "jit",
     "jitting",
     "jvp",
+    "kernel",
     "lax",
     "legacy_prng_key",
     "linalg",

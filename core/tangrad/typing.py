@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from tangrad.core.array import Array
+from tangrad.kernel.array import Array
 
 
 class _HasDType(Protocol):

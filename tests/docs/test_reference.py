@@ -7,8 +7,8 @@ import types
 
 import pytest
 
-from tangrad.composition import hookspecs
 from tangrad.composition.catalogue_data import PUBLIC_NAMES
+from tangrad.composition.hook_names import ARGUMENTS
 from tangrad.core import rule_kinds
 from tools.docs import extension, reference, tables
 from tools.docs.docstrings import escape, summary, to_markdown
@@ -68,8 +68,7 @@ def test_every_group_hook_and_rule_kind_is_on_a_page(pages):
                 assert f"| `{shown}` |" in text, group
     for kind in rule_kinds():
         assert f"| `{kind}` | `(" in text
-    hooks = [name for name in vars(hookspecs) if name.startswith("tangrad_")]
-    assert len(hooks) > 12 and all(f"| `{name}(" in text for name in hooks)
+    assert all(f"| `{name}({', '.join(arguments)})` |" in text for name, arguments in ARGUMENTS.items())
 
 
 def test_links_within_pages_have_targets(pages):

@@ -113,7 +113,7 @@ def small(tmp_path, monkeypatch) -> Path:
         "core/tangrad/core/__init__.py",
         "from tangrad.composition.api import public_package as public_package\nfrom tangrad.core.types import x as x",
     )
-    write(tmp_path, "core/tangrad/core/array.py", "import numpy")
+    write(tmp_path, "core/tangrad/kernel/array.py", "import numpy")
     write(tmp_path, "core/tangrad/core/types.py", "import numpy")
     write(
         tmp_path,
@@ -184,7 +184,11 @@ def test_a_sound_house_passes(small):
             "def f():\n    return import_module('tangrad.composition.api')",
             "inside a function",
         ),
-        ("core/tangrad/composition/api.py", "def f():\n    from tangrad.core import types", None),
+        ("core/tangrad/core/types.py", "from tangrad.composition import api", None),
+        ("core/tangrad/kernel/types.py", "from tangrad.composition import api", None),
+        ("core/tangrad/composition/api.py", "def f():\n    from tangrad.dtypes import kinds", None),
+        ("core/tangrad/composition/api.py", "def f():\n    from tangrad.core import types", "which is above it"),
+        ("core/tangrad/dtypes/kinds.py", "from tangrad.composition import api", "which is above it"),
         ("core/tangrad/core/types.py", "x = 1\n" * 501, "has 501 lines"),
         ("plugins/autodiff/tangrad/autodiff/api.py", "import tangrad.lax", "does not require tangrad-lax"),
         (
@@ -248,24 +252,38 @@ def test_core_keeps_its_size(small):
     assert problems(small) == []
 
 
+def cycle(*names):
+    return f"import cycle: {' -> '.join(f'tangrad.{name}' for name in names)}"
+
+
 def test_cycles_are_found_through_composed_names(small):
-    write(small, "core/tangrad/composition/api.py", "from tangrad.composition import registry")
-    write(small, "core/tangrad/composition/registry.py", "from tangrad.core.types import x")
-    write(small, "core/tangrad/core/types.py", "import tangrad.composition.api")
-    expected = ("composition.api", "composition.registry", "core.types", "composition.api")
-    assert f"import cycle: {' -> '.join(f'tangrad.{name}' for name in expected)}" in problems(small)
+    write(small, "core/tangrad/kernel/api.py", "from tangrad.kernel import registry")
+    write(small, "core/tangrad/kernel/registry.py", "from tangrad.kernel.types import x")
+    write(small, "core/tangrad/kernel/types.py", "import tangrad.kernel.api")
+    assert problems(small) == [cycle("kernel.api", "kernel.registry", "kernel.types", "kernel.api")]
 
 
 def test_imports_for_type_checkers_make_cycles_too(small):
-    write(
-        small,
-        "core/tangrad/composition/api.py",
-        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import tangrad.core.types",
-    )
+    later = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import tangrad.kernel.types"
+    write(small, "core/tangrad/kernel/api.py", later)
+    write(small, "core/tangrad/kernel/types.py")
     assert problems(small) == []
-    write(small, "core/tangrad/core/types.py", "import tangrad.composition.api")
-    cycle = " -> ".join(f"tangrad.{name}" for name in ("composition.api", "core.types", "composition.api"))
-    assert problems(small) == [f"import cycle: {cycle}"]
+    write(small, "core/tangrad/kernel/types.py", "import tangrad.kernel.api")
+    assert problems(small) == [cycle("kernel.api", "kernel.types", "kernel.api")]
+
+
+def test_imports_inside_functions_make_cycles_too(small):
+    write(small, "core/tangrad/composition/api.py", "def f():\n    import tangrad.composition.registry")
+    write(small, "core/tangrad/composition/registry.py", "import tangrad.composition.api")
+    assert problems(small) == [cycle("composition.api", "composition.registry", "composition.api")]
+
+
+def test_a_package_is_executed_before_what_is_in_it(small):
+    """`import a.b.c` runs `a.b`: what that imports must not need who imports `a.b.c`."""
+    write(small, "core/tangrad/kernel/__init__.py", "from tangrad.composition import api")
+    write(small, "core/tangrad/kernel/types.py")
+    write(small, "core/tangrad/composition/api.py", "import tangrad.kernel.types")
+    assert cycle("composition.api", "kernel", "composition.api") in problems(small)
 
 
 def test_a_privilege_has_to_be_needed(small, monkeypatch):

@@ -66,7 +66,7 @@ SUBSETS = (
         """
         import numpy as np
         import tangrad
-        from tangrad.core.backend import get_backend
+        from tangrad.kernel.backend import get_backend
         assert tangrad.default_backend() == "numpy" and tangrad.devices()[0].platform == "cpu"
         array = get_backend().put(np.arange(3, dtype="float32"), tangrad.typeof(np.zeros(3, "float32")))
         assert isinstance(array, tangrad.Array) and array.shape == (3,) and "shape" in dir(array)

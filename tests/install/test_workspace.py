@@ -156,7 +156,7 @@ def test_the_stub_of_arrays_has_methods_properties_and_operators(tmp_path):
     write(tmp_path, "core/pyproject.toml", project("tangrad-core", "numpy", groups))
     write(tmp_path, "core/tangrad/__init__.py", COMPOSED)
     write(tmp_path, "core/tangrad/core/__init__.py")
-    write(tmp_path, "core/tangrad/core/array_members.py")
+    write(tmp_path, "core/tangrad/kernel/array_members.py")
     functions = (
         "def reshape(x: int, /, *shape: int, order: str = 'C') -> int: ...",
         "@property\ndef T(self): ...",
@@ -165,7 +165,7 @@ def test_the_stub_of_arrays_has_methods_properties_and_operators(tmp_path):
         "made = reshape",
     )
     write(tmp_path, "core/tangrad/core/methods.py", "\n".join(functions))
-    stub = generated(tmp_path)["core/tangrad/core/array_members.pyi"]
+    stub = generated(tmp_path)["core/tangrad/kernel/array_members.pyi"]
     assert "    def reshape(self, /, *shape: Any, order: Any = ...) -> Any: ...\n" in stub
     assert "    T: Any\n" in stub and "    made: Any\n" in stub
     assert "    __add__: Any\n    __radd__: Any\n" in stub

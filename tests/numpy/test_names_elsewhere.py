@@ -7,8 +7,8 @@ import pytest
 import tangrad
 import tangrad.numpy as tnp
 from tangrad import lax, nn, random
-from tangrad.diagnostics.name_suggestions import for_array
-from tangrad.diagnostics.names_elsewhere import ATTRIBUTES, FUNCTIONS, LAYERS, LAYERS_ARE
+from tangrad.composition.name_suggestions import for_array
+from tangrad.composition.names_elsewhere import ATTRIBUTES, FUNCTIONS, LAYERS, LAYERS_ARE
 
 X = tnp.arange(3.0)
 SCOPE = {"tangrad": tangrad, "tnp": tnp, "lax": lax, "nn": nn, "random": random, "x": X}

@@ -197,7 +197,7 @@ def _primitives(closed):
         jaxpr = current.jaxpr if isinstance(current, ClosedJaxpr) else current
         for equation in jaxpr.eqns:
             found.append(equation.primitive.name)
-            pending += tangrad.core.jaxpr.sub_jaxprs(equation.params)
+            pending += tangrad.kernel.jaxpr.sub_jaxprs(equation.params)
     return found
 
 
@@ -274,4 +274,4 @@ def test_nobody_else_compiles():
             calls = {getattr(node.func, "id", "") for node in ast.walk(tree) if isinstance(node, ast.Call)}
             if "CompileOptions" in taken & calls:
                 users.add(name)
-    assert users == {"tangrad.core.compilation", "tangrad.console.report.backends", "tangrad.backends.xla.backend"}
+    assert users == {"tangrad.kernel.compilation", "tangrad.console.report.backends", "tangrad.backends.xla.backend"}

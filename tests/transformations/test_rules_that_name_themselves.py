@@ -28,9 +28,9 @@ from tangrad.core import (
     rule_table,
     trace_to_closed_jaxpr,
 )
-from tangrad.core.rules import find_rule_kind
 from tangrad.errors import BrokenPluginError, PluginWarning
 from tangrad.experimental.sparse import BCOO, sparsify
+from tangrad.kernel.rules import find_rule_kind
 from tangrad.sharding import AxisType, Mesh, NamedSharding
 from tangrad.sharding import PartitionSpec as P
 

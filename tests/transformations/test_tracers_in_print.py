@@ -6,7 +6,7 @@ import pytest
 import tangrad
 from tangrad import lax, use_backend
 from tangrad.core import SETTINGS, Tracer
-from tangrad.diagnostics.value_texts import LONG, tracer_text, value_text
+from tangrad.kernel.value_texts import LONG, tracer_text, value_text
 
 np = tangrad.numpy
 X = numpy.arange(3, dtype="float32")

@@ -12,8 +12,8 @@ import tangrad.numpy as np
 from tangrad.composition import catalogue
 from tangrad.composition.attributes import ATTRIBUTES_GROUP, attributes
 from tangrad.core import register
-from tangrad.core.array import Array
 from tangrad.errors import BrokenPluginError, MissingDistributionError, PluginConflictError, PluginWarning
+from tangrad.kernel.array import Array
 
 X = np.arange(3.0)
 

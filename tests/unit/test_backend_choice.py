@@ -6,8 +6,8 @@ import sys
 import pytest
 
 import tangrad
+from tangrad.composition.missing_names import backends_to_install
 from tangrad.core import Array, Backend, backend_names, composition, configure_plugins, get_backend, register
-from tangrad.diagnostics.missing_names import backends_to_install
 from tangrad.errors import BackendError
 
 

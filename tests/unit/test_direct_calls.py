@@ -10,7 +10,7 @@ import pytest
 import tangrad
 import tangrad.numpy as np
 from tangrad.core import DirectCalls, RuleSet, register
-from tangrad.core.primitive import EVAL_TRACE, evaluate
+from tangrad.kernel.primitive import EVAL_TRACE, evaluate
 from tangrad.lax.elementwise.primitives import add_p, sinh_p
 from tangrad.numpy.fusing import as_one
 

@@ -7,9 +7,9 @@ import pytest
 
 import tangrad
 from tangrad import config
-from tangrad.settings import jax_names
-from tangrad.settings.jax_names import NAMES, Alias, Fixed, Ignored
-from tangrad.settings.table import names
+from tangrad.kernel import jax_names
+from tangrad.kernel.all_settings import names
+from tangrad.kernel.jax_names import NAMES, Alias, Fixed, Ignored
 
 ALIASES = {name: known for name, known in NAMES.items() if isinstance(known, Alias)}
 

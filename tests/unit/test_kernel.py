@@ -34,9 +34,9 @@ from tangrad.core import (
     set_current_trace,
     trace_to_jaxpr,
 )
-from tangrad.core import aval as aval_module
-from tangrad.core.keys import params_key, typed_key
 from tangrad.diagnostics import errors
+from tangrad.kernel import aval as aval_module
+from tangrad.kernel.keys import params_key, typed_key
 
 F3 = ShapedArray((3,), "float32")
 

@@ -10,6 +10,7 @@ import pytest
 import tangrad
 import tangrad.core
 from tangrad.composition import catalogue
+from tangrad.composition.missing_names import MissingDistributionFinder
 from tangrad.composition.registry import composition
 from tangrad.core import configure_plugins, register
 from tangrad.diagnostics.errors import (
@@ -20,7 +21,6 @@ from tangrad.diagnostics.errors import (
     PluginConflictError,
     PluginWarning,
 )
-from tangrad.diagnostics.missing_names import MissingDistributionFinder
 from tests.unit.plugin_site import Site
 
 

@@ -21,9 +21,9 @@ from tangrad.core import (
     primitive_set,
     register,
 )
-from tangrad.core.applications import ask_and_evaluate
-from tangrad.core.rules import find_rule_kind
 from tangrad.errors import BrokenPluginError
+from tangrad.kernel.applications import ask_and_evaluate
+from tangrad.kernel.rules import find_rule_kind
 from tests.unit.plugin_site import Site
 
 HAS_XLA = "xla" in backend_names()

@@ -9,8 +9,8 @@ import tangrad
 from tangrad.composition import catalogue
 from tangrad.core import composition, config
 from tangrad.errors import MissingDistributionError
+from tangrad.kernel.all_settings import SETTINGS_GROUP, names, setting
 from tangrad.settings.config import SETTINGS, cache_context, define_flag, thread
-from tangrad.settings.table import SETTINGS_GROUP, names, setting
 from tests.unit.plugin_site import Site
 
 COLOUR = """

@@ -154,7 +154,7 @@ def test_the_doctor_names_numbers(site):
 
 
 def test_a_deprecated_name_still_works(monkeypatch):
-    old = versioning.Deprecated("tangrad.core.rules:find_primitive", "0.2", "tangrad.core.find_primitive")
+    old = versioning.Deprecated("tangrad.kernel.rules:find_primitive", "0.2", "tangrad.core.find_primitive")
     monkeypatch.setitem(versioning.DEPRECATED, "primitive_named", old)
     expected = (
         r"tangrad\.core\.primitive_named is deprecated since tangrad-core 0\.2.*write tangrad\.core\.find_primitive"

@@ -6,15 +6,24 @@ import inspect
 import re
 from typing import Any
 
-from tangrad.composition import hookspecs
+from tangrad.composition.hook_names import ARGUMENTS
 from tangrad.composition.plugin import GROUPS, PROGRAM_HOOKS, RULES, hook_of
 from tangrad.core import composition, rule_kinds
 from tangrad.core.protocols import RULES as PROTOCOLS
+from tangrad.kernel import hook_protocols
 from tools.docs.docstrings import escape
 from tools.workspace import distributions
 
 PAGE = "reference/entry-points.md"
 TITLE = "Entry points, hooks, rule kinds"
+# Hook -> the method of the protocol that specifies it.
+HOOKS = {
+    name: function
+    for protocol in vars(hook_protocols).values()
+    if isinstance(protocol, type) and protocol.__module__ == hook_protocols.__name__
+    for name, function in vars(protocol).items()
+    if name.startswith("tangrad_")
+}
 # Groups that no hook asks for: what an entry's object is.
 WITHOUT_HOOK = {
     "tangrad.hooks": "An object with functions marked by `hookimpl`; see the hooks below.",
@@ -71,7 +80,7 @@ def page() -> str:
 
 def _group_row(group: str) -> str:
     general = group.replace("<kind>", "jvp")
-    about = WITHOUT_HOOK.get(group) or _summary(getattr(hookspecs, hook_of(general)))
+    about = WITHOUT_HOOK.get(group) or _summary(HOOKS[hook_of(general)])
     about = re.sub(r"^Return (the )?", "", about).replace(
         " of `kind` for primitives of `family`", " of a kind, for a family"
     )
@@ -105,14 +114,13 @@ def kinds_table() -> str:
 
 
 def _hook_names() -> list[str]:
-    return [name for name in vars(hookspecs) if name.startswith("tangrad_")]
+    return list(HOOKS)
 
 
 def _hooks(title: str, names: list[str]) -> list[str]:
     lines = [f"### {title}", "", "| hook | what it does |", "|---|---|"]
     for name in names:
-        function = getattr(hookspecs, name)
-        lines.append(f"| `{name}({', '.join(inspect.signature(function).parameters)})` | {_summary(function)} |")
+        lines.append(f"| `{name}({', '.join(ARGUMENTS[name])})` | {_summary(HOOKS[name])} |")
     return [*lines, ""]
 
 

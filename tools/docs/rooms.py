@@ -18,10 +18,10 @@ from tools.workspace import ROOT
 
 PAGE = ROOT / "docs" / "kernel.md"
 KERNEL = ROOT / "core" / "tangrad"
-ROOMS = ("core", "composition", "diagnostics", "settings", "dtypes", "tree")
+ROOMS = ("kernel", "composition", "dtypes", "diagnostics", "settings", "tree")
 # What a newcomer reads first; the other modules follow by name.
 FIRST = {
-    "core": ("aval", "array", "keys", "primitive", "trace", "effects", "jaxpr", "staging", "declarations", "rules"),
+    "kernel": ("aval", "array", "keys", "primitive", "trace", "effects", "jaxpr", "staging", "declarations", "rules"),
     "composition": ("record", "discovery", "plugin", "policy", "registry"),
     "diagnostics": ("errors", "source_info"),
     "settings": ("config",),

@@ -16,8 +16,8 @@ import sys
 
 from tangrad.composition.catalogue_data import PUBLIC_NAMES
 from tangrad.console.report.surroundings import _OTHER_VARIABLES
-from tangrad.settings.jax_names import NAMES, Alias, Fixed
-from tangrad.settings.table import usable_settings
+from tangrad.kernel.all_settings import usable_settings
+from tangrad.kernel.jax_names import NAMES, Alias, Fixed
 from tools import array_api
 from tools.docs import differences, extension, missing, packages
 from tools.workspace import ROOT

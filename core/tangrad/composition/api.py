@@ -14,12 +14,12 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from tangrad.composition.missing_names import install_finder, missing_name
 from tangrad.composition.module_rivals import chosen, guard, is_on_disk, rivals_of
 from tangrad.composition.plugin import HOOKS_GROUP, Plugin
 from tangrad.composition.registry import composition
 from tangrad.diagnostics import tracebacks
 from tangrad.diagnostics.errors import BrokenPluginError, MissingDistributionImportError
-from tangrad.diagnostics.missing_names import install_finder, missing_name
 from tangrad.diagnostics.public_boundaries import with_boundary
 from tangrad.diagnostics.tracebacks import api_boundary
 

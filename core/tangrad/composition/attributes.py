@@ -11,8 +11,8 @@ import threading
 from types import FunctionType
 from typing import Any
 
+from tangrad.composition.missing_names import missing_array_attribute
 from tangrad.composition.registry import composition
-from tangrad.diagnostics.missing_names import missing_array_attribute
 from tangrad.diagnostics.public_boundaries import boundary_around
 from tangrad.diagnostics.tracebacks import filter_traceback, is_boundary, own_boundary
 from tangrad.settings.forks import free_after_fork

@@ -13,8 +13,8 @@ from typing import Any
 
 import pluggy
 
-from tangrad.composition import hookspecs
-from tangrad.composition.hooks import Program, inside
+from tangrad.composition.hook_calls import P, Program, inside
+from tangrad.composition.hook_names import ARGUMENTS, SPECIFICATIONS
 from tangrad.composition.outside import from_outside, from_signal_handler, works
 from tangrad.composition.plugin import (
     BEFORE_APPLY,
@@ -28,8 +28,6 @@ from tangrad.composition.plugin import (
     cell_of,
     flat,
 )
-from tangrad.core.jaxpr import ClosedJaxpr
-from tangrad.core.jaxpr_check import check_jaxpr
 from tangrad.diagnostics.errors import BrokenPluginError, DeniedPluginError, RefusedError
 
 PASSES_THROUGH = (*CIRCUMSTANCES, RefusedError)  # what a hook raises and is no fault of its plugin
@@ -41,7 +39,7 @@ def examined(hook_object: Any) -> list[tuple[str, Any]]:
     Raises what pluggy raises for functions that do not fit their hook, and TypeError for what we do not allow beyond.
     """
     probation = pluggy.PluginManager("tangrad")  # what is refused here never comes near the composition's manager
-    probation.add_hookspecs(hookspecs)
+    probation.add_hookspecs(SPECIFICATIONS)
     probation.register(hook_object, "probation")
     _check_names(probation, hook_object)
     probation.check_pending()
@@ -60,7 +58,7 @@ def examined(hook_object: Any) -> list[tuple[str, Any]]:
 def _check_names(probation: pluggy.PluginManager, hook_object: Any) -> None:
     """Raise TypeError for hooks that nobody would call: misspelt ones, and functions that are not marked."""
     callers = probation.get_hookcallers(hook_object) or []
-    known = [name for name in vars(hookspecs) if name.startswith("tangrad_")]
+    known = list(ARGUMENTS)
     for caller in callers:
         if not caller.has_spec() and not all([one.optionalhook for one in caller.get_hookimpls()]):
             from difflib import get_close_matches  # only to explain an error
@@ -77,7 +75,7 @@ def _check_names(probation: pluggy.PluginManager, hook_object: Any) -> None:
 
 def _is_declared(function: Any) -> bool:
     """Whether a function is one of ours: a specification, or what a protocol says of a hook."""
-    return str(getattr(function, "__module__", None)).startswith("tangrad.composition.")
+    return str(getattr(function, "__module__", None)).startswith(("tangrad.composition.", "tangrad.kernel."))
 
 
 def _check_form(hook: str, one: Any, hook_object: Any) -> None:
@@ -100,8 +98,7 @@ def _check_form(hook: str, one: Any, hook_object: Any) -> None:
 def guarded(manager: Any, plugin: Plugin, implementation: tuple[str, Any]) -> tuple[str, Callable[..., Any]]:
     """Return the hook, and the function that pluggy is to call: with the hook's arguments, all of them."""
     hook, one = implementation
-    specification = getattr(hookspecs, hook)
-    names = tuple(inspect.signature(specification).parameters)
+    names = ARGUMENTS[hook]
 
     def call(*arguments: Any) -> Any:
         values = dict(zip(names, arguments, strict=True))
@@ -112,7 +109,9 @@ def guarded(manager: Any, plugin: Plugin, implementation: tuple[str, Any]) -> tu
 
     kinds = {PASS: _pass, BEFORE_APPLY: _policy, NAMES: _lister, **dict.fromkeys(OBSERVERS, _observer)}
     function = (_wrapper if one.wrapper else kinds.get(hook, _provider))(manager, plugin, hook, call)
-    function.__wrapped__ = specification  # so that pluggy, which reads the signature, hands over every argument
+    function.__wrapped__ = getattr(
+        SPECIFICATIONS, hook
+    )  # so that pluggy, which reads the signature, hands over every argument
     options = {"tryfirst": one.tryfirst, "trylast": one.trylast, "wrapper": one.wrapper}
     return hook, pluggy.HookimplMarker("tangrad")(function, specname=hook, **options)
 
@@ -311,14 +310,14 @@ def _policy(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) -
 
 
 def _pass(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) -> Any:
-    def rewritten(closed_jaxpr: ClosedJaxpr, context: Any) -> ClosedJaxpr:
+    def rewritten(closed_jaxpr: P, context: Any) -> P:
         result = call(closed_jaxpr, context)
         if result is None:
             return closed_jaxpr
-        _check_pass_result(closed_jaxpr, result)
+        Program.check_pass(closed_jaxpr, result)
         return result  # type: ignore[no-any-return]
 
-    def run(program: Program, context: Any) -> None:
+    def run(program: Program[Any], context: Any) -> None:
         try:
             program.closed_jaxpr = inside.call(rewritten, program.closed_jaxpr, context)
         except RefusedError:
@@ -337,20 +336,3 @@ def _failed(plugin: Plugin, what: str, where: str, error: Exception) -> BrokenPl
         f"{where}: {type(error).__name__}: {error}. A policy that refuses on purpose raises tangrad.core.RefusedError. "
         f"To go on without the plugin: TANGRAD_DENY='{plugin.identity}'"
     )
-
-
-def _check_pass_result(before: ClosedJaxpr, after: Any) -> None:
-    if not isinstance(after, ClosedJaxpr):
-        raise TypeError(f"a jaxpr pass returns a ClosedJaxpr or None, not {type(after).__name__}")
-    if list(after.in_avals) != list(before.in_avals) or list(after.out_avals) != list(before.out_avals):
-        raise TypeError(
-            "a jaxpr pass keeps the types of inputs and outputs: "
-            f"they were {_types(before)}, and are {_types(after)} after it"
-        )
-    check_jaxpr(after)
-
-
-def _types(closed_jaxpr: ClosedJaxpr) -> str:
-    inputs = ", ".join(aval.str_short() for aval in closed_jaxpr.in_avals)
-    outputs = ", ".join(aval.str_short() for aval in closed_jaxpr.out_avals)
-    return f"({inputs}) -> ({outputs})"

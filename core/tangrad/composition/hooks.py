@@ -1,4 +1,4 @@
-"""The compile-time hooks of `hookspecs.py`, for those who trace, lower and compile; kept away from what runs often.
+"""The compile-time hooks, for those who trace, lower and compile; kept away from what runs often.
 
 pluggy orders and calls the implementations. `hooks.active` is None, or the names of the hooks that some plugin
 implements; a dispatch loop that wants to report cache hits reads `hooks.cache_hit_observers`, None or a tuple, and
@@ -7,14 +7,12 @@ nothing else.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import Any, TypeVar, overload
 
+from tangrad.composition.hook_calls import P, Program, inside
 from tangrad.composition.plugin import BEFORE_APPLY, PASS, PROGRAM_HOOKS
 from tangrad.composition.registry import Composition, composition
-
-ClosedJaxpr: TypeAlias = Any  # the kernel's, which stands on this room
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -72,37 +70,6 @@ class HookContext:
         return f"HookContext({self.function_name!r}, backend={self.backend!r}, platform={self.platform!r})"
 
 
-class Program:
-    """A program on its way through the passes: each is handed what the one before it made."""
-
-    __slots__ = ("closed_jaxpr",)
-
-    def __init__(self, closed_jaxpr: ClosedJaxpr) -> None:
-        self.closed_jaxpr = closed_jaxpr
-
-
-class Inside(threading.local):
-    """Whether this thread is inside a hook: a hook that compiles would otherwise call itself without end.
-
-    Attributes:
-        busy: whether the thread is in a `call`.
-    """
-
-    busy = False
-
-    def call(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Call a hook. Not a context manager: an interrupt may come before its `__exit__` has done anything."""
-        before = self.busy
-        try:
-            self.busy = True
-            return function(*args)
-        finally:
-            self.busy = before
-
-
-inside = Inside()
-
-
 class Hooks:
     """The compile-time hooks of a composition, ready to call."""
 
@@ -122,7 +89,7 @@ class Hooks:
             self.load()
         return self.active is not None and hook in self.active and not inside.busy
 
-    def run_passes(self, closed_jaxpr: ClosedJaxpr, context: HookContext) -> ClosedJaxpr:
+    def run_passes(self, closed_jaxpr: P, context: HookContext) -> P:
         """Return `closed_jaxpr` after every installed pass.
 
         Raises:
@@ -136,7 +103,7 @@ class Hooks:
         """Ask the policies whether a primitive may be applied. Raises what they raise."""
         self._call(BEFORE_APPLY, primitive=primitive, avals=avals, params=params, context=context)
 
-    def traced(self, context: HookContext, closed_jaxpr: ClosedJaxpr, seconds: float) -> None:
+    def traced(self, context: HookContext, closed_jaxpr: Any, seconds: float) -> None:
         """Report a trace."""
         self._call("tangrad_traced", context=context, closed_jaxpr=closed_jaxpr, seconds=seconds)
 

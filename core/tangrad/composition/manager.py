@@ -15,7 +15,7 @@ from typing import Any
 
 import pluggy
 
-from tangrad.composition import hookspecs
+from tangrad.composition.hook_names import SPECIFICATIONS
 from tangrad.composition.outside import from_signal_handler
 from tangrad.composition.plugin import (
     CIRCUMSTANCES,
@@ -52,7 +52,7 @@ class Contributor:
             entries = self._entries(*cell_of(hook, arguments))
             return [one for one in entries if one.distribution == self.distribution and one.denial is None] or None
 
-        answer.__wrapped__ = getattr(hookspecs, hook)  # type: ignore[attr-defined]  # pluggy reads its signature
+        answer.__wrapped__ = getattr(SPECIFICATIONS, hook)  # type: ignore[attr-defined]  # pluggy reads its signature
         return _hookimpl(answer)
 
     def __dir__(self) -> list[str]:
@@ -76,7 +76,7 @@ class Manager(pluggy.PluginManager):
 
     def __init__(self, composition: Any) -> None:
         super().__init__("tangrad")
-        self.add_hookspecs(hookspecs)
+        self.add_hookspecs(SPECIFICATIONS)
         self.computes: frozenset[str] = frozenset()
         self.listeners: list[Callable[[Manager], None]] = composition.hook_listeners
         self.computed = composition.computed

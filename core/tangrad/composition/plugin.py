@@ -13,7 +13,7 @@ from tangrad.composition.unfinished import is_unfinished, unfinished_module
 from tangrad.diagnostics.errors import BrokenPluginError, DeniedPluginError, PluginError, PluginWarning
 
 HOOKS_GROUP, COMMANDS, RULES = "tangrad.hooks", "tangrad.commands", "tangrad.rules."
-# The hooks that watch and change programs while they are made; those of `hookspecs.py` beside them contribute.
+# The hooks that watch and change programs while they are made; all others contribute.
 PASS, NAMES = "tangrad_jaxpr_pass", "tangrad_names"
 OBSERVERS = ("tangrad_traced", "tangrad_lowered", "tangrad_compiled", "tangrad_cache_hit", "tangrad_cache_miss")
 BEFORE_APPLY = "tangrad_before_apply"

@@ -13,11 +13,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tangrad.diagnostics.leaks import describe_leak
-from tangrad.dtypes.lattice import TypePromotionError as TypePromotionError
 
 
 class TangradError(Exception):
     """Base class of the errors that are the framework's own."""
+
+
+class TypePromotionError(ValueError):
+    """Dtypes have no common type that they are promoted to without being asked."""
 
 
 # --- tracers -------------------------------------------------------------------------------------------------------

@@ -6,11 +6,11 @@
 
 from typing import Any
 
+from tangrad.diagnostics.errors import TypePromotionError as TypePromotionError
 from tangrad.dtypes.kinds import bit_width as itemsize_bits
 from tangrad.dtypes.kinds import finfo as finfo
 from tangrad.dtypes.kinds import iinfo as iinfo
 from tangrad.dtypes.kinds import issubdtype as issubdtype
-from tangrad.dtypes.lattice import TypePromotionError as TypePromotionError
 from tangrad.dtypes.objects import ExtendedDType as ExtendedDType
 from tangrad.dtypes.objects import as_dtype as as_dtype
 from tangrad.dtypes.objects import canonicalize_dtype as canonicalize_dtype

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import cache
 
+from tangrad.diagnostics.errors import TypePromotionError
+
 WEAK_INTEGER, WEAK_FLOAT, WEAK_COMPLEX = WEAK = ("i*", "f*", "c*")
 
 NARROW_INTEGERS = ("int1", "uint1", "int2", "uint2", "int4", "uint4")
@@ -54,10 +56,6 @@ _STANDARD = {
 # uint32 with int32 is the one pair of 32-bit types that would meet in a 64-bit one.
 _STANDARD_32_BIT = {**_STANDARD, "uint32": ("uint64", "int32")}
 _STRICT = {"i*": ("f*", *INTEGERS), "f*": ("c*", *FLOATS), "c*": COMPLEXES}
-
-
-class TypePromotionError(ValueError):
-    """Raised where dtypes have no common type that they are promoted to without being asked."""
 
 
 @cache

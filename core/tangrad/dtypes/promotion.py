@@ -9,10 +9,10 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from tangrad.diagnostics.callers import written_by_user
+from tangrad.diagnostics.errors import TypePromotionError
 from tangrad.dtypes import lattice
 from tangrad.dtypes.conversions import stands_for
 from tangrad.dtypes.kinds import iinfo, issubdtype
-from tangrad.dtypes.lattice import TypePromotionError
 from tangrad.dtypes.objects import (
     DType,
     ExtendedDType,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tangrad.diagnostics.callers import written_by_user
+from tangrad.diagnostics.errors import TypePromotionError
 from tangrad.dtypes.kinds import (
     bit_width,
     finfo,
@@ -17,7 +18,6 @@ from tangrad.dtypes.kinds import (
     to_inexact_dtype,
     to_numeric_dtype,
 )
-from tangrad.dtypes.lattice import TypePromotionError
 from tangrad.dtypes.objects import (
     NARROW_NAMES,
     DType,

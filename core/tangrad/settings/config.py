@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 class ThreadState(threading.local):
     """What one thread is doing: its trace, its name stack, its overrides of settings."""
 
-    trace: Any  # a `tangrad.core.trace.Trace`
+    trace: Any  # a `tangrad.kernel.trace.Trace`
     name_stack: tuple[str, ...] = ()
     axis_environment: tuple[tuple[Any, int], ...] = ()
     # Who says for which named axes types tell that values differ along them, and sums cotangents over these; or nobody.

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 
 from tangrad.composition import catalogue
-from tangrad.diagnostics.names_elsewhere import ATTRIBUTES, FUNCTIONS, LAYERS, LAYERS_ARE
+from tangrad.composition.names_elsewhere import ATTRIBUTES, FUNCTIONS, LAYERS, LAYERS_ARE
 
 _ROOT = "tangrad."
 _CLOSE, _VERY_CLOSE = 0.65, 0.85  # the second where there is something better to say

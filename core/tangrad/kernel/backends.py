@@ -6,9 +6,9 @@ import threading
 from collections.abc import Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
+from tangrad.composition.missing_names import backends_to_install
 from tangrad.composition.registry import composition
 from tangrad.diagnostics.errors import BackendError, PluginError
-from tangrad.diagnostics.missing_names import backends_to_install
 from tangrad.settings.config import (
     backend,
     check_optional_positive,

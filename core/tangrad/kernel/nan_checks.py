@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core.applications import ask_and_evaluate
-from tangrad.core.array import Array
-from tangrad.core.primitive import EVAL_TRACE
-from tangrad.core.trace import Tracer
 from tangrad.dtypes import system as dtypes
+from tangrad.kernel.applications import ask_and_evaluate
+from tangrad.kernel.array import Array
+from tangrad.kernel.direct_calls import forget_direct_calls
+from tangrad.kernel.primitive import EVAL_TRACE
+from tangrad.kernel.trace import Tracer
 from tangrad.settings.config import ThreadState, debug_infs, debug_nans, is_checking_values, thread
-from tangrad.settings.direct_calls import forget_direct_calls
 
 ThreadState.values_unchecked = False  # type: ignore[attr-defined]  # within `without_value_checks`
 

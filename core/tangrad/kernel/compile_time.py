@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from tangrad import tree
-from tangrad.core.primitive import EVAL_TRACE
-from tangrad.core.trace import Trace, Tracer
+from tangrad.kernel.primitive import EVAL_TRACE
+from tangrad.kernel.trace import Trace, Tracer
 from tangrad.settings.config import thread
 
 

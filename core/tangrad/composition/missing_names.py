@@ -20,7 +20,7 @@ _ROOT = "tangrad."
 def missing_name(module_name: str, name: str, installed: set[str]) -> AttributeError:
     """Return the error for a public name that nothing installed provides; `installed`: the others of its package."""
     from tangrad.composition import catalogue  # only to explain an error, as what follows
-    from tangrad.diagnostics.name_suggestions import for_module
+    from tangrad.composition.name_suggestions import for_module
 
     prefix = (module_name + ".").removeprefix(_ROOT)
     error = _not_installed(f"{module_name}.{name}", catalogue.distribution_of(prefix + name))
@@ -51,7 +51,7 @@ def missing_array_attribute(name: str, known: Callable[[], set[str]], version: i
         version: of what `known` returns.
     """
     from tangrad.composition import catalogue
-    from tangrad.diagnostics.name_suggestions import for_array
+    from tangrad.composition.name_suggestions import for_array
 
     owner = catalogue.owner_in(catalogue.ARRAY_ATTRIBUTES, name)
     hint = for_array(name, known, version) if owner is None else ""

@@ -6,11 +6,11 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
-from tangrad.core.array import Literal
-from tangrad.core.effects import NO_EFFECTS
-from tangrad.core.keys import exact_equality, typed_key
-from tangrad.diagnostics.jaxpr_print import equation_text, jaxpr_html, jaxpr_text
 from tangrad.diagnostics.rule_sites import calls_rules
+from tangrad.kernel.array import Literal
+from tangrad.kernel.effects import NO_EFFECTS
+from tangrad.kernel.jaxpr_print import equation_text, jaxpr_html, jaxpr_text
+from tangrad.kernel.keys import exact_equality, typed_key
 from tangrad.settings.config import thread
 
 

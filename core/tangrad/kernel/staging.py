@@ -7,18 +7,18 @@ from time import perf_counter
 from typing import Any, cast
 
 from tangrad.composition.hooks import HookContext, hooks
-from tangrad.core.array import Literal
-from tangrad.core.aval import get_aval, is_array_value
-from tangrad.core.backend import as_operand
-from tangrad.core.effects import NO_EFFECTS
-from tangrad.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, closed_over_as_arguments, equation_effects
-from tangrad.core.jaxpr_check import check_jaxpr
-from tangrad.core.trace import Trace, Tracer, close_trace
 from tangrad.diagnostics.errors import UnexpectedTracerError, check_no_leak
-from tangrad.diagnostics.rule_errors import check_decomposition
 from tangrad.diagnostics.rule_sites import calls_rules
 from tangrad.diagnostics.source_info import SourceInfo, current_source
 from tangrad.dtypes import system as dtypes
+from tangrad.kernel.array import Literal
+from tangrad.kernel.aval import get_aval, is_array_value
+from tangrad.kernel.backend import as_operand
+from tangrad.kernel.effects import NO_EFFECTS
+from tangrad.kernel.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, closed_over_as_arguments, equation_effects
+from tangrad.kernel.jaxpr_check import check_jaxpr
+from tangrad.kernel.rule_errors import check_decomposition
+from tangrad.kernel.trace import Trace, Tracer, close_trace
 from tangrad.settings.config import thread
 
 

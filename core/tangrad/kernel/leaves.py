@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad import tree
-from tangrad.core.aval import is_array_value
+from tangrad.kernel.aval import is_array_value
 from tangrad.tree.keys import keystr
 
 _EXPECTED = "expected arrays, numbers, and trees of them"

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, overload
 
-from tangrad.core.aval import AbstractValue
-from tangrad.core.primitive import Primitive, checked_name
+from tangrad.kernel.aval import AbstractValue
+from tangrad.kernel.primitive import Primitive, checked_name
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar  # the standard library's has no default before Python 3.13
 
-    from tangrad.core.protocols import (
+    from tangrad.kernel.protocols import (
         AxisSubstRule,
         BatchRule,
         DceRule,

@@ -13,10 +13,10 @@ import copyreg
 import threading
 from typing import Any
 
-from tangrad.composition.checks import CHECKS
 from tangrad.composition.plugin import Plugin
 from tangrad.composition.registry import composition
-from tangrad.core.declarations import (
+from tangrad.diagnostics import errors
+from tangrad.kernel.declarations import (
     PRIMITIVES_GROUP,
     RULE_KINDS_GROUP,
     RULES_GROUP,
@@ -26,9 +26,9 @@ from tangrad.core.declarations import (
     RuleKind,
     RuleSet,
 )
-from tangrad.core.primitive import Primitive
-from tangrad.diagnostics import errors
-from tangrad.diagnostics.rule_errors import conflict, missing_message
+from tangrad.kernel.plugin_types import CHECKS
+from tangrad.kernel.primitive import Primitive
+from tangrad.kernel.rule_errors import conflict, missing_message
 from tangrad.settings.caches import clear_caches
 from tangrad.settings.forks import free_after_fork
 

@@ -16,15 +16,15 @@ from typing import Any
 
 from tangrad.composition.hooks import HookContext, hooks
 from tangrad.composition.plugin import BEFORE_APPLY
-from tangrad.core.applications import ask_about
-from tangrad.core.array import Array, Literal
-from tangrad.core.backend import Backend, CompileOptions, preferred_backend
-from tangrad.core.dce import dce_jaxpr
-from tangrad.core.jaxpr import ClosedJaxpr, Jaxpr, jaxpr_as_function
-from tangrad.core.jaxpr_check import check_jaxpr
-from tangrad.core.trace import Tracer, checked_operands
 from tangrad.diagnostics.logs import Logger
-from tangrad.diagnostics.nan_checks import checked_execute
+from tangrad.kernel.applications import ask_about
+from tangrad.kernel.array import Array, Literal
+from tangrad.kernel.backend import Backend, CompileOptions, preferred_backend
+from tangrad.kernel.dce import dce_jaxpr
+from tangrad.kernel.jaxpr import ClosedJaxpr, Jaxpr, jaxpr_as_function
+from tangrad.kernel.jaxpr_check import check_jaxpr
+from tangrad.kernel.nan_checks import checked_execute
+from tangrad.kernel.trace import Tracer, checked_operands
 from tangrad.settings.caches import JaxprCache, register_cache
 from tangrad.settings.config import is_checking_values, thread
 from tangrad.settings.forks import after_fork, free_after_fork

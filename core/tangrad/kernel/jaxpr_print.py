@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from tangrad.core.array import Literal
+from tangrad.kernel.array import Literal
 
 LINE_WIDTH = 100
 INDENT = "  "

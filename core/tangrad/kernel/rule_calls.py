@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 
 from tangrad.composition.registry import composition
 from tangrad.composition.versioning import provider
-from tangrad.core.declarations import PRIMITIVES_GROUP
-from tangrad.core.keys import params_key, typed_key
-from tangrad.core.primitive import Primitive
-from tangrad.core.rules import find_rule_kind, rule_table
 from tangrad.diagnostics.errors import unhashable_parameters
 from tangrad.diagnostics.rule_sites import SITES
 from tangrad.diagnostics.source_info import is_internal
 from tangrad.diagnostics.tracebacks import explain_by
+from tangrad.kernel.declarations import PRIMITIVES_GROUP
+from tangrad.kernel.keys import params_key, typed_key
+from tangrad.kernel.primitive import Primitive
+from tangrad.kernel.rules import find_rule_kind, rule_table
 
 # What belongs to a primitive itself: its name in sentences, and what it must look like.
 OWN = {

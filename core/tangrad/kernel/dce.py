@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.core.array import Literal
-from tangrad.core.declarations import RuleKind
-from tangrad.core.effects import keeps_alive
-from tangrad.core.jaxpr import DropVar, Jaxpr, JaxprEqn, sub_jaxprs
-from tangrad.core.rules import rule_table
 from tangrad.diagnostics.rule_sites import calls_rules
+from tangrad.kernel.array import Literal
+from tangrad.kernel.declarations import RuleKind
+from tangrad.kernel.effects import keeps_alive
+from tangrad.kernel.jaxpr import DropVar, Jaxpr, JaxprEqn, sub_jaxprs
+from tangrad.kernel.rules import rule_table
 
 
 def _keep_whole(used_outputs: Sequence[bool], equation: JaxprEqn) -> tuple[list[bool], JaxprEqn]:

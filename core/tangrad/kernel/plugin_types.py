@@ -9,8 +9,8 @@ from typing import Any
 from tangrad.composition.plugin import Plugin
 from tangrad.composition.registry import composition
 from tangrad.composition.versioning import check_api_version
-from tangrad.core.backend import Backend
-from tangrad.core.declarations import RULE_KINDS_GROUP, RULES_GROUP, PrimitiveSet, RuleKind, RuleSet, Transformation
+from tangrad.kernel.backend import Backend
+from tangrad.kernel.declarations import RULE_KINDS_GROUP, RULES_GROUP, PrimitiveSet, RuleKind, RuleSet, Transformation
 
 
 def check_plugin(plugin: Plugin, loaded: Any, expected: type) -> None:

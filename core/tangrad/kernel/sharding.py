@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from tangrad.core.array import Literal
-from tangrad.core.backend import CompileOptions, Device
-from tangrad.core.jaxpr import ClosedJaxpr, Jaxpr, sub_jaxprs
 from tangrad.diagnostics.public_boundaries import class_boundary
+from tangrad.kernel.array import Literal
+from tangrad.kernel.backend import CompileOptions, Device
+from tangrad.kernel.jaxpr import ClosedJaxpr, Jaxpr, sub_jaxprs
 
 Index = tuple[slice, ...]
 Bounds = tuple[tuple[int, int], ...]

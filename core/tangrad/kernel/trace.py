@@ -10,11 +10,11 @@ import weakref
 from collections.abc import Mapping
 from typing import Any
 
-from tangrad.core.array import CONVERSIONS, Array
-from tangrad.core.backend import as_array, as_operand, preferred_backend
 from tangrad.diagnostics import errors
 from tangrad.diagnostics.public_boundaries import method_boundaries
-from tangrad.diagnostics.value_texts import tracer_text
+from tangrad.kernel.array import CONVERSIONS, Array
+from tangrad.kernel.backend import as_array, as_operand, preferred_backend
+from tangrad.kernel.value_texts import tracer_text
 from tangrad.settings.config import thread
 
 

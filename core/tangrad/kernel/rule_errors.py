@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tangrad.composition.missing_names import owners_first
 from tangrad.composition.plugin import Plugin
 from tangrad.composition.registry import composition
 from tangrad.composition.versioning import EXTENSION_API, provider
-from tangrad.core.aval import get_aval
-from tangrad.core.declarations import PRIMITIVES_GROUP, RULE_KINDS_GROUP, RULES_GROUP, RuleKind
-from tangrad.core.primitive import Primitive
 from tangrad.diagnostics.errors import MissingRuleError, PluginConflictError, missing_rule_message
-from tangrad.diagnostics.missing_names import owners_first
 from tangrad.diagnostics.rule_sites import calls_rules
+from tangrad.kernel.aval import get_aval
+from tangrad.kernel.declarations import PRIMITIVES_GROUP, RULE_KINDS_GROUP, RULES_GROUP, RuleKind
+from tangrad.kernel.primitive import Primitive
 
 
 def conflict(kind: str, primitive: Primitive, plugins: list[Plugin], overriding: bool) -> PluginConflictError:

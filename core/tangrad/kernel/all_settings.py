@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from tangrad.composition.missing_names import missing_setting
 from tangrad.composition.registry import Plugin, composition
 from tangrad.diagnostics.errors import PluginError
-from tangrad.diagnostics.missing_names import missing_setting
 from tangrad.diagnostics.public_boundaries import class_boundary
-from tangrad.settings import jax_names
+from tangrad.kernel import jax_names
 from tangrad.settings.config import SETTINGS, Setting, thread
 
 SETTINGS_GROUP = "tangrad.settings"

@@ -11,13 +11,13 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tangrad.core.aval import AbstractToken, AbstractValue, ShapedArray
-from tangrad.core.backend import as_operand
-from tangrad.core.keys import FixedParams, exact_equality, params_key, value_key
-from tangrad.core.trace import Trace, find_backend
 from tangrad.diagnostics.errors import unhashable_parameters
 from tangrad.diagnostics.rule_sites import calls_rules
 from tangrad.diagnostics.tracebacks import filter_traceback, own_boundary
+from tangrad.kernel.aval import AbstractToken, AbstractValue, ShapedArray
+from tangrad.kernel.backend import as_operand
+from tangrad.kernel.keys import FixedParams, exact_equality, params_key, value_key
+from tangrad.kernel.trace import Trace, find_backend
 from tangrad.settings.config import ThreadState, thread
 
 MEMO_LIMIT = 4096  # inferred types kept per primitive

@@ -10,10 +10,10 @@ from typing import Any
 from tangrad.composition.hooks import HookContext, hooks
 from tangrad.composition.plugin import BEFORE_APPLY
 from tangrad.composition.registry import composition
-from tangrad.core.jaxpr import ClosedJaxpr, Jaxpr, sub_jaxprs
-from tangrad.core.primitive import EVAL_TRACE, evaluate
-from tangrad.core.trace import find_backend
-from tangrad.settings.direct_calls import forget_direct_calls
+from tangrad.kernel.direct_calls import forget_direct_calls
+from tangrad.kernel.jaxpr import ClosedJaxpr, Jaxpr, sub_jaxprs
+from tangrad.kernel.primitive import EVAL_TRACE, evaluate
+from tangrad.kernel.trace import find_backend
 
 
 def ask_and_evaluate(primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:

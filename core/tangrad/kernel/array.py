@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from tangrad.composition.attributes import attributes
-from tangrad.core.array_members import ArrayMembers
-from tangrad.core.aval import ShapedArray
-from tangrad.core.keys import exact_equality
 from tangrad.diagnostics.public_boundaries import method_boundaries
 from tangrad.diagnostics.tracebacks import filter_traceback, own_boundary
 from tangrad.dtypes import system as dtypes
+from tangrad.kernel.array_members import ArrayMembers
+from tangrad.kernel.aval import ShapedArray
+from tangrad.kernel.keys import exact_equality
 
 
 class ArrayOperators(ArrayMembers):

@@ -10,9 +10,9 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from tangrad.core.array import Array
-from tangrad.core.primitive import EVAL_TRACE, Primitive, evaluate
-from tangrad.core.trace import Tracer
+from tangrad.kernel.array import Array
+from tangrad.kernel.primitive import EVAL_TRACE, Primitive, evaluate
+from tangrad.kernel.trace import Tracer
 from tangrad.settings.caches import register_cache
 from tangrad.settings.config import thread
 

@@ -7,15 +7,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tangrad.core.array import Array, literal
-from tangrad.core.aval import ShapedArray, get_aval
-from tangrad.core.jaxpr import ClosedJaxpr
 from tangrad.diagnostics.errors import BackendError
 from tangrad.dtypes import system as dtypes
 from tangrad.dtypes.conversions import can_stand_for_array, stands_for
-from tangrad.settings.backends import Backends
-from tangrad.settings.memories import HasMemories
-from tangrad.settings.transfers import HOST_TO_DEVICE, copied
+from tangrad.kernel.array import Array, literal
+from tangrad.kernel.aval import ShapedArray, get_aval
+from tangrad.kernel.backends import Backends
+from tangrad.kernel.jaxpr import ClosedJaxpr
+from tangrad.kernel.memories import HasMemories
+from tangrad.kernel.transfers import HOST_TO_DEVICE, copied
 
 
 class Device(HasMemories):
@@ -162,7 +162,7 @@ class Backend:
         """What another library holds as an array, here a copy of it. Raises BufferError if `copy` is False."""
         if copy is False:
             raise BufferError(f"the backend {self.name!r} shares no memory with other libraries, and copy is False")
-        from tangrad.core import dlpack
+        from tangrad.kernel import dlpack
 
         contents = dlpack.from_dlpack(external)
         return self.put(contents, get_aval(contents), device)

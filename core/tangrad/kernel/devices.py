@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from tangrad import tree
-from tangrad.core.array import Array
-from tangrad.core.backend import Device, backend_named, loaded_backends, preferred_backend
-from tangrad.core.trace import Tracer
-from tangrad.settings.backends import devices_of
-from tangrad.settings.transfers import copies_explicitly, read
+from tangrad.kernel.array import Array
+from tangrad.kernel.backend import Device, backend_named, loaded_backends, preferred_backend
+from tangrad.kernel.backends import devices_of
+from tangrad.kernel.trace import Tracer
+from tangrad.kernel.transfers import copies_explicitly, read
 
 
 def devices(backend: str | None = None) -> list[Device]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core.array import Literal
-from tangrad.core.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, equation_effects, join_effects, sub_jaxprs
+from tangrad.composition.hook_calls import Program
 from tangrad.diagnostics.errors import JaxprTypeError
+from tangrad.kernel.array import Literal
+from tangrad.kernel.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, equation_effects, join_effects, sub_jaxprs
 
 
 def check_jaxpr(jaxpr: Jaxpr | ClosedJaxpr) -> None:
@@ -80,3 +81,24 @@ def _same(one: Any, other: Any) -> bool:
         return True
     strip = getattr(one, "strip_weak_type", None)
     return strip is not None and strip() is other.strip_weak_type()
+
+
+def check_pass_result(before: ClosedJaxpr, after: Any) -> None:
+    """Raise TypeError where what a jaxpr pass returned is no program of the same type."""
+    if not isinstance(after, ClosedJaxpr):
+        raise TypeError(f"a jaxpr pass returns a ClosedJaxpr or None, not {type(after).__name__}")
+    if list(after.in_avals) != list(before.in_avals) or list(after.out_avals) != list(before.out_avals):
+        raise TypeError(
+            "a jaxpr pass keeps the types of inputs and outputs: "
+            f"they were {_types(before)}, and are {_types(after)} after it"
+        )
+    check_jaxpr(after)
+
+
+def _types(closed_jaxpr: ClosedJaxpr) -> str:
+    inputs = ", ".join(aval.str_short() for aval in closed_jaxpr.in_avals)
+    outputs = ", ".join(aval.str_short() for aval in closed_jaxpr.out_avals)
+    return f"({inputs}) -> ({outputs})"
+
+
+Program.check_pass = staticmethod(check_pass_result)

@@ -1,0 +1,1 @@
+"""The kernel: types, traces, programs, rules, compilation, and what arrays, devices, shardings and backends are."""
