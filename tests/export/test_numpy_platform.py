@@ -212,6 +212,14 @@ def test_registrations_that_clash(registered):
         )
 
 
+def test_a_type_whose_module_runs_again_is_registered_again(registered):
+    """After an import that was interrupted."""
+    again = type("Scaled", (), {"__module__": __name__})
+    codec = {"serialize_auxdata": repr, "deserialize_auxdata": float}
+    export.register_pytree_node_serialization(again, serialized_name="tests.Scaled", **codec)
+    assert _by_type.pop(again) is _by_name["tests.Scaled"] and _by_name["tests.Scaled"].kind is again
+
+
 # --- files ----------------------------------------------------------------------------------------------------------
 
 

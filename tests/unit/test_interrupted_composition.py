@@ -280,3 +280,53 @@ def test_half_a_rule_set_is_no_rule_set(site: Site, during: list[Callable[[], No
 
     during.append(nested)
     assert found.load() == [1]
+
+
+DECLARES = """
+import builtins
+from tangrad.core import ShapedArray
+from declared_family import family, rules
+
+@family.primitive
+def declared(x):
+    return ShapedArray(x.shape, x.dtype)
+
+rules.rule(other := family.primitives["other"])(lambda primals, tangents: (primals, tangents))
+builtins.during()
+x = declared
+"""
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, TimeoutError, MemoryError])
+def test_what_an_interrupted_import_declared_is_declared_again(
+    site: Site, during: list[Callable[[], None]], kind: type[BaseException]
+) -> None:
+    """Primitives and rules in sets of another module; two of one name are refused as ever."""
+    family = """
+from tangrad.core import PrimitiveSet, RuleSet
+family, rules = PrimitiveSet("declared_family", api=1), RuleSet("jvp", api=1)
+family.primitive(lambda x: x, name="other")
+"""
+    site.add("plugin-a", {API: {"it": "declares:x"}}, modules={"declared_family.py": family, "declares.py": DECLARES})
+    found = plugin(site.composition(), "it")
+    during.append(raising(kind))
+    with pytest.raises(kind):
+        found.load()
+    sets = sys.modules["declared_family"]
+    assert found.load() is sets.family.primitives["declared"] and len(sets.rules.rules) == 1
+    with pytest.raises(ValueError, match="already has a primitive 'declared'"):
+        sets.family.primitive(lambda x: x, name="declared")
+    with pytest.raises(ValueError, match=r"already has a rule for 'declared_family\.other'"):
+        sets.rules.rule(sets.family.primitives["other"])(lambda primals, tangents: (primals, tangents))
+
+
+def test_two_of_one_name_in_one_module_are_refused(site: Site) -> None:
+    twice = """
+from tangrad.core import PrimitiveSet
+family = PrimitiveSet("declared_twice", api=1)
+family.primitive(lambda x: x, name="same")
+family.primitive(lambda x: x, name="same")
+"""
+    site.add("plugin-a", {API: {"it": "declares_twice:family"}}, modules={"declares_twice.py": twice})
+    with pytest.warns(PluginWarning, match="already has a primitive 'same'"), pytest.raises(BrokenPluginError):
+        plugin(site.composition(), "it").load()

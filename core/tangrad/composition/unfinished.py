@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 
@@ -51,6 +51,29 @@ def _concerned(error: BaseException) -> Iterator[ModuleType | None]:
     while entry is not None:
         yield _module_of(entry.tb_frame.f_globals)
         entry = entry.tb_next
+
+
+class Origins:
+    """What was declared by which module, where that was being imported: what a failed import leaves may be replaced.
+
+    The module's next import declares it again.
+    """
+
+    def __init__(self) -> None:
+        self._bodies: dict[Any, dict[str, Any] | None] = {}
+
+    def note(self, declared: Any) -> None:
+        """Remember for something (hashable) the module whose body runs now, further up."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and frame.f_code.co_name != "<module>":
+            frame = frame.f_back
+        names = {} if frame is None else frame.f_globals
+        self._bodies[declared] = names if getattr(names.get("__spec__"), "_initializing", False) else None
+
+    def has_failed(self, declared: Any) -> bool:
+        """Whether the module that declared something is there no more."""
+        body = self._bodies.get(declared)
+        return body is not None and _module_of(body) is None
 
 
 def _module_of(names: dict[str, Any]) -> ModuleType | None:

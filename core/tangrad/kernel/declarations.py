@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, overload
 
+from tangrad.composition.unfinished import Origins
 from tangrad.kernel.aval import AbstractValue
 from tangrad.kernel.primitive import Primitive, checked_name
 
@@ -63,6 +64,7 @@ class PrimitiveSet:
         self.name = checked_name("family", name)
         self.api = api
         self.primitives: dict[str, Primitive] = {}
+        self._origins = Origins()
 
     @overload
     def primitive(self, abstract_eval: AbstractEval, *, name: str | None = None, **options: Any) -> Primitive: ...
@@ -86,8 +88,9 @@ class PrimitiveSet:
 
     def add(self, primitive: Primitive) -> Primitive:
         """Add a primitive made by hand."""
-        if primitive.name in self.primitives:
+        if primitive.name in self.primitives and not self._origins.has_failed(primitive.name):
             raise ValueError(f"family {self.name!r} already has a primitive {primitive.name!r}")
+        self._origins.note(primitive.name)
         self.primitives[primitive.name] = primitive
         return primitive
 
@@ -163,6 +166,7 @@ class RuleSet(Generic[R]):
         self.api = api
         self.override = override
         self.rules: dict[Primitive, R | NotApplicable] = {}
+        self._origins = Origins()
 
     def rule(self, *primitives: Primitive) -> Callable[[R], R]:
         """Decorator: register a function as the rule of `primitives`."""
@@ -195,8 +199,9 @@ class RuleSet(Generic[R]):
             )
         if not callable(rule) and not isinstance(rule, NotApplicable):
             raise TypeError(f"rule set {self.kind!r}: the rule of {primitive.identity!r} is not callable: {rule!r}")
-        if primitive in self.rules:
+        if primitive in self.rules and not self._origins.has_failed(primitive):
             raise ValueError(f"rule set {self.kind!r} already has a rule for {primitive.identity!r}")
+        self._origins.note(primitive)
         self.rules[primitive] = rule
 
     def families(self) -> list[str]:

@@ -123,9 +123,15 @@ def _register(form: NodeForm) -> None:
         known = _by_type.get(form.kind)
         if known is not None:
             raise ValueError(f"{form.kind.__name__} is registered already, under the name {known.name!r}")
-        if form.name in _by_name:
-            raise ValueError(f"the name {form.name!r} is that of {_by_name[form.name].kind.__name__} already")
+        namesake = _by_name.get(form.name)
+        if namesake is not None and not _is_defined_again(namesake.kind, form.kind):
+            raise ValueError(f"the name {form.name!r} is that of {namesake.kind.__name__} already")
         _by_type[form.kind] = _by_name[form.name] = form
+
+
+def _is_defined_again(known: type, found: type) -> bool:
+    """Whether two classes are one, whose module runs again: its first import was interrupted."""
+    return (known.__module__, known.__qualname__) == (found.__module__, found.__qualname__)
 
 
 # --- writing --------------------------------------------------------------------------------------------------------
