@@ -133,18 +133,3 @@ def test_protocols_of_other_libraries(backend):
         assert numpy.from_dlpack(x).tolist() == [0, 1, 2]
         assert x.__dlpack__(stream=None, max_version=(1, 0), dl_device=device, copy=True) is not None
         assert np.__name__ == x.__array_namespace__().__name__
-
-
-@pytest.mark.skipif(sys.version_info < (3, 12), reason="Python asks classes for buffers from 3.12 on")
-@pytest.mark.parametrize("backend", ["numpy", "xla"])
-def test_memory_is_shared_by_the_buffer_protocol(backend):
-    pytest.importorskip(f"tangrad.backends.{backend}.backend")
-    with tangrad.use_backend(backend):
-        x = np.arange(3.0)
-        view = memoryview(x)
-        assert (view.tolist(), view.format, view.readonly, view.shape) == ([0, 1, 2], "f", True, (3,))
-        assert numpy.asarray(view).ctypes.data == x.unsafe_buffer_pointer()
-        with pytest.raises(TypeError, match="key"):
-            memoryview(tangrad.random.key(0))
-    with pytest.raises(tangrad.errors.TracerArrayConversionError):
-        tangrad.jit(memoryview)(1.0)

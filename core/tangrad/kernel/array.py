@@ -18,6 +18,7 @@ from tangrad.diagnostics.tracebacks import filter_traceback, own_boundary
 from tangrad.dtypes import system as dtypes
 from tangrad.kernel.array_members import ArrayMembers
 from tangrad.kernel.aval import ShapedArray
+from tangrad.kernel.buffers import ALL_BUT_WRITING, check_format, exported, serve
 from tangrad.kernel.keys import exact_equality
 
 
@@ -132,6 +133,10 @@ class Array(ArrayOperators):
     __slots__ = ("__weakref__", "aval")
     aval: ShapedArray
 
+    def __init_subclass__(cls, has_memory: bool = True) -> None:
+        if has_memory:
+            serve(cls)
+
     def __setitem__(self, index: Any, value: Any) -> None:
         raise TypeError(
             f"arrays are immutable: x[{index!r}] = value is not possible; x.at[{index!r}].set(value) returns a "
@@ -172,8 +177,17 @@ class Array(ArrayOperators):
             return contents.astype(dtype)
         return contents.copy() if copy else contents
 
+    def _owner(self) -> Any:
+        """An object with the buffer protocol that owns the contents, in any layout. Nobody can write to it."""
+        return self._exported(ALL_BUT_WRITING)
+
+    def _exported(self, flags: int) -> Any:
+        """As `_owner`, in the layout that a consumer of the buffer protocol asks for."""
+        check_format(self.aval.dtype, flags)
+        return exported(self._numbers(), flags)
+
     def __buffer__(self, flags: int) -> memoryview:  # which Python asks for from 3.12 on
-        return self._numbers().data
+        return memoryview(self._owner() if flags == ALL_BUT_WRITING else self._exported(flags))
 
     def _scalar(self, convert: Any) -> Any:
         if self.aval.shape:

@@ -42,11 +42,14 @@ class Trace:
         return type(self).__name__
 
 
-class Tracer(Array):
+class Tracer(Array, has_memory=False):
     """Stands for an array while a transformation runs a function. A subclass adds what its trace needs to know."""
 
     __slots__ = ("_trace",)
     _trace: Trace
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__(has_memory=False)
 
     def concrete(self) -> Any:
         """The concrete array behind the tracer, where its trace works on concrete values, else None."""

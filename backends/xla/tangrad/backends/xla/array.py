@@ -96,18 +96,14 @@ class XlaArray(Array):
             raise
         return contents if self.aval.dtype is not float0 else np.zeros(self.aval.shape, float0)
 
-    @property
-    def __array_struct__(self) -> Any:
-        """The contents by NumPy's protocol for its own dtypes, which it asks for first."""
+    def _owner(self) -> Any:
+        """`to_numpy` in short, where the buffer is on the host: NumPy's `asarray` asks for it."""
         if self.aval.dtype in _NUMPYS_OWN and type(self.placement.sharding) is jaxlib_api.OnDevice:
-            try:  # `to_numpy` in short
-                return np.asarray(jaxlib_api.readable(_read_value(self))).__array_struct__
+            try:
+                return np.asarray(jaxlib_api.readable(_read_value(self)))
             except (AttributeError, BufferError, jaxlib_api.XlaRuntimeError):  # not sent, deleted, on another device
                 pass
-        contents = self._numbers()
-        if contents.dtype.isbuiltin != 1:
-            raise AttributeError(f"dtype {contents.dtype} is none of NumPy's own")
-        return contents.__array_struct__
+        return Array._owner(self)
 
     def _contents(self) -> np.ndarray[Any, Any]:
         """What the buffer holds, which is another array for typed keys and float0."""
@@ -286,7 +282,7 @@ class XlaArray(Array):
         return DLPACK_KINDS[device.platform], device.local_hardware_id or 0
 
 
-method_boundaries(XlaArray, ["__array_struct__", "__dlpack__"])
+method_boundaries(XlaArray, ["__dlpack__"])
 _NUMPYS_OWN = frozenset([np.dtype(code) for code in "?bBhHiIqQefdFD"])
 _read_value = XlaArray.__dict__["value"].__get__  # the slot, without what fills it
 

@@ -281,13 +281,15 @@ def to_numpy(buffer: Any, dtype: Any) -> np.ndarray[Any, Any]:
     The host's buffers have Python's buffer protocol. jaxlib's own conversion is slower, and imports jax where it is
     installed (to make an aval that nobody reads): it is left for other devices, and for dtypes narrower than a byte.
     """
-    try:
-        return np.asarray(readable(buffer))
-    except BufferError:  # another device, a dtype that the protocol lacks, or no contents any more
-        if buffer.is_deleted() or buffer.platform() != "cpu" or dtypes.bit_width(dtype) < 8:
-            return _converted(buffer)
-        buffer.block_until_ready()
-        return np.asarray(_HostMemory(buffer, dtype)).view(dtype)
+    if dtype.isbuiltin == 1:  # others the protocol lacks
+        try:
+            return np.asarray(readable(buffer))
+        except BufferError:  # another device, or no contents any more
+            pass
+    if buffer.is_deleted() or buffer.platform() != "cpu" or dtypes.bit_width(dtype) < 8:
+        return _converted(buffer)
+    buffer.block_until_ready()
+    return np.asarray(_HostMemory(buffer, dtype)).view(dtype)
 
 
 def readable(buffer: Any) -> memoryview:

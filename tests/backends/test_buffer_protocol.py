@@ -1,0 +1,240 @@
+"""Python's buffer protocol: what standard libraries and NumPy read of an array's memory, on both backends."""
+
+import base64
+import gc
+import hashlib
+import io
+import socket
+import struct
+import subprocess
+import sys
+import textwrap
+import tracemalloc
+import weakref
+import zlib
+
+import numpy
+import pytest
+
+import tangrad
+import tangrad.numpy as np
+
+ml_dtypes = pytest.importorskip("ml_dtypes")
+OWN = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "float16", "float32", "complex64"]
+OTHERS = ["bfloat16", "float8_e4m3fn", "float8_e5m2"]
+# Before Python 3.12 no exception of ours reaches the consumer, which raises its own.
+REFUSED = (BufferError, ValueError, TypeError, RuntimeError) if sys.version_info >= (3, 12) else SystemError
+
+
+def _received(x):
+    left, right = socket.socketpair()
+    with left, right:
+        left.sendall(x)
+        left.shutdown(socket.SHUT_WR)
+        return right.makefile("rb").read()
+
+
+def _written(x):
+    file = io.BytesIO()
+    file.write(x)
+    return file.getvalue()
+
+
+def _packed(x):
+    return struct.pack(f"{x.nbytes}s", memoryview(x).tobytes())
+
+
+READERS = {
+    "write": _written,
+    "send": _received,
+    "hashlib": lambda x: hashlib.sha256(x).digest(),
+    "zlib": zlib.crc32,
+    "base64": base64.b64encode,
+    "frombuffer": lambda x: numpy.frombuffer(x, numpy.uint8).tobytes(),
+    "join": lambda x: b"".join([x, x]),
+    "extend": lambda x: bytearray(b"-") + x,
+    "unpack_from": lambda x: struct.unpack_from("2B", x),
+}
+WITH_FORMAT = {
+    "bytes": bytes,
+    "bytearray": bytearray,
+    "memoryview": lambda x: memoryview(x).tobytes(),
+    "pack": _packed,
+    "from_bytes": lambda x: int.from_bytes(x, "little").to_bytes(x.nbytes, "little"),
+}
+
+
+@pytest.fixture(params=["numpy", "xla"], autouse=True)
+def backend(request):
+    pytest.importorskip(f"tangrad.backends.{request.param}.backend")
+    with tangrad.use_backend(request.param):
+        yield request.param
+
+
+def _arrays(dtype):
+    x = np.arange(12).reshape(3, 4).astype(dtype)
+    yield from (x, x + x, x.T, x[:, ::2], x[::-1], np.broadcast_to(x[0], (3, 4)), np.ones((2, 1), dtype))
+
+
+@pytest.mark.parametrize("dtype", OWN + OTHERS)
+@pytest.mark.parametrize("reader", READERS)
+def test_bytes_are_those_of_the_array_in_order(reader, dtype):
+    for x in _arrays(dtype):
+        read = READERS[reader]
+        assert read(x) == read(x.tobytes()), x
+
+
+@pytest.mark.parametrize("dtype", OWN)
+@pytest.mark.parametrize("reader", WITH_FORMAT)
+def test_readers_that_ask_for_a_format(reader, dtype):
+    for x in _arrays(dtype):
+        assert bytes(WITH_FORMAT[reader](x)) == x.tobytes()
+        view = memoryview(x)
+        assert (view.readonly, view.shape, view.itemsize) == (True, x.shape, x.itemsize)
+        assert numpy.asarray(view).dtype == x.dtype and numpy.asarray(view).tolist() == x.tolist()
+
+
+@pytest.mark.parametrize("dtype", OTHERS)
+def test_without_a_format_there_is_no_view(dtype):
+    x = np.arange(3).astype(dtype)
+    with pytest.raises(REFUSED):
+        memoryview(x)
+    found = numpy.asarray(x)
+    assert found.dtype == x.dtype and found.tolist() == [0, 1, 2]
+
+
+def test_memory_is_not_copied():
+    x = np.arange(3.0) + 1
+    for found in [numpy.asarray(memoryview(x)), numpy.frombuffer(x, numpy.float32), numpy.asarray(x)]:
+        assert found.ctypes.data == x.unsafe_buffer_pointer()
+
+
+def test_arrays_without_dimensions_or_elements():
+    assert hashlib.sha256(np.float32(1.5)).digest() == hashlib.sha256(numpy.float32(1.5)).digest()
+    assert memoryview(np.float32(1.5)).shape == ()
+    for shape in [(0,), (3, 0)]:
+        assert bytes(np.zeros(shape)) == b"" and numpy.asarray(np.zeros(shape)).shape == shape
+
+
+@pytest.mark.parametrize("make", [lambda: np.arange(4), lambda: np.arange(4) * 2, lambda: np.asarray(numpy.arange(4))])
+def test_nobody_can_write(make):
+    x = make()
+    before = x.tolist()
+    with pytest.raises(TypeError):
+        io.BytesIO(b"abcdefgh").readinto(x)
+    with pytest.raises((TypeError, SystemError, BufferError)):
+        struct.pack_into("i", x, 0, 7)
+    for found in [numpy.asarray(x), numpy.asarray(memoryview(x)), numpy.frombuffer(x, numpy.int32)]:
+        assert not found.flags.writeable
+        with pytest.raises(ValueError, match="read-only"):
+            found[0] = 7
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            found.flags.writeable = True
+    with pytest.raises(TypeError):
+        memoryview(x)[0] = 7
+    assert x.tolist() == before
+
+
+def test_memory_outlives_the_array():
+    x = np.arange(1000.0) * 3
+    view, gone = memoryview(x), weakref.ref(x)
+    del x
+    gc.collect()
+    assert gone() is None
+    others = [np.arange(1000.0) * k for k in range(8)]  # which would take the memory
+    assert view[999] == 2997.0 and len(others) == 8
+
+
+@pytest.mark.parametrize("give_up", [lambda x: x.delete(), lambda x: tangrad.jit(lambda x: x + 1, donate_argnums=0)(x)])
+def test_memory_stays_as_it_is_when_the_array_is_given_up(give_up):
+    x = np.arange(1000.0) * 3
+    view = memoryview(x)
+    give_up(x)
+    assert view[999] == 2997.0
+
+
+def test_a_deleted_array_has_no_memory():
+    x = np.arange(3.0)
+    x.delete()
+    with pytest.raises(REFUSED):
+        memoryview(x)
+    with pytest.raises(RuntimeError, match="deleted"):
+        numpy.asarray(x)
+
+
+def test_results_are_waited_for():
+    x = np.ones((300, 300))
+    assert memoryview(tangrad.jit(lambda x: x @ x @ x @ x)(x))[7, 7] == 300.0**3
+
+
+def test_what_has_no_memory_of_its_own_is_refused():
+    keys = tangrad.random.split(tangrad.random.key(0), 3)
+    with pytest.raises(REFUSED):
+        memoryview(keys)
+    with pytest.raises(TypeError, match="key"):
+        numpy.asarray(keys)
+
+
+@pytest.mark.parametrize("consume", [memoryview, bytes, hashlib.sha256, numpy.frombuffer, numpy.asarray])
+@pytest.mark.parametrize("transformation", [tangrad.jit, tangrad.grad, tangrad.make_jaxpr])
+def test_tracers_have_no_memory(transformation, consume):
+    with pytest.raises(TypeError):
+        transformation(lambda x: [x, consume(x)][0])(1.0)
+
+
+def test_classes_of_other_backends_have_it_too():
+    class Held(tangrad.core.Array):
+        __slots__ = ("contents",)
+
+        def to_numpy(self):
+            return self.contents
+
+    held = object.__new__(Held)
+    held.aval = tangrad.core.ShapedArray((2,), numpy.dtype("int16"))
+    held.contents = numpy.array([258, 3], "int16")
+    assert bytes(held) == b"\2\1\3\0" and memoryview(held).readonly
+    assert held.contents.flags.writeable
+
+
+def test_mixed_arithmetic_is_left_to_the_array():
+    x = np.arange(3)
+    for mixed in [numpy.arange(3) + x, x + numpy.arange(3), numpy.float32(1) * x]:
+        assert isinstance(mixed, tangrad.Array)
+    assert bytearray(b"ab") + np.asarray([99, 100], "uint8") == b"abcd"
+
+
+def test_many_views_leave_nothing_behind():
+    x = np.arange(100.0)
+    tracemalloc.start()
+    try:
+        held = []
+        for look in (memoryview, bytes, numpy.asarray, hashlib.sha256) * 3:
+            for _ in range(300):
+                look(x)
+            gc.collect()
+            held.append(tracemalloc.get_traced_memory()[0])
+    finally:
+        tracemalloc.stop()
+    assert held[-1] - held[4] < 20_000  # of 2400 views
+
+
+PROGRAM = """
+    import sys, threading, tangrad, tangrad.numpy as np
+    x = np.arange(8.0)
+    assert bytes(x)[4:8] == b"\\0\\0\\x80?"
+    threads = [threading.Thread(target=lambda: [memoryview(x)[3] for _ in range(500)]) for _ in range(4)]
+    [thread.start() for thread in threads]; [thread.join() for thread in threads]
+    class Late:  # at the end of the process, when modules are gone
+        def __init__(self, x): self.x = x
+        def __del__(self, bytes=bytes):
+            try: bytes(self.x)
+            except Exception: pass
+    late = Late(x); loop = [late]; loop.append(loop); sys.late = loop
+    print("done")
+"""
+
+
+def test_threads_and_the_end_of_the_process(backend):
+    program = f"import tangrad; tangrad.config.update('backend', {backend!r})\n" + textwrap.dedent(PROGRAM)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
