@@ -426,9 +426,10 @@ ARRAY_ATTRIBUTES: dict[str, str] = {  # distribution: attributes of arrays
         "T __abs__ __add__ __and__ __array_namespace__ __contains__ __divmod__ __eq__ __floordiv__ __ge__ "
         "__getitem__ __gt__ __invert__ __iter__ __le__ __lshift__ __lt__ __matmul__ __mod__ __mul__ __ne__ "
         "__neg__ __or__ __pos__ __pow__ __round__ __rshift__ __sub__ __truediv__ __xor__ all any argmax "
-        "argmin argpartition argsort astype at byteswap choose clip compress conj conjugate copy cumprod "
-        "cumsum diagonal dot flat flatten imag mT max mean min nonzero prod ptp ravel real repeat reshape "
-        "round searchsorted sort squeeze std sum swapaxes take to_device tobytes trace transpose var view"
+        "argmin argpartition argsort astype at byteswap choose clip compress conj conjugate copy ctypes "
+        "cumprod cumsum diagonal dot flat flatten imag mT max mean min nonzero prod ptp ravel real repeat "
+        "reshape round searchsorted sort squeeze std sum swapaxes take to_device tobytes trace transpose var "
+        "view"
     ),
     "tangrad-sharding": "addressable_data addressable_shards device_buffer device_buffers global_shards sharding",
 }

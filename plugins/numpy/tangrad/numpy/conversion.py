@@ -391,7 +391,7 @@ def _from_foreign(value: Any, dtype: Any) -> Any:
         return _from_numpy(_as_numpy(value), dtype)
     if hasattr(value, "__dlpack__"):
         return _from_numpy(kernel.dlpack.from_dlpack(value), dtype)
-    if isinstance(value, range) or _has_buffer(value):
+    if isinstance(value, range) or hasattr(value, "__array_interface__") or _has_buffer(value):  # such as pictures
         return _from_numpy(np.asarray(value), dtype)
     if isinstance(value, (int, float, complex)):  # a subclass, such as an enumeration: not weak
         base = next(kind for kind in (bool, int, float, complex) if isinstance(value, kind))
