@@ -16,9 +16,11 @@ PARTS = [
     ("numpy", 50_000, 120, ["shard_map"]),
     ("numpy", 60_000, 60, []),
     ("numpy", 70_000, 100, ["shard_map, from outside"]),
+    ("numpy", 80_000, 60, ["shard_map, within another", "shard_map, examples cut along an axis"]),
     ("xla", 0, 30, ["shard_map"]),
     ("xla", 40_000, 15, []),
     ("xla", 70_000, 10, ["shard_map, from outside"]),
+    ("xla", 80_000, 10, ["shard_map, within another", "shard_map, examples cut along an axis"]),
 ]
 
 

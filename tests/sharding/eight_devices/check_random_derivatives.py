@@ -65,6 +65,42 @@ def test_what_does_not_differ_counts_once(order: str, inner) -> None:
     assert_equal(inside(W, X), expected, 1e-4)
 
 
+@pytest.mark.parametrize("order", list(ORDERS)[:2] if ON_XLA else ORDERS)
+@pytest.mark.parametrize("check_vma", [True, False])
+def test_examples_along_an_axis_of_the_mesh(order: str, check_vma: bool) -> None:
+    """What `vmap` cuts along an axis differs along it, though no spec of the map names it."""
+    scale = lambda v: lax.psum(jnp.sin(v) * (1.0 + lax.axis_index("d")), "d") * v
+    inner = tangrad.shard_map(
+        scale, mesh=tangrad.make_mesh((2, 2), ("d", "e")), in_specs=P(), out_specs=P(), check_vma=check_vma
+    )
+    mapped = lambda w, x: (tangrad.vmap(inner, spmd_axis_name="e")(w * x) ** 2).sum()
+    expected = ORDERS[order](lambda w, x: ((3 * jnp.sin(w * x) * w * x) ** 2).sum())(W, X)
+    assert_equal(ORDERS[order](mapped)(W, X), expected, 1e-3)
+
+
+def test_maps_within_take_the_mesh_around() -> None:
+    both = tangrad.make_mesh((2, 2), ("d", "e"))
+    inner = tangrad.shard_map(lambda v: lax.psum(v, ("d", "e")), in_specs=P("e"), out_specs=P(), axis_names={"e"})
+    total = tangrad.shard_map(inner, mesh=both, in_specs=P("d"), out_specs=P(), axis_names={"d"})
+    assert_equal(total(X), X.sum(0)[None])
+    assert_equal(tangrad.grad(lambda x: (total(x) ** 2).sum())(X), np.tile(2 * X.sum(0), (4, 1)))
+
+
+def test_derivatives_that_are_zero_differ_as_values_do() -> None:
+    """Along the axes along which the arguments and results differ, whose cotangents are then taken."""
+
+    def parts(x):
+        still = lambda v: lax.stop_gradient(v) * 2
+        value, linear = tangrad.linearize(still, x)
+        (back,) = tangrad.linear_transpose(linear, x)(value)
+        tangent = tangrad.jvp(still, (x,), (x,))[1]
+        found = [back, tangent, tangrad.grad(lambda v: still(v).sum())(x), tangrad.vjp(still, x)[1](value)[0]]
+        assert all([tangrad.typeof(one).named_shape == tangrad.typeof(x).named_shape for one in found])
+        return sum(found)
+
+    assert_equal(shard_map(parts, in_specs=P("d"), out_specs=P("d"))(X), 0 * X)
+
+
 def test_sums_of_values_that_were_marked() -> None:
     """The cotangent of a sum is the same everywhere; what was marked has it on each device."""
     total = lambda w: lax.psum(lax.pcast(w, "d", to="varying") * 3, "d")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from random import Random
 from typing import Any, NamedTuple
 
@@ -29,6 +30,10 @@ MESHES = ({"x": 2, "y": 2}, {"x": 2}, {"x": 4}, {"x": 1, "y": 4})
 
 OUTSIDE = "shard_map, from outside"  # a checked map of programs that were traced where nothing is mapped
 
+WITHIN = "shard_map, within another"
+CUT = "shard_map, examples cut along an axis"
+CHECKED = ("shard_map", OUTSIDE, WITHIN, CUT)
+
 
 class Case(NamedTuple):
     """A program, what its arguments differ along, how it is mapped, and the transformations around the map."""
@@ -52,7 +57,7 @@ def case(seed: int, maps: Sequence[str]) -> Case:
     name = random.choice(maps)
     mesh = random.choice(MESHES)
     forward = random.random() < 0.75
-    maker = Maker(random, mesh, name in ("shard_map", OUTSIDE), forward)
+    maker = Maker(random, mesh, name in CHECKED, forward)
     arguments = tuple([Maker(random, mesh, True, forward).axes() for _ in range(random.randint(1, 3))])
     inputs = [maker.shown(axes) for axes in arguments]
     program = maker.program(inputs, random.randint(2, 7), 2, list(mesh), random.randint(1, 2))
@@ -64,20 +69,55 @@ def case(seed: int, maps: Sequence[str]) -> Case:
 # --- maps ----------------------------------------------------------------------------------------------------------
 
 
-def _sharded(case: Case, check_vma: bool) -> Callable[..., Any]:
+def _on_parts(case: Case) -> Callable[..., Any]:
+    """The program, of parts that have a dimension for each axis of the mesh."""
+
     def run(*parts: Any) -> Any:
         outs = on_devices(case.program, [part.reshape(SIZE) for part in parts])
         return tuple([out.reshape(*[1] * len(case.mesh), SIZE) for out in outs])
 
+    return run
+
+
+def _sharded(case: Case, check_vma: bool, mesh: Any = None) -> Callable[..., Any]:
     def spec(axes: Axes) -> P:
         return P(*[name if name in axes else None for name in case.mesh])
 
     return tangrad.shard_map(  # type: ignore[no-any-return]
-        run,
-        mesh=tangrad.make_mesh(tuple(case.mesh.values()), tuple(case.mesh)),
+        _on_parts(case),
+        mesh=tangrad.make_mesh(tuple(case.mesh.values()), tuple(case.mesh)) if mesh is None else mesh,
         in_specs=tuple([spec(axes) for axes in case.arguments]),
         out_specs=tuple([spec(axes) for axes in case.program.outputs]),
         check_vma=check_vma,
+    )
+
+
+def _cut(case: Case) -> Callable[..., Any]:
+    """Mapped again, along one more axis of the mesh: examples differ along it, and the arguments do not."""
+    sizes = tuple(case.mesh.values())
+    mesh = tangrad.make_mesh((*sizes, 1 if prod(sizes) > 2 else 2), (*case.mesh, "cut"))
+    mapped = tangrad.vmap(_sharded(case, True, mesh), spmd_axis_name="cut")
+    return lambda *values: tuple([out[0] - out[1] for out in mapped(*[np.stack([x, 0.5 * x]) for x in values])])
+
+
+def _within(case: Case) -> Callable[..., Any]:
+    """A map over one axis of the mesh within one over another, which says the mesh."""
+    mesh = tangrad.make_mesh(tuple(case.mesh.values()), tuple(case.mesh))
+    *outer, inner = list(case.mesh)
+    function = _over(case, [inner], mesh if not outer else None, _on_parts(case))
+    return _over(case, outer, mesh, function) if outer else function
+
+
+def _over(case: Case, names: Sequence[str], mesh: Any, function: Any) -> Callable[..., Any]:
+    def spec(axes: Axes) -> P:
+        return P(*[name if name in axes and name in names else None for name in case.mesh])
+
+    return tangrad.shard_map(  # type: ignore[no-any-return]
+        function,
+        mesh=mesh,
+        in_specs=tuple([spec(axes) for axes in case.arguments]),
+        out_specs=tuple([spec(axes) for axes in case.program.outputs]),
+        axis_names=set(names),
     )
 
 
@@ -121,6 +161,8 @@ def _by_xmap(case: Case) -> Callable[..., Any]:
 MAPS: dict[str, Callable[[Case], Callable[..., Any]]] = {
     "shard_map": lambda case: _sharded(case, True),
     OUTSIDE: lambda case: _sharded(case, True),
+    WITHIN: _within,
+    CUT: _cut,
     "shard_map, not checked": lambda case: _sharded(case, False),
     "pmap": lambda case: _nested(case, tangrad.pmap),
     "vmap": lambda case: _nested(case, tangrad.vmap),
@@ -142,12 +184,19 @@ def results(case: Case) -> tuple[list[Any], list[Any]]:
         for number, axes in enumerate(case.arguments)
     ]
     seen = Derivatives(_vector, lambda out, axes: out)
-    sides = [MAPS[case.map](case), lambda *values: tuple(whole(case.program, case.mesh, values))]
+    expected_of = lambda *values: tuple(whole(case.program, case.mesh, values))
+    sides = [MAPS[case.map](case), _difference_of(expected_of) if case.map == CUT else expected_of]
     found, expected = [
         [numpy.asarray(out) for out in chain(case.around, side, seen, case.arguments, case.program.outputs)(*arguments)]
         for side in sides
     ]
     return found, expected
+
+
+def _difference_of(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What `_cut` makes of the two examples."""
+    half = lambda values: [0.5 * value for value in values]
+    return lambda *values: tuple([a - b for a, b in zip(function(*values), function(*half(values)), strict=True)])
 
 
 def difference(case: Case) -> float | None:

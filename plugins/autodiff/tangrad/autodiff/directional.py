@@ -12,7 +12,7 @@ from tangrad.autodiff.auxiliary import Auxiliary
 from tangrad.autodiff.forward import jvp_flat
 from tangrad.autodiff.reducing import check_in_scope, checked_names
 from tangrad.autodiff.tape import linearize_flat, record_linear
-from tangrad.autodiff.varying import check_same, marked
+from tangrad.autodiff.varying import check_same, marked, materialised
 from tangrad.autodiff.zeros import Zero, has_tangent, instantiate, tangent_aval, with_weak_type_of, zeros
 from tangrad.core import (
     Array,
@@ -351,7 +351,7 @@ class _Transposed(_Reverse):
     @api_boundary
     def __call__(self, constants: Sequence[Any], cotangent: Any) -> Any:
         found = self.backward(constants, [as_array(leaf) for leaf in self.leaves(cotangent)], self.in_avals)
-        return self.in_tree.unflatten([as_array(instantiate(result)) for result in found])
+        return self.in_tree.unflatten([as_array(materialised(result)) for result in found])
 
 
 # --- checks and conversions ----------------------------------------------------------------------------------------
@@ -423,7 +423,7 @@ def _user_tangent(tangent: Any) -> Any:
     """A tangent as users see it: arrays; for float0, NumPy arrays of that dtype."""
     if type(tangent) is Zero and tangent.aval.dtype == dtypes.float0:
         return np.zeros(tangent.aval.shape, dtypes.float0)
-    return as_array(instantiate(tangent))
+    return as_array(materialised(tangent))
 
 
 def _shape_and_dtype(leaf: Any) -> ShapedArray:

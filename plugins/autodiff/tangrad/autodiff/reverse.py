@@ -17,8 +17,8 @@ from tangrad.autodiff.gradient_tape import eager_gradient
 from tangrad.autodiff.pullbacks import array_of
 from tangrad.autodiff.reducing import check_in_scope, checked_names
 from tangrad.autodiff.tape import linearize_flat
-from tangrad.autodiff.varying import marked
-from tangrad.autodiff.zeros import Zero, has_tangent, instantiate, ones_scalars, with_weak_type_of, zeros
+from tangrad.autodiff.varying import marked, materialised
+from tangrad.autodiff.zeros import Zero, has_tangent, ones_scalars, with_weak_type_of
 from tangrad.core import (
     EVAL_TRACE,
     Array,
@@ -296,7 +296,7 @@ def _check_pair(out: Any, name: str) -> Any:
 
 def _as_gradient(cotangent: Any, primal: Any) -> Any:
     """A cotangent as an array: zeros for None and symbolic zeros."""
-    cotangent = zeros(primal.aval) if cotangent is None else instantiate(cotangent)
+    cotangent = materialised(Zero(primal.aval) if cotangent is None else cotangent)
     cotangent = cotangent if isinstance(cotangent, Array) else as_array(cotangent)
     return with_weak_type_of(cotangent, primal.aval)
 

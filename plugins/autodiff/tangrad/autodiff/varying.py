@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from tangrad.autodiff.zeros import Zero
+from tangrad.autodiff.zeros import Zero, zeros
 from tangrad.core import get_aval, thread
 
 
@@ -52,6 +52,11 @@ def marked(cotangent: Any, aval: Any) -> Any:
     """A cotangent, marked as differing along the axes that a value of type `aval` differs along."""
     missing = _beyond(aval, cotangent.aval)
     return thread.typed_axes.marked(cotangent, missing) if missing else cotangent
+
+
+def materialised(tangent: Any) -> Any:
+    """A tangent or cotangent for users: an array in place of a symbolic zero, differing along the axes that it does."""
+    return marked(zeros(tangent.aval), tangent.aval) if type(tangent) is Zero else tangent
 
 
 def check_same(name: str, aval: Any, cotangent: Any) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from tangrad.batching import AxisInfo, batch_jaxpr, to_front
 from tangrad.core import RuleSet
+from tangrad.shard_mapping.fitting import along
 from tangrad.shard_mapping.primitives import shard_map_p
 from tangrad.shard_mapping.scope import axes_in_scope
 from tangrad.shard_mapping.specs import size_along, with_leading
@@ -34,6 +35,9 @@ def _(
         inner = AxisInfo(name, axis_info.size // size_along(mesh, entry), axis_info.spmd_name)
     with axes_in_scope(mesh, manual_axes, checked):
         program, out_mapped = batch_jaxpr(jaxpr, mapped, inner)
+        if checked and entry:  # what is mapped differs along these axes now, and derivatives go by types
+            differing = tuple([(name, mesh.shape[name]) for name in entry])
+            program = along(program, [differing if is_mapped else () for is_mapped in mapped])
     outs = shard_map_p.bind(
         *[to_front(arg, dim) for arg, dim in zip(args, dims, strict=True)],
         jaxpr=program,

@@ -76,7 +76,7 @@ def fitted(
     if found is None:
         everywhere = _joined([*wanted, *[_among(aval.named_shape, names) for p in programs for aval in _avals(p)]])
         wanted = [everywhere] * len(args)
-        made = [_along(p, [everywhere] * len(p.in_avals), [everywhere] * len(p.out_avals)) for p in programs]
+        made = [along(p, [everywhere] * len(p.in_avals), [everywhere] * len(p.out_avals)) for p in programs]
     else:
         wanted, made = _round(programs, found, wanted, names)
     new = iter(made)
@@ -100,7 +100,7 @@ def _round(
     """The axes of operands, and the programs: those of a carry after as many turns as it takes until they stay."""
     while True:
         made = [
-            _along(program, [wanted[position] for position in positions])
+            along(program, [wanted[position] for position in positions])
             for program, positions in zip(programs, found.programs, strict=True)
         ]
         carry = [wanted[position] for position in found.carry]
@@ -111,14 +111,14 @@ def _round(
         after = [_among(aval.named_shape, names) for aval in made[-1].out_avals[: len(carry)]]
         wider = [_joined([*deciding, *pair]) for pair in zip(carry, after, strict=True)]
         if wider == carry:
-            made[-1] = _along(made[-1], [()] * len(made[-1].in_avals), carry)
+            made[-1] = along(made[-1], [()] * len(made[-1].in_avals), carry)
             return wanted, made
         wanted = list(wanted)
         for position, axes in zip(found.carry, wider, strict=True):
             wanted[position] = axes
 
 
-def _along(closed: ClosedJaxpr, inputs: Sequence[Axes], outputs: Sequence[Axes] = ()) -> ClosedJaxpr:
+def along(closed: ClosedJaxpr, inputs: Sequence[Axes], outputs: Sequence[Axes] = ()) -> ClosedJaxpr:
     """The program for inputs that differ along these axes, too, and with first results that do."""
     avals = [_wider(aval, axes) for aval, axes in zip(closed.in_avals, inputs, strict=True)]
     results = [_wider(aval, axes) for aval, axes in zip(closed.out_avals, outputs)]

@@ -20,10 +20,10 @@ from tangrad.core import (
     returned_leaves,
     thread,
 )
-from tangrad.shard_mapping.scope import check_nesting
+from tangrad.shard_mapping.scope import check_nesting, mesh_in_use
 from tangrad.shard_mapping.specs import as_named, differing_part, part_aval
 from tangrad.shard_mapping.tracing import MappedProgram
-from tangrad.sharding import AbstractMesh, Mesh, NamedSharding, get_mesh
+from tangrad.sharding import AbstractMesh, Mesh, NamedSharding
 from tangrad.tree_util import flatten_axes, keystr
 
 _MISSING = object()
@@ -49,7 +49,8 @@ def shard_map(
     Args:
         f: a function of parts of arrays, in which collectives over the axes of the mesh may be used; without it a
             decorator is returned. It is traced once for each signature, as by `jit`.
-        mesh: the mesh; default: the mesh in use. An `AbstractMesh`: that in use, which must have its shape.
+        mesh: the mesh; default: the mesh in use, within another map that of it. An `AbstractMesh`: that in use, which
+            must have its shape.
         in_specs: for the positional arguments, partition specs that say how each is cut into parts; a tuple of trees
             that is a prefix of the arguments, or one spec for all. Along axes that a spec does not name every device
             gets the same.
@@ -141,7 +142,7 @@ class _ShardedFunction:
             raise TypeError(
                 f"shard_map: in_specs are those of positional arguments, got keyword arguments {list(kwargs)}"
             )
-        mesh = get_mesh() if self._mesh is None else self._mesh
+        mesh = mesh_in_use() if self._mesh is None else self._mesh
         if isinstance(mesh, AbstractMesh):
             mesh = mesh.on_devices(f"shard_map of {self._name}")
         if mesh.empty:

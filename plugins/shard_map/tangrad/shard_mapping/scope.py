@@ -11,7 +11,7 @@ from tangrad.collectives.primitives import psum_p
 from tangrad.collectives.varying import differing
 from tangrad.core import Primitive, thread
 from tangrad.shard_mapping.fitting import fitted
-from tangrad.sharding import Mesh
+from tangrad.sharding import Mesh, get_mesh
 
 
 class _Around(threading.local):
@@ -78,6 +78,11 @@ def axes_in_scope(mesh: Mesh, manual: Sequence[Any], checked: bool = False) -> I
 def is_within_map() -> bool:
     """Whether a function is being traced for the devices of a mesh: they are taken by the map around it."""
     return bool(_around.maps)
+
+
+def mesh_in_use() -> Mesh:
+    """The mesh of the sharded map that is being traced, or of a `with mesh:` around the call."""
+    return _around.maps[-1][0] if _around.maps else get_mesh()
 
 
 def check_nesting(mesh: Mesh, manual: Sequence[Any]) -> None:
