@@ -31,16 +31,22 @@ FIRST, BOTH, SECOND = {"donate_argnums": 0}, {"donate_argnums": (0, 1)}, {"donat
 CASES = {
     "a result of its type": (lambda x: x + 1, FIRST, [(3,)], [True], False),
     "of another shape": (lambda x: x.sum(), FIRST, [(3,)], [False], True),
-    "of another dtype": (lambda x: x.astype("int32"), FIRST, [(3,)], [False], True),
-    "transposed": (lambda x: x.T, FIRST, [(2, 3)], [False], True),
+    "of another dtype": (lambda x: x.astype("float16"), FIRST, [(3,)], [False], True),
+    "of another dtype and its size": (lambda x: x.astype("int32"), FIRST, [(3,)], [True], False),
+    "of as many bytes": (lambda x: x[:2].astype("complex64"), FIRST, [(4,)], [False], True),
+    "transposed": (lambda x: x.T, FIRST, [(2, 3)], [True], False),
+    "reshaped": (lambda x: x.reshape(-1) + 1, FIRST, [(2, 3)], [True], False),
+    "its type comes first": (lambda x, y: (y + 1, x.sum()), BOTH, [(3, 2), (6,)], [False, True], True),
     "a square, transposed": (lambda x: x.T, FIRST, [(3, 3)], [True], False),
     "two for one": (lambda x, y: x + y, BOTH, [(3,), (3,)], [True, False], True),
     "two for two": (lambda x, y: (x + y, x - y), BOTH, [(3,), (3,)], [True, True], False),
     "the second": (lambda x, y: x + y, SECOND, [(3,), (3,)], [False, True], False),
     "the second, in vain": (lambda x, y: x + y.sum(), SECOND, [(3,), (4,)], [False, False], True),
     "unused": (lambda x, y: y + 1, FIRST, [(3,), (3,)], [False, False], False),
+    "none used": (lambda x, y: np.zeros(3), BOTH, [(3,), (3,)], [False, False], False),
+    "both, one used": (lambda x, y: y + 1, BOTH, [(3,), (3,)], [False, True], False),
     "unused and kept": (lambda x, y: y + 1, {**FIRST, "keep_unused": True}, [(3,), (3,)], [True, False], False),
-    "for nothing": (lambda x: None, FIRST, [(3,)], [False], True),
+    "for nothing": (lambda x: None, FIRST, [(3,)], [False], False),
     "a number": (lambda x: x * 2, FIRST, [()], [True], False),
     "empty": (lambda x: x + 1, FIRST, [(0,)], [True], False),
     "large, in vain": (lambda x: (x * 2).sum(), FIRST, [(20000,)], [False], True),
@@ -65,9 +71,29 @@ def test_what_is_kept_can_be_used():
     assert float(total) == 120000 and float(x.sum()) == 40000
 
 
+def test_one_array_twice():
+    x = floats(3)
+    add = tangrad.jit(lambda a, b: a + b, donate_argnums=0)
+    with pytest.raises(ValueError, match=r"args\[0\] is donated, and its array is both args\[0\] and args\[1\]"):
+        add(x, x)
+    with pytest.raises(ValueError, match="pass a copy"):
+        add.lower(x, x).compile()(x, x)
+    assert x.tolist() == [2, 2, 2]
+
+
+@pytest.mark.parametrize("options", [FIRST, BOTH])
+def test_one_array_twice_that_is_not_overwritten(options):
+    """No result has its size, or the program does not use it."""
+    for function in (lambda a, b: a.sum() + b.sum(), lambda a, b: np.zeros(3)):
+        deleted, _ = outcome(tangrad.jit(function, **options), *[floats(3)] * 2)
+        assert deleted == [False, False]
+    x = floats(3)
+    assert tangrad.jit(lambda a, b: b + 1, **FIRST)(x, x).tolist() == [3, 3, 3]
+
+
 def test_trees_names_and_static_arguments():
     leaves = {"a": floats(3), "b": floats(2)}
-    assert outcome(tangrad.jit(lambda d: {"a": d["a"] + 1}, donate_argnums=0), leaves) == ([True, False], True)
+    assert outcome(tangrad.jit(lambda d: {"a": d["a"] + 1}, donate_argnums=0), leaves) == ([True, False], False)
     by_name = tangrad.jit(lambda x, y: y.sum() + x, donate_argnames="y")
     assert outcome(by_name, floats(3), y=floats(2)) == ([False, False], True)
     assert outcome(by_name, floats(1), y=floats(1)) == ([False, True], False)

@@ -85,6 +85,7 @@ from tangrad.kernel.compilation import one_at_a_time as one_at_a_time
 from tangrad.kernel.compilation import program_for as program_for
 from tangrad.kernel.compilation import report_hit as report_hit
 from tangrad.kernel.compilation import to_arrays as to_arrays
+from tangrad.kernel.compilation import usable_donations as usable_donations
 from tangrad.kernel.dce import dce_jaxpr as dce_jaxpr
 from tangrad.kernel.declarations import NotApplicable as NotApplicable
 from tangrad.kernel.declarations import PrimitiveSet as PrimitiveSet

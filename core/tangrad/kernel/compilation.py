@@ -17,6 +17,7 @@ from typing import Any
 from tangrad.composition.hooks import HookContext, hooks
 from tangrad.composition.plugin import BEFORE_APPLY
 from tangrad.diagnostics.logs import Logger
+from tangrad.dtypes import system as dtypes
 from tangrad.kernel.applications import ask_about
 from tangrad.kernel.array import Array, Literal
 from tangrad.kernel.backend import Backend, CompileOptions, preferred_backend
@@ -176,19 +177,28 @@ def _prepare(
 
 
 def usable_donations(jaxpr: Jaxpr, donated: Sequence[bool]) -> tuple[bool, ...]:
-    """Which arguments of a program a result can take the place of: the first ones of its shape and dtype.
+    """Which arguments of a program a result can take the place of: one of their shape and dtype, or else of their size.
 
     The others stay with the caller: nothing is gained by deleting them.
     """
-    if not any(donated):
-        return tuple(donated)
-    free = Counter([(out.aval.shape, out.aval.dtype) for out in jaxpr.outvars])
-    usable = []
-    for var, is_donated in zip(jaxpr.invars, donated, strict=True):
-        place = (var.aval.shape, var.aval.dtype)
-        usable.append(is_donated and free[place] > 0)
-        free[place] -= is_donated
+    usable = [False] * len(donated)
+    outs = [out.aval for out in jaxpr.outvars] if any(donated) else []
+    free = {kind: Counter(map(kind, outs)) for kind in (_type, _size)}
+    for kind, places in free.items():
+        for position, (var, is_donated) in enumerate(zip(jaxpr.invars, donated)):
+            if is_donated and not usable[position] and places[kind(var.aval)] > 0:
+                usable[position] = True
+                for each, others in free.items():
+                    others[each(var.aval)] -= 1
     return tuple(usable)
+
+
+def _type(aval: Any) -> Any:
+    return aval.shape, aval.dtype
+
+
+def _size(aval: Any) -> Any:
+    return aval.size, dtypes.bit_width(aval.dtype)
 
 
 def _compiled(make: Callable[[], Any], closed: ClosedJaxpr, kept: Any, context: HookContext) -> Program:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-import warnings
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -200,33 +198,6 @@ class Call:
         """Where a leaf is among the arguments, for messages."""
         path = tree.leaves_with_path((tuple(self._args), self._kwargs))[position][0]
         return ("args" if path[0].idx == 0 else "kwargs") + keystr(path[1:])
-
-
-_USER = 6  # frames up to who called the jitted function
-
-
-def warn_of_useless_donations(call: Call, traced: Traced) -> None:
-    """A warning that names the donated arguments whose buffer no result can take over: none has their type."""
-    donated = call.donated()
-    if not any(donated):
-        return
-    free = Counter([(aval.shape, aval.dtype) for aval in traced.jaxpr.out_avals])
-    useless = []
-    for position, (leaf, is_donated) in enumerate(zip(call.leaves, donated, strict=True)):
-        if is_donated:
-            free[leaf.aval.shape, leaf.aval.dtype] -= 1
-            if free[leaf.aval.shape, leaf.aval.dtype] < 0:
-                useless.append(f"{call.path(position)}: {_long_name(leaf.aval)}")
-    if useless:
-        warnings.warn(
-            f"Some donated buffers were not usable, since no result has their type: {', '.join(useless)}",
-            UserWarning,
-            stacklevel=_USER,
-        )
-
-
-def _long_name(aval: Any) -> str:
-    return f"{dtypes.dtype_name(aval.dtype)}[{','.join(map(str, aval.shape))}]"
 
 
 def _given_by_name(options: Options, kwargs: dict[str, Any]) -> bool:

@@ -49,11 +49,10 @@ from tangrad.jitting.call import (
     run_backend,
     split_static,
     trace_call,
-    warn_of_useless_donations,
     why_new,
 )
 from tangrad.jitting.checks import check_disjoint, check_function, refuse_tracing, refuse_within, sorted_options
-from tangrad.jitting.donations import refusing_shared
+from tangrad.jitting.donations import refusing_shared, taken_over
 from tangrad.jitting.layout import ShardingTree, constrained, shardings_of_arguments, shardings_of_results, stated
 from tangrad.jitting.placed import Placed
 from tangrad.jitting.primitives import jit_p
@@ -373,7 +372,7 @@ class JitFunction:
             entry = self._programs.get(key)
             if entry is not None:
                 return entry
-            warn_of_useless_donations(call, traced)
+            taken = taken_over(call, traced, self._options.keep_unused)
             donated = (*[False] * len(traced.outer), *call.donated())
             options: dict[str, Any] = {
                 "donated": donated,
@@ -393,8 +392,7 @@ class JitFunction:
             else:
                 program = compile_program(traced.jaxpr, backend, self._name, device=device, **options)
                 execute, execute_one = program.execute, program.execute_one
-            if any(donated):
-                execute = refusing_shared(execute, call, self._name)
+            execute = refusing_shared(execute, call, taken, self._name)
             single = traced.out_tree == _LEAF
             entry = (execute, None if single else traced.out_tree)
             _remember(self._programs, key, entry)

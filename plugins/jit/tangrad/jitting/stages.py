@@ -21,9 +21,9 @@ from tangrad.core import (
 )
 from tangrad.errors import MissingDistributionError
 from tangrad.jitting.abstract import struct_tree
-from tangrad.jitting.call import Call, Options, Traced, arrays_for, run_backend, warn_of_useless_donations
+from tangrad.jitting.call import Call, Options, Traced, arrays_for, run_backend
 from tangrad.jitting.checks import sorted_options
-from tangrad.jitting.donations import check_not_shared
+from tangrad.jitting.donations import check_not_shared, taken_over
 from tangrad.jitting.layout import shardings_of_arguments, shardings_of_results, stated
 
 
@@ -157,16 +157,17 @@ class TracedFunction(_Stage):
 class Lowered(_Stage):
     """A program in the language that the backend compiles (StableHLO on XLA, Python on NumPy)."""
 
-    __slots__ = ("_backend", "_options", "_program")
+    __slots__ = ("_backend", "_donated", "_options", "_program")
     _backend: Any
+    _donated: tuple[bool, ...]
     _options: Options
     _program: LoweredProgram
 
     @classmethod
     def of(cls, traced: Traced, call: Call, backend: Any, name: str, options: Options) -> Lowered:
-        warn_of_useless_donations(call, traced)
         stage = cls(traced, call, name, options.donate_argnums)
         stage._backend, stage._options = backend, options
+        stage._donated = taken_over(call, traced, options.keep_unused)
         inputs = [
             getattr(leaf, "spread", None) if sharding is None else sharding
             for leaf, sharding in zip(call.leaves, shardings_of_arguments(options, call, name), strict=True)
@@ -224,8 +225,9 @@ class Lowered(_Stage):
 class Compiled(_Stage):
     """A compiled program, for arguments of exactly the types it was lowered for."""
 
-    __slots__ = ("_backend", "_options", "_program")
+    __slots__ = ("_backend", "_donated", "_options", "_program")
     _backend: Any
+    _donated: tuple[bool, ...]
     _options: Options
     _program: Program
 
@@ -233,6 +235,7 @@ class Compiled(_Stage):
     def of(cls, lowered: Lowered, program: Program) -> Compiled:
         stage = cls(lowered._traced, lowered._call, lowered._name, lowered.donate_argnums)
         stage._backend, stage._options, stage._program = lowered._backend, lowered._options, program
+        stage._donated = lowered._donated
         return stage
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -265,7 +268,7 @@ class Compiled(_Stage):
                     f"got {given.str_short()}"
                 )
         arrays = arrays_for(self._backend, leaves, self._options)
-        check_not_shared(self._call, self._call.donated(), arrays, self._name)
+        check_not_shared(self._call, self._donated, arrays, self._name)
         if self._traced.outer:
             arrays = [*to_arrays(self._backend, self._traced.outer), *arrays]
         return self._traced.out_tree.unflatten(self._program.execute(arrays))

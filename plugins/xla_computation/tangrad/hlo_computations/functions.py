@@ -9,7 +9,8 @@ from typing import Any
 from tangrad.core import api_boundary, copy_identity, get_backend, lower_program, thread
 from tangrad.hlo_computations.parts import check_counts, tilings
 from tangrad.jitting.abstract import struct_tree
-from tangrad.jitting.call import Call, Options, trace_call, warn_of_useless_donations
+from tangrad.jitting.call import Call, Options, trace_call
+from tangrad.jitting.donations import taken_over
 from tangrad.jitting.signature import check_positions, positions, signature_of
 from tangrad.shard_mapping.sameness import with_sums_settled
 
@@ -96,8 +97,8 @@ def xla_computation(
         extra: dict[str, Any] = {"replica_axes": axes}
         if in_parts is not None or out_parts is not None:
             extra["parts"] = parts
-        warn_of_useless_donations(call, traced)
-        program = lower_program(closed, _compiler(backend), name, donated=call.donated(), keep_unused=True, extra=extra)
+        donated = taken_over(call, traced, keep_unused=True)
+        program = lower_program(closed, _compiler(backend), name, donated=donated, keep_unused=True, extra=extra)
         as_tuple = len(closed.in_avals) > TUPLE_ABOVE if tuple_args is None else bool(tuple_args)
         found = program.lowered.computation(as_tuple)
         return (found, struct_tree(traced.out_tree, closed.out_avals)) if return_shape else found

@@ -18,16 +18,15 @@ Parts = tuple[Sequence[Any], Sequence[Any]]
 
 
 def donation_attributes(words: Vocabulary, jaxpr: Jaxpr, donated: Sequence[bool]) -> dict[str, Any]:
-    """Which argument's memory each result takes over: the first free one of a donated argument of equal type."""
+    """Which argument's memory each result takes over: the first free one of a donated argument of equal type.
+
+    For the others, of the size of a result of another type, the compiler finds it.
+    """
     aliases = donation_aliases(jaxpr, donated)
-    empty = ir.DictAttr.get({}, words.context)
-    entries = [
-        ir.DictAttr.get({"tf.aliasing_output": words.integer32(aliases[position])}, words.context)
-        if position in aliases
-        else empty
-        for position in range(len(jaxpr.invars))
-    ]
-    return {"arg_attrs": ir.ArrayAttr.get(entries, words.context)}
+    found: list[dict[str, Any]] = [{"jax.buffer_donor": words.true} if give else {} for give in donated]
+    for position, result in aliases.items():
+        found[position] = {"tf.aliasing_output": words.integer32(result)}
+    return {"arg_attrs": ir.ArrayAttr.get([ir.DictAttr.get(one, words.context) for one in found], words.context)}
 
 
 def sharding_attributes(meshes: Meshes, words: Vocabulary, jaxpr: Jaxpr, donated: Sequence[bool]) -> dict[str, Any]:
