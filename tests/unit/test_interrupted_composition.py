@@ -91,17 +91,18 @@ def raising(kind: type[BaseException]) -> Callable[[], None]:
     return happen
 
 
-STEPS = [pytest.param(1, marks=pytest.mark.sweep), 37]  # every line; in the ordinary suite every so many
+# The first line, and how many lines from one to the next: in eight parts every line, in the ordinary suite some.
+STEPS = [(37, 37), *[pytest.param(first, 8, marks=pytest.mark.sweep) for first in range(1, 9)]]
 
 
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize(("first", "step"), STEPS)
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, TimeoutError, RecursionError, MemoryError])
 def test_an_exception_at_any_line_of_the_first_use_leaves_the_next_whole(
-    site: Site, kind: type[BaseException], step: int
+    site: Site, kind: type[BaseException], first: int, step: int
 ) -> None:
     filled(site)
     assert uses(site.composition()) == EXPECTED
-    number, raised = 0, 0
+    number, raised = first - step, 0
     while True:
         number += step
         composition, line = site.composition(), Line(number, raising(kind))
@@ -116,12 +117,12 @@ def test_an_exception_at_any_line_of_the_first_use_leaves_the_next_whole(
     assert raised > 1000 / step, raised
 
 
-@pytest.mark.parametrize("step", STEPS)
-def test_a_use_amid_any_line_of_the_first_use(site: Site, step: int) -> None:
+@pytest.mark.parametrize(("first", "step"), STEPS)
+def test_a_use_amid_any_line_of_the_first_use(site: Site, first: int, step: int) -> None:
     """As in a signal handler or a `__del__`: both get what they ask for."""
     filled(site)
     assert uses(site.composition()) == EXPECTED
-    number, answers = 0, []
+    number, answers = first - step, []
     while True:
         number += step
         composition = site.composition()
