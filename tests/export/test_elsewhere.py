@@ -46,7 +46,7 @@ def called_elsewhere(folder, backend, **environment):
     """How many programs of a folder another process has called; asserts that each returned what it should."""
     command = [sys.executable, "-W", "error", "-m", "tests.export.elsewhere", str(folder), backend]
     variables = {**os.environ, **environment}
-    done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=550)
+    done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=1800)
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout)
     assert found["problems"] == {}, found["problems"]

@@ -28,7 +28,7 @@ HAVE_UV = (
     os.environ.get("TANGRAD_TEST_INSTALLER") != "pip"
     and subprocess.run([*UV, "--version"], capture_output=True).returncode == 0
 )
-TIME_OUT = 300  # seconds for one command, downloads included
+TIME_OUT = 900  # seconds for one command, downloads included
 PACKAGING = {"pip", "setuptools", "wheel", "pkg_resources", "_distutils_hack", "_virtualenv.py", "_virtualenv.pth"}
 # What the environment of the tests must not hand on: the paths and choices of the one who runs them.
 NOT_HANDED_ON = ("PYTHON", "TANGRAD", "JAX", "XLA", "VIRTUAL_ENV", "COV", "PYTEST")

@@ -15,7 +15,7 @@ pytestmark = [
     pytest.mark.sweep,
     pytest.mark.skipif(os.name != "posix", reason="commands for a POSIX shell"),
 ]
-LIMIT = 600  # seconds for one block of commands
+LIMIT = 1800  # seconds for one block of commands
 # What pip takes minutes for, jaxlib among it, uv links in seconds: environments get a `pip` that hands on to it.
 WITH_UV = """#!/bin/sh
 if [ "$1" != -m ] || [ "$2" != venv ]; then exec {python} "$@"; fi

@@ -21,6 +21,6 @@ def test_on_eight_devices(file: str, backend: str) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("XLA_", "PYTEST_"))}
     environment |= {"TANGRAD_BACKEND": backend, "TANGRAD_NUM_CPU_DEVICES": "8"}
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", str(HERE / file)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=1800)
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
     assert " passed" in done.stdout

@@ -13,7 +13,7 @@ pytest.importorskip("jax")
 def numbers(library: str, path, **environment: str) -> dict:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("XLA_", "PYTEST_"))}
     command = [sys.executable, "-m", "tests.sharding.gradients_inside", library, str(path)]
-    done = subprocess.run(command, env={**kept, **environment}, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(command, env={**kept, **environment}, capture_output=True, text=True, timeout=1800)
     assert done.returncode == 0, done.stderr[-4000:]
     return dict(np.load(path))
 

@@ -13,7 +13,7 @@ PROGRAM = Path(__file__).parent / "interrupted.py"
 def run(*command: str, **environment: str) -> "subprocess.CompletedProcess[str]":
     settings = {**os.environ, **environment}
     return subprocess.run(
-        [sys.executable, *command], env=settings, capture_output=True, text=True, timeout=600, check=False
+        [sys.executable, *command], env=settings, capture_output=True, text=True, timeout=1800, check=False
     )
 
 
