@@ -157,6 +157,11 @@ def test_long_runs_of_updates(dtype):
         check(tnp.zeros((2, 3), dtype).at[zeros, zeros + 1].add(x)[0, 1], expected)
         check(tnp.zeros((2, 3), dtype).at[:, zeros].add(x)[:, 0], [expected] * 2)
         check(tangrad.vjp(lambda y: y[zeros], x[:2])[1](x)[0], [expected, 0])
+        for period in (2, 16):  # runs among places that are met once, in a sequence that repeats itself
+            places = numpy.where(numpy.arange(8 * count) % period, numpy.arange(8 * count), 0)
+            found = tnp.zeros(8 * count + 1, dtype).at[places].add(x[0])
+            check(found[0], tenth * (8 * count // period))
+            check(found[1], tenth)
         untouched = tnp.array([0.0, -0.0, numpy.nan, 1.0], dtype).at[zeros].add(x, mode="drop")
         assert numpy.signbit(numpy.asarray(untouched[1], "complex128").real)
         assert numpy.isnan(untouched[2])
