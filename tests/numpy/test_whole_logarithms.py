@@ -63,6 +63,34 @@ def test_cubic_roots(dtype, backend):
             exact(tnp.cbrt, (sign * scale**3 * roots**3.0).astype(dtype), (sign * scale * roots).astype(dtype))
 
 
+@pytest.mark.parametrize("size", [1024, 1025, 65_543, 140_001])
+def test_whole_results_among_many(size):
+    """Of the NumPy backend, whose functions of single precision compute these few again."""
+    rng = numpy.random.default_rng(size)
+    places = numpy.concatenate([rng.integers(0, size, 200), [0, size - 1]])
+    whole = rng.integers(-30, 31, len(places))
+    for function, inverse, greatest in (
+        (tnp.log10, lambda n: 10.0**n, 8),
+        (tnp.log2, lambda n: 2.0**n, 8),
+        (tnp.cbrt, lambda n: n**3.0, 8),
+        (tnp.exp2, numpy.log2, 126.9),
+    ):
+        y = 2.0**whole if function is tnp.exp2 else whole
+        x = rng.uniform(0.1, greatest, size)
+        x[places] = inverse(y.astype("float64"))
+        x = x.astype("float32")
+        grid = x[: size // 4 * 4].reshape(4, -1)
+        with use_backend("numpy"):
+            for array in (x, grid.T, numpy.repeat(x, 2)[::2], x[::-1]):
+                found = numpy.asarray(function(array))
+                exact = getattr(numpy, function.__name__)(array.astype("float64"))
+                rounded = exact.astype("float32")
+                ends = numpy.frexp(rounded)[0] * 256 % 1 == 0  # eight binary digits
+                assert ends.sum() >= 100
+                numpy.testing.assert_array_equal(found[ends], rounded[ends])
+                numpy.testing.assert_allclose(found, exact, rtol=5e-7, atol=1e-9)
+
+
 def test_numbers_of_python(backend):
     assert [int(tnp.log10(10.0**n)) for n in range(20)] == [*range(20)]
     assert [int(tnp.log2(2**n)) for n in range(20)] == [*range(20)]

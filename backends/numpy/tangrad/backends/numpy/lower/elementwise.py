@@ -16,12 +16,13 @@ import numpy as np
 from tangrad.backends.numpy import kernels
 from tangrad.backends.numpy.functions import FRESH
 from tangrad.backends.numpy.kernels import ufunc
+from tangrad.backends.numpy.whole_results import exact_if_whole, exp2
 from tangrad.core import RuleSet, dtypes
 from tangrad.lax.elementwise import primitives as p
 
 lower = RuleSet("lower.numpy", api=1)
 composed = partial(kernels.composed, any_sizes=True)
-FLOAT32, FLOAT64 = np.dtype("float32"), np.dtype("float64")
+FLOAT32 = np.dtype("float32")
 
 lower.table(
     {
@@ -34,6 +35,7 @@ lower.table(
         # functions of one variable
         p.exp_p: ufunc(np.exp),
         p.log_p: ufunc(np.log),
+        p.log2_p: ufunc(np.log2),
         p.sqrt_p: ufunc(np.sqrt),
         p.square_p: ufunc(np.square),
         p.sin_p: ufunc(np.sin),
@@ -108,30 +110,30 @@ def _(ctx: Any, x: Any, *, rounding_method: p.RoundingMethod) -> Any:
 # --- functions of one variable -------------------------------------------------------------------------------------
 
 
-def _in_double(ctx: Any, function: Callable[[Any], Any], x: Any) -> Any:
-    """NumPy's functions of single precision are off by a rounding even where the result is a whole number."""
-    return ctx.cast(function(ctx.cast(x, FLOAT64)), x.dtype) if x.dtype == FLOAT32 else function(x)
+def _exact(name: str, of_single: Callable[[Any], Any]) -> kernels.Kernel:
+    """NumPy's ufunc, and `of_single` of float32, for whose results its own are a rounding off where they are whole."""
+
+    def emit(ctx: Any, x: Any) -> Any:
+        if x.dtype != FLOAT32:
+            return getattr(ctx, name)(x)
+        return ctx.call(of_single, x, nature=kernels.ELEMENTWISE)
+
+    return kernels.Kernel(emit, any_sizes=True)
 
 
-@composed(lower, p.cbrt_p)
-def _(ctx: Any, x: Any) -> Any:
-    return _in_double(ctx, ctx.cbrt, x)
-
-
-@composed(lower, p.log2_p)
-def _(ctx: Any, x: Any) -> Any:
-    return _in_double(ctx, ctx.log2, x)
-
-
-@composed(lower, p.log10_p)
-def _(ctx: Any, x: Any) -> Any:
-    return _in_double(ctx, ctx.log10, x)
+_exp2 = _exact("exp2", exp2)
+lower.table(
+    {
+        p.cbrt_p: _exact("cbrt", exact_if_whole(np.cbrt)),
+        p.log10_p: _exact("log10", exact_if_whole(np.log10)),
+    }
+)
 
 
 @composed(lower, p.exp2_p)
 def _(ctx: Any, x: Any) -> Any:
     if not _is(x.dtype, np.complexfloating):
-        return _in_double(ctx, ctx.exp2, x)
+        return _exp2(ctx, x)
     # Each part alone: a product of complex numbers would make NaN of infinities.
     real, imaginary = [ctx.multiply(part, math.log(2)) for part in (ctx.real(x), ctx.imag(x))]
     return ctx.exp(_complex(ctx, real, imaginary))
