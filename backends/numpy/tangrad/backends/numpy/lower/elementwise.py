@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tangrad.backends.numpy import kernels
+from tangrad.backends.numpy.bounds import maximum, minimum
 from tangrad.backends.numpy.functions import FRESH
 from tangrad.backends.numpy.kernels import ufunc
 from tangrad.backends.numpy.whole_results import exact_if_whole, exp2
@@ -54,8 +55,8 @@ lower.table(
         p.add_p: ufunc(np.add),
         p.sub_p: ufunc(np.subtract),
         p.mul_p: ufunc(np.multiply),
-        p.max_p: ufunc(np.maximum),
-        p.min_p: ufunc(np.minimum),
+        p.max_p: kernels.Kernel(maximum, any_sizes=True),
+        p.min_p: kernels.Kernel(minimum, any_sizes=True),
         p.nextafter_p: ufunc(np.nextafter),
         # bits; NumPy's shifts know amounts beyond the width
         p.not_p: ufunc(np.invert),

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tangrad.backends.numpy.array import physical
+from tangrad.backends.numpy.bounds import clamp
 from tangrad.backends.numpy.kernels import composed
 from tangrad.core import RuleSet, decomposition_jaxpr
 from tangrad.lax.elementwise import primitives as p
@@ -59,4 +60,4 @@ def _choose(ctx: Any, which: Any, offset: int, cases: Any) -> Any:
 def _(ctx: Any, low: Any, x: Any, high: Any) -> Any:
     if x.dtype.kind == "c":
         return ctx.inline(decomposition_jaxpr(p.clamp_p, ctx.in_avals, {}), low, x, high)
-    return ctx.minimum(ctx.maximum(x, low), high)
+    return clamp(ctx, low, x, high)
