@@ -10,7 +10,7 @@ import tangrad
 import tangrad.numpy as tnp
 from tangrad import enable_x64, lax, ops, use_backend
 from tangrad.backends.numpy import totals
-from tangrad.backends.numpy.running import BLOCK, PIECE, SHORT, running_totals
+from tangrad.backends.numpy.running import FEW, PIECE, SHORT, running_totals
 
 COUNT = 200_000
 BACKENDS = ("numpy", "xla")
@@ -60,6 +60,22 @@ def test_running_log_sums(dtype, backend):
     close(tnp.logaddexp2.reduce(x), expected[-1] / math.log(2), dtype)
 
 
+@pytest.mark.parametrize("spread", [1.0, 1e3, math.inf])
+def test_log_sums_of_numbers_far_apart(spread):
+    """Exponentials of some are out of range, of others infinite or 0."""
+    rng = numpy.random.default_rng(0)
+    x = rng.normal(size=(2, 40_000, 2)) * min(spread, 1e3)
+    if spread == math.inf:
+        x[0, :5], x[1, 30_000], x[0, 7_000, 0], x[1, 39_000, 1] = -math.inf, -math.inf, math.inf, math.nan
+    with numpy.errstate(all="ignore"):
+        expected = numpy.logaddexp.accumulate(x, 1)
+    for array, near in ((x, 1e-12), (x.astype("float32"), 1e-6)):
+        with use_backend("numpy"), enable_x64(True):
+            found = numpy.asarray(lax.cumlogsumexp(array, axis=1))
+        assert found.dtype == array.dtype
+        numpy.testing.assert_allclose(found, expected, rtol=near, atol=near)
+
+
 def test_log_sums_by_methods(backend):
     x = numpy.random.default_rng(0).normal(size=(3, 4, 5))
     mask = x > 0
@@ -93,17 +109,7 @@ def test_reductions(dtype, backend):
         numpy.testing.assert_allclose(products, tenth.real**2 * COUNT / 2, rtol=1e-4)  # BLAS has few partial sums
 
 
-SIZES = (
-    1,
-    BLOCK - 1,
-    SHORT,
-    SHORT + 1,
-    SHORT + BLOCK,
-    3 * BLOCK + SHORT + 7,
-    PIECE,
-    PIECE + 1,
-    2 * PIECE + 3 * BLOCK + 5,
-)
+SIZES = (1, SHORT, SHORT + 1, FEW - 5, FEW + 1, PIECE // 4, PIECE // 4 + 1, PIECE // 2 + SHORT + 7)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
@@ -112,7 +118,7 @@ def test_pieces_of_running_totals(size, dtype):
     rng = numpy.random.default_rng(size)
     for shape, axis in (((size,), 0), ((size, 3), 0), ((3, size), 1), ((2, size, 2), 1)):
         x = (rng.normal(size=shape) + (1j * rng.normal(size=shape) if dtype[0] == "c" else 0)).astype(dtype)
-        expected = numpy.cumsum(x.astype("complex128"), axis)
+        expected = numpy.cumsum(x.astype("clongdouble"), axis)
         for array in (x, numpy.ascontiguousarray(x.T).T):
             found = running_totals(numpy.add, array, axis, array.dtype)
             assert found.dtype == dtype
@@ -120,7 +126,7 @@ def test_pieces_of_running_totals(size, dtype):
             numpy.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
             turned = running_totals(numpy.add, numpy.flip(array, axis), axis, array.dtype)
             numpy.testing.assert_allclose(
-                turned, numpy.cumsum(numpy.flip(x, axis).astype("complex128"), axis), rtol=0, atol=tolerance
+                turned, numpy.cumsum(numpy.flip(x, axis).astype("clongdouble"), axis), rtol=0, atol=tolerance
             )
 
 
