@@ -47,14 +47,15 @@ def test_long_arrays(dtype):
 def test_zeros_with_signs(bound):
     zeros = numpy.resize(numpy.array([0.0, -0.0], "float32"), FEWEST)
     both = numpy.signbit(zeros) & numpy.signbit(numpy.float32(bound))
-    numpy.testing.assert_array_equal(numpy.signbit(numpy.asarray(lax.max(zeros, numpy.float32(bound)))), both)
+    numpy.testing.assert_array_equal(
+        numpy.signbit(numpy.asarray(jit(lambda x: lax.max(x, numpy.float32(bound)))(zeros))), both
+    )
 
 
 def test_columns_and_bounds_for_each_element():
     x = numpy.resize(numpy.array(NUMBERS), (FEWEST, len(NUMBERS)))
-    numpy.testing.assert_array_equal(jit(lambda x: lax.max(x.T, 2.0 + 0 * x.T))(x), numpy.maximum(x, 2.0 + 0 * x).T)
-    numpy.testing.assert_array_equal(
-        jit(lambda x: lax.max(x.T, numpy.full(x.T.shape, 2.0)))(x), numpy.maximum(x, 2.0).T
-    )
+    twos = numpy.full(x.T.shape, 2.0)
+    numpy.testing.assert_array_equal(jit(lambda x: lax.max(x.T, twos))(x), numpy.maximum(x, 2.0).T)
+    numpy.testing.assert_array_equal(jit(lambda x: lax.max(x.T, lax.full_like(x.T, 2.0)))(x), numpy.maximum(x, 2.0).T)
     integers = numpy.arange(-FEWEST, FEWEST)
     numpy.testing.assert_array_equal(lax.clamp(-3, integers, 5), numpy.clip(integers, -3, 5))
