@@ -107,6 +107,11 @@ def catalogue(parts: list[Distribution], modules: dict[str, str]) -> str:
         ("RULE_KINDS", "distribution: rule kinds", names_by_distribution(parts, "tangrad.rule_kinds")),
         ("ARRAY_ATTRIBUTES", "distribution: attributes of arrays", names_by_distribution(parts, "tangrad.array")),
         ("SETTINGS", "distribution: settings", names_by_distribution(parts, "tangrad.settings")),
+        (
+            "SETTING_NAMES",
+            "distribution: how other libraries' names of settings begin",
+            names_by_distribution(parts, "tangrad.setting_names"),
+        ),
         ("BACKENDS", "distribution: backends", names_by_distribution(parts, "tangrad.backends")),
         ("COMMANDS", "distribution: commands of `tangrad`", names_by_distribution(parts, "tangrad.commands")),
         ("USUAL", "distribution: those that it brings", {"tangrad": usual_distributions()}),

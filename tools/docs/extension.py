@@ -27,6 +27,7 @@ HOOKS = {
 # Groups that no hook asks for: what an entry's object is.
 WITHOUT_HOOK = {
     "tangrad.hooks": "An object with functions marked by `hookimpl`; see the hooks below.",
+    "tangrad.setting_names": "A `ForeignNames`: another library's names of settings, which begin with the entry's.",
     "tangrad.transformations": "A `Transformation`: its name, and the rule kinds that it owns.",
     "tangrad.samples": "A function without arguments that returns the `Sample`s of a family, for the conformance kit.",
     "tangrad.conformance_checks": "Checks of rules of a kind of one's own, for the conformance kit.",

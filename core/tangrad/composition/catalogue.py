@@ -15,6 +15,7 @@ from tangrad.composition.catalogue_data import FAMILIES as FAMILIES
 from tangrad.composition.catalogue_data import MODULES as MODULES
 from tangrad.composition.catalogue_data import PUBLIC_NAMES as PUBLIC_NAMES
 from tangrad.composition.catalogue_data import RULE_KINDS as RULE_KINDS
+from tangrad.composition.catalogue_data import SETTING_NAMES as SETTING_NAMES
 from tangrad.composition.catalogue_data import SETTINGS as SETTINGS
 from tangrad.composition.catalogue_data import USUAL as USUAL
 

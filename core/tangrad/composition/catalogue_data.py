@@ -452,6 +452,10 @@ SETTINGS: dict[str, str] = {  # distribution: settings
     "tangrad-xmap": "experimental_xmap_spmd_lowering experimental_xmap_spmd_lowering_manual serial_loops",
 }
 
+SETTING_NAMES: dict[str, str] = {  # distribution: how other libraries' names of settings begin
+    "tangrad-compat": "jax jax2tf",
+}
+
 BACKENDS: dict[str, str] = {  # distribution: backends
     "tangrad-backend-numpy": "numpy",
     "tangrad-backend-xla": "xla",

@@ -64,7 +64,8 @@ def missing_setting(name: str, known: Sequence[str]) -> AttributeError:
     from tangrad.composition import catalogue
 
     error = AttributeError(f"there is no setting {name!r}; the settings are: {', '.join(known)}")
-    return _not_installed(f"the setting {name!r}", catalogue.owner_in(catalogue.SETTINGS, name)) or error
+    by_prefix = catalogue.owner_in(catalogue.SETTING_NAMES, name.partition("_")[0])
+    return _not_installed(f"the setting {name!r}", catalogue.owner_in(catalogue.SETTINGS, name) or by_prefix) or error
 
 
 def backends_to_install(name: str | None = None) -> str:

@@ -48,8 +48,8 @@ from tangrad.dtypes.sizes import is_symbolic as is_symbolic
 from tangrad.dtypes.sizes import max_size as max_size
 from tangrad.dtypes.sizes import min_size as min_size
 from tangrad.dtypes.sizes import product as product
-from tangrad.kernel import jax_names as jax_names
 from tangrad.kernel import transfers as transfers
+from tangrad.kernel.all_settings import ForeignNames as ForeignNames
 from tangrad.kernel.all_settings import config as config
 from tangrad.kernel.all_settings import usable_settings as usable_settings
 from tangrad.kernel.array import Array as Array

@@ -12,7 +12,8 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import tangrad
-from tangrad.core import jax_names, usable_settings
+from tangrad.compat import setting_names
+from tangrad.core import usable_settings
 from tangrad.errors import MissingDistributionError
 
 
@@ -49,7 +50,7 @@ class Config:
     def values(self) -> Mapping[str, Any]:
         """The name in jax, and the value, of every setting whose distribution is installed."""
         found = {}
-        for name in jax_names.NAMES:
+        for name in setting_names.NAMES:
             try:
                 found[name] = self.read(name)
             except MissingDistributionError:
@@ -89,7 +90,7 @@ def read_environment() -> None:
     Warns where a variable says what `config.update` would refuse.
     """
     for variable, text in os.environ.items():
-        known = jax_names.NAMES.get(variable.lower())
+        known = setting_names.NAMES.get(variable.lower())
         if known is None:
             continue
         try:
@@ -101,14 +102,14 @@ def read_environment() -> None:
 
 
 def _read(name: str, known: Any, text: str) -> None:
-    if isinstance(known, jax_names.Alias):
+    if isinstance(known, setting_names.Alias):
         words = {str(theirs): theirs for theirs in (*known.values, *known.optional)}
         setting = usable_settings().get(known.setting)
         if setting is not None and setting.environment_variable in os.environ:
             return
         value = words.get(text, text) if setting is None or text in words else setting.parse(text)
     else:
-        value = _parsed(text, known.value if isinstance(known, jax_names.Fixed) else known.default)
+        value = _parsed(text, known.value if isinstance(known, setting_names.Fixed) else known.default)
     config.update(name, value)
 
 

@@ -7,9 +7,11 @@ import pytest
 
 import tangrad
 from tangrad import config
-from tangrad.kernel import jax_names
+from tangrad.compat import setting_names
+from tangrad.compat.setting_names import NAMES, Alias, Fixed, Ignored
+from tangrad.errors import MissingDistributionError
+from tangrad.kernel import all_settings
 from tangrad.kernel.all_settings import names
-from tangrad.kernel.jax_names import NAMES, Alias, Fixed, Ignored
 
 ALIASES = {name: known for name, known in NAMES.items() if isinstance(known, Alias)}
 
@@ -17,7 +19,7 @@ ALIASES = {name: known for name, known in NAMES.items() if isinstance(known, Ali
 @pytest.fixture(autouse=True)
 def as_before(monkeypatch):
     """Whatever a test sets is undone."""
-    monkeypatch.setattr(jax_names, "_said", {})
+    monkeypatch.setattr(setting_names, "_said", {})
     before = {known.setting: config.read(known.setting) for known in ALIASES.values() if known.setting in names()}
     yield
     for name, value in before.items():
@@ -29,7 +31,7 @@ def test_every_name_of_jax_is_known():
     # In a process of its own: modules of JAX that other tests import add more.
     code = "import jax; print(*jax.config.values)"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
-    names_there = {name for name in printed.stdout.split() if name.startswith(jax_names.PREFIXES)}
+    names_there = {name for name in printed.stdout.split() if name.startswith(("jax_", "jax2tf_"))}
     assert len(names_there) > 100 and names_there <= NAMES.keys()
 
 
@@ -96,12 +98,26 @@ def test_bad_values_and_unknown_names():
 
 
 def test_a_platform_can_be_said_where_its_backend_is_not_installed():
-    from tangrad.diagnostics.errors import MissingDistributionError
-
     def missing(name):
         raise MissingDistributionError(name, "tangrad-backend-xla")
 
-    jax_names.update("jax_platforms", "cpu", missing)
-    assert jax_names.read("jax_platforms", missing) == "cpu"
+    setting_names.update("jax_platforms", "cpu", missing)
+    assert setting_names.read("jax_platforms", missing) == "cpu"
     with pytest.raises(MissingDistributionError, match="tangrad-backend-xla"):
-        jax_names.update("jax_platforms", "gpu", missing)
+        setting_names.update("jax_platforms", "gpu", missing)
+
+
+def test_what_understands_the_names_is_named_where_it_is_not_installed(monkeypatch):
+    composition = tangrad.core.composition()
+    monkeypatch.setattr(all_settings.composition(), "find", lambda group, name: None)
+    monkeypatch.setattr(type(composition.index), "has_distribution", lambda self, name: name != "tangrad-compat")
+    for call in (lambda: config.update("jax_log_pgle", True), lambda: config.jax_log_pgle):
+        with pytest.raises(MissingDistributionError, match="pip install tangrad-compat"):
+            call()
+
+
+def test_what_an_entry_for_names_must_be():
+    composition = tangrad.core.composition()
+    plugin = composition.find("tangrad.setting_names", "jax")
+    with pytest.raises(TypeError, match="expected a ForeignNames"):
+        all_settings._check_names(plugin, setting_names)

@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from tangrad.diagnostics.errors import MissingDistributionError
-from tangrad.settings.config import Setting
-
-PREFIXES = ("jax_", "jax2tf_")
+from tangrad.core import ForeignNames, Setting
+from tangrad.errors import MissingDistributionError
 
 
 class Alias(NamedTuple):
@@ -273,3 +271,6 @@ def _known(name: str) -> Alias | Fixed | Ignored:
     if known is None:
         raise AttributeError(f"there is no setting {name!r}, in Tangrad or in JAX 0.10")
     return known
+
+
+names_of_jax = ForeignNames(read, update)
