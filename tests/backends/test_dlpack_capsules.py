@@ -214,3 +214,46 @@ def test_the_memory_outlives_its_producer_and_the_process_ends_well(backend):
     environment = os.environ | {"TANGRAD_BACKEND": backend}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+class Elsewhere(Producer):
+    """Says of its device whatever it is given."""
+
+    def __init__(self, device):
+        super().__init__()
+        self.device = device
+
+    def __dlpack_device__(self):
+        return self.device
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    "device", [(2, 0), (99, 0), None, (), (1,), (1, 0, 0), "cpu", ("1", 0), (1.0, 0), 1, [None, 0]]
+)
+def test_memory_that_is_not_on_the_host_is_refused(backend, device):
+    with tangrad.use_backend(backend), pytest.raises(BufferError, match="device"):
+        tangrad.numpy.from_dlpack(Elsewhere(device))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_cannot_be_shared_is_refused_where_no_copy_is_wanted(backend):
+    with tangrad.use_backend(backend):
+        shared = tangrad.numpy.from_dlpack(np.arange(16, dtype="float32"), copy=False)
+        assert shared.tolist() == list(range(16))
+        for dtype in ("float64", "int64", "uint64", "complex128"):
+            with pytest.raises(BufferError, match="enable_x64"):
+                tangrad.numpy.from_dlpack(np.arange(16, dtype=dtype), copy=False)
+            assert tangrad.numpy.from_dlpack(np.arange(16, dtype=dtype)).tolist() == list(range(16))
+        table = np.arange(16, dtype="float32").reshape(4, 4)
+        if backend == "xla":
+            for strided in (table.T, table[:, ::2], table[::-1]):
+                with pytest.raises(BufferError, match="copy"):
+                    tangrad.numpy.from_dlpack(strided, copy=False)
+                assert tangrad.numpy.from_dlpack(strided).tolist() == strided.tolist()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_typed_keys_are_not_handed_out(backend):
+    with tangrad.use_backend(backend), pytest.raises(TypeError, match="key"):
+        tangrad.random.key(0).__dlpack__()

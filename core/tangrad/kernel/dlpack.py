@@ -7,6 +7,7 @@ The structures are those of https://dmlc.github.io/dlpack/latest/c_api.html. Loa
 from __future__ import annotations
 
 import ctypes
+import operator
 import sys
 from typing import Any
 
@@ -102,6 +103,18 @@ class _Memory:
     def __del__(self, is_finalizing: Any = sys.is_finalizing) -> None:
         if self._deleter and not is_finalizing():
             _Deleter(self._deleter)(self._address)
+
+
+def device_kind(external: Any) -> int:
+    """DLPack's number of the kind of device that an object's memory is on. Raises BufferError where it says none."""
+    device = external.__dlpack_device__()
+    try:
+        kind, _ = device
+        return operator.index(kind)
+    except (TypeError, ValueError):
+        raise BufferError(
+            f"__dlpack_device__ of {type(external).__name__} returned {device!r}; expected a pair of integers"
+        ) from None
 
 
 def requested_capsule(external: Any) -> Any:

@@ -107,4 +107,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     if not hasattr(x, "__dlpack__"):
         raise TypeError(f"from_dlpack takes an object with __dlpack__, got {x!r} of type {type(x).__name__}")
     made = get_backend().from_dlpack(x, device, copy)
-    return convert(made, dtypes.canonicalize_dtype(made.dtype))
+    dtype = dtypes.canonicalize_dtype(made.dtype)
+    if copy is False and dtype != made.dtype:
+        raise BufferError(f"copy=False, but {made.dtype} becomes {dtype} here, unless enable_x64 is set")
+    return convert(made, dtype)

@@ -128,7 +128,7 @@ class NumpyArray(Array):
         self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
     ) -> Any:
         """A capsule by which another library reads the array, in place where its DLPack knows read-only memory."""
-        contents = self.to_numpy()
+        contents = self._numbers()
         options = {"stream": stream}
         if _DLPACK_OPTIONS:
             options |= {"max_version": max_version, "dl_device": dl_device, "copy": copy}

@@ -171,7 +171,7 @@ class NumpyBackend(Backend):
                 f"from_dlpack takes an object with __dlpack__, got {external!r} of type {type(external).__name__}"
             )
         if hasattr(external, "__dlpack_device__"):
-            kind = int(external.__dlpack_device__()[0])
+            kind = kernel.dlpack.device_kind(external)
             if kind not in kernel.dlpack.HOST_DEVICES:
                 raise BufferError(
                     f"the memory of {type(external).__name__} is on DLPack device type {kind}, and the NumPy backend "

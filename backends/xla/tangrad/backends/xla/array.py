@@ -9,7 +9,7 @@ import numpy as np
 
 from tangrad.backends.xla import failures, jaxlib_api
 from tangrad.backends.xla.jaxlib_api import physical_aval
-from tangrad.core import Array, ShapedArray, filter_traceback, method_boundaries, own_boundary, transfers
+from tangrad.core import Array, ShapedArray, dtypes, filter_traceback, method_boundaries, own_boundary, transfers
 from tangrad.dtypes import float0
 
 DLPACK_KINDS = {"cpu": 1, "cuda": 2, "rocm": 10}  # the DLPack standard's numbers of devices
@@ -271,6 +271,8 @@ class XlaArray(Array):
             raise BufferError(
                 f"the array lies on DLPack device {own}; exporting it to {tuple(dl_device)} is not supported"
             )
+        if isinstance(self.aval.dtype, dtypes.ExtendedDType):
+            self._numbers()  # raises
         self._check_not_deleted()
         value = (
             jaxlib_api.copy_to(self.value, physical_aval(self.aval), self.placement.sharding) if copy else self.value

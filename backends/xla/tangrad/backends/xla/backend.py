@@ -207,7 +207,7 @@ class XlaBackend(Backend):
                 f"from_dlpack takes an object with __dlpack__, got {external!r} of type {type(external).__name__}"
             )
         placement = self._placement(device)
-        kind = external.__dlpack_device__()[0]
+        kind = kernel.dlpack.device_kind(external)
         if kind != DLPACK_KINDS[placement.devices[0].platform]:
             raise BufferError(
                 f"the memory is on DLPack device type {kind}, not on {placement.devices[0]}; copy it there first"
@@ -219,6 +219,8 @@ class XlaBackend(Backend):
     def _from_host_dlpack(self, external: Any, placement: Any, copy: bool | None) -> XlaArray:
         # By way of NumPy: jaxlib's own way in would import jax, where that is installed, and trusts what it is given.
         contents = kernel.dlpack.from_dlpack(external)
+        if copy is False and not contents.flags.c_contiguous:
+            raise BufferError(f"copy=False, but XLA keeps rows in order, and strides of {contents.strides} need a copy")
         aval = ShapedArray(contents.shape, contents.dtype)
         return XlaArray(aval, jaxlib_api.put(contents, aval, placement.sharding, copy=bool(copy)), placement)
 
