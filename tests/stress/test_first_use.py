@@ -10,6 +10,7 @@ import pytest
 from tangrad.core import catalogue
 
 PROGRAM = Path(__file__).parent / "first_use.py"
+TWICE = Path(__file__).parent / "imported_twice.py"
 HOW = ["interrupted", "late", "deep", "full", "nested"]
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 
@@ -39,6 +40,14 @@ def test_lines_of_the_first_use_of_all_names_of_a_distribution(distribution: str
     seed = [*catalogue.PUBLIC_NAMES].index(distribution) * len(HOW) + HOW.index(how)
     done = run(str(PROGRAM), how, "500", str(seed), distribution)
     assert done.returncode == 0 and ", 0 faults" in done.stdout, done.stdout[-6000:] + done.stderr[-3000:]
+
+
+@pytest.mark.parametrize(
+    "prefixes", [["tangrad.random.distributions.g", "tangrad.lax.sorting"], pytest.param([], marks=pytest.mark.sweep)]
+)
+def test_modules_are_imported_again_after_an_import_that_failed(prefixes: list[str]) -> None:
+    done = run(str(TWICE), *prefixes)
+    assert done.returncode == 0 and ", 0 not" in done.stdout, done.stdout[-6000:] + done.stderr[-3000:]
 
 
 @pytest.mark.parametrize("backend", ["numpy", "xla"])
