@@ -138,6 +138,31 @@ def test_a_use_amid_any_line_of_the_first_use(site: Site, first: int, step: int)
     )
 
 
+class LineOfRemoval(Line):
+    """Counts the lines alone that take a distribution out of pluggy's manager."""
+
+    def __call__(self, frame: FrameType, event: str, argument: Any) -> Any:
+        if event == "call" and frame.f_code.co_name not in ("_take_out", "unregister", "_remove_plugin", "<listcomp>"):
+            return None
+        return super().__call__(frame, event, argument)
+
+
+def test_a_use_amid_a_removal_takes_nothing_from_others(site: Site) -> None:
+    """What it registers was not there when the removal began."""
+    filled(site)
+    assert uses(site.composition()) == EXPECTED
+    number = 0
+    while True:
+        number += 1
+        composition = site.composition()
+        line = LineOfRemoval(number, lambda composition=composition: uses(composition))  # type: ignore[misc]
+        assert line.run(composition) == EXPECTED, number
+        assert uses(composition) == EXPECTED, number
+        if line.left > 0:
+            break
+    assert number > 20, number
+
+
 def test_first_uses_by_eight_threads_at_once(site: Site) -> None:
     filled(site)
     interval = sys.getswitchinterval()

@@ -180,14 +180,19 @@ class Manager(pluggy.PluginManager):
         return alone and name in self._whole and self.get_plugin(name) is contributor
 
     def _take_out(self, name: str) -> None:
+        """Remove a contributor, one step at a time: pluggy's own way puts back lists that it has read before.
+
+        What a signal handler's look-up registers meanwhile is among others, and stays.
+        """
         self._whole.discard(name)
-        with contextlib.suppress(ValueError):  # a signal handler was quicker
+        for caller in vars(self.hook).values():  # those of one that another has overtaken, or that was interrupted, too
+            for one in caller.get_hookimpls():
+                if one.plugin_name == name:
+                    with contextlib.suppress(ValueError):  # a signal handler was quicker
+                        caller._hookimpls.remove(one)
+        with contextlib.suppress(ValueError, KeyError):
             if self.has_plugin(name):
                 super().unregister(name=name)
-        for caller in vars(self.hook).values():  # of one that another has overtaken, or that was interrupted
-            for stray in {one.plugin for one in caller.get_hookimpls() if one.plugin_name == name}:
-                with contextlib.suppress(ValueError):
-                    caller._remove_plugin(stray)
 
     def _contributor(self, distribution: str, hook_plugins: Sequence[Plugin]) -> Contributor:
         by_hand = distribution == BY_HAND
