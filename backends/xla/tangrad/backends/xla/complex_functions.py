@@ -124,47 +124,69 @@ def _real_functions(ctx: Any, angle: Any, x: Any) -> tuple[Any, Any, Any, Any, A
     return sin, cos, sinh, cosh, select(ctx, far, root, full(ctx, 1, aval), aval)
 
 
-def _scaled(ctx: Any, cos: Any, x: Any, factor: Any) -> Any:
-    """cos x factor, in this order."""
-    return same_type(ctx, MULTIPLY, same_type(ctx, MULTIPLY, cos, x), factor)
+def _oscillating(ctx: Any, z_type: Any, angle: Any, x: Any, odd_with_cos: bool) -> tuple[Any, Any]:
+    """The part with the cosine of the angle, and the part with its sine, for an angle and x that are not negative.
+
+    One has sinh x, the other cosh x: `odd_with_cos` says which. Where these are infinite or 0 an unknown cosine counts
+    as 1. The part with the sine is 0 where the angle is 0, whatever x, and where sinh x is, whatever the angle.
+    """
+    aval = z_type.update(dtype=dtypes.to_floating_dtype(z_type.dtype))
+    sin, cos, odd, even, factor = _real_functions(ctx, angle, x)
+    zero, infinity = full(ctx, 0, aval), full(ctx, np.inf, aval)
+    compared = same_type(ctx, "stablehlo.add", x, x) if odd_with_cos else infinity  # 0 too is twice itself
+    unknown = compare(ctx, "NE", cos, cos, aval)
+    as_one = same_type(ctx, "stablehlo.and", unknown, compare(ctx, "EQ", x, compared, aval))
+    cos = select(ctx, as_one, full(ctx, 1, aval), cos, aval)
+    with_cos, with_sin = (odd, even) if odd_with_cos else (even, odd)
+    vanishes = compare(ctx, "EQ", angle, zero, aval)
+    if not odd_with_cos:
+        on_axis = same_type(ctx, "stablehlo.and", unknown, compare(ctx, "EQ", x, zero, aval))
+        vanishes = same_type(ctx, "stablehlo.or", vanishes, on_axis)
+    # In this order: exp(x / 2), the factor, comes last.
+    first, second = [
+        same_type(ctx, MULTIPLY, same_type(ctx, MULTIPLY, *pair), factor) for pair in ((cos, with_cos), (sin, with_sin))
+    ]
+    return first, select(ctx, vanishes, zero, second, aval)
 
 
-def _product(ctx: Any, sin: Any, x: Any, factor: Any, angle: Any) -> Any:
-    """sin(angle) x factor, and 0 where the angle is, even if x overflows."""
-    aval = ctx.out_aval.update(dtype=dtypes.to_floating_dtype(ctx.out_aval.dtype))
-    zero = full(ctx, 0, aval)
-    on_axis = compare(ctx, "EQ", angle, zero, aval)
-    return select(ctx, on_axis, zero, _scaled(ctx, sin, x, factor), aval)
+@dataclass(frozen=True)
+class Oscillation:
+    """A circular or hyperbolic function, as products of real functions.
+
+    Attributes:
+        symmetry: which signs its parts take.
+        real_angle: whether it turns along the real part of its argument, and grows along the other.
+        odd_with_cos: see `_oscillating`.
+        real_with_cos: whether the real part of the result has the cosine.
+        negative: whether its imaginary part is the negative product.
+    """
+
+    symmetry: Symmetry
+    real_angle: bool
+    odd_with_cos: bool
+    real_with_cos: bool
+    negative: bool = False
+
+    def __call__(self, ctx: Any, z: Any) -> Any:
+        aval = ctx.out_aval
+        part = aval.update(dtype=dtypes.to_floating_dtype(aval.dtype))
+        parts = [ctx.op(f"stablehlo.{name}", ctx.types[part], (z,)) for name in ("real", "imag")]
+        signs = _is_negative(ctx, parts[0], part), _is_negative(ctx, parts[1], part)
+        sizes = [same_type(ctx, "stablehlo.abs", x) for x in parts]
+        angle, x = sizes if self.real_angle else reversed(sizes)
+        products = _oscillating(ctx, aval, angle, x, self.odd_with_cos)
+        real, imaginary = products if self.real_with_cos else reversed(products)
+        if self.negative:
+            imaginary = same_type(ctx, "stablehlo.negate", imaginary)
+        real = _with_signs(ctx, real, signs, self.symmetry.real, part)
+        imaginary = _with_signs(ctx, imaginary, signs, self.symmetry.imaginary, part)
+        return ctx.op("stablehlo.complex", ctx.out_type, (real, imaginary))
 
 
-def sine(ctx: Any, z: Any, a: Any, b: Any) -> Any:
-    """sin a cosh b + i cos a sinh b."""
-    sin, cos, odd, even, factor = _real_functions(ctx, a, b)
-    parts = (_product(ctx, sin, even, factor, a), _scaled(ctx, cos, odd, factor))
-    return ctx.op("stablehlo.complex", ctx.out_type, parts)
-
-
-def cosine(ctx: Any, z: Any, a: Any, b: Any) -> Any:
-    """cos a cosh b - i sin a sinh b."""
-    sin, cos, odd, even, factor = _real_functions(ctx, a, b)
-    imaginary = same_type(ctx, "stablehlo.negate", _product(ctx, sin, odd, factor, a))
-    return ctx.op("stablehlo.complex", ctx.out_type, (_scaled(ctx, cos, even, factor), imaginary))
-
-
-def sinh(ctx: Any, z: Any, a: Any, b: Any) -> Any:
-    """sinh a cos b + i cosh a sin b."""
-    sin, cos, odd, even, factor = _real_functions(ctx, b, a)
-    return ctx.op(
-        "stablehlo.complex", ctx.out_type, (_scaled(ctx, cos, odd, factor), _product(ctx, sin, even, factor, b))
-    )
-
-
-def cosh(ctx: Any, z: Any, a: Any, b: Any) -> Any:
-    """cosh a cos b + i sinh a sin b."""
-    sin, cos, odd, even, factor = _real_functions(ctx, b, a)
-    return ctx.op(
-        "stablehlo.complex", ctx.out_type, (_scaled(ctx, cos, even, factor), _product(ctx, sin, odd, factor, b))
-    )
+sine = Oscillation(ODD, real_angle=True, odd_with_cos=True, real_with_cos=False)  # sin a cosh b + i cos a sinh b
+cosine = Oscillation(EVEN, real_angle=True, odd_with_cos=False, real_with_cos=True, negative=True)
+sinh = Oscillation(ODD, real_angle=False, odd_with_cos=True, real_with_cos=True)  # sinh a cos b + i cosh a sin b
+cosh = Oscillation(EVEN, real_angle=False, odd_with_cos=False, real_with_cos=True)  # cosh a cos b + i sinh a sin b
 
 
 # --- signs and kinds -------------------------------------------------------------------------------------------------

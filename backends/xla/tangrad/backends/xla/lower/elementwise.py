@@ -15,7 +15,6 @@ from tangrad.backends.xla.complex_edges import (
 )
 from tangrad.backends.xla.complex_functions import (
     CONJUGATE,
-    EVEN,
     ODD,
     Symmetry,
     as_in_c,
@@ -140,10 +139,10 @@ lower.table(
         p.asin_p: _function("chlo.asin", np.arcsin, ODD),
         p.acos_p: _function("chlo.acos", np.arccos, CONJUGATE),
         p.atan_p: _of_either(elementwise("chlo.atan"), turned(_complex_atanh)),
-        p.sin_p: _of_either(elementwise("stablehlo.sine"), as_in_c(sine, np.sin, ODD, "real")),
-        p.cos_p: _of_either(elementwise("stablehlo.cosine"), as_in_c(cosine, np.cos, EVEN, "real")),
-        p.sinh_p: _of_either(elementwise("chlo.sinh"), as_in_c(sinh, np.sinh, ODD, "imaginary")),
-        p.cosh_p: _of_either(elementwise("chlo.cosh"), as_in_c(cosh, np.cosh, EVEN, "imaginary")),
+        p.sin_p: _of_either(elementwise("stablehlo.sine"), sine),
+        p.cos_p: _of_either(elementwise("stablehlo.cosine"), cosine),
+        p.sinh_p: _of_either(elementwise("chlo.sinh"), sinh),
+        p.cosh_p: _of_either(elementwise("chlo.cosh"), cosh),
         p.tanh_p: _function("stablehlo.tanh", np.tanh, ODD, "imaginary"),
         p.asinh_p: _function("chlo.asinh", np.arcsinh, ODD),
         p.acosh_p: _function("chlo.acosh", np.arccosh, CONJUGATE),
