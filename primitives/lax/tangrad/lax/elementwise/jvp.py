@@ -267,16 +267,21 @@ def _pow_by_base(tangent: Any, answer: Any, x: Any, y: Any) -> Any:
     zero_exponent = p.eq_p.bind(power, number(0, power))
     exponent = _as_weak(sub(where(zero_exponent, 1, power), number(1, power)), x.aval.dtype)
     usual = mul(factor, p.pow_p.bind(x, exponent))
-    return mul(tangent, where(zero_exponent, _slope_at_zero_exponent(factor, answer, x, zero_exponent), usual))
+    return mul(tangent, where(zero_exponent, _slope_at_zero_exponent(factor, x, zero_exponent), usual))
 
 
-def _slope_at_zero_exponent(factor: Any, answer: Any, x: Any, chosen: Any) -> Any:
-    """y xʸ⁻¹ at y = 0, as (y / x) xʸ: 0, of 0 and NaN as well, with the derivatives by y, and none by x overflows.
+def _slope_at_zero_exponent(factor: Any, x: Any, chosen: Any) -> Any:
+    """y xʸ⁻¹ at y = 0, as (y / x) (1 + y log|x|): 0, of 0 and NaN as well, with the derivatives by y.
 
-    Where it is not chosen there is nothing in it that would make NaN of a derivative.
+    Where it is not chosen, its derivatives are finite, or they would make NaN of the others. So it has no power in it.
     """
-    usable = p.and_p.bind(chosen, p.and_p.bind(p.eq_p.bind(x, x), p.ne_p.bind(x, number(0, x))))
-    return mul(div(factor, where(usable, x, 1)), where(chosen, answer, 1))
+    absolute = p.abs_p.bind(x)
+    usable = p.and_p.bind(chosen, p.gt_p.bind(absolute, number(0, absolute)))
+    known = where(usable, x, 1)
+    size = known
+    if not is_kind(x.aval.dtype, (COMPLEX,)):  # finite: 0 · log ∞ would be NaN
+        size = p.min_p.bind(p.abs_p.bind(known), number(dtypes.finfo(x.aval.dtype).max, x))
+    return mul(div(factor, known), plus(1, mul(factor, p.log_p.bind(size))))
 
 
 def _as_weak(x: Any, dtype: Any) -> Any:
@@ -286,9 +291,10 @@ def _as_weak(x: Any, dtype: Any) -> Any:
 
 
 def _pow_by_exponent(tangent: Any, answer: Any, x: Any, y: Any) -> Any:
-    # At x = 0 the power is constant in y > 0, so the logarithm must not turn it into NaN.
-    at_zero = p.eq_p.bind(x, number(0, x))
-    return mul(tangent, mul(p.log_p.bind(where(at_zero, 1, x)), answer))
+    # At x = 0 the power is constant in y > 0, so the logarithm must not turn it into NaN; for y < 0 both are infinite.
+    real = p.real_p.bind(y) if is_kind(y.aval.dtype, (COMPLEX,)) else y
+    constant = p.and_p.bind(p.eq_p.bind(x, number(0, x)), p.ge_p.bind(real, number(0, real)))
+    return mul(tangent, mul(p.log_p.bind(where(constant, 1, x)), answer))
 
 
 elementwise_jvp(jvp, p.pow_p, _pow_by_base, _pow_by_exponent)
