@@ -112,6 +112,7 @@ def _skips(formula: str) -> Callable[[float], bool]:
         pole = formula in POLES and (x == -np.inf or (x < 0 and x == np.floor(x)))
         at_kink = any([abs(x - kink) < 0.02 * abs(kink) or x == kink for kink in kinks])
         minus_zero = formula == "entr" and x == 0 and np.signbit(x)
+        pole = pole or (formula == "riemann_zeta" and x == 1)
         return bool(at_kink or minus_zero or pole or x < low or x > high or (formula in OSCILLATING and np.isinf(x)))
 
     return skipped

@@ -47,6 +47,7 @@ SINGLE = [
     (special.spence, 1e-30, 1, -69.077553),
     (special.entr, 0.0, 1, INFINITY),
     (special.logit, 1e-30, 2, -INFINITY),
+    (special.zeta, 1.0, 1, -INFINITY),
     (special.expit, 20.0, 1, 2.0611536e-9),
     (nn.softplus, 20.0, 2, 2.0611536e-9),
     (nn.log_sigmoid, -20.0, 2, -2.0611536e-9),
@@ -74,6 +75,14 @@ def test_single_precision(function, point, order, expected):
 def test_half_precision(name):
     second = tangrad.grad(tangrad.grad(getattr(tnp, name)))
     assert np.isfinite(second(np.float16(300.0))) and second(np.float16(np.inf)) == 0
+
+
+def test_zeta_of_half_precision_numbers_far_out():
+    x = np.float16([13.5, 30.5, 300.0])
+    np.testing.assert_array_equal(special.zeta(x), np.float16([1, 1, 1]))
+    slopes = tangrad.vmap(tangrad.grad(special.zeta))(x)
+    np.testing.assert_allclose(slopes, [-6.02e-5, 0, 0], atol=1e-6)
+    np.testing.assert_allclose(special.zeta(x, np.float16(1.0)), np.float16([1, 1, 1]))
 
 
 def test_gelu_of_large_half_precision_numbers():

@@ -53,9 +53,9 @@ def _riemann(x: Any) -> Any:
     """By the sum to the right of 0, by the functional equation (DLMF 25.4.1) to the left."""
     left = x < -0.5  # the sum has all digits until there; mirrored, small numbers would vanish beside 1
     mirrored = tnp.where(left, 1 - x, x)
-    regular = tnp.where(tnp.isfinite(mirrored) & (mirrored != 1), mirrored, 2.0)
+    regular = tnp.where(tnp.isfinite(mirrored), mirrored, 2.0)
     ahead = _by_euler_maclaurin(regular, tnp.ones_like(x))
-    ahead = tnp.where(mirrored == 1, math.inf, tnp.where(mirrored == math.inf, 1.0, ahead))
+    ahead = tnp.where(mirrored == math.inf, 1.0, ahead)
     behind = tnp.where(left, x, -1.0)
     size = 2 * tnp.exp((behind - 1) * math.log(2 * math.pi) + p.lgamma_p.bind(1 - behind))
     even = behind / 2 == tnp.round(behind / 2)
@@ -83,6 +83,10 @@ def zeta(x: Any, q: Any = None) -> Any:
     >>> f"{special.zeta(2.0):.4f} {special.zeta(2.0, 3.0):.4f}"
     '1.6449 0.3949'
     """
-    if q is None:
-        return _riemann(*reals("zeta", x))
-    return _hurwitz(*reals("zeta", x, q))
+    function = _riemann if q is None else _hurwitz
+    operands = reals("zeta", *([x] if q is None else [x, q]))
+    kind = operands[0].dtype
+    if kind.itemsize > 2:
+        return function(*operands)
+    # In half precision factors of the sum's last terms overflow, where what they are multiplied by is 0.
+    return function(*[each.astype("float32") for each in operands]).astype(kind)
