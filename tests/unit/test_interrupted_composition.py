@@ -5,12 +5,14 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import FrameType
+from types import FrameType, ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
+import tangrad.core
 from tangrad.composition.registry import Composition, Plugin
+from tangrad.composition.unfinished import unfinished_module
 from tangrad.errors import BrokenPluginError, PluginWarning
 from tests.unit.plugin_site import Site
 
@@ -356,3 +358,14 @@ family.primitive(lambda x: x, name="same")
     site.add("plugin-a", {API: {"it": "declares_twice:family"}}, modules={"declares_twice.py": twice})
     with pytest.warns(PluginWarning, match="already has a primitive 'same'"), pytest.raises(BrokenPluginError):
         plugin(site.composition(), "it").load()
+
+
+def test_a_name_of_the_kernel_whose_module_is_being_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is that module that is not finished, and not the kernel's door, which has no such name."""
+    half = ModuleType("tangrad.kernel.leaves")
+    half.__spec__ = SimpleNamespace(_initializing=True)  # type: ignore[assignment]
+    monkeypatch.setitem(sys.modules, half.__name__, half)
+    monkeypatch.delitem(vars(tangrad.core), "returned_leaves", raising=False)
+    with pytest.raises(ImportError, match="is being imported") as caught:
+        from tangrad.core import returned_leaves  # noqa: F401
+    assert unfinished_module(caught.value) == half.__name__
