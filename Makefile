@@ -43,7 +43,7 @@ editable = $(foreach project,$(1),-e $(patsubst %/pyproject.toml,%,$(project)))
 DEMO_PROJECTS := $(if $(filter numpy,$(BACKEND)),$(filter-out backends/xla/%,$(PROJECTS)),$(PROJECTS))
 SOURCES := core plugins primitives backends contrib tools tests docs
 
-.PHONY: help install dev-refresh test test-all test-matrix array-api contrib lint typecheck contracts docs bench demo changelog wheels clean
+.PHONY: help install dev-refresh test test-all test-matrix array-api contrib lint typecheck contracts house docs bench demo changelog wheels clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -100,6 +100,9 @@ contracts: install ## who may import whom, on the built wheels
 	@$(BIN)/python -m tools.build_wheels build/contracts/wheels >/dev/null
 	@$(UV) --quiet --no-deps --target build/contracts/site build/contracts/wheels/*.whl
 	$(BIN)/python -m tools.contracts build/contracts/site
+
+house: install ## how much there is, how it hangs together, how it is typed
+	$(BIN)/python -m tools.house
 
 docs: install ## the documentation, into site/
 	$(BIN)/python -m mkdocs build --strict --quiet

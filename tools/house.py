@@ -1,0 +1,152 @@
+"""The house in figures: how much there is, how it hangs together, how it is typed.
+
+    python -m tools.house        (or `make house`)
+
+Read from the tracked files alone; nothing is imported. Shipped files are those of distributions, `contrib/` apart.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from pathlib import Path
+
+from tools.contracts import CORE, WRITTEN, House, executed
+from tools.docs.rooms import code_lines
+from tools.import_graph import cycles
+from tools.workspace import ROOT
+
+# Words of a private language, where the field or plain English has one of its own.
+WORDS = re.compile(r"\b(lies|laid|told|tells?|nobody|somebody|whoever)\b")
+SHORT = 15  # lines: a shorter file needs a reason
+_FORWARDING = (ast.Import, ast.ImportFrom, ast.Expr)
+
+
+class Figures:
+    """What is counted, each as a method whose docstring is the line's text."""
+
+    def __init__(self, root: Path = ROOT) -> None:
+        self.root = root
+        self.house = House(root)
+        self.tracked = subprocess.run(
+            ["git", "ls-files"], cwd=root, capture_output=True, text=True, check=True
+        ).stdout.splitlines()
+
+    @cached_property
+    def texts(self) -> dict[str, str]:
+        """Module -> text, of everything that is shipped."""
+        return {name: path.read_text() for name, path in self.house.files.items()}
+
+    def _named(self, name: str) -> int:
+        return len([path for path in self.tracked if Path(path).name == name])
+
+    def tracked_files(self) -> int:
+        """tracked files"""
+        return len(self.tracked)
+
+    def distributions(self) -> int:
+        """distributions, contrib apart"""
+        return len(self.house.parts) + 1  # with the one that requires the usual ones
+
+    def projects(self) -> int:
+        """files pyproject.toml"""
+        return self._named("pyproject.toml")
+
+    def licences(self) -> int:
+        """files LICENSE"""
+        return self._named("LICENSE")
+
+    def short_files(self) -> int:
+        """shipped files of fewer than 15 lines, empty ones apart"""
+        return len([text for text in self.texts.values() if 0 < text.count("\n") < SHORT])
+
+    def forwarding(self) -> int:
+        """__init__ files that only forward to one module"""
+        return len([name for name, path in self.house.files.items() if path.name == "__init__.py" and _forwards(path)])
+
+    def lines(self) -> int:
+        """shipped lines"""
+        return sum([text.count("\n") for text in self.texts.values()])
+
+    def core_lines(self) -> int:
+        """lines of code of core/, without blanks, comments and what tools write"""
+        core = [path for name, path in self.house.files.items() if self.house.owner.get(name) == CORE]
+        written = {self.house.files[name] for name in WRITTEN}
+        return sum([code_lines(path) for path in core if path not in written])
+
+    def import_cycles(self) -> int:
+        """import cycles, as Python executes the modules"""
+        return len(cycles({name: executed(name, self.house) for name in self.house.imports}))
+
+    def kernel_names(self) -> int:
+        """names of the kernel's door"""
+        return len(self.house.exports.names["tangrad.core"])
+
+    def inner_imports(self) -> int:
+        """imports of modules of other distributions, the kernel's doors apart"""
+        return sum([1 for name in self.house.imports for _ in self._taken_from_others(name)])
+
+    def _taken_from_others(self, name: str) -> Iterator[str]:
+        for target in self.house.imports[name].modules:
+            owner = self.house.owner.get(target)
+            if owner not in (None, CORE, self.house.owner.get(name)):
+                yield target
+
+    def anys(self) -> int:
+        """uses of Any"""
+        return sum([len(re.findall(r"\bAny\b", text)) for text in self.texts.values()])
+
+    def returning_any(self) -> int:
+        """public functions that return Any"""
+        functions = [one for text in self.texts.values() for one in _public_functions(ast.parse(text))]
+        return len([one for one in functions if isinstance(one.returns, ast.Name) and one.returns.id == "Any"])
+
+    def ignored(self) -> int:
+        """type: ignore"""
+        return sum([text.count("type: ignore") for text in self.texts.values()])
+
+    def traces_set(self) -> int:
+        """assignments to the current trace outside the kernel"""
+        return sum([len(re.findall(r"thread\.trace\s*=", text)) for name, text in self._beside_core()])
+
+    def _beside_core(self) -> list[tuple[str, str]]:
+        return [(name, text) for name, text in self.texts.items() if self.house.owner.get(name) != CORE]
+
+    def private_words(self) -> int:
+        """private words in code and documentation"""
+        pages = [self.root / path for path in self.tracked if path.endswith(".md") and not path.startswith("tests/")]
+        return sum([len(WORDS.findall(text)) for text in (*self.texts.values(), *[page.read_text() for page in pages])])
+
+    def lines_of_the_report(self) -> dict[str, Callable[[], int]]:
+        """Text -> what counts it, in the order in which they are defined."""
+        return {
+            (method.__doc__ or ""): getattr(self, name)
+            for name, method in vars(Figures).items()
+            if not name.startswith("_") and callable(method) and name != "lines_of_the_report"
+        }
+
+
+def _forwards(path: Path) -> bool:
+    """Whether a package does nothing but hand on what one module has."""
+    body = ast.parse(path.read_text()).body
+    sources = {statement.module for statement in body if isinstance(statement, ast.ImportFrom)}
+    return bool(body) and len(sources) == 1 and all([isinstance(statement, _FORWARDING) for statement in body])
+
+
+def _public_functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
+    for statement in tree.body:
+        if isinstance(statement, ast.FunctionDef) and not statement.name.startswith("_"):
+            yield statement
+
+
+def main() -> None:
+    """Print the figures."""
+    for text, count in Figures().lines_of_the_report().items():
+        print(f"{count():>8,}  {text}")
+
+
+if __name__ == "__main__":
+    main()
