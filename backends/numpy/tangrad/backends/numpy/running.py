@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from tangrad.backends.numpy.wider import wider
+
 SHORT = 1024  # of so few elements `accumulate` loses nothing that counts
 SHORT_OF_LOGARITHMS = 64
 FEW = 16384  # elements, for which so many calls are not worth it
 PIECE = 1 << 18  # bytes
 RANGE = 600.0  # numbers between which exponentials in double precision keep all digits
-_WIDER = {np.dtype("float32"): np.dtype("float64"), np.dtype("complex64"): np.dtype("complex128")}
 
 
 def running_totals(ufunc: Any, x: Any, axis: int, dtype: Any) -> Any:
@@ -28,7 +29,7 @@ def running_totals(ufunc: Any, x: Any, axis: int, dtype: Any) -> Any:
     if size <= (SHORT_OF_LOGARITHMS if logarithms else SHORT) or not x.size:
         return ufunc.accumulate(x, axis, dtype)
     if x.size <= FEW and not logarithms:
-        return ufunc.accumulate(x, axis, _WIDER.get(dtype, dtype)).astype(dtype, copy=False)
+        return ufunc.accumulate(x, axis, wider(dtype, dtype)).astype(dtype, copy=False)
     out = np.empty(x.shape, dtype)
     inner = math.prod(x.shape[axis + 1 :])
     elements, totals = x.reshape(-1, size, inner), out.reshape(-1, size, inner)
@@ -56,7 +57,7 @@ def _running_sums(x: Any, out: Any) -> None:
         sums = _sums(piece if piece.flags.c_contiguous else _copied(piece, buffers[2]), buffers)
         if before is None:
             out[place] = sums
-            before = sums[-1].astype(_WIDER.get(dtype, dtype))
+            before = sums[-1].astype(wider(dtype, dtype))
         else:
             np.add(sums, before.astype(dtype), out[place])
             before += sums[-1]

@@ -16,7 +16,8 @@ import numpy as np
 from tangrad.backends.numpy.array import physical
 from tangrad.backends.numpy.functions import FRESH
 from tangrad.backends.numpy.kernels import kernel
-from tangrad.core import RuleSet, dtypes
+from tangrad.backends.numpy.wider import wider
+from tangrad.core import RuleSet
 from tangrad.lax.indexing import primitives as p
 from tangrad.lax.indexing.dimension_numbers import GatherScatterMode, window_sizes
 
@@ -31,13 +32,7 @@ _UNSIGNED = {np.dtype(f"{kind}{size}"): np.dtype(f"u{size}") for kind in "iu" fo
 # any is seen in a sample of one index in 256, or in 16: of 5,120 (320) in a run, 8 or fewer are in it once in 500.
 _ROUNDING = (np.add, np.subtract)
 MEETING = 8
-# By name: bfloat16 is there only where ml_dtypes is installed.
-_WIDER = {
-    "float32": ("float64", 256),
-    "complex64": ("complex128", 256),
-    "float16": ("float64", 16),
-    "bfloat16": ("float64", 16),
-}
+SAMPLED, SAMPLED_OF_SHORT = 256, 16  # the latter of dtypes of two bytes
 WHOLE = 16  # operands of up to so many times the updates are widened whole, of others what is met
 OVERLAP = 16  # windows that are longer overlap too often for that
 
@@ -207,7 +202,8 @@ def _scatter(primitive: Any, function: Any) -> None:
         alone = unique_indices and mode is not GatherScatterMode.CLIP  # clamping may make equal what was not
         axis = _one_axis(windows)
         rounds = function in _ROUNDING and not alone
-        wide, interval = _WIDER.get(dtypes.dtype_name(inner.dtype), (None, 1)) if rounds else (None, 1)
+        wide = wider(inner.dtype) if rounds else None
+        interval = SAMPLED_OF_SHORT if inner.dtype.itemsize == 2 else SAMPLED
         few = windows.count <= 2 * MEETING * interval
 
         def combine(out: Array, index: Any, values: Array, apart: bool) -> None:
