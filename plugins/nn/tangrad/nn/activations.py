@@ -193,6 +193,7 @@ def log_sigmoid(x: Any) -> Any:
     return -softplus(-array_operand("log_sigmoid", x))
 
 
+@as_one()
 def soft_sign(x: Any) -> Any:
     """x / (|x| + 1).
 
@@ -242,6 +243,7 @@ def silu(x: Any) -> Any:
 swish = silu
 
 
+@as_one()
 def hard_silu(x: Any) -> Any:
     """x · hard_sigmoid(x), also called hard_swish.
 
@@ -355,6 +357,7 @@ def softplus(x: Any) -> Any:
     return softplus_p.bind(array_operand("softplus", x)) if isinstance(x, float) else tnp.logaddexp(x, 0)
 
 
+@as_one()
 def squareplus(x: Any, b: Any = 4) -> Any:
     """(x + √(x² + b)) / 2.
 
@@ -383,6 +386,7 @@ def squareplus(x: Any, b: Any = 4) -> Any:
     return tnp.where(large, tnp.where(made > 0, made, 0) + above, (near + tnp.sqrt(tnp.square(near) + roundness)) / 2)
 
 
+@as_one()
 def sparse_plus(x: Any) -> Any:
     """0 up to -1, x from 1 on, (x + 1)² / 4 between.
 
