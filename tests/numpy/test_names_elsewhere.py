@@ -36,6 +36,14 @@ SUGGESTED = [  # what was written, what the error suggests
     ("x.softmax", "'tangrad.nn.softmax(x)'"),
     ("x.exp_", "'x = tangrad.numpy.exp(x)'"),
     ("x.reshpae", "'reshape'"),
+    ("random.random", "'tangrad.random.uniform(key, shape)'"),
+    ("tangrad.tree_map", "'tangrad.tree.map'"),
+    ("tnp.mul", "'tangrad.numpy.multiply'"),
+    ("lax.case", "'tangrad.lax.switch'"),
+    ("nn.layer_norm", "'tangrad.nn.standardize'"),
+    ("x.lt", "'x < y'"),
+    ("x.masked_fill_", "'tangrad.numpy.where(mask, value, x)'"),
+    ("x.rsqrt", "'tangrad.lax.rsqrt(x)'"),
 ]
 
 
@@ -44,6 +52,51 @@ def test_an_error_suggests(written: str, suggested: str) -> None:
     with pytest.raises(AttributeError) as raised:
         eval(written, SCOPE)
     assert suggested in str(raised.value)
+
+
+# Names that are habits of NumPy, PyTorch, TensorFlow and older releases of JAX: each has an answer, by module.
+HABITS = {
+    "tnp": """random clip_by_value from_numpy tensor FloatTensor as_tensor relu sigmoid mm bmm addmm cast float128
+        float int long half reduce_sum reduce_mean reduce_max reduce_logsumexp gather gather_nd
+        scatter_nd unsqueeze view mul div sub topk index_select masked_fill masked_select norm inv det
+        svd eigh lstsq rand randn randint randperm normal uniform numel dim ndims erf lgamma vmap jit
+        grad one_hot embedding conv2d max_pool2d product alltrue sometrue asscalar row_stack in1d trapz
+        cumproduct NaN Inf infty PINF msort round_ find_common_type mat matrix bmat asmatrix asfarray
+        loadtxt genfromtxt save_npz memmap ndenumerate nditer ndindex errstate seterr testing ma range
+        empty_strided chunk narrow clamp rsub addcmul cdist repeat_interleave broadcast_tensors flatten
+        item tolist ascontiguousarray asfortranarray require putmask copyto expand""",
+    "nn": """Linear Conv2d Dropout BatchNorm2d LayerNorm Module Sequential Embedding ReLU GELU CrossEntropyLoss
+        MSELoss functional init cross_entropy mse_loss softmax_cross_entropy conv1d conv2d max_pool2d
+        avg_pool2d layer_norm batch_norm linear dense embedding prelu leakyrelu softmin
+        scaled_dot_product_attention optim l1_loss huber_loss binary_cross_entropy
+        sigmoid_cross_entropy_with_logits upsample interpolate normalize""",
+    "random": """randn rand seed default_rng manual_seed RandomState Generator shuffle random random_sample integers
+        standard_normal standard_cauchy standard_gamma randperm stateless_uniform get_state set_state
+        fork_rng sample bytes""",
+    "lax": """where sum matmul relu for_loop forloop loop stop_grad all_reduce allreduce concat arange clip case
+        if_else""",
+    "tangrad": """Variable GradientTape function no_grad autograd tensor array ones zeros optimizers Adam sgd backward
+        detach cuda to_device hvp scan cond PRNGKey key relu tree_map tree_multimap tree_flatten
+        index_update lax_numpy compile vectorize print jnp np gradient seed gpus partial pytree flax
+        optax ShapedArray""",
+    "x": """numpy cpu gpu cuda to detach grad backward unsqueeze permute expand expand_as view_as type_as t mm
+        clamp_ norm numel dim float byte char bfloat16 clone append pop fill masked_fill_ scatter_
+        gather index_add_ index_put_ add_ mul_ div_ neg abs erf topk chunk unbind narrow
+        repeat_interleave zero_ uniform_ new_zeros is_cuda stride strides data flags data_ptr assign_add
+        get_shape tostring lt eq inverse H cat lerp rsqrt register_hook eval values iloc""",
+}
+
+
+def test_habits_have_answers() -> None:
+    written = [f"{module}.{name}" for module, names in HABITS.items() for name in names.split()]
+    assert len(written) > 250
+    silent = []
+    for one in written:
+        with pytest.raises(AttributeError) as raised:
+            eval(one, SCOPE)
+        if "did you mean" not in str(raised.value) and LAYERS_ARE not in str(raised.value):
+            silent.append(one)
+    assert silent == []
 
 
 REFUSED = [  # what was written, the error, a part of its text

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 
 from tangrad.composition import catalogue
-from tangrad.composition.names_elsewhere import ATTRIBUTES, FUNCTIONS, LAYERS, LAYERS_ARE
+from tangrad.composition.names_elsewhere import ATTRIBUTES, FUNCTIONS, LAYERS, LAYERS_ARE, WITHIN
 
 _ROOT = "tangrad."
 _CLOSE, _VERY_CLOSE = 0.65, 0.85  # the second where there is something better to say
@@ -29,7 +29,7 @@ def for_module(module_name: str, name: str, known: Iterable[str]) -> str:
     """
     if name in LAYERS:
         return LAYERS_ARE
-    other = FUNCTIONS.get(name) or FUNCTIONS.get(name.lower())
+    other = WITHIN.get(f"{module_name}.{name}") or FUNCTIONS.get(name) or FUNCTIONS.get(name.lower())
     elsewhere = [other] if other is not None else _in_public_modules(module_name, name)
     return _question(elsewhere, _close(name, known, bool(elsewhere)))
 
@@ -48,8 +48,9 @@ def for_array(name: str, known: Callable[[], Iterable[str]], version: int = 0) -
     >>> for_array("exp", lambda: ["sum"])
     "; did you mean 'tangrad.numpy.exp(x)'?"
     """
-    if name in ATTRIBUTES:
-        elsewhere = [ATTRIBUTES[name]]
+    other = ATTRIBUTES.get(name) or ATTRIBUTES.get(name.rstrip("_"))
+    if other is not None:
+        elsewhere = [other]
     elif name.endswith("_") and name.rstrip("_"):  # PyTorch's updates in place
         elsewhere = ["x = " + one for one in _functions_of_arrays(name.rstrip("_"))]
     else:
@@ -58,7 +59,7 @@ def for_array(name: str, known: Callable[[], Iterable[str]], version: int = 0) -
 
 
 def _functions_of_arrays(name: str) -> list[str]:
-    places = ("numpy", "numpy.linalg", "nn")
+    places = ("numpy", "numpy.linalg", "nn", "lax")
     public = set(catalogue.public_names())
     return [f"{_ROOT}{place}.{name}(x)" for place in places if f"{place}.{name}" in public][:1]
 
