@@ -272,6 +272,28 @@ def test_a_batch_rule_without_axis_info():
     assert "(args, dims, *, axis_info, **params)" in text
 
 
+@pytest.mark.parametrize("wrong", [5, -1, 1, "d", 1.0])
+def test_a_dimension_that_is_none_of_a_split_axis(wrong):
+    planted = naming({"split_axis": lambda args, dims, *, axis_info: (lax.mul(args[0], 2.0), wrong)})
+    text = text_of(failing(_soft_mapped, planted))
+    assert "the split_axis rule of 'going_wrong.doubled' returned" in text and "batch rule" not in text, text
+    assert __file__ in text, text
+
+
+@pytest.mark.parametrize(
+    ("returned", "shown"),
+    [
+        (lambda x: x[:2], "f32[2]"),
+        (lambda x: x.astype("int32"), "i32[3]"),
+        (lambda x: lax.broadcast(x, (2,)), "f32[2,3]"),
+    ],
+)
+def test_a_portable_rule_of_other_types(returned, shown):
+    text = text_of(failing(_saved, Planted({"portable": lambda x: returned(x)})))
+    assert f"the portable rule of 'going_wrong.doubled' returned {shown}; the primitive gives f32[3]" in text, text
+    assert __file__ in text, text
+
+
 def test_one_dimension_for_several_results():
     planted = Planted({"batch": lambda args, dims, *, axis_info: ((args[0], args[0]), 0)}, several=True)
     text = text_of(failing(lambda f: tangrad.vmap(f)(X), planted))

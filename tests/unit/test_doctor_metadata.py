@@ -45,6 +45,26 @@ def test_broken_headers_and_missing_names_are_reported_once(site: Site) -> None:
     assert found["nameless"]["paste"] == "pip install --force-reinstall nameless"
 
 
+DAMAGED = {
+    "no name of an entry": "[tangrad.api]\n = damaged:x\n",
+    "no value": "[tangrad.api]\nx =\n",
+    "no equals sign": "[tangrad.api]\nx\n",
+    "a tab within": "[tangrad.api]\nx\ty = damaged:x\n",
+    "cut in a header": "[tangrad.api]\ncut = os:path\n[tangrad.pri",
+    "no UTF-8": b"[tangrad.api]\nx = damaged:\xff\xfe\n",
+    "UTF-16": "[tangrad.api]\nx = damaged:x\n".encode("utf-16"),
+    "an opening bracket": "[tangrad.api]\n[x = damaged:x\n",
+}
+
+
+def test_what_is_damaged_has_one_cure_each(site: Site) -> None:
+    names = [f"damaged-{place}" for place in range(len(DAMAGED))]
+    for name, text in zip(names, DAMAGED.values(), strict=True):
+        site.add(name, text)
+    found = [(one["what"].partition(":")[0], one["paste"]) for one in report(site)["problems"]]
+    assert sorted(found) == [(name, f"pip install --force-reinstall {name}") for name in names], found
+
+
 def test_overrides_of_the_rules_of_others_are_listed(site: Site) -> None:
     rules = {"tangrad.rules.jvp": {"elementwise.acme": "acme_rules:jvp"}}
     site.add("acme", rules, modules={"acme_rules.py": RULES.format(override=True)})

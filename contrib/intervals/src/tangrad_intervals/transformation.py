@@ -14,8 +14,10 @@ from tangrad.core import (
     Transformation,
     api_boundary,
     as_array,
+    calls_rules,
     current_trace,
     dtypes,
+    is_operand,
     rule_table,
     set_current_trace,
 )
@@ -56,14 +58,27 @@ class BoundsTrace(Trace):
         with set_current_trace(self.parent):
             if not any(isinstance(arg, Bounded) and arg._trace is self for arg in args):
                 return primitive.bind(*args, **params)
-            out = BOUNDS[primitive]([self.bounds(arg) for arg in args], **params)
-        if primitive.multiple_results:
-            return tuple(self.between(*pair) for pair in out)
-        return self.between(*out)
+            pairs = self._by_rule(primitive, [self.bounds(arg) for arg in args], params)
+        outs = [self.between(*pair) for pair in pairs]
+        return tuple(outs) if primitive.multiple_results else outs[0]
+
+    @calls_rules("bounds")
+    def _by_rule(self, primitive: Any, pairs: Any, params: Any) -> Any:
+        """The bounds of each result."""
+        out = BOUNDS[primitive](pairs, **params)
+        outs = out if primitive.multiple_results else (out,)
+        if not isinstance(outs, (tuple, list)) or not all([_is_pair(one) for one in outs]):
+            expected = "(low, high) for each result" if primitive.multiple_results else "two arrays (low, high)"
+            raise TypeError(f"the bounds rule of {primitive.identity!r} returned {out!r}; expected {expected}")
+        return outs
 
     def between(self, low: Any, high: Any) -> Any:
         """A value between bounds; where they are one object, that."""
         return low if low is high else Bounded(self, low, high)
+
+
+def _is_pair(bounds: Any) -> bool:
+    return isinstance(bounds, (tuple, list)) and len(bounds) == 2 and all([is_operand(one) for one in bounds])
 
 
 def run(function: Any, pairs: Any) -> list[tuple[Any, Any]]:

@@ -15,6 +15,7 @@ from tangrad.core import (
     Trace,
     Tracer,
     as_operand,
+    calls_rules,
     check_no_leak,
     close_trace,
     current_source,
@@ -108,10 +109,24 @@ class TaylorTrace(Trace):
             with set_current_trace(self.parent):
                 if not any([self.owns(arg) for arg in args]):
                     return primitive.bind(*args, **params)
-                out = TAYLOR[primitive]([self.series(arg) for arg in args], **params)
-                return tuple([self.value(*one) for one in out]) if primitive.multiple_results else self.value(*out)
+                return self._by_rule(primitive, [self.series(arg) for arg in args], params)
         finally:
             thread.source = source
+
+    @calls_rules("taylor")
+    def _by_rule(self, primitive: Any, series: list[Any], params: Any) -> Any:
+        out = TAYLOR[primitive](series, **params)
+        outs = out if primitive.multiple_results else (out,)
+        if not isinstance(outs, (tuple, list)) or not all([self._is_series(one) for one in outs]):
+            expected = f"{self.order + 1} coefficients, arrays or None for 0, the first of them an array"
+            several = ", for each result" if primitive.multiple_results else ""
+            raise TypeError(f"the taylor rule of {primitive.identity!r} returned {out!r}; expected {expected}{several}")
+        return tuple([self.value(*one) for one in outs]) if primitive.multiple_results else self.value(*out)
+
+    def _is_series(self, terms: Any) -> bool:
+        if not isinstance(terms, (tuple, list)) or len(terms) != self.order + 1 or not hasattr(type(terms[0]), "aval"):
+            return False
+        return not is_inexact(terms[0]) or all([term is None or hasattr(type(term), "aval") for term in terms])
 
 
 def run(function: Any, series: Any, order: int) -> list[Any]:

@@ -13,6 +13,7 @@ from tangrad.core import (
     Literal,
     RuleKind,
     RuleSet,
+    calls_rules,
     decomposition_jaxpr,
     families,
     find_primitive,
@@ -67,7 +68,15 @@ def lowered(primitive, inputs, outputs, params, device):
             torch_dtype(stored(aval).dtype)
         except MissingRuleError as error:
             raise call.lacks(str(error)) from None
-    return rule_table(KIND)[primitive](call, **params)
+    return _by_rule(primitive, call, params)
+
+
+@calls_rules("lower.torch")
+def _by_rule(primitive, call, params):
+    function = rule_table(KIND)[primitive](call, **params)
+    if not callable(function):
+        raise TypeError(f"the {KIND} rule of {primitive.identity!r} returned {function!r}; expected a function")
+    return function
 
 
 def applied(primitive, inputs, params, device):

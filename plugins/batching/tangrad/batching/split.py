@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tangrad.batching.axes import BATCH, AxisInfo
+from tangrad.batching.trace import bad_result
 from tangrad.core import NamedAxisEffect, Primitive, as_operand, calls_rules, equation_effects, rule_table
 
 AXIS_SUBST = rule_table("axis_subst")
@@ -26,9 +27,18 @@ def _checked(primitive: Primitive) -> Callable[..., Any]:
         out = found(args, dims, axis_info=axis_info, **params)
         if type(out) is not tuple or len(out) != 2:
             raise TypeError(f"the split_axis rule of {primitive.identity!r} must return (outs, out_dims), got {out!r}")
+        outs, out_dims = out if primitive.multiple_results else ((out[0],), (out[1],))
+        for value, dim in zip(outs, out_dims, strict=True):
+            if dim is not None and not _is_mapped(value, dim, axis_info.size):
+                raise bad_result("split_axis", primitive, value, dim, axis_info.size)
         return out
 
     return rule
+
+
+def _is_mapped(value: Any, dim: Any, size: Any) -> bool:
+    shape = getattr(getattr(value, "aval", None), "shape", ())
+    return type(dim) is int and 0 <= dim < len(shape) and bool(shape[dim] == size)
 
 
 class _Rules:

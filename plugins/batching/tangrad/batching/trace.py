@@ -139,7 +139,7 @@ class BatchTrace(Trace):
         except (AttributeError, TypeError, IndexError):
             right = False
         if not right:
-            raise _bad_result(primitive, value, dim, self.axis.size)
+            raise bad_result("batch", primitive, value, dim, self.axis.size)
         tracer = _new(BatchTracer)
         tracer._trace = self
         tracer.aval = _without_axis(value.aval, dim)
@@ -285,16 +285,16 @@ def batch_by_decomposition(primitive: Any) -> Callable[..., Any]:
     return rule
 
 
-def _bad_result(primitive: Any, value: Any, dim: Any, size: Any) -> Exception:
-    """What is wrong with the result of a batch rule."""
+def bad_result(kind: str, primitive: Any, value: Any, dim: Any, size: Any) -> Exception:
+    """What is wrong with the result of a rule of a kind, "batch" or "split_axis"."""
     aval = value.aval if hasattr(type(value), "aval") else None
     if aval is None:
         found = f"{value!r} of type {type(value).__name__}; expected an array"
-        return TypeError(f"the batch rule of {primitive.identity!r} returned {found}")
+        return TypeError(f"the {kind} rule of {primitive.identity!r} returned {found}")
     if type(dim) is not int:
         found = f"{dim!r} as the mapped axis; expected an integer, or None"
-        return TypeError(f"the batch rule of {primitive.identity!r} returned {found}")
+        return TypeError(f"the {kind} rule of {primitive.identity!r} returned {found}")
     return ValueError(
-        f"the batch rule of {primitive.identity!r} returned {aval.str_short()}, mapped along axis {dim}; expected an "
+        f"the {kind} rule of {primitive.identity!r} returned {aval.str_short()}, mapped along axis {dim}; expected an "
         f"axis from 0 to {len(aval.shape) - 1}, of size {size}"
     )

@@ -7,12 +7,14 @@ rule of kind `portable`, or its decomposition, says what stands for it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tangrad.core import (
     ClosedJaxpr,
     Jaxpr,
     Trace,
+    as_operand,
     calls_rules,
     dce_jaxpr,
     decomposed,
@@ -60,7 +62,19 @@ class PortableTrace(Trace):
         if not isinstance(outs, (tuple, list)) or not all([is_operand(one) for one in outs]):
             expected = "a tuple of arrays" if primitive.multiple_results else "an array"
             raise TypeError(f"the portable rule of {primitive.identity!r} returned {out!r}; expected {expected}")
+        found = [as_operand(one).aval for one in outs]
+        inferred = primitive.infer(tuple([as_operand(arg).aval for arg in args]), params)
+        wanted = list(inferred) if primitive.multiple_results else [inferred]
+        if [(one.shape, one.dtype) for one in found] != [(one.shape, one.dtype) for one in wanted]:
+            raise TypeError(
+                f"the portable rule of {primitive.identity!r} returned {_shown(found)}; the primitive gives "
+                f"{_shown(wanted)}"
+            )
         return out
+
+
+def _shown(avals: Sequence[Any]) -> str:
+    return ", ".join([aval.str_short() for aval in avals])
 
 
 def has_lowering(primitive: Any) -> bool:

@@ -180,9 +180,14 @@ def unseen_entries(composition: Composition) -> Iterator[Problem]:
         return
     groups = composition.index.groups()
     ours = {(group, name, value, owner) for group in groups for name, value, owner, _ in composition.index.rows(group)}
-    theirs = set(_seen_by_python())
-    unnamed = {name for name, _ in nameless(composition)}  # said by itself
-    ours = {one for one in ours if one[3] not in unnamed}
+    reported = {name for name, _ in nameless(composition)} | {name for name, *_ in composition.index.problems()}
+    theirs, unread = _seen_by_python()
+    for name, error in sorted(unread.items()):
+        if name not in reported:
+            what = f"{name}: its entry points cannot be read: {error}"
+            yield Problem(what, "install it anew", f"pip install --force-reinstall {name}")
+    reported |= unread.keys()
+    ours, theirs = [{one for one in seen if one[3] not in reported} for seen in (ours, theirs)]  # said by itself
     folder = cache_folder(os.environ)
     cure = "delete the cache of the plugins found; if it stays so, report it"
     line = "" if folder is None else cures.delete(folder)
@@ -194,16 +199,23 @@ def unseen_entries(composition: Composition) -> Iterator[Problem]:
             yield Problem(f"{found} finds {owner}:{group}:{name} ({value}), which {missed} does not find", cure, line)
 
 
-def _seen_by_python() -> Iterator[tuple[str, str, str, str]]:
-    """Yield `(group, entry name, value, distribution)` of each entry point of ours, as importlib.metadata sees them."""
-    seen = set()
+def _seen_by_python() -> tuple[set[tuple[str, str, str, str]], dict[str, str]]:
+    """`(group, entry name, value, distribution)` of each entry point of ours, as importlib.metadata sees them.
+
+    And, by name of a distribution, why its entry points cannot be read.
+    """
+    seen: set[str] = set()
+    entries, unread = set(), {}
     for distribution in metadata.distributions():
         name = normal_name(distribution.metadata["Name"] or "")
         if name and name not in seen:
             seen.add(name)
-            for entry in distribution.entry_points:
-                if entry.group.startswith("tangrad."):
-                    yield entry.group, entry.name, entry.value, name
+            try:
+                ours = [entry for entry in distribution.entry_points if entry.group.startswith("tangrad.")]
+                entries |= {(entry.group, entry.name, entry.value, name) for entry in ours}
+            except Exception as error:  # whatever importlib.metadata makes of a damaged file
+                unread[name] = f"{type(error).__name__}: {error}"
+    return entries, unread
 
 
 def isolated() -> Iterator[Problem]:
