@@ -99,6 +99,33 @@ def test_nothing_common_is_filled_with_zeros(backend, assume_unique):
     assert tnp.intersect1d(x, tnp.asarray([2, 5]), assume_unique, size=2).tolist() == [2, 2]
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ([np.nan, 1.0, np.nan], [2.0], [1.0, 2.0, np.nan]),
+        ([1.0, 3.0], [np.nan, 1.0, np.nan, np.nan], [3.0, np.nan]),
+        ([np.nan, 1.0, np.nan], [np.nan, np.nan, 1.0], [np.nan, np.nan]),
+        ([], [np.nan, np.nan], [np.nan]),
+    ],
+)
+def test_nan_in_either_array_counts_once(backend, first, second, expected):
+    np.testing.assert_array_equal(np.setxor1d(first, second), expected)
+    x, y = tnp.asarray(first), tnp.asarray(second)
+    np.testing.assert_array_equal(tnp.setxor1d(x, y), expected)
+    for size in (2, 5):
+        found = both(lambda x, y, size=size: tnp.setxor1d(x, y, size=size, fill_value=9), x, y)
+        np.testing.assert_array_equal(found, [*expected, *[9.0] * 5][:size])
+
+
+def test_repeats_of_nothing(backend):
+    x = tnp.zeros((2, 0))
+    assert both(lambda x: tnp.repeat(x, 2, axis=1, total_repeat_length=3), x).shape == (2, 0)
+    assert tnp.repeat(x, tnp.zeros(0, int), axis=1, total_repeat_length=0).shape == (2, 0)
+    assert tnp.repeat(x, 2, total_repeat_length=3).shape == (0,)
+    with pytest.raises(ValueError, match=r"repeats of shape \(3,\) does not fit axis 1"):
+        tnp.repeat(x, np.ones(3, int), axis=1, total_repeat_length=3)
+
+
 # --- once for each time ----------------------------------------------------------------------------------------------
 
 

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from tangrad.core import concrete_or_error, dtypes, is_symbolic
-from tangrad.lax.elementwise.primitives import and_p, eq_p, ne_p, not_p, or_p
+from tangrad.lax.elementwise.primitives import and_p, eq_p, not_p, or_p
 from tangrad.lax.operands import size_operand
 from tangrad.lax.sorting.primitives import sort_p
-from tangrad.lax.structure.primitives import iota_p
 from tangrad.numpy.at import at
 from tangrad.numpy.axes import moveaxis
 from tangrad.numpy.conversion import asarray
@@ -31,13 +30,13 @@ from tangrad.numpy.operands import (
     check_array_like,
     convert,
     index_argument,
-    is_inexact,
     promote,
 )
 from tangrad.numpy.operations import whole_arrays
 from tangrad.numpy.reductions import any as any_of
 from tangrad.numpy.searching import searchsorted
 from tangrad.numpy.selection import nonzero, where
+from tangrad.numpy.set_orders import first_ones, order_of, starts_of
 from tangrad.numpy.shapes import expand_dims, ravel, reshaped
 
 _UniqueAll = namedtuple("_UniqueAll", ("values", "indices", "inverse_indices", "counts"))
@@ -146,35 +145,12 @@ def _counts(bounds: Any, length: Any, size: int | None) -> Any:
 
 def _sorted_rows(rows: Any, *, equal_nan: bool) -> tuple[Any, Any, Any]:
     """The positions that sort rows, the sorted rows, and which of these differs from the one before."""
-    order = _order(rows)
+    order = order_of(rows)
     ordered = getitem(rows, order)
-    return order, ordered, _starts(ordered, equal_nan)
+    return order, ordered, starts_of(ordered, equal_nan)
 
 
 _in_order = Fused("unique", _sorted_rows, multiple_results=True)
-
-
-def _order(rows: Any) -> Any:
-    """The positions that sort rows, the first column counting most."""
-    length = rows.aval.shape[0]
-    positions = iota_p.bind(dtype=dtypes.default_int_dtype(), shape=(length,), dimension=0)
-    flat = reshaped(rows, (length, -1)) if rows.aval.size else reshaped(rows, (length, 0))
-    columns = [flat[:, i] for i in range(flat.aval.shape[1])]
-    if not columns:
-        return positions
-    return sort_p.bind(*columns, positions, dimension=0, is_stable=True, num_keys=len(columns))[-1]
-
-
-def _starts(ordered: Any, equal_nan: bool) -> Any:
-    """Which of the sorted rows differs from the one before."""
-    earlier, later = ordered[:-1], ordered[1:]
-    different = ne_p.bind(earlier, later)
-    if equal_nan and is_inexact(ordered):
-        both = and_p.bind(ne_p.bind(earlier, earlier), ne_p.bind(later, later))
-        different = and_p.bind(different, not_p.bind(both))
-    if different.ndim > 1:
-        different = any_of(different, axis=tuple(range(1, different.ndim)))
-    return concatenate([ones(1, bool), different])
 
 
 def _inverse(starts: Any, order: Any) -> Any:
@@ -384,9 +360,9 @@ def setdiff1d(
     return _selected(x, kept, size, filling)
 
 
-def _sorted_starts(x: Any, equal_nan: bool = True) -> tuple[Any, Any]:
+def _sorted_starts(x: Any) -> tuple[Any, Any]:
     (ordered,) = sort_p.bind(x, dimension=0, is_stable=True, num_keys=1)
-    return ordered, _starts(ordered, equal_nan)
+    return ordered, starts_of(ordered, True)
 
 
 def _selected(x: Any, mask: Any, size: int, fill_value: Any) -> Any:
@@ -422,10 +398,13 @@ def setxor1d(
     if size is None:
         _check_known("setxor1d", first, second)
         first, second = unique(first), unique(second)
-    x, starts = _sorted_starts(concatenate([first, second]), equal_nan=False)
+    x = concatenate([first, second])
     if not x.aval.size:
         return full(size or 0, 0 if fill_value is None else fill_value, x.aval.dtype)
-    alone = and_p.bind(starts, or_p.bind(not_p.bind(isin(x, first)), not_p.bind(isin(x, second))))
+    # A NaN is in neither of them by comparison: that of either array counts once, as every other element.
+    new = ones(x.aval.shape, bool) if size is None else concatenate([first_ones(first), first_ones(second)])
+    x, new = sort_p.bind(x, new, dimension=0, is_stable=True, num_keys=1)
+    alone = and_p.bind(new, or_p.bind(not_p.bind(isin(x, first)), not_p.bind(isin(x, second))))
     if size is None:
         return getitem(x, alone)
     found = _selected(x, alone, size, fill_value)
@@ -475,7 +454,7 @@ def intersect1d(
     if not return_indices:
         return values
     place = getitem(order, common) if size is None else _selected(order, common, size, first.aval.size)
-    other = _order(second)
+    other = order_of(second)
     found = getitem(other, searchsorted(getitem(second, other), values).clip(0, max(second.aval.size - 1, 0)))
     if size is not None:
         found = where(place >= first.aval.size, second.aval.size, found)
@@ -484,9 +463,9 @@ def intersect1d(
 
 def _found_in_order(first: Any, second: Any) -> tuple[Any, Any, Any]:
     """The positions that sort the first vector, it sorted, and which of that are new and in the second one, too."""
-    order = _order(first)
+    order = order_of(first)
     x = getitem(first, order)
-    return order, x, and_p.bind(_starts(x, True), isin(x, second))
+    return order, x, and_p.bind(starts_of(x, True), isin(x, second))
 
 
 _in_both = Fused("intersect1d", _found_in_order, multiple_results=True)

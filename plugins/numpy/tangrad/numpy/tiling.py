@@ -72,7 +72,7 @@ def repeat(
         repeats: how often: an integer, or an array of them, one for each element.
         axis: the axis; None: of the array as one dimension.
         total_repeat_length: the length of the result, needed where `repeats` is traced: what is beyond is cut off, what
-            is missing repeats the last element.
+            is missing repeats the last element. An axis without elements stays as it is.
         out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
 
     Returns:
@@ -106,6 +106,9 @@ def repeat(
         known = np.asarray(concrete_or_error(repeats, "the argument repeats of repeat, without total_repeat_length"))
         return _repeat_known(x, known, dimension)
     length = index_argument("repeat", total_repeat_length, "total_repeat_length")
+    if x.aval.shape[dimension] == 0:  # there is nothing to fill up with
+        _check_repeats(x, shape_of(repeats), dimension)
+        return x
     return getitem(x, (slice(None),) * dimension + (_sources(x, repeats, dimension, length),))
 
 
