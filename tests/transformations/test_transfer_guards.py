@@ -1,12 +1,15 @@
 """Transfer guards: which copies between the host and devices are allowed, logged or refused."""
 
+import contextlib
 import logging
+import threading
 
 import numpy
 import pytest
 
 import tangrad
 import tangrad.numpy as np
+from tangrad.lax.elementwise.primitives import add_p
 
 HOST = numpy.ones(3, "float32")
 
@@ -39,21 +42,62 @@ IMPLICIT |= {
     "full_like": lambda x: np.full_like(x, 2.0),
     "mapped ones": lambda x: tangrad.vmap(lambda y: y * np.ones(2))(x),
 }
+IMPLICIT |= {
+    "number beside an array": lambda x: x * 2.0,
+    "number before an array": lambda x: 2 - x,
+    "compared": lambda x: x == 1,
+    "number": lambda x: np.exp(2.0),
+    "among others": lambda x: np.where(x > x, x, 0.0),
+    "in a list": lambda x: np.stack([x, HOST]),
+    "by name": lambda x: np.clip(x, min=0.0),
+    "of the library below": lambda x: tangrad.lax.add(x, 2.0),
+    "method": lambda x: x.clip(0, 1),
+    "in a user's function": lambda x: tangrad.vmap(lambda y: y * 2.0)(x),
+    "mapped over trees": lambda x: tangrad.tree.map(np.add, [x], [HOST]),
+    "position": lambda x: x[0],
+    "positions": lambda x: x[np.argsort(x)],
+    "part": lambda x: x[1:],
+    "update": lambda x: x.at[0].set(x.sum()),
+    "range": lambda x: np.arange(2, 5),
+    "ends of a range": lambda x: np.linspace(0, 1, 4),
+    "seed": lambda x: tangrad.random.key(0),
+    "index of a key": lambda x: tangrad.random.fold_in(KEY, 3),
+    "parameter of a distribution": lambda x: tangrad.random.bernoulli(KEY, 0.5, (3,)),
+    "bounds of a distribution": lambda x: tangrad.random.uniform(KEY, (3,)),
+    "carry": lambda x: tangrad.lax.scan(lambda c, y: (c + y, c), 0.0, x),
+    "places that are looked for": lambda x: np.nonzero(x),
+    "cotangent of a result": lambda x: tangrad.grad(lambda y: (y * y).sum())(x),
+    "number that is differentiated": lambda x: tangrad.jvp(np.sin, (2.0,), (1.0,)),
+    "operand of a primitive": lambda x: add_p(x, 2.0),
+}
+KEY = tangrad.random.key(0)
 FREE = {
-    "arithmetic": lambda x: -x * 2.0 + 1,
+    "arithmetic": lambda x: (-x * x + x, x @ x, abs(x)),
+    "exponents": lambda x: (x**2, np.power(x, 3)),
     "creation": lambda x: (
         np.arange(4),
-        np.full(3, x[0]),
+        np.full(3, x.sum()),
         np.cov(x),
         tangrad.nn.one_hot(np.arange(2), 3),
     ),
+    "how it is done": lambda x: (
+        x.sum(axis=0),
+        x.reshape(3, 1),
+        np.roll(x, 1),
+        np.round(x, 2),
+        np.sum(x, keepdims=True),
+    ),
     "creation within a program": lambda x: tangrad.jit(lambda: (np.zeros(3), np.eye(2)))(),
     "program": lambda x: tangrad.jit(lambda y: y * 3.0)(x),
-    "gradient": lambda x: tangrad.grad(lambda y: (y * y).sum())(x),
-    "slices": lambda x: (x[0], x[1:], x.at[0].set(1.0)),
-    "statistics": lambda x: (x.mean(), x.std(), np.linalg.norm(x), tangrad.nn.softmax(x)),
+    "gradient within a program": lambda x: tangrad.jit(tangrad.grad(lambda y: (2.0 * y * y[0]).sum()))(x),
+    "derivatives": lambda x: (tangrad.jvp(np.sin, (x,), (x,)), tangrad.vjp(np.sin, x)[1](x), tangrad.vmap(np.sin)(x)),
+    "slices": lambda x: (x[:], x[...], x[None], x[::2], x[::-1], tangrad.jit(lambda y: y[0])(x)),
+    "statistics": lambda x: (x.mean(), np.linalg.norm(x), tangrad.nn.relu(x), np.median(x)),
+    "loops": lambda x: (tangrad.lax.scan(lambda c, y: (c + y, c), x.sum(), x), tangrad.lax.map(lambda y: y * 2.0, x)),
+    "static argument": lambda x: tangrad.jit(lambda y, n: y * n, static_argnums=1)(x, 2),
+    "types": lambda x: (np.result_type(x, 2.0), np.shape(HOST), tangrad.eval_shape(lambda y: y * 2.0, x)),
     "reading": lambda x: (float(x.sum()), repr(x), x.tolist(), numpy.asarray(x)),
-    "random numbers": lambda x: tangrad.random.normal(tangrad.random.key(0), (3,)),
+    "random numbers": lambda x: (tangrad.random.normal(KEY, (3,)), tangrad.random.split(KEY, 4)),
 }
 EXPLICIT = {
     "array": lambda x: tangrad.device_put(HOST),
@@ -93,6 +137,29 @@ def test_what_is_no_transfer(name):
 def test_what_is_asked_for(name):
     assert not refused(EXPLICIT[name], tangrad.transfer_guard("disallow"))
     assert refused(EXPLICIT[name], tangrad.transfer_guard("disallow_explicit"))
+
+
+def test_each_thread_has_its_own_guard():
+    x, outcomes = tangrad.device_put(HOST), {}
+
+    def work(name, guard):
+        with guard:
+            started.wait()
+            outcomes[name] = [refused(lambda x: x * 2.0, tangrad.transfer_guard(level)) for level in INSIDE]
+            outcomes[name].append(refused(lambda x: x * 2.0, contextlib.nullcontext()))
+
+    started = threading.Barrier(2)
+    guards = {"one": tangrad.transfer_guard("disallow"), "other": tangrad.transfer_guard("allow")}
+    threads = [threading.Thread(target=work, args=pair) for pair in guards.items()]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert outcomes == {"one": [False, True, True], "other": [False, True, False]}
+    assert not refused(lambda x: x * 2.0, contextlib.nullcontext()) and (x * 2.0).tolist() == [2.0] * 3
+
+
+INSIDE = ("allow", "disallow")
 
 
 def test_constants_of_programs_are_written_into_them():

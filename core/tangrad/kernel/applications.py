@@ -1,6 +1,7 @@
 """Policies about primitives: the hook `tangrad_before_apply`, for operations one by one and for whole programs.
 
-The bottom trace gets a function that asks when a plugin implements the hook; until then it costs nothing.
+The bottom trace gets a function that asks when a plugin implements the hook, or a transfer guard is set; until then it
+costs nothing.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from typing import Any
 from tangrad.composition.hooks import HookContext, hooks
 from tangrad.composition.plugin import BEFORE_APPLY
 from tangrad.composition.registry import composition
+from tangrad.kernel import transfers
+from tangrad.kernel.array import Literal
 from tangrad.kernel.direct_calls import forget_direct_calls
 from tangrad.kernel.jaxpr import ClosedJaxpr, Jaxpr, sub_jaxprs
 from tangrad.kernel.primitive import EVAL_TRACE, evaluate
@@ -17,7 +20,9 @@ from tangrad.kernel.trace import find_backend
 
 
 def ask_and_evaluate(primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    """As `evaluate`, once every policy had its say. Raises RefusedError where one refuses."""
+    """As `evaluate`, once every policy and transfer guard had its say. Raises RefusedError, RuntimeError."""
+    if transfers.watch.on:
+        transfers.brought(next((arg.aval for arg in args if type(arg) is Literal), None), put=False)
     if hooks.observes(BEFORE_APPLY):
         backend, operands = find_backend(args)
         context = HookContext(primitive.name, backend.name, backend.platform, {"eager": True})
@@ -43,8 +48,18 @@ def _follow(manager: Any) -> None:
     if asked and EVAL_TRACE.process_primitive is evaluate:
         EVAL_TRACE.process_primitive = ask_and_evaluate
         forget_direct_calls()
-    elif not asked and EVAL_TRACE.process_primitive is ask_and_evaluate:
+    elif not asked and not transfers.watch.on and EVAL_TRACE.process_primitive is ask_and_evaluate:
         EVAL_TRACE.process_primitive = evaluate
 
+
+def _watch(level: str | None) -> None:
+    """Have eager operations say what they bring from the host, once a guard was set."""
+    if level not in (None, "allow") and EVAL_TRACE.process_primitive is evaluate:
+        EVAL_TRACE.process_primitive = ask_and_evaluate
+        forget_direct_calls()
+
+
+for _guard in transfers.GUARDS:
+    _guard.on_change(_watch)
 
 composition().hook_listeners.append(_follow)

@@ -15,7 +15,7 @@ from tangrad.kernel.aval import ShapedArray, get_aval
 from tangrad.kernel.backends import Backends
 from tangrad.kernel.jaxpr import ClosedJaxpr
 from tangrad.kernel.memories import HasMemories
-from tangrad.kernel.transfers import HOST_TO_DEVICE, copied
+from tangrad.kernel.transfers import brought, watch
 
 
 class Device(HasMemories):
@@ -261,6 +261,8 @@ def put(value: Any, aval: ShapedArray | None = None, backend: str | None = None,
         value = value.to_numpy()
     if type(value) is int:
         dtypes.check_integer_fits(value, aval.dtype)
+    if watch.on:
+        brought(aval)
     storage = None if isinstance(aval.dtype, dtypes.ExtendedDType) else aval.dtype
     return chosen.put(np.asarray(value, dtype=storage), aval, device)
 
@@ -275,7 +277,6 @@ def as_operand(value: Any) -> Any:
     # A float0 has a field by that name, and no number that could be hashed.
     if not aval.shape and not isinstance(aval.dtype, dtypes.ExtendedDType) and aval.dtype.names is None:
         return literal(value if not isinstance(value, np.ndarray) else value[()], aval.dtype, aval.weak_type)
-    copied(HOST_TO_DEVICE, aval)
     return put(value, aval)
 
 

@@ -14,12 +14,15 @@ from typing import Any
 from tangrad.diagnostics.errors import unhashable_parameters
 from tangrad.diagnostics.rule_sites import calls_rules
 from tangrad.diagnostics.tracebacks import filter_traceback, own_boundary
+from tangrad.diagnostics.users_calls import is_from_host
 from tangrad.kernel.aval import AbstractToken, AbstractValue, ShapedArray
 from tangrad.kernel.backend import as_operand
 from tangrad.kernel.keys import FixedParams, exact_equality, params_key, value_key
 from tangrad.kernel.trace import Trace, find_backend
 from tangrad.settings.config import ThreadState, thread
 
+# What is called by itself: its operands are converted.
+COPIES_FROM_HOST = {"__call__": lambda given: is_from_host(given["*rest"])}
 MEMO_LIMIT = 4096  # inferred types kept per primitive
 
 WEAK_TYPE_POLICIES = ("all", "never", "own")

@@ -1,8 +1,9 @@
 """Transfer guards: what is copied between the host and devices, or between devices, is logged or refused.
 
-Whoever copies something says so (`copied`); until a guard is first set, that costs one look. Arrays that users make
-of a number, as by `zeros`, count, as in JAX; numbers beside arrays do not, and neither does what our own functions
-make inside. Reading an array that is in the memory of the host is no transfer, either.
+Whoever copies something says so (`copied`); until a guard is first set, that costs one look. What the user's program
+hands to a function that computes counts (`brought`) if it is a number or an array of NumPy, and so do positions as in
+x[0], and what functions such as `zeros` are made of; what our own functions make inside does not. Reading an array
+that is in the memory of the host is no transfer, either.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from functools import wraps
 from typing import Any
 
 from tangrad.diagnostics.logs import Logger
+from tangrad.diagnostics.users_calls import copies_from_host, hands_on, users_call
+from tangrad.diagnostics.users_calls import is_from_host as is_from_host
 from tangrad.settings.config import ThreadState, define_setting, one_of, thread
 
 LEVELS = ("allow", "log", "disallow", "log_explicit", "disallow_explicit")
@@ -56,6 +59,7 @@ transfer_guard_device_to_host = _define(
     "transfer_guard_device_to_host", None, "The same for copies to the host; None: as transfer_guard says."
 )
 _OF_ONE_DIRECTION = (transfer_guard_host_to_device, transfer_guard_device_to_device, transfer_guard_device_to_host)
+GUARDS = (transfer_guard_everywhere, *_OF_ONE_DIRECTION)
 
 
 def _start_watching(level: str | None) -> None:
@@ -63,7 +67,7 @@ def _start_watching(level: str | None) -> None:
         watch.on = True
 
 
-for _setting in (transfer_guard_everywhere, *_OF_ONE_DIRECTION):
+for _setting in GUARDS:
     _setting.on_change(_start_watching)
 
 
@@ -96,6 +100,24 @@ def transfer_guard(new_val: str) -> Iterator[None]:
         yield
 
 
+def _level(direction: str) -> str:
+    return getattr(thread, f"transfer_guard_{direction}") or thread.transfer_guard  # type: ignore[no-any-return]
+
+
+def brought(aval: Any, put: bool = True) -> None:
+    """Say that something of type `aval` is put on a device, or is the operand of an operation, in a call of the user's.
+
+    Raises RuntimeError where the call brings it from the host, and a guard refuses that.
+    """
+    if not watch.on or thread.copies_explicitly or thread.trace.stages or _level(HOST_TO_DEVICE) == "allow":
+        return
+    call = users_call()
+    found = "" if call is None else "operands" if put and hands_on(call) else copies_from_host(call)
+    was_logged = found == "operands" and aval is None and _level(HOST_TO_DEVICE).startswith("log")
+    if found and not was_logged:  # when it was put
+        copied(HOST_TO_DEVICE, aval)
+
+
 def copied(direction: str, aval: Any, where: Any = None, *, explicit: bool = False) -> None:
     """Say that an array of type `aval` is about to be copied, to `where`; `explicit`: because the user says so.
 
@@ -103,10 +125,11 @@ def copied(direction: str, aval: Any, where: Any = None, *, explicit: bool = Fal
     """
     if not watch.on or (thread.copies_explicitly and not explicit) or thread.trace.stages:  # written into programs
         return
-    level = getattr(thread, f"transfer_guard_{direction}") or thread.transfer_guard
+    level = _level(direction)
     if level == "allow" or (explicit and not level.endswith("_explicit")):
         return
-    words = f"{direction.replace('_', '-')} transfer of {aval.str_short()}{'' if where is None else f' to {where}'}"
+    what = "a number" if aval is None else aval.str_short()
+    words = f"{direction.replace('_', '-')} transfer of {what}{'' if where is None else f' to {where}'}"
     if level.startswith("log"):
         _logger.warning("%s", words)
         return

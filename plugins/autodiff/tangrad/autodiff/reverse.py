@@ -36,6 +36,9 @@ from tangrad.core import (
 )
 from tangrad.errors import UnexpectedTracerError
 
+# Of what transfer guards ask: the cotangent of the result is the number 1.
+COPIES_FROM_HOST = dict.fromkeys(["grad_of", "value_and_grad_of"], True)
+
 
 def grad(
     fun: Callable[..., Any],

@@ -13,6 +13,9 @@ from tangrad.batching.vmap_api import vmap
 from tangrad.core import api_boundary, as_array, copy_identity, dtypes, get_aval, is_array_value, put
 from tangrad.jacobians.reshape import unravel_first, unravel_last
 
+# Of what transfer guards ask: the unit vectors are made of numbers.
+COPIES_FROM_HOST = dict.fromkeys(["jacobian_of"], True)
+
 
 def jacfwd(
     fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False

@@ -112,7 +112,7 @@ def arrays_for(backend: Any, leaves: Sequence[Any], options: Options) -> list[An
                 leaf = backend.put(leaf.to_numpy(), leaf.aval)
             else:
                 aval = get_aval(leaf)
-                transfers.copied(transfers.HOST_TO_DEVICE, aval)
+                transfers.brought(aval)
                 leaf = backend.put(leaf, aval)
         arrays.append(leaf)
     return arrays

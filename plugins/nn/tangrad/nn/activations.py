@@ -18,6 +18,9 @@ from tangrad.numpy.fusing import as_one
 from tangrad.numpy.operands import array_operand, promote_inexact
 from tangrad.numpy.weak_types import strong
 
+# Of what transfer guards ask: these bring numbers of their own.
+COPIES_FROM_HOST = dict.fromkeys(["gelu"], True)
+
 
 def _is_floating(x: Any) -> bool:
     """Whether an argument is an array of floats, which primitives take as it is."""

@@ -15,6 +15,9 @@ from tangrad.core import dtypes
 from tangrad.lax.structure.functions import stop_gradient
 from tangrad.nn.normalization import logsumexp, softmax
 
+# Of what transfer guards ask: these bring numbers of their own.
+COPIES_FROM_HOST = dict.fromkeys(["dot_product_attention"], True)
+
 HIDDEN = -0.7 * float(np.finfo(np.float32).max)  # where a mask hides: finite, and so far below that exp gives 0
 
 

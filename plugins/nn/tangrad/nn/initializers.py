@@ -17,6 +17,9 @@ from tangrad.core import canonicalize_shape, dtypes
 from tangrad.lax.placement.out_sharding import lies_as_said
 from tangrad.numpy.operands import canonical_axes, canonical_axis
 
+# Of what transfer guards ask: these bring numbers of their own.
+COPIES_FROM_HOST = dict.fromkeys(["init", "ones", "zeros"], True)
+
 __all__ = [
     "Initializer", "constant", "delta_orthogonal", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform",
     "kaiming_normal", "kaiming_uniform", "lecun_normal", "lecun_uniform", "normal", "ones", "orthogonal",

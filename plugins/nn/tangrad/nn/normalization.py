@@ -16,6 +16,9 @@ from tangrad.nn.primitives import repeated, softmax_p
 from tangrad.numpy.operands import array_operand, canonical_axes, promote_inexact
 from tangrad.numpy.reduced_axes import split_names
 
+# Of what transfer guards ask: these bring numbers of their own.
+COPIES_FROM_HOST = dict.fromkeys(["logsumexp", "softmax"], True)
+
 Axis = int | Sequence[int] | None
 
 

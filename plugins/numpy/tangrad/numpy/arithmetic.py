@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import EVAL_TRACE, DirectCalls, dtypes, filter_traceback, own_boundary, thread
+from tangrad.core import EVAL_TRACE, DirectCalls, dtypes, filter_traceback, own_boundary, thread, transfers
 from tangrad.lax.elementwise.primitives import (
     RoundingMethod,
     abs_p,
@@ -54,6 +54,12 @@ from tangrad.numpy.operands import (
 from tangrad.numpy.operations import numerical
 from tangrad.numpy.refusals import check_promotion
 from tangrad.numpy.weak_types import of_known_type
+
+# Of what transfer guards ask: a whole exponent is part of the operation.
+COPIES_FROM_HOST = dict.fromkeys(
+    ["power_operator", "power_of"],
+    lambda given: transfers.is_from_host([given["x"]] if type(given["y"]) is int else [given["x"], given["y"]]),
+)
 
 # --- sums and products ---------------------------------------------------------------------------------------------
 
@@ -398,11 +404,17 @@ def _power_of_fast(x: Any, y: Any) -> Any:
     return _power(x, y)
 
 
+def power_of(x: Any, y: Any, /) -> Any:
+    """As the operator, for users."""
+    return _power_of_fast(x, y)
+
+
 power = public_form(
     "power",
     _power_of_fast,
     "x to the power y, element by element; negative powers of integers are refused.",
     "tangrad.numpy.power(2.0, 3)\nArray(8., dtype=float32, weak_type=True)",
+    written=power_of,
 )
 pow = power
 _power_guarded = operator_form("power", "**", _power)

@@ -42,7 +42,7 @@ from tangrad.lax.structure.primitives import (
     squeeze_p,
 )
 from tangrad.numpy.arithmetic import divide, power
-from tangrad.numpy.at_misuse import NeedsIndex, NeedsMethod
+from tangrad.numpy.at_misuse import METHODS, NeedsIndex, NeedsMethod
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.fusing import Fused
 from tangrad.numpy.index_components import (
@@ -74,6 +74,9 @@ from tangrad.numpy.indexing import parsed_mode, planned, replanned, take_index
 from tangrad.numpy.operands import BOOL, PYTHON_SCALARS, broadcast_to_shape, convert, is_array_like
 from tangrad.numpy.repeated_updates import in_turn
 from tangrad.numpy.shapes import expand_dims, reshaped
+
+# Of what transfer guards ask: these bring numbers of their own.
+COPIES_FROM_HOST = dict.fromkeys(METHODS, True)
 
 _COMBINERS: dict[str, Any] = {
     "set": None,

@@ -24,7 +24,6 @@ from tangrad.core import (
     put,
     stands_for,
     thread,
-    transfers,
 )
 from tangrad.lax.elementwise.primitives import convert_element_type_p
 from tangrad.lax.placement.out_sharding import constrained, is_device, place_of
@@ -83,8 +82,6 @@ def array(
         raise NotImplementedError(f"array: order must be 'K' or None, got {order!r}: arrays have no layout")
     asked = user_dtype("array", dtype)
     made = _from_value(object, asked)
-    if transfers.watch.on and not isinstance(object, (Array, Literal)):
-        transfers.copied(transfers.HOST_TO_DEVICE, made.aval, device)
     if made is object and copy and isinstance(object, Array) and not isinstance(object, Tracer):
         made = copy_p.bind(made)
     if ndmin and made.aval.ndim < ndmin:

@@ -96,10 +96,10 @@ def _fits_host(shape: tuple[Any, ...]) -> bool:
 # --- one value -----------------------------------------------------------------------------------------------------
 
 
-def _note_made(name: str, shape: tuple[Any, ...], dtype: Any) -> None:
-    """Say that the user has an array made: its number comes from the host."""
-    if dtypes.written_by_user(name):
-        transfers.copied(transfers.HOST_TO_DEVICE, ShapedArray(shape, dtype))
+# What fills an array with numbers of its own.
+COPIES_FROM_HOST = dict.fromkeys(
+    ["empty", "empty_like", "eye", "identity", "ones", "ones_like", "tri", "zeros", "zeros_like"], True
+) | {"full_like": lambda given: transfers.is_from_host(given["fill_value"])}
 
 
 def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
@@ -127,8 +127,6 @@ def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: An
         device = place_of("zeros", device, out_sharding)
     wanted = user_dtype("zeros", float if dtype is None else dtype)
     sizes = canonical_shape("zeros", shape)
-    if transfers.watch.on:
-        _note_made("zeros", sizes, wanted)
     return filled(sizes, 0, wanted, device=device)
 
 
@@ -156,8 +154,6 @@ def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any
         device = place_of("ones", device, out_sharding)
     wanted = user_dtype("ones", float if dtype is None else dtype)
     sizes = canonical_shape("ones", shape)
-    if transfers.watch.on:
-        _note_made("ones", sizes, wanted)
     return filled(sizes, 1, wanted, device=device)
 
 
@@ -185,8 +181,6 @@ def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: An
         device = place_of("empty", device, out_sharding)
     wanted = user_dtype("empty", float if dtype is None else dtype)
     sizes = canonical_shape("empty", shape)
-    if transfers.watch.on:
-        _note_made("empty", sizes, wanted)
     return filled(sizes, 0, wanted, device=device)
 
 
@@ -214,8 +208,6 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, 
     """
     sizes = canonical_shape("full", shape)
     wanted = user_dtype("full", dtype)
-    if transfers.watch.on and not isinstance(fill_value, Array):
-        _note_made("full", sizes, dtypes.dtype_of(fill_value) if wanted is None else wanted)
     return placed(_full("full", sizes, fill_value, wanted, None), place_of("full", device, out_sharding))
 
 
@@ -303,8 +295,6 @@ def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = No
     Array([0, 0, 0], dtype=int32)
     """
     sizes, wanted, weak = _like("zeros_like", a, dtype, shape)
-    if transfers.watch.on:
-        _note_made("zeros_like", sizes, wanted)
     return filled(sizes, 0, wanted, weak, _place_like("zeros_like", a, shape, device, out_sharding))
 
 
@@ -328,8 +318,6 @@ def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = Non
     Array([1, 1, 1], dtype=int32)
     """
     sizes, wanted, weak = _like("ones_like", a, dtype, shape)
-    if transfers.watch.on:
-        _note_made("ones_like", sizes, wanted)
     return filled(sizes, 1, wanted, weak, _place_like("ones_like", a, shape, device, out_sharding))
 
 
@@ -352,8 +340,6 @@ def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: 
     Array([0., 0., 0.], dtype=float32)
     """
     sizes, wanted, weak = _like("empty_like", prototype, dtype, shape)
-    if transfers.watch.on:
-        _note_made("empty_like", sizes, wanted)
     return filled(sizes, 0, wanted, weak, _place_like("empty_like", prototype, shape, device, None))
 
 
@@ -387,8 +373,6 @@ def full_like(
     Array([7, 7, 7], dtype=int32)
     """
     sizes, wanted, weak = _like("full_like", a, dtype, shape)
-    if transfers.watch.on and not isinstance(fill_value, Array):
-        _note_made("full_like", sizes, wanted)
     place = _place_like("full_like", a, shape, device, out_sharding)
     return placed(_full("full_like", sizes, fill_value, wanted, weak), place)
 
@@ -440,8 +424,6 @@ def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = None, *, device: Any = N
     wanted = user_dtype("eye", float if dtype is None else dtype)
     (rows,) = canonical_shape("eye", N, "N")
     (columns,) = (rows,) if M is None else canonical_shape("eye", M, "M")
-    if transfers.watch.on:
-        _note_made("eye", (rows, columns), wanted)
     offset = _diagonal("eye", k)
     if type(offset) is int and thread.trace is EVAL_TRACE and _fits_host((rows, columns)):
         return placed(array_of(np.eye(rows, columns, offset, wanted)), device)
@@ -494,6 +476,4 @@ def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = None) -> Any:
     wanted = user_dtype("tri", float if dtype is None else dtype)
     (rows,) = canonical_shape("tri", N, "N")
     (columns,) = (rows,) if M is None else canonical_shape("tri", M, "M")
-    if transfers.watch.on:
-        _note_made("tri", (rows, columns), wanted)
     return convert(diagonal_mask(rows, columns, _diagonal("tri", k), ge_p), wanted)

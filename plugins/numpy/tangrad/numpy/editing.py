@@ -24,6 +24,9 @@ from tangrad.numpy.operands import (
 from tangrad.numpy.shapes import expand_dims, ravel
 from tangrad.numpy.taking import integer_operand
 
+# Of what transfer guards ask: these bring numbers of their own.
+COPIES_FROM_HOST = dict.fromkeys(["delete", "insert"], True)
+
 
 def _known_positions(name: str, obj: Any, size: int) -> np.ndarray[Any, Any]:
     """Positions from a slice, a boolean mask, or integers; all must be known."""

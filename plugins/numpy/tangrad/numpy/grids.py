@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import Array, class_boundary, concrete_or_error, dtypes
+from tangrad.core import Array, class_boundary, concrete_or_error, dtypes, transfers
 from tangrad.lax.structure.primitives import iota_p
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.joining import concatenate, stack
@@ -22,6 +22,9 @@ from tangrad.numpy.ranges import arange
 from tangrad.numpy.selection import nonzero
 from tangrad.numpy.sequences import linspace
 from tangrad.numpy.shapes import broadcast_arrays, expand_dims, ravel, reshaped
+
+# Of what transfer guards ask: ranges between the brackets are made of numbers.
+COPIES_FROM_HOST = {"__getitem__": lambda given: transfers.is_from_host(given["key"]) or _has_slices(given["key"])}
 
 # NumPy's own: they only hand on what stands between the brackets.
 s_ = np.s_
@@ -144,6 +147,10 @@ def _axis_of(item: slice, name: str) -> Any:
 
 def _known(value: Any, name: str) -> Any:
     return concrete_or_error(value, f"a bound of {name}") if isinstance(value, Array) else value
+
+
+def _has_slices(key: Any) -> bool:
+    return any([isinstance(one, slice) for one in (key if isinstance(key, tuple) else (key,))])
 
 
 @class_boundary

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import ShapedArray, dtypes, literal, put, transfers
+from tangrad.core import ShapedArray, dtypes, literal, put
 from tangrad.lax.elementwise.primitives import add_p, convert_element_type_p, lt_p, rem_p, select_n_p
 from tangrad.lax.operands import size_operand
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, concatenate_p
@@ -55,7 +55,6 @@ def host_indices(value: Any, size: Any) -> Any:
     most = _INT32_MAX if dtype is INT32 else _INT64_MAX
     small = np.clip(value, -most, most).astype(dtype)
     aval = ShapedArray(small.shape, dtype)
-    transfers.copied(transfers.HOST_TO_DEVICE, aval)
     return put(small, aval)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -96,6 +96,22 @@ def getitem(x: Any, index: Any) -> Any:
 
 
 own_boundary(getitem)
+
+
+def _has_positions(given: Mapping[str, Any]) -> bool:
+    """Whether an index has positions, which are numbers: not where it names all of an axis, steps, or adds axes."""
+    shape, index = given["x"].aval.shape, given["index"]
+    return any([_is_position(entry, shape) for entry in parse(shape, index)])
+
+
+def _is_position(entry: Entry, shape: Sequence[Any]) -> bool:
+    kind, _, value = entry
+    if kind == SLICE:
+        return value[2] == 1 and not is_full(entry, shape)
+    return kind != NEW
+
+
+COPIES_FROM_HOST = {"getitem": _has_positions}
 
 # The type of an array -> how its backend takes a part of one without an operation. It is empty where operations are
 # looked at one by one: parts must be operations then.

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tangrad.core import dtypes
+from tangrad.core import dtypes, transfers
 from tangrad.lax.elementwise.functions import sign as sign_of
 from tangrad.linalg import functions as decompositions
 from tangrad.linalg.solving import signs_of
@@ -30,6 +30,9 @@ from tangrad.numpy.reductions import sum as sum_of
 from tangrad.numpy.selection import where
 from tangrad.numpy.shapes import broadcast_to
 from tangrad.numpy.transcendental import log
+
+# Of what transfer guards ask: which norm is no operand.
+COPIES_FROM_HOST = {"cond": lambda given: transfers.is_from_host(given["x"])}
 
 
 class SlogdetResult(NamedTuple):

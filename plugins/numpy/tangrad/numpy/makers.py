@@ -173,13 +173,16 @@ def fast(primitive: Any, otherwise: Binary, direct_dtypes: set[Any]) -> Binary:
 def public_form(name: str, general: Binary, summary: str, example: str, **options: Any) -> Any:
     """The public function of two operands; with `primitive`, the fast path is tried first, for the dtypes `direct`.
 
-    `by_name`: whether the operands may be given as x1 and x2, as some of NumPy's functions allow. The function has the
-    operation that its general form is, if it is one, as its attribute `fused`.
+    `written`: the function itself, where it is to be found by its own name. `by_name`: whether the operands may be
+    given as x1 and x2, as some of NumPy's functions allow. The function has the operation that its general
+    form is, if it is one, as its attribute `fused`.
     """
     primitive = options.get("primitive")
     returns = options.get("returns", _ONE_DTYPE)
     if primitive is not None:
         function: Any = fast(primitive, general, options.get("direct", numeric_dtypes))
+    elif options.get("written") is not None:
+        function = api_boundary(options["written"])
     elif options.get("by_name"):
         function = lambda x1, x2: general(x1, x2)
         function = api_boundary(function)

@@ -29,6 +29,11 @@ from tangrad.numpy.reductions import sum as total
 from tangrad.numpy.selection import nonzero
 from tangrad.numpy.shapes import expand_dims, ravel, reshaped
 
+# Of what transfer guards ask: these bring numbers of their own.
+COPIES_FROM_HOST = dict.fromkeys(
+    ["diagflat", "fill_diagonal", "tril_indices", "tril_indices_from", "triu_indices", "triu_indices_from"], True
+)
+
 # --- diagonals -----------------------------------------------------------------------------------------------------
 
 

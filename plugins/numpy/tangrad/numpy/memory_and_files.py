@@ -10,6 +10,9 @@ from tangrad.core import dtypes, get_backend
 from tangrad.numpy.conversion import array, asarray
 from tangrad.numpy.operands import convert
 
+# Of what transfer guards ask: bytes are on the host.
+COPIES_FROM_HOST = {"frombuffer": True}
+
 
 def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:
     """Copy an array of one dimension out of a buffer of bytes.

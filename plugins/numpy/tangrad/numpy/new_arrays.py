@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core import ShapedArray, get_backend, put, register_cache, thread
+from tangrad.core import ShapedArray, get_backend, put, register_cache, thread, transfers
 from tangrad.numpy.operands import TABLE_LIMIT
 
 # Outside of transformations arrays up to this size are made on the host: the XLA backend would compile a program for
@@ -14,6 +14,8 @@ HOST_LIMIT = 1 << 16
 
 def adopt(contents: Any, aval: ShapedArray) -> Any:
     """As `put`, of a NumPy array of the aval's shape and dtype that was made for this and is handed over."""
+    if transfers.watch.on:
+        transfers.brought(aval)
     return get_backend().adopt(contents, aval) if thread.default_device is None else put(contents, aval)
 
 

@@ -22,6 +22,9 @@ from tangrad.numpy.sequences import linspace
 from tangrad.numpy.statistics import mean
 from tangrad.numpy.vectorization import apply_along_axis
 
+# Of what transfer guards ask: these bring numbers of their own.
+COPIES_FROM_HOST = dict.fromkeys(["pad"], True)
+
 Widths = list[tuple[int, int]]
 
 _MODES = "constant, edge, linear_ramp, maximum, mean, median, minimum, reflect, symmetric, wrap, empty"

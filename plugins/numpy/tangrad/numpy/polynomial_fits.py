@@ -17,6 +17,9 @@ from tangrad.numpy.matrix_factors import eigvals
 from tangrad.numpy.operands import check_array_like, index_argument, promote_inexact
 from tangrad.numpy.transcendental import sqrt
 
+# Of what transfer guards ask: these bring numbers of their own.
+COPIES_FROM_HOST = dict.fromkeys(["roots"], True)
+
 
 def polyfit(
     x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = False, w: Any = None, cov: Any = False

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tangrad.core import transfers
 from tangrad.lax.elementwise.primitives import add_p, mul_p, neg_p
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.creation import ones, zeros
@@ -23,6 +24,13 @@ from tangrad.numpy.operands import (
 )
 from tangrad.numpy.shapes import atleast_1d
 from tangrad.numpy.tiling import trim_zeros
+
+# Of what transfer guards ask: how often is no operand.
+COPIES_FROM_HOST = {
+    "polydiv": True,
+    "polyder": lambda given: transfers.is_from_host(given["p"]),
+    "polyint": lambda given: transfers.is_from_host([given["p"], given["k"]]),
+}
 
 
 def _coefficients(name: str, value: Any, position: int = 0) -> Any:

@@ -23,6 +23,9 @@ from tangrad.numpy.operations import numerical
 from tangrad.numpy.selection import clip
 from tangrad.numpy.taking import integer_operand
 
+# Of what transfer guards ask: these bring numbers of their own.
+COPIES_FROM_HOST = dict.fromkeys(["unravel_index"], True)
+
 
 @as_one("shape", several=True, family=numerical.name)
 def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:

@@ -16,6 +16,7 @@ from tangrad.core import (
     literal,
     max_size,
     thread,
+    transfers,
 )
 from tangrad.lax.elementwise.primitives import add_p, mul_p
 from tangrad.lax.operands import size_operand
@@ -24,6 +25,15 @@ from tangrad.lax.structure.primitives import iota_p
 from tangrad.numpy.conversion import placed
 from tangrad.numpy.new_arrays import HOST_LIMIT, array_of
 from tangrad.numpy.operands import INT32, check_array_like, shape_of, user_dtype
+
+# Of what transfer guards ask: ranges from 0 by 1 are counted on the device.
+COPIES_FROM_HOST = {
+    "arange": lambda given: (
+        given["stop"] is not None
+        and transfers.is_from_host([given["start"], given["stop"], given["step"]])
+        and not (type(given["start"]) is int and given["start"] == 0 and given["step"] in (None, 1))
+    )
+}
 
 _INTEGERS = (int, np.integer)
 _LARGE = 1 << 30

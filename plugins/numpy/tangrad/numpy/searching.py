@@ -28,6 +28,9 @@ from tangrad.numpy.operands import (
 from tangrad.numpy.selection import clip, where
 from tangrad.numpy.tiling import flip
 
+# Of what transfer guards ask: these bring numbers of their own.
+COPIES_FROM_HOST = dict.fromkeys(["bincount"], True)
+
 _METHODS = ("default", "scan", "scan_unrolled", "sort", "compare_all")
 
 

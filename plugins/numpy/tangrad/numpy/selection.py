@@ -18,6 +18,7 @@ from tangrad.core import (
     product,
     put,
     thread,
+    transfers,
 )
 from tangrad.lax.elementwise.primitives import (
     clamp_p,
@@ -61,6 +62,12 @@ from tangrad.numpy.operands import (
 from tangrad.numpy.operands import select as choose_between
 from tangrad.numpy.refusals import check_promotion
 from tangrad.numpy.shapes import broadcast_arrays, ravel, reshaped
+
+# Of what transfer guards ask: these bring numbers of their own.
+COPIES_FROM_HOST = {
+    **dict.fromkeys(["argwhere", "choose", "compress", "extract", "flatnonzero", "nonzero", "select"], True),
+    "where": lambda given: given.get("x") is None or transfers.is_from_host(list(given.values())),
+}
 
 # --- where ---------------------------------------------------------------------------------------------------------
 

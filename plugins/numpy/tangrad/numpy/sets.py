@@ -42,6 +42,7 @@ from tangrad.numpy.shapes import expand_dims, ravel, reshaped
 _UniqueAll = namedtuple("_UniqueAll", ("values", "indices", "inverse_indices", "counts"))
 _UniqueCounts = namedtuple("_UniqueCounts", ("values", "counts"))
 _UniqueInverse = namedtuple("_UniqueInverse", ("values", "inverse_indices"))
+COPIES_FROM_HOST = {"unique": True}  # transfer guards ask it
 
 
 # --- unique --------------------------------------------------------------------------------------------------------

@@ -30,6 +30,9 @@ from tangrad.numpy.reduced_axes import split_names
 from tangrad.numpy.reductions import element_count, reduction_axes, sum
 from tangrad.numpy.shapes import reshaped
 
+# Of what transfer guards ask: these bring numbers of their own.
+COPIES_FROM_HOST = dict.fromkeys(["std", "var"], True)
+
 
 def _mean_dtype(name: str, x: Any, dtype: Any) -> Any:
     return dtypes.to_inexact_dtype(x.aval.dtype) if dtype is None else user_dtype(name, dtype)

@@ -29,6 +29,9 @@ from tangrad.numpy.operands import (
 from tangrad.numpy.selection import clip
 from tangrad.numpy.shapes import expand_dims, ravel, reshaped
 
+# Of what transfer guards ask: these bring numbers of their own.
+COPIES_FROM_HOST = dict.fromkeys(["put"], True)
+
 _FILL = GatherScatterMode.FILL_OR_DROP
 
 

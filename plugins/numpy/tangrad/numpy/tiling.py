@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import concrete_or_error, dtypes, is_concrete, is_symbolic, product
+from tangrad.core import concrete_or_error, dtypes, is_concrete, is_symbolic, product, transfers
 from tangrad.lax.placement.out_sharding import laid
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, concatenate_p, dynamic_slice_p, rev_p, slice_p
 from tangrad.numpy.axes import swapaxes
@@ -28,6 +28,12 @@ from tangrad.numpy.operands import (
     shape_of,
 )
 from tangrad.numpy.shapes import ravel, reshaped
+
+# Of what transfer guards ask: a number of repetitions is no operand, several are positions.
+COPIES_FROM_HOST = {
+    "repeat": lambda given: type(given["repeats"]) is not int or transfers.is_from_host(given["a"]),
+    "roll": lambda given: transfers.is_from_host([given["a"]] if type(given["shift"]) is int else list(given.values())),
+}
 
 
 @as_one("reps")

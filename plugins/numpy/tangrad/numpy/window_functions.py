@@ -12,6 +12,9 @@ from tangrad.numpy.operands import array_operand, index_argument
 from tangrad.numpy.ranges import arange
 from tangrad.numpy.transcendental import cos, i0, sqrt
 
+# Of what transfer guards ask: these bring numbers of their own.
+COPIES_FROM_HOST = dict.fromkeys(["bartlett", "blackman", "hamming", "hanning", "kaiser"], True)
+
 
 def _places(name: str, M: Any) -> tuple[int, Any]:
     """The length, and 0 to length - 1 as floats; None for lengths 0 and 1, whose windows are ones."""

@@ -15,6 +15,9 @@ from tangrad.numpy.operands import array_operand, broadcast_to_shape, index_argu
 from tangrad.numpy.ranges import arange
 from tangrad.numpy.reductions import amax, amin, prod, sum
 
+# Of what transfer guards ask: these bring numbers of their own.
+COPIES_FROM_HOST = dict.fromkeys(["segment_max", "segment_min", "segment_prod", "segment_sum"], True)
+
 Reduction = Callable[..., Any]
 
 

@@ -27,6 +27,9 @@ from tangrad.core import (
 )
 from tangrad.lax.elementwise.primitives import clamp_p, convert_element_type_p, ne_p
 
+# Of what transfer guards ask: these bring numbers of their own.
+COPIES_FROM_HOST = dict.fromkeys(["switch"], True)
+
 _INT32 = dtypes.as_dtype("int32")
 _BOOL = dtypes.as_dtype("bool")
 _MISSING = object()

@@ -25,6 +25,9 @@ from tangrad.core import (
 )
 from tangrad.lax.elementwise.primitives import add_p, convert_element_type_p, lt_p
 
+# Of what transfer guards ask: these bring numbers of their own.
+COPIES_FROM_HOST = dict.fromkeys(["fori_loop"], True)
+
 
 @api_boundary
 def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:

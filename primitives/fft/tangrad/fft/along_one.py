@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from tangrad.core import transfers
 from tangrad.fft.primitives import FftType
 from tangrad.fft.transforms import conjugated, opposite, size_argument, transform_operand, transformed
 from tangrad.numpy.fusing import as_one
 from tangrad.numpy.operands import canonical_axis
+
+# Of what transfer guards ask: what fills an axis up, or comes of conjugates, is made of numbers.
+COPIES_FROM_HOST = {
+    **dict.fromkeys(["hfft", "ihfft"], True),
+    **dict.fromkeys(
+        ["fft", "ifft", "irfft", "rfft"],
+        lambda given: given.get("n") is not None or transfers.is_from_host(given["a"]),
+    ),
+}
 
 
 def _along(name: str, fft_type: FftType, x: Any, n: Any, axis: Any, norm: Any) -> Any:

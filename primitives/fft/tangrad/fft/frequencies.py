@@ -15,6 +15,9 @@ from tangrad.numpy.operands import array_operand, canonical_axis, convert, index
 from tangrad.numpy.ranges import arange
 from tangrad.numpy.tiling import roll
 
+# Of what transfer guards ask: these bring numbers of their own.
+COPIES_FROM_HOST = dict.fromkeys(["fftfreq", "rfftfreq"], True)
+
 
 def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
     """The frequencies of the elements of `fft`: [0, 1, …, -2, -1] / (d n), the negative ones last.

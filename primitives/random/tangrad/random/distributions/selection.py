@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import tangrad.numpy
-from tangrad.core import Tracer, as_array, as_operand, canonicalize_shape, dtypes
+from tangrad.core import Tracer, as_array, as_operand, canonicalize_shape, dtypes, transfers
 from tangrad.lax.checks import canonical_axis
 from tangrad.lax.elementwise import functions as lax
 from tangrad.lax.indexing.dimension_numbers import GatherDimensionNumbers
@@ -25,6 +25,12 @@ from tangrad.random.distributions.integers import randint
 from tangrad.random.distributions.inversion import gumbel
 from tangrad.random.distributions.stream import Stream, draw
 from tangrad.random.distributions.uniform import uniform
+
+# Of what transfer guards ask: these bring numbers of their own.
+COPIES_FROM_HOST = {
+    "choice": True,
+    "permutation": lambda given: type(given["x"]) is not int and transfers.is_from_host(given["x"]),
+}
 
 # --- permutation ---------------------------------------------------------------------------------------------------
 

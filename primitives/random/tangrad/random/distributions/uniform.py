@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import as_operand, canonicalize_shape, dtypes
+from tangrad.core import as_operand, canonicalize_shape, dtypes, transfers
 from tangrad.lax.checks import FLOATING, nary
 from tangrad.lax.elementwise import functions as lax
 from tangrad.lax.placement.out_sharding import lies_as_said
@@ -22,6 +22,11 @@ from tangrad.random.distributions.stream import Stream, random_uniform_p, sample
 from tangrad.random.functions import one_key, stated_shape
 from tangrad.random.named_shapes import takes_named_shapes
 from tangrad.random.settings import threefry_partitionable
+
+# Of what transfer guards ask: the bounds, given or not.
+COPIES_FROM_HOST = {
+    "uniform": lambda given: transfers.is_from_host([given.get("minval", 0.0), given.get("maxval", 1.0)])
+}
 
 # --- between two bounds --------------------------------------------------------------------------------------------
 

@@ -15,6 +15,9 @@ from tangrad.lax.operands import size_operand
 from tangrad.lax.structure.functions.shapes import int_tuple, operand_of, reshape, squeeze
 from tangrad.lax.structure.primitives import dynamic_slice_p, dynamic_update_slice_p, slice_p, split_p
 
+# Of what transfer guards ask: these bring numbers of their own.
+COPIES_FROM_HOST = dict.fromkeys(["dynamic_slice", "dynamic_update_slice"], True)
+
 INT32 = dtypes.as_dtype("int32")
 _INT32_MAX = 2**31 - 1
 
