@@ -34,6 +34,13 @@ RANKS = {
     "of a user's function": np.vectorize(lambda a, b: a + b),
     "clip": lambda x, y: np.clip(x, y, y),
     "density": lambda x, y: tangrad.scipy.stats.norm.logpdf(x, y),
+    "density by its logarithm": lambda x, y: tangrad.scipy.stats.norm.pdf(x, y),
+    "distribution by its complement": lambda x, y: tangrad.scipy.stats.pareto.cdf(x, y),
+    "all close": np.allclose,
+    "ends": lambda x, y: np.linspace(x, y, 3),
+    "layer": lambda x, y: tangrad.nn.leaky_relu(y, x),
+    "covariance": np.cov,
+    "vectors": np.vecdot,
 }
 DTYPES = {
     "operator": lambda x, i: x * i,
@@ -44,6 +51,13 @@ DTYPES = {
     "joined": lambda x, i: np.concatenate([x, i]),
     "chosen": lambda x, i: np.where(x > 1, x, i),
     "sums": lambda x, i: np.einsum("i,i", x, i),
+    "outer": np.outer,
+    "vectors": np.vdot,
+    "appended": np.append,
+    "diagonal blocks": tangrad.scipy.linalg.block_diag,
+    "layer": lambda x, i: tangrad.nn.elu(x, i),
+    "density": lambda x, i: tangrad.scipy.stats.gamma.pdf(x, i),
+    "intervals": lambda x, i: np.digitize(i, x),
     "types": np.result_type,
     "two types": lambda x, i: np.promote_types("int32", "float32"),
 }

@@ -16,6 +16,7 @@ from tangrad.lax.elementwise import functions as lax
 from tangrad.nn.primitives import gelu_p, gelu_tanh_p, log1mexp_p, mish_p, relu6_p, relu_p, silu_p, softplus_p
 from tangrad.numpy.fusing import as_one
 from tangrad.numpy.operands import array_operand, promote_inexact
+from tangrad.numpy.refusals import check_promotion
 from tangrad.numpy.weak_types import strong
 
 # Of what transfer guards ask: these bring numbers of their own.
@@ -103,6 +104,7 @@ def leaky_relu(x: Any, negative_slope: Any = 1e-2) -> Any:
     >>> tangrad.nn.leaky_relu(tangrad.numpy.array([-1.0, 2.0]))
     Array([-0.01,  2.  ], dtype=float32)
     """
+    check_promotion("leaky_relu", x, negative_slope)
     made = array_operand("leaky_relu", x)
     return tnp.where(made >= 0, made, negative_slope * made)
 
@@ -377,6 +379,7 @@ def squareplus(x: Any, b: Any = 4) -> Any:
     >>> tangrad.nn.squareplus(0.0)
     Array(1., dtype=float32, weak_type=True)
     """
+    check_promotion("squareplus", x, b)
     made, roundness = array_operand("squareplus", x), array_operand("squareplus", b, 1)
     if not _is_floating(made):
         return (made + tnp.sqrt(tnp.square(made) + roundness)) / 2
@@ -425,6 +428,7 @@ def elu(x: Any, alpha: Any = 1.0) -> Any:
     >>> tangrad.nn.elu(tangrad.numpy.array([-1.0, 2.0]))
     Array([-0.63212055,  2.        ], dtype=float32)
     """
+    check_promotion("elu", x, alpha)
     made = array_operand("elu", x)
     positive = made > 0
     # What is not used must not overflow: its derivative would be NaN.
@@ -445,6 +449,7 @@ def celu(x: Any, alpha: Any = 1.0) -> Any:
     >>> tangrad.nn.celu(tangrad.numpy.array([-1.0, 2.0]), 2.0)
     Array([-0.78693867,  2.        ], dtype=float32)
     """
+    check_promotion("celu", x, alpha)
     return tnp.maximum(x, 0.0) + alpha * tnp.expm1(tnp.minimum(x, 0.0) / alpha)
 
 

@@ -24,6 +24,7 @@ from tangrad.numpy.operands import (
     promote_numeric,
 )
 from tangrad.numpy.reductions import all as all_of
+from tangrad.numpy.refusals import check_promotion
 
 
 @as_one("equal_nan")
@@ -100,6 +101,7 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bo
     >>> tangrad.numpy.allclose(tangrad.numpy.ones(2), 1.000001)
     Array(True, dtype=bool)
     """
+    check_promotion("allclose", a, b)
     return all_of(isclose(a, b, rtol, atol, equal_nan))
 
 

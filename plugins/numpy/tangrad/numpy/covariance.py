@@ -20,6 +20,7 @@ from tangrad.numpy.operands import (
 )
 from tangrad.numpy.products import dot
 from tangrad.numpy.reductions import sum as total
+from tangrad.numpy.refusals import check_promotion
 from tangrad.numpy.rounding import conjugate, real
 from tangrad.numpy.selection import clip, where
 from tangrad.numpy.shapes import atleast_2d, expand_dims, squeeze
@@ -62,6 +63,8 @@ def cov(
            [-1.,  1.]], dtype=float32)
     """
     check_array_like("cov", m, *([] if y is None else [y]))
+    if y is not None:
+        check_promotion("cov", m, y)
     given = promote_inexact("cov", *([m] if y is None else [m, y]))
     if dtype is not None:
         given = [asarray(value, dtype=dtype) for value in given]
@@ -140,6 +143,8 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> A
     Array([[ 1., -1.],
            [-1.,  1.]], dtype=float32)
     """
+    if y is not None:
+        check_promotion("corrcoef", x, y)
     wanted = user_dtype("corrcoef", dtype)
     if wanted is not None and not dtypes.issubdtype(wanted, np.inexact):
         raise ValueError(f"corrcoef: dtype must be floating or complex, got {dtypes.dtype_name(wanted)}")

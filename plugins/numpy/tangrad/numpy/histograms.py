@@ -25,6 +25,7 @@ from tangrad.numpy.operands import (
 )
 from tangrad.numpy.positions import ravel_multi_index
 from tangrad.numpy.reductions import sum as total
+from tangrad.numpy.refusals import check_dtypes
 from tangrad.numpy.searching import bincount, searchsorted
 from tangrad.numpy.selection import where
 from tangrad.numpy.sequences import linspace
@@ -174,6 +175,7 @@ def histogram2d(
            [0, 2]], dtype=int32)
     """
     check_array_like("histogram2d", x, y)
+    check_dtypes("histogram2d", x, y)
     count = len(bins) if isinstance(bins, (list, tuple)) else (shape_of(bins) or (1,))[0]
     both = [bins, bins] if count not in (1, 2) else bins
     if shape_of(x) != shape_of(y):

@@ -22,6 +22,7 @@ from tangrad.numpy.operands import (
     refuse_out,
     user_dtype,
 )
+from tangrad.numpy.refusals import check_dtypes
 from tangrad.numpy.shapes import atleast_1d, atleast_2d, atleast_3d, expand_dims, ravel
 
 
@@ -298,6 +299,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
     Array([0, 1, 7], dtype=int32)
     """
     check_array_like("append", arr, values)
+    check_dtypes("append", arr, values)
     return concatenate([arr, values], axis=axis)
 
 

@@ -27,6 +27,7 @@ from tangrad.numpy.products import matmul
 from tangrad.numpy.reductions import max as maximum_of
 from tangrad.numpy.reductions import prod as product_of
 from tangrad.numpy.reductions import sum as sum_of
+from tangrad.numpy.refusals import check_dtypes, check_rank_promotion
 from tangrad.numpy.selection import where
 from tangrad.numpy.shapes import broadcast_to
 from tangrad.numpy.transcendental import log
@@ -238,6 +239,9 @@ def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any =
         raise ValueError("matrix_rank: only one of rtol and tol may be given")
     if array.ndim < 2:
         return (array != 0).any().astype(int)
+    for limit in (rtol, tol):
+        if limit is not None:
+            check_rank_promotion("matrix_rank", [array.shape[:-2], shape_of(limit)])
     values = svd(array, compute_uv=False, hermitian=hermitian)
     if tol is None:
         if rtol is None:
@@ -303,6 +307,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None, *, numpy_resid: bool = Fal
     >>> x.round(4), int(rank)
     (Array([2.], dtype=float32), 1)
     """
+    check_dtypes("lstsq", a, b)
     if rcond is not None:
         check_array_like("lstsq", rcond)
         if shape_of(rcond):

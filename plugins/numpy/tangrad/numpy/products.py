@@ -22,6 +22,7 @@ from tangrad.numpy.operands import (
     user_dtype,
 )
 from tangrad.numpy.plain_products import MATMUL, note_plain, plain_product
+from tangrad.numpy.refusals import check_dtypes, check_promotion, check_rank_promotion
 from tangrad.numpy.rounding import conjugate
 from tangrad.numpy.shapes import expand_dims, ravel
 
@@ -222,6 +223,7 @@ def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any =
     >>> tangrad.numpy.vdot(tangrad.numpy.array([1j, 2]), tangrad.numpy.array([1j, 1]))
     Array(3.+0.j, dtype=complex64)
     """
+    check_dtypes("vdot", a, b)
     left = ravel(conjugate(array_operand("vdot", a)))
     right = ravel(array_operand("vdot", b, 1))
     _check_contraction("vdot", left.shape[0], right.shape[0], left.shape, right.shape)
@@ -252,6 +254,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, prefer
     for position, x in enumerate((left, right)):
         if not x.ndim:
             raise ValueError(f"vecdot: argument {position} must have at least one dimension")
+    check_promotion("vecdot", left, right)
     left, right = moveaxis(left, axis, -1), moveaxis(right, axis, -1)
     _check_contraction("vecdot", left.shape[-1], right.shape[-1], left.shape, right.shape)
     products = matmul(
@@ -282,6 +285,8 @@ def matvec(x1: Any, x2: Any, /) -> Any:
     Array([3., 3.], dtype=float32)
     """
     left, right = _of_rank("matvec", x1, 0, 2), _of_rank("matvec", x2, 1, 1)
+    check_rank_promotion("matvec", [left.shape[:-2], right.shape[:-1]])
+    check_dtypes("matvec", left, right)
     result = matmul(left, expand_dims(right, -1))
     return squeeze_p.bind(result, dimensions=(result.ndim - 1,))
 
@@ -305,6 +310,8 @@ def vecmat(x1: Any, x2: Any, /) -> Any:
     Array([3., 3.], dtype=float32)
     """
     left, right = _of_rank("vecmat", x1, 0, 1), _of_rank("vecmat", x2, 1, 2)
+    check_rank_promotion("vecmat", [left.shape[:-1], right.shape[:-2]])
+    check_dtypes("vecmat", left, right)
     result = matmul(expand_dims(conjugate(left), -2), right)
     return squeeze_p.bind(result, dimensions=(result.ndim - 2,))
 
@@ -362,6 +369,7 @@ def outer(a: Any, b: Any, out: None = None) -> Any:
            [6, 8]], dtype=int32)
     """
     refuse_out("outer", out)
+    check_dtypes("outer", a, b)
     left = expand_dims(ravel(array_operand("outer", a)), 1)
     return multiply(left, expand_dims(ravel(array_operand("outer", b, 1)), 0))
 

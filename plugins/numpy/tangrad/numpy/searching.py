@@ -25,6 +25,7 @@ from tangrad.numpy.operands import (
     not_array_like,
     promote,
 )
+from tangrad.numpy.refusals import check_dtypes
 from tangrad.numpy.selection import clip, where
 from tangrad.numpy.tiling import flip
 
@@ -93,6 +94,7 @@ def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = Non
     Array([1, 3], dtype=int32)
     """
     check_array_like("digitize", x, bins)
+    check_dtypes("digitize", x, bins)
     edges, how = array_operand("digitize", bins, 1), method or "scan"
     if edges.ndim != 1:
         raise ValueError(f"digitize: bins must have one dimension, got shape {edges.aval.shape}")

@@ -29,6 +29,7 @@ from tangrad.numpy.operands import (
     is_complex,
     user_dtype,
 )
+from tangrad.numpy.refusals import check_promotion
 from tangrad.numpy.rounding import real
 from tangrad.numpy.selection import where
 from tangrad.numpy.shapes import expand_dims
@@ -71,6 +72,7 @@ def linspace(
     >>> tangrad.numpy.linspace(0, 1, 5)
     Array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
     """
+    check_promotion("linspace", start, stop)
     if not retstep:
         return placed(_line(start, stop, num=num, endpoint=endpoint, dtype=dtype, axis=axis), device)
     result, step = _line_with_step(start, stop, num, endpoint, dtype, axis)
@@ -193,6 +195,7 @@ def logspace(
     >>> tangrad.numpy.logspace(0, 2, 3)
     Array([  1.,  10., 100.], dtype=float32)
     """
+    check_promotion("logspace", start, stop)
     wanted, exponents, _ = _spaced("logspace", start, stop, num, endpoint, None, axis)
     result = power(base, exponents)
     return _plain(result, wanted if dtype is None else user_dtype("logspace", dtype))
@@ -221,6 +224,7 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     Array([1., 2., 4., 8.], dtype=float32)
     """
     check_array_like("geomspace", start, stop)
+    check_promotion("geomspace", start, stop)
     inexact = dtypes.to_inexact_dtype(dtypes.result_type(start, stop))
     wanted = inexact if dtype is None else user_dtype("geomspace", dtype)
     computed = _wide_enough(inexact, wanted)

@@ -15,6 +15,7 @@ from tangrad.numpy.creation import eye, zeros, zeros_like
 from tangrad.numpy.joining import concatenate
 from tangrad.numpy.operands import broadcast_shape
 from tangrad.numpy.padding import pad
+from tangrad.numpy.refusals import check_dtypes
 from tangrad.numpy.selection import where
 from tangrad.numpy.shapes import broadcast_to
 
@@ -61,6 +62,7 @@ def block_diag(*arrs: Any) -> Any:
     Array([[1., 1., 0.],
            [0., 0., 3.]], dtype=float32)
     """
+    check_dtypes("block_diag", *arrs)
     blocks = [asarray(block) for block in arrs] or [zeros((1, 0))]
     for position, block in enumerate(blocks):
         if block.ndim > 2:
@@ -88,6 +90,7 @@ def toeplitz(c: Any, r: Any = None) -> Any:
     """
     column = _vector(c)
     row = column.conj() if r is None else _vector(r)
+    check_dtypes("toeplitz", column, row)
     column, row = _of_one_batch("toeplitz", column, row)
     rows, columns = column.shape[-1], row.shape[-1]
     # From the last element of the column up, and then along the row.
@@ -110,6 +113,7 @@ def hankel(c: Any, r: Any = None) -> Any:
     """
     column = _vector(c)
     row = zeros_like(column) if r is None else _vector(r)
+    check_dtypes("hankel", column, row)
     column, row = _of_one_batch("hankel", column, row)
     values = concatenate([column, row[..., 1:]], axis=-1)
     return values[..., np.arange(column.shape[-1])[:, None] + np.arange(row.shape[-1])]

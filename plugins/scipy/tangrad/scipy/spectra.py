@@ -24,6 +24,7 @@ from tangrad.numpy.operands import (
     is_complex,
     promote_inexact,
 )
+from tangrad.numpy.refusals import check_dtypes
 from tangrad.scipy.tapers import taper
 
 _EDGES = {"even": "reflect", "constant": "edge", "zeros": "constant"}
@@ -296,6 +297,8 @@ def csd(
     >>> density.shape
     (5,)
     """
+    if y is not None:
+        check_dtypes("csd", x, y)
     return _cross("csd", x, y, fs, window, nperseg, noverlap, nfft, detrend, return_onesided, scaling, axis, average)
 
 

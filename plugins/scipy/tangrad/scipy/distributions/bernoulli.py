@@ -7,6 +7,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
+from tangrad.numpy.refusals import check_promotion
 from tangrad.scipy.distributions.support import known, quantile, reals
 
 
@@ -62,6 +63,7 @@ def pmf(k: Any, p: Any, loc: Any = 0) -> Any:
     >>> f"{bernoulli.pmf(1, 0.3):.4f}"
     '0.3000'
     """
+    check_promotion("bernoulli.pmf", k, p, loc)
     return tnp.exp(logpmf(k, p, loc))
 
 

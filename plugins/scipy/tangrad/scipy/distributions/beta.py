@@ -7,6 +7,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
+from tangrad.numpy.refusals import check_promotion
 from tangrad.scipy.distributions.support import known, reals, within
 from tangrad.scipy.special_functions.beta_functions import betainc, betaln
 from tangrad.scipy.special_functions.entropies import xlog1py, xlogy
@@ -68,6 +69,7 @@ def pdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> f"{beta.pdf(0.5, 2.0, 3.0):.4f}"
     '1.5000'
     """
+    check_promotion("beta.pdf", x, a, b, loc, scale)
     return tnp.exp(logpdf(x, a, b, loc, scale))
 
 
@@ -119,6 +121,7 @@ def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> f"{beta.logcdf(0.5, 2.0, 3.0):.4f}"
     '-0.3747'
     """
+    check_promotion("beta.logcdf", x, a, b, loc, scale)
     return tnp.log(cdf(x, a, b, loc, scale))
 
 
@@ -172,4 +175,5 @@ def logsf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> f"{beta.logsf(0.5, 2.0, 3.0):.4f}"
     '-1.1632'
     """
+    check_promotion("beta.logsf", x, a, b, loc, scale)
     return tnp.log(sf(x, a, b, loc, scale))

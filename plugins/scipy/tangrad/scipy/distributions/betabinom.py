@@ -7,6 +7,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
+from tangrad.numpy.refusals import check_promotion
 from tangrad.scipy.distributions.support import is_whole, known, log_choices, reals, within
 from tangrad.scipy.special_functions.beta_functions import betaln
 
@@ -63,4 +64,5 @@ def pmf(k: Any, n: Any, a: Any, b: Any, loc: Any = 0) -> Any:
     >>> f"{betabinom.pmf(2, 5, 2.0, 3.0):.4f}"
     '0.2381'
     """
+    check_promotion("betabinom.pmf", k, n, a, b, loc)
     return tnp.exp(logpmf(k, n, a, b, loc))

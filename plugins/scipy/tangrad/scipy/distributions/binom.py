@@ -7,6 +7,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
+from tangrad.numpy.refusals import check_promotion
 from tangrad.scipy.distributions.support import is_whole, known, log_choices, reals, within
 from tangrad.scipy.special_functions.entropies import xlog1py, xlogy
 
@@ -61,4 +62,5 @@ def pmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
     >>> f"{binom.pmf(2, 5, 0.3):.4f}"
     '0.3087'
     """
+    check_promotion("binom.pmf", k, n, p, loc)
     return tnp.exp(logpmf(k, n, p, loc))

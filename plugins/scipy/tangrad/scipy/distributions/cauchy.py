@@ -7,6 +7,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
+from tangrad.numpy.refusals import check_promotion
 from tangrad.scipy.distributions.support import known, log1p_square, quantile, reals
 
 
@@ -62,6 +63,7 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> f"{cauchy.pdf(0.5):.4f}"
     '0.2546'
     """
+    check_promotion("cauchy.pdf", x, loc, scale)
     return tnp.exp(logpdf(x, loc, scale))
 
 
@@ -110,6 +112,7 @@ def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> f"{cauchy.logcdf(0.5):.4f}"
     '-0.4345'
     """
+    check_promotion("cauchy.logcdf", x, loc, scale)
     return tnp.log(cdf(x, loc, scale))
 
 
@@ -158,6 +161,7 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> f"{cauchy.logsf(0.5):.4f}"
     '-1.0429'
     """
+    check_promotion("cauchy.logsf", x, loc, scale)
     return tnp.log(sf(x, loc, scale))
 
 

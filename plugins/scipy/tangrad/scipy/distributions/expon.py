@@ -7,6 +7,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
+from tangrad.numpy.refusals import check_promotion
 from tangrad.scipy.distributions.support import known, log_complement, quantile, reals
 
 
@@ -55,6 +56,7 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> f"{expon.pdf(0.5):.4f}"
     '0.6065'
     """
+    check_promotion("expon.pdf", x, loc, scale)
     return tnp.exp(logpdf(x, loc, scale))
 
 
@@ -150,6 +152,7 @@ def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> f"{expon.sf(0.5):.4f}"
     '0.6065'
     """
+    check_promotion("expon.sf", x, loc, scale)
     return tnp.exp(logsf(x, loc, scale))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
+from tangrad.numpy.refusals import check_promotion
 from tangrad.scipy.distributions.support import known, reals, within
 from tangrad.scipy.special_functions.entropies import xlogy
 from tangrad.scipy.special_functions.gamma_functions import gammainc, gammaincc, gammaln
@@ -72,6 +73,7 @@ def pdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> f"{gamma.pdf(0.5, 2.0):.4f}"
     '0.3033'
     """
+    check_promotion("gamma.pdf", x, a, loc, scale)
     return tnp.exp(logpdf(x, a, loc, scale))
 
 
@@ -121,6 +123,7 @@ def logcdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> f"{gamma.logcdf(0.5, 2.0):.4f}"
     '-2.4057'
     """
+    check_promotion("gamma.logcdf", x, a, loc, scale)
     return tnp.log(cdf(x, a, loc, scale))
 
 
@@ -170,4 +173,5 @@ def logsf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> f"{gamma.logsf(0.5, 2.0):.4f}"
     '-0.0945'
     """
+    check_promotion("gamma.logsf", x, a, loc, scale)
     return tnp.log(sf(x, a, loc, scale))

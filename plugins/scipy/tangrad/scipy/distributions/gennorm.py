@@ -6,6 +6,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
+from tangrad.numpy.refusals import check_promotion
 from tangrad.scipy.distributions.support import known, reals
 from tangrad.scipy.special_functions.gamma_functions import gammainc, gammaln
 
@@ -52,6 +53,7 @@ def pdf(x: Any, beta: Any) -> Any:
     >>> f"{gennorm.pdf(0.5, 1.5):.4f}"
     '0.3889'
     """
+    check_promotion("gennorm.pdf", x, beta)
     return tnp.exp(logpdf(x, beta))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
+from tangrad.numpy.refusals import check_promotion
 from tangrad.scipy.distributions.support import is_whole, known, reals, within
 from tangrad.scipy.special_functions.entropies import xlog1py
 
@@ -59,4 +60,5 @@ def pmf(k: Any, p: Any, loc: Any = 0) -> Any:
     >>> f"{geom.pmf(2, 0.3):.4f}"
     '0.2100'
     """
+    check_promotion("geom.pmf", k, p, loc)
     return tnp.exp(logpmf(k, p, loc))

@@ -6,6 +6,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
+from tangrad.numpy.refusals import check_promotion
 from tangrad.scipy.distributions.support import known, log_complement, quantile, reals
 
 
@@ -54,6 +55,7 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> f"{gumbel_r.pdf(0.5):.4f}"
     '0.3307'
     """
+    check_promotion("gumbel_r.pdf", x, loc, scale)
     return tnp.exp(logpdf(x, loc, scale))
 
 
@@ -101,6 +103,7 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> f"{gumbel_r.cdf(0.5):.4f}"
     '0.5452'
     """
+    check_promotion("gumbel_r.cdf", x, loc, scale)
     return tnp.exp(logcdf(x, loc, scale))
 
 
@@ -124,6 +127,7 @@ def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> f"{gumbel_r.sf(0.5):.4f}"
     '0.4548'
     """
+    check_promotion("gumbel_r.sf", x, loc, scale)
     return -tnp.expm1(logcdf(x, loc, scale))
 
 

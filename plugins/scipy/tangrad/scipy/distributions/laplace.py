@@ -6,6 +6,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
+from tangrad.numpy.refusals import check_promotion
 from tangrad.scipy.distributions.support import known, reals
 
 
@@ -53,6 +54,7 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> f"{laplace.pdf(0.5):.4f}"
     '0.3033'
     """
+    check_promotion("laplace.pdf", x, loc, scale)
     return tnp.exp(logpdf(x, loc, scale))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
+from tangrad.numpy.refusals import check_promotion
 from tangrad.scipy.distributions.support import is_whole, known, reals, within
 from tangrad.scipy.special_functions.beta_functions import betaln
 from tangrad.scipy.special_functions.entropies import xlog1py
@@ -62,4 +63,5 @@ def pmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
     >>> f"{nbinom.pmf(2, 3.0, 0.3):.4f}"
     '0.0794'
     """
+    check_promotion("nbinom.pmf", k, n, p, loc)
     return tnp.exp(logpmf(k, n, p, loc))

@@ -6,6 +6,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
+from tangrad.numpy.refusals import check_promotion
 from tangrad.scipy.distributions.support import HALF_LOG_2PI, known, reals
 from tangrad.scipy.special_functions.error_functions import log_ndtr, ndtr, ndtri
 
@@ -55,6 +56,7 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> f"{norm.pdf(0.5):.4f}"
     '0.3521'
     """
+    check_promotion("norm.pdf", x, loc, scale)
     return tnp.exp(logpdf(x, loc, scale))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
+from tangrad.numpy.refusals import check_promotion
 from tangrad.scipy.distributions.support import known, log_complement, quantile, reals, within
 
 
@@ -71,6 +72,7 @@ def pdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> f"{pareto.pdf(1.5, 2.0):.4f}"
     '0.5926'
     """
+    check_promotion("pareto.pdf", x, b, loc, scale)
     return tnp.exp(logpdf(x, b, loc, scale))
 
 
@@ -120,6 +122,7 @@ def sf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> f"{pareto.sf(1.5, 2.0):.4f}"
     '0.4444'
     """
+    check_promotion("pareto.sf", x, b, loc, scale)
     return tnp.exp(logsf(x, b, loc, scale))
 
 
@@ -144,6 +147,7 @@ def cdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> f"{pareto.cdf(1.5, 2.0):.4f}"
     '0.5556'
     """
+    check_promotion("pareto.cdf", x, b, loc, scale)
     return -tnp.expm1(logsf(x, b, loc, scale))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
+from tangrad.numpy.refusals import check_promotion
 from tangrad.scipy.distributions.support import HALF_LOG_2PI, is_whole, known, reals, within
 from tangrad.scipy.special_functions.elementwise import polynomial, sum_of_terms
 from tangrad.scipy.special_functions.entropies import xlogy
@@ -68,6 +69,7 @@ def pmf(k: Any, mu: Any, loc: Any = 0) -> Any:
     >>> f"{poisson.pmf(2, 1.5):.4f}"
     '0.2510'
     """
+    check_promotion("poisson.pmf", k, mu, loc)
     return tnp.exp(logpmf(k, mu, loc))
 
 

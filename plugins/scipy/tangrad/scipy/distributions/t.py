@@ -7,6 +7,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
+from tangrad.numpy.refusals import check_promotion
 from tangrad.scipy.distributions.support import HALF_LOG_2PI, known, log1p_square, reals
 from tangrad.scipy.special_functions.beta_functions import betaln
 
@@ -64,4 +65,5 @@ def pdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> f"{t.pdf(0.5, 3.0):.4f}"
     '0.3132'
     """
+    check_promotion("t.pdf", x, df, loc, scale)
     return tnp.exp(logpdf(x, df, loc, scale))

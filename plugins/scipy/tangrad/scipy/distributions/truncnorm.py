@@ -7,6 +7,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
+from tangrad.numpy.refusals import check_promotion
 from tangrad.scipy.distributions import norm
 from tangrad.scipy.distributions.support import known, log_complement, reals
 from tangrad.scipy.special_functions.error_functions import log_ndtr, ndtr
@@ -73,6 +74,7 @@ def pdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> f"{truncnorm.pdf(0.5, -1.0, 2.0):.4f}"
     '0.4301'
     """
+    check_promotion("truncnorm.pdf", x, a, b, loc, scale)
     return tnp.exp(logpdf(x, a, b, loc, scale))
 
 
@@ -128,6 +130,7 @@ def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> f"{truncnorm.cdf(0.5, -1.0, 2.0):.4f}"
     '0.6509'
     """
+    check_promotion("truncnorm.cdf", x, a, b, loc, scale)
     return tnp.exp(logcdf(x, a, b, loc, scale))
 
 
@@ -183,4 +186,5 @@ def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> f"{truncnorm.sf(0.5, -1.0, 2.0):.4f}"
     '0.3491'
     """
+    check_promotion("truncnorm.sf", x, a, b, loc, scale)
     return tnp.exp(logsf(x, a, b, loc, scale))

@@ -7,6 +7,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
+from tangrad.numpy.refusals import check_promotion
 from tangrad.scipy.distributions.support import known, reals
 from tangrad.scipy.special_functions.bessel_functions import i0e
 
@@ -54,4 +55,5 @@ def pdf(x: Any, kappa: Any) -> Any:
     >>> f"{vonmises.pdf(0.5, 2.0):.4f}"
     '0.4039'
     """
+    check_promotion("vonmises.pdf", x, kappa)
     return tnp.exp(logpdf(x, kappa))

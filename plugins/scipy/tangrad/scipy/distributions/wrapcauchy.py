@@ -7,6 +7,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.numpy.fusing import as_one
+from tangrad.numpy.refusals import check_promotion
 from tangrad.scipy.distributions.support import known, reals
 
 
@@ -54,4 +55,5 @@ def pdf(x: Any, c: Any) -> Any:
     >>> f"{wrapcauchy.pdf(0.5, 0.3):.4f}"
     '0.2570'
     """
+    check_promotion("wrapcauchy.pdf", x, c)
     return tnp.exp(logpdf(x, c))
