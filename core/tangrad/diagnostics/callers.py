@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 from types import FrameType
-from typing import Any
 
 from tangrad.diagnostics.source_info import is_internal
 
@@ -40,7 +39,7 @@ def written_by_user(function_name: str) -> bool:
         own = code.co_name.strip("_")
         if code.co_name.endswith("operator") or (code.co_name.startswith("__") and own not in ("call", "getattr")):
             by_operator = True
-        elif _helps(frame):
+        elif frame.f_globals.get("PREPARES_OPERANDS", False) is True:  # of a module that does so for all functions
             pass
         elif own.startswith(name) and file in ("", code.co_filename):
             file = code.co_filename  # the function itself; those of its name in other modules may call it
@@ -48,9 +47,3 @@ def written_by_user(function_name: str) -> bool:
             return False
         frame = frame.f_back
     return True
-
-
-def _helps(frame: FrameType) -> bool:
-    """Whether the frame is of a module that prepares operands for all functions: it says so by a global name."""
-    found: Any = frame.f_globals.get("PREPARES_OPERANDS", False)
-    return found is True

@@ -22,7 +22,7 @@ from tangrad.kernel.trace import Trace, find_backend
 from tangrad.settings.config import ThreadState, thread
 
 # What is called by itself: its operands are converted.
-COPIES_FROM_HOST = {"__call__": lambda given: is_from_host(given["*rest"])}
+COPIES_FROM_HOST = {"__call__": lambda given: is_from_host(given["*"])}
 MEMO_LIMIT = 4096  # inferred types kept per primitive
 
 WEAK_TYPE_POLICIES = ("all", "never", "own")

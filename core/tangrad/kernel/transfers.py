@@ -1,9 +1,8 @@
 """Transfer guards: what is copied between the host and devices, or between devices, is logged or refused.
 
 Whoever copies something says so (`copied`); until a guard is first set, that costs one look. What the user's program
-hands to a function that computes counts (`brought`) if it is a number or an array of NumPy, and so do positions as in
-x[0], and what functions such as `zeros` are made of; what our own functions make inside does not. Reading an array
-that is in the memory of the host is no transfer, either.
+hands to a function counts (`brought`) if it is a number or an array of NumPy, and so do positions, and what `zeros` is
+made of; what our own functions make inside does not, nor does reading what is in the memory of the host.
 """
 
 from __future__ import annotations
@@ -11,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import wraps
+from types import SimpleNamespace
 from typing import Any
 
 from tangrad.diagnostics.logs import Logger
-from tangrad.diagnostics.users_calls import copies_from_host, hands_on, users_call
 from tangrad.diagnostics.users_calls import is_from_host as is_from_host
+from tangrad.diagnostics.users_calls import what_is_copied
 from tangrad.settings.config import ThreadState, define_setting, one_of, thread
 
 LEVELS = ("allow", "log", "disallow", "log_explicit", "disallow_explicit")
@@ -30,16 +30,7 @@ _logger = Logger("tangrad")
 ThreadState.copies_explicitly = False  # type: ignore[attr-defined]  # within device_put and device_get
 
 
-class _Watch:
-    """Whether any guard was ever set."""
-
-    __slots__ = ("on",)
-
-    def __init__(self) -> None:
-        self.on = False
-
-
-watch = _Watch()
+watch = SimpleNamespace(on=False)  # whether any guard was ever set
 
 
 def _define(name: str, default: str | None, doc: str) -> Any:
@@ -111,8 +102,7 @@ def brought(aval: Any, put: bool = True) -> None:
     """
     if not watch.on or thread.copies_explicitly or thread.trace.stages or _level(HOST_TO_DEVICE) == "allow":
         return
-    call = users_call()
-    found = "" if call is None else "operands" if put and hands_on(call) else copies_from_host(call)
+    found = what_is_copied(put)
     was_logged = found == "operands" and aval is None and _level(HOST_TO_DEVICE).startswith("log")
     if found and not was_logged:  # when it was put
         copied(HOST_TO_DEVICE, aval)

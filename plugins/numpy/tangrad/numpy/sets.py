@@ -44,7 +44,6 @@ _UniqueCounts = namedtuple("_UniqueCounts", ("values", "counts"))
 _UniqueInverse = namedtuple("_UniqueInverse", ("values", "inverse_indices"))
 COPIES_FROM_HOST = {"unique": True}  # transfer guards ask it
 
-
 # --- unique --------------------------------------------------------------------------------------------------------
 
 
