@@ -155,8 +155,7 @@ _in_order = Fused("unique", _sorted_rows, multiple_results=True)
 
 def _inverse(starts: Any, order: Any) -> Any:
     """The number of each element among the different ones; of elements that a `size` cuts off, too."""
-    numbers = starts.astype(INT32).cumsum() - 1
-    return at(zeros(order.aval.shape[0], int))[order].set(numbers, unique_indices=True)
+    return at(zeros(order.aval.shape[0], int))[order].set(starts.astype(INT32).cumsum() - 1, unique_indices=True)
 
 
 def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
