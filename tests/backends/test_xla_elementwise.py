@@ -59,7 +59,7 @@ def jax_apply(name: str, arrays: list, params: dict):
 
 
 # What has more digits here than in JAX, or is rounded in other places: held against NumPy in double precision.
-OWN_FORMULAS = {"exp2": FLOATS, **dict.fromkeys(("abs", "sin", "cos", "sinh", "cosh"), COMPLEX)}
+OWN_FORMULAS = {"exp2": FLOATS, **dict.fromkeys(("abs", "expm1", "sign", "sin", "cos", "sinh", "cosh"), COMPLEX)}
 WIDE = {"f": np.float64, "c": np.complex128, "V": np.float64}
 
 
