@@ -79,3 +79,40 @@ def test_numbers_go_where_the_arrays_are(default: str, backend: str) -> None:
 def test_what_a_program_closes_over_is_part_of_it() -> None:
     a, b = array_on("numpy"), array_on("xla")
     assert type(tangrad.jit(lambda x: x + b)(a)) is type(a)
+
+
+# Constants that are made for an array are where it is, whatever the backend in use.
+LIKES = {
+    "full_like": lambda x: np.full_like(x, 2),
+    "full_like of another shape": lambda x: np.full_like(x, x[0], shape=(2, 3)),
+    "full_like of another dtype": lambda x: np.full_like(x, 2, "int8"),
+    "ones_like": np.ones_like,
+    "zeros_like": lambda x: np.zeros_like(x, "int8"),
+    "empty_like": np.empty_like,
+    "lax.full_like": lambda x: lax.full_like(x, 2),
+    "lax.full_like of another shape": lambda x: lax.full_like(x, 2, shape=(3, 2)),
+    "lax.zeros_like_array": lax.zeros_like_array,
+    "beside it": lambda x: x + np.full_like(x, 2),
+    "concatenated": lambda x: np.concatenate([x, np.zeros_like(x)]),
+    "mapped": tangrad.vmap(lambda x: x + lax.full_like(x, 2)),
+    "mapped twice": lambda x: tangrad.vmap(tangrad.vmap(lambda x: x + np.ones_like(x)))(x[None]),
+    "mapped, not used": tangrad.vmap(np.ones_like),
+    "differentiated": tangrad.grad(lambda x: (x * np.ones_like(x)).sum()),
+    "forward": lambda x: tangrad.jvp(lambda x: x * np.ones_like(x), (x,), (np.ones_like(x),)),
+    "mapped and differentiated": tangrad.vmap(tangrad.grad(lambda x: x * np.ones_like(x))),
+    "scan": lambda x: lax.scan(lambda c, a: (c + a, c), np.zeros_like(x[0]), x),
+    "jit": tangrad.jit(np.ones_like),
+    "squareplus": tangrad.nn.squareplus,
+    "jacfwd": tangrad.jacfwd(np.sin),
+    "jacrev": tangrad.jacrev(np.sin),
+    "hessian": tangrad.hessian(lambda x: (x**3).sum()),
+}
+
+
+@pytest.mark.parametrize("name", LIKES)
+@pytest.mark.parametrize(("backend", "other"), [("numpy", "xla"), ("xla", "numpy")])
+def test_constants_are_where_the_array_is_that_they_are_made_for(name: str, backend: str, other: str) -> None:
+    x = array_on(backend)
+    with tangrad.use_backend(other):
+        found = tangrad.tree.leaves(LIKES[name](x))
+    assert [type(part) for part in found] == [type(x)] * len(found)

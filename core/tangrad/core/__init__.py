@@ -157,6 +157,7 @@ from tangrad.kernel.trace import checked_operands as checked_operands
 from tangrad.kernel.trace import close_trace as close_trace
 from tangrad.kernel.trace import concrete_or_error as concrete_or_error
 from tangrad.kernel.trace import current_trace as current_trace
+from tangrad.kernel.trace import device_beside as device_beside
 from tangrad.kernel.trace import find_backend as find_backend
 from tangrad.kernel.trace import is_concrete as is_concrete
 from tangrad.kernel.trace import set_current_trace as set_current_trace

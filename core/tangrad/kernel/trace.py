@@ -144,6 +144,21 @@ def find_backend(args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
     return backend, tuple([as_operand(arg) for arg in args])
 
 
+def device_beside(x: Any) -> Any:
+    """The device of an array on another backend than the one in use, which constants beside it must be put on.
+
+    Of a tracer: that of the array that is mapped or differentiated, where one is known. None for all others.
+    """
+    backend, used = getattr(type(x), "backend", None), preferred_backend()
+    while backend is None and isinstance(x, Tracer):
+        x = next(iter(x.known().values()), None)
+        backend = getattr(type(x), "backend", None)
+    if backend is None or backend is used:
+        return None
+    places = list(x.devices())
+    return places[0] if len(places) == 1 else backend.devices()[0]
+
+
 def checked_operands(backend: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """For a backend's slow path: its own arrays and literals, or an error that says what is wrong with an argument."""
     operands = []

@@ -10,7 +10,7 @@ import numpy as np
 from tangrad import tree
 from tangrad.autodiff.directional import jvp, vjp
 from tangrad.batching.vmap_api import vmap
-from tangrad.core import api_boundary, as_array, copy_identity, dtypes, get_aval, is_array_value, put
+from tangrad.core import api_boundary, as_array, copy_identity, device_beside, dtypes, get_aval, is_array_value, put
 from tangrad.jacobians.reshape import unravel_first, unravel_last
 
 # Of what transfer guards ask: the unit vectors are made of numbers.
@@ -136,7 +136,8 @@ def _basis(leaves: Sequence[Any]) -> list[Any]:
             continue
         block = np.zeros((total, size), leaf.aval.dtype)
         block[range(start, start + size), range(size)] = 1
-        basis.append(put(block.reshape(total, *leaf.aval.shape), leaf.aval.update(shape=(total, *leaf.aval.shape))))
+        shape = total, *leaf.aval.shape
+        basis.append(put(block.reshape(shape), leaf.aval.update(shape=shape), device=device_beside(leaf)))
         start += size
     return basis
 

@@ -380,7 +380,8 @@ def squareplus(x: Any, b: Any = 4) -> Any:
     Array(1., dtype=float32, weak_type=True)
     """
     check_promotion("squareplus", x, b)
-    made, roundness = array_operand("squareplus", x), array_operand("squareplus", b, 1)
+    made = array_operand("squareplus", x)
+    roundness = b if type(b) in (int, float) else array_operand("squareplus", b, 1)  # a number is beside any array
     if not _is_floating(made):
         return (made + tnp.sqrt(tnp.square(made) + roundness)) / 2
     size = tnp.abs(made)

@@ -12,6 +12,7 @@ from tangrad.core import (
     ShapedArray,
     Tracer,
     as_array,
+    device_beside,
     dtypes,
     literal,
     put,
@@ -272,7 +273,7 @@ def _place_like(name: str, value: Any, shape: Any, device: Any, out_sharding: An
     aval = value.aval if hasattr(type(value), "aval") else None
     if place is None and shape is None and aval is not None and aval.finer is not None:
         return aval.placed
-    return place
+    return device_beside(value) if place is None else place
 
 
 def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:

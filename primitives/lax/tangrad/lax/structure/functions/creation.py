@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from tangrad import tree
-from tangrad.core import ShapedArray, canonicalize_shape, dtypes
+from tangrad.core import ShapedArray, Tracer, canonicalize_shape, device_beside, dtypes
 from tangrad.lax.checks import INEXACT, check_int, is_kind
 from tangrad.lax.elementwise.primitives import convert_element_type_p
 from tangrad.lax.operands import constant, float0_zeros
+from tangrad.lax.placement.functions import device_put
 from tangrad.lax.placement.out_sharding import constrained
 from tangrad.lax.structure.functions.shapes import operand_of
 from tangrad.lax.structure.primitives import broadcast_in_dim_p, iota_p, optimization_barrier_p, stop_gradient_p
@@ -144,7 +145,10 @@ def full_like(
     weak_type = dtype is None and dtypes.is_weakly_typed(x)
     dtype = dtypes.dtype_of(x) if dtype is None else dtypes.check_user_dtype_supported(dtype, "full_like")
     made = _filled("full_like", shape, fill_value, dtype, weak_type)
-    return made if sharding is None else constrained(made, sharding)
+    if sharding is not None:
+        return constrained(made, sharding)
+    device = device_beside(x)
+    return made if device is None or isinstance(made, Tracer) else device_put(made, device)
 
 
 def zeros_like_array(x: Any) -> Any:
