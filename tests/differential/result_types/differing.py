@@ -8,7 +8,7 @@ import re
 DIFFERING = [
     (r"linalg|linalg\.|polyfit|roots|orthogonal|gaussian_kde|multivariate_normal|sqrtm|lax\.fft", r"raises TypeError: .*float16", "JAX refuses float16 and bfloat16 where it lowers"),
     (r"linalg\.solve(_triangular)?\(m, k\)", r"^float32", "as the line before: solved in the float of the integers"),
-    (r"(solve|solve_triangular|polymul|polyadd|convolve|cross)\([mv], k\)", r"^float64\[[35]\]( weak)?$", "only whether it is weak where uint64 and int32 meet in a float"),
+    (r"(solve|solve_triangular|polymul|polyadd|convolve|cross|union1d)\([mv], k\b", r"^float64\[[35]\]( weak)?$", "only whether it is weak where uint64 and int32 meet in a float"),
     (r"boxcox|owens_t|stats\.|Slerp|log1mexp", r"complex", "angles, quantiles and densities of complex numbers mean nothing"),
     (r"stats\.sem", r"^float(32|64)", "so does a complex standard error"),
     (r"arg(max|min)|segment_(max|min)|scatter_(max|min)|lax\.linalg\.[a-z]*\(", r"raises TypeError: .*complex", "complex numbers have no order"),
