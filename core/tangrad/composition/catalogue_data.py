@@ -441,8 +441,9 @@ SETTINGS: dict[str, str] = {  # distribution: settings
     ),
     "tangrad-core": (
         "backend check_jaxprs check_tracer_leaks debug_infs debug_nans default_device disable_jit enable_x64 "
-        "log_compiles num_cpu_devices numpy_dtype_promotion traceback_filtering transfer_guard "
-        "transfer_guard_device_to_device transfer_guard_device_to_host transfer_guard_host_to_device"
+        "explicit_x64_dtypes log_compiles num_cpu_devices numpy_dtype_promotion traceback_filtering "
+        "transfer_guard transfer_guard_device_to_device transfer_guard_device_to_host "
+        "transfer_guard_host_to_device"
     ),
     "tangrad-jit": "explain_cache_misses no_tracing",
     "tangrad-lax": "default_matmul_precision",

@@ -224,9 +224,9 @@ def _canonicalize(dtype: Any, x64: bool) -> DType:
 def check_user_dtype_supported(dtype: Any, function_name: str = "") -> DType:
     """The canonical form of a dtype that a user passed explicitly.
 
-    Where a 64-bit dtype was asked for by name and `enable_x64` is off, warns with UserWarning, at the user's line, that
-    the 32-bit one is used. Python's `int`, `float`, `complex` ask for no width and never warn. Raises TypeError as
-    `as_dtype` does.
+    Where a 64-bit dtype was asked for by name and `enable_x64` is off, the setting `explicit_x64_dtypes` decides: it is
+    returned as asked, or refused with ValueError, or the 32-bit one is returned with a UserWarning at the user's line.
+    Python's `int`, `float`, `complex` ask for no width and never warn. Raises TypeError as `as_dtype` does.
     """
     if dtype is None:
         raise TypeError("expected a dtype, got None")
@@ -234,12 +234,19 @@ def check_user_dtype_supported(dtype: Any, function_name: str = "") -> DType:
     if dtype is not canonical and (isinstance(dtype, str) or dtype not in python_scalar_dtypes):
         wide = as_dtype(dtype)
         if wide is not canonical:
-            where = f" in {function_name}" if function_name else ""
-            message = (
-                f"dtype {wide.name} was asked for{where}, but 64-bit dtypes are off: {canonical.name} is used. "
-                f"{_HOW_TO_ENABLE}"
-            )
-            warnings.warn(message, UserWarning, stacklevel=user_stack_level())
+            return _explicit(wide, canonical, f" in {function_name}" if function_name else "")
+    return canonical
+
+
+def _explicit(wide: DType, canonical: DType, where: str) -> DType:
+    """What becomes of a 64-bit dtype that was asked for by name while these are off."""
+    if thread.explicit_x64_dtypes == "allow":
+        return wide
+    message = f"dtype {wide.name} was asked for{where}, but 64-bit dtypes are off"
+    if thread.explicit_x64_dtypes == "error":
+        raise ValueError(f"{message}, and explicit_x64_dtypes is 'error'. {_HOW_TO_ENABLE}")
+    message = f"{message}: {canonical.name} is used. {_HOW_TO_ENABLE}"
+    warnings.warn(message, UserWarning, stacklevel=user_stack_level())
     return canonical
 
 

@@ -219,6 +219,8 @@ def _promote(operands: list[tuple[DType, bool]], key: Any, strict: bool | None =
         weak = node in lattice.WEAK
     wide = as_dtype(_WEAK_NODE_DTYPES.get(node, node))
     dtype = canonicalize_dtype(wide)
+    if dtype is not wide and not weak and thread.explicit_x64_dtypes == "allow":
+        return wide, weak
     if dtype is not wide and not weak:
         warn_truncated(wide, dtype)  # each time, so this result stays out of the cache
     elif key is not None:

@@ -415,6 +415,13 @@ def define_choice(name: str, default: str, choices: tuple[str, ...], doc: str) -
 # --- the settings of the kernel ------------------------------------------------------------------------------------
 
 enable_x64 = define_flag("enable_x64", "Allow 64-bit dtypes; without it they become 32-bit.", changes_results=True)
+explicit_x64_dtypes = define_choice(
+    "explicit_x64_dtypes",
+    "warn",
+    ("warn", "error", "allow"),
+    "Where enable_x64 is off, 64-bit dtypes that are asked for by name become 32-bit with a warning ('warn'), are "
+    "refused with a ValueError ('error'), or are made as asked ('allow').",
+)
 
 
 def with_x64(new_val: bool = True) -> Any:

@@ -138,7 +138,7 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax_exec_time_optimization_effort": Fixed(0.0, "jit(compiler_options=) hands options to XLA"),
     "jax_experimental_unsafe_xla_runtime_errors": Fixed(False, "tangrad.debug.callback may raise"),
     "jax_explain_cache_misses": Alias("explain_cache_misses"),
-    "jax_explicit_x64_dtypes": Fixed("warn", "without enable_x64 dtypes of 64 bits become those of 32"),
+    "jax_explicit_x64_dtypes": Alias("explicit_x64_dtypes"),
     "jax_export_calling_convention_version": Fixed(10, "tangrad.export writes this version of its files"),
     "jax_export_deserialize_expired_versions": Fixed(False, "a file of a version that is not supported is refused"),
     "jax_export_ignore_forward_compatibility": Fixed(False, "exported programs are for this release and later ones"),

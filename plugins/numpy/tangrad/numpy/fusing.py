@@ -138,7 +138,7 @@ class Fused:
 
 def typing_settings() -> tuple[Any, ...]:
     """The settings that decide what the types of results are."""
-    return thread.enable_x64, thread.numpy_dtype_promotion, thread.numpy_rank_promotion
+    return thread.enable_x64, thread.explicit_x64_dtypes, thread.numpy_dtype_promotion, thread.numpy_rank_promotion
 
 
 def checks_operands() -> bool:

@@ -406,7 +406,7 @@ def user_dtype(name: str, dtype: Any) -> Any:
     if dtype is None:
         return None
     try:
-        found = _user_dtypes.get((dtype, thread.enable_x64))
+        found = _user_dtypes.get((dtype, thread.enable_x64, thread.explicit_x64_dtypes))
     except TypeError:  # unhashable: no dtype, but an error says so better
         found = None
     return _canonical_dtype(name, dtype) if found is None else found
@@ -421,7 +421,8 @@ def _canonical_dtype(name: str, dtype: Any) -> Any:
     if isinstance(asked, (str, type, np.dtype)) and (asked in _SCALARS or dtypes.as_dtype(asked) is made):
         if len(_user_dtypes) >= TABLE_LIMIT:
             _user_dtypes.clear()
-        _user_dtypes[dtype, thread.enable_x64] = made  # nothing was narrowed: there is no warning to repeat
+        # Nothing was narrowed: there is no warning to repeat.
+        _user_dtypes[dtype, thread.enable_x64, thread.explicit_x64_dtypes] = made
     return made
 
 
