@@ -95,6 +95,8 @@ class Hooks:
         Raises:
             BrokenPluginError: a pass raised, or returned what is no program of the same type; it names the plugin.
         """
+        if not self.observes(PASS):
+            return closed_jaxpr
         program = Program(closed_jaxpr)
         self._call(PASS, closed_jaxpr=program, context=context)
         return program.closed_jaxpr

@@ -372,8 +372,8 @@ class JitFunction:
             entry = self._programs.get(key)
             if entry is not None:
                 return entry
-            taken = taken_over(call, traced, self._options.keep_unused)
             donated = (*[False] * len(traced.outer), *call.donated())
+            taken = taken_over(call, traced, self._options.keep_unused) if any(donated) else ()
             options: dict[str, Any] = {
                 "donated": donated,
                 "keep_unused": self._options.keep_unused,
@@ -392,7 +392,8 @@ class JitFunction:
             else:
                 program = compile_program(traced.jaxpr, backend, self._name, device=device, **options)
                 execute, execute_one = program.execute, program.execute_one
-            execute = refusing_shared(execute, call, taken, self._name)
+            if any(taken):
+                execute = refusing_shared(execute, call, taken, self._name)
             single = traced.out_tree == _LEAF
             entry = (execute, None if single else traced.out_tree)
             _remember(self._programs, key, entry)
