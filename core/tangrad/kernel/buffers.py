@@ -6,6 +6,7 @@ layout of classes changes no more, `serve` writes a function of ours into the cl
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import sys
 import threading
@@ -45,17 +46,31 @@ def exported(contents: np.ndarray[Any, Any], flags: int) -> np.ndarray[Any, Any]
     return contents
 
 
-def _fill(array: Any, view: int, flags: int) -> int:
-    """What consumers call. No exception can pass: they raise SystemError or their own, or take another way (NumPy)."""
-    try:
-        owner = array._owner() if flags == ALL_BUT_WRITING else array._exported(flags)
-        return _get_buffer(owner, view, flags)  # type: ignore[no-any-return]
-    except _OWN_ERRORS:
-        return -1
-    except BaseException as error:  # of a signal's handler: it comes at the next chance
-        thread = ctypes.c_ulong(threading.get_ident())
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(type(error)))
-        return -1
+def _filler(get_buffer: Any) -> Any:
+    """What consumers call; `get_buffer` has the view filled. What it needs is its own: modules may be gone by then."""
+    own_errors = (AttributeError, BufferError, MemoryError, RuntimeError, TypeError, ValueError)
+    every, ignoring = BaseException, contextlib.suppress
+    in_all, failed, interrupt = ALL_BUT_WRITING, -1, _interrupt
+
+    def fill(array: Any, view: int, flags: int) -> int:
+        # No exception can pass: consumers raise SystemError or their own, or take another way (NumPy).
+        try:
+            owner = array._owner() if flags == in_all else array._exported(flags)
+            return get_buffer(owner, view, flags)  # type: ignore[no-any-return]
+        except own_errors:
+            return failed
+        except every as error:  # of a signal's handler: it comes at the next chance
+            with ignoring(every):
+                interrupt(error)
+            return failed
+
+    return fill
+
+
+def _interrupt(error: BaseException) -> None:
+    """Have an exception of this kind raised where this thread goes on."""
+    thread = ctypes.c_ulong(threading.get_ident())
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(type(error)))
 
 
 def serve(kind: type) -> None:
@@ -66,10 +81,8 @@ def serve(kind: type) -> None:
             ctypes.c_void_p.from_address(slots).value = ctypes.cast(_filled, ctypes.c_void_p).value
 
 
-_OWN_ERRORS = (AttributeError, BufferError, MemoryError, RuntimeError, TypeError, ValueError)
 if _SERVED:
     _AS_BUFFER = 20 * ctypes.sizeof(ctypes.c_void_p)  # where a class says where its slots for buffers are
     _Fill = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p, ctypes.c_int)
-    _get_buffer = _Fill(("PyObject_GetBuffer", ctypes.pythonapi))
-    _filled = _Fill(_fill)
+    _filled = _Fill(_filler(_Fill(("PyObject_GetBuffer", ctypes.pythonapi))))
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(_filled))  # classes may outlive this module
