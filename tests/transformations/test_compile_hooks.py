@@ -256,6 +256,10 @@ def test_nans_are_found_by_whoever_compiles(backend):
             compiled(np.array([-1.0, 1.0, 1.0]))
 
 
+def _from_kernel(node):
+    return isinstance(node, ast.ImportFrom) and (node.module or "").startswith(("tangrad.core", "tangrad.kernel"))
+
+
 def test_nobody_else_compiles():
     """Options for a backend are made by the kernel's one room alone; by the doctor, which examines backends; and by
     XLA's, to try a jaxlib that is newer than the tested ones, or options that a user gives, with a program of no
@@ -265,12 +269,7 @@ def test_nobody_else_compiles():
     for part in distributions().values():
         for name, path in part.modules.items():
             tree = ast.parse(path.read_text())
-            taken = {
-                alias.name
-                for node in ast.walk(tree)
-                if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(("tangrad.core", "tangrad.kernel"))
-                for alias in node.names
-            }
+            taken = {alias.name for node in ast.walk(tree) if _from_kernel(node) for alias in node.names}
             calls = {getattr(node.func, "id", "") for node in ast.walk(tree) if isinstance(node, ast.Call)}
             if "CompileOptions" in taken & calls:
                 users.add(name)

@@ -114,8 +114,8 @@ def value_and_grad(
     if not callable(fun):
         raise TypeError(f"{_name} expects a function as its first argument, got {fun!r} of type {type(fun).__name__}")
     axes = () if reduce_axes == () else checked_names(reduce_axes, _name)
-    positions = _check_argnums(argnums, _name)
-    single = positions[0] if isinstance(argnums, (int, np.integer)) else None
+    positions, several = check_argnums(argnums, _name)
+    single = None if several else positions[0]
 
     @own_boundary
     def value_and_grad_of(*args: Any, **kwargs: Any) -> Any:
@@ -199,11 +199,18 @@ def _like(made: Callable[..., Any], fun: Callable[..., Any], what: str) -> Calla
     return made
 
 
-def _check_argnums(argnums: Any, name: str) -> tuple[int, ...]:
+def check_argnums(argnums: Any, name: str) -> tuple[tuple[int, ...], bool]:
+    """The positions of arguments, and whether they were given as a sequence. Raises TypeError for what is neither.
+
+    >>> check_argnums(1, "grad"), check_argnums(np.array([0, 1]), "grad")
+    (((1,), False), ((0, 1), True))
+    """
+    if isinstance(argnums, np.ndarray):
+        argnums = argnums.tolist()
     try:
         if isinstance(argnums, (tuple, list)):
-            return tuple([operator.index(position) for position in argnums])
-        return (operator.index(argnums),)
+            return tuple([operator.index(position) for position in argnums]), True
+        return (operator.index(argnums),), False
     except TypeError:
         raise TypeError(f"{name}: argnums must be an integer or a sequence of integers, got {argnums!r}") from None
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from tangrad import tree
 from tangrad.autodiff.directional import jvp, vjp
+from tangrad.autodiff.reverse import check_argnums
 from tangrad.batching.vmap_api import vmap
 from tangrad.core import api_boundary, as_array, copy_identity, device_beside, dtypes, get_aval, is_array_value, put
 from tangrad.jacobians.reshape import unravel_first, unravel_last
@@ -41,10 +42,10 @@ def jacfwd(
            [0., 4.]], dtype=float32)
     """
     _check_callable(fun, "jacfwd")
-    positions, single = _positions(argnums, "jacfwd")
+    positions, several = check_argnums(argnums, "jacfwd")
 
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
-        function, chosen = _partial(fun, positions, single, args, kwargs, "jacfwd")
+        function, chosen = _partial(fun, positions, not several, args, kwargs, "jacfwd")
         leaves, treedef = _inputs(chosen, holomorphic, False, "jacfwd")
         auxiliary: list[Any] = []
 
@@ -82,10 +83,10 @@ def jacrev(
            [2., 5.]], dtype=float32)
     """
     _check_callable(fun, "jacrev")
-    positions, single = _positions(argnums, "jacrev")
+    positions, several = check_argnums(argnums, "jacrev")
 
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
-        function, chosen = _partial(fun, positions, single, args, kwargs, "jacrev")
+        function, chosen = _partial(fun, positions, not several, args, kwargs, "jacrev")
         _inputs(chosen, holomorphic, allow_int, "jacrev")
         result = vjp(function, chosen, has_aux=has_aux)
         out, pullback = result[0], result[1]
@@ -145,14 +146,6 @@ def _basis(leaves: Sequence[Any]) -> list[Any]:
 def _check_callable(fun: Any, name: str) -> None:
     if not callable(fun):
         raise TypeError(f"{name} expects a function as its first argument, got {fun!r} of type {type(fun).__name__}")
-
-
-def _positions(argnums: Any, name: str) -> tuple[tuple[int, ...], bool]:
-    if isinstance(argnums, (tuple, list)):
-        return tuple([int(position) for position in argnums]), False
-    if isinstance(argnums, bool) or not hasattr(type(argnums), "__index__"):
-        raise TypeError(f"{name}: argnums must be an integer or a sequence of integers, got {argnums!r}")
-    return (int(argnums),), True
 
 
 def _partial(

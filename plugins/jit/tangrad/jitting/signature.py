@@ -7,6 +7,8 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -24,6 +26,7 @@ def positions(value: Any, what: str) -> tuple[int, ...]:
     """`static_argnums` and the like as a tuple of integers. Raises TypeError."""
     if value is None:
         return ()
+    value = value.tolist() if isinstance(value, np.ndarray) else value
     items = value if isinstance(value, (tuple, list, set, frozenset, range)) else (value,)
     try:
         return tuple([operator.index(item) for item in items])
