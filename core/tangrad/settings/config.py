@@ -419,8 +419,7 @@ explicit_x64_dtypes = define_choice(
     "explicit_x64_dtypes",
     "warn",
     ("warn", "error", "allow"),
-    "Where enable_x64 is off, 64-bit dtypes that are asked for by name become 32-bit with a warning ('warn'), are "
-    "refused with a ValueError ('error'), or are made as asked ('allow').",
+    "What names of 64-bit dtypes give while enable_x64 is off.",
 )
 
 
