@@ -416,10 +416,7 @@ def define_choice(name: str, default: str, choices: tuple[str, ...], doc: str) -
 
 enable_x64 = define_flag("enable_x64", "Allow 64-bit dtypes; without it they become 32-bit.", changes_results=True)
 explicit_x64_dtypes = define_choice(
-    "explicit_x64_dtypes",
-    "warn",
-    ("warn", "error", "allow"),
-    "What names of 64-bit dtypes give while enable_x64 is off.",
+    "explicit_x64_dtypes", "warn", ("warn", "error", "allow"), "What names of 64-bit dtypes give while they are off."
 )
 
 
