@@ -260,5 +260,5 @@ def test_importing_loads_no_plugin_and_no_heavy_module(tmp_path: Path) -> None:
         "sorted({m.split('.')[1] for m in new if m.startswith('tangrad.')}))"
     )
     result = site.run(code)
-    rooms = ["composition", "diagnostics", "dtypes", "settings"]
+    rooms = ["composition", "diagnostics", "settings"]
     assert result.stdout == f"[] False {rooms}\n", result.stdout + result.stderr
