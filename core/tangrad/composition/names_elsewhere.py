@@ -208,7 +208,7 @@ LAYERS_ARE = (
 # What to write -> attributes of arrays in other libraries.
 _OF_ARRAYS = {
     "numpy.asarray(x)": (
-        "numpy values data base flags strides stride ctypes storage data_ptr is_contiguous setflags newbyteorder"
+        "numpy values data base flags strides stride storage data_ptr is_contiguous setflags newbyteorder"
     ),
     'tangrad.device_put(x, tangrad.devices("cpu")[0])': "cpu",
     'tangrad.device_put(x, tangrad.devices("gpu")[0])': "cuda gpu",
