@@ -215,9 +215,7 @@ def __getattr__(name: str) -> Any:
         return _deprecated_name(__name__, name)
     module = _import_module(path)
     value = module if path.endswith(f".{name}") else getattr(module, name, None)
-    if (
-        value is None
-    ):  # the module is being imported further up: an AttributeError would be taken for one of this module
+    if value is None:  # being imported further up: an AttributeError would be taken for one of this module
         raise ImportError(f"{path}.{name} is not there yet: {path} is being imported", name=path)
     globals()[name] = value
     return value
