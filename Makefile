@@ -66,9 +66,9 @@ $(INSTALLED): pyproject.toml $(PROJECTS) $(VENV)/.uv
 	$(UV) --group dev . $(call editable,$(PROJECTS))
 	@touch $@
 
-dev-refresh: $(VENV)/.uv ## after a change of entry points: metadata, catalogue, stubs
-	@$(UV) --quiet --no-deps --no-build-isolation --reinstall . $(call editable,$(PROJECTS))
+dev-refresh: $(VENV)/.uv ## after a change of entry points or declarations: metadata, catalogue, stubs
 	@$(BIN)/python -m tools.generate_api
+	@$(UV) --quiet --no-deps --no-build-isolation --reinstall . $(call editable,$(PROJECTS))
 
 test: install ## the tests, without those marked slow, long or sweep
 	$(BIN)/python -m pytest -n 2 -m "not slow and not long and not sweep" $(PYTEST_ARGS)

@@ -1,5 +1,7 @@
 """Writes what follows from the entry points: the catalogue in core, and the stubs that editors and checkers read.
 
+Before that, the entry points of functions that are made from declarations (`tools.made_names`).
+
     python -m tools.generate_api            write the files
     python -m tools.generate_api --check    say which files differ, and exit 1 if any does
 
@@ -19,6 +21,7 @@ from pathlib import Path
 
 from tangrad.console.stubs import import_line
 from tangrad.kernel.array import BINARY_OPERATORS
+from tools.made_names import rewritten, stubs
 from tools.workspace import ROOT, Distribution, distributions, owners
 
 REFLECTED = frozenset([f"__{name}__" for name in BINARY_OPERATORS])
@@ -240,7 +243,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a file would change")
     options = parser.parse_args(arguments)
     try:
-        wanted = generate()
+        entries = dict(rewritten())
+        if not options.check:  # what follows reads them
+            for path, text in entries.items():
+                path.write_text(text)
+                print(f"written: {path.relative_to(ROOT)}")
+            entries = {}
+        wanted = entries | stubs() | generate()
     except ApiError as error:
         print(f"generate_api: {error}", file=sys.stderr)
         return 1

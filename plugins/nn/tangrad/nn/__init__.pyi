@@ -36,7 +36,7 @@ from tangrad.nn.normalization import (
     standardize as standardize,
 )
 from tangrad.nn.scaled_products import scaled_matmul as scaled_matmul
-from tangrad.numpy.transcendental import tanh as tanh
+from tangrad.numpy.analytic import tanh as tanh
 
 __all__ = [
     "celu",

@@ -12,6 +12,7 @@ from tangrad.lax.elementwise.functions import sign as sign_of
 from tangrad.linalg import functions as decompositions
 from tangrad.linalg.solving import signs_of
 from tangrad.linalg.systems import determinant_p, pseudoinverse_p, solve_p
+from tangrad.numpy.analytic import log
 from tangrad.numpy.arithmetic import abs as absolute
 from tangrad.numpy.axes import moveaxis, swapaxes
 from tangrad.numpy.conversion import asarray
@@ -30,7 +31,6 @@ from tangrad.numpy.reductions import sum as sum_of
 from tangrad.numpy.refusals import check_dtypes, check_rank_promotion
 from tangrad.numpy.selection import where
 from tangrad.numpy.shapes import broadcast_to
-from tangrad.numpy.transcendental import log
 
 # Of what transfer guards ask: which norm is no operand.
 COPIES_FROM_HOST = {"cond": lambda given: transfers.is_from_host(given["x"])}

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tangrad.core import dtypes
+from tangrad.numpy.analytic import sqrt
 from tangrad.numpy.arithmetic import abs as absolute
 from tangrad.numpy.arithmetic import power
 from tangrad.numpy.axes import moveaxis
@@ -21,7 +22,6 @@ from tangrad.numpy.reductions import sum as sum_of
 from tangrad.numpy.rounding import real
 from tangrad.numpy.selection import where
 from tangrad.numpy.shapes import expand_dims
-from tangrad.numpy.transcendental import sqrt
 
 
 @as_one("ord", "axis", "keepdims", family=whole_arrays.name)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tangrad.core import dtypes
+from tangrad.numpy.analytic import sqrt
 from tangrad.numpy.conversion import asarray
 from tangrad.numpy.creation import zeros
 from tangrad.numpy.fusing import as_one
@@ -15,7 +16,6 @@ from tangrad.numpy.linear_systems import inv, lstsq
 from tangrad.numpy.matrices import vander
 from tangrad.numpy.matrix_factors import eigvals
 from tangrad.numpy.operands import check_array_like, index_argument, promote_inexact
-from tangrad.numpy.transcendental import sqrt
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["roots"], True)

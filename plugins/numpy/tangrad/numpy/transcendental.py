@@ -9,29 +9,19 @@ from tangrad.core import dtypes
 from tangrad.lax.elementwise.primitives import (
     RoundingMethod,
     abs_p,
-    acos_p,
     acosh_p,
     add_p,
-    asin_p,
-    asinh_p,
     atan2_p,
-    atan_p,
-    atanh_p,
-    cbrt_p,
     complex_p,
-    cos_p,
-    cosh_p,
     div_p,
     eq_p,
     exp2_p,
     exp_p,
-    expm1_p,
     gt_p,
     imag_p,
     log1p_p,
     log2_p,
     log10_p,
-    log_p,
     lt_p,
     max_p,
     min_p,
@@ -43,12 +33,9 @@ from tangrad.lax.elementwise.primitives import (
     rem_p,
     round_p,
     sin_p,
-    sinh_p,
     sqrt_p,
     square_p,
     sub_p,
-    tan_p,
-    tanh_p,
 )
 from tangrad.lax.special.primitives import bessel_i0e_p
 from tangrad.lax.structure.primitives import stop_gradient_p
@@ -63,18 +50,9 @@ def _example(name: str, argument: str, result: str) -> str:
     return f"tangrad.numpy.{name}({argument})\nArray({result}, dtype=float32, weak_type=True)"
 
 
-# --- powers and logarithms -----------------------------------------------------------------------------------------
-
-exp = unary_inexact("exp", exp_p, "e to the power x.", _example("exp", "0", "1."))
-exp2 = unary_inexact("exp2", exp2_p, "2 to the power x.", _example("exp2", "3", "8."))
-expm1 = unary_inexact("expm1", expm1_p, "exp(x) - 1, accurate near 0.", _example("expm1", "0", "0."))
-log = unary_inexact("log", log_p, "The natural logarithm; NaN below 0.", _example("log", "1", "0."))
-log1p = unary_inexact("log1p", log1p_p, "log(1 + x), accurate near 0.", _example("log1p", "0", "0."))
-sqrt = unary_inexact("sqrt", sqrt_p, "The square root; NaN below 0.", _example("sqrt", "9", "3."))
-cbrt = unary_inexact("cbrt", cbrt_p, "The real cube root.", _example("cbrt", "0", "0."))
+# --- logarithms and trigonometric functions with forms of their own --------------------------------------------------
 
 _FLOATS = "An array of the shape of `x`, floating or complex."
-
 
 log2 = unary_inexact(
     "log2",
@@ -91,20 +69,6 @@ log10 = unary_inexact(
     weak=False,
 )
 
-# --- trigonometric and hyperbolic ----------------------------------------------------------------------------------
-
-sin = unary_inexact("sin", sin_p, "Sine, of radians.", _example("sin", "0", "0."))
-cos = unary_inexact("cos", cos_p, "Cosine, of radians.", _example("cos", "0", "1."))
-tan = unary_inexact("tan", tan_p, "Tangent, of radians.", _example("tan", "0", "0."))
-arcsin = unary_inexact("arcsin", asin_p, "Inverse sine, in radians; NaN beyond ±1.", _example("arcsin", "0", "0."))
-arccos = unary_inexact("arccos", acos_p, "Inverse cosine, in radians; NaN beyond ±1.", _example("arccos", "1", "0."))
-arctan = unary_inexact("arctan", atan_p, "Inverse tangent, in radians.", _example("arctan", "0", "0."))
-sinh = unary_inexact("sinh", sinh_p, "Hyperbolic sine.", _example("sinh", "0", "0."))
-cosh = unary_inexact("cosh", cosh_p, "Hyperbolic cosine.", _example("cosh", "0", "1."))
-tanh = unary_inexact("tanh", tanh_p, "Hyperbolic tangent.", _example("tanh", "0", "0."))
-arcsinh = unary_inexact("arcsinh", asinh_p, "Inverse hyperbolic sine.", _example("arcsinh", "0", "0."))
-arctanh = unary_inexact("arctanh", atanh_p, "Inverse hyperbolic tangent.", _example("arctanh", "0", "0."))
-
 
 def _arccosh(x: Any) -> Any:
     (made,) = promote_inexact("arccosh", x)
@@ -118,9 +82,7 @@ def _arccosh(x: Any) -> Any:
 arccosh = unary(
     "arccosh", _arccosh, "Inverse hyperbolic cosine; NaN below 1.", _FLOATS, _example("arccosh", "1", "0."), fuse=1
 )
-
-asin, acos, atan = arcsin, arccos, arctan
-asinh, acosh, atanh = arcsinh, arccosh, arctanh
+acosh = arccosh
 
 
 def _scaled(name: str, factor: float) -> Any:

@@ -11,6 +11,7 @@ from tangrad.control_flow.loops import fori_loop
 from tangrad.core import dtypes
 from tangrad.lax.linalg.functions import triangular_solve
 from tangrad.numpy import linear_systems
+from tangrad.numpy.analytic import sqrt
 from tangrad.numpy.arithmetic import abs as absolute
 from tangrad.numpy.arithmetic import minimum
 from tangrad.numpy.axes import swapaxes
@@ -27,7 +28,7 @@ from tangrad.numpy.reductions import max as maximum_of
 from tangrad.numpy.reductions import sum as sum_of
 from tangrad.numpy.rounding import ceil
 from tangrad.numpy.selection import where
-from tangrad.numpy.transcendental import log2, sqrt
+from tangrad.numpy.transcendental import log2
 from tangrad.scipy.matrix_factors import complex_of, schur
 
 # Of the (13, 13) approximant, and the 1-norm up to which it is good to double precision: Higham, The scaling and

@@ -27,6 +27,7 @@ from tangrad.lax.checks import (
     check_int,
     check_same_dtype,
     common_shape,
+    declare,
     is_kind,
     nary,
     unary,
@@ -85,6 +86,10 @@ def round_p(x: Any, *, rounding_method: RoundingMethod) -> Any:
 
 # --- functions of one variable -------------------------------------------------------------------------------------
 # Those that consist of others say so: whatever has no rule for them takes the others' rules.
+
+_NAN_BELOW = "NaN below zero; the principal branch for complex x"
+_BEYOND = "NaN beyond ±1"
+_POSITIVE, _WITHIN = (0.3, 3.0), (-0.8, 0.8)
 
 
 def _exp2(x: Any) -> Any:
@@ -156,32 +161,58 @@ def _integer_pow(x: Any, *, y: int) -> Any:
     return power if y > 0 else div_p.bind(one, power)
 
 
-exp_p = unary(elementwise, "exp", INEXACT, "e to the power x.")
-exp2_p = unary(elementwise, "exp2", INEXACT, "2 to the power x.", decompose=_exp2)
-log_p = unary(elementwise, "log", INEXACT, "The natural logarithm; NaN below zero; the principal branch for complex x.")
+# What is declared has public functions of the same name, made in `functions/analytic.py` and for tangrad.numpy, and
+# samples; the other files of the family have its derivative, those of the backends its lowerings.
+exp_p = declare(elementwise, "exp", INEXACT, "e to the power x.", (0.0, "1."))
+exp2_p = declare(elementwise, "exp2", INEXACT, "2 to the power x.", (3.0, "8."), decompose=_exp2)
+log_p = declare(elementwise, "log", INEXACT, f"The natural logarithm; {_NAN_BELOW}.", (1.0, "0."), smooth=_POSITIVE)
 log2_p = unary(elementwise, "log2", INEXACT, "The logarithm to base 2; whole at powers of 2.", decompose=_logarithm(2))
 log10_p = unary(
     elementwise, "log10", INEXACT, "The logarithm to base 10; whole at powers of 10.", decompose=_logarithm(10)
 )
-expm1_p = unary(elementwise, "expm1", INEXACT, "exp(x) - 1, accurate near 0.")
-log1p_p = unary(elementwise, "log1p", INEXACT, "log(1 + x), accurate near 0.")
-logistic_p = unary(elementwise, "logistic", INEXACT, "1 / (1 + exp(-x)).", decompose=_logistic)
-sqrt_p = unary(elementwise, "sqrt", INEXACT, "The square root; NaN below zero; the principal branch for complex x.")
-rsqrt_p = unary(elementwise, "rsqrt", INEXACT, "1 / sqrt(x).", decompose=_rsqrt)
-cbrt_p = unary(elementwise, "cbrt", (FLOATING,), "The real cube root.")
+expm1_p = declare(elementwise, "expm1", INEXACT, "exp(x) - 1, accurate near 0.", (0.0, "0."))
+log1p_p = declare(elementwise, "log1p", INEXACT, "log(1 + x), accurate near 0.", (0.0, "0."), smooth=(-0.6, 2.0))
+logistic_p = declare(
+    elementwise, "logistic", INEXACT, "1 / (1 + exp(-x)).", (0.0, "0.5"), numpy=None, decompose=_logistic
+)
+sqrt_p = declare(elementwise, "sqrt", INEXACT, f"The square root; {_NAN_BELOW}.", (4.0, "2."), smooth=_POSITIVE)
+rsqrt_p = declare(
+    elementwise, "rsqrt", INEXACT, "1 / sqrt(x).", (4.0, "0.5"), smooth=_POSITIVE, numpy=None, decompose=_rsqrt
+)
+cbrt_p = declare(elementwise, "cbrt", (FLOATING,), "The real cube root.", (-8.0, "-2."), smooth=(0.4, 3.0))
 square_p = unary(elementwise, "square", NUMERIC, "x * x.", decompose=_square)
-sin_p = unary(elementwise, "sin", INEXACT, "Sine, of x in radians.")
-cos_p = unary(elementwise, "cos", INEXACT, "Cosine, of x in radians.")
-tan_p = unary(elementwise, "tan", INEXACT, "Tangent, of x in radians.", decompose=_tan)
-asin_p = unary(elementwise, "asin", INEXACT, "Inverse sine, in radians.")
-acos_p = unary(elementwise, "acos", INEXACT, "Inverse cosine, in radians.")
-atan_p = unary(elementwise, "atan", INEXACT, "Inverse tangent, in radians.")
-sinh_p = unary(elementwise, "sinh", INEXACT, "Hyperbolic sine.")
-cosh_p = unary(elementwise, "cosh", INEXACT, "Hyperbolic cosine.")
-tanh_p = unary(elementwise, "tanh", INEXACT, "Hyperbolic tangent.")
-asinh_p = unary(elementwise, "asinh", INEXACT, "Inverse hyperbolic sine.")
-acosh_p = unary(elementwise, "acosh", INEXACT, "Inverse hyperbolic cosine.")
-atanh_p = unary(elementwise, "atanh", INEXACT, "Inverse hyperbolic tangent.")
+sin_p = declare(elementwise, "sin", INEXACT, "Sine, of x in radians.", (0.0, "0."))
+cos_p = declare(elementwise, "cos", INEXACT, "Cosine, of x in radians.", (0.0, "1."))
+tan_p = declare(
+    elementwise, "tan", INEXACT, "Tangent, of x in radians.", (0.0, "0."), smooth=(-1.2, 1.2), decompose=_tan
+)
+asin_p = declare(
+    elementwise, "asin", INEXACT, f"Inverse sine, in radians; {_BEYOND}.", (0.0, "0."), smooth=_WITHIN, numpy="arcsin"
+)
+acos_p = declare(
+    elementwise, "acos", INEXACT, f"Inverse cosine, in radians; {_BEYOND}.", (1.0, "0."), smooth=_WITHIN, numpy="arccos"
+)
+atan_p = declare(
+    elementwise, "atan", INEXACT, "Inverse tangent, in radians.", (0.0, "0."), smooth=(-0.9, 0.9), numpy="arctan"
+)
+sinh_p = declare(elementwise, "sinh", INEXACT, "Hyperbolic sine.", (0.0, "0."))
+cosh_p = declare(elementwise, "cosh", INEXACT, "Hyperbolic cosine.", (0.0, "1."))
+tanh_p = declare(elementwise, "tanh", INEXACT, "Hyperbolic tangent.", (0.0, "0."))
+asinh_p = declare(
+    elementwise, "asinh", INEXACT, "Inverse hyperbolic sine.", (0.0, "0."), smooth=(-0.9, 0.9), numpy="arcsinh"
+)
+acosh_p = declare(  # tangrad.numpy has a function of its own, of another branch
+    elementwise, "acosh", INEXACT, "Inverse hyperbolic cosine; NaN below 1.", (1.0, "0."), smooth=(1.2, 3.0), numpy=None
+)
+atanh_p = declare(
+    elementwise,
+    "atanh",
+    INEXACT,
+    f"Inverse hyperbolic tangent; {_BEYOND}.",
+    (0.0, "0."),
+    smooth=_WITHIN,
+    numpy="arctanh",
+)
 
 
 def _power_by_digits(x: Any, y: Any, *, digits: int, inverse: bool) -> Any:

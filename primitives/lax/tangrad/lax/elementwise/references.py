@@ -6,12 +6,14 @@ Integers come as Python's, in arrays of objects: they have any size, and the kit
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tangrad.core import dtypes
-from tangrad.lax.elementwise.primitives import RoundingMethod
+from tangrad.lax.checks import declarations
+from tangrad.lax.elementwise.primitives import RoundingMethod, elementwise
 
 Reference = Callable[..., Any]
 
@@ -31,7 +33,12 @@ def reference_of(name: str, args: tuple[Any, ...]) -> Reference | None:
         return None
     if name in ("integer_pow", "clamp") and kinds[0].kind == "c":
         return None
-    return REFERENCES.get(name)
+    return REFERENCES.get(name) or _by_formula(name)
+
+
+def _by_formula(name: str) -> Reference | None:
+    declared = declarations[elementwise.name].get(name)
+    return None if declared is None or declared.formula is None else partial(declared.formula, np)
 
 
 WELL_KNOWN = (

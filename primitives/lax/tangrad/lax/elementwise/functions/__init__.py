@@ -5,7 +5,6 @@ from tangrad.lax.elementwise.functions.analytic import acosh as acosh
 from tangrad.lax.elementwise.functions.analytic import asin as asin
 from tangrad.lax.elementwise.functions.analytic import asinh as asinh
 from tangrad.lax.elementwise.functions.analytic import atan as atan
-from tangrad.lax.elementwise.functions.analytic import atan2 as atan2
 from tangrad.lax.elementwise.functions.analytic import atanh as atanh
 from tangrad.lax.elementwise.functions.analytic import cbrt as cbrt
 from tangrad.lax.elementwise.functions.analytic import cos as cos
@@ -24,6 +23,7 @@ from tangrad.lax.elementwise.functions.analytic import tan as tan
 from tangrad.lax.elementwise.functions.analytic import tanh as tanh
 from tangrad.lax.elementwise.functions.arithmetic import abs as abs
 from tangrad.lax.elementwise.functions.arithmetic import add as add
+from tangrad.lax.elementwise.functions.arithmetic import atan2 as atan2
 from tangrad.lax.elementwise.functions.arithmetic import div as div
 from tangrad.lax.elementwise.functions.arithmetic import integer_pow as integer_pow
 from tangrad.lax.elementwise.functions.arithmetic import max as max

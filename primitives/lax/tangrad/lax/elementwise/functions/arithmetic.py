@@ -337,3 +337,26 @@ def reciprocal(x: Any) -> Any:
     Array(0.25, dtype=float32, weak_type=True)
     """
     return p.integer_pow_p.bind(x if hasattr(type(x), "aval") else operand("reciprocal", x), y=-1)
+
+
+def atan2(x: Any, y: Any) -> Any:
+    """The angle of the point (y, x), element by element, in radians, in (-π, π].
+
+    Args:
+        x, y: arrays or numbers of one dtype, floating or complex; of one shape, or scalars beside it, or with sizes
+            of 1.
+
+    Returns:
+        An array of their common shape and dtype.
+
+    Raises:
+        TypeError: for other dtypes, or dtypes that differ.
+        ValueError: for shapes that do not fit.
+
+    >>> import tangrad
+    >>> tangrad.lax.atan2(0.0, 1.0)
+    Array(0., dtype=float32, weak_type=True)
+    """
+    if getattr(x, "aval", 0) is not getattr(y, "aval", 1):
+        x, y = pair("atan2", x, y)
+    return p.atan2_p.bind(x, y)

@@ -1,0 +1,74 @@
+"""Entry points of functions that are made from declarations, in the `pyproject.toml` of their distribution.
+
+A module that makes public functions, rather than defining them, states three constants: `MADE_FOR`, the public package
+that they are in (`lax` for `tangrad.lax`), `MADE_AS`, their typed signature, and `MADE_NAMES`. For each name there is
+one line under `[project.entry-points."tangrad.api"]`: a new one is added, one whose function went is removed.
+Beside the module is a stub, from which checkers and editors know the functions. `tools.generate_api` calls this before
+it reads the entry points.
+"""
+
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+from tools.workspace import ROOT, Distribution, distributions
+
+STATES = re.compile(r"^MADE_FOR = ", re.MULTILINE)
+TABLE = '[project.entry-points."tangrad.api"]\n'
+
+
+def made_entries(part: Distribution) -> dict[str, dict[str, str]]:
+    """Return, for each module of `part` that makes functions, its entries: public name -> `module:attribute`."""
+    found = {}
+    for module, path in part.modules.items():
+        if STATES.search(path.read_text()):
+            made = import_module(module)
+            found[module] = {f"{made.MADE_FOR}.{name}": f"{module}:{name}" for name in made.MADE_NAMES}
+    return found
+
+
+def with_entries(text: str, module: str, wanted: dict[str, str]) -> str:
+    """Return the text of a `pyproject.toml` with the entries wanted of `module`, and none of what it no longer has."""
+    line = re.compile(rf'^"?([^"=\n]+?)"? *= *"{re.escape(module)}:(\w+)"\n', re.MULTILINE)
+    made, written = import_module(module), {match[1] for match in line.finditer(text)}
+    kept = line.sub(lambda match: match[0] if hasattr(made, match[2]) else "", text)
+    new = [f'"{name}" = "{value}"\n' for name, value in wanted.items() if name not in written]
+    return kept.replace(TABLE, TABLE + "".join(new), 1)
+
+
+def rewritten(root: Path = ROOT) -> Iterator[tuple[Path, str]]:
+    """Yield each `pyproject.toml` that has to change, with its new text."""
+    for part in distributions(root).values():
+        path = part.folder / "pyproject.toml"
+        text = before = path.read_text()
+        for module, wanted in made_entries(part).items():
+            text = with_entries(text, module, wanted)
+        if text != before:
+            yield path, text
+
+
+STUB_HEAD = "# Written by `python -m tools.generate_api` from what the module makes: do not edit.\n\n"
+TYPES = {
+    "Array": "tangrad.core",
+    "ArrayLike": "tangrad.typing",
+    "AccuracyMode": "tangrad.lax",
+    "Tolerance": "tangrad.lax",
+}
+
+
+def stub(module: str) -> str:
+    """Return the stub of a module that makes functions: all have the signature that it states."""
+    made = import_module(module)
+    imports = [
+        f"from {home} import {word}\n" for word, home in TYPES.items() if re.search(rf"\b{word}\b", made.MADE_AS)
+    ]
+    functions = [f"def {name}{made.MADE_AS}: ...\n" for name in sorted(made.MADE_NAMES)]
+    constants = "\nMADE_FOR: str\nMADE_AS: str\nMADE_NAMES: tuple[str, ...]\n\n"
+    return STUB_HEAD + "".join(sorted(imports)) + constants + "".join(functions)
+
+
+def stubs(root: Path = ROOT) -> dict[Path, str]:
+    """Return file -> text of all such stubs."""
+    parts = distributions(root).values()
+    return {part.modules[name].with_suffix(".pyi"): stub(name) for part in parts for name in made_entries(part)}
