@@ -41,10 +41,9 @@ CORE = "tangrad-core"
 LONGEST = 500
 # All rooms of `core/` together: a limit for each was met by moving code next door. Neither blank lines nor comments
 # count; docstrings do.
-CORE_LINES = 12_900
+CORE_LINES = 12_430
 # The rooms of `core/`, each of which imports those before it alone. Modules beside the rooms are doors to them.
 ORDER = ("tree", "settings", "diagnostics", "dtypes", "composition", "kernel")
-WRITTEN = {"tangrad.composition.catalogue_data"}  # by a tool
 RULES = "tangrad.rules."
 SAMPLES = "tangrad.samples"  # loaded by the conformance kit alone
 
@@ -62,7 +61,6 @@ MAY_REQUIRE = {
 # Files that import inside functions, and why: everything else states its imports at its top.
 LAZY = {
     "tangrad.composition.api": "resolves public names at their first use",
-    "tangrad.composition.missing_names": "reads the catalogue only to explain an error",
     "tangrad.kernel.backend": "reads capsules of other libraries where there are some",
     "tangrad.core": "resolves rarely needed names at their first use",
     "tangrad.composition.versioning": "resolves deprecated names",
@@ -347,7 +345,7 @@ def check_lengths(house: House) -> list[str]:
 
 def check_sizes(house: House) -> list[str]:
     """All that everybody installs can be read in a few days."""
-    counted = [path for name, path in house.files.items() if house.owner.get(name) == CORE and name not in WRITTEN]
+    counted = [path for name, path in house.files.items() if house.owner.get(name) == CORE]
     lines = sum(map(code_lines, counted))
     return [f"{CORE} has {lines} lines of code, more than {CORE_LINES}"] if lines > CORE_LINES else []
 

@@ -1,4 +1,4 @@
-"""Writes what follows from the entry points: the catalogue in core, and the stubs that editors and checkers read.
+"""Writes what follows from the entry points: the catalogue, and the stubs that editors and checkers read.
 
 Before that, the entry points of functions that are made from declarations (`tools.made_names`).
 
@@ -26,7 +26,7 @@ from tools.workspace import ROOT, Distribution, distributions, owners
 
 REFLECTED = frozenset([f"__{name}__" for name in BINARY_OPERATORS])
 
-CATALOGUE = "core/tangrad/composition/catalogue_data.py"
+CATALOGUE = "plugins/console/tangrad/console/missing/catalogue_data.py"
 WIDTH = 120  # of a line
 COMPOSED = "public_package("  # a module whose names come from the entry points calls this
 MEANS = "tangrad.composition.api"  # and this one defines it

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
 
-from tools.contracts import CORE, WRITTEN, House, executed
+from tools.contracts import CORE, House, executed
 from tools.docs.rooms import code_lines
 from tools.import_graph import cycles
 from tools.workspace import ROOT
@@ -72,10 +72,9 @@ class Figures:
         return sum([text.count("\n") for text in self.texts.values()])
 
     def core_lines(self) -> int:
-        """lines of code of core/, without blanks, comments and what tools write"""
+        """lines of code of core/, without blanks and comments"""
         core = [path for name, path in self.house.files.items() if self.house.owner.get(name) == CORE]
-        written = {self.house.files[name] for name in WRITTEN}
-        return sum([code_lines(path) for path in core if path not in written])
+        return sum(map(code_lines, core))
 
     def import_cycles(self) -> int:
         """import cycles, as Python executes the modules"""

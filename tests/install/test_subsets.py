@@ -57,7 +57,6 @@ SUBSETS = (
             "lax": "tangrad-lax",
             "nn": "tangrad-nn",
             "random": "tangrad-random",
-            "console": "tangrad-console",
         },
     ),
     Subset(
@@ -408,7 +407,7 @@ def test_subset(make_environment, subset):
     ids=lambda value: str(value).replace(" ", "_"),
 )
 def test_a_missing_name_says_what_to_install(make_environment, subset, name):
-    environment = make_environment(*subset.requirements)
+    environment = make_environment(*subset.requirements, "tangrad-console")
     distribution = subset.missing[name]
     advice = f"pip install {distribution}" if distribution else "has no attribute 'no_such_name'"
     assert distribution in distributions() or not distribution
@@ -428,6 +427,35 @@ except ModuleNotFoundError as error:
     assert {advice!r} in str(error) or not {distribution!r}, error
 else:
     raise AssertionError("module {name} is there")
+""")
+
+
+@pytest.mark.slow
+def test_without_the_console_a_missing_name_is_an_ordinary_error(make_environment):
+    environment = make_environment("tangrad-core", BACKEND)
+    environment.run("""
+import tangrad
+for ask, words in (
+    (lambda: tangrad.grad, "no entry 'grad' of the group 'tangrad.api'"),
+    (lambda: tangrad.numpy, "no entry 'numpy' of the group 'tangrad.api'"),
+    (lambda: tangrad.config.threefry_partitionable, "there is no setting 'threefry_partitionable'"),
+):
+    try:
+        ask()
+    except AttributeError as error:
+        assert words in str(error), error
+    else:
+        raise AssertionError(words)
+for statement, words in (
+    ("import tangrad.numpy", "No module named 'tangrad.numpy'"),
+    ("from tangrad import grad", "cannot import name 'grad'"),
+):
+    try:
+        exec(statement)
+    except ImportError as error:
+        assert words in str(error), error
+    else:
+        raise AssertionError(statement)
 """)
 
 

@@ -25,7 +25,8 @@ from typing import Any
 os.register_at_fork = lambda **_: None  # type: ignore[assignment]
 import tangrad
 from tangrad.composition.unfinished import unfinished_module
-from tangrad.core import EVAL_TRACE, catalogue, thread
+from tangrad.console.missing import catalogue
+from tangrad.core import EVAL_TRACE, thread
 
 warnings.simplefilter("error")
 # Seconds that one child may compute, and may be there: what takes longer hangs. The latter are many, since a machine

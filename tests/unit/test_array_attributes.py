@@ -9,8 +9,8 @@ import pytest
 
 import tangrad
 import tangrad.numpy as np
-from tangrad.composition import catalogue
 from tangrad.composition.attributes import ATTRIBUTES_GROUP, attributes
+from tangrad.console.missing import catalogue
 from tangrad.core import register
 from tangrad.errors import BrokenPluginError, MissingDistributionError, PluginConflictError, PluginWarning
 from tangrad.kernel.array import Array

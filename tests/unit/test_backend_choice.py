@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import tangrad
-from tangrad.composition.missing_names import backends_to_install
+from tangrad.console.missing.explanations import explanations
 from tangrad.core import Array, Backend, backend_names, composition, configure_plugins, get_backend, register
 from tangrad.errors import BackendError
 
@@ -96,8 +96,12 @@ def devices_of_platform(name):
 )
 def test_a_missing_backend_is_cured_by_what_brings_it(monkeypatch, missing, cure):
     monkeypatch.setattr(type(composition().index), "has_distribution", lambda _, name: name != missing)
-    assert backends_to_install() == backends_to_install("abacus") == f" Install one: pip install {cure}"
-    assert backends_to_install("xla") == ' Install one: pip install "tangrad[xla]"'
+    assert (
+        explanations.backends_to_install()
+        == explanations.backends_to_install("abacus")
+        == f" Install one: pip install {cure}"
+    )
+    assert explanations.backends_to_install("xla") == ' Install one: pip install "tangrad[xla]"'
 
 
 @pytest.mark.parametrize("choose", [tangrad.use_backend, lambda name: tangrad.config.update("backend", name)])

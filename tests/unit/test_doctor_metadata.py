@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tangrad.core import catalogue
+from tangrad.console.missing import catalogue
+from tangrad.errors import PluginConflictError
 from tests.unit.plugin_site import Site
 
 RULES = """
@@ -85,4 +86,5 @@ def test_the_choice_that_a_conflict_shows_is_who_was_there_before(site: Site) ->
     assert len(problems) == 2, problems
     for problem, line in zip(problems, (f"api:numpy.sin={owner}", "jvp:elementwise.*=tangrad-lax"), strict=True):
         assert line in problem["paste"].replace("'", ""), problem
-    assert catalogue.owners_first(["alpha", "beta", "tangrad-lax"], "beta") == ["beta", "tangrad-lax", "alpha"]
+    conflict = PluginConflictError.between("it", "jvp:sin", ["alpha", "beta", "tangrad-lax"], owner="beta")
+    assert conflict.claimants == ("beta", "tangrad-lax", "alpha")

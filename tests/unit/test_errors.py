@@ -138,17 +138,18 @@ def test_a_decomposition_that_does_not_help_is_not_denied():
     [("tangrad-nn", False, True), ("tangrad-nn", True, False), ("tangrad-export", False, False)],
 )
 def test_the_whole_is_offered_only_where_it_helps(monkeypatch, distribution, is_installed, is_usual):
+    from tangrad.console.missing.explanations import not_installed
     from tangrad.core import composition
 
     index = type(composition().index)
     monkeypatch.setattr(index, "has_distribution", lambda _, name: is_installed and name == "tangrad")
-    text = str(errors.MissingDistributionError("tangrad.something", distribution))
+    text = str(not_installed("tangrad.something", distribution))
     assert f"Install it with: pip install {distribution}" in text
     assert text.endswith("pip install tangrad)") is is_usual
 
 
 def test_the_distribution_of_a_package_is_that_of_most_of_its_names():
-    from tangrad.core import catalogue
+    from tangrad.console.missing import catalogue
 
     assert catalogue.distribution_of("export") == catalogue.distribution_of_module("tangrad.export") == "tangrad-export"
     assert catalogue.distribution_of("export.symbolic_shape") == "tangrad-symbolic"

@@ -405,6 +405,6 @@ def test_samples_are_dormant_where_nothing_reads_them(site):
     site.add("sampled", {"tangrad.samples": {"elementwise": "sampled:samples"}})
     (alone,) = site.composition().entries("tangrad.samples")
     assert alone.status == "dormant"
-    site.add("kit", {"tangrad.commands": {"conformance": "kit:main"}})
+    site.add("kit", {"tangrad.groups": {"samples": "kit:SAMPLES"}})
     (read,) = site.composition().entries("tangrad.samples")
     assert read.status == "available"

@@ -9,10 +9,10 @@ import pytest
 
 import tangrad
 import tangrad.core
-from tangrad.composition import catalogue
 from tangrad.composition.missing_names import MissingDistributionFinder
 from tangrad.composition.registry import composition
-from tangrad.core import configure_plugins, register
+from tangrad.console.missing import catalogue
+from tangrad.core import configure_plugins, how_to_install, register
 from tangrad.diagnostics.errors import (
     BrokenPluginError,
     DeniedPluginError,
@@ -147,6 +147,38 @@ def test_a_missing_name_tells_what_to_install() -> None:
     assert not hasattr(tangrad, "imagine")
     with pytest.raises(MissingDistributionError, match="tangrad-imaginary"):
         tangrad.imaginary  # type: ignore[attr-defined]
+
+
+@pytest.mark.usefixtures("imaginary")
+def test_without_explanations_a_missing_name_is_said_by_the_kernel_alone() -> None:
+    configure_plugins(deny=["*:tangrad.explanations:*"])
+    try:
+        with pytest.raises(AttributeError, match=r"no entry 'imagine' of the group 'tangrad\.api'") as raised:
+            tangrad.imagine  # type: ignore[attr-defined]
+        assert not isinstance(raised.value, MissingDistributionError)
+        with pytest.raises(ModuleNotFoundError, match=r"^No module named 'tangrad.imaginary'$"):
+            exec("import tangrad.imaginary")
+        with pytest.raises(AttributeError, match=r"no such entry of the group 'tangrad\.array'"):
+            tangrad.numpy.zeros(3).unsqueeze
+        assert how_to_install("imagine") == "pip install tangrad"
+    finally:
+        configure_plugins()
+    assert how_to_install("imagine") == "pip install tangrad-imaginary"
+    with pytest.raises(MissingDistributionError):
+        tangrad.imagine  # type: ignore[attr-defined]
+
+
+def test_explanations_are_of_their_class() -> None:
+    with pytest.raises(TypeError, match="expected an Explanations, got 3 of type int"):
+        register(3, group="explanations", name="missing")
+
+
+def test_whose_explanations_are_broken_has_those_of_the_kernel(site: Site) -> None:
+    site.add("talkative", {"tangrad.explanations": {"missing": "no_such_module:words"}})
+    code = "import tangrad, warnings\nwarnings.simplefilter('default')\ntangrad.no_such_name"
+    done = site.run(code, TANGRAD_PREFER="explanations:missing=talkative")
+    assert "no entry 'no_such_name' of the group 'tangrad.api'" in done.stderr, done.stderr
+    assert "no_such_module" in done.stderr
 
 
 @pytest.mark.usefixtures("imaginary")

@@ -11,8 +11,8 @@ from string import Template
 
 import pytest
 
-from tangrad.composition import catalogue
 from tangrad.console.cli import main
+from tangrad.console.missing import catalogue
 from tangrad.scaffold import KINDS, check_free, names_for, render, write
 from tangrad.scaffold.naming import LONGEST
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import tangrad
-from tangrad.composition import catalogue
+from tangrad.console.missing import catalogue
 from tangrad.core import composition, config
 from tangrad.errors import MissingDistributionError
 from tangrad.kernel.all_settings import SETTINGS_GROUP, names, setting

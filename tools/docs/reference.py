@@ -19,7 +19,7 @@ from typing import Any
 
 import tangrad.numpy
 from tangrad.composition.attributes import ATTRIBUTES_GROUP
-from tangrad.composition.catalogue_data import PUBLIC_NAMES
+from tangrad.console.missing.catalogue_data import PUBLIC_NAMES
 from tangrad.core import Array, composition
 from tools.docs import extension
 from tools.docs.docstrings import escape, summary, to_markdown

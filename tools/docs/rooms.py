@@ -40,7 +40,6 @@ def code_lines(path: Path) -> int:
 def modules(room: str) -> dict[str, Path]:
     """Return the modules of a room that have something to read, in reading order."""
     found = {path.stem: path for path in sorted((KERNEL / room).glob("*.py")) if path.stem != "__init__"}
-    found.pop("catalogue_data", None)  # written by a tool
     known = [name for name in FIRST[room] if name in found]
     return {name: found[name] for name in (*known, *[name for name in found if name not in known])}
 

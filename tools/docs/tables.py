@@ -15,7 +15,7 @@ import re
 import sys
 
 from tangrad.compat.setting_names import NAMES, Alias, Fixed
-from tangrad.composition.catalogue_data import PUBLIC_NAMES
+from tangrad.console.missing.catalogue_data import PUBLIC_NAMES
 from tangrad.console.report.surroundings import _OTHER_VARIABLES
 from tangrad.kernel.all_settings import usable_settings
 from tools import array_api

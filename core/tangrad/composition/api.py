@@ -2,7 +2,7 @@
 
 `tangrad.grad`, `tangrad.lax.sin`, `tangrad.numpy.einsum` are entries of the group `tangrad.api`, named without the
 leading `tangrad.`; whichever distribution ships them. A name is looked up once, then it is an ordinary global of its
-package. What is missing is named together with the distribution to install (`diagnostics/missing_names.py`).
+package. What is missing is named together with the distribution to install (`missing_names.py`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from tangrad.composition.missing_names import install_finder, missing_name
+from tangrad.composition.missing_names import explanations, install_finder
 from tangrad.composition.module_rivals import chosen, guard, is_on_disk, rivals_of
 from tangrad.composition.plugin import HOOKS_GROUP, Plugin
 from tangrad.composition.registry import composition
@@ -61,7 +61,7 @@ def public_package(module_name: str) -> tuple[Callable[[str], Any], Callable[[],
                 return module
             plugin = _installed_meanwhile(prefix + name)
             if plugin is None:
-                raise missing_name(module_name, name, _names(prefix))
+                raise explanations().missing_name(module_name, name, _names(prefix))
         if plugin.value != f"{module_name}.{name}" and (plugin.denial is not None or ":" not in plugin.value):
             if is_on_disk(f"{module_name}.{name}"):
                 return _beside_a_module(f"{module_name}.{name}")
@@ -188,9 +188,7 @@ def _submodule(module_name: str, name: str) -> ModuleType | None:
 
 def _installed_meanwhile(public: str) -> Plugin | None:
     """Return the plugin of a name whose distribution was installed after this process started, as notebooks do."""
-    from tangrad.composition import catalogue
-
-    distribution = catalogue.distribution_of(public)
+    distribution = explanations().distribution_of(public)
     if distribution is None or composition().index.has_distribution(distribution):
         return None
     return composition().find(GROUP, public) if composition().look_again_for(distribution) else None

@@ -11,7 +11,7 @@ import threading
 from types import FunctionType
 from typing import Any
 
-from tangrad.composition.missing_names import missing_array_attribute
+from tangrad.composition.missing_names import explanations
 from tangrad.composition.registry import composition
 from tangrad.diagnostics.public_boundaries import boundary_around
 from tangrad.diagnostics.tracebacks import filter_traceback, is_boundary, own_boundary
@@ -40,7 +40,7 @@ class _Attributes(dict[str, Any]):
         changes = self._changes
         plugin = composition().find(ATTRIBUTES_GROUP, name)
         if plugin is None:
-            raise missing_array_attribute(name, _names, changes)
+            raise explanations().missing_array_attribute(name, _names, changes)
         found = plugin.load()
         is_whole = plugin.is_object(found)  # or its module is being imported: who knows whether that ends well
         if not name.startswith("__"):  # methods and properties; operators are boundaries themselves

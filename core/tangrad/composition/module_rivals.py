@@ -9,12 +9,14 @@ own modules go on finding what they were written for.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from importlib import import_module
 from importlib.machinery import PathFinder
 from types import FrameType, ModuleType
 from typing import Any
 
 from tangrad.composition.plugin import Plugin
+from tangrad.composition.policy import BY_HAND
 from tangrad.composition.registry import composition
 from tangrad.diagnostics.errors import BrokenPluginError, PluginConflictError
 from tangrad.diagnostics.source_info import is_internal
@@ -76,10 +78,8 @@ def _is_module(plugin: Plugin) -> bool:
 
 def _winner(full_name: str, rivals: list[Plugin]) -> Plugin | None:
     """Who has the name; None: the module on disk."""
-    from tangrad.composition import catalogue  # only where there are rivals
-
-    owner = catalogue.distribution_of_module(full_name) or f"whoever ships the module {full_name}"
     name = full_name.removeprefix(_ROOT)
+    owner = _owner(name)
     overriding = [plugin for plugin in rivals if plugin.override]
     if len(overriding) == 1:
         return overriding[0]
@@ -95,3 +95,13 @@ def _winner(full_name: str, rivals: list[Plugin]) -> Plugin | None:
     claims += [f"{plugin.distribution} {plugin.version} ({plugin.value})".replace("  ", " ") for plugin in rivals]
     what = f"{name!r} of group {GROUP!r} is provided by {' and '.join(claims)}"
     raise PluginConflictError.between(what, f"api:{name}", [owner, *(plugin.distribution for plugin in rivals)])
+
+
+def _owner(name: str) -> str:
+    """The distribution of most public names in a package: who wants `tangrad.export` wants to export.
+
+    The package itself may be of another, which that one requires.
+    """
+    inside = [one for one in composition().entries(GROUP) if one.name.startswith(f"{name}.")]
+    owners = Counter([one.distribution for one in inside if one.distribution != BY_HAND])
+    return max(owners, key=owners.__getitem__, default=f"the distribution of the module {_ROOT}{name}")

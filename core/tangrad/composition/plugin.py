@@ -29,7 +29,14 @@ _GROUP_OF_HOOK = {
     "tangrad_commands": COMMANDS,
 }
 # Every group that the kernel knows, but for those of rules; who reads other groups is their owner's business.
-GROUPS = (*_GROUP_OF_HOOK.values(), HOOKS_GROUP, "tangrad.setting_names", "tangrad.transformations")
+GROUPS = (
+    *_GROUP_OF_HOOK.values(),
+    HOOKS_GROUP,
+    "tangrad.explanations",
+    "tangrad.groups",
+    "tangrad.setting_names",
+    "tangrad.transformations",
+)
 _HOOK_OF_GROUP = {group: hook for hook, group in _GROUP_OF_HOOK.items()}
 _CURE = "What denies it can be changed: TANGRAD_DENY, TANGRAD_ALLOW, tangrad.core.configure_plugins"
 _AVAILABLE, _LOADED, _BROKEN = "available", "loaded", "broken"

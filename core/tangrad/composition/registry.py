@@ -16,7 +16,7 @@ from importlib import invalidate_caches
 from typing import TYPE_CHECKING, Any
 
 from tangrad.composition.discovery import Index, cache_folder, discover
-from tangrad.composition.plugin import HOOKS_GROUP, NAMES, RULES, Plugin, stands_for
+from tangrad.composition.plugin import GROUPS, HOOKS_GROUP, NAMES, RULES, Plugin, stands_for
 from tangrad.composition.policy import BY_HAND, Policy
 from tangrad.diagnostics.errors import PluginConflictError
 from tangrad.settings.forks import free_after_fork
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Composition", "Plugin", "Registration", "composition", "configure_plugins", "plugin_manager", "register"]
 
-# Groups whose entries one command's distribution reads: without it nothing asks for them, and they may not load.
-_READERS = {"tangrad.samples": "conformance", "tangrad.conformance_checks": "conformance"}
+# A group beside the kernel's own is read by whose entry of this group is called so; without it nothing asks for what
+# is in that group, and it may not load.
+READERS_GROUP = "tangrad.groups"
 
 
 class Registration:
@@ -152,8 +153,8 @@ class Composition:
     def is_served(self, plugin: Plugin) -> bool:
         """Return whether what a plugin serves is installed: the family and the kind of a rule set, a group's reader."""
         if not plugin.group.startswith(RULES):
-            reader = _READERS.get(plugin.group)
-            return reader is None or bool(self.entries("tangrad.commands", reader))
+            known = plugin.group in GROUPS
+            return known or bool(self.entries(READERS_GROUP, plugin.group.removeprefix("tangrad.")))
         family = plugin.name.partition(".")[0]
         if ("tangrad.primitives", family) not in self._found and not self.entries("tangrad.primitives", family):
             return False
@@ -226,11 +227,8 @@ class Composition:
             f"{plugin.distribution} {plugin.version} ({plugin.value})".replace("  ", " ") for plugin in admitted
         )
         what = f"{name!r} of group {group!r} is provided by {rivals}"
-        from tangrad.composition import catalogue  # only to explain an error
-
         cell = f"{group.removeprefix('tangrad.')}:{name}"
-        claimants = catalogue.owners_first(plugin.distribution for plugin in admitted)
-        raise PluginConflictError.between(what, cell, claimants)
+        raise PluginConflictError.between(what, cell, [plugin.distribution for plugin in admitted])
 
     # --- loading ----------------------------------------------------------------------------------------------------
 

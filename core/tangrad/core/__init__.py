@@ -16,6 +16,8 @@ from tangrad.composition.files import read_own_file as read_own_file
 from tangrad.composition.hooks import HookContext as HookContext
 from tangrad.composition.hooks import hookimpl as hookimpl
 from tangrad.composition.hooks import hooks as hooks
+from tangrad.composition.missing_names import Explanations as Explanations
+from tangrad.composition.missing_names import how_to_install as how_to_install
 from tangrad.composition.record import is_record as is_record
 from tangrad.composition.registry import Composition as Composition
 from tangrad.composition.registry import Plugin as Plugin
@@ -182,7 +184,6 @@ from tangrad.settings.forks import after_fork as after_fork
 from tangrad.settings.forks import free_after_fork as free_after_fork
 
 if TYPE_CHECKING:  # names whose modules are not needed before their first use: see _LATER
-    from tangrad.composition import catalogue as catalogue
     from tangrad.diagnostics.tracebacks import api_boundary as api_boundary
     from tangrad.diagnostics.tracebacks import filter_traceback as filter_traceback
     from tangrad.diagnostics.tracebacks import own_boundary as own_boundary
@@ -199,7 +200,6 @@ dtypes = _dtypes
 _LATER = {
     "api_boundary": "tangrad.diagnostics.tracebacks",
     "array_leaves": "tangrad.kernel.leaves",
-    "catalogue": "tangrad.composition.catalogue",
     "computes_at_once": "tangrad.kernel.compile_time",
     "dlpack": "tangrad.kernel.dlpack",
     "filter_traceback": "tangrad.diagnostics.tracebacks",

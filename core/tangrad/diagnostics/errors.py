@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tangrad.diagnostics.leaks import describe_leak
@@ -361,9 +361,15 @@ class PluginConflictError(PluginError):
         self.claimants = tuple(claimants)
 
     @classmethod
-    def between(cls, what: str, cell: str, claimants: Iterable[str], more: str = "") -> PluginConflictError:
-        """The error for a cell that several distributions claim, with the lines that settle it."""
+    def between(
+        cls, what: str, cell: str, claimants: Iterable[str], more: str = "", owner: str | None = None
+    ) -> PluginConflictError:
+        """The error for a cell that several distributions claim, with the lines that decide it.
+
+        The choice that they show is who had the cell before somebody else came: its `owner`, else a part of Tangrad.
+        """
         named = [name for name in dict.fromkeys(claimants) if name[0] != "("]
+        named.sort(key=lambda one: (one != owner, not one.startswith("tangrad-")))
         if not named:
             return cls(f"{what}. Take one of them back: what `register` returned has undo(){more}", cell)
         return cls(
@@ -422,33 +428,23 @@ class MissingDistributionError(TangradError, AttributeError):
     and no class can be both.
     """
 
-    def __init__(self, name: str, distribution: str | None = None) -> None:
-        super().__init__(name if distribution is None else missing_distribution_message(name, distribution))
+    def __init__(self, name: str, distribution: str | None = None, is_usual: bool = False) -> None:
+        super().__init__(name if distribution is None else _missing(name, distribution, is_usual))
 
 
 class MissingDistributionImportError(TangradError, ModuleNotFoundError):
     """`import tangrad.numpy`, or another module of ours whose distribution is not installed."""
 
-    def __init__(self, name: str, distribution: str | None = None) -> None:
+    def __init__(self, name: str, distribution: str | None = None, is_usual: bool = False) -> None:
         if distribution is None:
             super().__init__(name)
         else:
-            super().__init__(missing_distribution_message(name, distribution), name=name)
+            super().__init__(_missing(name, distribution, is_usual), name=name)
 
 
-# Whether `pip install tangrad` would bring a distribution: set by those who know what is installed.
-_comes_with_tangrad: list[Callable[[str], bool]] = []
-
-
-def usual_distributions(comes_with_tangrad: Callable[[str], bool]) -> None:
-    """Have errors about a missing distribution ask whether `pip install tangrad` would bring it."""
-    _comes_with_tangrad[:] = [comes_with_tangrad]
-
-
-def missing_distribution_message(name: str, distribution: str) -> str:
-    """What is missing and how to get it. `name` is the full public name, such as 'tangrad.grad'."""
-    usual = any(brings(distribution) for brings in _comes_with_tangrad)
-    more = "   (or everything that is usual with: pip install tangrad)" if usual else ""
+def _missing(name: str, distribution: str, is_usual: bool) -> str:
+    """What is missing and how to get it. `is_usual`: whether `pip install tangrad` would bring it."""
+    more = "   (or everything that is usual with: pip install tangrad)" if is_usual else ""
     return (
         f"{name} is in the distribution {distribution}, which is not installed. "
         f"Install it with: pip install {distribution}{more}"

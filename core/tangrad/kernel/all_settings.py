@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tangrad.composition.missing_names import missing_setting
+from tangrad.composition.missing_names import explanations
 from tangrad.composition.registry import Plugin, composition
 from tangrad.diagnostics.errors import PluginError
 from tangrad.diagnostics.public_boundaries import class_boundary
@@ -47,7 +47,7 @@ def setting(name: str) -> Setting:
         plugin = composition().find(SETTINGS_GROUP, name)
         found = SETTINGS.get(name) if plugin is None else plugin.load()
         if found is None:
-            raise missing_setting(name, names())
+            raise explanations().missing_setting(name, names())
         _found[name] = found
     return found
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
-from tangrad.composition.missing_names import backends_to_install
+from tangrad.composition.missing_names import explanations
 from tangrad.composition.registry import composition
 from tangrad.diagnostics.errors import BackendError, PluginError
 from tangrad.settings.config import (
@@ -129,7 +129,9 @@ class Backends(Generic[B]):
     def missing(self, name: str) -> BackendError:
         """The error for a backend that is not installed."""
         installed = ", ".join(self.names()) or "none"
-        return BackendError(f"there is no backend {name!r}; installed: {installed}.{backends_to_install(name)}")
+        return BackendError(
+            f"there is no backend {name!r}; installed: {installed}.{explanations().backends_to_install(name)}"
+        )
 
     def check_setting(self, name: str | None) -> str | None:
         """What code sets as `backend`, by `use_backend` above all.
@@ -159,7 +161,7 @@ class Backends(Generic[B]):
                 problems.append(f"{name}: {error}")
         if not usable:
             causes = "; ".join(problems) or "none is installed"
-            raise BackendError(f"no backend is usable ({causes}).{backends_to_install()}")
+            raise BackendError(f"no backend is usable ({causes}).{explanations().backends_to_install()}")
         chosen = max(usable, key=lambda backend: backend.priority)  # of equals `max` takes the first
         with self._lock:
             self._default[:] = [chosen]

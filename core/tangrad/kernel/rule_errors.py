@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.composition.missing_names import owners_first
 from tangrad.composition.plugin import Plugin
 from tangrad.composition.registry import composition
 from tangrad.composition.versioning import EXTENSION_API, provider
@@ -28,8 +27,8 @@ def conflict(kind: str, primitive: Primitive, plugins: list[Plugin], overriding:
         what, more = f"{what}, each to override all others", ""  # declaring it once more decides nothing
     shipper = composition().provenance(primitive)
     owner = None if shipper is None else shipper.distribution
-    claimants = owners_first([plugin.distribution for plugin in plugins], owner)
-    return PluginConflictError.between(what, f"{kind}:{primitive.identity}", claimants, more)
+    claimants = [plugin.distribution for plugin in plugins]
+    return PluginConflictError.between(what, f"{kind}:{primitive.identity}", claimants, more, owner)
 
 
 def missing_message(kind_name: str, primitive: Primitive, reason: str | None) -> str:

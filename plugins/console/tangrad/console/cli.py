@@ -13,7 +13,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import tangrad
-from tangrad.core import Plugin, catalogue, composition
+from tangrad.console.missing import catalogue
+from tangrad.console.missing.explanations import comes_with_tangrad
+from tangrad.core import Plugin, composition
 from tangrad.errors import MissingDistributionError, PluginError, PluginWarning, RefusedError
 
 COMMANDS_GROUP = "tangrad.commands"
@@ -54,7 +56,9 @@ def _run(command: str, arguments: list[str]) -> int | None:
     distribution = catalogue.owner_in(catalogue.COMMANDS, command)
     if distribution is None:
         return None
-    print(MissingDistributionError(f"tangrad {command}", distribution), file=sys.stderr)
+    print(
+        MissingDistributionError(f"tangrad {command}", distribution, comes_with_tangrad(distribution)), file=sys.stderr
+    )
     return 2
 
 

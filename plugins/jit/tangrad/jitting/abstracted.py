@@ -16,9 +16,9 @@ from tangrad.core import (
     ClosedJaxpr,
     JaxprCache,
     RecentlyUsed,
-    catalogue,
     composition,
     first_symbolic,
+    how_to_install,
     is_symbolic,
     register_cache,
 )
@@ -170,8 +170,8 @@ def _words(names: Sequence[Hashable]) -> list[str]:
 def _variables(words: Sequence[str]) -> tuple[Any, ...]:
     plugin = composition().find("tangrad.api", "export.symbolic_shape")
     if plugin is None:
-        needed = catalogue.distribution_of("export.symbolic_shape")
-        raise NotImplementedError(f"abstracted_axes needs symbolic dimensions, of {needed}: pip install {needed}")
+        needed = how_to_install("export.symbolic_shape")
+        raise NotImplementedError(f"abstracted_axes needs symbolic dimensions: {needed}")
     return plugin.load()(", ".join(words))  # type: ignore[no-any-return]
 
 

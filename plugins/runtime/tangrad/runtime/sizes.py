@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tangrad.core import RecentlyUsed, catalogue, composition, first_symbolic, is_symbolic
+from tangrad.core import RecentlyUsed, composition, first_symbolic, how_to_install, is_symbolic
 from tangrad.runtime.errors import ArtifactError, of_type
 
 MOST_LETTERS = 1000  # of one size or constraint
@@ -95,8 +95,8 @@ def _read(function: Any, *args: Any, **options: Any) -> Any:
 def _public(name: str) -> Any:
     plugin = composition().find("tangrad.api", f"export.{name}")
     if plugin is None:
-        needed = catalogue.distribution_of(f"export.{name}")
-        raise ArtifactError(f"the program has sizes that are found at the call: pip install {needed}")
+        needed = how_to_install(f"export.{name}")
+        raise ArtifactError(f"the program has sizes that are found at the call: {needed}")
     return plugin.load()
 
 

@@ -11,7 +11,8 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
-from tangrad.core import catalogue, composition
+from tangrad.console.missing import catalogue
+from tangrad.core import composition
 from tangrad.scaffold.naming import Names
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tangrad.console.missing import catalogue
 from tangrad.console.report import cures
 from tangrad.console.report.model import Problem, counted
 from tangrad.console.report.plugins import all_plugins, load_all
 from tangrad.console.report.rules import Square, squares
-from tangrad.core import EXTENSION_API, Composition, Plugin, catalogue, rule_table
+from tangrad.core import EXTENSION_API, Composition, Plugin, rule_table
 from tangrad.errors import ApiVersionError, PluginConflictError
 
 # Groups whose objects state the number of the extension API.

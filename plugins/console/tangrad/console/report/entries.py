@@ -12,10 +12,11 @@ from importlib import import_module
 from importlib.util import find_spec
 
 from tangrad.composition.plugin import GROUPS, RULES
+from tangrad.console.missing import catalogue
 from tangrad.console.report import cures
 from tangrad.console.report.model import Problem
 from tangrad.console.report.plugins import all_plugins
-from tangrad.core import Composition, Plugin, catalogue, families, rule_kinds
+from tangrad.core import Composition, Plugin, families, rule_kinds
 from tangrad.errors import PluginError
 
 _API = "tangrad.api"

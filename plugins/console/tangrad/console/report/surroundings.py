@@ -11,11 +11,12 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from tangrad.console import stubs
+from tangrad.console.missing import catalogue
 from tangrad.console.report import cures
 from tangrad.console.report.model import BAD, GOOD, PLAIN, QUIET, WARNING, Entry, Problem, Table, counted
 from tangrad.console.report.plugins import all_plugins
 from tangrad.console.report.rules import squares
-from tangrad.core import Composition, cache_folder, catalogue, is_record, usable_settings
+from tangrad.core import Composition, cache_folder, is_record, usable_settings
 
 # What is read from the environment by other means than a setting.
 _OTHER_VARIABLES = {

@@ -6,24 +6,24 @@ distributions; CI fails when the two differ. Nothing here is needed while everyt
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
-from tangrad.composition.catalogue_data import ARRAY_ATTRIBUTES as ARRAY_ATTRIBUTES
-from tangrad.composition.catalogue_data import BACKENDS as BACKENDS
-from tangrad.composition.catalogue_data import COMMANDS as COMMANDS
-from tangrad.composition.catalogue_data import FAMILIES as FAMILIES
-from tangrad.composition.catalogue_data import MODULES as MODULES
-from tangrad.composition.catalogue_data import PUBLIC_NAMES as PUBLIC_NAMES
-from tangrad.composition.catalogue_data import RULE_KINDS as RULE_KINDS
-from tangrad.composition.catalogue_data import SETTING_NAMES as SETTING_NAMES
-from tangrad.composition.catalogue_data import SETTINGS as SETTINGS
-from tangrad.composition.catalogue_data import USUAL as USUAL
+from tangrad.console.missing.catalogue_data import ARRAY_ATTRIBUTES as ARRAY_ATTRIBUTES
+from tangrad.console.missing.catalogue_data import BACKENDS as BACKENDS
+from tangrad.console.missing.catalogue_data import COMMANDS as COMMANDS
+from tangrad.console.missing.catalogue_data import FAMILIES as FAMILIES
+from tangrad.console.missing.catalogue_data import MODULES as MODULES
+from tangrad.console.missing.catalogue_data import PUBLIC_NAMES as PUBLIC_NAMES
+from tangrad.console.missing.catalogue_data import RULE_KINDS as RULE_KINDS
+from tangrad.console.missing.catalogue_data import SETTING_NAMES as SETTING_NAMES
+from tangrad.console.missing.catalogue_data import SETTINGS as SETTINGS
+from tangrad.console.missing.catalogue_data import USUAL as USUAL
 
 
 def owner_in(table: Mapping[str, str], name: str) -> str | None:
     """Return the distribution that ships `name`, by one of the tables of this module; None if none of ours does.
 
-    >>> from tangrad.core import catalogue
+    >>> from tangrad.console.missing import catalogue
     >>> catalogue.owner_in(catalogue.RULE_KINDS, "jvp"), catalogue.owner_in(catalogue.FAMILIES, "elementwise")
     ('tangrad-autodiff', 'tangrad-lax')
     """
@@ -33,25 +33,12 @@ def owner_in(table: Mapping[str, str], name: str) -> str | None:
     return None
 
 
-def owners_first(distributions: Iterable[str], owner: str | None = None) -> list[str]:
-    """Return distributions with that of `owner` first, then ours, then others, each in the order given.
-
-    Who had a cell before somebody else came is what an error shows as the choice.
-
-    >>> from tangrad.core import catalogue
-    >>> catalogue.owners_first(["acme", "tangrad-lax"])
-    ['tangrad-lax', 'acme']
-    """
-    ours = {*PUBLIC_NAMES, *MODULES, *FAMILIES, *RULE_KINDS, *BACKENDS, *COMMANDS}
-    return sorted(distributions, key=lambda one: (one != owner, one not in ours))
-
-
 def distribution_of(name: str) -> str | None:
     """Return the distribution that ships the public name `name`, written without the leading `tangrad.`.
 
     A public module (`numpy`) counts as a name. None if no first-party distribution ships it.
 
-    >>> from tangrad.composition.catalogue import distribution_of
+    >>> from tangrad.console.missing.catalogue import distribution_of
     >>> distribution_of("grad")
     'tangrad-autodiff'
     """
@@ -64,7 +51,7 @@ def distribution_of_module(name: str) -> str | None:
     The catalogue knows the top of each distribution's tree: a module below it has the distribution of its nearest
     known package.
 
-    >>> from tangrad.composition.catalogue import distribution_of_module
+    >>> from tangrad.console.missing.catalogue import distribution_of_module
     >>> distribution_of_module("tangrad.numpy")
     'tangrad-numpy'
     """

@@ -1,6 +1,6 @@
 """Names that NumPy, PyTorch, TensorFlow and Keras have, and what to write here: read only to explain an error.
 
-A name that exists here in another module needs no row: `name_suggestions.py` finds it. A row is for what has another
+A name that exists here in another module needs no row: `suggestions.py` finds it. A row is for what has another
 name, and for what is done in another way.
 """
 
