@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -13,6 +14,8 @@ import tangrad.lax as lax
 import tangrad.nn as nn
 import tangrad.numpy as tnp
 import tangrad.scipy.special as special
+from tangrad.lax.checks import declarations
+from tangrad.lax.elementwise.primitives import elementwise
 from tangrad.scipy import stats
 from tests.extremes.formulas import FORMULAS, Reference, log_normal, logistic, normal, softplus
 
@@ -117,12 +120,14 @@ LOOSE |= {"gammaln": 512, "loggamma": 512, "log1mexp": 512, "factorial": 1024, "
 def _skips(formula: str) -> Callable[[float], bool]:
     kinks, (low, high) = KINKS.get(formula, ()), DOMAINS.get(formula, (-np.inf, np.inf))
 
+    without_limits = formula in OSCILLATING or formula in STATED  # a formula does not say whether it has any
+
     def skipped(x: float) -> bool:
         pole = formula in POLES and (x == -np.inf or (x < 0 and x == np.floor(x)))
         at_kink = any([abs(x - kink) < 0.02 * abs(kink) or x == kink for kink in kinks])
         minus_zero = formula == "entr" and x == 0 and np.signbit(x)
         pole = pole or (formula == "riemann_zeta" and x == 1)
-        return bool(at_kink or minus_zero or pole or x < low or x > high or (formula in OSCILLATING and np.isinf(x)))
+        return bool(at_kink or minus_zero or pole or x < low or x > high or (without_limits and np.isinf(x)))
 
     return skipped
 
@@ -135,9 +140,16 @@ def row(name: str, function: Callable[[Any], Any], formula: str) -> Row:
     return Row(name, function, FORMULAS[formula], skipped, LOOSE.get(formula, 128), FLOORS.get(formula, 0))
 
 
+# What is declared with a formula needs no row.
+STATED = {name: one for name, one in declarations[elementwise.name].items() if one.formula and name not in FORMULAS}
+FORMULAS |= {name: partial(declared.formula, m) for name, declared in STATED.items()}
+
+
 def formula_names(module: str) -> dict[str, str]:
     """The formula of each public function of one module."""
-    return {**{name: name for name in NAMES[module].split()}, **OTHER_NAMES[module]}
+    public = {declared.numpy if module == "numpy" else name: name for name, declared in STATED.items()}
+    stated = {name: formula for name, formula in public.items() if name} if module in ("lax", "numpy") else {}
+    return {**{name: name for name in NAMES[module].split()}, **OTHER_NAMES[module], **stated}
 
 
 def single_rows() -> Iterator[Row]:

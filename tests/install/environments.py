@@ -171,11 +171,14 @@ class Layer(Environment):
         return run(command, cwd=self.folder, env=self._variables(own)).stdout
 
 
-def layer(folder: Path, base: Environment, names: Iterable[str]) -> Layer:
-    """Make a layer of those of our distributions that have these names, and of what they require."""
+def layer(folder: Path, base: Environment, names: Iterable[str], wheels: Path | None = None) -> Layer:
+    """Make a layer of those of our distributions that have these names, and of what they require.
+
+    `wheels`: the folder that they are taken from; None: those of the tree as it stands.
+    """
     folder.mkdir()
     wanted = set(names)
-    for wheel in wheel_folder().glob("*.whl"):
+    for wheel in (wheels or wheel_folder()).glob("*.whl"):
         if wheel.name.split("-")[0].replace("_", "-") in wanted:
             with zipfile.ZipFile(wheel) as archive:
                 archive.extractall(folder)
