@@ -60,35 +60,41 @@ MAY_REQUIRE = {
 
 # Files that import inside functions, and why: everything else states its imports at its top.
 LAZY = {
-    "tangrad.composition.api": "resolves public names at their first use",
-    "tangrad.kernel.backend": "reads capsules of other libraries where there are some",
+    "tangrad._core.composition.api": "resolves public names at their first use",
+    "tangrad._core.kernel.backend": "reads capsules of other libraries where there are some",
     "tangrad.core": "resolves rarely needed names at their first use",
-    "tangrad.composition.versioning": "resolves deprecated names",
-    "tangrad.composition.plugin": "loads what an entry point names",
-    "tangrad.composition.discovery": "asks other finders than those of folders only where there are some",
-    "tangrad.composition.registry": "loads pluggy at the first look-up",
-    "tangrad.composition.module_rivals": "imports a module on disk that somebody's entry claims, and says whose it is",
-    "tangrad.composition.manager": "examines hook objects only where there are some",
-    "tangrad.backends.xla.backend": "loads the compiler at the first computation: moving data needs none",
-    "tangrad.backends.xla.executable": "loads the persistent cache of programs where one is asked for",
-    "tangrad.backends.xla.jaxlib_version": "describes an installation only where it is found wanting",
-    "tangrad.backends.numpy.backend": "as XLA's: whoever asks which backends there are does not load the compiler",
-    "tangrad.backends.xla.gpus": "loads the PJRT plugin that is installed",
-    "tangrad.compat.jax.finder": "imports what a module of the alias stands for when that is imported",
-    "tangrad.console.report.entries": "looks into the packages that entries name",
+    "tangrad._core.composition.versioning": "resolves deprecated names",
+    "tangrad._core.composition.plugin": "loads what an entry point names",
+    "tangrad._core.composition.discovery": "asks other finders than those of folders only where there are some",
+    "tangrad._core.composition.registry": "loads pluggy at the first look-up",
+    "tangrad._core.composition.module_rivals": "imports a module on disk that somebody's entry claims, and says whose it is",
+    "tangrad._core.composition.manager": "examines hook objects only where there are some",
+    "tangrad._backend_xla.backend": "loads the compiler at the first computation: moving data needs none",
+    "tangrad._backend_xla.executable": "loads the persistent cache of programs where one is asked for",
+    "tangrad._backend_xla.jaxlib_version": "describes an installation only where it is found wanting",
+    "tangrad._backend_numpy.backend": "as XLA's: whoever asks which backends there are does not load the compiler",
+    "tangrad._backend_xla.gpus": "loads the PJRT plugin that is installed",
+    "tangrad._compat.finder": "imports what a module of the alias stands for when that is imported",
+    "tangrad._console.report.entries": "looks into the packages that entries name",
 }
 
 # Files outside the kernel that look into its rooms, what they look into, and why there is no public way yet. An entry
 # that is not needed any more is a breach, too.
 PRIVILEGED = {
-    ("tangrad.console.report.entries", "tangrad.composition.plugin"): "tells misspelt groups from those that there are",
-    ("tangrad.compat.jax.names._src.tree_util", "tangrad.tree.definition"): "tells the types of nodes from others",
-    ("tangrad.console.report.trace", "tangrad.composition.plugin"): "prints answers as the composition shortens them",
+    (
+        "tangrad._console.report.entries",
+        "tangrad._core.composition.plugin",
+    ): "tells misspelt groups from those that there are",
+    ("tangrad._compat.names._src.tree_util", "tangrad._core.tree.definition"): "tells the types of nodes from others",
+    (
+        "tangrad._console.report.trace",
+        "tangrad._core.composition.plugin",
+    ): "prints answers as the composition shortens them",
 }
 
 # Third-party packages that only these modules may touch.
 JAXLIB_FILES = ("jaxlib_api", "jaxlib_calls", "jaxlib_coordination", "jaxlib_profiler", "mlir")
-ONLY_IN = {"jaxlib": {f"tangrad.backends.xla.{name}" for name in JAXLIB_FILES}}
+ONLY_IN = {"jaxlib": {f"tangrad._backend_xla.{name}" for name in JAXLIB_FILES}}
 
 # Packages used where they are installed, and required by nobody.
 OPTIONAL = {"ml_dtypes", "mpi4py", "scipy"}
@@ -101,15 +107,15 @@ UNSEEN = {
     ): "samples have its dtypes, by name; the kernel imports it where it is installed",
     ("tangrad-backend-xla", "scipy"): "jaxlib takes the addresses of LAPACK's functions from it",
     ("tangrad-compat", "tangrad-jit"): "`jax.jit` and `jax.stages`, found by their names",
-    ("tangrad-jacobians", "tangrad-numpy"): "the operators of arrays",
+    ("tangrad-custom-rules", "tangrad-numpy"): "the operators of arrays",
     (
-        "tangrad-pmap",
-        "tangrad-named-axes",
+        "tangrad-sharding",
+        "tangrad-collectives",
     ): "what has no rule for split axes is named along both parts by its rule kind",
     ("tangrad-runtime", "tangrad-backend-numpy"): "computes what is loaded; it is asked for by its name",
-    ("tangrad-runtime", "tangrad-control-flow"): "loops and conditionals of saved programs, found by their names",
+    ("tangrad-runtime", "tangrad-lax"): "loops and conditionals of saved programs, found by their names",
     ("tangrad-runtime", "tangrad-symbolic"): "sizes that are found at the call, asked for by the public names",
-    ("tangrad-scaffold", "tangrad-console"): "`tangrad new` is a command of its `tangrad`",
+    ("tangrad-conformance", "tangrad-console"): "`tangrad new` is a command of its `tangrad`",
     ("tangrad-sharding", "tangrad-debug"): "its pictures are names of `tangrad.debug`",
 }
 

@@ -19,18 +19,18 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-from tangrad.console.stubs import import_line
-from tangrad.kernel.array import BINARY_OPERATORS
+from tangrad._console.stubs import import_line
+from tangrad._core.kernel.array import BINARY_OPERATORS
 from tools.made_names import rewritten, stubs
 from tools.workspace import ROOT, Distribution, distributions, owners
 
 REFLECTED = frozenset([f"__{name}__" for name in BINARY_OPERATORS])
 
-CATALOGUE = "plugins/console/tangrad/console/missing/catalogue_data.py"
+CATALOGUE = "plugins/console/tangrad/_console/missing/catalogue_data.py"
 WIDTH = 120  # of a line
 COMPOSED = "public_package("  # a module whose names come from the entry points calls this
-MEANS = "tangrad.composition.api"  # and this one defines it
-MEMBERS = "tangrad.kernel.array_members"  # the base of arrays
+MEANS = "tangrad._core.composition.api"  # and this one defines it
+MEMBERS = "tangrad._core.kernel.array_members"  # the base of arrays
 MEMBERS_HEAD = """\
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.array`: do not edit.
 

@@ -52,7 +52,7 @@ def declared_names(body: list[ast.stmt]) -> Iterator[str]:
 def taken_names(path: Path, rooms: set[str]) -> Iterator[tuple[str, str, int]]:
     """Yield `(module, name, line)` for each name that a file takes from the modules `rooms`, the kernel's own.
 
-    `import tangrad.kernel.rules` takes the name "" from it; `core.x`, where `core` is `tangrad.core`, takes `x`.
+    `import tangrad._core.kernel.rules` takes the name "" from it; `core.x`, where `core` is `tangrad.core`, takes `x`.
     """
     aliases: dict[str, str] = {}
     for node in ast.walk(ast.parse(path.read_text(), str(path))):

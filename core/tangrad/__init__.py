@@ -21,6 +21,6 @@ def _portions(path: list[str]) -> list[str]:
 
 __path__ = _portions(__path__)
 
-from tangrad.composition.api import public_package  # noqa: E402  (needs the extended path)
+from tangrad._core.composition.api import public_package  # noqa: E402  (needs the extended path)
 
 __getattr__, __dir__ = public_package(__name__)

@@ -1,130 +1,126 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad import (
-    dtypes as dtypes,
-    errors as errors,
-    typing as typing,
-)
+from tangrad import dtypes as dtypes, errors as errors, typing as typing
 from tangrad import ad_checkpoint as ad_checkpoint
 from tangrad import autodiff as autodiff
 from tangrad import backends as backends
 from tangrad import batching as batching
-from tangrad import checkpointing as checkpointing
-from tangrad import collectives as collectives
+from tangrad._custom_rules import checkpoint as checkpointing
+from tangrad import _collectives as collectives
 from tangrad import compat as compat
-from tangrad import composition as composition
+from tangrad._core import composition as composition
 from tangrad import conformance as conformance
-from tangrad import console as console
-from tangrad import control_flow as control_flow
+from tangrad import _console as console
+from tangrad._lax import control_flow as control_flow
 from tangrad import core as core
 from tangrad import custom_batching as custom_batching
 from tangrad import custom_derivatives as custom_derivatives
-from tangrad import custom_rules as custom_rules
+from tangrad import _custom_rules as custom_rules
 from tangrad import debug as debug
-from tangrad import debugging as debugging
-from tangrad import diagnostics as diagnostics
-from tangrad import differential_equations as differential_equations
+from tangrad import _debug as debugging
+from tangrad._core import diagnostics as diagnostics
+from tangrad._scipy import ode as differential_equations
 from tangrad import distributed as distributed
 from tangrad import dlpack as dlpack
 from tangrad import example_libraries as example_libraries
 from tangrad import experimental as experimental
 from tangrad import export as export
-from tangrad import exporting as exporting
+from tangrad import _export as exporting
 from tangrad import ffi as ffi
-from tangrad import fft as fft
+from tangrad import _fft as fft
 from tangrad import flatten_util as flatten_util
-from tangrad import hlo_computations as hlo_computations
+from tangrad._export import hlo_computations as hlo_computations
 from tangrad import image as image
-from tangrad import jacobians as jacobians
-from tangrad import jitting as jitting
-from tangrad import kernel as kernel
+from tangrad._custom_rules import jacobians as jacobians
+from tangrad import _jit as jitting
+from tangrad._core import kernel as kernel
 from tangrad import lax as lax
-from tangrad import linalg as linalg
-from tangrad import masking as masking
+from tangrad._lax import decompositions as linalg
+from tangrad import _masking as masking
 from tangrad import monitoring as monitoring
-from tangrad import named_axes as named_axes
+from tangrad._collectives import named_axes as named_axes
 from tangrad import nn as nn
 from tangrad import numpy as numpy
 from tangrad import ops as ops
-from tangrad import pjitting as pjitting
-from tangrad import pmapping as pmapping
-from tangrad import processes as processes
+from tangrad._sharding import pjit as pjitting
+from tangrad._sharding import pmap as pmapping
+from tangrad import _distributed as processes
 from tangrad import profiler as profiler
-from tangrad import profiling as profiling
+from tangrad._debug import profiling as profiling
 from tangrad import random as random
 from tangrad import runtime as runtime
-from tangrad import runtime_checks as runtime_checks
-from tangrad import scaffold as scaffold
+from tangrad import _checkify as runtime_checks
+from tangrad._conformance import scaffold as scaffold
 from tangrad import scipy as scipy
-from tangrad import settings as settings
-from tangrad import shard_mapping as shard_mapping
+from tangrad._core import settings as settings
+from tangrad._sharding import shard_map as shard_mapping
 from tangrad import sharding as sharding
-from tangrad import shardings as shardings
-from tangrad import sparse_arrays as sparse_arrays
+from tangrad import _sharding as shardings
+from tangrad import _sparse as sparse_arrays
 from tangrad import stages as stages
-from tangrad import symbolic as symbolic
+from tangrad import _symbolic as symbolic
 from tangrad import test_util as test_util
 from tangrad import tree as tree
 from tangrad import tree_util as tree_util
-from tangrad import xmapping as xmapping
-from tangrad.autodiff.directional import (
+from tangrad import _xmap as xmapping
+from tangrad._autodiff.directional import (
     jvp as jvp,
     linear_transpose as linear_transpose,
     linearize as linearize,
     vjp as vjp,
 )
-from tangrad.autodiff.reverse import (
+from tangrad._autodiff.reverse import (
     grad as grad,
     value_and_grad as value_and_grad,
 )
-from tangrad.batching.vmap_api import vmap as vmap
-from tangrad.checkpointing.functions import (
+from tangrad._batching.vmap_api import vmap as vmap
+from tangrad._custom_rules.checkpoint.functions import (
     checkpoint as checkpoint,
     remat as remat,
 )
-from tangrad.checkpointing.policies import checkpoint_policies as checkpoint_policies
-from tangrad.console.report.environment import print_environment_info as print_environment_info
-from tangrad.custom_rules.forward import custom_jvp as custom_jvp
-from tangrad.custom_rules.gradients import (
+from tangrad._custom_rules.checkpoint.policies import checkpoint_policies as checkpoint_policies
+from tangrad._console.report.environment import print_environment_info as print_environment_info
+from tangrad._custom_rules.forward import custom_jvp as custom_jvp
+from tangrad._custom_rules.gradients import (
     closure_convert as closure_convert,
     custom_gradient as custom_gradient,
 )
-from tangrad.custom_rules.linear import (
+from tangrad._custom_rules.linear import (
     custom_transpose as custom_transpose,
     linear_call as linear_call,
 )
-from tangrad.custom_rules.mapped import custom_vmap as custom_vmap
-from tangrad.custom_rules.reverse import custom_vjp as custom_vjp
-from tangrad.debugging.functions import pure_callback as pure_callback
-from tangrad.diagnostics.source_info import (
+from tangrad._custom_rules.mapped import custom_vmap as custom_vmap
+from tangrad._custom_rules.reverse import custom_vjp as custom_vjp
+from tangrad._debug.functions import pure_callback as pure_callback
+from tangrad._core.diagnostics.source_info import (
     named_call as named_call,
     named_scope as named_scope,
 )
 from tangrad.dtypes import float0 as float0
-from tangrad.dtypes.promotion import numpy_dtype_promotion as numpy_dtype_promotion
-from tangrad.hlo_computations.functions import xla_computation as xla_computation
-from tangrad.jacobians.functions import (
+from tangrad._core.dtypes.promotion import numpy_dtype_promotion as numpy_dtype_promotion
+from tangrad._export.hlo_computations.functions import xla_computation as xla_computation
+from tangrad._custom_rules.jacobians.functions import (
     hessian as hessian,
     jacfwd as jacfwd,
     jacobian as jacobian,
     jacrev as jacrev,
 )
-from tangrad.jitting.abstract import (
+from tangrad._jit.abstract import (
     ShapeDtypeStruct as ShapeDtypeStruct,
     eval_shape as eval_shape,
     make_jaxpr as make_jaxpr,
 )
-from tangrad.jitting.function import jit as jit
-from tangrad.jitting.settings import (
+from tangrad._jit.function import jit as jit
+from tangrad._jit.settings import (
     explain_cache_misses as explain_cache_misses,
     no_tracing as no_tracing,
 )
-from tangrad.kernel.all_settings import config as config
-from tangrad.kernel.array import Array as Array
-from tangrad.kernel.aval import typeof as typeof
-from tangrad.kernel.backend import Device as Device
-from tangrad.kernel.compile_time import ensure_compile_time_eval as ensure_compile_time_eval
-from tangrad.kernel.devices import (
+from tangrad._core.kernel.all_settings import config as config
+from tangrad._core.kernel.array import Array as Array
+from tangrad._core.kernel.aval import typeof as typeof
+from tangrad._core.kernel.backend import Device as Device
+from tangrad._core.kernel.compile_time import ensure_compile_time_eval as ensure_compile_time_eval
+from tangrad._core.kernel.devices import (
     block_until_ready as block_until_ready,
     copy_to_host_async as copy_to_host_async,
     default_backend as default_backend,
@@ -139,27 +135,27 @@ from tangrad.kernel.devices import (
     process_index_of_this_process as process_index,
     process_indices as process_indices,
 )
-from tangrad.kernel.transfers import (
+from tangrad._core.kernel.transfers import (
     transfer_guard as transfer_guard,
     transfer_guard_device_to_device as transfer_guard_device_to_device,
     transfer_guard_device_to_host as transfer_guard_device_to_host,
     transfer_guard_host_to_device as transfer_guard_host_to_device,
 )
-from tangrad.lax.placement.functions import device_put as device_put
-from tangrad.lax.settings import default_matmul_precision as default_matmul_precision
-from tangrad.masking.checking import shapecheck as shapecheck
-from tangrad.masking.functions import mask as mask
-from tangrad.numpy.settings import numpy_rank_promotion as numpy_rank_promotion
-from tangrad.pmapping.functions import pmap as pmap
-from tangrad.pmapping.soft import soft_pmap as soft_pmap
-from tangrad.random.settings import (
+from tangrad._lax.placement.functions import device_put as device_put
+from tangrad._lax.settings import default_matmul_precision as default_matmul_precision
+from tangrad._masking.checking import shapecheck as shapecheck
+from tangrad._masking.functions import mask as mask
+from tangrad._numpy.settings import numpy_rank_promotion as numpy_rank_promotion
+from tangrad._sharding.pmap.functions import pmap as pmap
+from tangrad._sharding.pmap.soft import soft_pmap as soft_pmap
+from tangrad._random.settings import (
     default_prng_impl as default_prng_impl,
     enable_custom_prng as enable_custom_prng,
     legacy_prng_key as legacy_prng_key,
     threefry_partitionable as threefry_partitionable,
 )
-from tangrad.settings.caches import clear_caches as clear_caches
-from tangrad.settings.config import (
+from tangrad._core.settings.caches import clear_caches as clear_caches
+from tangrad._core.settings.config import (
     check_tracer_leaks as check_tracer_leaks,
     check_tracer_leaks as checking_leaks,
     debug_infs as debug_infs,
@@ -171,25 +167,25 @@ from tangrad.settings.config import (
     log_compiles as log_compiles,
     backend as use_backend,
 )
-from tangrad.shard_mapping.functions import shard_map as shard_map
-from tangrad.shardings.arrays import Shard as Shard
-from tangrad.shardings.context import set_mesh as set_mesh
-from tangrad.shardings.explicit import reshard as reshard
-from tangrad.shardings.making import (
+from tangrad._sharding.shard_map.functions import shard_map as shard_map
+from tangrad._sharding.arrays import Shard as Shard
+from tangrad._sharding.context import set_mesh as set_mesh
+from tangrad._sharding.explicit import reshard as reshard
+from tangrad._sharding.making import (
     make_array_from_callback as make_array_from_callback,
     make_array_from_process_local_data as make_array_from_process_local_data,
     make_array_from_single_device_arrays as make_array_from_single_device_arrays,
 )
-from tangrad.shardings.mesh_making import make_mesh as make_mesh
-from tangrad.shardings.named import (
+from tangrad._sharding.mesh_making import make_mesh as make_mesh
+from tangrad._sharding.named import (
     NamedSharding as NamedSharding,
     PartitionSpec as P,
 )
-from tangrad.shardings.stacked import (
+from tangrad._sharding.stacked import (
     device_put_replicated as device_put_replicated,
     device_put_sharded as device_put_sharded,
 )
-from tangrad.xmapping.functions import xmap as xmap
+from tangrad._xmap.functions import xmap as xmap
 
 __version__: str
 

@@ -1,16 +1,16 @@
 """Pytrees under their long names: operations, key paths, registration of node types, structures, prefixes."""
 
-from tangrad.tree.builtin_nodes import flatten_call
-from tangrad.tree.custom_nodes import (
+from tangrad._core.tree.builtin_nodes import flatten_call
+from tangrad._core.tree.custom_nodes import (
     register_pytree_node,
     register_pytree_node_class,
     register_pytree_with_keys,
     register_pytree_with_keys_class,
     register_static,
 )
-from tangrad.tree.dataclass_nodes import register_dataclass
-from tangrad.tree.definition import PyTreeDef
-from tangrad.tree.keys import (
+from tangrad._core.tree.dataclass_nodes import register_dataclass
+from tangrad._core.tree.definition import PyTreeDef
+from tangrad._core.tree.keys import (
     DictKey,
     FlattenedIndexKey,
     GetAttrKey,
@@ -19,8 +19,8 @@ from tangrad.tree.keys import (
     SequenceKey,
     keystr,
 )
-from tangrad.tree.mismatches import equality_errors, prefix_errors
-from tangrad.tree.operations import (
+from tangrad._core.tree.mismatches import equality_errors, prefix_errors
+from tangrad._core.tree.operations import (
     all_leaves,
     build_tree,
     flatten_one_level,
@@ -39,10 +39,10 @@ from tangrad.tree.operations import (
     treedef_is_leaf,
     treedef_tuple,
 )
-from tangrad.tree.partials import Partial
-from tangrad.tree.paths import tree_flatten_with_path, tree_leaves_with_path, tree_map_with_path
-from tangrad.tree.prefixes import broadcast_prefix, flatten_axes, tree_broadcast
-from tangrad.tree.registry import PyTreeRegistry, default_registry
+from tangrad._core.tree.partials import Partial
+from tangrad._core.tree.paths import tree_flatten_with_path, tree_leaves_with_path, tree_map_with_path
+from tangrad._core.tree.prefixes import broadcast_prefix, flatten_axes, tree_broadcast
+from tangrad._core.tree.registry import PyTreeRegistry, default_registry
 
 __all__ = [
     "DictKey",

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from tangrad.kernel.array import Array
+from tangrad._core.kernel.array import Array
 
 
 class _HasDType(Protocol):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tangrad
-from tangrad.kernel import dlpack
+from tangrad._core.kernel import dlpack
 
 BACKENDS = ("numpy", "xla")
 NARROW = ("bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3b11fnuz", "float8_e3m4", "float8_e8m0fnu")

@@ -6,7 +6,7 @@ import numpy
 import pytest
 
 from tangrad import enable_x64, jit, lax, use_backend
-from tangrad.backends.numpy.bounds import FEWEST
+from tangrad._backend_numpy.bounds import FEWEST
 
 NUMBERS = [0.0, -0.0, numpy.nan, numpy.inf, -numpy.inf, 1.0, -1.0, 3.0, -3.0, 7.0]
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from tangrad.backends.numpy import blocks, buffers, select
-from tangrad.backends.numpy.functions import UNKNOWN
-from tangrad.backends.numpy.kernels import composed
+from tangrad._backend_numpy import blocks, buffers, select
+from tangrad._backend_numpy.functions import UNKNOWN
+from tangrad._backend_numpy.kernels import composed
 from tangrad.core import (
     CompileOptions,
     PrimitiveSet,
@@ -24,8 +24,8 @@ from tangrad.core import (
 
 from .numpy_support import F32, NUMPY, put, same
 
-p = pytest.importorskip("tangrad.lax.elementwise.primitives")
-s = pytest.importorskip("tangrad.lax.structure.primitives")
+p = pytest.importorskip("tangrad._lax.elementwise.primitives")
+s = pytest.importorskip("tangrad._lax.structure.primitives")
 
 family = PrimitiveSet("numpy_random_programs", api=1)
 lower = RuleSet("lower.numpy", api=1)

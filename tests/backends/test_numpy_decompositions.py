@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tangrad.backends.numpy.decompositions import condensed, lapack, orthogonal_factors, schur_form, triangular_factors
+from tangrad._backend_numpy.decompositions import condensed, lapack, orthogonal_factors, schur_form, triangular_factors
 
 DTYPES = ("float32", "float64", "complex64", "complex128")
 

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tangrad.backends.numpy import dispatch
-from tangrad.backends.numpy.array import NumpyArray, PlacedArray
-from tangrad.backends.numpy.backend import NumpyDevice
-from tangrad.backends.numpy.kernels import kernel
-from tangrad.backends.numpy.quiet import outside
+from tangrad._backend_numpy import dispatch
+from tangrad._backend_numpy.array import NumpyArray, PlacedArray
+from tangrad._backend_numpy.backend import NumpyDevice
+from tangrad._backend_numpy.kernels import kernel
+from tangrad._backend_numpy.quiet import outside
 from tangrad.core import PrimitiveSet, RuleSet, ShapedArray, eval_jaxpr, literal, register, trace_to_jaxpr
 from tangrad.errors import MissingRuleError, UnexpectedTracerError
 
 from .numpy_support import F32, NUMPY, compiled, put, same
 
-p = pytest.importorskip("tangrad.lax.elementwise.primitives")
-s = pytest.importorskip("tangrad.lax.structure.primitives")
+p = pytest.importorskip("tangrad._lax.elementwise.primitives")
+s = pytest.importorskip("tangrad._lax.structure.primitives")
 
 
 # --- arrays --------------------------------------------------------------------------------------------------------

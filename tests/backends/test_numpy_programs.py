@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tangrad.backends.numpy import source
-from tangrad.backends.numpy.array import PlacedArray
-from tangrad.backends.numpy.backend import NumpyDevice
-from tangrad.backends.numpy.kernels import FRESH, composed, kernel
-from tangrad.backends.numpy.quiet import outside
+from tangrad._backend_numpy import source
+from tangrad._backend_numpy.array import PlacedArray
+from tangrad._backend_numpy.backend import NumpyDevice
+from tangrad._backend_numpy.kernels import FRESH, composed, kernel
+from tangrad._backend_numpy.quiet import outside
 from tangrad.core import (
     CompileOptions,
     Effect,
@@ -28,8 +28,8 @@ from tangrad.core import (
 
 from .numpy_support import F32, NUMPY, compiled, put, same
 
-p = pytest.importorskip("tangrad.lax.elementwise.primitives")
-s = pytest.importorskip("tangrad.lax.structure.primitives")
+p = pytest.importorskip("tangrad._lax.elementwise.primitives")
+s = pytest.importorskip("tangrad._lax.structure.primitives")
 
 
 def run(function: Any, *arrays: Any, **options: Any) -> list[Any]:

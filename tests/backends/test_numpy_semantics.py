@@ -12,7 +12,7 @@ from tangrad.core import literal
 
 from .numpy_support import put, same
 
-p = pytest.importorskip("tangrad.lax.elementwise.primitives")
+p = pytest.importorskip("tangrad._lax.elementwise.primitives")
 
 INF, NAN = math.inf, math.nan
 INT_DTYPES = ("int8", "int16", "int32", "int64")

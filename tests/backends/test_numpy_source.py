@@ -4,7 +4,7 @@ import pytest
 
 import tangrad
 import tangrad.numpy as np
-from tangrad.backends.numpy.kernels import composed
+from tangrad._backend_numpy.kernels import composed
 from tangrad.core import PrimitiveSet, RuleSet, ShapedArray, register
 
 

@@ -9,10 +9,10 @@ import tangrad
 import tangrad.numpy as tnp
 from tangrad import lax
 from tangrad import use_backend as backend_setting
-from tangrad.backends.numpy.windows import convolution, pooling, streaming
-from tangrad.backends.numpy.windows.convolution import Convolution
-from tangrad.backends.numpy.windows.fractional import FractionalConvolution
-from tangrad.backends.numpy.windows.patches import LARGE_BATCH
+from tangrad._backend_numpy.windows import convolution, pooling, streaming
+from tangrad._backend_numpy.windows.convolution import Convolution
+from tangrad._backend_numpy.windows.fractional import FractionalConvolution
+from tangrad._backend_numpy.windows.patches import LARGE_BATCH
 
 LAYOUTS = {"last": ("NHWC", "HWIO", "NHWC"), "first": ("NCHW", "OIHW", "NCHW")}
 

@@ -10,7 +10,7 @@ jax = pytest.importorskip("jax")
 
 import tangrad
 from tangrad import ShapeDtypeStruct, export, lax
-from tangrad.backends.xla import lowering
+from tangrad._backend_xla import lowering
 from tangrad.conformance import find_samples
 from tangrad.core import trace_to_closed_jaxpr
 from tangrad.errors import BackendError, MissingRuleError

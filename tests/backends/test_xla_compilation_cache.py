@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 pytest.importorskip("jaxlib")
-p = pytest.importorskip("tangrad.lax.elementwise.primitives")
+p = pytest.importorskip("tangrad._lax.elementwise.primitives")
 
-from tangrad.backends.xla import compilation_cache, jaxlib_api, settings
+from tangrad._backend_xla import compilation_cache, jaxlib_api, settings
 from tangrad.core import SETTINGS, CompileOptions, ShapedArray, get_backend, literal, trace_to_closed_jaxpr
 
 XLA = get_backend("xla")
@@ -264,7 +264,7 @@ def test_a_full_or_read_only_folder_only_logs(folder, caplog, monkeypatch, faili
 
 
 def test_the_key_depends_on_all_that_matters(folder) -> None:
-    from tangrad.backends.xla.lowering import lower_to_module
+    from tangrad._backend_xla.lowering import lower_to_module
 
     device = XLA.devices()[0]
     closed = trace_to_closed_jaxpr(lambda x: (p.sin_p.bind(x),), [ShapedArray((3,), F32)])
@@ -281,7 +281,7 @@ def test_the_key_depends_on_all_that_matters(folder) -> None:
 WORKER = """
 import numpy as np
 from tangrad.core import CompileOptions, ShapedArray, get_backend, literal, trace_to_closed_jaxpr
-from tangrad.lax.elementwise import primitives as p
+from tangrad._lax.elementwise import primitives as p
 xla = get_backend("xla")
 x = xla.put(np.arange(3, dtype="float32"), ShapedArray((3,), "float32"))
 for factor in range(6):

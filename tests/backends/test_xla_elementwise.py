@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip("jaxlib")
 jax = pytest.importorskip("jax")
-primitives = pytest.importorskip("tangrad.lax.elementwise.primitives")
+primitives = pytest.importorskip("tangrad._lax.elementwise.primitives")
 
 import ml_dtypes
 

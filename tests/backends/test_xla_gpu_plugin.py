@@ -33,7 +33,7 @@ LIBRARIES = {
 DISGUISE = """
 import sys
 import numpy
-from tangrad.backends.xla import gpus, jaxlib_api
+from tangrad._backend_xla import gpus, jaxlib_api
 
 loaded = []
 def load_plugin(name, library):
@@ -127,7 +127,7 @@ def test_the_functions_of_its_libraries_are_registered(wheels):
 
 def test_a_plugin_that_does_not_start_leaves_the_cpu(wheels):
     """Its library is none: where CUDA is there by chance, that is said once; where it was asked for, it is an error."""
-    here = "import sys\nfrom tangrad.backends.xla import gpus\ngpus.Vendor.has_device = lambda self: True\n"
+    here = "import sys\nfrom tangrad._backend_xla import gpus\ngpus.Vendor.has_device = lambda self: True\n"
     program = "import tangrad\nprint(tangrad.devices()[0].platform)"
     done = run(wheels, program, here)
     assert done.stdout == "cpu\n" and "a GPU is present, but cuda did not start" in done.stderr

@@ -11,8 +11,8 @@ import pytest
 pytest.importorskip("jaxlib")
 
 import tangrad
-from tangrad.backends.xla import gpus, jaxlib_api
-from tangrad.backends.xla.coordination import Coordination
+from tangrad._backend_xla import gpus, jaxlib_api
+from tangrad._backend_xla.coordination import Coordination
 from tangrad.core import ShapedArray, get_backend
 
 XLA = get_backend("xla")
@@ -102,8 +102,8 @@ def test_contents_outlive_their_array(dtype: str, end: str) -> None:
 
 
 def test_compiled_programs_survive_serialisation() -> None:
-    from tangrad.backends.xla.mlir import bytecode, ir
-    from tangrad.backends.xla.vocabulary import vocabulary
+    from tangrad._backend_xla.mlir import bytecode, ir
+    from tangrad._backend_xla.vocabulary import vocabulary
 
     text = """module @twice { func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
       %y = stablehlo.add %x, %x : tensor<4xf32>
@@ -141,7 +141,7 @@ import numpy as np
 import jax
 import jax.numpy as jnp
 from tangrad.core import ShapedArray, get_backend
-from tangrad.lax.elementwise.primitives import add_p
+from tangrad._lax.elementwise.primitives import add_p
 
 wide = np.arange(4) * 2**40 + 1
 xla = get_backend("xla")
@@ -179,7 +179,7 @@ def test_jax_is_never_imported() -> None:
     import sys
     import numpy as np
     from tangrad.core import CompileOptions, ShapedArray, get_backend, trace_to_closed_jaxpr
-    from tangrad.lax.elementwise.primitives import sin_p
+    from tangrad._lax.elementwise.primitives import sin_p
     xla = get_backend("xla")
     x = xla.put(np.ones(3, np.float32), ShapedArray((3,), "float32"))
     closed = trace_to_closed_jaxpr(lambda x: (sin_p.bind(x),), [x.aval])
@@ -210,7 +210,7 @@ def test_lapack_may_be_registered_by_both() -> None:
     pytest.importorskip("scipy")
     program = """
     import jax, jax.numpy as jnp
-    from tangrad.backends.xla import jaxlib_calls
+    from tangrad._backend_xla import jaxlib_calls
     {first}
     {second}
     print("done")

@@ -14,8 +14,8 @@ import pytest
 
 jaxlib = pytest.importorskip("jaxlib")
 
-from tangrad.backends.xla import jaxlib_version
-from tangrad.backends.xla.jaxlib_version import UnusableJaxlibError, explanation
+from tangrad._backend_xla import jaxlib_version
+from tangrad._backend_xla.jaxlib_version import UnusableJaxlibError, explanation
 
 ROOT = Path(__file__).resolve().parents[2]
 CURE = '"jaxlib>=0.10,<0.13"'
@@ -118,7 +118,7 @@ def test_a_newer_one_that_lacks_a_name_is_not_used(tmp_path: Path, name: str) ->
 
 def test_a_newer_one_that_computes_something_else_is_not_used(tmp_path: Path) -> None:
     wrong = """
-from tangrad.backends.xla.array import XlaArray
+from tangrad._backend_xla.array import XlaArray
 whole = XlaArray.to_numpy
 XlaArray.to_numpy = lambda array: whole(array) + 1
 """

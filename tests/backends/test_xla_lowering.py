@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 pytest.importorskip("jaxlib")
-p = pytest.importorskip("tangrad.lax.elementwise.primitives")
+p = pytest.importorskip("tangrad._lax.elementwise.primitives")
 
 from tangrad import named_scope
-from tangrad.backends.xla import helpers, vocabulary
-from tangrad.backends.xla.axes import AxisEnvironment
-from tangrad.backends.xla.lowering import lower_to_module
+from tangrad._backend_xla import helpers, vocabulary
+from tangrad._backend_xla.axes import AxisEnvironment
+from tangrad._backend_xla.lowering import lower_to_module
 from tangrad.core import (
     ClosedJaxpr,
     CompileOptions,

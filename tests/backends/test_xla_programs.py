@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("jaxlib")
-p = pytest.importorskip("tangrad.lax.elementwise.primitives")
+p = pytest.importorskip("tangrad._lax.elementwise.primitives")
 
 from tangrad.core import CompileOptions, ShapedArray, get_backend, literal, trace_to_closed_jaxpr
 from tangrad.errors import UnexpectedTracerError
@@ -214,11 +214,11 @@ def test_the_first_calls_of_many_threads_compile_once() -> None:
         thread.join()
     assert len(results) == 16 and len(set(results)) == 1
     assert sum(key[0] is p.atan2_p for key in XLA._dispatcher._entries) == 1
-    assert not importlib.import_module("tangrad.kernel.compilation")._turns
+    assert not importlib.import_module("tangrad._core.kernel.compilation")._turns
 
 
 def test_threads_lower_and_compile_at_once(monkeypatch) -> None:
-    from tangrad.backends.xla import vocabulary
+    from tangrad._backend_xla import vocabulary
 
     monkeypatch.setattr(vocabulary, "MODULE_LIMIT", 3)  # contexts come and go meanwhile
     failures = []
@@ -247,8 +247,8 @@ SEVERAL_DEVICES = """
 import numpy as np
 import tangrad
 from tangrad.core import CompileOptions, ShapedArray, get_backend, literal, trace_to_closed_jaxpr
-from tangrad.settings.config import default_device
-from tangrad.lax.elementwise import primitives as p
+from tangrad._core.settings.config import default_device
+from tangrad._lax.elementwise import primitives as p
 
 xla = get_backend("xla")
 F32 = np.dtype("float32")
@@ -307,7 +307,7 @@ wide = xla.put(np.array([2**40]), ShapedArray((1,), "int64"), d1)
 assert xla.move(wide, d2).tolist() == [2**40]
 
 # an array over several devices
-from tangrad.backends.xla import jaxlib_api, spread
+from tangrad._backend_xla import jaxlib_api, spread
 from tangrad.sharding import GSPMDSharding
 raw = [d.raw for d in (d0, d1, d2, d3)]
 contents = np.arange(8, dtype=np.float32)
@@ -330,8 +330,8 @@ assert xla.parts(array)[3].value.unsafe_buffer_pointer() == copies[3].value.unsa
 refused(lambda: array.device, "4 devices")
 
 # a program over replicas
-from tangrad.backends.xla.mlir import bytecode, ir
-from tangrad.backends.xla.vocabulary import vocabulary
+from tangrad._backend_xla.mlir import bytecode, ir
+from tangrad._backend_xla.vocabulary import vocabulary
 text = '''module @sums attributes {mhlo.num_replicas = 4 : i32, mhlo.num_partitions = 1 : i32} {
   func.func public @main(%x: tensor<2xf32>) -> tensor<2xf32> {
     %s = "stablehlo.all_reduce"(%x) ({

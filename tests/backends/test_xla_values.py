@@ -11,7 +11,7 @@ from tangrad import lax, random
 from tangrad.core import Primitive, PrimitiveSet, RecentlyUsed, hookimpl, literal, register
 from tangrad.dtypes import as_dtype
 
-pytest.importorskip("tangrad.backends.xla")
+pytest.importorskip("tangrad._backend_xla")
 pytestmark = pytest.mark.usefixtures("on_xla")
 
 DATA = onp.linspace(-2.0, 7.0, 60, dtype=onp.float32)
@@ -297,8 +297,8 @@ def test_a_primitive_says_which_parameters_are_values(compilations):
 
 
 def test_eager_programs_are_bounded(monkeypatch, compilations):
-    from tangrad.backends.xla import dispatch
-    from tangrad.backends.xla.backend import xla
+    from tangrad._backend_xla import dispatch
+    from tangrad._backend_xla.backend import xla
 
     monkeypatch.setattr(dispatch, "ENTRY_LIMIT", 8)
     dispatcher = dispatch.Dispatcher(xla)

@@ -13,7 +13,7 @@ from tangrad import use_backend as backend_setting
 from tests.benchmarks.hlo import first_difference, normalised
 
 jax = pytest.importorskip("jax")
-lowering = pytest.importorskip("tangrad.backends.xla.lowering")
+lowering = pytest.importorskip("tangrad._backend_xla.lowering")
 
 
 def images(*shape):

@@ -386,8 +386,8 @@ def test_what_packages_take_from_elsewhere():
         assert jaxpr_as_fun(jax.make_jaxpr(jnp.negative)(1.0))(2.0)[0] == -2
         import importlib
         import pkgutil
-        import tangrad.compat.jax.names
-        for module in pkgutil.walk_packages(tangrad.compat.jax.names.__path__, "jax."):
+        import tangrad._compat.names
+        for module in pkgutil.walk_packages(tangrad._compat.names.__path__, "jax."):
             assert "alias" in repr(importlib.import_module(module.name))
         """
     )

@@ -7,11 +7,11 @@ import pytest
 
 import tangrad
 from tangrad import config
-from tangrad.compat import setting_names
-from tangrad.compat.setting_names import NAMES, Alias, Fixed, Ignored
+from tangrad._compat import setting_names
+from tangrad._compat.setting_names import NAMES, Alias, Fixed, Ignored
+from tangrad._core.kernel import all_settings
+from tangrad._core.kernel.all_settings import names
 from tangrad.errors import MissingDistributionError
-from tangrad.kernel import all_settings
-from tangrad.kernel.all_settings import names
 
 ALIASES = {name: known for name, known in NAMES.items() if isinstance(known, Alias)}
 

@@ -21,7 +21,7 @@ class Subject:
         self.api = importlib.import_module("tangrad")
         for name in PARTS:
             importlib.import_module(f"tangrad.{name}")
-        self.config = importlib.import_module("tangrad.settings.config")
+        self.config = importlib.import_module("tangrad._core.settings.config")
         self.backend = backend
 
     def run(self, program: Program, mode: str, jitted: bool) -> list[Leaf]:

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 import tangrad
+from tangrad._distributed.addresses import port_of
+from tangrad._distributed.clusters import kubernetes
+from tangrad._distributed.clusters.slurm import first_host
+from tangrad._distributed.detection import DETECTORS_GROUP, detect
+from tangrad._distributed.membership import _complete
 from tangrad.core import composition
 from tangrad.distributed import Cluster, ClusterDetector
 from tangrad.errors import BackendError
-from tangrad.processes.addresses import port_of
-from tangrad.processes.clusters import kubernetes
-from tangrad.processes.clusters.slurm import first_host
-from tangrad.processes.detection import DETECTORS_GROUP, detect
-from tangrad.processes.membership import _complete
 
 SLURM = {
     "SLURM_JOB_ID": "1234",

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from tangrad.processes import rendezvous
-from tangrad.processes.addresses import Address, parse_address, port_of
-from tangrad.processes.rendezvous import Host, Line, meet
-from tangrad.processes.vigil import Vigil
+from tangrad._distributed import rendezvous
+from tangrad._distributed.addresses import Address, parse_address, port_of
+from tangrad._distributed.rendezvous import Host, Line, meet
+from tangrad._distributed.vigil import Vigil
 from tests.ports import free_port
 
 # Seconds for what happens at once, but for a busy machine.

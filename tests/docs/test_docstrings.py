@@ -88,7 +88,7 @@ MODULES = sorted(
     name
     for part in PARTS.values()
     for name, path in part.modules.items()
-    if ">>> " in path.read_text() and not name.startswith(("tangrad.backends.xla", "tangrad.compat."))
+    if ">>> " in path.read_text() and not name.startswith(("tangrad._backend_xla", "tangrad.compat."))
 )
 
 

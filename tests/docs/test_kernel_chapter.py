@@ -31,8 +31,8 @@ def test_what_is_wrong_is_said():
     text = rooms.with_tables(rooms.PAGE.read_text())
     assert rooms.problems(text) == []
     assert rooms.problems(text.replace("| `aval` |", "| `avals` |")) == [
-        "tangrad.kernel.aval is not in the page",
-        "tangrad.kernel.avals is in the page only",
+        "tangrad._core.kernel.aval is not in the page",
+        "tangrad._core.kernel.avals is in the page only",
     ]
     longer = re.sub(r"\| `aval` \| \d+ \|", "| `aval` | 3000 |", text)
     assert re.fullmatch(r"tangrad\.kernel\.aval has \d+ lines, not 3000", rooms.problems(longer)[0])

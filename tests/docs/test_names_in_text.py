@@ -56,5 +56,5 @@ def test_names_in_the_text_exist(page, files):
 
 
 def test_what_does_not_exist_is_found():
-    assert exists("tangrad.numpy.linalg.norm") and exists("tangrad.composition.record")
-    assert not exists("tangrad.composition.plugins") and not exists("tangrad.numpy.no_such_function")
+    assert exists("tangrad.numpy.linalg.norm") and exists("tangrad._core.composition.record")
+    assert not exists("tangrad._core.composition.plugins") and not exists("tangrad.numpy.no_such_function")

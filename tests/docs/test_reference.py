@@ -7,8 +7,8 @@ import types
 
 import pytest
 
-from tangrad.composition.hook_names import ARGUMENTS
-from tangrad.console.missing.catalogue_data import PUBLIC_NAMES
+from tangrad._console.missing.catalogue_data import PUBLIC_NAMES
+from tangrad._core.composition.hook_names import ARGUMENTS
 from tangrad.core import rule_kinds
 from tools.docs import extension, reference, tables
 from tools.docs.docstrings import escape, summary, to_markdown

@@ -6,8 +6,8 @@ import pytest
 import tangrad
 import tangrad.numpy as tnp
 from tangrad import use_backend
+from tangrad._sparse import solvers
 from tangrad.experimental import sparse
-from tangrad.sparse_arrays import solvers
 
 DRAW = np.random.default_rng(3)
 DENSE = np.array([[0, 1, 2, 0], [0, 0, 0, 0], [3, 0, 0, 4]], "float32")

@@ -10,7 +10,7 @@ import pytest
 import tangrad
 import tangrad.numpy as np
 from tangrad import export
-from tangrad.exporting.writing import HEADER, MAGIC
+from tangrad._export.writing import HEADER, MAGIC
 
 
 @pytest.fixture(scope="module")

@@ -95,6 +95,6 @@ def test_programs_of_any_size_on_numpy_at_length(case):
 @settings(max_examples=1000, deadline=None)
 @given(cases())
 def test_programs_of_any_size_on_xla_at_length(case):
-    pytest.importorskip("tangrad.backends.xla")
+    pytest.importorskip("tangrad._backend_xla")
     with use_backend("xla"):
         check(case, "cpu")

@@ -10,9 +10,9 @@ import pytest
 import tangrad
 import tangrad.numpy as np
 from tangrad import export, lax, random, runtime, use_backend
+from tangrad._export.structures import _by_name, _by_type
+from tangrad._export.writing import HEADERS, MAGIC
 from tangrad.core import ShapedArray, backend_names
-from tangrad.exporting.structures import _by_name, _by_type
-from tangrad.exporting.writing import HEADERS, MAGIC
 from tangrad.tree_util import register_pytree_node_class
 
 SIZES = ((3, 4), (5, 2))

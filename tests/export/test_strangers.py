@@ -9,14 +9,14 @@ import pytest
 import tangrad
 import tangrad.numpy as np
 from tangrad import export, lax
+from tangrad._export.bytecode import DamagedModule, read_contents
+from tangrad._export.writing import HEADER, MAGIC
 from tangrad.core import ShapedArray
-from tangrad.exporting.bytecode import DamagedModule, read_contents
-from tangrad.exporting.writing import HEADER, MAGIC
 
-pytest.importorskip("tangrad.backends.xla")
+pytest.importorskip("tangrad._backend_xla")
 
-from tangrad.backends.xla import mlir
-from tangrad.backends.xla.module_contents import DEEPEST_CALLS, DEEPEST_REGIONS, contents
+from tangrad._backend_xla import mlir
+from tangrad._backend_xla.module_contents import DEEPEST_CALLS, DEEPEST_REGIONS, contents
 
 F3 = "tensor<3xf32>"
 
@@ -250,7 +250,7 @@ def test_every_cut_and_many_bytes_of_a_module_are_read_or_refused():
 
 def test_numbers_of_the_format():
     """The length of a number is in the zeros at the low end of its first byte."""
-    from tangrad.exporting.bytecode import Reader
+    from tangrad._export.bytecode import Reader
 
     for data, value in (
         (b"\x03", 1),

@@ -11,10 +11,10 @@ from tangrad import export
 from tests.export.elsewhere_programs import LINEAR
 from tests.export.test_strangers import entry, program
 
-pytest.importorskip("tangrad.backends.xla")
+pytest.importorskip("tangrad._backend_xla")
 
-from tangrad.backends.xla import mlir
-from tangrad.backends.xla.kernel_types import check_kernels
+from tangrad._backend_xla import mlir
+from tangrad._backend_xla.kernel_types import check_kernels
 
 REFUSED = "in a way that would not be safe"
 CALL = re.compile(r"custom_call @(\w+)\(.*?\) \{(.*)\} : \((.*)\) -> (.*)$", re.MULTILINE)

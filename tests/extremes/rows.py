@@ -14,8 +14,8 @@ import tangrad.lax as lax
 import tangrad.nn as nn
 import tangrad.numpy as tnp
 import tangrad.scipy.special as special
-from tangrad.lax.checks import declarations
-from tangrad.lax.elementwise.primitives import elementwise
+from tangrad._lax.checks import declarations
+from tangrad._lax.elementwise.primitives import elementwise
 from tangrad.scipy import stats
 from tests.extremes.formulas import FORMULAS, Reference, log_normal, logistic, normal, softplus
 

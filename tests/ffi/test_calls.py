@@ -15,7 +15,7 @@ FLOATS = tangrad.ShapeDtypeStruct((3,), "float32")
 
 @pytest.fixture(scope="module", autouse=True)
 def targets():
-    from tangrad.ffi.samples import samples
+    from tangrad._ffi.samples import samples
 
     samples()
 

@@ -11,7 +11,7 @@ from tools.workspace import distributions
 pytestmark = pytest.mark.slow
 PARTS = sorted(distributions())
 PROGRAM = Path(__file__).with_name("alone.py").read_text()
-DOCTOR = "import sys\nfrom tangrad.console.cli import main\nsys.exit(main(['doctor', '--json']))"
+DOCTOR = "import sys\nfrom tangrad._console.cli import main\nsys.exit(main(['doctor', '--json']))"
 
 
 def parts_for(name: str) -> set[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import tangrad.core as kernel
-from tangrad.scaffold import KINDS, names_for, render
+from tangrad._conformance.scaffold import KINDS, names_for, render
 from tests.install.environments import unpack
 from tools import contracts
 from tools.docs.rooms import code_lines
@@ -103,7 +103,7 @@ COMPOSED = "from tangrad.core import public_package\n__getattr__, __dir__ = publ
 @pytest.fixture
 def small(tmp_path, monkeypatch) -> Path:
     """A sound house: core, a transformation with one rule kind, primitives with a rule of that kind, a library."""
-    monkeypatch.setattr(contracts, "LAZY", {"tangrad.composition.api": "resolves public names"})
+    monkeypatch.setattr(contracts, "LAZY", {"tangrad._core.composition.api": "resolves public names"})
     write(tmp_path, "core/pyproject.toml", project("tangrad-core", "numpy"))
     for module in ("core/__init__", "composition/__init__", "composition/api", "composition/registry"):
         write(tmp_path, f"core/tangrad/{module}.py")
@@ -111,9 +111,9 @@ def small(tmp_path, monkeypatch) -> Path:
     write(
         tmp_path,
         "core/tangrad/core/__init__.py",
-        "from tangrad.composition.api import public_package as public_package\nfrom tangrad.core.types import x as x",
+        "from tangrad._core.composition.api import public_package as public_package\nfrom tangrad.core.types import x as x",
     )
-    write(tmp_path, "core/tangrad/kernel/array.py", "import numpy")
+    write(tmp_path, "core/tangrad/_core/kernel/array.py", "import numpy")
     write(tmp_path, "core/tangrad/core/types.py", "import numpy")
     write(
         tmp_path,
@@ -128,7 +128,7 @@ def small(tmp_path, monkeypatch) -> Path:
             },
         ),
     )
-    write(tmp_path, "plugins/autodiff/tangrad/autodiff/__init__.py")
+    write(tmp_path, "plugins/autodiff/tangrad/autodiff.py")
     write(tmp_path, "plugins/autodiff/tangrad/autodiff/api.py", "from tangrad.core import x")
     write(
         tmp_path,
@@ -137,9 +137,9 @@ def small(tmp_path, monkeypatch) -> Path:
             "tangrad-lax",
             "tangrad-core",
             {
-                "tangrad.primitives": 'elementwise = "tangrad.lax.elementwise:primitives"',
+                "tangrad.primitives": 'elementwise = "tangrad._lax.elementwise:primitives"',
                 "tangrad.rules.jvp": 'elementwise = "tangrad.lax.jvp:rules"',
-                "tangrad.api": '"lax.sin" = "tangrad.lax.elementwise:sin"',
+                "tangrad.api": '"lax.sin" = "tangrad._lax.elementwise:sin"',
             },
         ),
     )
@@ -168,27 +168,27 @@ def test_a_sound_house_passes(small):
     ("file", "text", "expected"),
     [
         ("core/tangrad/core/types.py", "from tangrad import lax", "tangrad-core does not require tangrad-lax"),
-        ("core/tangrad/core/types.py", "from tangrad.composition import types2", None),
+        ("core/tangrad/core/types.py", "from tangrad._core.composition import types2", None),
         ("core/tangrad/core/types.py", "import pandas", "imports pandas, which tangrad-core does not require"),
-        ("core/tangrad/core/types.py", "def f():\n    from tangrad.composition import api", "inside a function"),
+        ("core/tangrad/core/types.py", "def f():\n    from tangrad._core.composition import api", "inside a function"),
         (
             "core/tangrad/core/types.py",
             "def f(n):\n    return import_module(n)",
             "import_module(...) inside a function",
         ),
-        ("core/tangrad/core/types.py", "from tangrad.composition import api", None),
+        ("core/tangrad/core/types.py", "from tangrad._core.composition import api", None),
         ("core/tangrad/core/types.py", "def f():\n    import json", None),
         ("core/tangrad/core/types.py", "def f():\n    return import_module('ml_dtypes')", None),
         (
             "core/tangrad/core/types.py",
-            "def f():\n    return import_module('tangrad.composition.api')",
+            "def f():\n    return import_module('tangrad._core.composition.api')",
             "inside a function",
         ),
-        ("core/tangrad/core/types.py", "from tangrad.composition import api", None),
-        ("core/tangrad/kernel/types.py", "from tangrad.composition import api", None),
-        ("core/tangrad/composition/api.py", "def f():\n    from tangrad.dtypes import kinds", None),
-        ("core/tangrad/composition/api.py", "def f():\n    from tangrad.core import types", "which is above it"),
-        ("core/tangrad/dtypes/kinds.py", "from tangrad.composition import api", "which is above it"),
+        ("core/tangrad/core/types.py", "from tangrad._core.composition import api", None),
+        ("core/tangrad/kernel/types.py", "from tangrad._core.composition import api", None),
+        ("core/tangrad/_core/composition/api.py", "def f():\n    from tangrad.dtypes import kinds", None),
+        ("core/tangrad/_core/composition/api.py", "def f():\n    from tangrad.core import types", "which is above it"),
+        ("core/tangrad/_core/dtypes/kinds.py", "from tangrad._core.composition import api", "which is above it"),
         ("core/tangrad/core/types.py", "x = 1\n" * 501, "has 501 lines"),
         ("plugins/autodiff/tangrad/autodiff/api.py", "import tangrad.lax", "does not require tangrad-lax"),
         (
@@ -200,13 +200,13 @@ def test_a_sound_house_passes(small):
         ("plugins/nn/tangrad/nn/__init__.py", "import tangrad.lax.jvp", "imports the rule file tangrad.lax.jvp"),
         ("primitives/lax/tangrad/lax/elementwise.py", "import tangrad.autodiff", "does not require tangrad-autodiff"),
         ("primitives/lax/tangrad/lax/elementwise.py", "from tangrad.lax import helpers", "tangrad-autodiff"),
-        ("plugins/nn/tangrad/nn/__init__.py", "import jaxlib", "only tangrad.backends.xla.jaxlib_api"),
+        ("plugins/nn/tangrad/nn/__init__.py", "import jaxlib", "only tangrad._backend_xla.jaxlib_api"),
         ("plugins/nn/tangrad/nn/__init__.py", "import tangrad.nn.extra", None),
         ("plugins/nn/tangrad/nn/__init__.py", "from tangrad.core import x, public_package", None),
         ("plugins/nn/tangrad/nn/__init__.py", "import tangrad\nf = lambda: tangrad.core.x", None),
         ("plugins/nn/tangrad/nn/__init__.py", "from tangrad.core.types import x", "a room of the kernel"),
         ("plugins/nn/tangrad/nn/__init__.py", "from tangrad.core import types", "tangrad.core.types, which is a room"),
-        ("plugins/nn/tangrad/nn/__init__.py", "import tangrad.composition.registry", "a room of the kernel"),
+        ("plugins/nn/tangrad/nn/__init__.py", "import tangrad._core.composition.registry", "a room of the kernel"),
         (
             "plugins/nn/tangrad/nn/__init__.py",
             "from tangrad.core import y",
@@ -256,32 +256,32 @@ def cycle(*names):
 
 
 def test_cycles_are_found_through_composed_names(small):
-    write(small, "core/tangrad/kernel/api.py", "from tangrad.kernel import registry")
-    write(small, "core/tangrad/kernel/registry.py", "from tangrad.kernel.types import x")
-    write(small, "core/tangrad/kernel/types.py", "import tangrad.kernel.api")
+    write(small, "core/tangrad/kernel/api.py", "from tangrad._core.kernel import registry")
+    write(small, "core/tangrad/kernel/registry.py", "from tangrad._core.kernel.types import x")
+    write(small, "core/tangrad/kernel/types.py", "import tangrad._core.kernel.api")
     assert problems(small) == [cycle("kernel.api", "kernel.registry", "kernel.types", "kernel.api")]
 
 
 def test_imports_for_type_checkers_make_cycles_too(small):
-    later = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import tangrad.kernel.types"
+    later = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import tangrad._core.kernel.types"
     write(small, "core/tangrad/kernel/api.py", later)
     write(small, "core/tangrad/kernel/types.py")
     assert problems(small) == []
-    write(small, "core/tangrad/kernel/types.py", "import tangrad.kernel.api")
+    write(small, "core/tangrad/kernel/types.py", "import tangrad._core.kernel.api")
     assert problems(small) == [cycle("kernel.api", "kernel.types", "kernel.api")]
 
 
 def test_imports_inside_functions_make_cycles_too(small):
-    write(small, "core/tangrad/composition/api.py", "def f():\n    import tangrad.composition.registry")
-    write(small, "core/tangrad/composition/registry.py", "import tangrad.composition.api")
+    write(small, "core/tangrad/_core/composition/api.py", "def f():\n    import tangrad._core.composition.registry")
+    write(small, "core/tangrad/_core/composition/registry.py", "import tangrad._core.composition.api")
     assert problems(small) == [cycle("composition.api", "composition.registry", "composition.api")]
 
 
 def test_a_package_is_executed_before_what_is_in_it(small):
     """`import a.b.c` runs `a.b`: what that imports must not need who imports `a.b.c`."""
-    write(small, "core/tangrad/kernel/__init__.py", "from tangrad.composition import api")
+    write(small, "core/tangrad/_core/kernel/__init__.py", "from tangrad._core.composition import api")
     write(small, "core/tangrad/kernel/types.py")
-    write(small, "core/tangrad/composition/api.py", "import tangrad.kernel.types")
+    write(small, "core/tangrad/_core/composition/api.py", "import tangrad._core.kernel.types")
     assert cycle("composition.api", "kernel", "composition.api") in problems(small)
 
 

@@ -13,9 +13,9 @@ CORE = {
         version = "0.1.0"
         """,
     "core/tangrad/__init__.py": "",
-    "core/tangrad/core/__init__.py": "from tangrad.kernel.trace import f as f\n",
-    "core/tangrad/kernel/__init__.py": "",
-    "core/tangrad/kernel/trace.py": "# why\n\nfrom typing import Any\n\ndef f() -> Any: ...\ndef _g() -> Any: ...\n",
+    "core/tangrad/core/__init__.py": "from tangrad._core.kernel.trace import f as f\n",
+    "core/tangrad/_core/kernel/__init__.py": "",
+    "core/tangrad/_core/kernel/trace.py": "# why\n\nfrom typing import Any\n\ndef f() -> Any: ...\ndef _g() -> Any: ...\n",
     "plugins/one/pyproject.toml": """
         [project]
         name = "tangrad-one"

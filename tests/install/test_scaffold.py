@@ -107,11 +107,11 @@ def test_types(make_environment, tmp_path):
 
 def test_the_console_alone_says_what_to_install(make_environment):
     environment = make_environment("tangrad-console")
-    with pytest.raises(CommandError, match="pip install tangrad-scaffold"):
+    with pytest.raises(CommandError, match="pip install tangrad-conformance"):
         environment.command("tangrad", "new", "primitive", "discounting")
 
 
 def test_the_readme_of_the_scaffold_names_what_there_is():
-    text = (ROOT / "plugins/scaffold/README.md").read_text()
+    text = (ROOT / "plugins/conformance/README.md").read_text()
     assert all(f"tangrad new {kind} " in text for kind in NAMES)
     assert "--license" in text

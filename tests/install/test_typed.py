@@ -11,7 +11,7 @@ import pytest
 import tangrad.autodiff
 import tangrad.batching
 from tangrad import core
-from tangrad.composition.hook_names import ARGUMENTS
+from tangrad._core.composition.hook_names import ARGUMENTS
 from tangrad.core import composition, protocols, rule_kinds
 from tests.install.environments import run
 from tools.workspace import ROOT, distributions

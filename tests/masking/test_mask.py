@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 import tangrad
 import tangrad.numpy as tnp
 from tangrad import mask, tree, use_backend
+from tangrad._symbolic.evaluation import evaluate_shape
 from tangrad.export import SymbolicScope, symbolic_shape
-from tangrad.symbolic.evaluation import evaluate_shape
 from tests.masking.programs import PROGRAMS, W
 
 PADDINGS = (np.nan, np.inf, -np.inf, 0.0, 1e30, -7.0)

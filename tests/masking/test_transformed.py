@@ -6,9 +6,9 @@ import pytest
 import tangrad
 import tangrad.numpy as tnp
 from tangrad import lax, mask, shapecheck, use_backend
+from tangrad._masking import ShapeError
 from tangrad.core import backend_names
 from tangrad.errors import MissingRuleError
-from tangrad.masking import ShapeError
 from tests.masking.programs import PROGRAMS, W
 from tests.masking.test_mask import arguments, check_equal, names, total
 

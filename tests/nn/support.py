@@ -8,7 +8,7 @@ import pytest
 
 import tangrad
 
-settings = importlib.import_module("tangrad.settings.config")
+settings = importlib.import_module("tangrad._core.settings.config")
 
 BACKENDS = ("numpy", "xla")
 TOLERANCES = {"float16": 3e-3, "bfloat16": 3e-2, "float32": 5e-6, "complex64": 5e-6, "float64": 1e-12}

@@ -15,7 +15,7 @@ def reference():
 
 
 def _side(backend):
-    config = importlib.import_module("tangrad.settings.config")
+    config = importlib.import_module("tangrad._core.settings.config")
     with config.backend(backend):
         return Side(importlib.import_module("tangrad.numpy"), api=importlib.import_module("tangrad"), backend=backend)
 

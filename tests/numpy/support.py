@@ -70,7 +70,7 @@ class Side:
         """A context in which new arrays are made on the side's backend."""
         if self.backend is None:
             return contextlib.nullcontext()
-        return importlib.import_module("tangrad.settings.config").backend(self.backend)
+        return importlib.import_module("tangrad._core.settings.config").backend(self.backend)
 
 
 def describe(value: Any) -> Any:

@@ -55,7 +55,7 @@ def test_the_address_holds_as_long_as_the_array():
 
 
 def test_copies_go_with_their_arrays():
-    from tangrad.numpy import addresses
+    from tangrad._numpy import addresses
 
     gc.collect()
     before = len(addresses._in_order)

@@ -8,7 +8,7 @@ import pytest
 import tangrad
 import tangrad.numpy as np
 from tangrad import lax, random
-from tangrad.settings.config import explicit_x64_dtypes
+from tangrad._core.settings.config import explicit_x64_dtypes
 
 KEY = random.key(0)
 

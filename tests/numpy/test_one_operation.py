@@ -8,8 +8,8 @@ import pytest
 import tangrad
 import tangrad.image
 import tangrad.numpy as np
-from tangrad.image import resampling
-from tangrad.numpy import nan_reductions
+from tangrad._numpy import nan_reductions
+from tangrad._scipy.image import resampling
 
 HOLES = numpy.array([[1.0, numpy.nan, 3.0], [numpy.nan, 5.0, 2.0]], numpy.float32)
 

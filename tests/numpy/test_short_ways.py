@@ -6,10 +6,10 @@ import pytest
 import tangrad
 import tangrad.numpy as tnp
 from tangrad import use_backend
+from tangrad._numpy.conversion import stacked
+from tangrad._numpy.fusing import SEQUENCE_LIMIT
+from tangrad._numpy.indexing import _parts
 from tangrad.core import EVAL_TRACE, evaluate, forget_direct_calls
-from tangrad.numpy.conversion import stacked
-from tangrad.numpy.fusing import SEQUENCE_LIMIT
-from tangrad.numpy.indexing import _parts
 
 BACKENDS = ["numpy", "xla"]
 
@@ -40,7 +40,7 @@ def test_a_long_list_is_few_operations(monkeypatch):
     """Of as many as one operation takes: not two for each array."""
     calls = []
     monkeypatch.setattr(
-        "tangrad.numpy.conversion.stacked", lambda value, dtype: calls.append(1) or stacked(value, dtype)
+        "tangrad._numpy.conversion.stacked", lambda value, dtype: calls.append(1) or stacked(value, dtype)
     )
     x = tnp.arange(3 * SEQUENCE_LIMIT)
     same(tnp.asarray(list(x)), x)

@@ -8,9 +8,9 @@ import pytest
 import tangrad
 import tangrad.numpy as tnp
 from tangrad import use_backend
+from tangrad._numpy import nan_reductions, norms, numerical, positions, sets
+from tangrad._numpy.fusing import Fused, as_one
 from tangrad.core import rule_table
-from tangrad.numpy import nan_reductions, norms, numerical, positions, sets
-from tangrad.numpy.fusing import Fused, as_one
 
 UNIVERSAL = (
     "floor_divide", "remainder", "copysign", "fmax", "fmin", "heaviside", "hypot", "logaddexp", "logaddexp2",

@@ -6,9 +6,9 @@ A mutant makes of the right rule a wrong one. Plain functions of arrays take its
 
 import numpy as np
 
-from tangrad.backends.numpy.kernels import Kernel
-from tangrad.lax.elementwise.primitives import RoundingMethod
-from tangrad.lax.indexing.dimension_numbers import GatherScatterMode
+from tangrad._backend_numpy.kernels import Kernel
+from tangrad._lax.elementwise.primitives import RoundingMethod
+from tangrad._lax.indexing.dimension_numbers import GatherScatterMode
 
 CLIP = GatherScatterMode.CLIP
 

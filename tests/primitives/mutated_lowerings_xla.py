@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tangrad.backends.xla.helpers import compare, comparison, convert, full, select
+from tangrad._backend_xla.helpers import compare, comparison, convert, full, select
 from tests.primitives.mutated_lowerings import CLIP, NUMPY, other
 
 

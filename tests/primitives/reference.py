@@ -7,7 +7,7 @@ import numpy as np
 
 import tangrad
 
-settings = importlib.import_module("tangrad.settings.config")
+settings = importlib.import_module("tangrad._core.settings.config")
 
 BACKENDS = ("numpy", "xla")
 WIDE = ("float64", "complex128", "int64", "uint64")

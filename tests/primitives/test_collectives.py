@@ -293,7 +293,7 @@ def test_programs_say_which_axes_they_use():
 
 def test_named_axes_of_types():
     """Reductions over an axis take it out of a type; the others leave it."""
-    from tangrad.collectives.primitives import collectives
+    from tangrad._collectives.primitives import collectives
 
     x = ShapedArray((3, 2), "float32", named_shape={"i": 3, "j": 2})
     p = collectives.primitives

@@ -8,9 +8,9 @@ import pytest
 
 import tangrad
 from tangrad import lax, use_backend
+from tangrad._conformance.comparison import Mismatch
+from tangrad._console.report.rules import squares
 from tangrad.conformance import CHECKS, Sample, check, draw, own_checks, primitives_of, sweep
-from tangrad.conformance.comparison import Mismatch
-from tangrad.console.report.rules import squares
 from tangrad.core import (
     Array,
     Backend,

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from tangrad import enable_x64, lax, nn, use_backend
+from tangrad._conformance.checks.edges import pointwise
+from tangrad._conformance.differences import TABLE
+from tangrad._conformance.edge_values import MOST, grid
 from tangrad.conformance import Sample, check, draw, find_samples
-from tangrad.conformance.checks.edges import pointwise
-from tangrad.conformance.differences import TABLE
-from tangrad.conformance.edge_values import MOST, grid
 from tangrad.core import (
     PrimitiveSet,
     RuleSet,

@@ -8,9 +8,9 @@ import pytest
 from hypothesis.extra.numpy import arrays
 
 from tangrad import lax
+from tangrad._conformance.comparison import Mismatch
 from tangrad.conformance import Sample, check, draw, find_samples, over, sweep
 from tangrad.conformance.__main__ import Progress
-from tangrad.conformance.comparison import Mismatch
 from tangrad.core import PrimitiveSet, RuleSet, ShapedArray, find_primitive, register
 
 sin_p, rev_p = find_primitive("elementwise.sin"), find_primitive("structure.rev")

@@ -11,8 +11,8 @@ import tangrad
 import tangrad.numpy as tnp
 from tangrad import check_tracer_leaks, lax
 from tangrad import use_backend as backend_setting
+from tangrad._lax.control_flow.counting import counters, sums
 from tangrad.autodiff import partial_eval_jaxpr, transpose_flat
-from tangrad.control_flow.counting import counters, sums
 from tangrad.core import SETTINGS, ClosedJaxpr, as_array, check_jaxpr, dce_jaxpr, typeof
 
 BACKENDS = ("numpy", "xla")

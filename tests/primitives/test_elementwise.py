@@ -5,8 +5,8 @@ import pytest
 
 import tangrad
 from tangrad import lax
-from tangrad.lax.elementwise import primitives as p
-from tangrad.lax.elementwise.primitives import elementwise
+from tangrad._lax.elementwise import primitives as p
+from tangrad._lax.elementwise.primitives import elementwise
 from tests.primitives.reference import (
     BACKENDS,
     WIDE,

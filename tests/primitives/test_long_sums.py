@@ -9,8 +9,8 @@ import pytest
 import tangrad
 import tangrad.numpy as tnp
 from tangrad import enable_x64, lax, ops, use_backend
-from tangrad.backends.numpy import totals
-from tangrad.backends.numpy.running import FEW, PIECE, SHORT, running_totals
+from tangrad._backend_numpy import totals
+from tangrad._backend_numpy.running import FEW, PIECE, SHORT, running_totals
 
 COUNT = 200_000
 BACKENDS = ("numpy", "xla")

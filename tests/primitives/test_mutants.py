@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from tangrad import lax
-from tangrad.backends.numpy.kernels import Kernel
+from tangrad._backend_numpy.kernels import Kernel
+from tangrad._debug import HostCall
 from tangrad.conformance import Sample, check, draw, find_samples
 from tangrad.core import (
     NamedAxisEffect,
@@ -16,7 +17,6 @@ from tangrad.core import (
     rule_table,
 )
 from tangrad.debug import DebugEffect
-from tangrad.debugging import HostCall
 
 
 def as_tuple(outs):

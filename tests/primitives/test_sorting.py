@@ -8,8 +8,8 @@ import pytest
 import tangrad
 from tangrad import lax
 from tangrad import use_backend as backend_setting
-from tangrad.lax.sorting.bisection import bisect
-from tangrad.lax.sorting.primitives import search_sorted_p
+from tangrad._lax.sorting.bisection import bisect
+from tangrad._lax.sorting.primitives import search_sorted_p
 from tests.primitives.support import BACKENDS, agree_everywhere, assert_same, check_batching, check_derivative, draw
 
 jax = pytest.importorskip("jax")

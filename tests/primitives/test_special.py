@@ -7,7 +7,7 @@ import pytest
 
 import tangrad
 from tangrad import lax
-from tangrad.lax.special.primitives import special
+from tangrad._lax.special.primitives import special
 from tests.primitives.reference import (
     BACKENDS,
     check_derivatives,

@@ -5,8 +5,8 @@ import pytest
 
 import tangrad
 from tangrad import lax
-from tangrad.lax.structure import primitives as p
-from tangrad.lax.structure.primitives import structure
+from tangrad._lax.structure import primitives as p
+from tangrad._lax.structure.primitives import structure
 from tests.primitives.reference import (
     BACKENDS,
     as_dtype,

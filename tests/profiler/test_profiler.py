@@ -21,7 +21,7 @@ def backend(request):
 
 @pytest.fixture
 def xla():
-    pytest.importorskip("tangrad.backends.xla.backend")
+    pytest.importorskip("tangrad._backend_xla.backend")
     with tangrad.use_backend("xla"):
         yield
 

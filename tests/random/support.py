@@ -9,7 +9,7 @@ import pytest
 import tangrad
 from tangrad import random
 
-settings = importlib.import_module("tangrad.settings.config")
+settings = importlib.import_module("tangrad._core.settings.config")
 
 BACKENDS = ("numpy", "xla")
 

@@ -8,7 +8,7 @@ import pytest
 
 import tangrad
 from tangrad import random
-from tangrad.random.distributions.counts import CORRECTIONS
+from tangrad._random.distributions.counts import CORRECTIONS
 from tests.random.support import reference, same, settings, slow_but, using
 
 SHAPES = np.array([0.3, 1.0, 3.0, 40.0], "float32")

@@ -14,12 +14,12 @@ import tangrad
 import tangrad.numpy as tnp
 from tangrad import export, lax, runtime
 from tangrad import random as random_numbers
+from tangrad._runtime.container import HEADER_BYTES, pack, unpack
+from tangrad._runtime.limits import DEFAULT
+from tangrad._runtime.reading import SavedProgram
+from tangrad._runtime.saving import sections_of
 from tangrad.core import get_backend
 from tangrad.runtime import ArtifactError, Limits
-from tangrad.runtime.container import HEADER_BYTES, pack, unpack
-from tangrad.runtime.limits import DEFAULT
-from tangrad.runtime.reading import SavedProgram
-from tangrad.runtime.saving import sections_of
 
 WEIGHTS = np.linspace(-1, 1, 24, dtype="float32").reshape(6, 4)
 

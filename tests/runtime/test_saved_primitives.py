@@ -5,14 +5,14 @@ import pytest
 
 import tangrad
 from tangrad import enable_x64, tree
+from tangrad._runtime.container import pack, unpack
+from tangrad._runtime.limits import DEFAULT
+from tangrad._runtime.loading import LoadedProgram
+from tangrad._runtime.reading import SavedProgram
+from tangrad._runtime.saving import sections_of
 from tangrad.conformance import find_samples
 from tangrad.core import Array, dtypes, get_backend
 from tangrad.runtime import ArtifactError
-from tangrad.runtime.container import pack, unpack
-from tangrad.runtime.limits import DEFAULT
-from tangrad.runtime.loading import LoadedProgram
-from tangrad.runtime.reading import SavedProgram
-from tangrad.runtime.saving import sections_of
 
 # What a file cannot carry, by the words that the refusal must have.
 REFUSED = {

@@ -8,12 +8,12 @@ import pytest
 import tangrad
 import tangrad.numpy as tnp
 from tangrad import enable_x64, lax, random, runtime
+from tangrad._runtime.container import pack, unpack
+from tangrad._runtime.saving import sections_of
 from tangrad.core import ShapedArray
 from tangrad.export import SymbolicScope, symbolic_args_specs, symbolic_shape
 from tangrad.runtime import ArtifactError
 from tangrad.runtime.__main__ import main
-from tangrad.runtime.container import pack, unpack
-from tangrad.runtime.saving import sections_of
 
 SIZES = ((1, 2), (4, 3), (1, 5))
 W = np.linspace(-1, 1, 12, dtype="float32").reshape(3, 4)

@@ -21,9 +21,9 @@ import pytest
 import tangrad
 import tangrad.numpy as tnp
 from tangrad import enable_x64, export, lax, nn, random, use_backend
+from tangrad._ffi.python_handlers import buffer, handler
 from tangrad.core import backend_names, composition, get_backend
 from tangrad.experimental import checkify, custom_dce
-from tangrad.ffi.python_handlers import buffer, handler
 from tangrad.sharding import NamedSharding
 from tangrad.sharding import PartitionSpec as P
 from tools.workspace import ROOT, Distribution, distributions, umbrella
@@ -71,7 +71,7 @@ def test_every_module_is_imported(part):
 
 
 def test_the_doctor_finds_no_problem():
-    program = "import sys; from tangrad.console.cli import main; sys.exit(main(['doctor', '--json']))"
+    program = "import sys; from tangrad._console.cli import main; sys.exit(main(['doctor', '--json']))"
     clean = {name: value for name, value in os.environ.items() if not name.startswith("TANGRAD_BACKEND")}
     done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, env=clean)
     data = json.loads(done.stdout)
@@ -326,7 +326,7 @@ def test_floating_point_reports_are_the_users_own(on):
 PERSISTENT = """
 import numpy as np
 import tangrad, tangrad.numpy as tnp
-from tangrad.backends.xla import jaxlib_api
+from tangrad._backend_xla import jaxlib_api
 compiled = []
 original = jaxlib_api.compile_and_load
 jaxlib_api.compile_and_load = lambda *args: compiled.append(1) or original(*args)

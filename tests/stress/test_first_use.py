@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tangrad.console.missing import catalogue
+from tangrad._console.missing import catalogue
 
 PROGRAM = Path(__file__).parent / "first_use.py"
 TWICE = Path(__file__).parent / "imported_twice.py"
@@ -43,7 +43,7 @@ def test_lines_of_the_first_use_of_all_names_of_a_distribution(distribution: str
 
 
 @pytest.mark.parametrize(
-    "prefixes", [["tangrad.random.distributions.g", "tangrad.lax.sorting"], pytest.param([], marks=pytest.mark.sweep)]
+    "prefixes", [["tangrad._random.distributions.g", "tangrad._lax.sorting"], pytest.param([], marks=pytest.mark.sweep)]
 )
 def test_modules_are_imported_again_after_an_import_that_failed(prefixes: list[str]) -> None:
     done = run(str(TWICE), *prefixes)
@@ -57,7 +57,7 @@ def test_first_uses_by_eight_threads_at_once(backend: str) -> None:
     code = """
 import sys, threading
 import first_use
-from tangrad.console.missing import catalogue
+from tangrad._console.missing import catalogue
 names = " ".join(catalogue.PUBLIC_NAMES[key] for key in ("tangrad-nn", "tangrad-lax", "tangrad-random")).split()
 sys.setswitchinterval(1e-5)
 start, answers = threading.Barrier(8), []

@@ -48,7 +48,7 @@ def test_an_interrupt_leaves_no_compilation_without_its_program() -> None:
     code = """
 import signal, time
 import tangrad, tangrad.numpy as np
-from tangrad.backends.xla import jaxlib_api
+from tangrad._backend_xla import jaxlib_api
 signal.signal(signal.SIGALRM, signal.default_int_handler)
 compiling, hits = jaxlib_api.compile_and_load, 0
 def interrupted(*args):
@@ -166,7 +166,7 @@ def test_interrupts_leave_no_thread_behind() -> None:
     pytest.importorskip("jaxlib")
     code = """
 import random, signal, sys, threading, time
-from tangrad.backends.xla.interrupts import _running, uninterrupted
+from tangrad._backend_xla.interrupts import _running, uninterrupted
 signal.signal(signal.SIGALRM, signal.default_int_handler)
 sys.setswitchinterval(1e-5)
 over = threading.Event()
@@ -211,7 +211,7 @@ def test_exceptions_that_are_sent_while_a_thread_starts() -> None:
     code = """
 import random, sys, time
 import interrupted
-from tangrad.backends.xla.interrupts import _running, uninterrupted
+from tangrad._backend_xla.interrupts import _running, uninterrupted
 sys.setswitchinterval(1e-5)
 sys.unraisablehook = lambda unraisable: None  # what the interpreter says of a thread that ended so
 interrupted.work = lambda number: [uninterrupted(lambda: number) for _ in range(20)]

@@ -9,13 +9,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import tangrad
-from tangrad.backends.numpy.size_text import size_names, size_text
+from tangrad._backend_numpy.size_text import size_names, size_text
+from tangrad._symbolic.errors import UnsolvableDimensionsError
+from tangrad._symbolic.evaluation import evaluate, evaluate_shape
+from tangrad._symbolic.parsing import LIMITS, parse_dimension
+from tangrad._symbolic.solving import plan
 from tangrad.core import ShapedArray, is_symbolic, max_size, min_size
 from tangrad.export import InconclusiveDimensionOperation, SymbolicScope, symbolic_args_specs, symbolic_shape
-from tangrad.symbolic.errors import UnsolvableDimensionsError
-from tangrad.symbolic.evaluation import evaluate, evaluate_shape
-from tangrad.symbolic.parsing import LIMITS, parse_dimension
-from tangrad.symbolic.solving import plan
 
 NAMES = ("a", "b", "n")
 OPERATIONS = {

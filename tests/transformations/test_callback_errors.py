@@ -247,7 +247,7 @@ def test_a_failed_program_does_not_stop_those_after_it(on_xla):
 
 
 def test_failures_that_are_kept_are_few(on_xla):
-    from tangrad.backends.xla import failures
+    from tangrad._backend_xla import failures
 
     def fails(x):
         raise ValueError(f"number {int(x)}")

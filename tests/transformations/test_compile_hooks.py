@@ -9,8 +9,8 @@ import pytest
 import tangrad
 import tangrad.numpy as np
 from tangrad import lax
+from tangrad._lax.elementwise.primitives import cos_p, sin_p
 from tangrad.core import ClosedJaxpr, backend_names, hookimpl, register
-from tangrad.lax.elementwise.primitives import cos_p, sin_p
 from tools.workspace import distributions
 
 BACKENDS = backend_names()
@@ -197,7 +197,7 @@ def _primitives(closed):
         jaxpr = current.jaxpr if isinstance(current, ClosedJaxpr) else current
         for equation in jaxpr.eqns:
             found.append(equation.primitive.name)
-            pending += tangrad.kernel.jaxpr.sub_jaxprs(equation.params)
+            pending += tangrad._core.kernel.jaxpr.sub_jaxprs(equation.params)
     return found
 
 
@@ -257,7 +257,7 @@ def test_nans_are_found_by_whoever_compiles(backend):
 
 
 def _from_kernel(node):
-    return isinstance(node, ast.ImportFrom) and (node.module or "").startswith(("tangrad.core", "tangrad.kernel"))
+    return isinstance(node, ast.ImportFrom) and (node.module or "").startswith(("tangrad.core", "tangrad._core.kernel"))
 
 
 def test_nobody_else_compiles():
@@ -273,4 +273,8 @@ def test_nobody_else_compiles():
             calls = {getattr(node.func, "id", "") for node in ast.walk(tree) if isinstance(node, ast.Call)}
             if "CompileOptions" in taken & calls:
                 users.add(name)
-    assert users == {"tangrad.kernel.compilation", "tangrad.console.report.backends", "tangrad.backends.xla.backend"}
+    assert users == {
+        "tangrad._core.kernel.compilation",
+        "tangrad._console.report.backends",
+        "tangrad._backend_xla.backend",
+    }

@@ -14,7 +14,7 @@ X = numpy.linspace(0, 1, 8, dtype="float32")
 
 @pytest.fixture
 def xla():
-    pytest.importorskip("tangrad.backends.xla.backend")
+    pytest.importorskip("tangrad._backend_xla.backend")
     with tangrad.use_backend("xla"):
         yield
 
@@ -25,7 +25,7 @@ def plus_one(x):
 
 def used(monkeypatch):
     """The options that programs are compiled with from now on."""
-    from tangrad.backends.xla import jaxlib_api
+    from tangrad._backend_xla import jaxlib_api
 
     seen = []
     make = jaxlib_api.make_compile_options

@@ -6,9 +6,9 @@ import pytest
 import tangrad
 import tangrad.numpy as np
 from tangrad import lax
+from tangrad._collectives.named_axes import subst_axis_names
 from tangrad.core import eval_jaxpr
 from tangrad.experimental import custom_dce
-from tangrad.named_axes import subst_axis_names
 
 
 @pytest.fixture(params=["numpy", "xla"], autouse=True)

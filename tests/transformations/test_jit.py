@@ -388,7 +388,7 @@ def test_arrays_find_the_program_first_whatever_the_function_was_compiled_for():
 
 
 def test_what_is_kept_of_static_values_is_bounded(monkeypatch):
-    monkeypatch.setattr("tangrad.jitting.function.SIGNATURE_LIMIT", 8)
+    monkeypatch.setattr("tangrad._jit.function.SIGNATURE_LIMIT", 8)
     times = tangrad.jit(lambda x, factor: x * factor, static_argnums=1)
     for factor in range(40):
         assert float(times(2.0, factor)) == 2.0 * factor

@@ -6,7 +6,8 @@ import pytest
 import tangrad
 import tangrad.numpy as tnp
 from tangrad import lax, use_backend
-from tangrad.collectives.primitives import psum_p
+from tangrad._collectives.named_axes import renamed_axes, subst_axis_names, subst_under_binder, used_axis_names
+from tangrad._collectives.primitives import psum_p
 from tangrad.core import (
     ClosedJaxpr,
     DerivedRule,
@@ -25,7 +26,6 @@ from tangrad.core import (
     thread,
 )
 from tangrad.errors import MissingRuleError
-from tangrad.named_axes import renamed_axes, subst_axis_names, subst_under_binder, used_axis_names
 
 SIZE = 6
 X = np.random.default_rng(0).normal(size=(SIZE, 3)).astype(np.float32)

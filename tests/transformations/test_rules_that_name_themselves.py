@@ -12,7 +12,8 @@ import pytest
 import tangrad
 import tangrad.runtime
 from tangrad import lax, use_backend
-from tangrad.composition.plugin import Plugin
+from tangrad._core.composition.plugin import Plugin
+from tangrad._core.kernel.rules import find_rule_kind
 from tangrad.core import (
     SETTINGS,
     NamedAxisEffect,
@@ -30,7 +31,6 @@ from tangrad.core import (
 )
 from tangrad.errors import BrokenPluginError, PluginWarning
 from tangrad.experimental.sparse import BCOO, sparsify
-from tangrad.kernel.rules import find_rule_kind
 from tangrad.sharding import AxisType, Mesh, NamedSharding
 from tangrad.sharding import PartitionSpec as P
 

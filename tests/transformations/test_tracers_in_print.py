@@ -5,8 +5,8 @@ import pytest
 
 import tangrad
 from tangrad import lax, use_backend
+from tangrad._core.kernel.value_texts import LONG, tracer_text, value_text
 from tangrad.core import SETTINGS, Tracer
-from tangrad.kernel.value_texts import LONG, tracer_text, value_text
 
 np = tangrad.numpy
 X = numpy.arange(3, dtype="float32")

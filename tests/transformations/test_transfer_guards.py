@@ -9,7 +9,7 @@ import pytest
 
 import tangrad
 import tangrad.numpy as np
-from tangrad.lax.elementwise.primitives import add_p
+from tangrad._lax.elementwise.primitives import add_p
 
 HOST = numpy.ones(3, "float32")
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from tangrad.composition.registry import Composition
+from tangrad._core.composition.registry import Composition
 
 EntryPoints = Mapping[str, Mapping[str, str]]
 

@@ -9,11 +9,11 @@ import pytest
 
 import tangrad
 import tangrad.numpy as np
-from tangrad.composition.attributes import ATTRIBUTES_GROUP, attributes
-from tangrad.console.missing import catalogue
+from tangrad._console.missing import catalogue
+from tangrad._core.composition.attributes import ATTRIBUTES_GROUP, attributes
+from tangrad._core.kernel.array import Array
 from tangrad.core import register
 from tangrad.errors import BrokenPluginError, MissingDistributionError, PluginConflictError, PluginWarning
-from tangrad.kernel.array import Array
 
 X = np.arange(3.0)
 
@@ -31,7 +31,7 @@ x = np.arange(3.0)
 x + x
 assert not [name for name in ("indexing", "at", "products", "methods") if f"tangrad.numpy.{name}" in sys.modules]
 x[0]
-assert "tangrad.numpy.indexing" in sys.modules and "tangrad.numpy.products" not in sys.modules
+assert "tangrad._numpy.indexing" in sys.modules and "tangrad._numpy.products" not in sys.modules
 """
     run(code)
 
@@ -90,7 +90,7 @@ def test_a_method_whose_distribution_is_not_installed(monkeypatch):
 
 def test_a_broken_method_is_set_aside(monkeypatch):
     plugin = next(one for one in tangrad.core.composition().entries(ATTRIBUTES_GROUP) if one.name == "tobytes")
-    monkeypatch.setattr(plugin, "value", "tangrad.numpy.methods:no_such_function")
+    monkeypatch.setattr(plugin, "value", "tangrad._numpy.methods:no_such_function")
     monkeypatch.setattr(plugin, "_state", "available")
     attributes.pop("tobytes", None)
     with pytest.warns(PluginWarning, match="tobytes"), pytest.raises(BrokenPluginError, match="no_such_function"):

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import tangrad
-from tangrad.console.missing.explanations import explanations
+from tangrad._console.missing.explanations import explanations
 from tangrad.core import Array, Backend, backend_names, composition, configure_plugins, get_backend, register
 from tangrad.errors import BackendError
 
@@ -120,7 +120,7 @@ def test_whoever_chooses_loads_no_other_backend():
     code = """
 import sys, tangrad, tangrad.numpy as np
 np.sin(np.arange(3.0))
-assert not [name for name in sys.modules if name.startswith(("tangrad.backends.xla", "jaxlib"))]
+assert not [name for name in sys.modules if name.startswith(("tangrad._backend_xla", "jaxlib"))]
 """
     environment = {"TANGRAD_BACKEND": "numpy", "PATH": ""}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
@@ -131,7 +131,7 @@ def test_a_backend_that_is_not_used_does_not_load_its_compiler():
     code = """
 import sys, tangrad
 tangrad.default_backend()
-assert "tangrad.backends.numpy.lowering" not in sys.modules
+assert "tangrad._backend_numpy.lowering" not in sys.modules
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

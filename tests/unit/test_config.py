@@ -87,7 +87,7 @@ def test_an_environment_variable_that_says_nothing_is_named_and_the_default_serv
     code = """
 import tangrad
 assert tangrad.config.enable_x64 is False and tangrad.config.debug_nans is True
-from tangrad.console.report.surroundings import list_problems, variable_problems, variables
+from tangrad._console.report.surroundings import list_problems, variable_problems, variables
 import os
 from tangrad.core import composition
 problems = [*variable_problems(variables(os.environ)), *list_problems(composition())]

@@ -9,10 +9,10 @@ import pytest
 
 import tangrad
 import tangrad.numpy as np
+from tangrad._core.kernel.primitive import EVAL_TRACE, evaluate
+from tangrad._lax.elementwise.primitives import add_p, sinh_p
+from tangrad._numpy.fusing import as_one
 from tangrad.core import DirectCalls, RuleSet, register
-from tangrad.kernel.primitive import EVAL_TRACE, evaluate
-from tangrad.lax.elementwise.primitives import add_p, sinh_p
-from tangrad.numpy.fusing import as_one
 
 BACKENDS = tangrad.core.backend_names()
 

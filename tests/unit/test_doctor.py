@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tangrad.console.report.requirements import is_met, parse_requirement
-from tangrad.console.report.surroundings import cache_problems, caches, variable_problems, variables
+from tangrad._console.report.requirements import is_met, parse_requirement
+from tangrad._console.report.surroundings import cache_problems, caches, variable_problems, variables
 from tests.unit.plugin_site import Site
 
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from tangrad.console.missing import catalogue
+from tangrad._console.missing import catalogue
 from tangrad.errors import PluginConflictError
 from tests.unit.plugin_site import Site
 
 RULES = """
 from tangrad.core import RuleSet
-from tangrad.lax.elementwise.primitives import cos_p, sin_p
+from tangrad._lax.elementwise.primitives import cos_p, sin_p
 jvp = RuleSet("jvp", api=1, override={override})
 for primitive in (sin_p, cos_p):
     jvp.add(primitive, lambda primals, tangents: (primals[0], tangents[0]))

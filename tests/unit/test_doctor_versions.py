@@ -13,10 +13,10 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from tangrad.console.report.markers import applies
-from tangrad.console.report.names import normal_name
-from tangrad.console.report.requirements import parse_requirement
-from tangrad.console.report.versions import is_within, parse_version
+from tangrad._console.report.markers import applies
+from tangrad._console.report.names import normal_name
+from tangrad._console.report.requirements import parse_requirement
+from tangrad._console.report.versions import is_within, parse_version
 
 NUMBERS = st.sampled_from(["0", "1", "2", "10"])
 RELEASES = st.lists(NUMBERS, min_size=1, max_size=3).map(".".join)

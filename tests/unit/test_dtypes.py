@@ -10,10 +10,10 @@ import warnings
 import numpy as np
 import pytest
 
+from tangrad._core.dtypes import lattice, objects
+from tangrad._core.dtypes.promotion import numpy_dtype_promotion
+from tangrad._core.settings.config import enable_x64
 from tangrad.core import dtypes
-from tangrad.dtypes import lattice, objects
-from tangrad.dtypes.promotion import numpy_dtype_promotion
-from tangrad.settings.config import enable_x64
 
 pytest.importorskip("ml_dtypes", reason="without it there are no narrow types to test")
 PRESENT = [name for name in lattice.STRONG if name not in dtypes.NARROW_NAMES or hasattr(dtypes, name)]

@@ -8,8 +8,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from tangrad._core.dtypes import objects
 from tangrad.core import dtypes
-from tangrad.dtypes import objects
 
 ROOT = Path(__file__).resolve().parents[2]
 

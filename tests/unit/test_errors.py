@@ -8,9 +8,9 @@ import weakref
 import pytest
 
 import tangrad
+from tangrad._core.diagnostics import errors
+from tangrad._core.diagnostics.source_info import current_source
 from tangrad.core import ShapedArray
-from tangrad.diagnostics import errors
-from tangrad.diagnostics.source_info import current_source
 
 TRACER_ERRORS = [
     errors.ConcretizationTypeError,
@@ -138,7 +138,7 @@ def test_a_decomposition_that_does_not_help_is_not_denied():
     [("tangrad-nn", False, True), ("tangrad-nn", True, False), ("tangrad-export", False, False)],
 )
 def test_the_whole_is_offered_only_where_it_helps(monkeypatch, distribution, is_installed, is_usual):
-    from tangrad.console.missing.explanations import not_installed
+    from tangrad._console.missing.explanations import not_installed
     from tangrad.core import composition
 
     index = type(composition().index)
@@ -149,11 +149,11 @@ def test_the_whole_is_offered_only_where_it_helps(monkeypatch, distribution, is_
 
 
 def test_the_distribution_of_a_package_is_that_of_most_of_its_names():
-    from tangrad.console.missing import catalogue
+    from tangrad._console.missing import catalogue
 
     assert catalogue.distribution_of("export") == catalogue.distribution_of_module("tangrad.export") == "tangrad-export"
     assert catalogue.distribution_of("export.symbolic_shape") == "tangrad-symbolic"
-    assert catalogue.distribution_of_module("tangrad.symbolic.dims") == "tangrad-symbolic"
+    assert catalogue.distribution_of_module("tangrad._symbolic.dims") == "tangrad-symbolic"
 
 
 def test_a_missing_distribution_is_named_the_same_way_by_attribute_and_by_import():

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tangrad.composition.hooks import hooks
-from tangrad.composition.outside import from_signal_handler
+from tangrad._core.composition.hooks import hooks
+from tangrad._core.composition.outside import from_signal_handler
 from tangrad.core import HookContext, composition, hookimpl, plugin_manager, register
 from tests.unit.plugin_site import Site
 from tests.unit.test_plugins_hooks import CONTEXT, by_hand, program

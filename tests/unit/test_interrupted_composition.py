@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import tangrad.core
-from tangrad.composition.registry import Composition, Plugin
-from tangrad.composition.unfinished import unfinished_module
+from tangrad._core.composition.registry import Composition, Plugin
+from tangrad._core.composition.unfinished import unfinished_module
 from tangrad.errors import BrokenPluginError, PluginWarning
 from tests.unit.plugin_site import Site
 
@@ -362,7 +362,7 @@ family.primitive(lambda x: x, name="same")
 
 def test_a_name_of_the_kernel_whose_module_is_being_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is that module that is not finished, and not the kernel's door, which has no such name."""
-    half = ModuleType("tangrad.kernel.leaves")
+    half = ModuleType("tangrad._core.kernel.leaves")
     half.__spec__ = SimpleNamespace(_initializing=True)  # type: ignore[assignment]
     monkeypatch.setitem(sys.modules, half.__name__, half)
     monkeypatch.delitem(vars(tangrad.core), "returned_leaves", raising=False)

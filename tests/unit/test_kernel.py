@@ -10,6 +10,9 @@ import weakref
 import numpy as np
 import pytest
 
+from tangrad._core.diagnostics import errors
+from tangrad._core.kernel import aval as aval_module
+from tangrad._core.kernel.keys import params_key, typed_key
 from tangrad.core import (
     ClosedJaxpr,
     Effect,
@@ -34,9 +37,6 @@ from tangrad.core import (
     set_current_trace,
     trace_to_jaxpr,
 )
-from tangrad.diagnostics import errors
-from tangrad.kernel import aval as aval_module
-from tangrad.kernel.keys import params_key, typed_key
 
 F3 = ShapedArray((3,), "float32")
 

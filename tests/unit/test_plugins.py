@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import tangrad.core
-from tangrad.composition.plugin import Plugin, split_value
-from tangrad.composition.registry import Composition, composition
-from tangrad.diagnostics.errors import BrokenPluginError, PluginConflictError, PluginWarning
+from tangrad._core.composition.plugin import Plugin, split_value
+from tangrad._core.composition.registry import Composition, composition
+from tangrad._core.diagnostics.errors import BrokenPluginError, PluginConflictError, PluginWarning
 from tests.unit.plugin_site import Site
 
 API = "tangrad.api"

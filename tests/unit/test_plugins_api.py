@@ -9,11 +9,10 @@ import pytest
 
 import tangrad
 import tangrad.core
-from tangrad.composition.missing_names import MissingDistributionFinder
-from tangrad.composition.registry import composition
-from tangrad.console.missing import catalogue
-from tangrad.core import configure_plugins, how_to_install, register
-from tangrad.diagnostics.errors import (
+from tangrad._console.missing import catalogue
+from tangrad._core.composition.missing_names import MissingDistributionFinder
+from tangrad._core.composition.registry import composition
+from tangrad._core.diagnostics.errors import (
     BrokenPluginError,
     DeniedPluginError,
     MissingDistributionError,
@@ -21,6 +20,7 @@ from tangrad.diagnostics.errors import (
     PluginConflictError,
     PluginWarning,
 )
+from tangrad.core import configure_plugins, how_to_install, register
 from tests.unit.plugin_site import Site
 
 
@@ -59,7 +59,7 @@ def test_a_name_that_the_user_put_there_stays() -> None:
 
 
 def test_names_of_sub_packages() -> None:
-    getattr_, dir_ = tangrad.composition.api.public_package("tangrad.core")
+    getattr_, dir_ = tangrad._core.composition.api.public_package("tangrad.core")
     with register(pytest, group="api", name="core.probe"):
         assert getattr_("probe") is pytest and "probe" in dir_()
         assert "core.probe" not in dir(tangrad) and "probe" not in dir(tangrad)

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 import tangrad
-from tangrad.composition.registry import composition
-from tangrad.console.cli import main
-from tangrad.console.report.model import BAD, Entry, Report, Table
-from tangrad.console.report.page import to_html
-from tangrad.console.report.render import to_json, to_text
-from tangrad.console.report.rules import rules_report
+from tangrad._console.cli import main
+from tangrad._console.report.model import BAD, Entry, Report, Table
+from tangrad._console.report.page import to_html
+from tangrad._console.report.render import to_json, to_text
+from tangrad._console.report.rules import rules_report
+from tangrad._core.composition.registry import composition
 from tangrad.core import PrimitiveSet, RuleKind, RuleSet, find_primitive, register
 from tests.unit.plugin_site import Site
 from tools.workspace import distributions
@@ -254,15 +254,15 @@ def test_help_lists_the_commands_of_plugins_too(site: Site) -> None:
 
 
 def test_a_command_that_is_not_installed_names_its_distribution(site: Site) -> None:
-    result = site.run("", "-m", "tangrad", "new", "primitive", TANGRAD_DENY="tangrad-scaffold")
+    result = site.run("", "-m", "tangrad", "new", "primitive", TANGRAD_DENY="tangrad-conformance")
     assert result.returncode == 2 and "TANGRAD_DENY" in result.stderr
     program = """
-        import sys, tangrad.console.cli as cli
+        import sys, tangrad._console.cli as cli
         cli.composition().find = lambda group, name: None
         sys.exit(cli.main(["new", "primitive"]))
     """
     result = site.run(dedent(program))
-    assert result.returncode == 2 and "pip install tangrad-scaffold" in result.stderr
+    assert result.returncode == 2 and "pip install tangrad-conformance" in result.stderr
 
 
 def test_a_command_that_returns_nothing_has_succeeded(site: Site) -> None:

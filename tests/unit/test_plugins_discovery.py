@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tangrad.composition import record as records
-from tangrad.composition.discovery import Index, cache_folder, discover
+from tangrad._core.composition import record as records
+from tangrad._core.composition.discovery import Index, cache_folder, discover
 from tests.unit.plugin_site import Site
 
 HOOKS = "tangrad.hooks"
@@ -27,7 +27,7 @@ def large(site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
     """A folder that is recorded: large, and unchanged for long."""
     site.fill(70)
     site.add("some-plugin", {HOOKS: {"one": "some_plugin:one"}})
-    monkeypatch.setattr("tangrad.composition.discovery._RACY_NANOSECONDS", 0)
+    monkeypatch.setattr("tangrad._core.composition.discovery._RACY_NANOSECONDS", 0)
     return site
 
 
@@ -160,7 +160,7 @@ def test_unreadable_metadata_is_a_problem(site: Site, monkeypatch: pytest.Monkey
         raise PermissionError(13, "Permission denied", file)
 
     site.add("bad", {HOOKS: {"one": "m:one"}})
-    monkeypatch.setattr("tangrad.composition.discovery.read_regular_file", refuse)
+    monkeypatch.setattr("tangrad._core.composition.discovery.read_regular_file", refuse)
     ((name, problem),) = discover([str(site.folder)]).problems()
     assert name == "bad" and "cannot be read: [Errno 13]" in problem
 
@@ -171,13 +171,13 @@ def test_unreadable_metadata_is_a_problem(site: Site, monkeypatch: pytest.Monkey
 def test_a_record_saves_the_scan(large: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     first = found(large, cached=True)
     monkeypatch.setattr(
-        "tangrad.composition.discovery._scan", lambda *_: pytest.fail("scanned although nothing changed")
+        "tangrad._core.composition.discovery._scan", lambda *_: pytest.fail("scanned although nothing changed")
     )
     assert found(large, cached=True) == first == [("one", "some_plugin:one", "some-plugin", "1.0")]
 
 
 def test_small_folders_are_not_recorded(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tangrad.composition.discovery._RACY_NANOSECONDS", 0)
+    monkeypatch.setattr("tangrad._core.composition.discovery._RACY_NANOSECONDS", 0)
     site.add("plugin", {HOOKS: {"one": "m:one"}})
     assert len(found(site, cached=True)) == 1
     assert not site.cache.exists()
@@ -325,7 +325,7 @@ def test_a_working_directory_that_is_gone_is_left_out(site: Site, tmp_path: Path
     code = f"""
 import os, sys
 os.chdir({str(gone)!r}); os.rmdir({str(gone)!r})
-from tangrad.composition.discovery import discover
+from tangrad._core.composition.discovery import discover
 print([row[0] for row in discover(["", "relative", {str(site.folder)!r}]).rows("tangrad.api")])
 import tangrad, tangrad.numpy as np
 assert "" in sys.path
@@ -344,7 +344,7 @@ def test_a_full_disk_is_survived_and_leaves_nothing_behind(large: Site, monkeypa
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("tangrad.composition.record.os.replace", full)
+    monkeypatch.setattr("tangrad._core.composition.record.os.replace", full)
     assert len(found(large, cached=True)) == 1
     assert list(large.cache.iterdir()) == []
 
@@ -353,13 +353,13 @@ def test_a_read_only_cache_folder_is_survived(large: Site, monkeypatch: pytest.M
     def refuse(file: str, contents: bytes) -> None:
         raise PermissionError(13, "Permission denied", file)
 
-    monkeypatch.setattr("tangrad.composition.record.write_new_file", refuse)
+    monkeypatch.setattr("tangrad._core.composition.record.write_new_file", refuse)
     assert len(found(large, cached=True)) == 1
     assert list(large.cache.iterdir()) == []
 
 
 def test_the_number_of_records_is_bounded(large: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tangrad.composition.discovery._MAXIMUM_RECORDS", 3)
+    monkeypatch.setattr("tangrad._core.composition.discovery._MAXIMUM_RECORDS", 3)
     large.cache.mkdir()
     for number in range(6):
         plant(large.cache / records.file_name(f"/old{number}"), with_checksum(b"%d" % number), number)
@@ -374,7 +374,7 @@ def plant(file: Path, contents: bytes, time: float) -> None:
 
 
 def test_what_an_interrupted_writer_left_goes_too(large: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tangrad.composition.discovery._MAXIMUM_RECORDS", 1)
+    monkeypatch.setattr("tangrad._core.composition.discovery._MAXIMUM_RECORDS", 1)
     large.cache.mkdir()
     plant(large.cache / f"{records.file_name('/old')}.123.7f00beef", with_checksum(b"whole")[:30], 1)
     plant(large.cache / f"{records.file_name('/old')}.124.7f00beef", b"", 1)
@@ -383,7 +383,7 @@ def test_what_an_interrupted_writer_left_goes_too(large: Site, monkeypatch: pyte
 
 
 def test_files_of_others_in_the_cache_folder_stay(large: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tangrad.composition.discovery._MAXIMUM_RECORDS", 2)
+    monkeypatch.setattr("tangrad._core.composition.discovery._MAXIMUM_RECORDS", 2)
     large.cache.mkdir()
     theirs = [f"measurement_{number}.csv" for number in range(200)]
     theirs += ["0123456789abcdef.txt", "0123456789abcdef.csv", "notes.txt", "fedcba9876543210.txt.1.2", "plain"]
@@ -402,7 +402,7 @@ def test_files_of_others_in_the_cache_folder_stay(large: Site, monkeypatch: pyte
 
 
 def test_paths_beyond_utf8_are_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tangrad.composition.discovery._RACY_NANOSECONDS", 0)
+    monkeypatch.setattr("tangrad._core.composition.discovery._RACY_NANOSECONDS", 0)
     try:
         site = Site(tmp_path / os.fsdecode(b"caf\xe9"))
     except OSError:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tangrad.composition.discovery import discover
+from tangrad._core.composition.discovery import discover
 from tests.unit.plugin_site import Site
 
 HOOKS = "tangrad.hooks"
@@ -56,7 +56,7 @@ def test_the_distributions_of_a_finder_are_plugins_like_any(tmp_path: Path) -> N
         + (
             "from tangrad.core import plugin_manager\n"
             "print([name for name, _ in plugin_manager().list_name_plugin() if 'frozen' in name])\n"
-            "from tangrad.composition.registry import composition\n"
+            "from tangrad._core.composition.registry import composition\n"
             "print(composition().find('tangrad.api', 'frozen_answer').version)\n"
         )
     )
@@ -72,7 +72,9 @@ def test_a_finder_that_knows_what_lies_in_a_folder_too_adds_nothing(tmp_path: Pa
         modules={"in_folder.py": "def x(): return 7"},
     )
     code = (
-        frozen() + USE + "from tangrad.composition.registry import composition\nprint(composition().index.shadowed())"
+        frozen()
+        + USE
+        + "from tangrad._core.composition.registry import composition\nprint(composition().index.shadowed())"
     )
     result = site.run(code)
     assert result.stdout == "7\n[]\n", result.stderr
@@ -87,7 +89,7 @@ def test_a_finder_that_knows_what_lies_in_a_folder_too_adds_nothing(tmp_path: Pa
 )
 def test_a_finder_that_fails_is_a_problem_and_nothing_else(tmp_path: Path, body: str, words: str) -> None:
     code = frozen(body) + (
-        "import tangrad\ntangrad.dtypes\nfrom tangrad.composition.registry import composition\n"
+        "import tangrad\ntangrad.dtypes\nfrom tangrad._core.composition.registry import composition\n"
         "print(composition().index.problems())"
     )
     result = Site(tmp_path / "site").run(code)
@@ -102,7 +104,7 @@ def test_what_is_no_distribution_is_left_out(tmp_path: Path) -> None:
 def test_a_finder_costs_nothing_where_there_is_none(tmp_path: Path) -> None:
     code = (
         "import sys, tangrad\ntangrad.dtypes\n"
-        "assert 'tangrad.composition.finders' not in sys.modules and 'importlib_metadata' not in sys.modules"
+        "assert 'tangrad._core.composition.finders' not in sys.modules and 'importlib_metadata' not in sys.modules"
     )
     result = Site(tmp_path / "site").run(code)
     assert result.returncode == 0, result.stderr
@@ -142,8 +144,8 @@ def test_a_file_that_is_no_archive_holds_nothing(tmp_path: Path) -> None:
 
 
 def test_the_doctor_compares_with_importlib_metadata(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tangrad.composition.registry import Composition
-    from tangrad.console.report.installation import unseen_entries
+    from tangrad._console.report.installation import unseen_entries
+    from tangrad._core.composition.registry import Composition
 
     site = Site(tmp_path / "site")
     site.add("plugin-a", {HOOKS: {"seen": "m:x"}})

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tangrad.composition.hooks import hooks
+from tangrad._core.composition.hooks import hooks
+from tangrad._core.diagnostics.errors import BrokenPluginError, PluginWarning
 from tangrad.core import ClosedJaxpr, HookContext, Jaxpr, ShapedArray, Var, hookimpl, register
-from tangrad.diagnostics.errors import BrokenPluginError, PluginWarning
 from tests.unit.plugin_site import Site
 
 CONTEXT = HookContext("f", "numpy", "cpu", {"donated": (0,)})
@@ -49,7 +49,7 @@ def test_without_hooks_everything_is_none() -> None:
 def test_pluggy_comes_with_the_first_look_up_and_guards_with_the_first_hook_object(tmp_path: Any) -> None:
     code = (
         "import sys, tangrad, tangrad.core\nassert 'pluggy' not in sys.modules\n"
-        "tangrad.grad\nassert 'pluggy' in sys.modules and 'tangrad.composition.guards' not in sys.modules"
+        "tangrad.grad\nassert 'pluggy' in sys.modules and 'tangrad._core.composition.guards' not in sys.modules"
     )
     result = Site(tmp_path / "site").run(code, TANGRAD_DENY="*:hooks:*")
     assert result.returncode == 0, result.stderr
@@ -240,7 +240,7 @@ def test_wrappers_are_refused() -> None:
 def test_a_broken_hook_plugin_of_a_distribution_leaves_the_others(tmp_path: Any) -> None:
     site = Site(tmp_path / "site")
     source = (
-        "from tangrad.core import hookimpl, HookContext\nfrom tangrad.composition.hooks import hooks\n"
+        "from tangrad.core import hookimpl, HookContext\nfrom tangrad._core.composition.hooks import hooks\n"
         "hooks.traced(HookContext('during import'), None, 0.0)\n"
         "@hookimpl\ndef tangrad_traced(context):\n    print('traced', context.function_name)\n"
     )
@@ -248,7 +248,7 @@ def test_a_broken_hook_plugin_of_a_distribution_leaves_the_others(tmp_path: Any)
     site.add("bad", {GROUP: {"bad": "bad_hooks:x"}}, modules={"bad_hooks.py": "1 / 0"})
     code = (
         "import warnings; warnings.simplefilter('always')\n"
-        "from tangrad.core import HookContext\nfrom tangrad.composition.hooks import hooks\n"
+        "from tangrad.core import HookContext\nfrom tangrad._core.composition.hooks import hooks\n"
         "hooks.traced(HookContext('f'), None, 0.0); hooks.traced(HookContext('g'), None, 0.0)"
     )
     result = site.run(code)

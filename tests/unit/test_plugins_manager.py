@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 import tangrad.core
-from tangrad.composition.manager import Manager
-from tangrad.composition.registry import Composition, composition
-from tangrad.core import Backend, PrimitiveSet, RuleKind, RuleSet, configure_plugins, hookimpl, plugin_manager, register
-from tangrad.diagnostics.errors import (
+from tangrad._core.composition.manager import Manager
+from tangrad._core.composition.registry import Composition, composition
+from tangrad._core.diagnostics.errors import (
     ApiVersionError,
     BrokenPluginError,
     DeniedPluginError,
@@ -21,7 +20,8 @@ from tangrad.diagnostics.errors import (
     PluginConflictError,
     PluginWarning,
 )
-from tangrad.kernel.rules import rule_table
+from tangrad._core.kernel.rules import rule_table
+from tangrad.core import Backend, PrimitiveSet, RuleKind, RuleSet, configure_plugins, hookimpl, plugin_manager, register
 from tests.unit.plugin_site import Site
 
 API, HOOKS = "tangrad.api", "tangrad.hooks"
@@ -187,7 +187,7 @@ def test_providers_of_names_primitives_kinds_backends_and_commands(family: Primi
         assert registration.plugins[0].group == HOOKS and registration.plugins[0].name == "Answers"
         assert tangrad.numpy.computed is len
         assert tangrad.core.find_primitive("computed_family.one") is computed.primitives["one"]
-        assert tangrad.kernel.rules.find_rule_kind("computed_kind") is kind
+        assert tangrad._core.kernel.rules.find_rule_kind("computed_kind") is kind
         found = composition().find("tangrad.backends", "computed")
         assert found is not None and found.load() is backend
         found = composition().find("tangrad.commands", "computed")

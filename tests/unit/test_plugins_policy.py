@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tangrad.composition.policy import Policy
-from tangrad.console.report.surroundings import list_problems
-from tangrad.diagnostics.errors import DeniedPluginError, PluginConflictError
+from tangrad._console.report.surroundings import list_problems
+from tangrad._core.composition.policy import Policy
+from tangrad._core.diagnostics.errors import DeniedPluginError, PluginConflictError
 from tests.unit.plugin_site import Site
 
 API = "tangrad.api"

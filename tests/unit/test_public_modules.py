@@ -15,7 +15,7 @@ def test_a_module_is_an_attribute_too(name):
 
 
 def test_every_public_error_can_be_caught_by_its_short_name():
-    from tangrad.diagnostics import errors
+    from tangrad._core.diagnostics import errors
 
     public = {
         name for name, value in vars(errors).items() if isinstance(value, type) and value.__module__ == errors.__name__

@@ -11,6 +11,8 @@ import pytest
 import tangrad
 import tangrad.numpy as np
 from tangrad import lax
+from tangrad._core.kernel.applications import ask_and_evaluate
+from tangrad._core.kernel.rules import find_rule_kind
 from tangrad.core import (
     EVAL_TRACE,
     RefusedError,
@@ -22,8 +24,6 @@ from tangrad.core import (
     register,
 )
 from tangrad.errors import BrokenPluginError
-from tangrad.kernel.applications import ask_and_evaluate
-from tangrad.kernel.rules import find_rule_kind
 from tests.unit.plugin_site import Site
 
 HAS_XLA = "xla" in backend_names()

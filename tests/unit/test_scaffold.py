@@ -11,10 +11,10 @@ from string import Template
 
 import pytest
 
-from tangrad.console.cli import main
-from tangrad.console.missing import catalogue
-from tangrad.scaffold import KINDS, check_free, names_for, render, write
-from tangrad.scaffold.naming import LONGEST
+from tangrad._conformance.scaffold import KINDS, check_free, names_for, render, write
+from tangrad._conformance.scaffold.naming import LONGEST
+from tangrad._console.cli import main
+from tangrad._console.missing import catalogue
 
 RULES = "B,C4,E,F,I,ISC,N,PIE,PLE,RUF,SIM,UP,W"
 LONG = "abcdefgh_jklmnopqrstuvwxyz"[:LONGEST]
@@ -168,7 +168,7 @@ def test_metadata(folder: Path, kind: str) -> None:
 
 def test_templates_have_no_other_placeholders() -> None:
     fields = set(names_for("x")._asdict())
-    for path in (Path(sys.modules["tangrad.scaffold"].__file__).parent / "templates").rglob("*.template"):
+    for path in (Path(sys.modules["tangrad._conformance.scaffold"].__file__).parent / "templates").rglob("*.template"):
         assert set(Template(path.read_text()).get_identifiers()) <= fields, path
 
 

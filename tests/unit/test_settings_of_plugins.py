@@ -6,11 +6,11 @@ import sys
 import pytest
 
 import tangrad
-from tangrad.console.missing import catalogue
+from tangrad._console.missing import catalogue
+from tangrad._core.kernel.all_settings import SETTINGS_GROUP, names, setting
+from tangrad._core.settings.config import SETTINGS, cache_context, define_flag, thread
 from tangrad.core import composition, config
 from tangrad.errors import MissingDistributionError
-from tangrad.kernel.all_settings import SETTINGS_GROUP, names, setting
-from tangrad.settings.config import SETTINGS, cache_context, define_flag, thread
 from tests.unit.plugin_site import Site
 
 COLOUR = """
@@ -24,7 +24,7 @@ def painted(site, name="paint", module="paint"):
         "tangrad.settings": {"colour": f"{module}:colour"},
         "tangrad.api": {f"{module}_it": f"{module}_use:paint"},
     }
-    use = f"import {module}\nfrom tangrad.settings.config import thread\ndef paint():\n    return thread.colour\n"
+    use = f"import {module}\nfrom tangrad._core.settings.config import thread\ndef paint():\n    return thread.colour\n"
     site.add(name, entries, modules={f"{module}.py": COLOUR, f"{module}_use.py": use})
 
 
@@ -122,7 +122,7 @@ def test_importing_tangrad_loads_no_settings_of_plugins():
 import sys, tangrad
 assert not [name for name in sys.modules if name.endswith(".settings") and name != "tangrad.settings"]
 assert tangrad.config.threefry_partitionable is True
-assert "tangrad.random.settings" in sys.modules and "tangrad.random.functions" not in sys.modules
+assert "tangrad._random.settings" in sys.modules and "tangrad._random.functions" not in sys.modules
 """
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 

@@ -14,8 +14,8 @@ import weakref
 import pytest
 
 import tangrad
-from tangrad.diagnostics import source_info, tracebacks
-from tangrad.diagnostics.source_info import (
+from tangrad._core.diagnostics import source_info, tracebacks
+from tangrad._core.diagnostics.source_info import (
     NameStack,
     SourceInfo,
     copy_identity,
@@ -25,8 +25,8 @@ from tangrad.diagnostics.source_info import (
     register_internal,
     use_source,
 )
-from tangrad.diagnostics.tracebacks import api_boundary, filtered_traceback, without_internal_frames
-from tangrad.settings.config import thread, traceback_filtering
+from tangrad._core.diagnostics.tracebacks import api_boundary, filtered_traceback, without_internal_frames
+from tangrad._core.settings.config import thread, traceback_filtering
 
 INTERNAL_FILE = os.path.join(next(iter(tangrad.__path__)), "lax", "made_up.py")
 INTERNAL_CODE = """
@@ -305,7 +305,7 @@ def test_filtering_can_be_turned_off():
 
 
 def test_the_environment_turns_it_off():
-    code = "from tangrad.settings.config import thread; print(thread.traceback_filtering)"
+    code = "from tangrad._core.settings.config import thread; print(thread.traceback_filtering)"
     environment = {**os.environ, "TANGRAD_TRACEBACK_FILTERING": "off"}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=300)
     assert done.stdout.strip() == "off"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tangrad.console.stubs import NAME, differing, write
+from tangrad._console.stubs import NAME, differing, write
 
 ADDED = "\n# Added by `tangrad stubs`: what other distributions provide.\nfrom a import b as b\n\n__all__ = ['b']\n"
 FILES = {f"{NAME}/lax/__init__.pyi": ADDED, f"{NAME}/py.typed": "partial\n"}

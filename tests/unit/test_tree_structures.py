@@ -13,8 +13,8 @@ from collections import OrderedDict, defaultdict, namedtuple
 import numpy as np
 import pytest
 
+from tangrad._core.tree.interning import data_key, same_data
 from tangrad.tree import structure
-from tangrad.tree.interning import data_key, same_data
 from tangrad.tree_util import (
     PyTreeDef,
     build_tree,

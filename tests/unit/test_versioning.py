@@ -8,7 +8,7 @@ import pytest
 
 import tangrad.core
 from tangrad import errors
-from tangrad.composition import versioning
+from tangrad._core.composition import versioning
 from tangrad.core import PrimitiveSet, RuleSet, ShapedArray, composition, register
 from tests.unit.plugin_site import Site
 
@@ -83,7 +83,7 @@ new = PrimitiveSet("half_new", api={new})
 """
 PROGRAM = """
 import warnings
-from tangrad.composition import versioning
+from tangrad._core.composition import versioning
 from tangrad.core import composition
 versioning.EXTENSION_API = 2
 with warnings.catch_warnings(record=True) as caught:
@@ -140,9 +140,9 @@ def test_the_doctor_names_numbers(site):
     entries = {"tangrad.primitives": {"half_old": "half:old", "half_new": "half:new"}}
     site.add("half-migrated", entries, "1.5", {"half.py": HALF_MIGRATED.format(new=2)})
     program = (
-        "import tangrad.core\nfrom tangrad.composition import versioning\nfrom tangrad.core import composition\n"
+        "import tangrad.core\nfrom tangrad._core.composition import versioning\nfrom tangrad.core import composition\n"
         "tangrad.core.EXTENSION_API = versioning.EXTENSION_API = 2\nimport warnings\n"
-        "warnings.simplefilter('ignore')\nfrom tangrad.console.report.composed import number_problems\n"
+        "warnings.simplefilter('ignore')\nfrom tangrad._console.report.composed import number_problems\n"
         "for problem in number_problems(composition()): print(problem.what, '=>', problem.cure)"
     )
     printed = site.run(program).stdout
@@ -154,7 +154,7 @@ def test_the_doctor_names_numbers(site):
 
 
 def test_a_deprecated_name_still_works(monkeypatch):
-    old = versioning.Deprecated("tangrad.kernel.rules:find_primitive", "0.2", "tangrad.core.find_primitive")
+    old = versioning.Deprecated("tangrad._core.kernel.rules:find_primitive", "0.2", "tangrad.core.find_primitive")
     monkeypatch.setitem(versioning.DEPRECATED, "primitive_named", old)
     expected = (
         r"tangrad\.core\.primitive_named is deprecated since tangrad-core 0\.2.*write tangrad\.core\.find_primitive"

@@ -8,8 +8,8 @@ import pytest
 import tangrad
 import tangrad.numpy as np
 from tangrad import lax
+from tangrad._xmap.resource_typing import ResourceClashError
 from tangrad.experimental.maps import SerialLoop, serial_loop, xmap
-from tangrad.xmapping.resource_typing import ResourceClashError
 
 X = onp.arange(60, dtype=onp.float32).reshape(4, 3, 5)
 
@@ -233,8 +233,8 @@ def test_pictures() -> None:
 
 def test_settings_that_contradict() -> None:
     spmd, manual = (
-        tangrad.xmapping.lowering.spmd_lowering,
-        tangrad.xmapping.lowering.manual_lowering,
+        tangrad._xmap.lowering.spmd_lowering,
+        tangrad._xmap.lowering.manual_lowering,
     )
     with spmd(False), pytest.raises(ValueError, match="needs experimental_xmap_spmd_lowering"), manual(True):
         pass

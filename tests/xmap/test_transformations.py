@@ -9,9 +9,9 @@ import pytest
 import tangrad
 import tangrad.numpy as np
 from tangrad import lax
+from tangrad._collectives.named_axes import subst_axis_names
 from tangrad.core import check_jaxpr, find_primitive
 from tangrad.experimental.maps import SerialLoop, xmap
-from tangrad.named_axes import subst_axis_names
 
 RNG = onp.random.default_rng(0)
 X = RNG.normal(size=(4, 3, 5)).astype(onp.float32)

@@ -6,11 +6,11 @@ import inspect
 import re
 from typing import Any
 
-from tangrad.composition.hook_names import ARGUMENTS
-from tangrad.composition.plugin import GROUPS, PROGRAM_HOOKS, RULES, hook_of
+from tangrad._core.composition.hook_names import ARGUMENTS
+from tangrad._core.composition.plugin import GROUPS, PROGRAM_HOOKS, RULES, hook_of
+from tangrad._core.kernel import hook_protocols
 from tangrad.core import composition, rule_kinds
 from tangrad.core.protocols import RULES as PROTOCOLS
-from tangrad.kernel import hook_protocols
 from tools.docs.docstrings import escape
 from tools.workspace import distributions
 

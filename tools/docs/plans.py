@@ -60,7 +60,7 @@ def planned(way: str, data: int, model: int) -> Plan:
     import parallel_transformer as example
 
     import tangrad
-    from tangrad.backends.xla.mlir import bytecode
+    from tangrad._backend_xla.mlir import bytecode
 
     sizes = example.Sizes(vocabulary=64, width=128, heads=64, hidden=512, layers=2, batch=EXAMPLES * data, time=16)
     arrays = example.initial_parameters(sizes)
@@ -107,8 +107,8 @@ def devices_of_one_process(count: int) -> Iterator[None]:
         return
     from jaxlib import _jax  # type: ignore[attr-defined]
 
-    from tangrad.backends.xla import jaxlib_api
-    from tangrad.backends.xla.backend import xla
+    from tangrad._backend_xla import jaxlib_api
+    from tangrad._backend_xla.backend import xla
 
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

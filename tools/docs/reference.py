@@ -18,8 +18,8 @@ from types import ModuleType
 from typing import Any
 
 import tangrad.numpy
-from tangrad.composition.attributes import ATTRIBUTES_GROUP
-from tangrad.console.missing.catalogue_data import PUBLIC_NAMES
+from tangrad._console.missing.catalogue_data import PUBLIC_NAMES
+from tangrad._core.composition.attributes import ATTRIBUTES_GROUP
 from tangrad.core import Array, composition
 from tools.docs import extension
 from tools.docs.docstrings import escape, summary, to_markdown
@@ -38,8 +38,8 @@ PAGES = {
     "tangrad.core": "For authors of plugins",
     "tangrad.autodiff": "Helpers for rules of derivatives",
     "tangrad.batching": "Helpers for batch rules",
-    "tangrad.backends.numpy.lowering": "What rules for the NumPy backend work with",
-    "tangrad.backends.xla.lowering": "What rules for the XLA backend work with",
+    "tangrad._backend_numpy.lowering": "What rules for the NumPy backend work with",
+    "tangrad._backend_xla.lowering": "What rules for the XLA backend work with",
     "tangrad.conformance": "The conformance kit",
 }
 # Packages that are ordinary modules: nothing in the entry points tells that they are public. Single files directly in
@@ -50,13 +50,13 @@ PLAIN_PACKAGES = (
     "tangrad.core.protocols",
     "tangrad.autodiff",
     "tangrad.batching",
-    "tangrad.backends.numpy.lowering",
-    "tangrad.backends.xla.lowering",
+    "tangrad._backend_numpy.lowering",
+    "tangrad._backend_xla.lowering",
     "tangrad.conformance",
     "tangrad.nn.initializers",
 )
 # Public under another name than that of the module: an attribute of the package above.
-KNOWN_AS = {"tangrad.core.dtypes": "tangrad.dtypes.system"}
+KNOWN_AS = {"tangrad.core.dtypes": "tangrad._core.dtypes.system"}
 ON_OTHER_PAGES = {"tangrad.tree_util": "tangrad.tree"}
 # What a module says of itself as a file, in its first paragraph.
 ASIDE = re.compile(r"\s*\b(This file only|The public names are|Each file holds)[^.]*\.(?:[^.\s][^.]*\.)*(?=\s|$)")

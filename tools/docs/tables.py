@@ -14,10 +14,10 @@ from __future__ import annotations
 import re
 import sys
 
-from tangrad.compat.setting_names import NAMES, Alias, Fixed
-from tangrad.console.missing.catalogue_data import PUBLIC_NAMES
-from tangrad.console.report.surroundings import _OTHER_VARIABLES
-from tangrad.kernel.all_settings import usable_settings
+from tangrad._compat.setting_names import NAMES, Alias, Fixed
+from tangrad._console.missing.catalogue_data import PUBLIC_NAMES
+from tangrad._console.report.surroundings import _OTHER_VARIABLES
+from tangrad._core.kernel.all_settings import usable_settings
 from tools import array_api
 from tools.docs import differences, extension, missing, packages
 from tools.workspace import ROOT

@@ -3,7 +3,7 @@
 import os as _os
 
 import tangrad as _tangrad
-from tangrad.composition.api import public_package
+from tangrad._core.composition.api import public_package
 
 # Distributions may own modules of this package, as they do of `tangrad`.
 __path__ = [

@@ -2,7 +2,7 @@
 
 import sys
 
-from tangrad.console.cli import main
+from tangrad._console.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

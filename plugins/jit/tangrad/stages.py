@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from tangrad.jitting.stages import ArgInfo as ArgInfo
-from tangrad.jitting.stages import Compiled as Compiled
-from tangrad.jitting.stages import Lowered as Lowered
-from tangrad.jitting.stages import TracedFunction as TracedFunction
-from tangrad.jitting.stages import Wrapped as Wrapped
+from tangrad._jit.stages import ArgInfo as ArgInfo
+from tangrad._jit.stages import Compiled as Compiled
+from tangrad._jit.stages import Lowered as Lowered
+from tangrad._jit.stages import TracedFunction as TracedFunction
+from tangrad._jit.stages import Wrapped as Wrapped
 
 Traced = TracedFunction
 CompilerOptions = Mapping[str, str | bool | int | float]

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from tangrad._numpy.memory_and_files import from_dlpack as _from_dlpack
 from tangrad.core import dtypes
-from tangrad.numpy.memory_and_files import from_dlpack as _from_dlpack
 
 # What the protocol has a word for: https://dmlc.github.io/dlpack/latest/c_api.html.
 _KINDS = "biufc"

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from tangrad import enable_x64, lax
+from tangrad._collectives.named_axes import subst_axis_names
+from tangrad._sharding.samples import samples as of_constraints
+from tangrad._sharding.shard_map.samples import samples as of_sharded_maps
+from tangrad._xmap.samples import samples as of_mapped_programs
 from tangrad.batching import AxisInfo
 from tangrad.conformance import Sample, check
 from tangrad.core import Primitive, RuleSet, find_primitive, register
-from tangrad.named_axes import subst_axis_names
-from tangrad.shard_mapping.samples import samples as of_sharded_maps
-from tangrad.shardings.samples import samples as of_constraints
-from tangrad.xmapping.samples import samples as of_mapped_programs
 from tests.primitives.test_mutants import original, tangent_out
 from tests.primitives.test_mutants_named_axes import forgetful
 from tests.primitives.test_mutants_programs import (

@@ -8,9 +8,9 @@ import pytest
 import tangrad
 import tangrad.numpy as tnp
 from tangrad import lax
+from tangrad._xmap.lowering import manual_lowering, spmd_lowering
 from tangrad.experimental.maps import SerialLoop
 from tangrad.sharding import PartitionSpec as P
-from tangrad.xmapping.lowering import manual_lowering, spmd_lowering
 from tests.sharding.eight_devices.support import ON_XLA, assert_equal, mesh
 
 W = np.linspace(-1, 1, 4, dtype=np.float32)

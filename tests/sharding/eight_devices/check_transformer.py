@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tangrad.xmapping.lowering import manual_lowering, spmd_lowering
+from tangrad._xmap.lowering import manual_lowering, spmd_lowering
 from tests.sharding.eight_devices.support import ON_XLA
 from tools.hlo_collectives import Collective, collectives
 from tools.workspace import ROOT

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 import tangrad
 import tangrad.numpy as np
 from tangrad import lax
+from tangrad._xmap.lowering import manual_lowering, spmd_lowering
 from tangrad.experimental.maps import SerialLoop, xmap
 from tangrad.sharding import NamedSharding
 from tangrad.sharding import PartitionSpec as P
-from tangrad.xmapping.lowering import manual_lowering, spmd_lowering
 
 ON_XLA = tangrad.default_backend() == "xla"
 EXAMPLES = int(os.environ.get("XMAP_EXAMPLES", 10 if ON_XLA else 100))

@@ -10,10 +10,10 @@ import pytest
 import tangrad
 import tangrad.numpy as np
 from tangrad import lax
+from tangrad._xmap.lowering import manual_lowering, spmd_lowering
 from tangrad.experimental.maps import SerialLoop, xmap
 from tangrad.sharding import NamedSharding
 from tangrad.sharding import PartitionSpec as P
-from tangrad.xmapping.lowering import manual_lowering, spmd_lowering
 
 ON_XLA = tangrad.default_backend() == "xla"
 MESH = tangrad.make_mesh((2, 4), ("x", "y"))

@@ -10,12 +10,12 @@ import math
 from typing import Any
 
 from tangrad import lax
+from tangrad._lax.contractions import primitives as c
+from tangrad._lax.indexing import primitives as i
+from tangrad._lax.reductions import primitives as r
+from tangrad._lax.structure import primitives as s
+from tangrad._lax.windows import primitives as w
 from tangrad.core import RuleSet, dtypes
-from tangrad.lax.contractions import primitives as c
-from tangrad.lax.indexing import primitives as i
-from tangrad.lax.reductions import primitives as r
-from tangrad.lax.structure import primitives as s
-from tangrad.lax.windows import primitives as w
 from tangrad_intervals.elementwise import EXACT, increasing, of_truth_values
 from tangrad_intervals.rounding import is_inexact, outward
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad import lax
+from tangrad._lax.reductions import primitives as r
+from tangrad._lax.sorting import primitives as o
+from tangrad._lax.special import primitives as p
 from tangrad.core import RuleSet
-from tangrad.lax.reductions import primitives as r
-from tangrad.lax.sorting import primitives as o
-from tangrad.lax.special import primitives as p
 from tangrad_intervals.elementwise import LIBRARY, decreasing, increasing, mul
 from tangrad_intervals.rounding import outward
 

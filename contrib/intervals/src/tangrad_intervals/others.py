@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-from tangrad.autodiff.primitives import add_any_p, append_dims_p, set_weak_type_p, sum_trailing_p, zeros_p
-from tangrad.batching.primitives import broadcast_axis_p, move_axis_p, sum_axes_p
-from tangrad.collectives import primitives as c
+from tangrad._autodiff.primitives import add_any_p, append_dims_p, set_weak_type_p, sum_trailing_p, zeros_p
+from tangrad._batching.primitives import broadcast_axis_p, move_axis_p, sum_axes_p
+from tangrad._collectives import primitives as c
+from tangrad._lax.placement.primitives import device_put_p
+from tangrad._sharding.primitives import sharding_constraint_p
 from tangrad.core import RuleSet
-from tangrad.lax.placement.primitives import device_put_p
-from tangrad.shardings.primitives import sharding_constraint_p
 from tangrad_intervals.elementwise import EXACT, ROUNDED, increasing
 from tangrad_intervals.linear import sums
 

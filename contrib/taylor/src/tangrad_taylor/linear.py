@@ -6,14 +6,14 @@ from functools import partial
 from typing import Any
 
 import tangrad
-from tangrad.autodiff.primitives import add_any_p, append_dims_p, set_weak_type_p, sum_trailing_p
+from tangrad._autodiff.primitives import add_any_p, append_dims_p, set_weak_type_p, sum_trailing_p
+from tangrad._lax.contractions.primitives import dot_general_p
+from tangrad._lax.indexing import primitives as i
+from tangrad._lax.reductions import primitives as r
+from tangrad._lax.sorting.primitives import sort_p, top_k_p
+from tangrad._lax.structure import primitives as s
+from tangrad._lax.windows import primitives as w
 from tangrad.core import RuleSet
-from tangrad.lax.contractions.primitives import dot_general_p
-from tangrad.lax.indexing import primitives as i
-from tangrad.lax.reductions import primitives as r
-from tangrad.lax.sorting.primitives import sort_p, top_k_p
-from tangrad.lax.structure import primitives as s
-from tangrad.lax.windows import primitives as w
 from tangrad_taylor.arithmetic import array, coefficient, is_constant
 from tangrad_taylor.trace import is_inexact
 

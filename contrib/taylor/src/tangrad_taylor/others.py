@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.batching.primitives import broadcast_axis_p, move_axis_p, sum_axes_p
-from tangrad.collectives import primitives as c
+from tangrad._batching.primitives import broadcast_axis_p, move_axis_p, sum_axes_p
+from tangrad._collectives import primitives as c
+from tangrad._fft.primitives import fft_p
+from tangrad._lax.placement.primitives import device_put_p
+from tangrad._sharding.primitives import auto_axes_p, sharding_constraint_p
+from tangrad._sharding.shard_map.primitives import shard_map_p
+from tangrad._sharding.shard_map.scope import axes_in_scope
 from tangrad.core import RuleSet
-from tangrad.fft.primitives import fft_p
-from tangrad.lax.placement.primitives import device_put_p
-from tangrad.shard_mapping.primitives import shard_map_p
-from tangrad.shard_mapping.scope import axes_in_scope
-from tangrad.shardings.primitives import auto_axes_p, sharding_constraint_p
 from tangrad_taylor.linear import linear_rules, piecewise_linear
 from tangrad_taylor.programs import flat, pattern, taylor_jaxpr, unflat
 

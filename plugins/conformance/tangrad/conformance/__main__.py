@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from shutil import get_terminal_size
 
-from tangrad.conformance.checks import CHECKS
-from tangrad.conformance.collection import own_checks, primitives_of
-from tangrad.conformance.report import Report
-from tangrad.conformance.runner import sweep
+from tangrad._conformance.checks import CHECKS
+from tangrad._conformance.collection import own_checks, primitives_of
+from tangrad._conformance.report import Report
+from tangrad._conformance.runner import sweep
 from tangrad.core import Primitive, backend_names, find_primitive
 
 

@@ -1,17 +1,17 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.debugging.breakpoints import debug_breakpoint as breakpoint
-from tangrad.debugging.effects import (
+from tangrad._debug.breakpoints import debug_breakpoint as breakpoint
+from tangrad._debug.effects import (
     DebugEffect as DebugEffect,
     OrderedDebugEffect as OrderedDebugEffect,
 )
-from tangrad.debugging.functions import debug_callback as callback
-from tangrad.debugging.printing import (
+from tangrad._debug.functions import debug_callback as callback
+from tangrad._debug.printing import (
     debug_log as log,
     debug_print as print,
 )
-from tangrad.diagnostics.errors import CallbackError as CallbackError
-from tangrad.shardings.pictures import (
+from tangrad._core.diagnostics.errors import CallbackError as CallbackError
+from tangrad._sharding.pictures import (
     visualize_array_sharding as visualize_array_sharding,
     visualize_sharding as visualize_sharding,
 )

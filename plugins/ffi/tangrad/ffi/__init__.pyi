@@ -1,12 +1,12 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.ffi.calls import ffi_call as ffi_call
-from tangrad.ffi.errors import FfiError as FfiError
-from tangrad.ffi.rules import (
+from tangrad._ffi.calls import ffi_call as ffi_call
+from tangrad._ffi.errors import FfiError as FfiError
+from tangrad._ffi.rules import (
     ffi_lowering as ffi_lowering,
     host_lowering as host_lowering,
 )
-from tangrad.ffi.targets import (
+from tangrad._ffi.targets import (
     include_dir as include_dir,
     pycapsule as pycapsule,
     register_ffi_target as register_ffi_target,

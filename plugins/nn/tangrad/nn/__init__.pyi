@@ -1,6 +1,6 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.nn.activations import (
+from tangrad._nn.activations import (
     celu as celu,
     elu as elu,
     gelu as gelu,
@@ -26,17 +26,17 @@ from tangrad.nn.activations import (
     squareplus as squareplus,
     swish as swish,
 )
-from tangrad.nn.attention import dot_product_attention as dot_product_attention
-from tangrad.nn.encoding import one_hot as one_hot
-from tangrad.nn.normalization import (
+from tangrad._nn.attention import dot_product_attention as dot_product_attention
+from tangrad._nn.encoding import one_hot as one_hot
+from tangrad._nn.normalization import (
     log_softmax as log_softmax,
     logmeanexp as logmeanexp,
     logsumexp as logsumexp,
     softmax as softmax,
     standardize as standardize,
 )
-from tangrad.nn.scaled_products import scaled_matmul as scaled_matmul
-from tangrad.numpy.analytic import tanh as tanh
+from tangrad._nn.scaled_products import scaled_matmul as scaled_matmul
+from tangrad._numpy.analytic import tanh as tanh
 
 __all__ = [
     "celu",

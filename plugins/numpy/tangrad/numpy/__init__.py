@@ -1,8 +1,8 @@
 """NumPy's functions for Tangrad arrays. The names resolve through the entry points of `tangrad.api`."""
 
-import tangrad.numpy.settings as _settings  # what the modules of the package read from `thread`
+import tangrad._numpy.settings as _settings  # what the modules of the package read from `thread`
+from tangrad._numpy.array_api import namespace_info as __array_namespace_info__
 from tangrad.core import public_package
-from tangrad.numpy.array_api import namespace_info as __array_namespace_info__
 
 __array_api_version__ = "2024.12"
 

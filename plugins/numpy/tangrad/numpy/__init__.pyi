@@ -2,7 +2,7 @@
 
 from tangrad.numpy import fft as fft
 from tangrad.numpy import linalg as linalg
-from tangrad.numpy.analytic import (
+from tangrad._numpy.analytic import (
     acos as acos,
     arccos as arccos,
     arcsin as arcsin,
@@ -27,7 +27,7 @@ from tangrad.numpy.analytic import (
     tan as tan,
     tanh as tanh,
 )
-from tangrad.numpy.arithmetic import (
+from tangrad._numpy.arithmetic import (
     abs as abs,
     absolute as absolute,
     divide as divide,
@@ -48,7 +48,7 @@ from tangrad.numpy.arithmetic import (
     square as square,
     true_divide as true_divide,
 )
-from tangrad.numpy.axes import (
+from tangrad._numpy.axes import (
     matrix_transpose as matrix_transpose,
     moveaxis as moveaxis,
     permute_dims as permute_dims,
@@ -56,13 +56,13 @@ from tangrad.numpy.axes import (
     swapaxes as swapaxes,
     transpose as transpose,
 )
-from tangrad.numpy.closeness import (
+from tangrad._numpy.closeness import (
     allclose as allclose,
     array_equal as array_equal,
     array_equiv as array_equiv,
     isclose as isclose,
 )
-from tangrad.numpy.constants import (
+from tangrad._numpy.constants import (
     e as e,
     euler_gamma as euler_gamma,
     inf as inf,
@@ -70,17 +70,17 @@ from tangrad.numpy.constants import (
     newaxis as newaxis,
     pi as pi,
 )
-from tangrad.numpy.conversion import (
+from tangrad._numpy.conversion import (
     array as array,
     asarray as asarray,
     astype as astype,
     copy as copy,
 )
-from tangrad.numpy.covariance import (
+from tangrad._numpy.covariance import (
     corrcoef as corrcoef,
     cov as cov,
 )
-from tangrad.numpy.creation import (
+from tangrad._numpy.creation import (
     empty as empty,
     empty_like as empty_like,
     eye as eye,
@@ -93,7 +93,7 @@ from tangrad.numpy.creation import (
     zeros as zeros,
     zeros_like as zeros_like,
 )
-from tangrad.numpy.cumulative import (
+from tangrad._numpy.cumulative import (
     cumprod as cumprod,
     cumsum as cumsum,
     cumulative_prod as cumulative_prod,
@@ -101,7 +101,7 @@ from tangrad.numpy.cumulative import (
     nancumprod as nancumprod,
     nancumsum as nancumsum,
 )
-from tangrad.numpy.dtype_functions import (
+from tangrad._numpy.dtype_functions import (
     ComplexWarning as ComplexWarning,
     can_cast as can_cast,
     dtype as dtype,
@@ -117,15 +117,15 @@ from tangrad.numpy.dtype_functions import (
     promote_types as promote_types,
     result_type as result_type,
 )
-from tangrad.numpy.editing import (
+from tangrad._numpy.editing import (
     delete as delete,
     insert as insert,
 )
-from tangrad.numpy.einsums import (
+from tangrad._numpy.einsums import (
     einsum as einsum,
     einsum_path as einsum_path,
 )
-from tangrad.numpy.grids import (
+from tangrad._numpy.grids import (
     c_ as c_,
     index_exp as index_exp,
     indices as indices,
@@ -136,13 +136,13 @@ from tangrad.numpy.grids import (
     r_ as r_,
     s_ as s_,
 )
-from tangrad.numpy.histograms import (
+from tangrad._numpy.histograms import (
     histogram as histogram,
     histogram2d as histogram2d,
     histogram_bin_edges as histogram_bin_edges,
     histogramdd as histogramdd,
 )
-from tangrad.numpy.joining import (
+from tangrad._numpy.joining import (
     append as append,
     block as block,
     column_stack as column_stack,
@@ -154,11 +154,11 @@ from tangrad.numpy.joining import (
     unstack as unstack,
     vstack as vstack,
 )
-from tangrad.numpy.kronecker_and_cross import (
+from tangrad._numpy.kronecker_and_cross import (
     cross as cross,
     kron as kron,
 )
-from tangrad.numpy.logic import (
+from tangrad._numpy.logic import (
     bitwise_count as bitwise_count,
     bitwise_invert as bitwise_invert,
     bitwise_left_shift as bitwise_left_shift,
@@ -183,7 +183,7 @@ from tangrad.numpy.logic import (
     right_shift as right_shift,
     signbit as signbit,
 )
-from tangrad.numpy.matrices import (
+from tangrad._numpy.matrices import (
     diag as diag,
     diag_indices as diag_indices,
     diag_indices_from as diag_indices_from,
@@ -200,14 +200,14 @@ from tangrad.numpy.matrices import (
     triu_indices_from as triu_indices_from,
     vander as vander,
 )
-from tangrad.numpy.memory_and_files import (
+from tangrad._numpy.memory_and_files import (
     from_dlpack as from_dlpack,
     frombuffer as frombuffer,
     fromfile as fromfile,
     fromiter as fromiter,
     fromstring as fromstring,
 )
-from tangrad.numpy.nan_reductions import (
+from tangrad._numpy.nan_reductions import (
     nanargmax as nanargmax,
     nanargmin as nanargmin,
     nanmax as nanmax,
@@ -218,7 +218,7 @@ from tangrad.numpy.nan_reductions import (
     nansum as nansum,
     nanvar as nanvar,
 )
-from tangrad.numpy.numerical import (
+from tangrad._numpy.numerical import (
     convolve as convolve,
     correlate as correlate,
     diff as diff,
@@ -228,17 +228,17 @@ from tangrad.numpy.numerical import (
     trapezoid as trapezoid,
     unwrap as unwrap,
 )
-from tangrad.numpy.packing import (
+from tangrad._numpy.packing import (
     packbits as packbits,
     unpackbits as unpackbits,
 )
-from tangrad.numpy.padding import pad as pad
-from tangrad.numpy.pieces import piecewise as piecewise
-from tangrad.numpy.polynomial_fits import (
+from tangrad._numpy.padding import pad as pad
+from tangrad._numpy.pieces import piecewise as piecewise
+from tangrad._numpy.polynomial_fits import (
     polyfit as polyfit,
     roots as roots,
 )
-from tangrad.numpy.polynomials import (
+from tangrad._numpy.polynomials import (
     poly as poly,
     polyadd as polyadd,
     polyder as polyder,
@@ -248,11 +248,11 @@ from tangrad.numpy.polynomials import (
     polysub as polysub,
     polyval as polyval,
 )
-from tangrad.numpy.positions import (
+from tangrad._numpy.positions import (
     ravel_multi_index as ravel_multi_index,
     unravel_index as unravel_index,
 )
-from tangrad.numpy.printing import (
+from tangrad._numpy.printing import (
     array_repr as array_repr,
     array_str as array_str,
     get_printoptions as get_printoptions,
@@ -262,7 +262,7 @@ from tangrad.numpy.printing import (
     savez as savez,
     set_printoptions as set_printoptions,
 )
-from tangrad.numpy.products import (
+from tangrad._numpy.products import (
     dot as dot,
     inner as inner,
     matmul as matmul,
@@ -273,7 +273,7 @@ from tangrad.numpy.products import (
     vecdot as vecdot,
     vecmat as vecmat,
 )
-from tangrad.numpy.quantiles import (
+from tangrad._numpy.quantiles import (
     median as median,
     nanmedian as nanmedian,
     nanpercentile as nanpercentile,
@@ -281,8 +281,8 @@ from tangrad.numpy.quantiles import (
     percentile as percentile,
     quantile as quantile,
 )
-from tangrad.numpy.ranges import arange as arange
-from tangrad.numpy.reductions import (
+from tangrad._numpy.ranges import arange as arange
+from tangrad._numpy.reductions import (
     all as all,
     amax as amax,
     amin as amin,
@@ -296,13 +296,13 @@ from tangrad.numpy.reductions import (
     ptp as ptp,
     sum as sum,
 )
-from tangrad.numpy.representation import (
+from tangrad._numpy.representation import (
     frexp as frexp,
     ldexp as ldexp,
     modf as modf,
     spacing as spacing,
 )
-from tangrad.numpy.rounding import (
+from tangrad._numpy.rounding import (
     angle as angle,
     around as around,
     ceil as ceil,
@@ -321,7 +321,7 @@ from tangrad.numpy.rounding import (
     round as round,
     trunc as trunc,
 )
-from tangrad.numpy.scalar_types import (
+from tangrad._numpy.scalar_types import (
     bfloat16 as bfloat16,
     bool as bool,
     bool_ as bool_,
@@ -375,12 +375,12 @@ from tangrad.numpy.scalar_types import (
     uint8 as uint8,
     unsignedinteger as unsignedinteger,
 )
-from tangrad.numpy.searching import (
+from tangrad._numpy.searching import (
     bincount as bincount,
     digitize as digitize,
     searchsorted as searchsorted,
 )
-from tangrad.numpy.selection import (
+from tangrad._numpy.selection import (
     argwhere as argwhere,
     choose as choose,
     clip as clip,
@@ -391,12 +391,12 @@ from tangrad.numpy.selection import (
     select as select,
     where as where,
 )
-from tangrad.numpy.sequences import (
+from tangrad._numpy.sequences import (
     geomspace as geomspace,
     linspace as linspace,
     logspace as logspace,
 )
-from tangrad.numpy.sets import (
+from tangrad._numpy.sets import (
     intersect1d as intersect1d,
     isin as isin,
     setdiff1d as setdiff1d,
@@ -408,7 +408,7 @@ from tangrad.numpy.sets import (
     unique_inverse as unique_inverse,
     unique_values as unique_values,
 )
-from tangrad.numpy.shapes import (
+from tangrad._numpy.shapes import (
     atleast_1d as atleast_1d,
     atleast_2d as atleast_2d,
     atleast_3d as atleast_3d,
@@ -423,7 +423,7 @@ from tangrad.numpy.shapes import (
     size as size,
     squeeze as squeeze,
 )
-from tangrad.numpy.sorting import (
+from tangrad._numpy.sorting import (
     argpartition as argpartition,
     argsort as argsort,
     lexsort as lexsort,
@@ -431,27 +431,27 @@ from tangrad.numpy.sorting import (
     sort as sort,
     sort_complex as sort_complex,
 )
-from tangrad.numpy.splitting import (
+from tangrad._numpy.splitting import (
     array_split as array_split,
     dsplit as dsplit,
     hsplit as hsplit,
     split as split,
     vsplit as vsplit,
 )
-from tangrad.numpy.statistics import (
+from tangrad._numpy.statistics import (
     average as average,
     mean as mean,
     std as std,
     var as var,
 )
-from tangrad.numpy.taking import (
+from tangrad._numpy.taking import (
     place as place,
     put as put,
     put_along_axis as put_along_axis,
     take as take,
     take_along_axis as take_along_axis,
 )
-from tangrad.numpy.tiling import (
+from tangrad._numpy.tiling import (
     flip as flip,
     fliplr as fliplr,
     flipud as flipud,
@@ -462,7 +462,7 @@ from tangrad.numpy.tiling import (
     tile as tile,
     trim_zeros as trim_zeros,
 )
-from tangrad.numpy.transcendental import (
+from tangrad._numpy.transcendental import (
     acosh as acosh,
     arccosh as arccosh,
     arctan2 as arctan2,
@@ -477,7 +477,7 @@ from tangrad.numpy.transcendental import (
     radians as radians,
     sinc as sinc,
 )
-from tangrad.numpy.ufuncs import (
+from tangrad._numpy.ufuncs import (
     add as add,
     bitwise_and as bitwise_and,
     bitwise_or as bitwise_or,
@@ -495,13 +495,13 @@ from tangrad.numpy.ufuncs import (
     subtract as subtract,
     ufunc as ufunc,
 )
-from tangrad.numpy.vectorization import (
+from tangrad._numpy.vectorization import (
     apply_along_axis as apply_along_axis,
     apply_over_axes as apply_over_axes,
     fromfunction as fromfunction,
     vectorize as vectorize,
 )
-from tangrad.numpy.window_functions import (
+from tangrad._numpy.window_functions import (
     bartlett as bartlett,
     blackman as blackman,
     hamming as hamming,

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from tangrad._runtime.errors import ArtifactError
+from tangrad._runtime.loading import LoadedProgram, load
 from tangrad.core import dtypes
-from tangrad.runtime.errors import ArtifactError
-from tangrad.runtime.loading import LoadedProgram, load
 
 
 def main(arguments: list[str] | None = None) -> int:

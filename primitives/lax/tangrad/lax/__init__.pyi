@@ -1,6 +1,6 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.collectives.exchanges import (
+from tangrad._collectives.exchanges import (
     all_gather as all_gather,
     all_to_all as all_to_all,
     pbroadcast as pbroadcast,
@@ -9,61 +9,61 @@ from tangrad.collectives.exchanges import (
     psum_scatter as psum_scatter,
     pswapaxes as pswapaxes,
 )
-from tangrad.collectives.positions import (
+from tangrad._collectives.positions import (
     axis_index as axis_index,
     axis_size as axis_size,
     pcast as pcast,
     pvary as pvary,
 )
-from tangrad.collectives.reductions import (
+from tangrad._collectives.reductions import (
     pmax as pmax,
     pmean as pmean,
     pmin as pmin,
     psum as psum,
 )
-from tangrad.control_flow.associative import associative_scan as associative_scan
-from tangrad.control_flow.conditionals import (
+from tangrad._lax.control_flow.associative import associative_scan as associative_scan
+from tangrad._lax.control_flow.conditionals import (
     cond as cond,
     platform_dependent as platform_dependent,
     switch as switch,
 )
-from tangrad.control_flow.loops import (
+from tangrad._lax.control_flow.loops import (
     fori_loop as fori_loop,
     while_loop as while_loop,
 )
-from tangrad.control_flow.maps import map as map
-from tangrad.control_flow.repeated_windows import scatter_apply as scatter_apply
-from tangrad.control_flow.scans import scan as scan
-from tangrad.custom_rules.composites import composite as composite
-from tangrad.custom_rules.linear_solves import custom_linear_solve as custom_linear_solve
-from tangrad.custom_rules.roots import (
+from tangrad._lax.control_flow.maps import map as map
+from tangrad._lax.control_flow.repeated_windows import scatter_apply as scatter_apply
+from tangrad._lax.control_flow.scans import scan as scan
+from tangrad._custom_rules.composites import composite as composite
+from tangrad._custom_rules.linear_solves import custom_linear_solve as custom_linear_solve
+from tangrad._custom_rules.roots import (
     custom_implicit_solve as custom_implicit_solve,
     custom_root as custom_root,
 )
-from tangrad.fft.functions import fft as fft
-from tangrad.fft.primitives import FftType as FftType
+from tangrad._fft.functions import fft as fft
+from tangrad._fft.primitives import FftType as FftType
 from tangrad.lax import linalg as linalg
-from tangrad.lax.contractions.functions import (
+from tangrad._lax.contractions.functions import (
     batch_matmul as batch_matmul,
     dot as dot,
     dot_general as dot_general,
     ragged_dot as ragged_dot,
     ragged_dot_general as ragged_dot_general,
 )
-from tangrad.lax.contractions.precision import (
+from tangrad._lax.contractions.precision import (
     DotAlgorithm as DotAlgorithm,
     DotAlgorithmPreset as DotAlgorithmPreset,
     Precision as Precision,
     PrecisionLike as PrecisionLike,
 )
-from tangrad.lax.contractions.primitives import DotDimensionNumbers as DotDimensionNumbers
-from tangrad.lax.contractions.ragged import RaggedDotDimensionNumbers as RaggedDotDimensionNumbers
-from tangrad.lax.contractions.scaled import scaled_dot as scaled_dot
-from tangrad.lax.elementwise.accuracy import (
+from tangrad._lax.contractions.primitives import DotDimensionNumbers as DotDimensionNumbers
+from tangrad._lax.contractions.ragged import RaggedDotDimensionNumbers as RaggedDotDimensionNumbers
+from tangrad._lax.contractions.scaled import scaled_dot as scaled_dot
+from tangrad._lax.elementwise.accuracy import (
     AccuracyMode as AccuracyMode,
     Tolerance as Tolerance,
 )
-from tangrad.lax.elementwise.functions import (
+from tangrad._lax.elementwise.functions import (
     abs as abs,
     add as add,
     atan2 as atan2,
@@ -111,7 +111,7 @@ from tangrad.lax.elementwise.functions import (
     square as square,
     sub as sub,
 )
-from tangrad.lax.elementwise.functions.analytic import (
+from tangrad._lax.elementwise.functions.analytic import (
     acos as acos,
     acosh as acosh,
     asin as asin,
@@ -134,13 +134,13 @@ from tangrad.lax.elementwise.functions.analytic import (
     tan as tan,
     tanh as tanh,
 )
-from tangrad.lax.elementwise.primitives import RoundingMethod as RoundingMethod
-from tangrad.lax.indexing.dimension_numbers import (
+from tangrad._lax.elementwise.primitives import RoundingMethod as RoundingMethod
+from tangrad._lax.indexing.dimension_numbers import (
     GatherDimensionNumbers as GatherDimensionNumbers,
     GatherScatterMode as GatherScatterMode,
     ScatterDimensionNumbers as ScatterDimensionNumbers,
 )
-from tangrad.lax.indexing.functions import (
+from tangrad._lax.indexing.functions import (
     gather as gather,
     index_take as index_take,
     scatter as scatter,
@@ -150,7 +150,7 @@ from tangrad.lax.indexing.functions import (
     scatter_mul as scatter_mul,
     scatter_sub as scatter_sub,
 )
-from tangrad.lax.reductions.functions import (
+from tangrad._lax.reductions.functions import (
     argmax as argmax,
     argmin as argmin,
     cumlogsumexp as cumlogsumexp,
@@ -167,14 +167,14 @@ from tangrad.lax.reductions.functions import (
     reduce_sum as reduce_sum,
     reduce_xor as reduce_xor,
 )
-from tangrad.lax.sorting.functions import (
+from tangrad._lax.sorting.functions import (
     approx_max_k as approx_max_k,
     approx_min_k as approx_min_k,
     sort as sort,
     sort_key_val as sort_key_val,
     top_k as top_k,
 )
-from tangrad.lax.special.functions import (
+from tangrad._lax.special.functions import (
     bessel_i0e as bessel_i0e,
     bessel_i1e as bessel_i1e,
     betainc as betainc,
@@ -190,7 +190,7 @@ from tangrad.lax.special.functions import (
     random_gamma_grad as random_gamma_grad,
     zeta as zeta,
 )
-from tangrad.lax.structure.functions import (
+from tangrad._lax.structure.functions import (
     broadcast as broadcast,
     broadcast_in_dim as broadcast_in_dim,
     broadcast_like as broadcast_like,
@@ -229,35 +229,35 @@ from tangrad.lax.structure.functions import (
     unstack as unstack,
     zeros_like_array as zeros_like_array,
 )
-from tangrad.lax.windows.dimensions import (
+from tangrad._lax.windows.dimensions import (
     ConvDimensionNumbers as ConvDimensionNumbers,
     ConvGeneralDilatedDimensionNumbers as ConvGeneralDilatedDimensionNumbers,
     conv_dimension_numbers as conv_dimension_numbers,
     conv_general_permutations as conv_general_permutations,
 )
-from tangrad.lax.windows.functions.convolution import (
+from tangrad._lax.windows.functions.convolution import (
     conv as conv,
     conv_general_dilated as conv_general_dilated,
     conv_transpose as conv_transpose,
     conv_with_general_padding as conv_with_general_padding,
 )
-from tangrad.lax.windows.functions.patches import (
+from tangrad._lax.windows.functions.patches import (
     conv_general_dilated_local as conv_general_dilated_local,
     conv_general_dilated_patches as conv_general_dilated_patches,
 )
-from tangrad.lax.windows.functions.reduction import reduce_window as reduce_window
-from tangrad.lax.windows.shapes import (
+from tangrad._lax.windows.functions.reduction import reduce_window as reduce_window
+from tangrad._lax.windows.shapes import (
     conv_general_shape_tuple as conv_general_shape_tuple,
     conv_shape_tuple as conv_shape_tuple,
     conv_transpose_shape_tuple as conv_transpose_shape_tuple,
     padtype_to_pads as padtype_to_pads,
     reduce_window_shape_tuple as reduce_window_shape_tuple,
 )
-from tangrad.random.generators import (
+from tangrad._random.generators import (
     RandomAlgorithm as RandomAlgorithm,
     rng_bit_generator as rng_bit_generator,
 )
-from tangrad.shardings.functions import with_sharding_constraint as with_sharding_constraint
+from tangrad._sharding.functions import with_sharding_constraint as with_sharding_constraint
 
 __all__ = [
     "AccuracyMode",

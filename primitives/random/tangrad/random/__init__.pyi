@@ -1,12 +1,12 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.random.distributions.bits import bits as bits
-from tangrad.random.distributions.counts import (
+from tangrad._random.distributions.bits import bits as bits
+from tangrad._random.distributions.counts import (
     binomial as binomial,
     multinomial as multinomial,
     poisson as poisson,
 )
-from tangrad.random.distributions.gamma import (
+from tangrad._random.distributions.gamma import (
     ball as ball,
     beta as beta,
     chisquare as chisquare,
@@ -17,15 +17,15 @@ from tangrad.random.distributions.gamma import (
     loggamma as loggamma,
     t as t,
 )
-from tangrad.random.distributions.integers import randint as randint
-from tangrad.random.distributions.inversion import (
+from tangrad._random.distributions.integers import randint as randint
+from tangrad._random.distributions.inversion import (
     cauchy as cauchy,
     exponential as exponential,
     gumbel as gumbel,
     laplace as laplace,
     logistic as logistic,
 )
-from tangrad.random.distributions.normal import (
+from tangrad._random.distributions.normal import (
     double_sided_maxwell as double_sided_maxwell,
     lognormal as lognormal,
     maxwell as maxwell,
@@ -33,13 +33,13 @@ from tangrad.random.distributions.normal import (
     normal as normal,
     truncated_normal as truncated_normal,
 )
-from tangrad.random.distributions.rotations import orthogonal as orthogonal
-from tangrad.random.distributions.selection import (
+from tangrad._random.distributions.rotations import orthogonal as orthogonal
+from tangrad._random.distributions.selection import (
     categorical as categorical,
     choice as choice,
     permutation as permutation,
 )
-from tangrad.random.distributions.shaped import (
+from tangrad._random.distributions.shaped import (
     geometric as geometric,
     pareto as pareto,
     rayleigh as rayleigh,
@@ -47,12 +47,12 @@ from tangrad.random.distributions.shaped import (
     wald as wald,
     weibull_min as weibull_min,
 )
-from tangrad.random.distributions.uniform import (
+from tangrad._random.distributions.uniform import (
     bernoulli as bernoulli,
     rademacher as rademacher,
     uniform as uniform,
 )
-from tangrad.random.functions import (
+from tangrad._random.functions import (
     PRNGKey as PRNGKey,
     clone as clone,
     fold_in as fold_in,
@@ -63,7 +63,7 @@ from tangrad.random.functions import (
     split as split,
     wrap_key_data as wrap_key_data,
 )
-from tangrad.random.named_shapes import NamedShape as NamedShape
+from tangrad._random.named_shapes import NamedShape as NamedShape
 
 __all__ = [
     "NamedShape",

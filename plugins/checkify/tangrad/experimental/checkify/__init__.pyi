@@ -1,10 +1,10 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.runtime_checks.error import (
+from tangrad._checkify.error import (
     Error as Error,
     init_error as init_error,
 )
-from tangrad.runtime_checks.failures import (
+from tangrad._checkify.failures import (
     Failure as ErrorCategory,
     CheckError as JaxRuntimeError,
     all_checks as all_checks,
@@ -15,7 +15,7 @@ from tangrad.runtime_checks.failures import (
     nan_checks as nan_checks,
     user_checks as user_checks,
 )
-from tangrad.runtime_checks.functions import (
+from tangrad._checkify.functions import (
     check as check,
     check_error as check_error,
     checkify as checkify,

@@ -7,10 +7,10 @@ What is not there raises ImportError or AttributeError, with what is missing and
 jax's private modules there are those names that packages of the field use (`names/_src`), where they make sense.
 """
 
-from tangrad.compat.jax.installation import Installation as Installation
-from tangrad.compat.jax.installation import install as install
-from tangrad.compat.jax.installation import is_installed as is_installed
-from tangrad.compat.jax.installation import uninstall as uninstall
-from tangrad.compat.jax.names.version import __version__ as VERSION  # noqa: N812 - a constant
+from tangrad._compat.installation import Installation as Installation
+from tangrad._compat.installation import install as install
+from tangrad._compat.installation import is_installed as is_installed
+from tangrad._compat.installation import uninstall as uninstall
+from tangrad._compat.names.version import __version__ as VERSION  # noqa: N812 - a constant
 
 __all__ = ["VERSION", "Installation", "install", "is_installed", "uninstall"]

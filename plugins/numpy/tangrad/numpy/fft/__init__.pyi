@@ -1,6 +1,6 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.fft.along_many import (
+from tangrad._fft.along_many import (
     fft2 as fft2,
     fftn as fftn,
     ifft2 as ifft2,
@@ -10,7 +10,7 @@ from tangrad.fft.along_many import (
     rfft2 as rfft2,
     rfftn as rfftn,
 )
-from tangrad.fft.along_one import (
+from tangrad._fft.along_one import (
     fft as fft,
     hfft as hfft,
     ifft as ifft,
@@ -18,7 +18,7 @@ from tangrad.fft.along_one import (
     irfft as irfft,
     rfft as rfft,
 )
-from tangrad.fft.frequencies import (
+from tangrad._fft.frequencies import (
     fftfreq as fftfreq,
     fftshift as fftshift,
     ifftshift as ifftshift,

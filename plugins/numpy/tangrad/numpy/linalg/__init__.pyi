@@ -1,6 +1,6 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.numpy.linear_algebra import (
+from tangrad._numpy.linear_algebra import (
     cross as cross,
     diagonal as diagonal,
     matrix_power as matrix_power,
@@ -9,7 +9,7 @@ from tangrad.numpy.linear_algebra import (
     outer as outer,
     trace as trace,
 )
-from tangrad.numpy.linear_systems import (
+from tangrad._numpy.linear_systems import (
     cond as cond,
     det as det,
     inv as inv,
@@ -21,7 +21,7 @@ from tangrad.numpy.linear_systems import (
     tensorinv as tensorinv,
     tensorsolve as tensorsolve,
 )
-from tangrad.numpy.matrix_factors import (
+from tangrad._numpy.matrix_factors import (
     cholesky as cholesky,
     eig as eig,
     eigh as eigh,
@@ -31,12 +31,12 @@ from tangrad.numpy.matrix_factors import (
     svd as svd,
     svdvals as svdvals,
 )
-from tangrad.numpy.norms import (
+from tangrad._numpy.norms import (
     matrix_norm as matrix_norm,
     norm as norm,
     vector_norm as vector_norm,
 )
-from tangrad.numpy.products import (
+from tangrad._numpy.products import (
     matmul as matmul,
     tensordot as tensordot,
     vecdot as vecdot,

@@ -1,6 +1,6 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.scipy.cosine_transforms import (
+from tangrad._scipy.cosine_transforms import (
     dct as dct,
     dctn as dctn,
     idct as idct,

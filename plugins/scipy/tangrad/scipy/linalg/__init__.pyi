@@ -1,6 +1,6 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.scipy.matrix_factors import (
+from tangrad._scipy.matrix_factors import (
     eigh as eigh,
     eigh_tridiagonal as eigh_tridiagonal,
     hessenberg as hessenberg,
@@ -12,14 +12,14 @@ from tangrad.scipy.matrix_factors import (
     schur as schur,
     svd as svd,
 )
-from tangrad.scipy.matrix_functions import (
+from tangrad._scipy.matrix_functions import (
     expm as expm,
     expm_frechet as expm_frechet,
     funm as funm,
     solve_sylvester as solve_sylvester,
     sqrtm as sqrtm,
 )
-from tangrad.scipy.matrix_systems import (
+from tangrad._scipy.matrix_systems import (
     cho_factor as cho_factor,
     cho_solve as cho_solve,
     cholesky as cholesky,
@@ -30,7 +30,7 @@ from tangrad.scipy.matrix_systems import (
     solve as solve,
     solve_triangular as solve_triangular,
 )
-from tangrad.scipy.special_matrices import (
+from tangrad._scipy.special_matrices import (
     block_diag as block_diag,
     circulant as circulant,
     companion as companion,

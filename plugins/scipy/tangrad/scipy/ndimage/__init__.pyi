@@ -1,6 +1,6 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.scipy.sampling import map_coordinates as map_coordinates
+from tangrad._scipy.sampling import map_coordinates as map_coordinates
 
 __all__ = [
     "map_coordinates",

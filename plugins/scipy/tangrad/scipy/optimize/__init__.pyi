@@ -1,6 +1,6 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.scipy.minimisation import (
+from tangrad._scipy.minimisation import (
     OptimizeResults as OptimizeResults,
     minimize as minimize,
 )

@@ -1,13 +1,13 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.scipy.convolutions import (
+from tangrad._scipy.convolutions import (
     convolve as convolve,
     convolve2d as convolve2d,
     correlate as correlate,
     correlate2d as correlate2d,
     fftconvolve as fftconvolve,
 )
-from tangrad.scipy.spectra import (
+from tangrad._scipy.spectra import (
     csd as csd,
     detrend as detrend,
     istft as istft,

@@ -1,7 +1,7 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.nn.normalization import logsumexp as logsumexp
-from tangrad.scipy.special_functions.bessel_functions import (
+from tangrad._nn.normalization import logsumexp as logsumexp
+from tangrad._scipy.special_functions.bessel_functions import (
     bessel_jn as bessel_jn,
     i0 as i0,
     i0e as i0e,
@@ -9,13 +9,13 @@ from tangrad.scipy.special_functions.bessel_functions import (
     i1e as i1e,
     sph_harm_y as sph_harm_y,
 )
-from tangrad.scipy.special_functions.beta_functions import (
+from tangrad._scipy.special_functions.beta_functions import (
     beta as beta,
     betainc as betainc,
     betaln as betaln,
     comb as comb,
 )
-from tangrad.scipy.special_functions.entropies import (
+from tangrad._scipy.special_functions.entropies import (
     boxcox as boxcox,
     boxcox1p as boxcox1p,
     entr as entr,
@@ -28,7 +28,7 @@ from tangrad.scipy.special_functions.entropies import (
     xlog1py as xlog1py,
     xlogy as xlogy,
 )
-from tangrad.scipy.special_functions.error_functions import (
+from tangrad._scipy.special_functions.error_functions import (
     dawsn as dawsn,
     erf as erf,
     erfc as erfc,
@@ -41,14 +41,14 @@ from tangrad.scipy.special_functions.error_functions import (
     owens_t as owens_t,
     wofz as wofz,
 )
-from tangrad.scipy.special_functions.exponential_integrals import (
+from tangrad._scipy.special_functions.exponential_integrals import (
     exp1 as exp1,
     expi as expi,
     expn as expn,
     sici as sici,
     spence as spence,
 )
-from tangrad.scipy.special_functions.gamma_functions import (
+from tangrad._scipy.special_functions.gamma_functions import (
     bernoulli as bernoulli,
     digamma as digamma,
     factorial as factorial,
@@ -62,11 +62,11 @@ from tangrad.scipy.special_functions.gamma_functions import (
     poch as poch,
     polygamma as polygamma,
 )
-from tangrad.scipy.special_functions.hypergeometric import (
+from tangrad._scipy.special_functions.hypergeometric import (
     hyp1f1 as hyp1f1,
     hyp2f1 as hyp2f1,
 )
-from tangrad.scipy.special_functions.zeta_function import zeta as zeta
+from tangrad._scipy.special_functions.zeta_function import zeta as zeta
 
 __all__ = [
     "bernoulli",

@@ -1,7 +1,7 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.scipy.kernel_density import gaussian_kde as gaussian_kde
-from tangrad.scipy.order_statistics import (
+from tangrad._scipy.kernel_density import gaussian_kde as gaussian_kde
+from tangrad._scipy.order_statistics import (
     mode as mode,
     rankdata as rankdata,
     sem as sem,

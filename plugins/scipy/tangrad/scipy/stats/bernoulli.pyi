@@ -1,6 +1,6 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.scipy.distributions.bernoulli import (
+from tangrad._scipy.distributions.bernoulli import (
     cdf as cdf,
     logpmf as logpmf,
     pmf as pmf,

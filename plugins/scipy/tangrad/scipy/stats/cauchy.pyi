@@ -1,6 +1,6 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.scipy.distributions.cauchy import (
+from tangrad._scipy.distributions.cauchy import (
     cdf as cdf,
     isf as isf,
     logcdf as logcdf,

@@ -1,6 +1,6 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.scipy.distributions.expon import (
+from tangrad._scipy.distributions.expon import (
     cdf as cdf,
     logcdf as logcdf,
     logpdf as logpdf,

@@ -1,6 +1,6 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.scipy.distributions.gennorm import (
+from tangrad._scipy.distributions.gennorm import (
     cdf as cdf,
     logpdf as logpdf,
     pdf as pdf,

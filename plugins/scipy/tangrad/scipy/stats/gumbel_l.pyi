@@ -1,6 +1,6 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.scipy.distributions.gumbel_l import (
+from tangrad._scipy.distributions.gumbel_l import (
     cdf as cdf,
     logcdf as logcdf,
     logpdf as logpdf,

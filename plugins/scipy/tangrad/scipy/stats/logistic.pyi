@@ -1,6 +1,6 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.scipy.distributions.logistic import (
+from tangrad._scipy.distributions.logistic import (
     cdf as cdf,
     isf as isf,
     logpdf as logpdf,

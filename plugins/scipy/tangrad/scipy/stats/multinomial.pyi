@@ -1,6 +1,6 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.scipy.distributions.multinomial import (
+from tangrad._scipy.distributions.multinomial import (
     logpmf as logpmf,
     pmf as pmf,
 )

@@ -1,6 +1,6 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.scipy.distributions.norm import (
+from tangrad._scipy.distributions.norm import (
     cdf as cdf,
     isf as isf,
     logcdf as logcdf,

@@ -1,6 +1,6 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.scipy.distributions.poisson import (
+from tangrad._scipy.distributions.poisson import (
     cdf as cdf,
     entropy as entropy,
     logpmf as logpmf,

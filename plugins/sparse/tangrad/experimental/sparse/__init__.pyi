@@ -1,10 +1,10 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
 from tangrad.experimental.sparse import linalg as linalg
-from tangrad.sparse_arrays.base import JAXSparse as JAXSparse
-from tangrad.sparse_arrays.bcoo import BCOO as BCOO
-from tangrad.sparse_arrays.compressed import BCSR as BCSR
-from tangrad.sparse_arrays.compressed_functions import (
+from tangrad._sparse.base import JAXSparse as JAXSparse
+from tangrad._sparse.bcoo import BCOO as BCOO
+from tangrad._sparse.compressed import BCSR as BCSR
+from tangrad._sparse.compressed_functions import (
     bcsr_broadcast_in_dim as bcsr_broadcast_in_dim,
     bcsr_concatenate as bcsr_concatenate,
     bcsr_dot_general as bcsr_dot_general,
@@ -13,29 +13,29 @@ from tangrad.sparse_arrays.compressed_functions import (
     bcsr_sum_duplicates as bcsr_sum_duplicates,
     bcsr_todense as bcsr_todense,
 )
-from tangrad.sparse_arrays.conversions import (
+from tangrad._sparse.conversions import (
     bcoo_extract as bcoo_extract,
     bcoo_fromdense as bcoo_fromdense,
     bcoo_todense as bcoo_todense,
     todense as todense,
 )
-from tangrad.sparse_arrays.creation import (
+from tangrad._sparse.creation import (
     empty as empty,
     eye as eye,
     random_bcoo as random_bcoo,
 )
-from tangrad.sparse_arrays.derivatives import (
+from tangrad._sparse.derivatives import (
     grad as grad,
     jacfwd as jacfwd,
     jacrev as jacobian,
     jacrev as jacrev,
     value_and_grad as value_and_grad,
 )
-from tangrad.sparse_arrays.layouts import (
+from tangrad._sparse.layouts import (
     SparseEfficiencyError as SparseEfficiencyError,
     SparseEfficiencyWarning as SparseEfficiencyWarning,
 )
-from tangrad.sparse_arrays.matrices import (
+from tangrad._sparse.matrices import (
     COO as COO,
     CSC as CSC,
     CSR as CSR,
@@ -48,18 +48,18 @@ from tangrad.sparse_arrays.matrices import (
     csr_matvec as csr_matvec,
     csr_todense as csr_todense,
 )
-from tangrad.sparse_arrays.ordering import (
+from tangrad._sparse.ordering import (
     bcoo_sort_indices as bcoo_sort_indices,
     bcoo_sum_duplicates as bcoo_sum_duplicates,
 )
-from tangrad.sparse_arrays.products import (
+from tangrad._sparse.products import (
     bcoo_dot_general as bcoo_dot_general,
     bcoo_dot_general_sampled as bcoo_dot_general_sampled,
     bcoo_multiply_dense as bcoo_multiply_dense,
     bcoo_multiply_sparse as bcoo_multiply_sparse,
 )
-from tangrad.sparse_arrays.sparsify import sparsify as sparsify
-from tangrad.sparse_arrays.structure import (
+from tangrad._sparse.sparsify import sparsify as sparsify
+from tangrad._sparse.structure import (
     bcoo_broadcast_in_dim as bcoo_broadcast_in_dim,
     bcoo_concatenate as bcoo_concatenate,
     bcoo_dynamic_slice as bcoo_dynamic_slice,

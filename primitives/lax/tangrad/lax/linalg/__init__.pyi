@@ -1,16 +1,16 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.lax.linalg.functions import (
+from tangrad._lax.linalg.functions import (
     cholesky as cholesky,
     cholesky_update as cholesky_update,
     triangular_solve as triangular_solve,
 )
-from tangrad.linalg.algorithms import (
+from tangrad._lax.decompositions.algorithms import (
     EigImplementation as EigImplementation,
     EighImplementation as EighImplementation,
     SvdAlgorithm as SvdAlgorithm,
 )
-from tangrad.linalg.functions import (
+from tangrad._lax.decompositions.functions import (
     eig as eig,
     eigh as eigh,
     householder_product as householder_product,
@@ -21,8 +21,8 @@ from tangrad.linalg.functions import (
     svd as svd,
     symmetric_product as symmetric_product,
 )
-from tangrad.linalg.polar import qdwh as qdwh
-from tangrad.linalg.reduced_forms import (
+from tangrad._lax.decompositions.polar import qdwh as qdwh
+from tangrad._lax.decompositions.reduced_forms import (
     hessenberg as hessenberg,
     schur as schur,
     tridiagonal as tridiagonal,

@@ -1,8 +1,8 @@
 """Increasing functions keep bounds, decreasing ones swap them; products look at all four corners."""
 
 from tangrad import lax
+from tangrad._lax.elementwise import primitives as p
 from tangrad.core import RuleSet
-from tangrad.lax.elementwise import primitives as p
 
 rules = RuleSet("interval", api=1)
 

@@ -1,6 +1,6 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.sparse_arrays.solvers import (
+from tangrad._sparse.solvers import (
     lobpcg_standard as lobpcg_standard,
     spsolve as spsolve,
 )

@@ -1,0 +1,148 @@
+"""The Schur form.
+
+Without SciPy: the QR algorithm on the Hessenberg form. Complex matrices by single shifts of Wilkinson's and rotations;
+real ones by Francis's double shift, and blocks of two rows with real eigenvalues are split (Golub and Van Loan, Matrix
+Computations, 7.5).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tangrad._backend_numpy.decompositions import condensed, lapack
+from tangrad._backend_numpy.decompositions.orthogonal_factors import householder_product, reflector
+
+Array = np.ndarray[Any, Any]
+
+SWEEPS = 30  # for each eigenvalue, after which the iteration counts as failed: LAPACK's number
+
+
+def schur(x: Array, vectors: bool) -> tuple[Array, ...]:
+    """T, and Z."""
+    size = x.shape[-1]
+    if x.size == 0:
+        return (x.copy(), x.copy())[: 1 + vectors]
+    gees = lapack.function("gees", x.dtype)
+
+    def by_lapack(matrix: Array) -> tuple[Array, Array]:
+        assert gees is not None
+        t, *_, z, _, info = gees(lambda *_: None, matrix)
+        return (t, z) if info == 0 else _failed(matrix)
+
+    return lapack.each(x, _schur if gees is None else by_lapack, ((size, size),) * 2)[: 1 + vectors]
+
+
+def _failed(matrix: Array) -> tuple[Array, Array]:
+    blank = np.full(matrix.shape, lapack.nan_like(matrix.dtype), matrix.dtype)
+    return blank, blank
+
+
+def _schur(matrix: Array) -> tuple[Array, Array]:
+    if not np.isfinite(matrix).all():
+        return _failed(matrix)
+    size = len(matrix)
+    packed, taus = condensed.hessenberg(matrix)
+    t, z = np.triu(packed, -1), np.eye(size, dtype=matrix.dtype)
+    if size > 1:
+        z[1:, 1:] = householder_product(packed[1:, :-1], taus)
+    step = _complex_step if matrix.dtype.kind == "c" else _real_step
+    end, count = size - 1, 0
+    while end > 0:
+        start = _deflated(t, end)
+        if start == end:
+            end, count = end - 1, 0
+        elif start == end - 1 and matrix.dtype.kind != "c":
+            _split(t, z, start)
+            end, count = end - 2, 0
+        elif count > SWEEPS or not np.isfinite(t).all():  # numbers near the greatest overflow on the way
+            return _failed(matrix)
+        else:
+            count += 1
+            step(t, z, start, end, count)
+    return (np.triu(t) if matrix.dtype.kind == "c" else np.triu(t, -1)), z
+
+
+def _deflated(t: Array, end: int) -> int:
+    """Where the last block that does not fall apart begins; what is negligible below the diagonal becomes 0."""
+    precision = np.finfo(t.dtype).eps
+    for k in range(end, 0, -1):
+        near = np.abs(t[k, k]) + np.abs(t[k - 1, k - 1])
+        if np.abs(t[k, k - 1]) <= precision * (near if near != 0 else np.abs(t).max()):
+            t[k, k - 1] = 0
+            return k
+    return 0
+
+
+def _rotate(t: Array, z: Array, k: int, rotation: Array) -> None:
+    """A unitary change of basis of rows and columns k and k + 1."""
+    pair = slice(k, k + 2)
+    t[pair] = rotation.conj().T @ t[pair]
+    t[:, pair] = t[:, pair] @ rotation
+    z[:, pair] = z[:, pair] @ rotation
+
+
+def _complex_step(t: Array, z: Array, start: int, end: int, count: int) -> None:
+    """A sweep of rotations that chase the bulge of one shift: the eigenvalue of the last block nearest its corner."""
+    corner = t[end - 1 : end + 1, end - 1 : end + 1]
+    shifts = np.linalg.eigvals(corner)
+    shift = shifts[np.argmin(np.abs(shifts - corner[1, 1]))]
+    if count % 10 == 0:  # an exceptional shift, where the usual ones go in circles
+        shift = t[end, end] + np.abs(t[end, end - 1])
+    x, y = t[start, start] - shift, t[start + 1, start]
+    for k in range(start, end):
+        length = np.hypot(np.abs(x), np.abs(y))
+        if length != 0:
+            _rotate(t, z, k, np.array([[x, -np.conj(y)], [y, np.conj(x)]], t.dtype) / length)
+        if k > start:
+            t[k + 1, k - 1] = 0
+        if k + 2 <= end:
+            x, y = t[k + 1, k], t[k + 2, k]
+
+
+def _real_step(t: Array, z: Array, start: int, end: int, count: int) -> None:
+    """Francis's sweep: reflections of three rows chase the bulge of two shifts, which may be conjugates."""
+    total = t[end - 1, end - 1] + t[end, end]
+    product = t[end - 1, end - 1] * t[end, end] - t[end - 1, end] * t[end, end - 1]
+    if count % 10 == 0:
+        size = np.abs(t[end, end - 1]) + np.abs(t[end - 1, end - 2])
+        total, product = 1.5 * size, size * size
+    first = t[start, start]
+    x = np.array(
+        [
+            first * first + t[start, start + 1] * t[start + 1, start] - total * first + product,
+            t[start + 1, start] * (first + t[start + 1, start + 1] - total),
+            t[start + 1, start] * t[start + 2, start + 1],
+        ],
+        t.dtype,
+    )
+    for k in range(start, end):
+        last = min(k + 2, end)
+        _, vector, tau = reflector(x[: last - k + 1])
+        rows = slice(k, last + 1)
+        t[rows] -= tau * np.outer(vector, vector @ t[rows])
+        t[:, rows] -= tau * np.outer(t[:, rows] @ vector, vector)
+        z[:, rows] -= tau * np.outer(z[:, rows] @ vector, vector)
+        if k > start:
+            t[k + 1 : last + 1, k - 1] = 0
+        if k + 1 < end:
+            x = t[k + 1 : min(k + 3, end) + 1, k].copy()
+
+
+def _split(t: Array, z: Array, k: int) -> None:
+    """A block of two rows: triangular where its eigenvalues are real, else with equal diagonal elements."""
+    (a, b), (c, d) = t[k : k + 2, k : k + 2]
+    half = (a - d) / 2
+    discriminant = half * half + b * c
+    if discriminant >= 0:
+        root = half + np.copysign(np.sqrt(discriminant), half)
+        # An eigenvector becomes the first of the basis.
+        x, y = (root, c) if root != 0 or c != 0 else (1.0, 0.0)
+        length = np.hypot(x, y)
+        _rotate(t, z, k, np.array([[x, -y], [y, x]], t.dtype) / length)
+        t[k + 1, k] = 0
+    else:
+        angle = np.arctan2(d - a, b + c) / 2
+        cosine, sine = np.cos(angle), np.sin(angle)
+        _rotate(t, z, k, np.array([[cosine, -sine], [sine, cosine]], t.dtype))

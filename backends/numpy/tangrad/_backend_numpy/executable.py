@@ -1,0 +1,265 @@
+"""Compiled programs: a generated function of arrays, and what puts arrays in and takes them out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tangrad._backend_numpy.array import NumpyArray, is_sole_owner, physical
+from tangrad._backend_numpy.blocks import FEWEST_STEPS, find_blocks
+from tangrad._backend_numpy.entry import entry_function
+from tangrad._backend_numpy.functions import ELEMENTWISE, FRESH
+from tangrad._backend_numpy.lowering import lower_jaxpr
+from tangrad._backend_numpy.program import Program
+from tangrad._backend_numpy.quiet import run_quietly
+from tangrad._backend_numpy.simplify import simplify
+from tangrad._backend_numpy.size_text import plan_of
+from tangrad._backend_numpy.source import Source, function_from
+from tangrad._backend_numpy.spread import Place, ProgramLayout, common_place
+from tangrad.core import ClosedJaxpr, CompileOptions, Executable, checked_operands, first_symbolic
+
+FOLD_LIMIT = 1 << 20  # bytes: results that depend on constants alone are kept up to this size
+
+
+def build(closed: ClosedJaxpr, donated: Sequence[bool] = ()) -> Program:
+    """Lower a closed jaxpr to the steps that run."""
+    program = Program(FOLD_LIMIT)
+    program.plan = plan_of(closed.in_avals)
+    types = [physical(aval) for aval in closed.in_avals]
+    arguments = [program.argument(type_.shape, type_.dtype) for type_ in types]
+    program.donated = {value.stored for value, gone in zip(arguments, donated) if gone}
+    results = lower_jaxpr(program, closed, arguments)
+    program.outputs = [program.whole(result) for result in results]
+    program.drop_dead_steps()
+    simplify(program)
+    program.rewrite()
+    if program.plan is None and len(program.steps) >= FEWEST_STEPS:
+        find_blocks(program)
+    return program
+
+
+def array_function(closed: ClosedJaxpr, name: str = "body") -> Callable[..., tuple[Any, ...]]:
+    """A closed jaxpr as a function of ndarrays that returns a tuple of them."""
+    return function_from(Source(build(closed), name, single=False))
+
+
+def array_function_into(closed: ClosedJaxpr, positions: Sequence[int]) -> tuple[Callable[..., Any], tuple[int, ...]]:
+    """As `array_function`, for a caller that has arrays at hand for the outputs at `positions`.
+
+    Returns the function and the outputs that it writes into further arguments, one for each; it does not return them.
+    The others at `positions` are views, arguments and the like: they are returned.
+    """
+    program = build(closed)
+    steps = {stored: step for step in program.steps for stored in step.outputs}
+    written = []
+    for position in positions:
+        stored = program.outputs[position]
+        step = steps.get(stored)
+        if step is None or step.several or not step.function.writes_into or stored in program.destinations:
+            continue
+        if step.function.nature in (ELEMENTWISE, FRESH):
+            program.destinations[stored] = program.argument(stored.shape, stored.dtype).stored
+            written.append(position)
+    program.outputs = [stored for position, stored in enumerate(program.outputs) if position not in written]
+    return function_from(Source(program, "body", single=False)), tuple(written)
+
+
+class NumpyExecutable(Executable):
+    """A compiled program.
+
+    `execute` is generated too: see `entry`.
+    """
+
+    __slots__ = (
+        "_device",
+        "_donated",
+        "_function",
+        "_in_avals",
+        "_layout",
+        "_name",
+        "_out_avals",
+        "_owned",
+        "_plan",
+        "_source",
+        "execute",
+    )
+    execute: Callable[[Sequence[Any]], list[Any]]  # type: ignore[assignment]
+
+    def __init__(self, closed: ClosedJaxpr, options: CompileOptions) -> None:
+        refuse_compiler_options(options.extra)
+        program = build(closed, options.donated)
+        self._name = options.name
+        self._source = Source(program, options.name, single=False)
+        self._function = function_from(self._source)
+        self._owned = tuple(self._source.owned_positions)
+        self._donated = tuple([position for position, gone in enumerate(options.donated) if gone])
+        self._device = options.device
+        self._in_avals = tuple(closed.in_avals)
+        self._out_avals = tuple(closed.out_avals)
+        self._plan = program.plan
+        several = len(NumpyArray.backend.devices()) > 1
+        layout = ProgramLayout(closed, options) if several else None
+        self._layout = layout if layout is not None and layout.is_stated else None
+        if self._plan is not None or self._layout is not None or (several and options.device is not None):
+            self.execute = self._execute_slowly
+        else:
+            self.execute = entry_function(
+                self._function,
+                self._execute_slowly,
+                len(self._in_avals),
+                self._out_avals,
+                self._donated,
+                self._owned,
+            )
+
+    # --- running ---------------------------------------------------------------------------------------------------
+
+    def _execute_slowly(self, arrays: Sequence[Any]) -> list[Any]:
+        """With several devices or symbolic sizes, or arguments that are not what they should be."""
+        operands = self._checked(arrays)
+        out_avals = self._out_avals if self._plan is None else self._types_of_results(operands)
+        layout = self._layout if self._device is None else None
+        if layout is not None:
+            layout.check(operands)
+        place = common_place(f"program {self._name!r}", operands) if layout is None and self._device is None else None
+        buffers = [operand.buffer() if isinstance(operand, NumpyArray) else operand.ndarray for operand in operands]
+        for position in self._donated:
+            if isinstance(arrays[position], NumpyArray):
+                arrays[position].delete()
+        owned = [buffers[position] if is_sole_owner(buffers, position) else None for position in self._owned]
+        results = run_quietly(self._function, *buffers, *owned)
+        if layout is not None:
+            return layout.wrap(operands, out_avals, results)
+        place = place or Place(self._device, True)
+        return [place.wrap(aval, result) for aval, result in zip(out_avals, results)]
+
+    def _checked(self, arrays: Sequence[Any]) -> list[Any]:
+        if len(arrays) != len(self._in_avals):
+            raise TypeError(f"program {self._name!r} takes {len(self._in_avals)} arrays, got {len(arrays)}")
+        operands = list(checked_operands(NumpyArray.backend, tuple(arrays)))
+        for position, (operand, aval) in enumerate(zip(operands, self._in_avals)):
+            if self._differs(operand.aval, aval):
+                raise TypeError(
+                    f"program {self._name!r} takes {aval.str_short()} as argument {position}, "
+                    f"got {operand.aval.str_short()}"
+                )
+        return operands
+
+    def _differs(self, given: Any, aval: Any) -> bool:
+        """Whether an argument is of another type; its sizes, if any are symbolic, are looked at later."""
+        return given.dtype != aval.dtype or (self._plan is None and given.shape != aval.shape)
+
+    def _types_of_results(self, operands: Sequence[Any]) -> tuple[Any, ...]:
+        """Raises ValueError for arguments whose sizes do not fit."""
+        sizes = self._plan.sizes([operand.aval.shape for operand in operands])
+        return tuple([first_symbolic(self._in_avals).filled_in(aval, sizes) for aval in self._out_avals])
+
+    # --- what users may ask ----------------------------------------------------------------------------------------
+
+    def places(self) -> tuple[list[Any], list[Any]]:
+        if self._layout is not None and self._device is None:
+            return self._layout.places(self._in_avals, self._out_avals)
+        device = self._device or NumpyArray.backend.default_device()
+        return [device] * len(self._in_avals), [device] * len(self._out_avals)
+
+    def as_text(self) -> str:
+        """The generated Python function."""
+        return self._source.text
+
+    def cost_analysis(self) -> dict[str, float]:
+        """Estimates: `flops`, counting one per element of elementwise results, and `bytes accessed`.
+
+        None of programs whose sizes are known at the call only.
+        """
+        if self._plan is not None:
+            return {}
+        flops = accessed = 0.0
+        for step in self._source.program.steps:
+            flops += step.function.flops(step.inputs, step.outputs)
+            accessed += sum([stored.nbytes for stored in (*step.inputs, *step.outputs)])
+        return {"flops": flops, "bytes accessed": accessed}
+
+    def memory_analysis(self) -> MemoryAnalysis | None:
+        """Bytes of arguments, results, temporaries and text; None where sizes are known at the call only."""
+        if self._plan is not None:
+            return None
+        program = self._source.program
+        outputs = set(program.outputs)
+        fresh = [
+            s for step in program.steps for s in step.outputs if s not in outputs and s not in self._source.plan.into
+        ]
+        return MemoryAnalysis(
+            sum([stored.nbytes for stored in program.arguments]),
+            sum([stored.nbytes for stored in program.outputs]),
+            sum([stored.nbytes for stored in fresh]),
+            len(self._source.text),
+        )
+
+
+def refuse_compiler_options(extra: dict[str, Any] | None) -> None:
+    """Raise ValueError where there are options for XLA's compiler among what only one backend knows."""
+    given = (extra or {}).get("compiler_options")
+    if given:
+        raise ValueError(
+            f"the NumPy backend makes Python functions of programs and has no compiler_options; got {given}: leave "
+            "them out, or run on XLA"
+        )
+
+
+class MemoryAnalysis:
+    """Sizes in bytes. Temporaries are all that are allocated in one run, though not all at once."""
+
+    __slots__ = (
+        "argument_size_in_bytes",
+        "generated_code_size_in_bytes",
+        "output_size_in_bytes",
+        "temp_size_in_bytes",
+    )
+
+    def __init__(self, arguments: int, outputs: int, temporaries: int, code: int) -> None:
+        self.argument_size_in_bytes = arguments
+        self.output_size_in_bytes = outputs
+        self.temp_size_in_bytes = temporaries
+        self.generated_code_size_in_bytes = code
+
+    def __repr__(self) -> str:
+        return f"MemoryAnalysis({', '.join([f'{name}={getattr(self, name)}' for name in self.__slots__])})"
+
+
+class Lowered:
+    """A program as text, not yet made a function."""
+
+    __slots__ = ("_closed", "_options", "_source")
+
+    def __init__(self, closed: ClosedJaxpr, options: CompileOptions) -> None:
+        self._closed = closed
+        self._options = options
+        self._source: Source | None = None
+
+    def as_text(self, dialect: str = "python", *, debug_info: bool = False) -> str:
+        """The program as text: the generated Python function, or, for the dialect "jaxpr", the jaxpr.
+
+        `debug_info`: whether equations of the jaxpr say which line made them. Python text has no equations.
+        """
+        if dialect == "jaxpr":
+            return self._closed.pretty_print(source_info=debug_info)
+        if debug_info:
+            raise ValueError("as_text(debug_info=True) on the NumPy backend is there for the dialect 'jaxpr'")
+        if dialect != "python":
+            raise ValueError(f"the dialects of the NumPy backend are 'python' and 'jaxpr', got {dialect!r}")
+        if self._source is None:
+            self._source = Source(build(self._closed, self._options.donated), self._options.name, single=False)
+        return self._source.text
+
+    def compiler_ir(self, dialect: str | None = None) -> Any:
+        """The closed jaxpr."""
+        return self._closed
+
+    def cost_analysis(self) -> dict[str, float]:
+        """As of the compiled program."""
+        return self.compile().cost_analysis()
+
+    def compile(self, extra: dict[str, Any] | None = None) -> NumpyExecutable:
+        """Make it a function. Raises ValueError for compiler options: there is no compiler."""
+        refuse_compiler_options(extra)
+        return NumpyExecutable(self._closed, self._options)

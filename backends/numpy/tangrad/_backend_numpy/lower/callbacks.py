@@ -1,0 +1,65 @@
+"""Callbacks: the generated program calls the user's function where its line stands, so they happen in program order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tangrad._backend_numpy.array import wrap
+from tangrad._backend_numpy.kernels import kernel
+from tangrad._backend_numpy.quiet import outside
+from tangrad._debug.calls import HostProgram
+from tangrad._debug.effects import debug_effects, io_effects
+from tangrad._debug.evaluation import wait_for_earlier
+from tangrad._debug.primitives import debug_callback_p, debug_print_p, io_callback_p, pure_callback_p
+from tangrad.core import RuleSet
+
+lower = RuleSet("lower.numpy", api=1)
+
+
+def _to_array(contents: Any, aval: Any) -> Any:
+    return wrap(aval.strip_weak_type(), np.asarray(contents))
+
+
+def _own(contents: Any) -> Any:
+    """The contents of a result in memory of its own: the user may go on writing to the array that was returned."""
+    return np.array(contents, order="C")
+
+
+def _program(ctx: Any, callback: Any) -> HostProgram:
+    return HostProgram(callback, ctx.in_avals, ctx.out_avals, _to_array)
+
+
+@kernel(lower, pure_callback_p)
+def _(ctx: Any, *, callback: Any, **_: Any) -> Callable[..., Any]:
+    program = _program(ctx, callback)
+    return lambda *arrays: tuple([_own(result) for result in outside(program, *arrays)])
+
+
+@kernel(lower, io_callback_p)
+def _io(ctx: Any, *, callback: Any, ordered: bool, **_: Any) -> Callable[..., Any]:
+    program = _program(ctx, callback)
+    earlier = io_effects((), {"ordered": True}) if ordered else None
+
+    def run(*arrays: Any) -> Any:
+        if earlier is not None:
+            wait_for_earlier(earlier)
+        return tuple([_own(result) for result in outside(program, *arrays)])
+
+    return run
+
+
+@kernel(lower, debug_callback_p, debug_print_p)
+def _debug(ctx: Any, *, callback: Any, ordered: bool, **_: Any) -> Callable[..., Any]:
+    program = _program(ctx, callback)
+    if not ordered:
+        return lambda *arrays: outside(program, *arrays)
+    earlier = debug_effects((), {"ordered": True})
+
+    def run(*arrays: Any) -> Any:
+        wait_for_earlier(earlier)
+        return outside(program, *arrays)
+
+    return run

@@ -1,0 +1,76 @@
+"""How decompositions become NumPy."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from tangrad._backend_numpy.decompositions import condensed, orthogonal_factors, schur_form, spectra, triangular_factors
+from tangrad._backend_numpy.functions import FRESH
+from tangrad._backend_numpy.kernels import kernel
+from tangrad._lax.decompositions import primitives as p
+from tangrad.core import RuleSet
+
+lower = RuleSet("lower.numpy", api=1)
+
+
+@kernel(lower, p.lu_p, nature=FRESH)
+def _lu(ctx: Any) -> Any:
+    return triangular_factors.lu
+
+
+@kernel(lower, p.lu_pivots_to_permutation_p, nature=FRESH)
+def _lu_pivots_to_permutation(ctx: Any, *, permutation_size: int) -> Any:
+    return partial(triangular_factors.permutation, size=permutation_size)
+
+
+@kernel(lower, p.geqrf_p, nature=FRESH)
+def _geqrf(ctx: Any) -> Any:
+    return orthogonal_factors.geqrf
+
+
+@kernel(lower, p.geqp3_p, nature=FRESH)
+def _geqp3(ctx: Any) -> Any:
+    return orthogonal_factors.geqp3
+
+
+@kernel(lower, p.householder_product_p, nature=FRESH)
+def _householder_product(ctx: Any) -> Any:
+    return orthogonal_factors.householder_product
+
+
+@kernel(lower, p.qr_p, nature=FRESH)
+def _qr(ctx: Any, **params: Any) -> Any:
+    return partial(orthogonal_factors.qr, **params)
+
+
+@kernel(lower, p.svd_p, nature=FRESH)
+def _svd(ctx: Any, **params: Any) -> Any:
+    return partial(spectra.svd, **params)
+
+
+@kernel(lower, p.eigh_p, nature=FRESH)
+def _eigh(ctx: Any, *, lower: bool) -> Any:
+    return partial(spectra.eigh, lower=lower)
+
+
+@kernel(lower, p.eig_p, nature=FRESH)
+def _eig(
+    ctx: Any, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, enable_eigvec_derivs: bool
+) -> Any:
+    return partial(spectra.eig, left=compute_left_eigenvectors, right=compute_right_eigenvectors)
+
+
+@kernel(lower, p.schur_p, nature=FRESH)
+def _schur(ctx: Any, *, compute_schur_vectors: bool) -> Any:
+    return partial(schur_form.schur, vectors=compute_schur_vectors)
+
+
+@kernel(lower, p.hessenberg_p, nature=FRESH)
+def _hessenberg(ctx: Any) -> Any:
+    return condensed.hessenberg
+
+
+@kernel(lower, p.tridiagonal_p, nature=FRESH)
+def _tridiagonal(ctx: Any, *, lower: bool) -> Any:
+    return partial(condensed.tridiagonal, lower=lower)

@@ -1,0 +1,265 @@
+"""How gather and the scatters become NumPy: slices where there is one index, `take` along one axis, else integer
+arrays.
+
+Indices and windows are brought to one form first: indices as an array (number of windows, components), windows as an
+array (number of windows, sizes of the window). Elements of extended dtypes are windows over the dimensions inside them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tangrad._backend_numpy.array import physical
+from tangrad._backend_numpy.functions import FRESH
+from tangrad._backend_numpy.kernels import kernel
+from tangrad._backend_numpy.wider import wider
+from tangrad._lax.indexing import primitives as p
+from tangrad._lax.indexing.dimension_numbers import GatherScatterMode, window_sizes
+from tangrad.core import RuleSet
+
+lower = RuleSet("lower.numpy", api=1)
+
+Array = np.ndarray[Any, Any]
+
+# Integers that NumPy takes as indices without losses -> as which their bits are read.
+_UNSIGNED = {np.dtype(f"{kind}{size}"): np.dtype(f"u{size}") for kind in "iu" for size in (1, 2, 4)}
+
+# Ufuncs that round: long runs of their updates that meet at one place are combined in a wider dtype. Whether there are
+# any is seen in a sample of one index in 256, or in 16: of 5,120 (320) in a run, 8 or fewer are in it once in 500.
+_ROUNDING = (np.add, np.subtract)
+MEETING = 8
+SAMPLED, SAMPLED_OF_SHORT = 256, 16  # the latter of dtypes of two bytes
+WHOLE = 16  # operands of up to so many times the updates are widened whole, of others what is met
+OVERLAP = 16  # windows that are longer overlap too often for that
+
+
+class Windows:
+    """Where the windows of a gather or scatter lie in the operand, for one signature.
+
+    Attributes:
+        sizes: of the window, along each dimension of the operand.
+        kept: the dimensions of the operand that the window has in the updates or the output.
+    """
+
+    def __init__(self, operand: Any, indices: Any, numbers: Any, sizes: Sequence[int]) -> None:
+        _, left_out, self.index_map, self.operand_batching, self.indices_batching = numbers.astuple()
+        inner = physical(operand).shape
+        self.sizes = (*sizes, *inner[operand.ndim :])
+        self.kept = [d for d in range(len(inner)) if d not in left_out and d not in self.operand_batching]
+        self.batch_shape = tuple(indices.shape[:-1])
+        self.count = int(np.prod(self.batch_shape))
+        self.limits = np.array([inner[d] - self.sizes[d] for d in self.index_map], np.int64)
+        self.unsigned_limits = self.limits.view(np.uint64)
+        self.steps = np.array([math.prod(inner[d + 1 :]) for d in self.index_map], np.int64)
+        # A window within the array along every other dimension: the index alone decides.
+        self.whole = all(self.sizes[d] == inner[d] for d in range(len(inner)) if d not in self.index_map)
+        # Along the batching dimensions, window number i is at a place that the shape decides.
+        places = (
+            np.indices(self.batch_shape, np.intp).reshape(len(self.batch_shape), -1) if self.operand_batching else ()
+        )
+        self.batch_places = {d: places[b] for d, b in zip(self.operand_batching, self.indices_batching)}
+
+    def starts(self, indices: Array) -> tuple[Array, Array | None]:
+        """The first element of each window, moved so that the window lies within; and which did already, None: all."""
+        starts = indices.reshape(self.count, len(self.index_map)).astype(np.int64)
+        inside = starts.view(np.uint64) <= self.unsigned_limits  # so negative ones are great
+        if inside.all():
+            return starts, None
+        return np.clip(starts, 0, self.limits), np.asarray(inside.all(axis=1))
+
+    def slices(self, start: Array) -> tuple[Any, ...]:
+        """The index of one window: slices, and integers for the dimensions that it lacks."""
+        first = dict(zip(self.index_map, start.tolist()))
+        first.update({d: int(place[0]) for d, place in self.batch_places.items()})
+        return tuple(
+            [
+                slice(first.get(d, 0), first.get(d, 0) + size) if d in self.kept else first.get(d, 0)
+                for d, size in enumerate(self.sizes)
+            ]
+        )
+
+    def index(self, starts: Array, chosen: Array | None = None) -> tuple[Array, ...]:
+        """The index of all windows: an integer array for each dimension, which broadcast to (windows, sizes of one)."""
+        rank = len(self.kept)
+        parts = []
+        for d, size in enumerate(self.sizes):
+            if d in self.batch_places:
+                place = self.batch_places[d] if chosen is None else self.batch_places[d][chosen]
+                parts.append(place.reshape(-1, *[1] * rank))
+                continue
+            along = np.arange(size, dtype=np.intp)
+            if d in self.kept:
+                axis = self.kept.index(d)
+                along = along.reshape(*[1] * (axis + 1), size, *[1] * (rank - axis - 1))
+            if d in self.index_map:
+                along = along + starts[:, self.index_map.index(d)].reshape(-1, *[1] * rank)
+            parts.append(along if along.ndim > rank else along.reshape(*[1] * (rank + 1)))
+        return tuple(parts)
+
+    def flat_index(self, starts: Array, chosen: Array | None, shape: tuple[int, ...]) -> Array:
+        """The index of all elements of all windows in the operand as one row."""
+        return np.ravel_multi_index(np.broadcast_arrays(*self.index(starts, chosen)), shape).reshape(-1)
+
+    def often_meet(self, starts: Array, interval: int) -> bool:
+        """Whether so many windows begin at one place that a sum of them, one after another, would lose digits."""
+        if max([self.sizes[d] for d in self.index_map], default=1) > OVERLAP:
+            return True
+        sample = np.arange(0, len(starts) - interval, interval)
+        sample += (sample * 2654435761 >> 20) & interval - 1  # as by chance: places may be repeated with a period
+        places = np.sort(starts[sample] @ self.steps)
+        return bool((places[MEETING:] == places[:-MEETING]).any())
+
+
+# --- gather --------------------------------------------------------------------------------------------------------
+
+
+@kernel(lower, p.gather_p, nature=FRESH)
+def _gather(
+    ctx: Any, *, dimension_numbers: Any, slice_sizes: Any, mode: Any, fill_value: Any, **_: Any
+) -> Callable[..., Any]:
+    operand, indices = ctx.in_avals
+    windows = Windows(operand, indices, dimension_numbers, slice_sizes)
+    out = physical(ctx.out_aval)
+    offset = (*dimension_numbers.offset_dims, *range(ctx.out_aval.ndim, len(out.shape)))
+    batch = [d for d in range(len(out.shape)) if d not in offset]
+    order = tuple(np.argsort([*batch, *offset]).tolist())
+    window_shape = tuple([windows.sizes[d] for d in windows.kept])
+    filled = mode is GatherScatterMode.FILL_OR_DROP
+    axis = _one_axis(windows)
+
+    def arrange(found: Array, valid: Array | None) -> Array:
+        """From (windows, sizes of one) to the shape of the output, with what is outside filled."""
+        if filled and valid is not None:
+            found[~valid] = np.asarray(fill_value).astype(found.dtype)
+        return found.reshape((*windows.batch_shape, *window_shape)).transpose(order)
+
+    if windows.count == 1:
+
+        def gather_one(x: Array, indices: Array) -> Array:
+            starts, valid = windows.starts(indices)
+            return arrange(x[windows.slices(starts[0])].reshape(1, *window_shape).copy(), valid)
+
+        return gather_one
+
+    if axis is not None:
+
+        def gather_along(x: Array, indices: Array) -> Array:
+            starts, valid = windows.starts(indices)
+            found = x.take(starts[:, 0], axis)
+            return arrange(found if axis == 0 else np.moveaxis(found, axis, 0), valid)
+
+        in_place = batch == list(range(axis, axis + len(batch)))
+        unsigned = _UNSIGNED.get(indices.dtype)
+        if unsigned is None or not in_place:
+            return gather_along
+
+        def gather_within(x: Array, indices: Array) -> Array:
+            """All at once where no index is out of bounds: negative ones are, and great numbers as unsigned."""
+            try:
+                return x.take(indices.view(unsigned).reshape(windows.batch_shape), axis)
+            except IndexError:
+                return gather_along(x, indices)
+
+        return gather_within
+
+    def gather(x: Array, indices: Array) -> Array:
+        starts, valid = windows.starts(indices)
+        return arrange(x[windows.index(starts)], valid)
+
+    return gather
+
+
+def _one_axis(windows: Windows) -> int | None:
+    """The axis, if windows are whole but for one element along one axis, which the output lacks."""
+    if not windows.whole or windows.operand_batching or len(windows.index_map) != 1:
+        return None
+    (axis,) = windows.index_map
+    return axis if axis not in windows.kept and windows.sizes[axis] == 1 else None
+
+
+# --- scatter -------------------------------------------------------------------------------------------------------
+
+
+def _scatter(primitive: Any, function: Any) -> None:
+    """Register a scatter that combines by a ufunc; None: updates replace what was there."""
+
+    @kernel(lower, primitive, nature=FRESH)
+    def _(ctx: Any, *, dimension_numbers: Any, mode: Any, unique_indices: bool, **_: Any) -> Callable[..., Any]:
+        operand, indices, updates = ctx.in_avals
+        sizes = window_sizes(dimension_numbers, operand.shape, updates.shape)
+        windows = Windows(operand, indices, dimension_numbers, sizes)
+        inner = physical(updates)
+        window_dims = (*dimension_numbers.update_window_dims, *range(updates.ndim, len(inner.shape)))
+        batch = [d for d in range(len(inner.shape)) if d not in window_dims]
+        order = (*batch, *window_dims)
+        window_shape = tuple([windows.sizes[d] for d in windows.kept])
+        # A broken promise ends as it does on XLA: reads are clamped, updates dropped.
+        dropped = mode is not GatherScatterMode.CLIP
+        alone = unique_indices and mode is not GatherScatterMode.CLIP  # clamping may make equal what was not
+        axis = _one_axis(windows)
+        rounds = function in _ROUNDING and not alone
+        wide = wider(inner.dtype) if rounds else None
+        interval = SAMPLED_OF_SHORT if inner.dtype.itemsize == 2 else SAMPLED
+        few = windows.count <= 2 * MEETING * interval
+
+        def combine(out: Array, index: Any, values: Array, apart: bool) -> None:
+            if function is None:
+                out[index] = values
+            elif apart:
+                out[index] = function(out[index], values)
+            else:
+                function.at(out, index, values)
+
+        def scatter(x: Array, indices: Array, updates: Array) -> Array:
+            out = x.copy()
+            values = updates.transpose(order).reshape(windows.count, *window_shape)
+            starts, valid = windows.starts(indices)
+            chosen = None
+            if dropped and valid is not None:
+                chosen = np.flatnonzero(valid)
+                starts, values = starts[chosen], values[chosen]
+            if not len(starts):
+                return out
+            if windows.count == 1:
+                combine(out, windows.slices(starts[0]), values[0], True)
+            elif wide is not None and not few and windows.often_meet(starts, interval):
+                place = starts[:, 0] if axis == 0 else windows.flat_index(starts, chosen, out.shape)
+                _combine_wide(function, out if axis == 0 else out.reshape(-1), place, values, wide)
+            elif axis == 0:
+                combine(out, starts[:, 0], values, alone)
+            else:
+                combine(out, windows.index(starts, chosen), values, alone)
+            return out
+
+        return scatter
+
+
+def _combine_wide(function: Any, out: Array, places: Array, values: Array, wide: Any) -> None:
+    """Combine with the rows of `out` in a wider dtype: a long run at one place keeps its digits."""
+    values = values.reshape(len(places), *out.shape[1:])
+    if out.ndim == 1 and len(out) <= len(places) and wide == "float64":  # which `bincount` adds up soonest
+        sums = np.bincount(places, values, len(out))
+        np.copyto(out, function(out, sums), "same_kind", where=sums != 0)
+        return
+    values = values.astype(wide)
+    if out.size <= WHOLE * values.size:
+        totals = out.astype(wide)
+        function.at(totals, places, values)
+        out[...] = totals
+        return
+    rows, positions = np.unique(places, return_inverse=True)
+    totals = out[rows].astype(wide)
+    function.at(totals, positions, values)
+    out[rows] = totals
+
+
+_scatter(p.scatter_p, None)
+_scatter(p.scatter_add_p, np.add)
+_scatter(p.scatter_sub_p, np.subtract)
+_scatter(p.scatter_mul_p, np.multiply)
+_scatter(p.scatter_min_p, np.minimum)
+_scatter(p.scatter_max_p, np.maximum)

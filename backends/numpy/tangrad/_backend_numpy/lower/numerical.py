@@ -1,0 +1,199 @@
+"""Functions of `tangrad.numpy` that NumPy computes in few calls, where their operations one by one are many.
+
+How such rules are written is told in `whole.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from tangrad._backend_numpy.functions import FRESH
+from tangrad._backend_numpy.whole import whole
+from tangrad._numpy import arithmetic, rounding, transcendental
+from tangrad._numpy.conversion import stacked
+from tangrad._numpy.numerical import convolve, correlate, interpolation
+from tangrad._numpy.positions import unravel_index
+from tangrad.core import RuleSet, dtypes
+
+lower = RuleSet("lower.numpy", api=1)
+
+_PRECISE = {dtypes.as_dtype(name) for name in ("float32", "float64", "complex64", "complex128")}
+
+
+def _in_common_dtype(ctx: Any, *values: Any) -> list[Any] | None:
+    """The operands in the dtype of the result, where NumPy computes in that and nothing is lost by it."""
+    dtype = ctx.out_aval.dtype
+    if dtype not in _PRECISE or not all([value.dtype == dtype or value.dtype.kind in "biu" for value in values]):
+        return None
+    return [ctx.cast(value, dtype) for value in values]
+
+
+# --- universal functions --------------------------------------------------------------------------------------------
+
+
+def _floor_of_quotient(x: Any, y: Any) -> Any:
+    """As NumPy's, but by zero, and of infinities, it is the quotient."""
+    floor = np.floor_divide(x, y)
+    if np.logical_and.reduce(np.isfinite(floor), axis=None):
+        return floor
+    return np.where((y == 0) | np.isinf(x), x / y, floor)
+
+
+def _floor_of_whole_quotient(x: Any, y: Any) -> Any:
+    """As NumPy's, but by zero it is what XLA gives."""
+    floor = np.floor_divide(x, y)
+    return floor if np.logical_and.reduce(y, axis=None) else np.where(y == 0, -1 - (x != 0).astype(x.dtype), floor)
+
+
+# Some of NumPy's functions go through the elements one by one, where the operations that they are made of take several
+# at a time: those are for arrays of so many elements at most.
+_SMALL = 512
+
+# Of floats, of integers (None: those are computed as the function is written), and whether of small arrays alone.
+_UNIVERSAL: dict[Any, tuple[Any, Any, bool]] = {
+    arithmetic.floor_divide: (_floor_of_quotient, _floor_of_whole_quotient, False),
+    arithmetic.remainder: (np.remainder, np.remainder, False),
+    rounding.copysign: (np.copysign, None, False),
+    rounding.fmax: (np.fmax, None, False),
+    rounding.fmin: (np.fmin, None, False),
+    rounding.heaviside: (np.heaviside, None, True),
+    transcendental.hypot: (np.hypot, None, True),
+    transcendental.logaddexp: (np.logaddexp, None, True),
+    transcendental.logaddexp2: (np.logaddexp2, None, True),
+}
+
+
+def _universal(of_floats: Any, of_integers: Any, small: bool) -> Callable[..., Any]:
+    def build(ctx: Any, x: Any, y: Any) -> Any:
+        out = ctx.out_aval
+        if small and out.size > _SMALL:
+            return None
+        if of_integers is not None and out.dtype.kind == "i" and x.dtype == y.dtype == out.dtype:
+            return ctx.call(of_integers, x, y, nature=FRESH)
+        operands = _in_common_dtype(ctx, x, y)
+        if operands is None or out.dtype.kind != "f":
+            return None
+        return ctx.call(of_floats, *operands, nature=FRESH)
+
+    return build
+
+
+for _function, _how in _UNIVERSAL.items():
+    whole(lower, _function)(_universal(*_how))
+
+
+@whole(lower, rounding.trunc)
+def _trunc(ctx: Any, x: Any) -> Any:
+    return ctx.call(np.trunc, x, nature=FRESH) if x.dtype in _PRECISE and x.dtype.kind == "f" else None
+
+
+# --- interpolation -------------------------------------------------------------------------------------------------
+
+
+@whole(lower, interpolation)
+def _interp(ctx: Any, x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+    operands = _in_common_dtype(ctx, x, xp, fp)
+    if operands is None or ctx.out_aval.dtype.kind == "c" or not xp.shape[0]:
+        return None
+    if left is not None or right is not None or period is not None:
+        return None
+    narrow = float(np.spacing(dtypes.finfo(ctx.out_aval.dtype).eps))
+    function = _interpolation if x.shape else _interpolation_at_number
+    return ctx.call(lambda x, xp, fp: function(x, xp, fp, narrow), *operands, nature=FRESH)
+
+
+def _interpolation(x: Any, xp: Any, fp: Any, narrow: float) -> Any:
+    """The steps of the function in `tangrad.numpy`, one by one."""
+    upper = xp.searchsorted(x, "right")
+    upper = np.minimum(np.maximum(upper, 1, out=upper), len(xp) - 1, out=upper)
+    lower = upper - 1
+    start, begin = fp.take(lower, mode="wrap"), xp.take(lower, mode="wrap")
+    rise, run = fp.take(upper) - start, xp.take(upper) - begin
+    result = x - begin
+    no_run = np.abs(run) <= narrow
+    if no_run.any():
+        np.copyto(run, 1, where=no_run)
+        np.copyto(rise, 0, where=no_run)
+    result /= run
+    result *= rise
+    result += start
+    if no_run.any():
+        np.copyto(result, start, where=no_run)
+    np.copyto(result, fp[0], where=x < xp[0])
+    np.copyto(result, fp[-1], where=x > xp[-1])
+    return result
+
+
+def _interpolation_at_number(x: Any, xp: Any, fp: Any, narrow: float) -> Any:
+    """As `_interpolation`, by arithmetic of NumPy's scalars, which takes a tenth of that of small arrays."""
+    at = x[()]
+    if at > xp[-1]:
+        return fp[-1]
+    if at < xp[0]:
+        return fp[0]
+    upper = min(max(int(xp.searchsorted(x, "right")), 1), len(xp) - 1)
+    start, begin = fp[upper - 1], xp[upper - 1]
+    run = xp[upper] - begin
+    return start if abs(run) <= narrow else start + (at - begin) / run * (fp[upper] - start)
+
+
+# --- convolution ---------------------------------------------------------------------------------------------------
+
+
+def _convolution(function: Callable[..., Any]) -> Callable[..., Any]:
+    def build(
+        ctx: Any, a: Any, v: Any, mode: str = "full", precision: Any = None, preferred_element_type: Any = None
+    ) -> Any:
+        operands = _in_common_dtype(ctx, a, v)
+        if operands is None or preferred_element_type is not None:
+            return None
+        return ctx.call(lambda a, v: function(a, v, mode), *operands, nature=FRESH)
+
+    return build
+
+
+whole(lower, convolve)(_convolution(np.convolve))
+
+
+@whole(lower, correlate)
+def _correlate(ctx: Any, a: Any, v: Any, mode: str = "valid", **options: Any) -> Any:
+    return _convolution(np.correlate)(ctx, a, v, mode, **options)
+
+
+# --- making --------------------------------------------------------------------------------------------------------
+
+
+@whole(lower, stacked)
+def _stacked(ctx: Any, value: list[Any], dtype: Any) -> Any:
+    if isinstance(dtype, dtypes.ExtendedDType):
+        return None
+    if not all([one.dtype == dtype and one.shape == value[0].shape for one in value]):
+        return None
+    return ctx.call(lambda *arrays: np.array(arrays, dtype), *value, nature=FRESH)
+
+
+# --- positions -----------------------------------------------------------------------------------------------------
+
+
+@whole(lower, unravel_index)
+def _unravel_index(ctx: Any, indices: Any, shape: Any) -> Any:
+    if type(shape) is not tuple or not shape or not all([type(size) is int and size > 0 for size in shape]):
+        return None
+    total, dtype = prod(shape), ctx.out_avals[0].dtype
+    if total > np.iinfo(np.int64).max or indices.dtype.kind != "i":
+        return None
+
+    def run(positions: Any) -> Any:
+        try:
+            found = np.unravel_index(positions, shape)
+        except ValueError:  # some lie beyond the array
+            found = np.unravel_index(
+                np.clip(np.where(positions < 0, positions + total, positions), 0, total - 1), shape
+            )
+        return tuple([np.asarray(place, dtype) for place in found])
+
+    return ctx.call(run, indices, nature=FRESH)

@@ -1,0 +1,204 @@
+"""Sorting in NumPy, whose order of floats is XLA's: NaN last, -0.0 equal to 0.0.
+
+Complex numbers are in XLA's order too, but that NumPy has 1 + NaN i behind all that have no NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tangrad._backend_numpy.functions import FRESH
+from tangrad._backend_numpy.kernels import Kernel, composed, kernel
+from tangrad._lax.sorting.primitives import search_sorted_p, sort_p, top_k_p
+from tangrad.core import RuleSet, decomposition_jaxpr, dtypes
+
+lower = RuleSet("lower.numpy", api=1)
+
+SMALL = 16  # elements: below, NumPy sorts by insertion whatever it is asked for
+
+
+def _is_narrow(dtype: Any) -> bool:
+    """Whether NumPy has no order of its own for a dtype: those of ml_dtypes, which float32 and int32 hold."""
+    return dtypes.dtype_name(dtype) in dtypes.NARROW_NAMES
+
+
+def _comparable(x: Any) -> Any:
+    """Elements that NumPy orders, in the order of those of a narrow dtype."""
+    return x.astype(np.float32 if dtypes.issubdtype(x.dtype, np.floating) else np.int32)
+
+
+# --- sort ----------------------------------------------------------------------------------------------------------
+
+
+def _sort(ctx: Any, *values: Any, dimension: int, is_stable: bool, num_keys: int) -> Any:
+    (first, *_), shape = values, ctx.in_avals[0].shape
+    if len(values) == 1 and not _is_narrow(first.dtype):
+        return (ctx.call(_sort_alone(first.dtype, dimension), first, nature=FRESH, like=first),)
+    order, take = _ordering([value.dtype for value in values[:num_keys]], dimension), _taking(shape, dimension)
+
+    def run(*arrays: Any) -> Any:
+        index = take(order(arrays[:num_keys]))
+        return tuple([x[index] for x in arrays])
+
+    return ctx.call(run, *values, nature=FRESH)
+
+
+def _sort_alone(dtype: Any, dimension: int) -> Callable[[Any], Any]:
+    """A single array. What is equal looks equal, but for zeros: without negative ones the fastest sort is stable."""
+    if dtypes.issubdtype(dtype, np.complexfloating):
+        return lambda x: _sort_complex(x, dimension)
+    if not dtypes.issubdtype(dtype, np.floating):
+        return lambda x: _sorted(x, dimension)
+    has_negative_zeros = _negative_zeros_of(dtype)
+
+    def run(x: Any) -> Any:
+        quick = x.size > SMALL and not has_negative_zeros(x)
+        return _sorted(x, dimension, None if quick else "stable")
+
+    return run
+
+
+def _sorted(x: Any, dimension: int, kind: Any = None) -> Any:
+    """As `np.sort`, in half the time for a hundred numbers."""
+    out = x.copy("K")
+    out.sort(dimension, kind)
+    return out
+
+
+def _negative_zeros_of(dtype: Any) -> Callable[[Any], Any]:
+    """The function that tells whether some elements of an array of a floating dtype are negative zeros."""
+    if dtype.isbuiltin != 1 or dtype.itemsize > 8:
+        return lambda x: (np.signbit(x) & (x == 0)).any()
+    bits = np.dtype(f"i{dtype.itemsize}")  # in which a negative zero is the least integer
+    least, minimum = np.iinfo(bits).min, np.minimum.reduce
+    return lambda x: minimum(x.view(bits), None) == least
+
+
+def _sort_complex(x: Any, dimension: int) -> Any:
+    if np.isnan(x.imag).any():
+        return np.take_along_axis(x, np.lexsort((x.imag, x.real), dimension), dimension)
+    return np.sort(x, dimension, "stable")
+
+
+def _ordering(kinds: list[Any], dimension: int) -> Callable[[Any], Any]:
+    """From keys to the stable permutation that sorts them."""
+    (first, *others) = [_columns_of(dtype) for dtype in kinds]
+    if not others and kinds[0] in _PACKABLE:
+        return lambda keys: _stable_order(keys[0], dimension)
+    if not others and kinds[0].kind != "c":
+        return lambda keys: first(keys[0])[0].argsort(dimension, "stable")
+
+    def run(keys: Any) -> Any:
+        columns = [column for columns_of, key in zip((first, *others), keys) for column in columns_of(key)]
+        return np.lexsort(columns[::-1], dimension)  # the last one decides first
+
+    return run
+
+
+# Keys of half a word: with their positions they make words that are never equal, and NumPy sorts words, stable or not,
+# in a fifth of the time that it takes for a stable order of positions.
+_PACKABLE = {np.dtype(name) for name in ("float32", "int32", "uint32")}
+LONG = 1024  # elements from which on that is so
+
+
+def _stable_order(x: Any, dimension: int) -> Any:
+    size = x.shape[dimension]
+    if size < LONG or (x.dtype.kind == "f" and np.isnan(x).any()):
+        return x.argsort(dimension, "stable")
+    ranks = _ranks(x + x.dtype.type(0) if x.dtype.kind == "f" else x)  # which makes -0.0 the zero that it equals
+    places = np.arange(size).reshape([-1 if axis == dimension else 1 for axis in range(x.ndim)])
+    words = (ranks.astype(np.int64) << 32) | places
+    words.sort(dimension)
+    return words & 0xFFFFFFFF
+
+
+def _columns_of(dtype: Any) -> Callable[[Any], tuple[Any, ...]]:
+    """What NumPy must sort by, in place of a key: the parts of complex numbers, a wider dtype for narrow ones."""
+    if _is_narrow(dtype):
+        return lambda x: (_comparable(x),)
+    return (lambda x: (x.real, x.imag)) if dtype.kind == "c" else lambda x: (x,)
+
+
+def _taking(shape: tuple[int, ...], dimension: int) -> Callable[[Any], Any]:
+    """From positions along a dimension to an index of whole arrays."""
+    if len(shape) == 1:
+        return lambda positions: positions
+    grids = np.ogrid[tuple([slice(size) for size in shape])]
+    before, after = tuple(grids[:dimension]), tuple(grids[dimension + 1 :])
+    return lambda positions: (*before, positions, *after)
+
+
+lower.table({sort_p: Kernel(_sort)})
+
+
+# --- places --------------------------------------------------------------------------------------------------------
+
+
+@composed(lower, search_sorted_p)
+def _search_sorted(ctx: Any, keys: Any, values: Any, **params: Any) -> Any:
+    if keys.dtype.kind == "c":  # of those with NaN in a part, NumPy says that some are less than others
+        return ctx.inline(decomposition_jaxpr(search_sorted_p, ctx.in_avals, params), keys, values)
+    side, dtype = params["side"], params["dtype"]
+    narrow = _is_narrow(keys.dtype)
+
+    def run(keys: Any, values: Any) -> Any:
+        if narrow:
+            keys, values = _comparable(keys), _comparable(values)
+        return np.asarray(keys.searchsorted(values, side), dtype)
+
+    return ctx.call(run, keys, values, nature=FRESH)
+
+
+# --- top_k ---------------------------------------------------------------------------------------------------------
+
+
+@kernel(lower, top_k_p, nature=FRESH)
+def _top_k(ctx: Any, *, k: int, axis: int) -> Any:
+    (aval,) = ctx.in_avals
+    wide = dtypes.bit_width(aval.dtype) == 64
+    select = _greatest_64 if wide else _greatest_32
+    take = _taking(aval.update(shape=_moved(aval.shape, axis)).shape, aval.ndim - 1)
+
+    def run(x: Any) -> Any:
+        rows = np.moveaxis(x, axis, -1)
+        positions = select(rows, k)
+        values = rows[take(positions)]
+        results = values, positions.astype(np.int32)
+        return tuple([np.ascontiguousarray(np.moveaxis(out, -1, axis)) for out in results])
+
+    return run
+
+
+def _moved(shape: tuple[int, ...], dimension: int) -> tuple[int, ...]:
+    return (*shape[:dimension], *shape[dimension + 1 :], shape[dimension])
+
+
+def _ranks(x: Any) -> Any:
+    """Signed integers in the order of the elements: of floats, in that of their bits."""
+    if _is_narrow(x.dtype):
+        x = _comparable(x)
+    width = x.dtype.itemsize * 8
+    if x.dtype == np.uint64:
+        return (x ^ np.uint64(1 << 63)).view(np.int64)
+    if not dtypes.issubdtype(x.dtype, np.floating):
+        return x.astype(np.int64) - ((1 << 31) if x.dtype == np.uint32 else 0)
+    bits = np.ascontiguousarray(x).view(f"int{width}")
+    # Below zero larger bits mean smaller floats: all but the sign are inverted.
+    return bits ^ ((bits >> (width - 1)) & bits.dtype.type((1 << (width - 1)) - 1))
+
+
+def _greatest_32(rows: Any, k: int) -> Any:
+    """Positions of the greatest elements of each row: rank and position make up one number, so that none are equal."""
+    size = rows.shape[-1]
+    numbers = (~_ranks(rows).astype(np.int64) << 32) | np.arange(size)
+    if k < size:
+        numbers = np.partition(numbers, k - 1)[..., :k] if k else numbers[..., :0]
+    numbers.sort()
+    return numbers & 0xFFFFFFFF
+
+
+def _greatest_64(rows: Any, k: int) -> Any:
+    return (~_ranks(rows)).argsort(kind="stable")[..., :k]

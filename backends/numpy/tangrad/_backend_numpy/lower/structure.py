@@ -1,0 +1,237 @@
+"""How structural primitives become NumPy: views where there are any, and one copy where there are none.
+
+Elements of extended dtypes (typed keys) are stored with dimensions of their own, which come last; a value's shape has
+them, the shapes among the parameters have not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tangrad._backend_numpy.array import physical
+from tangrad._backend_numpy.functions import FRESH, VIEW, Function
+from tangrad._backend_numpy.kernels import composed
+from tangrad._lax.structure import primitives as p
+from tangrad.core import RuleSet
+
+lower = RuleSet("lower.numpy", api=1)
+
+
+def _inside(x: Any, rank: int) -> tuple[int, ...]:
+    """The dimensions of `x` that are inside its elements."""
+    return tuple(range(rank, x.ndim))
+
+
+# --- shape ---------------------------------------------------------------------------------------------------------
+
+
+@composed(lower, p.broadcast_in_dim_p, any_sizes=True)
+def _broadcast_in_dim(ctx: Any, x: Any, *, shape: Any, broadcast_dimensions: Any) -> Any:
+    out = physical(ctx.out_aval).shape
+    return ctx.broadcast(x, out, (*broadcast_dimensions, *range(len(shape), len(out))))
+
+
+@composed(lower, p.reshape_p, any_sizes=True)
+def _reshape(ctx: Any, x: Any, *, new_sizes: Any, dimensions: Any) -> Any:
+    if dimensions is not None:
+        x = ctx.transpose(x, (*dimensions, *_inside(x, len(dimensions))))
+    return ctx.reshape(x, physical(ctx.out_aval).shape)
+
+
+@composed(lower, p.squeeze_p, any_sizes=True)
+def _squeeze(ctx: Any, x: Any, *, dimensions: Any) -> Any:
+    return ctx.reshape(x, physical(ctx.out_aval).shape)
+
+
+@composed(lower, p.transpose_p, any_sizes=True)
+def _transpose(ctx: Any, x: Any, *, permutation: Any) -> Any:
+    return ctx.transpose(x, (*permutation, *_inside(x, len(permutation))))
+
+
+@composed(lower, p.rev_p)
+def _rev(ctx: Any, x: Any, *, dimensions: Any) -> Any:
+    if not dimensions:
+        return x
+    backward = slice(None, None, -1)
+    return ctx.index(x, tuple([backward if d in dimensions else slice(None) for d in range(max(dimensions) + 1)]))
+
+
+# --- fixed parts ---------------------------------------------------------------------------------------------------
+
+
+@composed(lower, p.slice_p)
+def _slice(ctx: Any, x: Any, *, start_indices: Any, limit_indices: Any, strides: Any) -> Any:
+    steps = strides or (1,) * len(start_indices)
+    return ctx.index(x, tuple([slice(*limits) for limits in zip(start_indices, limit_indices, steps)]))
+
+
+@composed(lower, p.split_p)
+def _split(ctx: Any, x: Any, *, sizes: Any, axis: int) -> Any:
+    parts, start = [], 0
+    for size in sizes:
+        parts.append(ctx.index(x, (*[slice(None)] * axis, slice(start, start + size))))
+        start += size
+    return tuple(parts)
+
+
+# --- parts at positions that are computed --------------------------------------------------------------------------
+
+
+def _window(shape: Sequence[int], sizes: Sequence[int]) -> Callable[..., tuple[slice, ...]]:
+    """The function from start indices to the index of the part, moved so that it lies within the array."""
+    last = [full - size for full, size in zip(shape, sizes)]
+    if len(sizes) == 1:
+        (size,), (end,) = sizes, last
+
+        def window_1(start: Any) -> tuple[slice, ...]:
+            first = min(max(int(start), 0), end)
+            return (slice(first, first + size),)
+
+        return window_1
+
+    def window(*starts: Any) -> tuple[slice, ...]:
+        firsts = [min(max(int(start), 0), end) for start, end in zip(starts, last)]
+        return tuple([slice(first, first + size) for first, size in zip(firsts, sizes)])
+
+    return window
+
+
+@composed(lower, p.dynamic_slice_p)
+def _dynamic_slice(ctx: Any, x: Any, *starts: Any, slice_sizes: Any) -> Any:
+    if tuple(slice_sizes) == ctx.in_avals[0].shape:
+        return x
+    window = _window(ctx.in_avals[0].shape, slice_sizes)
+    if all(start.constant is not None for start in starts):
+        return ctx.index(x, window(*[start.constant for start in starts]))
+    return ctx.call(lambda x, *starts: x[window(*starts)], x, *starts, nature=VIEW)
+
+
+class _Update(Function):
+    """A copy of the first operand with the second written over a part; no copy where the first is dead."""
+
+    __slots__ = ("window",)
+    nature = FRESH
+    writes_into = True
+
+    def __init__(self, window: Callable[..., tuple[slice, ...]]) -> None:
+        self.window = window
+
+    def direct(self, scalar: bool) -> Callable[..., Any]:
+        window = self.window
+
+        def update_copy(x: Any, update: Any, *starts: Any) -> Any:
+            out = x.copy()
+            out[window(*starts)] = update
+            return out
+
+        return update_copy
+
+    def text(self, operands: Sequence[str], bind: Any, scalar: bool) -> str:
+        return f"{bind(self.direct(scalar), 'update_copy')}({', '.join(operands)})"
+
+    def text_into(self, out: str, operands: Sequence[str], bind: Any) -> list[str]:
+        x, update, *starts = operands
+        window = bind(self.window, "window")
+        copy = [] if out == x else [f"{bind(np.copyto, 'copyto')}({out}, {x})"]
+        return [*copy, f"{out}[{window}({', '.join(starts)})] = {update}"]
+
+    def may_overwrite(self, position: int) -> bool:
+        return position == 0
+
+
+@composed(lower, p.dynamic_update_slice_p)
+def _dynamic_update_slice(ctx: Any, x: Any, update: Any, *starts: Any) -> Any:
+    if ctx.in_avals[0].shape == ctx.in_avals[1].shape:
+        return update
+    return ctx.call(_Update(_window(ctx.in_avals[0].shape, ctx.in_avals[1].shape)), x, update, *starts)
+
+
+# --- joining -------------------------------------------------------------------------------------------------------
+
+
+class _Concatenate(Function):
+    """`np.concatenate` along an axis."""
+
+    __slots__ = ("axis",)
+    nature = FRESH
+    writes_into = True
+
+    def __init__(self, axis: int) -> None:
+        self.axis = axis
+
+    @property
+    def key(self) -> Any:  # type: ignore[override]
+        return "concatenate", self.axis
+
+    def direct(self, scalar: bool) -> Callable[..., Any]:
+        axis, concatenate = self.axis, np.concatenate
+        return lambda *xs: concatenate(xs, axis)
+
+    def text(self, operands: Sequence[str], bind: Any, scalar: bool) -> str:
+        return f"{bind(np.concatenate, 'concatenate')}(({', '.join(operands)},), {self.axis})"
+
+    def text_into(self, out: str, operands: Sequence[str], bind: Any) -> list[str]:
+        return [f"{bind(np.concatenate, 'concatenate')}(({', '.join(operands)},), {self.axis}, {out})"]
+
+
+@composed(lower, p.concatenate_p)
+def _concatenate(ctx: Any, *xs: Any, dimension: int) -> Any:
+    return xs[0] if len(xs) == 1 else ctx.call(_Concatenate(dimension), *xs)
+
+
+@composed(lower, p.pad_p)
+def _pad(ctx: Any, x: Any, value: Any, *, padding_config: Any) -> Any:
+    out, shape = physical(ctx.out_aval), ctx.in_avals[0].shape
+    parts = [_padded_part(*sizes, *config) for sizes, config in zip(zip(shape, out.shape), padding_config)]
+    source = tuple([part[0] for part in parts])
+    target = tuple([part[1] for part in parts])
+    inner, dtype = tuple(out.shape), out.dtype
+
+    def pad(x: Any, value: Any) -> Any:
+        padded = np.empty(inner, dtype)
+        padded[...] = value
+        padded[target] = x[source]
+        return padded
+
+    return ctx.call(pad, x, value, nature=FRESH)
+
+
+def _padded_part(size: int, out_size: int, low: int, high: int, interior: int) -> tuple[slice, slice]:
+    """Which elements of a dimension stay, and where: element i goes to `low + i (interior + 1)`, if that is inside."""
+    step = interior + 1
+    first = max(0, -(low // step)) if low < 0 else 0
+    last = min(size - 1, (out_size - 1 - low) // step)
+    if out_size == 0 or last < first:
+        return slice(0, 0), slice(0, 0)
+    start = low + first * step
+    return slice(first, last + 1), slice(start, low + last * step + 1, step)
+
+
+# --- without operands, and identities ------------------------------------------------------------------------------
+
+
+@composed(lower, p.iota_p)
+def _iota(ctx: Any, *, dtype: Any, shape: Any, dimension: int) -> Any:
+    # Small integers wrap and small floats round, as XLA has it; the other dimensions repeat, at no cost.
+    counted = np.arange(shape[dimension]).astype(dtype)
+    return ctx.broadcast(ctx.constant(counted), shape, (dimension,))
+
+
+@composed(lower, p.copy_p, any_sizes=True)
+def _copy(ctx: Any, x: Any) -> Any:
+    return ctx.call(np.copy, x, nature=FRESH)
+
+
+@composed(lower, p.stop_gradient_p, any_sizes=True)
+def _stop_gradient(ctx: Any, x: Any) -> Any:
+    return x
+
+
+@composed(lower, p.optimization_barrier_p, any_sizes=True)
+def _optimization_barrier(ctx: Any, *xs: Any) -> Any:
+    # One step for all: its results are other values than its operands, so that no later step is merged with an earlier
+    # one, and each of them needs all operands.
+    return ctx.call(lambda *arrays: arrays, *xs, nature=VIEW) if xs else ()

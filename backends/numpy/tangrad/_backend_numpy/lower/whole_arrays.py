@@ -1,0 +1,72 @@
+"""Functions of whole arrays that NumPy has in one call: sets, norms, reductions that leave NaN out.
+
+How such rules are written is told in `whole.py`.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from tangrad._backend_numpy.functions import FRESH
+from tangrad._backend_numpy.whole import whole
+from tangrad._numpy import nan_reductions, norms, sets
+from tangrad.core import RuleSet, dtypes
+
+lower = RuleSet("lower.numpy", api=1)
+
+_LONG = 2000  # elements from which on `np.isin` is sooner than a sort and a search
+_FLOATS = {dtypes.as_dtype(name) for name in ("float32", "float64")}
+
+
+@whole(lower, sets.isin)
+def _isin(ctx: Any, element: Any, test_elements: Any, *_: Any, invert: Any = False, **options: Any) -> Any:
+    kind = element.dtype
+    if kind != test_elements.dtype or kind.kind not in "iuf" or kind.isbuiltin != 1 or type(invert) is not bool:
+        return None
+    if options.get("method", "auto") == "compare_all" or prod(element.shape) + prod(test_elements.shape) < _LONG:
+        return None
+    return ctx.call(
+        lambda x, others: np.asarray(np.isin(x, others, invert=invert)), element, test_elements, nature=FRESH
+    )
+
+
+def _without_nan(ufunc: Any) -> Any:
+    """NumPy's `fmax` and `fmin` prefer numbers to NaN, so that NaN is left where there is nothing else."""
+
+    def build(
+        ctx: Any,
+        a: Any,
+        axis: Any = None,
+        out: None = None,
+        keepdims: Any = False,
+        initial: Any = None,
+        where: Any = None,
+    ) -> Any:
+        if a.dtype not in _FLOATS or out is not None or initial is not None or where is not None:
+            return None
+        if not (axis is None or type(axis) is int) or not a.shape or 0 in a.shape:
+            return None
+        return ctx.call(lambda x: ufunc.reduce(x, axis, keepdims=bool(keepdims)), a, nature=FRESH)
+
+    return build
+
+
+whole(lower, nan_reductions.nanmax)(_without_nan(np.fmax))
+whole(lower, nan_reductions.nanmin)(_without_nan(np.fmin))
+
+
+@whole(lower, norms.norm)
+def _norm(ctx: Any, x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
+    """The Euclidean one of all elements, as a product of the vector with itself."""
+    if x.dtype not in _FLOATS or ord is not None or axis is not None or keepdims:
+        return None
+    root = x.dtype.type(0.5)
+
+    def run(x: Any) -> Any:
+        flat = x.ravel()
+        return np.dot(flat, flat) ** root
+
+    return ctx.call(run, x, nature=FRESH)

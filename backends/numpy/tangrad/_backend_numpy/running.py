@@ -1,0 +1,112 @@
+"""Running totals that keep their digits, where NumPy's `accumulate` adds one element after another.
+
+A million of 0.1 in float32 would end 1 % off. Here sums of 2, 4, 8, … neighbours are made of each other, for all
+elements at once (W. D. Hillis and G. L. Steele, Data parallel algorithms, 1986): no sum has more roundings than it has
+such steps, and 16 additions of whole arrays take less time than a chain of single ones. Long arrays are taken in pieces
+that stay in the cache. Logarithms of sums are made of such sums of exponentials.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tangrad._backend_numpy.wider import wider
+
+SHORT = 1024  # of so few elements `accumulate` loses nothing that counts
+SHORT_OF_LOGARITHMS = 64
+FEW = 16384  # elements, for which so many calls are not worth it
+PIECE = 1 << 18  # bytes
+RANGE = 600.0  # numbers between which exponentials in double precision keep all digits
+
+
+def running_totals(ufunc: Any, x: Any, axis: int, dtype: Any) -> Any:
+    """`ufunc.accumulate(x, axis, dtype)` of addition or of `logaddexp`, in floating or complex numbers."""
+    size, logarithms = x.shape[axis], ufunc is np.logaddexp
+    if size <= (SHORT_OF_LOGARITHMS if logarithms else SHORT) or not x.size:
+        return ufunc.accumulate(x, axis, dtype)
+    if x.size <= FEW and not logarithms:
+        return ufunc.accumulate(x, axis, wider(dtype, dtype)).astype(dtype, copy=False)
+    out = np.empty(x.shape, dtype)
+    inner = math.prod(x.shape[axis + 1 :])
+    elements, totals = x.reshape(-1, size, inner), out.reshape(-1, size, inner)
+    height = max(PIECE // (size * inner * dtype.itemsize), 1)
+    for start in range(0, len(elements), height):
+        rows = slice(start, start + height)
+        # The elements first, so that neighbours are at one distance in memory.
+        (_running_log_sums if logarithms else _running_sums)(elements[rows].swapaxes(0, 1), totals[rows].swapaxes(0, 1))
+    return out
+
+
+def _pieces(x: Any, dtype: Any) -> tuple[list[slice], Any]:
+    """The places of pieces along the first axis, and an empty array for each of three of the first."""
+    length = min(max(PIECE // (math.prod(x.shape[1:]) * dtype.itemsize), 1), len(x))
+    places = [slice(start, start + length) for start in range(0, len(x), length)]
+    return places, np.empty((3, length, *x.shape[1:]), dtype)
+
+
+def _running_sums(x: Any, out: Any) -> None:
+    dtype = out.dtype
+    places, buffers = _pieces(x, dtype)
+    before: Any = None
+    for place in places:
+        piece = x[place]
+        sums = _sums(piece if piece.flags.c_contiguous else _copied(piece, buffers[2]), buffers)
+        if before is None:
+            out[place] = sums
+            before = sums[-1].astype(wider(dtype, dtype))
+        else:
+            np.add(sums, before.astype(dtype), out[place])
+            before += sums[-1]
+
+
+def _copied(x: Any, buffer: Any) -> Any:
+    buffer[: len(x)] = x
+    return buffer[: len(x)]
+
+
+def _sums(x: Any, buffers: Any) -> Any:
+    """The running sums of one piece, in one of the first two buffers."""
+    row = x.reshape(-1)
+    size, step = len(row), len(row) // len(x)
+    first, second = [buffer.reshape(-1)[:size] for buffer in buffers[:2]]
+    while step < size:
+        second[:step] = row[:step]
+        np.add(row[step:], row[:-step], second[step:])
+        row, first, second = second, second, first
+        step *= 2
+    return row.reshape(x.shape)
+
+
+def _running_log_sums(x: Any, out: Any) -> None:
+    """Likewise log(Σ exp(x)): by sums of exponentials, as long as these are all in range."""
+    places, buffers = _pieces(x, np.dtype("float64"))
+    before = np.full(x.shape[1:], -np.inf)
+    for place in places:
+        totals = buffers[2][: len(x[place])]
+        _log_sums(x[place], before, buffers, totals)
+        before = totals[-1].copy()
+        out[place] = totals
+
+
+def _log_sums(x: Any, before: Any, buffers: Any, totals: Any) -> None:
+    greatest, least = _both(max, x.max(), before.max()), x.min()
+    if before.max() > -np.inf:
+        least = _both(min, least, before.min())
+    if not greatest - least <= RANGE:
+        np.logaddexp.accumulate(x, 0, totals.dtype, totals)
+        np.logaddexp(totals, before, totals)
+        return
+    np.subtract(x, greatest, totals, dtype=totals.dtype)
+    sums = _sums(np.exp(totals, totals), buffers)
+    np.add(sums, np.exp(before - greatest), totals)
+    np.log(totals, totals)
+    np.add(totals, greatest, totals)
+
+
+def _both(choose: Callable[..., Any], x: Any, y: Any) -> Any:
+    """The extremum of two numbers, or NaN where one is."""
+    return x + y if x != x or y != y else choose(float(x), float(y))

@@ -1,0 +1,290 @@
+"""Arrays over several simulated devices: one NumPy array for each part, and how results of computations lie."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tangrad._backend_numpy.array import NumpyArray, PlacedArray, deleted_message, placed
+from tangrad.core import (
+    ClosedJaxpr,
+    Sharding,
+    agreed_devices,
+    check_argument,
+    program_shardings,
+    sharding_of_result,
+    stated_claims,
+    transfers,
+    with_shardings_of_types,
+)
+
+
+class SpreadArray(NumpyArray):
+    """An array over several devices. Its slot `ndarray` stays empty, so that dispatch takes the slow path.
+
+    Attributes:
+        spread: its sharding.
+    """
+
+    __slots__ = ("_parts", "spread")
+
+    def __init__(self, aval: Any, sharding: Sharding, parts: Sequence[np.ndarray[Any, Any]]) -> None:
+        self.aval = aval
+        self.spread = sharding
+        self._parts: list[Any] | None = list(parts)
+
+    def part_buffers(self) -> list[np.ndarray[Any, Any]]:
+        """The contents of the parts, in the order of the devices. Raises RuntimeError for a deleted array."""
+        if self._parts is None:
+            raise RuntimeError(deleted_message(self))
+        return self._parts
+
+    def buffer(self) -> np.ndarray[Any, Any]:
+        parts = self.part_buffers()
+        if self.spread.is_fully_replicated:
+            return parts[0]
+        indices = self.spread.parts(self.aval.shape).indices
+        inside = parts[0].shape[len(self.aval.shape) :]  # of typed keys
+        whole = np.empty((*self.aval.shape, *inside), parts[0].dtype)
+        for index, part in zip(indices, parts, strict=True):
+            whole[index] = part
+        return whole
+
+    @property
+    def device(self) -> Any:
+        raise ValueError(f"the array lies on {self.spread.num_devices} devices; use x.devices() or x.sharding")
+
+    def devices(self) -> set[Any]:
+        return self.spread.device_set
+
+    @property
+    def committed(self) -> bool:
+        return True
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        return self.spread.is_fully_replicated
+
+    def on_device_size_in_bytes(self) -> int:
+        """The bytes of its parts, on all devices together."""
+        return sum([part.nbytes for part in self.part_buffers()])
+
+    def delete(self) -> None:
+        self._parts = None
+
+    def is_deleted(self) -> bool:
+        return self._parts is None
+
+    def __deepcopy__(self, _: Any) -> Any:
+        return SpreadArray(self.aval, self.spread, [part.copy() for part in self.part_buffers()])
+
+
+def spread_over(contents: np.ndarray[Any, Any], aval: Any, sharding: Sharding) -> NumpyArray:
+    """An array with these contents, lying as a sharding says. Raises ValueError for a shape that it cannot cut."""
+    contents = np.asarray(contents)
+    sharding.check_shape(aval.shape)
+    _check_devices(sharding)
+    if sharding.num_devices == 1:
+        return placed(aval, contents, sharding.device_order[0], True)
+    layout = sharding.parts(aval.shape)
+    made = [_own_part(contents, index) for index in layout.distinct]  # devices that hold the same part share it
+    parts = [made[number] for number in layout.numbers]
+    return SpreadArray(aval, sharding, parts)
+
+
+def _own_part(contents: np.ndarray[Any, Any], index: Any) -> np.ndarray[Any, Any]:
+    """A part as an array of its own, even where it has no dimensions; all of the contents as they are."""
+    part = np.asarray(contents[index])
+    return part if part.shape == contents.shape else np.array(part, order="C")
+
+
+def _check_devices(sharding: Sharding) -> None:
+    for device in sharding.device_order:
+        if device.backend is not NumpyArray.backend:
+            raise ValueError(f"{sharding} must be of devices of the NumPy backend, got {device!r}")
+    if sharding.memory_kind is not None:
+        raise ValueError(f"the NumPy backend has one memory, got {sharding}")
+
+
+def assembled(aval: Any, sharding: Sharding, parts: Sequence[NumpyArray]) -> NumpyArray:
+    """An array of parts on one device each, in the order of the devices."""
+    _check_devices(sharding)
+    aval = sharding.type_of(aval)
+    buffers = [part.buffer() for part in parts]
+    if sharding.num_devices == 1:
+        return placed(aval, buffers[0], sharding.device_order[0], True)
+    return SpreadArray(aval, sharding, buffers)
+
+
+def parts_of(array: NumpyArray) -> list[NumpyArray]:
+    """The parts of an array, on one device each, in the order of the devices."""
+    if not isinstance(array, SpreadArray):
+        return [array]
+    shape = array.aval.shape
+    return [
+        placed(array.aval.update(shape=part.shape[: len(shape)]), part, device, True)
+        for part, device in zip(array.part_buffers(), array.spread.device_order, strict=True)
+    ]
+
+
+# --- where results lie ----------------------------------------------------------------------------------------------
+
+
+class Place:
+    """Where the results of a computation lie.
+
+    Attributes:
+        device, committed: for one device.
+    """
+
+    __slots__ = ("committed", "device")
+
+    def __init__(self, device: Any, committed: bool) -> None:
+        self.device = device
+        self.committed = committed
+
+    def wrap(self, aval: Any, contents: Any) -> NumpyArray:
+        """A result as an array there."""
+        return placed(aval, contents, self.device, self.committed)
+
+
+class SeveralDevices(Place):
+    """Several devices. A result lies like the first argument of its shape that lies over them; others are repeated.
+
+    XLA's compiler chooses by more than that; the numbers are the same.
+
+    Attributes:
+        lying: shape and sharding of the arguments that lie over these devices.
+    """
+
+    __slots__ = ("_model", "devices", "lying")
+
+    def __init__(self, devices: tuple[Any, ...], model: Sharding, lying: Sequence[tuple[Any, Sharding]]) -> None:
+        self.devices = devices
+        self._model = model
+        self.lying = lying
+
+    def wrap(self, aval: Any, contents: Any) -> NumpyArray:
+        return spread_over(contents, aval, self.sharding_of(aval))
+
+    def sharding_of(self, aval: Any) -> Sharding:
+        """How a result of a type lies."""
+        if aval.finer is not None:
+            return aval.placed  # type: ignore[no-any-return]
+        alike = [sharding for shape, sharding in self.lying if shape == aval.shape]
+        return alike[0] if alike else self.replicated()
+
+    def replicated(self) -> Sharding:
+        """How what every device has whole lies."""
+        return self._model.resharded((), self.devices)
+
+
+def common_place(what: str, arrays: Sequence[Any]) -> Place:
+    """Where a computation with `arrays` runs, and whether its results are committed to it.
+
+    Raises ValueError where arrays are committed to different devices.
+    """
+    if any([isinstance(array, SpreadArray) for array in arrays]):
+        _say_copies(arrays)
+        return _several(what, arrays, [], [])
+    device, first = None, 0
+    for position, array in enumerate(arrays):
+        if isinstance(array, PlacedArray) and array.committed:
+            if device is None:
+                device, first = array.device, position
+            elif array.device is not device:
+                places = [
+                    f"argument {p}, {arrays[p].aval.str_short()}, to {arrays[p].device}" for p in (first, position)
+                ]
+                raise ValueError(
+                    f"{what}: arguments are committed to different devices: {' and '.join(places)}; "
+                    "move one of them with tangrad.device_put"
+                )
+    if device is not None:
+        _say_copies(arrays, device)
+        return Place(device, True)
+    for array in arrays:
+        if isinstance(array, NumpyArray):
+            return Place(array.device, False)
+    return Place(NumpyArray.backend.default_device(), False)
+
+
+def _several(what: str, arrays: Sequence[Any], claims: list[Any], models: Sequence[Sharding]) -> SeveralDevices:
+    lying = [(array.aval.shape, array.spread) for array in arrays if isinstance(array, SpreadArray)]
+    for position, array in enumerate(arrays):
+        if isinstance(array, SpreadArray):
+            claims.append((f"argument {position} ({array.aval.str_short()})", array.spread.device_order))
+        elif isinstance(array, PlacedArray) and array.committed:
+            claims.append((f"argument {position} ({array.aval.str_short()})", (array.device,)))
+    return SeveralDevices(agreed_devices(what, claims), [*models, *[sharding for _, sharding in lying]][0], lying)
+
+
+def _say_copies(arrays: Sequence[Any], device: Any = None) -> None:
+    """Say which arrays a computation on a device, or on several, has to move: those that nobody has placed."""
+    if transfers.watch.on:
+        for array in arrays:
+            if isinstance(array, NumpyArray) and not array.committed and array.device is not device:
+                transfers.copied(transfers.DEVICE_TO_DEVICE, array.aval, device)
+
+
+class ProgramLayout:
+    """How a program lies on several devices, where its options or its equations say so."""
+
+    __slots__ = ("_claims", "_inputs", "_models", "_name", "_outputs")
+
+    def __init__(self, closed: ClosedJaxpr, options: Any) -> None:
+        program = program_shardings(closed)
+        options = with_shardings_of_types(closed, options)
+        self._name = options.name
+        self._inputs = options.in_shardings or (None,) * len(closed.in_avals)
+        stated = options.out_shardings or (None,) * len(closed.out_avals)
+        self._outputs = [
+            sharding_of_result(closed.jaxpr, atom) if sharding is None else sharding
+            for sharding, atom in zip(stated, closed.jaxpr.outvars, strict=True)
+        ]
+        self._claims = stated_claims(options, program)
+        self._models = [s for s in (*options.in_shardings, *options.out_shardings, *program[:1]) if s is not None]
+
+    @property
+    def is_stated(self) -> bool:
+        """Whether anything says so."""
+        return bool(self._claims)
+
+    def wrap(self, arrays: Sequence[Any], avals: Sequence[Any], results: Sequence[Any]) -> list[NumpyArray]:
+        """The results of a run as arrays."""
+        place = self._place(arrays)
+        return [
+            place.wrap(aval, contents) if sharding is None else spread_over(contents, sharding.type_of(aval), sharding)
+            for aval, contents, sharding in zip(avals, results, self._outputs, strict=True)
+        ]
+
+    def places(self, in_avals: Sequence[Any], out_avals: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """For each argument and each result the sharding by which it lies, or the one device where."""
+        model = self._models[0]
+        if model.num_devices == 1:
+            (device,) = model.device_order
+            return [device] * len(in_avals), [device] * len(out_avals)
+        place = SeveralDevices(agreed_devices(self._name, list(self._claims)), model, self._stated_inputs(in_avals))
+        inputs = [place.replicated() if sharding is None else sharding for sharding in self._inputs]
+        pairs = zip(out_avals, self._outputs, strict=True)
+        return inputs, [place.sharding_of(aval) if sharding is None else sharding for aval, sharding in pairs]
+
+    def _stated_inputs(self, avals: Sequence[Any]) -> list[tuple[Any, Sharding]]:
+        return [(aval.shape, stated) for aval, stated in zip(avals, self._inputs, strict=True) if stated is not None]
+
+    def _place(self, arrays: Sequence[Any]) -> Place:
+        if self._models[0].num_devices == 1:
+            return Place(self._models[0].device_order[0], True)
+        place = _several(self._name, arrays, list(self._claims), self._models)
+        place.lying = [*self._stated_inputs([array.aval for array in arrays]), *place.lying]
+        return place
+
+    def check(self, arrays: Sequence[Any]) -> None:
+        """Raise ValueError for arguments that do not lie as they must."""
+        self._place(arrays)
+        _say_copies(arrays)
+        for position, (array, stated) in enumerate(zip(arrays, self._inputs, strict=True)):
+            if stated is not None:
+                check_argument(self._name, position, array.aval, getattr(array, "spread", None), stated)

@@ -1,0 +1,218 @@
+"""Convolutions as matrix products."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from tangrad._backend_numpy.windows.patches import Array, Axis, MakePatches, Patches
+
+# Bytes of patches from which on the batch is worked off in parts.
+MOST_PATCHES = 1 << 28
+
+
+class Arrays:
+    """The operations that a convolution needs, on arrays; a lowering context has the same ones on values."""
+
+    @staticmethod
+    def transpose(x: Array, permutation: Sequence[int]) -> Array:
+        return x.transpose(permutation)
+
+    @staticmethod
+    def reshape(x: Array, shape: Sequence[int]) -> Array:
+        return x.reshape(shape)
+
+    matmul = staticmethod(np.matmul)
+
+
+class Convolution:
+    """A convolution, for one signature.
+
+    Sizes are those of the arrays, in their own order; a spec names the dimensions (batch, feature, *spatial) of the
+    input and the result, and (output feature, input feature, *spatial) of the kernel.
+
+    Attributes:
+        dtype: in which it is computed.
+        patches: those of the input.
+    """
+
+    def __init__(self, lhs: Sequence[int], rhs: Sequence[int], out: Sequence[int], dtype: Any, **params: Any) -> None:
+        self.lhs, self.rhs, self.out, self.dtype, self.params = tuple(lhs), tuple(rhs), tuple(out), dtype, params
+        self.lhs_spec, self.rhs_spec, self.out_spec = params["dimension_numbers"]
+        self.groups = max(params["feature_group_count"], params["batch_group_count"])
+        batch, feature, *spatial = self.lhs_spec
+        self.by_batch = batch < feature  # whether rows are the batch, so that what is summed over are the channels
+        self.patches = Patches(
+            self.lhs,
+            min(batch, feature),
+            max(batch, feature),
+            spatial,
+            self._axes(spatial),
+            self.groups,
+            (params["batch_group_count"] > 1) == self.by_batch and self.groups > 1,
+        )
+
+    def _axes(self, spatial: Sequence[int]) -> list[Axis]:
+        axes = []
+        for i, d in enumerate(spatial):
+            output = self.out[self.out_spec[2 + i]], self.params["window_strides"][i]
+            kernel = self.rhs[self.rhs_spec[2 + i]], self.params["rhs_dilation"][i]
+            rows, channels = (output, kernel) if self.by_batch else (kernel, output)
+            low = self.params["padding"][i][0]
+            axes.append(Axis(self.lhs[d], self.params["lhs_dilation"][i], low, *rows, *channels))
+        return axes
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is summed over, or nothing is wanted."""
+        return 0 in self.lhs or 0 in self.rhs or 0 in self.out
+
+    @property
+    def parts(self) -> int:
+        """Into how many parts the batch must be divided so that patches do not take too much memory."""
+        if self.patches.is_plain or self.patches.row_groups:
+            return 1
+        return -(-prod(self.patches.matrix_shape) * self.dtype.itemsize // MOST_PATCHES)
+
+    # --- steps -----------------------------------------------------------------------------------------------------
+
+    def emit(self, ctx: Any, x: Any, w: Any) -> Any:
+        """Append the steps of the convolution of two values to a program."""
+        if self.patches.is_plain:
+            found = self.patches.plain(ctx, x)
+        else:
+            like = _Type(self.patches.matrix_shape, self.dtype)
+            found = ctx.call(MakePatches(self.patches, self.dtype), x, like=like)
+        return self.multiply(ctx, found, w)
+
+    def function(self) -> Callable[[Array, Array], Array]:
+        """The convolution as a function of arrays."""
+        make = None if self.patches.is_plain else self.patches.maker(self.dtype)
+
+        def convolve(x: Array, w: Array) -> Array:
+            found = self.patches.plain(Arrays, x) if make is None else make(x)
+            return self.multiply(Arrays, found, w)  # type: ignore[no-any-return]
+
+        return convolve
+
+    def function_in_parts(self) -> Callable[[Array, Array], Array]:
+        """The same, with the rows worked off in parts: each gives a part of the result, or a term of it."""
+        dimension, count = self.patches.row_dimension, self.lhs[self.patches.row_dimension]
+        height = -(-count // self.parts)
+        sizes = {height, count % height} - {0}
+        functions = {size: self._with_rows(size).function() for size in sizes}
+        out_dimension = self.out_spec[0]
+        w_dimension = self.rhs_spec[1]
+        shape, dtype, by_batch = self.out, self.dtype, self.by_batch
+
+        def rows(start: int, stop: int, axis: int) -> tuple[slice, ...]:
+            return (*[slice(None)] * axis, slice(start, stop))
+
+        def convolve(x: Array, w: Array) -> Array:
+            out = np.zeros(shape, dtype)
+            for start in range(0, count, height):
+                stop = min(start + height, count)
+                part = functions[stop - start]
+                if by_batch:
+                    out[rows(start, stop, out_dimension)] = part(x[rows(start, stop, dimension)], w)
+                else:
+                    out += part(x[rows(start, stop, dimension)], w[rows(start, stop, w_dimension)])
+            return out
+
+        return convolve
+
+    def _with_rows(self, size: int) -> Convolution:
+        """The convolution of an input with fewer rows."""
+
+        def cut(shape: Sequence[int], dimension: int) -> list[int]:
+            return [size if d == dimension else full for d, full in enumerate(shape)]
+
+        lhs = cut(self.lhs, self.patches.row_dimension)
+        rhs = self.rhs if self.by_batch else cut(self.rhs, self.rhs_spec[1])
+        out = cut(self.out, self.out_spec[0]) if self.by_batch else self.out
+        return Convolution(lhs, rhs, out, self.dtype, **self.params)
+
+    # --- the product -----------------------------------------------------------------------------------------------
+
+    def multiply(self, operations: Any, patches: Any, w: Any) -> Any:
+        """The product of patches and kernel, in the shape of the result."""
+        kernel, features_last = self._kernel_matrix(operations, w)
+        # Of the patches' two dimensions, one is summed over: the channels by batch, else the rows.
+        summed_last = self.patches.channels_last == self.by_batch
+        if self._gives_features_last(summed_last):
+            patches = patches if summed_last else _turned(operations, patches)
+            kernel = kernel if features_last else _turned(operations, kernel)
+            product, features_first = operations.matmul(patches, kernel), False
+        else:
+            patches = _turned(operations, patches) if summed_last else patches
+            kernel = _turned(operations, kernel) if features_last else kernel
+            product, features_first = operations.matmul(kernel, patches), True
+        return self._arranged(operations, product, features_first)
+
+    def _gives_features_last(self, summed_last: bool) -> bool:
+        """Whether the product is (rest, features) rather than (features, rest)."""
+        if self.out_spec[1] == len(self.out) - 1:
+            return True
+        if self.groups > 1:  # it would be copied
+            return False
+        # Rows of patches by columns of the kernel are the quicker product. And what comes after goes through memory in
+        # longer runs along features than along a few positions.
+        features, last = self.out[self.out_spec[1]], self.out[self.out_spec[-1]]
+        return summed_last or (self.by_batch and not self.patches.rows_last and features >= last)
+
+    def _kernel_matrix(self, operations: Any, w: Any) -> tuple[Any, bool]:
+        """The kernel as (groups, summed, features), or with the last two exchanged; and which of the two it is."""
+        out_feature, in_feature, *spatial = self.rhs_spec
+        split = out_feature
+        shape = list(self.rhs)
+        shape[split : split + 1] = [self.groups, shape[split] // self.groups]
+        place = [d + (d >= split) for d in range(len(self.rhs))]
+        positions = [place[d] for d in spatial]
+        # As the patches have them: channels and their positions by batch, else rows and theirs.
+        if self.patches.channels_last if self.by_batch else self.patches.rows_last:
+            summed = [*positions, place[in_feature]]
+        else:
+            summed = [place[in_feature], *positions]
+        features_last = out_feature == len(self.rhs) - 1
+        order = (split, *summed, split + 1) if features_last else (split, split + 1, *summed)
+        w = operations.transpose(operations.reshape(w, shape), order)
+        rest, features = prod([shape[d] for d in summed]), shape[split + 1]
+        matrix = (self.groups, rest, features) if features_last else (self.groups, features, rest)
+        return operations.reshape(w, matrix), features_last
+
+    def _arranged(self, operations: Any, product: Any, features_first: bool) -> Any:
+        """The product in the shape of the result."""
+        batch, feature, *spatial = self.out_spec
+        # The dimensions of what is not features, in the order in which they vary, as dimensions of the result.
+        if self.patches.rows_last if self.by_batch else self.patches.channels_last:
+            rest = [*spatial, batch]
+        else:
+            rest = [batch, *spatial]
+        sizes, features = [self.out[d] for d in rest], self.out[feature] // self.groups
+        rank, first = len(self.out), 1 if self.groups > 1 else 0
+        groups = [self.groups] * first  # of one group there is no dimension
+        if features_first:
+            x = operations.reshape(product, (*groups, features, *sizes))
+            places, along = {d: first + 1 + i for i, d in enumerate(rest)}, first
+        else:
+            x = operations.reshape(product, (*groups, *sizes, features))
+            places, along = {d: first + i for i, d in enumerate(rest)}, first + len(rest)
+        order = [p for d in range(rank) for p in ((*range(first), along) if d == feature else (places[d],))]
+        return operations.reshape(operations.transpose(x, order), self.out)
+
+
+class _Type:
+    """The type of the patches."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+        self.shape = shape
+        self.dtype = dtype
+
+
+def _turned(operations: Any, matrices: Any) -> Any:
+    return operations.transpose(matrices, (0, 2, 1))

@@ -1,0 +1,298 @@
+"""Reductions over windows: one dimension after the other, by whole slices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from tangrad._backend_numpy.functions import FRESH, Opaque
+from tangrad._backend_numpy.windows.patches import Array, Axis
+
+EXTREMA = (np.maximum, np.minimum)
+# Elements of a window from which on partial results are shared between windows.
+MANY = 8
+# Of windows that do not overlap, up to so many elements of a large array are combined in one go: what is combined stays
+# in the cache, where the results along one dimension would not. 262,144 floats in windows of 2 x 2: 52 µs, not 68.
+FEW = 4
+LARGE = 1 << 16
+
+
+class Window:
+    """The windows of a reduction, for one signature.
+
+    Attributes:
+        shape, out: of the operand and the result.
+        sizes, strides, dilations: of the windows, in each dimension.
+        axes: how the operand is padded.
+    """
+
+    def __init__(
+        self,
+        shape: Sequence[int],
+        out: Sequence[int],
+        *,
+        window_dimensions: Sequence[int],
+        window_strides: Sequence[int],
+        padding: Sequence[tuple[int, int]],
+        base_dilation: Sequence[int],
+        window_dilation: Sequence[int],
+    ) -> None:
+        self.shape, self.out = tuple(shape), tuple(out)
+        self.sizes, self.strides, self.dilations = window_dimensions, window_strides, window_dilation
+        self.axes = [
+            Axis(shape[i], base_dilation[i], padding[i][0], *out_step, size, dilation)
+            for i, (out_step, size, dilation) in enumerate(
+                zip(zip(self.out, window_strides), window_dimensions, window_dilation)
+            )
+        ]
+
+    def key(self) -> Any:
+        return self.shape, tuple([axis.key() for axis in self.axes])
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether the operand has to be padded, dilated or cut before windows lie in it."""
+        return any([axis.is_padded for axis in self.axes])
+
+    @property
+    def padded_shape(self) -> tuple[int, ...]:
+        """The shape of what windows lie in, up to the last element of the last one."""
+        return tuple([axis.length for axis in self.axes])
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether no element is in two windows."""
+        return all([axis.row_step > (axis.channels - 1) * axis.channel_step for axis in self.axes])
+
+    def padder(self) -> Callable[[Array, Any], Array]:
+        """The function that pads an operand with a value; it gives the operand itself where nothing is to be done."""
+        if not self.is_padded:
+            return lambda x, value: x
+        source, target = self.placed()
+        shape = self.padded_shape
+        if all([part == slice(0, size, 1) for part, size in zip(target, shape)]):
+            return lambda x, value: x[source]
+
+        def pad(x: Array, value: Any) -> Array:
+            padded = np.full_like(x, value, shape=shape)  # in the operand's order of memory
+            padded[target] = x[source]
+            return padded
+
+        return pad
+
+    def placed(self) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
+        """The index of what windows see of the operand, and that of where it is in the padded one."""
+        parts = [axis.placed() for axis in self.axes]
+        return tuple([part[0] for part in parts]), tuple([part[1] for part in parts])
+
+    def places(self) -> list[tuple[slice, ...]]:
+        """For each place in the window, in order, the index of the elements that are there, in all windows."""
+        found: list[tuple[slice, ...]] = [()]
+        for axis in self.axes:
+            found = [
+                (*before, slice(start, start + (axis.rows - 1) * axis.row_step + 1, axis.row_step))
+                for before in found
+                for start in range(0, axis.channels * axis.channel_step, axis.channel_step)
+            ]
+        return found
+
+
+# --- sums and extrema ----------------------------------------------------------------------------------------------
+
+
+class WindowReduction(Opaque):
+    """A step that reduces windows by a ufunc; `identity` is what padding holds.
+
+    Attributes:
+        window, ufunc: as given.
+    """
+
+    __slots__ = ("ufunc", "window")
+
+    def __init__(self, window: Window, ufunc: Any, identity: Any) -> None:
+        key = "window", ufunc, window.key(), identity.dtype
+        super().__init__(_reduction(window, ufunc, identity), FRESH, key)
+        self.window, self.ufunc = window, ufunc
+
+
+def _reduction(window: Window, ufunc: Any, identity: Any) -> Callable[[Array], Array]:
+    """The function that reduces windows by a ufunc."""
+    if 0 in window.out:
+        return lambda x: np.empty(window.out, x.dtype)
+    pad = window.padder()
+    places = window.places() if ufunc in EXTREMA and window.is_apart and prod(window.shape) >= LARGE else []
+    if 1 < len(places) <= FEW:
+        first, second, *others = places
+
+        def reduce_places(x: Array) -> Array:
+            x = pad(x, identity)
+            out = ufunc(x[first], x[second])
+            for place in others:
+                ufunc(out, x[place], out=out)
+            return out  # type: ignore[no-any-return]
+
+        return reduce_places
+    steps = [_along(d, axis, ufunc) for d, axis in enumerate(window.axes) if axis.channels > 1 or axis.row_step > 1]
+
+    def reduce(x: Array) -> Array:
+        out = pad(x, identity)
+        for step in steps:
+            out = step(out)
+        return out.copy() if out is x or out.base is not None else out
+
+    return reduce
+
+
+def _along(dimension: int, axis: Axis, ufunc: Any) -> Callable[[Array], Array]:
+    """The function that reduces windows along one dimension."""
+    stop = (axis.rows - 1) * axis.row_step + 1
+    step = axis.channel_step
+    if axis.channels > MANY and (axis.channels - 1) * axis.rows > 2 * axis.channels.bit_length() * axis.length:
+        doubled = _by_doubling(dimension, axis, ufunc)
+        chosen = _index(dimension, 0, stop, axis.row_step)
+        return lambda x: doubled(x)[chosen]
+    first, *rest = [_index(dimension, i * step, i * step + stop, axis.row_step) for i in range(axis.channels)]
+    if not rest:
+        return lambda x: x[first]
+    second, *others = rest
+
+    def along(x: Array) -> Array:
+        out = ufunc(x[first], x[second])
+        for index in others:
+            ufunc(out, x[index], out=out)
+        return out  # type: ignore[no-any-return]
+
+    return along
+
+
+def _by_doubling(dimension: int, axis: Axis, ufunc: Any) -> Callable[[Array], Array]:
+    """Windows of step 1: those of 2, 4, 8, … elements, joined to windows of the size wanted."""
+    window, step = axis.channels, axis.channel_step
+
+    def joined(x: Array, y: Array, distance: int) -> Array:
+        count = min(x.shape[dimension], y.shape[dimension] - distance)
+        first, second = _index(dimension, 0, count), _index(dimension, distance, distance + count)
+        return ufunc(x[first], y[second])  # type: ignore[no-any-return]
+
+    def by_doubling(x: Array) -> Array:
+        total, reach, length = None, 0, 1
+        while True:
+            if window & length:
+                total = x if total is None else joined(total, x, reach * step)
+                reach += length
+            if reach == window:
+                return total  # type: ignore[return-value]
+            x = joined(x, x, length * step)
+            length *= 2
+
+    return by_doubling
+
+
+def _index(dimension: int, start: int, stop: int, step: int = 1) -> tuple[slice, ...]:
+    return (*[slice(None)] * dimension, slice(start, stop, step))
+
+
+# --- selected elements ---------------------------------------------------------------------------------------------
+
+
+class Selection:
+    """How an element of each window is selected: the first that compares so to all others.
+
+    Elements are masked by their bits: NumPy's masked copies take seven times as long, and products with 0 are not 0 for
+    infinities.
+    """
+
+    def __init__(self, window: Window, dtype: Any, greatest: bool) -> None:
+        self.places = window.places()
+        self.pad = window.padder()
+        self.extremum = np.maximum if greatest else np.minimum
+        self.compare = np.greater_equal if greatest else np.less_equal
+        self.nothing = dtype.type(-np.inf if greatest else np.inf)
+        self.bits = np.dtype(f"u{dtype.itemsize}")
+        self.signed = np.dtype(f"i{dtype.itemsize}")
+
+    def masks(self, operand: Array, from_nothing: bool) -> list[Array]:
+        """For each place in the windows, in which windows its element is the one, as bits: all or none.
+
+        With `from_nothing` no element is selected of windows that hold nothing else than what padding holds.
+        """
+        padded = self.pad(operand, self.nothing)
+        elements = [padded[place] for place in self.places]
+        best = self.extremum(elements[0], elements[-1])
+        for element in elements[1:-1]:
+            self.extremum(best, element, out=best)
+        if np.isnan(best).any():
+            found = self._one_by_one(elements, from_nothing)
+        else:
+            taken = best == self.nothing if from_nothing else np.zeros(best.shape, bool)
+            found = []
+            for element in elements:
+                mask = element == best
+                np.greater(mask, taken, out=mask)  # and not taken
+                np.logical_or(taken, mask, out=taken)
+                found.append(mask)
+        return [np.negative(mask.astype(self.signed)).view(self.bits) for mask in found]
+
+    def _one_by_one(self, elements: list[Array], from_nothing: bool) -> list[Array]:
+        """NaN does not compare: it is replaced by the next element, and replaces the one before.
+
+        As XLA has it, with `from_nothing` padding replaces nothing, and else it does.
+        """
+        best = np.full(elements[0].shape, self.nothing) if from_nothing else elements[0].copy()
+        chosen = np.full(best.shape, -1 if from_nothing else 0, np.intp)
+        for number, element in enumerate(elements):
+            replaced = ~self.compare(best, element)
+            if from_nothing:
+                replaced &= element != self.nothing
+            np.copyto(best, element, where=replaced)
+            np.copyto(chosen, number, where=replaced)
+        return [chosen == number for number in range(len(elements))]
+
+
+def gather_selected(window: Window, dtype: Any, greatest: bool) -> Callable[[Array, Array], Array]:
+    """The function that gives the tangents of the elements that are selected."""
+    selection = Selection(window, dtype, greatest)
+    pad, places, bits, shape = selection.pad, selection.places, selection.bits, window.out
+
+    def gather(tangents: Array, operand: Array) -> Array:
+        given = pad(tangents, 0).view(bits)
+        found = np.zeros(shape, bits)
+        for place, mask in zip(places, selection.masks(operand, True)):
+            np.bitwise_and(given[place], mask, out=mask)
+            np.bitwise_or(found, mask, out=found)
+        return found.view(dtype)
+
+    return gather
+
+
+def scatter_selected(window: Window, dtype: Any, greatest: bool) -> Callable[[Array, Array], Array]:
+    """The function that adds elements up where those are that are selected."""
+    selection = Selection(window, dtype, greatest)
+    places, bits = selection.places, selection.bits
+    apart = window.is_apart
+    shape, padded_shape, is_padded = window.shape, window.padded_shape, window.is_padded
+    inside, placed = window.placed()
+    covered = apart and all([axis.row_step == axis.channels for axis in window.axes])
+    new = np.empty_like if covered else np.zeros_like
+
+    def scatter(source: Array, operand: Array) -> Array:
+        # In the operand's order of memory, which is that of what comes before.
+        given, out = source.view(bits), new(operand, dtype, shape=padded_shape)
+        as_bits = out.view(bits)
+        for place, mask in zip(places, selection.masks(operand, False)):
+            if apart:
+                np.bitwise_and(given, mask, out=as_bits[place])
+            else:
+                np.bitwise_and(given, mask, out=mask)
+                part = out[place]
+                np.add(part, mask.view(dtype), out=part)
+        if not is_padded:
+            return out
+        whole = np.zeros(shape, dtype)
+        whole[inside] = out[placed]
+        return whole
+
+    return scatter

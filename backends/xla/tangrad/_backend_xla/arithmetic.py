@@ -1,0 +1,264 @@
+"""Formulas as StableHLO: values with operators, for lowerings that are whole algorithms (`lower/special.py`).
+
+A *term* is an array of float64 and one shape under construction, or a mask of that shape. `Arithmetic` is what
+`tangrad._lax.special.incomplete` asks for; it emits operations at the place where its context stands, which is inside
+the body while a loop is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tangrad._backend_xla.helpers import compare, full, reduce_by, select
+from tangrad._lax.special.coefficients import HALF_LOG_2PI, NEAR_2, STIRLING, STIRLING_FROM
+from tangrad.core import ShapedArray, dtypes
+
+DOUBLE = dtypes.as_dtype("float64")
+BOOL = dtypes.as_dtype(bool)
+
+
+class Term:
+    """A value with operators. Numbers beside it are constants."""
+
+    __slots__ = ("home", "value")
+
+    def __init__(self, home: Arithmetic, value: Any) -> None:
+        self.home = home
+        self.value = value
+
+
+class Mask(Term):
+    """Truth values."""
+
+    __slots__ = ()
+
+    def __and__(self, other: Mask) -> Mask:
+        return Mask(self.home, self.home.emit("stablehlo.and", self.home.mask_type, self, other))
+
+    def __or__(self, other: Mask) -> Mask:
+        return Mask(self.home, self.home.emit("stablehlo.or", self.home.mask_type, self, other))
+
+    def __invert__(self) -> Mask:
+        return Mask(self.home, self.home.emit("stablehlo.not", self.home.mask_type, self))
+
+
+class Real(Term):
+    """Numbers."""
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    def __neg__(self) -> Real:
+        return self.home.op("stablehlo.negate", self)
+
+    def __add__(self, other: Any) -> Real:
+        return self.home.op("stablehlo.add", self, other)
+
+    def __radd__(self, other: Any) -> Real:
+        return self.home.op("stablehlo.add", other, self)
+
+    def __sub__(self, other: Any) -> Real:
+        return self.home.op("stablehlo.subtract", self, other)
+
+    def __rsub__(self, other: Any) -> Real:
+        return self.home.op("stablehlo.subtract", other, self)
+
+    def __mul__(self, other: Any) -> Real:
+        return self.home.op("stablehlo.multiply", self, other)
+
+    def __rmul__(self, other: Any) -> Real:
+        return self.home.op("stablehlo.multiply", other, self)
+
+    def __truediv__(self, other: Any) -> Real:
+        return self.home.op("stablehlo.divide", self, other)
+
+    def __rtruediv__(self, other: Any) -> Real:
+        return self.home.op("stablehlo.divide", other, self)
+
+    def __eq__(self, other: Any) -> Mask:  # type: ignore[override]
+        return self.home.compare("EQ", self, other)
+
+    def __lt__(self, other: Any) -> Mask:
+        return self.home.compare("LT", self, other)
+
+    def __le__(self, other: Any) -> Mask:
+        return self.home.compare("LE", self, other)
+
+    def __gt__(self, other: Any) -> Mask:
+        return self.home.compare("GT", self, other)
+
+    def __ge__(self, other: Any) -> Mask:
+        return self.home.compare("GE", self, other)
+
+
+class Arithmetic:
+    """The functions of terms of one shape.
+
+    Attributes:
+        ctx: where operations go now.
+        aval: the type of the terms.
+    """
+
+    def __init__(self, ctx: Any, shape: Sequence[Any]) -> None:
+        self.ctx = ctx
+        self._constants: dict[Any, Any] = {}
+        self.aval = ShapedArray(tuple(shape), DOUBLE)
+        self.type = ctx.types[self.aval]
+        self.mask_type = ctx.types[ShapedArray(tuple(shape), BOOL)]
+
+    # --- operations ------------------------------------------------------------------------------------------------
+
+    def value(self, operand: Any) -> Any:
+        """The MLIR value of a term or a number."""
+        return operand.value if isinstance(operand, Term) else self._constant(float(operand))
+
+    def _constant(self, number: float) -> Any:
+        """A number in all elements; once in each region, because the loops' bodies are mostly constants else."""
+        key = (self.ctx, number.hex())
+        found = self._constants.get(key)
+        if found is None:
+            found = self._constants[key] = full(self.ctx, number, self.aval)
+        return found
+
+    def emit(self, name: str, result_type: Any, *operands: Any) -> Any:
+        """One operation; its result."""
+        return self.ctx.op(name, result_type, [self.value(operand) for operand in operands])
+
+    def op(self, name: str, *operands: Any) -> Real:
+        """One operation on numbers, of the same type."""
+        return Real(self, self.emit(name, self.type, *operands))
+
+    def compare(self, direction: str, x: Any, y: Any) -> Mask:
+        """A comparison."""
+        return Mask(self, compare(self.ctx, direction, self.value(x), self.value(y), self.aval))
+
+    def where(self, mask: Mask, x: Any, y: Any) -> Real:
+        """x where the mask holds, else y."""
+        return Real(self, select(self.ctx, mask.value, self.value(x), self.value(y), self.aval))
+
+    def like(self, x: Any, number: float) -> Real:
+        """An array full of a number."""
+        return Real(self, self._constant(number))
+
+    def is_finite(self, x: Any) -> Mask:
+        """Whether x is neither infinite nor NaN."""
+        return Mask(self, self.emit("stablehlo.is_finite", self.mask_type, x))
+
+    def copysign(self, x: Any, sign: Any) -> Real:
+        """|x| with the sign of another number (where that is 0: x as it is)."""
+        return self.where(sign < 0, -self.abs(x), self.abs(x))
+
+    def polynomial(self, x: Any, coefficients: Sequence[float]) -> Any:
+        """The polynomial with these coefficients, the highest power first."""
+        total: Any = self.like(x, coefficients[0])
+        for coefficient in coefficients[1:]:
+            total = total * x + coefficient
+        return total
+
+    # --- functions of one operation --------------------------------------------------------------------------------
+
+    def exp(self, x: Any) -> Real:
+        """e to the power x."""
+        return self.op("stablehlo.exponential", x)
+
+    def expm1(self, x: Any) -> Real:
+        """exp(x) - 1."""
+        return self.op("stablehlo.exponential_minus_one", x)
+
+    def log(self, x: Any) -> Real:
+        """The natural logarithm."""
+        return self.op("stablehlo.log", x)
+
+    def log1p(self, x: Any) -> Real:
+        """log(1 + x)."""
+        return self.op("stablehlo.log_plus_one", x)
+
+    def sqrt(self, x: Any) -> Real:
+        """The square root."""
+        return self.op("stablehlo.sqrt", x)
+
+    def abs(self, x: Any) -> Real:
+        """|x|."""
+        return self.op("stablehlo.abs", x)
+
+    def erfc(self, x: Any) -> Real:
+        """1 - erf(x)."""
+        return self.op("chlo.erfc", x)
+
+    def digamma(self, x: Any) -> Real:
+        """The derivative of log Γ."""
+        return self.op("chlo.digamma", x)
+
+    def minimum(self, x: Any, y: Any) -> Real:
+        """The lesser one."""
+        return self.op("stablehlo.minimum", x, y)
+
+    def maximum(self, x: Any, y: Any) -> Real:
+        """The greater one."""
+        return self.op("stablehlo.maximum", x, y)
+
+    # --- functions that StableHLO lacks, or has with fewer digits --------------------------------------------------
+
+    def lgamma_1p(self, x: Any) -> Any:
+        """log Γ(1 + x)."""
+        small = x < 0.5
+        near = self.where(small, x, 0.25)
+        return self.where(small, near * self.polynomial(near, NEAR_2) - self.log1p(near), self.lgamma(x + 1))
+
+    def lgamma(self, x: Any) -> Any:
+        """log Γ(x) for x > 0; by Stirling's series where it is exact, which the operation is not."""
+        large = x >= STIRLING_FROM
+        safe = self.where(large, x, STIRLING_FROM)
+        series = (safe - 0.5) * (self.log(safe) - 1) - 0.5 + HALF_LOG_2PI + self.stirling_remainder(safe)
+        return self.where(large, series, self.op("chlo.lgamma", x))
+
+    def stirling_remainder(self, x: Any) -> Any:
+        """log Γ(x) less the first terms of Stirling's series."""
+        return self.polynomial(1 / (x * x), STIRLING) / x
+
+    # --- pieces and loops ------------------------------------------------------------------------------------------
+
+    def piecewise(self, arguments: Sequence[Any], *pieces: Any) -> Any:
+        """Every function everywhere, on numbers that are safe where its mask fails; then one of the results."""
+        out: Any = None
+        for mask, function, safe in pieces:
+            given = arguments
+            if safe is not None:
+                given = [self.where(mask, argument, number) for argument, number in zip(arguments, safe, strict=True)]
+            value = function(*given)
+            out = value if out is None else self.where(mask, value, out)
+        return out
+
+    def converge(self, step: Callable[..., Any], state: Sequence[Any], limit: int) -> tuple[Any, ...]:
+        """A loop that ends when all elements are finished, or at the limit."""
+        outer = self.ctx
+        scalar = outer.types[ShapedArray((), BOOL)]
+        start = [self.like(state[0], 1.0), *state]
+        going = full(outer, True, ShapedArray(self.aval.shape, BOOL))
+        types = [self.type] * len(start) + [self.mask_type]
+        loop = outer.ops("stablehlo.while", types, [*[self.value(term) for term in start], going], None, 2)
+        condition, arguments = outer.region(loop, 0, types, captures=True)
+        condition.give([self._continues(condition, arguments[0], arguments[-1], limit, scalar)])
+        body, arguments = outer.region(loop, 1, types, captures=True)
+        self.ctx = body
+        n, *terms = [Real(self, argument) for argument in arguments[:-1]]
+        new, finished = step(n, *terms)
+        body.give([self.value(term) for term in (n + 1, *new, ~finished)])
+        self.ctx = outer
+        return tuple([Real(self, result) for result in list(loop.results)[1:-1]])
+
+    def _continues(self, ctx: Any, n: Any, going: Any, limit: int, scalar: Any) -> Any:
+        axes = tuple(range(self.aval.ndim))
+        flag = ShapedArray((), BOOL)
+        if axes:
+            # n is the same in all elements.
+            going = reduce_by(ctx, "stablehlo.or", going, False, axes, flag)
+            n = reduce_by(ctx, "stablehlo.maximum", n, 0.0, axes, ShapedArray((), DOUBLE))
+        within = compare(ctx, "LE", n, ctx.constant(np.asarray(limit, DOUBLE)), ShapedArray((), DOUBLE))
+        return ctx.op("stablehlo.and", scalar, (going, within))
+
+
+__all__ = ["Arithmetic", "Mask", "Real", "Term"]

@@ -1,0 +1,222 @@
+"""How collectives become StableHLO: between the devices that a sharded map is over, in groups of partitions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tangrad._backend_xla.helpers import Body, extremum, fill_body, reduce, reducer, reshape
+from tangrad._collectives import primitives as p
+from tangrad._collectives.axes import as_tuple, names_among, positions_among, refuse_names
+from tangrad.core import RuleSet, ShapedArray, decomposition_jaxpr
+
+lower = RuleSet("lower.xla", api=1)
+_INT32 = np.dtype(np.int32)
+
+
+def _alone(ctx: Any, operands: Any) -> Any:
+    """A collective whose names are all gone, or whose axes have one device each."""
+    primitive, params = ctx.eqn.primitive, ctx.eqn.params
+    return ctx.inline(decomposition_jaxpr(primitive, ctx.in_avals, params), operands)[0]
+
+
+def _manual(ctx: Any, names: Any) -> Any:
+    """The mapped axes around the operation. Raises NameError where a name is none of them."""
+    manual = ctx.module.manual
+    for name in names:
+        if manual is None or name not in manual.names:
+            refuse_names(ctx.eqn.primitive.name, (name,))
+    return manual
+
+
+def _attributes(ctx: Any, groups: Any, by_global_ids: bool = False) -> dict[str, Any]:
+    """Who takes part; `by_global_ids`: for operations that must be told that groups of partitions are meant."""
+    found = {"replica_groups": ctx.vocabulary.elements(groups)}
+    if ctx.module.manual.has_channels:
+        found["channel_handle"] = ctx.vocabulary.parsed(
+            f"#stablehlo.channel_handle<handle = {ctx.module.next_channel()}, type = 1>"
+        )
+        if by_global_ids:
+            found["use_global_device_ids"] = ctx.vocabulary.unit
+    return found
+
+
+# --- reductions -----------------------------------------------------------------------------------------------------
+
+
+def _sum(ctx: Any, *scalars: Any) -> Any:
+    return reducer("stablehlo.add")(ctx, *scalars)
+
+
+def _greatest(ctx: Any, x: Any, y: Any, dtype: Any) -> Any:
+    return extremum("stablehlo.maximum", "GT")(ctx, x, y, dtype)
+
+
+def _least(ctx: Any, x: Any, y: Any, dtype: Any) -> Any:
+    return extremum("stablehlo.minimum", "LT")(ctx, x, y, dtype)
+
+
+def _body(combine: Any, dtype: Any) -> Body:
+    if combine is _sum:
+        return lambda ctx, x, y: combine(ctx, x, y)  # type: ignore[no-any-return]
+    return lambda ctx, x, y: combine(ctx, x, y, dtype)  # type: ignore[no-any-return]
+
+
+def _reduction(combine: Any, start: Any) -> Any:
+    def rule(ctx: Any, x: Any, *, axes: Any, axis_index_groups: Any) -> Any:
+        names, positions = names_among(axes), positions_among(axes)
+        if not names:
+            return _alone(ctx, (x,))
+        manual = _manual(ctx, names)
+        body, out = _body(combine, ctx.out_aval.dtype), ctx.out_aval
+        if positions:
+            first = ctx.constant(np.asarray(start(out.dtype), out.dtype))
+            (x,) = reduce(ctx, body, [x], [first], tuple(sorted(positions)), [out])
+        attributes = _attributes(ctx, manual.groups(names, axis_index_groups), by_global_ids=True)
+        operation = ctx.ops("stablehlo.all_reduce", [ctx.out_type], (x,), attributes, regions=1)
+        fill_body(ctx, operation, body, [out.dtype])
+        return operation.results[0]
+
+    return rule
+
+
+def _zero(dtype: Any) -> Any:
+    return 0
+
+
+def _lowest(dtype: Any) -> Any:
+    if dtype == np.bool_:
+        return False
+    return -np.inf if np.issubdtype(dtype, np.inexact) else np.iinfo(dtype).min
+
+
+def _highest(dtype: Any) -> Any:
+    if dtype == np.bool_:
+        return True
+    return np.inf if np.issubdtype(dtype, np.inexact) else np.iinfo(dtype).max
+
+
+lower.add(p.psum_p, _reduction(_sum, _zero))
+lower.add(p.pmax_p, _reduction(_greatest, _lowest))
+lower.add(p.pmin_p, _reduction(_least, _highest))
+
+
+# --- gathering, scattering, exchanging ------------------------------------------------------------------------------
+
+
+@lower.rule(p.all_gather_p)
+def _all_gather(
+    ctx: Any, x: Any, *, axis_name: Any, all_gather_dimension: int, axis_index_groups: Any, axis_size: Any, tiled: bool
+) -> Any:
+    names = as_tuple(axis_name)
+    if not names:
+        return _alone(ctx, (x,))
+    (aval,) = ctx.in_avals
+    dimension = all_gather_dimension
+    if not tiled:
+        x = reshape(ctx, x, aval.update(shape=(*aval.shape[:dimension], 1, *aval.shape[dimension:])))
+    return _gathered(ctx, x, dimension, _manual(ctx, names).groups(names, axis_index_groups), ctx.out_type)
+
+
+def _gathered(ctx: Any, x: Any, dimension: int, groups: Any, out_type: Any) -> Any:
+    attributes = _attributes(ctx, groups, by_global_ids=True)
+    attributes["all_gather_dim"] = ctx.vocabulary.integer(dimension)
+    return ctx.op("stablehlo.all_gather", out_type, (x,), attributes)
+
+
+@lower.rule(p.reduce_scatter_p)
+def _reduce_scatter(
+    ctx: Any, x: Any, *, axis_name: Any, scatter_dimension: int, axis_index_groups: Any, axis_size: Any, tiled: bool
+) -> Any:
+    names = as_tuple(axis_name)
+    if not names:
+        return _alone(ctx, (x,))
+    out, dimension = ctx.out_aval, scatter_dimension
+    aval = out if tiled else out.update(shape=(*out.shape[:dimension], 1, *out.shape[dimension:]))
+    attributes = _attributes(ctx, _manual(ctx, names).groups(names, axis_index_groups), by_global_ids=True)
+    attributes["scatter_dimension"] = ctx.vocabulary.integer(dimension)
+    operation = ctx.ops("stablehlo.reduce_scatter", [ctx.types[aval]], (x,), attributes, regions=1)
+    fill_body(ctx, operation, _body(_sum, out.dtype), [out.dtype])
+    return operation.results[0] if tiled else reshape(ctx, operation.results[0], out)
+
+
+@lower.rule(p.all_to_all_p)
+def _all_to_all(
+    ctx: Any, x: Any, *, axis_name: Any, split_axis: int, concat_axis: int, axis_index_groups: Any, axis_size: Any
+) -> Any:
+    names = as_tuple(axis_name)
+    if not names:
+        return _alone(ctx, (x,))
+    groups = _manual(ctx, names).groups(names, axis_index_groups)
+    attributes = _attributes(ctx, groups)
+    attributes["split_dimension"] = ctx.vocabulary.integer(split_axis)
+    attributes["concat_dimension"] = ctx.vocabulary.integer(concat_axis)
+    attributes["split_count"] = ctx.vocabulary.integer(groups.shape[1])
+    return ctx.ops("stablehlo.all_to_all", [ctx.out_type], (x,), attributes).results[0]
+
+
+@lower.rule(p.ppermute_p)
+def _ppermute(ctx: Any, x: Any, *, axis_name: Any, perm: tuple[tuple[int, int], ...]) -> Any:
+    names = as_tuple(axis_name)
+    if not names:
+        return _alone(ctx, (x,))
+    rows = _manual(ctx, names).groups(names)
+    pairs = np.array([[row[source], row[to]] for row in rows for source, to in perm], np.int64).reshape(-1, 2)
+    attributes = _attributes(ctx, rows)
+    del attributes["replica_groups"]
+    attributes["source_target_pairs"] = ctx.vocabulary.elements(pairs)
+    return ctx.op("stablehlo.collective_permute", ctx.out_type, (x,), attributes)
+
+
+@lower.rule(p.pbroadcast_p)
+def _pbroadcast(ctx: Any, x: Any, *, axis_name: Any, source: int) -> Any:
+    """All gather and take the one: XLA's own broadcast between devices is not there on the CPU."""
+    names = as_tuple(axis_name)
+    if not names:
+        return _alone(ctx, (x,))
+    groups = _manual(ctx, names).groups(names)
+    out = ctx.out_aval
+    one = out.update(shape=(1, *out.shape))
+    stack = out.update(shape=(groups.shape[1], *out.shape))
+    gathered = _gathered(ctx, reshape(ctx, x, one), 0, groups, ctx.types[stack])
+    words = ctx.vocabulary
+    sliced = ctx.op(
+        "stablehlo.slice",
+        ctx.types[one],
+        (gathered,),
+        {
+            "start_indices": words.integers((source, *[0] * out.ndim)),
+            "limit_indices": words.integers((source + 1, *out.shape)),
+            "strides": words.integers((1,) * (out.ndim + 1)),
+        },
+    )
+    return reshape(ctx, sliced, out)
+
+
+@lower.rule(p.axis_index_p)
+def _axis_index(ctx: Any, *, axis_name: Any) -> Any:
+    names = as_tuple(axis_name)
+    if not names:
+        return _alone(ctx, ())
+    manual = _manual(ctx, names)
+    others = manual.others()
+    if not others:
+        return _index_of_partition(ctx, manual, names)
+    # Where the compiler partitions along other axes partitions have no numbers, but in a part that is mapped over all.
+    region = ctx.module.meshes.manual_computation(ctx, (), [], [(manual.whole, ctx.out_aval)], manual.whole, others)
+    inner, _ = ctx.region(region, 0, [])
+    inner.give([_index_of_partition(inner, manual, names)], "sdy.return")
+    return region.results[0]
+
+
+def _index_of_partition(ctx: Any, manual: Any, names: Any) -> Any:
+    words = ctx.vocabulary
+    number = ctx.op(manual.number, ctx.types[ShapedArray((), np.dtype(np.uint32))], ())
+    place = ctx.op("stablehlo.convert", ctx.types[ShapedArray((), _INT32)], (number,))
+    table = np.zeros_like(manual.index_table(names[0]))
+    for name in names:
+        table = table * manual.environment.size(name) + manual.index_table(name)
+    sizes = {"slice_sizes": words.integers((1,))}
+    row = ctx.op("stablehlo.dynamic_slice", ctx.types[ShapedArray((1,), _INT32)], (ctx.constant(table), place), sizes)
+    return reshape(ctx, row, ShapedArray((), _INT32))

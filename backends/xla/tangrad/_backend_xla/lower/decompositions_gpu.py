@@ -1,0 +1,174 @@
+"""Decompositions and tridiagonal systems on GPUs: the functions of cuSOLVER and cuSPARSE (on AMD's, hipSOLVER and
+hipSPARSE) that JAX's plugins wrap, and for what these do not have MAGMA's or LAPACK's, on the host.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tangrad._backend_xla import decompositions as d
+from tangrad._backend_xla import jaxlib_calls
+from tangrad._backend_xla.gpu_libraries import library_name, rules_for_gpus
+from tangrad._backend_xla.helpers import custom_call, part, transpose
+from tangrad._backend_xla.matrices import call_matrices, column_major, conjugate
+from tangrad._backend_xla.pivots import permutation_of_pivots
+from tangrad._lax.decompositions import primitives as p
+from tangrad._lax.decompositions import systems as q
+from tangrad.core import ShapedArray, dtypes
+
+# Up to which size the method of Jacobi is used for singular values, and up to which its function computes many
+# matrices together, which makes no economical factors.
+JACOBI, TOGETHER = 1024, 32
+HYBRID = {"magma": "auto"}  # MAGMA where it is found, else LAPACK
+
+
+def _hybrid_name(ctx: Any, function: str) -> str:
+    jaxlib_calls.initialize_hybrid_functions()
+    return library_name(ctx, f"hybrid_{function}")
+
+
+# --- LU ------------------------------------------------------------------------------------------------------------
+
+
+def _permutation(ctx: Any, pivots: Any, aval: Any, size: int) -> Any:
+    out = aval.update(shape=(*aval.shape[:-1], size))
+    layouts: dict[str, Any] = {
+        "operand_layouts": column_major([aval], None),
+        "result_layouts": column_major([out], None),
+    }
+    return custom_call(ctx, library_name(ctx, "_lu_pivots_to_permutation"), [out], [pivots], **layouts)[0]
+
+
+def _lu_pivots_to_permutation(ctx: Any, pivots: Any, *, permutation_size: int) -> Any:
+    aval = ctx.in_avals[0]
+    if dtypes.dtype_name(aval.dtype) == "int32" and 0 not in ctx.out_aval.shape:
+        return _permutation(ctx, pivots, aval, permutation_size)
+    return permutation_of_pivots(ctx, pivots, aval, permutation_size)
+
+
+# --- singular values, eigenvalues ----------------------------------------------------------------------------------
+
+
+def _svd(ctx: Any, x: Any, *, full_matrices: bool, compute_uv: bool) -> Any:
+    if d.is_empty(ctx):
+        return d.identities(ctx)
+    by_jacobi = max(ctx.in_avals[0].shape[-2:]) <= JACOBI
+    found = (_svd_by_jacobi if by_jacobi else _svd_by_qr)(ctx, x, full_matrices, compute_uv)
+    values, u, vh, info = found
+    if not compute_uv:
+        return d.or_nan(ctx, info, (values,), ctx.out_avals)
+    return d.or_nan(ctx, info, (u, values, vh), ctx.out_avals)
+
+
+def _svd_avals(aval: Any, left: tuple[int, int], right: tuple[int, int]) -> list[Any]:
+    """The types of what the functions return: the matrix overwritten, the values, two matrices, the report."""
+    batch, least = aval.shape[:-2], min(aval.shape[-2:])
+    values = ShapedArray((*batch, least), dtypes.to_floating_dtype(aval.dtype))
+    matrices = [aval.update(shape=(*batch, *shape)) for shape in (left, right)]
+    return [aval, values, *matrices, d.info_of(aval)]
+
+
+def _svd_by_jacobi(ctx: Any, x: Any, full_matrices: bool, compute_uv: bool) -> Any:
+    """The function returns V, not its adjoint."""
+    aval = ctx.in_avals[0]
+    rows, columns = aval.shape[-2:]
+    least = min(rows, columns)
+    whole = full_matrices or max(rows, columns) <= TOGETHER
+    avals = _svd_avals(aval, (rows, rows if whole else least), (columns, columns if whole else least))
+    options: dict[str, Any] = {"compute_uv": compute_uv, "full_matrices": whole}
+    name = library_name(ctx, "solver_gesvdj_ffi")
+    _, values, u, v, info = call_matrices(ctx, name, avals, [x], 0, **options)
+    if not compute_uv:
+        return values, None, None, info
+    u_aval, _, vh_aval = ctx.out_avals
+    if whole and not full_matrices:
+        u = _first_columns(ctx, u, avals[2], u_aval)
+        v = _first_columns(ctx, v, avals[3], _transposed(vh_aval))
+    if dtypes.issubdtype(aval.dtype, np.complexfloating):
+        v = conjugate(ctx, v, _transposed(vh_aval))
+    rank = aval.ndim
+    return values, u, transpose(ctx, v, vh_aval, (*range(rank - 2), rank - 1, rank - 2)), info
+
+
+def _transposed(aval: Any) -> Any:
+    return aval.update(shape=(*aval.shape[:-2], aval.shape[-1], aval.shape[-2]))
+
+
+def _first_columns(ctx: Any, x: Any, aval: Any, out: Any) -> Any:
+    return x if aval == out else part(ctx, x, out, (0,) * aval.ndim, out.shape, (1,) * aval.ndim)
+
+
+def _svd_by_qr(ctx: Any, x: Any, full_matrices: bool, compute_uv: bool) -> Any:
+    """The function wants no fewer rows than columns: a wide matrix is handed over as it lies, in C's order, which is
+    its transpose in Fortran's; what comes back for U is then Vᴴ, in C's order, and the other way round.
+    """
+    aval = ctx.in_avals[0]
+    rows, columns = aval.shape[-2:]
+    is_wide = rows < columns
+    tall, narrow = max(rows, columns), min(rows, columns)
+    right = narrow, narrow
+    if compute_uv:
+        left = tall, tall if full_matrices else narrow
+        avals = _svd_avals(aval, left[::-1] if is_wide else left, right)
+    else:  # in the place of the vectors it wants anything, for the whole batch
+        avals = _svd_avals(aval, right, right)
+        avals[2] = avals[3] = ShapedArray((), aval.dtype)
+    options = {"compute_uv": compute_uv, "full_matrices": full_matrices, "transposed": is_wide}
+    rank = None if is_wide else aval.ndim  # of the arrays in Fortran's order: none, or those of matrices
+    _, values, u, vh, info = custom_call(
+        ctx,
+        library_name(ctx, "solver_gesvd_ffi"),
+        avals,
+        [x],
+        backend_config=options,
+        aliases={0: 0},
+        operand_layouts=column_major([aval], rank),
+        result_layouts=column_major(avals, rank),
+    )
+    return (values, vh, u, info) if is_wide else (values, u, vh, info)
+
+
+def _eig(
+    ctx: Any, x: Any, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, enable_eigvec_derivs: bool
+) -> Any:
+    wanted = (compute_left_eigenvectors, compute_right_eigenvectors)
+    is_complex = dtypes.issubdtype(ctx.in_avals[0].dtype, np.complexfloating)
+    name = _hybrid_name(ctx, "eig_comp" if is_complex else "eig_real")
+    return d.eig(ctx, x, name, wanted, left=wanted[0], right=wanted[1], **HYBRID)
+
+
+# --- systems -------------------------------------------------------------------------------------------------------
+
+
+def _tridiagonal_solve(ctx: Any, dl: Any, diagonal: Any, du: Any, b: Any) -> Any:
+    if 0 in ctx.out_aval.shape:
+        return b
+    (out,) = call_matrices(ctx, library_name(ctx, "sparse_gtsv2_ffi"), [ctx.out_aval], [dl, diagonal, du, b], {0: 3})
+    return out
+
+
+_NO_FUNCTION = "no library of a GPU has it: only LAPACK, on CPUs"
+
+cuda, rocm = rules_for_gpus(
+    {
+        p.lu_p: lambda ctx, x: d.lu(ctx, x, library_name(ctx, "solver_getrf_ffi"), _permutation),
+        p.lu_pivots_to_permutation_p: _lu_pivots_to_permutation,
+        p.geqrf_p: lambda ctx, a: d.geqrf(ctx, a, library_name(ctx, "solver_geqrf_ffi")),
+        p.geqp3_p: lambda ctx, a: d.geqp3(ctx, a, _hybrid_name(ctx, "geqp3"), **HYBRID),
+        p.householder_product_p: lambda ctx, a, taus: d.householder_product(
+            ctx, a, taus, library_name(ctx, "solver_orgqr_ffi")
+        ),
+        p.svd_p: _svd,
+        p.eigh_p: lambda ctx, x, *, lower: d.eigh(
+            ctx, x, library_name(ctx, "solver_syevd_ffi"), lower=lower, algorithm=np.uint8(0)
+        ),
+        p.eig_p: _eig,
+        p.tridiagonal_p: lambda ctx, a, *, lower: d.tridiagonal(
+            ctx, a, library_name(ctx, "solver_sytrd_ffi"), lower=lower
+        ),
+    },
+    {_NO_FUNCTION: (p.schur_p, p.hessenberg_p)},
+)
+cuda_systems, rocm_systems = rules_for_gpus({q.tridiagonal_solve_p: _tridiagonal_solve})

@@ -1,0 +1,56 @@
+"""Decompositions on TPUs: what their compiler has of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tangrad._backend_xla import decompositions as d
+from tangrad._backend_xla.helpers import custom_call, full, iota
+from tangrad._lax.decompositions import primitives as p
+from tangrad._lax.decompositions import systems as q
+from tangrad.core import RuleSet
+
+lower = RuleSet("lower.xla.tpu", api=1)
+systems = RuleSet("lower.xla.tpu", api=1)
+
+# Of the method of Jacobi: whether to sort the values, how many sweeps there are at most, and when to stop.
+EIGH = "{lower},1,100,1e-6"
+
+
+def _own(ctx: Any, target: str, operands: Sequence[Any], config: str = "", api_version: int = 1) -> tuple[Any, ...]:
+    """A call that the compiler itself replaces, by what it makes of it."""
+    more = {"backend_config": ctx.vocabulary.string(config)}
+    return tuple(custom_call(ctx, target, ctx.out_avals, operands, api_version=api_version, more=more))
+
+
+@lower.rule(p.lu_p)
+def _lu(ctx: Any, x: Any) -> Any:
+    if d.is_empty(ctx):
+        _, pivots, order = ctx.out_avals
+        return x, full(ctx, 0, pivots), iota(ctx, order, order.ndim - 1)
+    return _own(ctx, "LuDecomposition", [x], api_version=2)
+
+
+@lower.rule(p.geqrf_p)
+def _geqrf(ctx: Any, a: Any) -> Any:
+    return (a, full(ctx, 0, ctx.out_avals[1])) if d.is_empty(ctx) else _own(ctx, "Qr", [a])
+
+
+@lower.rule(p.householder_product_p)
+def _householder_product(ctx: Any, a: Any, taus: Any) -> Any:
+    if d.is_empty(ctx):
+        return a
+    if ctx.in_avals[1].shape[-1] == 0:
+        return d.identity(ctx, ctx.out_aval)
+    return _own(ctx, "ProductOfElementaryHouseholderReflectors", [a, taus])[0]
+
+
+@lower.rule(p.eigh_p)
+def _eigh(ctx: Any, x: Any, *, lower: bool) -> Any:
+    return d.identities(ctx) if d.is_empty(ctx) else _own(ctx, "Eigh", [x], EIGH.format(lower=int(lower)))
+
+
+_NO_FUNCTION = "XLA has none on TPUs: LAPACK has it, on CPUs"
+lower.not_applicable(_NO_FUNCTION, p.geqp3_p, p.svd_p, p.eig_p, p.schur_p, p.hessenberg_p, p.tridiagonal_p)
+systems.not_applicable(_NO_FUNCTION, q.tridiagonal_solve_p)

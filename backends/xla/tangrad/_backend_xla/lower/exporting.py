@@ -1,0 +1,133 @@
+"""How a call of an exported program becomes StableHLO: its module's functions are taken into this one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tangrad._backend_xla import jaxlib_calls
+from tangrad._backend_xla.dimension_values import SIZE
+from tangrad._backend_xla.kernel_types import check_kernels
+from tangrad._backend_xla.mlir import ir, read_portable_artifact
+from tangrad._backend_xla.module_contents import ENTRY, check_functions, contents
+from tangrad._backend_xla.symbolic_entry import PLATFORM_INDEX
+from tangrad._export.primitives import call_exported_p
+from tangrad.core import RuleSet, find_primitive, rule_table
+
+lower = RuleSet("lower.xla", api=1)
+
+
+@lower.rule(call_exported_p)
+def _call_exported(ctx: Any, *operands: Any, exported: Any) -> Any:
+    if exported.uses_global_constants:
+        operands = (_platform(ctx, exported), *operands)
+    else:
+        for platform in ctx.module.platforms:
+            exported.check_platform(platform)
+    symbol, in_types, out_types = _taken_in(ctx.module, exported)
+    wanted = [ctx.types[aval] for aval in ctx.out_avals]
+    _check_types(exported, "arguments", in_types, [operand.type for operand in operands])
+    _check_types(exported, "results", out_types, wanted)
+    ctx.module.has_unknown_sizes = True
+    callee = {"callee": ir.FlatSymbolRefAttr.get(symbol, ctx.vocabulary.context)}
+    call = ctx.ops("func.call", out_types, _as_types(ctx, operands, in_types), callee)
+    return tuple(_as_types(ctx, list(call.results), wanted))
+
+
+def _as_types(ctx: Any, values: Sequence[Any], types: Sequence[Any]) -> list[Any]:
+    """Values whose types say more or less of their sizes than those wanted."""
+    return [
+        value if value.type == kind else ctx.op("stablehlo.convert", kind, (value,))
+        for value, kind in zip(values, types, strict=True)
+    ]
+
+
+def _check_types(exported: Any, what: str, own: Sequence[Any], stated: Sequence[Any]) -> None:
+    """Raise ValueError unless the types of the module's entry are those that the program states, but for sizes that
+    one of them leaves open."""
+    if len(own) != len(stated) or not all(map(_agree, own, stated)):
+        expected, given = [", ".join(map(str, types)) for types in (stated, own)]
+        raise ValueError(f"{exported.fun_name}: its module has the {what} ({given}), and its types say ({expected})")
+
+
+def _agree(one: Any, other: Any) -> bool:
+    if one == other:
+        return True
+    if not (isinstance(one, ir.RankedTensorType) and isinstance(other, ir.RankedTensorType)):
+        return False
+    if one.element_type != other.element_type or one.rank != other.rank:
+        return False
+    return all(
+        [
+            one.is_dynamic_dim(axis) or other.is_dynamic_dim(axis) or one.get_dim_size(axis) == other.get_dim_size(axis)
+            for axis in range(one.rank)
+        ]
+    )
+
+
+def _platform(ctx: Any, exported: Any) -> Any:
+    """The number of the platform at hand among those of the program."""
+    own, known = ctx.module.platforms, tuple(exported.module_platforms)
+    for platform in own:
+        exported.check_platform(platform)
+    if len(own) == 1:
+        return ctx.constant(np.int32(known.index(own[0]) if own[0] in known else 0))
+    if own == known:
+        return ctx.sizes[PLATFORM_INDEX]
+    case = ctx.ops("stablehlo.case", [ctx.types[SIZE]], (ctx.sizes[PLATFORM_INDEX],), None, len(own))
+    for position, platform in enumerate(own):
+        inner, _ = ctx.region(case, position, ())
+        inner.give([inner.constant(np.int32(known.index(platform)))])
+    return case.result
+
+
+def _taken_in(module: Any, exported: Any) -> tuple[str, Sequence[Any], Sequence[Any]]:
+    """The symbol of a program's entry in this module, and its types; its functions are copied at its first call."""
+    found = module.functions.get(exported)
+    if found is None:
+        found = module.functions[exported] = _copied(module, exported)
+    return found  # type: ignore[no-any-return]
+
+
+def _make_callable(targets: Collection[str], platforms: Sequence[str]) -> None:
+    if not targets:
+        return
+    with suppress(LookupError):  # where tangrad-ffi is not installed there are no functions of users
+        foreign = find_primitive("foreign.ffi_call")
+        rule_table("lower.xla").get_rule(foreign)  # the rule's module supplies them
+    for platform in platforms:
+        jaxlib_calls.make_callable(targets, platform)
+
+
+def _copied(module: Any, exported: Any) -> tuple[str, Sequence[Any], Sequence[Any]]:
+    words = module.vocabulary
+    other = read_portable_artifact(exported.mlir_module_serialized, words.context)
+    check_functions(other)
+    found = contents(other)
+    exported.check_contents(found.operations, found.targets)
+    check_kernels(other, exported.fun_name)
+    module.checks_of_sizes.append(partial(check_kernels, name=exported.fun_name))
+    _make_callable(found.targets, module.platforms)
+    functions = [operation.operation for operation in other.body.operations]
+    names = {}
+    for function in functions:
+        old = ir.StringAttr(function.attributes["sym_name"]).value
+        new = module.symbol(f"{exported.fun_name}_{old}")
+        ir.SymbolTable.replace_all_symbol_uses(old, new, other.operation)
+        ir.SymbolTable.set_symbol_name(function, new)
+        names[old] = new
+    entry = names[ENTRY]
+    for function in functions:
+        function.attributes["sym_visibility"] = words.string("private")
+        copy = function.clone(module.end)
+        if ir.StringAttr(copy.attributes["sym_name"]).value == entry:
+            kind = ir.FunctionType(ir.TypeAttr(copy.attributes["function_type"]).value)
+            for attribute in ("arg_attrs", "res_attrs"):
+                if attribute in copy.attributes:
+                    del copy.attributes[attribute]
+            types = list(kind.inputs), list(kind.results)
+    return entry, *types

@@ -1,0 +1,15 @@
+"""How a call of a jitted function becomes StableHLO: a call of a function of the module."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad._jit.primitives import jit_p
+from tangrad.core import RuleSet
+
+lower = RuleSet("lower.xla", api=1)
+
+
+@lower.rule(jit_p)
+def _jit(ctx: Any, *operands: Any, jaxpr: Any, name: str) -> Any:
+    return tuple(ctx.call(jaxpr, operands, name))

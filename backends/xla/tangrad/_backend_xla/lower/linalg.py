@@ -1,0 +1,20 @@
+"""How factorisations and solutions become StableHLO: by operations of its own, on platforms without better ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad._backend_xla.matrices import cholesky_update, lower_triangle, triangular_solve
+from tangrad._lax.linalg import primitives as p
+from tangrad.core import RuleSet
+
+lower = RuleSet("lower.xla", api=1)
+
+
+@lower.rule(p.cholesky_p)
+def _cholesky(ctx: Any, x: Any) -> Any:
+    factor = ctx.op("stablehlo.cholesky", ctx.out_type, (x,), {"lower": ctx.vocabulary.true})
+    return lower_triangle(ctx, factor, ctx.out_aval)
+
+
+lower.table({p.triangular_solve_p: triangular_solve, p.cholesky_update_p: cholesky_update})

@@ -1,0 +1,185 @@
+"""How reductions and running totals become StableHLO: `reduce` with a body, and windows that reach to the start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tangrad._backend_xla.dimension_values import SIZE, shape_value
+from tangrad._backend_xla.helpers import (
+    accumulate,
+    compare,
+    extremum,
+    fill_body,
+    iota,
+    reduce,
+    reducer,
+    scalar,
+    select,
+)
+from tangrad._lax.reductions import primitives as p
+from tangrad.core import RuleSet, ShapedArray, decomposition_jaxpr, dtypes, is_symbolic
+
+lower = RuleSet("lower.xla", api=1)
+
+Identity = Callable[[Any], Any]
+BOOL = ShapedArray((), bool)
+
+
+# --- reductions ----------------------------------------------------------------------------------------------------
+
+
+def _simple(name: str) -> Any:
+    body = reducer(name)
+    return lambda ctx, x, y, dtype: body(ctx, x, y)
+
+
+# Primitive -> how two elements are combined.
+_OPERATIONS = {
+    p.reduce_sum_p: _simple("stablehlo.add"),
+    p.reduce_prod_p: _simple("stablehlo.multiply"),
+    p.reduce_max_p: extremum("stablehlo.maximum", "GT"),
+    p.reduce_min_p: extremum("stablehlo.minimum", "LT"),
+    p.reduce_and_p: _simple("stablehlo.and"),
+    p.reduce_or_p: _simple("stablehlo.or"),
+    p.reduce_xor_p: _simple("stablehlo.xor"),
+}
+
+
+def _reduction(combine: Any, identity: Identity) -> Any:
+    def rule(ctx: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
+        out = ctx.out_aval
+        dtype = out.dtype
+
+        def body(inner: Any, a: Any, b: Any) -> Sequence[Any]:
+            return combine(inner, a, b, dtype)  # type: ignore[no-any-return]
+
+        return reduce(ctx, body, [x], [scalar(ctx, identity(dtype), dtype)], axes, [out])[0]
+
+    return rule
+
+
+lower.table({primitive: _reduction(body, p.identities[primitive]) for primitive, body in _OPERATIONS.items()})
+
+
+def _position(direction: str, identity: Identity) -> Any:
+    """argmax or argmin: the element and its position reduced together; NaN wins, then the first of equal elements."""
+
+    def rule(ctx: Any, x: Any, *, axes: tuple[int, ...], index_dtype: Any) -> Any:
+        (aval,) = ctx.in_avals
+        index = aval.update(dtype=index_dtype)
+        value, position, truth = ShapedArray((), aval.dtype), ShapedArray((), index_dtype), ctx.types[BOOL]
+
+        def body(inner: Any, x: Any, i: Any, y: Any, j: Any) -> Sequence[Any]:
+            beyond = compare(inner, direction, x, y, value)
+            wins = inner.op("stablehlo.or", truth, (beyond, compare(inner, "NE", x, x, value)))
+            tied, first = compare(inner, "EQ", x, y, value), compare(inner, "LT", i, j, position)
+            chosen = inner.op("stablehlo.or", truth, (wins, inner.op("stablehlo.and", truth, (tied, first))))
+            return select(inner, wins, x, y, value), select(inner, chosen, i, j, position)
+
+        starts = [scalar(ctx, identity(aval.dtype), aval.dtype), scalar(ctx, 0, index_dtype)]
+        outs = [ctx.out_aval.update(dtype=aval.dtype), ctx.out_aval]
+        return reduce(ctx, body, [x, iota(ctx, index, axes[0])], starts, axes, outs)[1]
+
+    return rule
+
+
+lower.table({p.argmax_p: _position("GT", p.least), p.argmin_p: _position("LT", p.greatest)})
+
+
+@lower.rule(p.reduce_p)
+def _reduce(ctx: Any, *values: Any, jaxpr: Any, dimensions: tuple[int, ...]) -> Any:
+    count = len(values) // 2
+    return tuple(reduce(ctx, accumulate(jaxpr), values[:count], values[count:], dimensions, ctx.out_avals))
+
+
+# --- running totals ------------------------------------------------------------------------------------------------
+
+
+def _running(combine: Any, identity: Identity) -> Any:
+    """A reduction over windows as long as the axis, padded so that each ends at its element: to XLA, a scan."""
+
+    def rule(ctx: Any, x: Any, *, axis: int, reverse: bool) -> Any:
+        aval = ctx.out_aval
+        size = aval.shape[axis]
+        if is_symbolic(size):
+            return _symbolic_running(ctx, x, combine, identity, axis, reverse)
+        if size == 0:
+            return x
+        rank, words = aval.ndim, ctx.vocabulary
+        window, padding = [1] * rank, [[0, 0] for _ in range(rank)]
+        window[axis] = size
+        padding[axis] = [0, size - 1] if reverse else [size - 1, 0]
+        ones = words.integers((1,) * rank)
+        attributes = {
+            "window_dimensions": words.integers(tuple(window)),
+            "window_strides": ones,
+            "base_dilations": ones,
+            "window_dilations": ones,
+            "padding": words.integer_matrix(padding),
+        }
+        dtype = aval.dtype
+        start = scalar(ctx, identity(dtype), dtype)
+        operation = ctx.ops("stablehlo.reduce_window", [ctx.out_type], [x, start], attributes, regions=1)
+        fill_body(ctx, operation, lambda inner, a, b: combine(inner, a, b, dtype), [dtype])
+        return operation.result
+
+    return rule
+
+
+def _symbolic_running(ctx: Any, x: Any, combine: Any, identity: Identity, axis: int, reverse: bool) -> Any:
+    """The same with a window of a size that is an operand, which becomes `reduce_window` when sizes are filled in."""
+    aval, words = ctx.out_aval, ctx.vocabulary
+    size, rank, dtype = aval.shape[axis], aval.ndim, aval.dtype
+    window: list[Any] = [1] * rank
+    window[axis] = size
+    padding: list[Any] = [0] * (2 * rank)
+    padding[2 * axis + reverse] = size - 1
+    ones = ctx.constant(np.ones(rank, np.int32))
+    pairs = SIZE.update(shape=(rank, 2))
+    around = ctx.op("stablehlo.reshape", ctx.types[pairs], (shape_value(ctx, padding),))
+    scalar_type = ctx.types[ShapedArray((), dtype)]
+    symbol, function = ctx.module.add_function("combine", [scalar_type] * 2, [scalar_type], {})
+    inner, arguments = ctx.region(function, 0, [scalar_type] * 2)
+    inner.give(combine(inner, *arguments, dtype), "func.return")
+    computations = words.ir.ArrayAttr.get([words.ir.FlatSymbolRefAttr.get(symbol, words.context)], words.context)
+    attributes = {
+        "call_target_name": words.string("stablehlo.dynamic_reduce_window"),
+        "api_version": words.integer32(2),
+        "called_computations": computations,
+    }
+    operands = (x, scalar(ctx, identity(dtype), dtype), shape_value(ctx, window), ones, ones, ones, around)
+    return ctx.op("stablehlo.custom_call", ctx.out_type, operands, attributes)
+
+
+def _log_add_exp(ctx: Any, x: Any, y: Any, dtype: Any) -> Sequence[Any]:
+    aval = ShapedArray((), dtype)
+    kind = ctx.types[aval]
+    greater, difference = ctx.op("stablehlo.maximum", kind, (x, y)), ctx.op("stablehlo.subtract", kind, (x, y))
+    undefined, total = compare(ctx, "NE", difference, difference, aval), ctx.op("stablehlo.add", kind, (x, y))
+    less = ctx.op("stablehlo.negate", kind, (ctx.op("stablehlo.abs", kind, (difference,)),))
+    rest = ctx.op("stablehlo.log_plus_one", kind, (ctx.op("stablehlo.exponential", kind, (less,)),))
+    return (select(ctx, undefined, total, ctx.op("stablehlo.add", kind, (greater, rest)), aval),)
+
+
+lower.table(
+    {
+        running: _running(_OPERATIONS[total], p.identities[total])
+        for running, total in (
+            (p.cumsum_p, p.reduce_sum_p),
+            (p.cumprod_p, p.reduce_prod_p),
+            (p.cummax_p, p.reduce_max_p),
+            (p.cummin_p, p.reduce_min_p),
+        )
+    }
+)
+_running_log_sum_exp = _running(_log_add_exp, lambda dtype: np.asarray(-np.inf, dtype))
+
+
+@lower.rule(p.cumlogsumexp_p)
+def _cumlogsumexp(ctx: Any, x: Any, **params: Any) -> Any:
+    if not dtypes.issubdtype(ctx.out_aval.dtype, np.complexfloating):
+        return _running_log_sum_exp(ctx, x, **params)
+    return ctx.inline(decomposition_jaxpr(p.cumlogsumexp_p, tuple(ctx.in_avals), params), (x,))[0]

@@ -1,0 +1,169 @@
+"""Factorisations and solutions as StableHLO, for the lowerings of more than one platform."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tangrad._backend_xla.helpers import broadcast, compare, custom_call, full, iota, select
+from tangrad._lax.elementwise import primitives as e
+from tangrad._lax.structure import primitives as s
+from tangrad.core import ShapedArray, dtypes, literal, trace_to_closed_jaxpr
+
+INDEX = INFO = dtypes.as_dtype("int32")
+BOOL = dtypes.as_dtype(bool)
+
+
+# --- matrices --------------------------------------------------------------------------------------------------------
+
+
+def lower_triangle(ctx: Any, matrix: Any, aval: Any) -> Any:
+    """The matrix with 0 above the diagonal."""
+    index = ShapedArray(aval.shape[-2:], INDEX)
+    mask = compare(ctx, "GE", iota(ctx, index, 0), iota(ctx, index, 1), index)
+    if aval.ndim > 2:
+        mask = broadcast(ctx, mask, aval.update(dtype=BOOL), (aval.ndim - 2, aval.ndim - 1))
+    return select(ctx, mask, matrix, full(ctx, 0, aval), aval)
+
+
+def conjugate(ctx: Any, x: Any, aval: Any) -> Any:
+    """The complex conjugate."""
+    kind = ctx.types[aval.update(dtype=dtypes.to_floating_dtype(aval.dtype))]
+    real, imaginary = ctx.op("stablehlo.real", kind, (x,)), ctx.op("stablehlo.imag", kind, (x,))
+    return ctx.op("stablehlo.complex", ctx.types[aval], (real, ctx.op("stablehlo.negate", kind, (imaginary,))))
+
+
+# --- functions of matrices that other libraries have -----------------------------------------------------------------
+
+
+def column_major(avals: Sequence[Any], rank: int | None) -> list[list[int]]:
+    """Layouts for arrays of matrices, of that many dimensions, in Fortran's order; all others (None: all) in C's."""
+    orders = []
+    for aval in avals:
+        order = list(range(aval.ndim - 1, -1, -1))
+        if aval.ndim == rank:
+            order[0], order[1] = order[1], order[0]
+        orders.append(order)
+    return orders
+
+
+def call_matrices(
+    ctx: Any,
+    target: str,
+    out_avals: Sequence[Any],
+    operands: Sequence[Any],
+    alias: int | dict[int, int] | None,
+    *,
+    in_avals: Sequence[Any] | None = None,
+    **config: Any,
+) -> list[Any]:
+    """Call a function of matrices.
+
+    Args:
+        alias: the operand whose memory the first result takes over, or by result, or None.
+        in_avals: the types of the operands, where they are not those of the equation.
+    """
+    in_avals = ctx.in_avals if in_avals is None else in_avals
+    rank = max([aval.ndim for aval in in_avals])
+    aliases = {0: alias} if isinstance(alias, int) else alias
+    return custom_call(
+        ctx,
+        target,
+        out_avals,
+        operands,
+        backend_config=config,
+        aliases=aliases,
+        operand_layouts=column_major(in_avals, rank),
+        result_layouts=column_major(out_avals, rank),
+    )
+
+
+def factor_or_nan(ctx: Any, name: str, x: Any, **config: Any) -> Any:
+    """The lower triangle that a function makes of matrices; NaN for those that it reports to have failed with."""
+    aval = ctx.out_aval
+    info_aval = ShapedArray(aval.shape[:-2], INFO)
+    factor, info = call_matrices(ctx, name, [aval, info_aval], [x], 0, **config)
+    return lower_triangle(ctx, where_succeeded(ctx, info, info_aval, factor, aval), aval)
+
+
+def where_succeeded(ctx: Any, info: Any, info_aval: Any, value: Any, aval: Any) -> Any:
+    """The results for the matrices of which LAPACK reports no failure; NaN for the others."""
+    succeeded = compare(ctx, "EQ", info, full(ctx, 0, info_aval), info_aval)
+    mask = broadcast(ctx, succeeded, aval.update(dtype=BOOL), tuple(range(info_aval.ndim)))
+    nan = complex(np.nan, np.nan) if dtypes.issubdtype(aval.dtype, np.complexfloating) else np.nan
+    return select(ctx, mask, value, full(ctx, nan, aval), aval)
+
+
+# --- algorithms ------------------------------------------------------------------------------------------------------
+
+
+def triangular_solve(
+    ctx: Any, a: Any, b: Any, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool, unit_diagonal: bool
+) -> Any:
+    """XLA's own algorithm. It knows the adjoint, and no conjugate that is not transposed."""
+    words = ctx.vocabulary
+    if conjugate_a and not transpose_a:
+        a, conjugate_a = conjugate(ctx, a, ctx.in_avals[0]), False
+    kind = ("ADJOINT" if conjugate_a else "TRANSPOSE") if transpose_a else "NO_TRANSPOSE"
+    attributes = {
+        "left_side": words.true if left_side else words.false,
+        "lower": words.true if lower else words.false,
+        "unit_diagonal": words.true if unit_diagonal else words.false,
+        "transpose_a": words.parsed(f"#stablehlo<transpose {kind}>"),
+    }
+    return ctx.op("stablehlo.triangular_solve", ctx.out_type, (a, b), attributes)
+
+
+def cholesky_update(ctx: Any, matrix: Any, vector: Any) -> Any:
+    """A loop over the rows, each of which is rotated against the vector so that an element of the vector vanishes."""
+    carried = [ShapedArray((), INDEX), *[aval.strip_weak_type() for aval in ctx.in_avals]]
+    step = trace_to_closed_jaxpr(_rotate_row, carried, "cholesky_update")
+    types = [ctx.types[aval] for aval in carried]
+    start = ctx.constant(np.asarray(0, INDEX))
+    loop = ctx.ops("stablehlo.while", types, [start, matrix, vector], regions=2)
+    test, arguments = ctx.region(loop, 0, types)
+    size = test.constant(np.asarray(carried[1].shape[-1], INDEX))
+    test.give([compare(test, "LT", arguments[0], size, carried[0])])
+    body, arguments = ctx.region(loop, 1, types)
+    body.give(body.inline(step, arguments))
+    return loop.results[1]
+
+
+def _rotate_row(index: Any, matrix: Any, vector: Any) -> Any:
+    """One step of the loop: a Givens rotation, scaled so that squares do not overflow."""
+    shape = vector.aval.shape
+    origin = [literal(0, INDEX)] * (len(shape) - 1)
+    place = (*origin, index, literal(0, INDEX))
+    row = s.dynamic_slice_p.bind(matrix, *place, slice_sizes=(*shape[:-1], 1, shape[-1]))
+    row = s.reshape_p.bind(row, new_sizes=shape, dimensions=None)
+    x, y = [s.dynamic_slice_p.bind(v, *origin, index, slice_sizes=(*shape[:-1], 1)) for v in (row, vector)]
+    cosine, sine = [_for_row(value, shape) for value in _rotation(x, y)]
+    rotated = e.sub_p.bind(e.mul_p.bind(cosine, row), e.mul_p.bind(sine, vector))
+    vector = e.add_p.bind(e.mul_p.bind(cosine, vector), e.mul_p.bind(sine, row))
+    rotated = s.reshape_p.bind(rotated, new_sizes=(*shape[:-1], 1, shape[-1]), dimensions=None)
+    matrix = s.dynamic_update_slice_p.bind(matrix, rotated, *place)
+    return e.add_p.bind(index, literal(1, INDEX)), matrix, vector
+
+
+def _rotation(x: Any, y: Any) -> tuple[Any, Any]:
+    """The cosine and sine that turn (x, y) into (r, 0), with r not negative unless y is 0."""
+    dtype = x.aval.dtype
+    scale = e.max_p.bind(e.abs_p.bind(x), e.abs_p.bind(y))
+    x_scaled, y_scaled = e.div_p.bind(x, scale), e.div_p.bind(y, scale)
+    squares = e.add_p.bind(e.square_p.bind(x_scaled), e.square_p.bind(y_scaled))
+    length = e.div_p.bind(literal(1, dtype), e.sqrt_p.bind(squares))
+    rests = e.eq_p.bind(y, literal(0, dtype))
+    one, zero = _like(1, x), _like(0, x)
+    cosine = e.select_n_p.bind(rests, e.mul_p.bind(x_scaled, length), one)
+    sine = e.select_n_p.bind(rests, e.neg_p.bind(e.mul_p.bind(y_scaled, length)), zero)
+    return cosine, sine
+
+
+def _like(value: Any, x: Any) -> Any:
+    return s.broadcast_in_dim_p.bind(literal(value, x.aval.dtype), shape=x.aval.shape, broadcast_dimensions=())
+
+
+def _for_row(value: Any, shape: Any) -> Any:
+    return s.broadcast_in_dim_p.bind(value, shape=shape, broadcast_dimensions=tuple(range(len(shape))))

@@ -1,0 +1,194 @@
+"""The public API, composed: gives each public package the `__getattr__` through which its names resolve.
+
+`tangrad.grad`, `tangrad.lax.sin`, `tangrad.numpy.einsum` are entries of the group `tangrad.api`, named without the
+leading `tangrad.`; whichever distribution ships them. A name is looked up once, then it is an ordinary global of its
+package. What is missing is named together with the distribution to install (`missing_names.py`).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from tangrad._core.composition.missing_names import explanations, install_finder
+from tangrad._core.composition.module_rivals import chosen, guard, is_on_disk, rivals_of
+from tangrad._core.composition.plugin import HOOKS_GROUP, Plugin
+from tangrad._core.composition.registry import composition
+from tangrad._core.diagnostics import tracebacks
+from tangrad._core.diagnostics.errors import BrokenPluginError, MissingDistributionImportError
+from tangrad._core.diagnostics.public_boundaries import with_boundary
+from tangrad._core.diagnostics.tracebacks import api_boundary
+
+GROUP = "tangrad.api"
+_ROOT = "tangrad."
+
+# Package -> the names that were put into its globals: a change of the composition takes them out again.
+_resolved: dict[str, dict[str, Any]] = {}
+
+
+def public_package(module_name: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return `__getattr__` and `__dir__` for the public package `module_name`.
+
+    Args:
+        module_name: `tangrad`, or a package below it; a public package passes its own `__name__`.
+
+    Returns:
+        Two functions, to be bound to `__getattr__` and `__dir__` in the package's `__init__`.
+    """
+    prefix = (module_name + ".").removeprefix(_ROOT)
+    install_finder()
+    if not _resolved:
+        composition().on_change(_forget)
+    resolved = _resolved.setdefault(module_name, {})
+    if prefix and rivals_of(module_name):
+        guard(module_name)
+
+    def __getattr__(name: str) -> Any:  # noqa: N807
+        if name.startswith("__"):
+            if name == "__all__":
+                return sorted(_usable_names(prefix))
+            if name == "__version__" and not prefix:
+                return own_version()
+            raise AttributeError(f"module {module_name!r} has no attribute {name!r}")
+        plugin = composition().find(GROUP, prefix + name)
+        if plugin is None:
+            module = _submodule(module_name, name)
+            if module is not None:
+                return module
+            plugin = _installed_meanwhile(prefix + name)
+            if plugin is None:
+                raise explanations().missing_name(module_name, name, _names(prefix))
+        if plugin.value != f"{module_name}.{name}" and (plugin.denial is not None or ":" not in plugin.value):
+            if is_on_disk(f"{module_name}.{name}"):
+                return _beside_a_module(f"{module_name}.{name}")
+        try:
+            value = plugin.load()
+        except BrokenPluginError:
+            module = _submodule(module_name, name)  # which nobody's entry may hide
+            if module is None:
+                raise
+            return module
+        if isinstance(value, ModuleType) and value.__name__ != f"{module_name}.{name}":
+            if is_on_disk(f"{module_name}.{name}"):
+                return _beside_a_module(f"{module_name}.{name}")
+        is_whole = plugin.is_object(value)  # or its module is being imported: who knows whether that ends well
+        value = with_boundary(value, module_name, name)
+        if is_whole:
+            resolved[name] = sys.modules[module_name].__dict__[name] = value
+        return value
+
+    def __dir__() -> list[str]:  # noqa: N807
+        package = sys.modules[module_name].__dict__
+        # What the package imported for itself (`os`, `public_package`) is nobody's business.
+        own = {name for name, value in package.items() if _belongs(value, module_name) and not name.startswith("_")}
+        return sorted({*own, *_names(prefix), *_modules(package.get("__path__", ()))})
+
+    return api_boundary(__getattr__), __dir__
+
+
+def _beside_a_module(full_name: str) -> Any:
+    """What users find under the name of a module on disk that an entry claims as well, or that is denied."""
+    guard(full_name)
+    frame: Any = sys._getframe(2)
+    while frame.f_code.co_filename in (__file__, tracebacks.__file__):
+        frame = frame.f_back
+    return chosen(full_name, frame)
+
+
+def _check_name(plugin: Plugin, loaded: object) -> None:
+    """Refuse a name that is a package's or a module's: the object would stand in the way of all that is in there."""
+    name = _ROOT + plugin.name
+    if not isinstance(loaded, ModuleType) and is_on_disk(name):
+        raise ValueError(
+            f"tangrad.{plugin.name} is a package or a module, and an entry of that name would hide what is in it: give "
+            "the entry another name"
+        )
+
+
+composition().set_check(GROUP, _check_name)
+
+
+def own_version() -> str:
+    """Return the version of the kernel's distribution, which is the version of Tangrad."""
+    distribution = composition().index.distributions().get("tangrad-core")
+    return "of no version" if distribution is None else distribution.version
+
+
+def _forget(plugins: tuple[Plugin, ...] | None) -> None:
+    if plugins is not None and all(plugin.group not in (GROUP, HOOKS_GROUP) for plugin in plugins):
+        return
+    for module_name, names in _resolved.items():
+        module = sys.modules.get(module_name)
+        for name, value in list(names.items()):
+            if module is not None and module.__dict__.get(name) is value:
+                del module.__dict__[name]
+        names.clear()
+        if module_name != "tangrad" and rivals_of(module_name):
+            guard(module_name)
+
+
+# --- what there is --------------------------------------------------------------------------------------------------
+
+
+def _belongs(value: object, module_name: str) -> bool:
+    """Return whether a global of a public package is part of it: a module below it, or defined in it."""
+    if isinstance(value, ModuleType):
+        return value.__name__.startswith(module_name + ".")
+    return getattr(value, "__module__", module_name) == module_name
+
+
+def _names(prefix: str) -> set[str]:
+    """Return the public names directly in the package that `prefix` names."""
+    return {
+        name[len(prefix) :]
+        for name in composition().names(GROUP)
+        if name.startswith(prefix) and "." not in name[len(prefix) :]
+    }
+
+
+def _usable_names(prefix: str) -> set[str]:
+    """Return the names for `from package import *`: without what is denied or broken, which would stop it."""
+    unusable = {plugin.name for plugin in composition().entries(GROUP) if plugin.status in ("denied", "broken")}
+    return {name for name in _names(prefix) if prefix + name not in unusable}
+
+
+def _modules(path: Sequence[str]) -> set[str]:
+    """Return the names of the public modules in the folders of a package."""
+    found = set()
+    for folder in path:
+        try:
+            names = os.listdir(folder)
+        except OSError:
+            continue
+        for name in names:
+            stem, extension = os.path.splitext(name)
+            if stem.isidentifier() and not stem.startswith("_"):
+                if extension == ".py" or (not extension and os.path.isdir(os.path.join(folder, name))):
+                    found.add(stem)
+    return found
+
+
+def _submodule(module_name: str, name: str) -> ModuleType | None:
+    """Import the module `name` of a package; None if there is none on disk."""
+    full_name = f"{module_name}.{name}"
+    try:
+        return import_module(full_name)
+    except ModuleNotFoundError as error:
+        if error.name == full_name or isinstance(error, MissingDistributionImportError):
+            return None
+        raise  # it is there, and what it imports is not
+
+
+# --- what there is not ----------------------------------------------------------------------------------------------
+
+
+def _installed_meanwhile(public: str) -> Plugin | None:
+    """Return the plugin of a name whose distribution was installed after this process started, as notebooks do."""
+    distribution = explanations().distribution_of(public)
+    if distribution is None or composition().index.has_distribution(distribution):
+        return None
+    return composition().find(GROUP, public) if composition().look_again_for(distribution) else None

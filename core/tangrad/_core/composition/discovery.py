@@ -1,0 +1,283 @@
+"""Which plugins are installed: reads the entry points of all distributions on `sys.path`, from metadata alone.
+
+`importlib.metadata` needs about 0.2 ms a distribution and several imports; this room scans the folders itself and
+keeps, for each folder of `sys.path`, one record on disk (`record.py` says in what form). A record is used only while
+the folder is in the state in which it was read: installers add and remove whole metadata folders, which changes its
+modification time. What development installs rewrite in place (`*.egg-info`) is checked file by file. (A thousand `stat`
+calls cost 2 ms, so wheels' files are not.)
+
+Distributions that lie elsewhere, in archives or with finders of their own, are asked of importlib.metadata
+(`finders.py`). Nothing here imports a plugin, and nothing here raises: what cannot be read is a problem that the index
+lists.
+"""
+
+import os
+import stat
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from types import ModuleType
+
+from tangrad._core.composition import record as records
+from tangrad._core.composition.files import pass_on_time_out, read_regular_file
+from tangrad._core.composition.record import Distribution, Record
+
+# Below this number of names a folder is listed anew each time: that costs as much as reading its record would.
+_SMALL_FOLDER = 64
+# A folder that changed this recently may change again within the same tick of its clock: its record would lie.
+_RACY_NANOSECONDS = 2_000_000_000
+# Records kept in the cache folder; the oldest go first. A cache without a bound would grow with every environment made.
+_MAXIMUM_RECORDS = 128
+# Where the finders come from whose distributions lie in folders of `sys.path`, which are scanned here.
+_FINDERS_OF_FOLDERS = ("_frozen_importlib_external", "importlib.metadata", "importlib_metadata")
+
+
+class Index:
+    """What is installed, in the order of `sys.path`, without the distributions that an earlier one shadows."""
+
+    __slots__ = ("_names", "_records", "_with_group")
+
+    def __init__(self, found: Iterable[Record]) -> None:
+        self._records: list[tuple[Record, set[str]]] = []  # each with the names in it that an earlier one hides
+        self._names: set[str] = set()
+        self._with_group: dict[str, list[tuple[Record, set[str]]]] = {}
+        for record in found:
+            self._records.append((record, self._names.intersection(record.names)))
+            self._names.update(record.names)
+
+    def has_distribution(self, name: str) -> bool:
+        """Return whether a distribution is installed, with or without plugins; `name` in normal form."""
+        return name in self._names
+
+    def distributions(self) -> dict[str, Distribution]:
+        """Return the distributions that have entry points of ours, by name."""
+        return {
+            name: one
+            for record, hidden in self._records
+            for name, one in record.distributions.items()
+            if name not in hidden
+        }
+
+    def groups(self) -> list[str]:
+        """Return the names of all groups that some distribution uses, sorted."""
+        return sorted({group for record, _ in self._records for group in record.groups()})
+
+    def groups_of(self, distribution: str) -> set[str]:
+        """Return the groups that one distribution uses."""
+        visible = [record for record, hidden in self._records if distribution not in hidden]
+        return {group for record in visible for group in record.groups_of(distribution)}
+
+    def _records_with(self, group: str) -> list[tuple[Record, set[str]]]:
+        records = self._with_group.get(group)
+        if records is None:
+            records = self._with_group[group] = [pair for pair in self._records if group in pair[0].groups()]
+        return records
+
+    def rows(self, group: str, name: str | None = None, with_suffixes: bool = False) -> list[tuple[str, str, str, str]]:
+        """Return `(entry name, value, distribution, its version)` of every visible entry point of `group`.
+
+        With a `name`, of those called so, or also `name.suffix`; then nothing else is looked at.
+        """
+        found = []
+        for record, hidden in self._records_with(group):
+            rows = record.rows(group) if name is None else record.rows_for(group, name, with_suffixes)
+            distribution = record.distributions.get if name is None else record.distribution
+            for entry, value, owner in rows:
+                known = None if owner in hidden else distribution(owner)
+                if known is not None:
+                    found.append((entry, value, owner, known.version))
+        return found
+
+    def shadowed(self) -> list[tuple[str, str, str]]:
+        """Return `(distribution, where it is used from, where it lies too)` for those that are installed twice."""
+        places: dict[str, str] = {}
+        found = []
+        for record, hidden in self._records:
+            known = record.distributions
+            found += [(name, places[name], known[name].location) for name in known if name in hidden]
+            for name in record.names:
+                places.setdefault(name, known[name].location if name in known else record.path)
+        return found
+
+    def problems(self) -> list[tuple[str, ...]]:
+        """Return what could not be read: distribution and problem."""
+        return [problem for record, hidden in self._records for problem in record.problems if problem[0] not in hidden]
+
+
+def discover(paths: Iterable[str] | None = None, cache: str | None = None) -> Index:
+    """Read the entry points of every distribution on `paths`.
+
+    Args:
+        paths: folders (or zip files) as in `sys.path`, which is the default.
+        cache: the folder that holds the records; None reads and writes none.
+
+    Returns:
+        An `Index`. A folder that cannot be read is left out, as Python's own import system does.
+    """
+    found = []
+    visited = set()
+    for entry in sys.path if paths is None else paths:
+        if not isinstance(entry, str):
+            continue
+        path = _absolute(entry)
+        if path is not None and path not in visited:
+            visited.add(path)
+            record = _record_of(path, cache)
+            if record is not None:
+                found.append(record)
+    if paths is None:
+        found += [_finders().record_of_finder(finder, found) for finder in sys.meta_path if _has_distributions(finder)]
+    return Index(found)
+
+
+def _absolute(entry: str) -> str | None:
+    """An entry of `sys.path` as an absolute path; None if it is relative to a working directory that is gone."""
+    try:
+        return os.path.abspath(entry)  # of "" too, which stands for the working directory
+    except OSError as error:
+        pass_on_time_out(error)
+        return None
+
+
+def _has_distributions(finder: object) -> bool:
+    """Whether a finder on `sys.meta_path` knows of distributions, and is not the one that looks into folders."""
+    module = getattr(finder, "__module__", None)
+    return module not in _FINDERS_OF_FOLDERS and callable(getattr(finder, "find_distributions", None))
+
+
+def _finders() -> ModuleType:
+    from tangrad._core.composition import (
+        finders,  # 20 ms: only for archives, and for finders with distributions of their own
+    )
+
+    return finders
+
+
+def cache_folder(environ: Mapping[str, str]) -> str | None:
+    """Return the folder for records: `TANGRAD_CACHE_DIR` (`0` or `off`: none), else the user's cache folder."""
+    chosen = environ.get("TANGRAD_CACHE_DIR")
+    if chosen is not None and chosen.strip().lower() in ("", "0", "off", "none", "false"):
+        return None
+    if chosen:
+        return os.path.join(os.path.expanduser(chosen), "discovery")
+    base = environ.get("XDG_CACHE_HOME") or ""
+    if not os.path.isabs(base):  # the XDG specification: relative values are invalid and ignored
+        base = os.path.expanduser("~/.cache")
+    # Where there is no home folder expanduser leaves the tilde; a folder of that name would be nobody's wish.
+    return os.path.join(base, "tangrad", "discovery") if os.path.isabs(base) else None
+
+
+def _record_of(path: str, cache: str | None) -> Record | None:
+    """Return the record of one entry of `sys.path`: from the cache if it is still true, else read anew."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError) as error:
+        pass_on_time_out(error)
+        return None
+    if not stat.S_ISDIR(status.st_mode):
+        return _finders().record_of_archive(path) if stat.S_ISREG(status.st_mode) else None
+    state = f"{status.st_mtime_ns}:{status.st_ctime_ns}:{status.st_ino}"  # all three: images are built with fixed times
+    file = None if cache is None else os.path.join(cache, records.file_name(path))
+    if file is not None:
+        record = _cached(file, path, state)
+        if record is not None:
+            return record
+    recent = time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) < _RACY_NANOSECONDS
+    return _scan(path, state, None if recent else file)
+
+
+def _cached(file: str, path: str, state: str) -> Record | None:
+    """Return the record in `file` if it is whole, ours, about `path`, and nothing has changed since; else None."""
+    record = records.read(file)
+    if record is None or record.path != path or record.state != state:
+        return None
+    return record if all(_stamp(watched) == stamp for watched, stamp in record.watched) else None
+
+
+def _stamp(file: str) -> str:
+    try:
+        status = os.stat(file)
+    except OSError as error:
+        pass_on_time_out(error)
+        return "-"
+    return f"{status.st_mtime_ns}:{status.st_size}"
+
+
+def _scan(path: str, state: str, file: str | None) -> Record | None:
+    """List one folder, read the entry points of every distribution in it, and write its record if that pays."""
+    try:
+        names = os.listdir(path)
+    except OSError as error:
+        pass_on_time_out(error)
+        return None
+    builder = records.Builder(path, state)
+    for folder in _metadata_folders(path, names):
+        _scan_distribution(builder, path, folder)
+    record = builder.finish()
+    if file is not None and len(names) > _SMALL_FOLDER:
+        records.write(file, record, _MAXIMUM_RECORDS)
+    return record
+
+
+def _metadata_folders(path: str, names: list[str]) -> list[str]:
+    """Return the metadata folders among `names`, the newest version of a distribution first.
+
+    Two versions of one distribution in one folder are the remains of an interrupted upgrade: `importlib.metadata` takes
+    what the file system happens to list first; the newest is a choice that does not vary.
+    """
+    folders = [name for name in names if name.endswith((".dist-info", ".egg-info"))]
+    folders.sort(key=_version_key, reverse=True)
+    if path.endswith(".egg") and "EGG-INFO" in names:
+        folders.append("EGG-INFO")
+    return folders
+
+
+def _version_key(folder: str) -> tuple[str, tuple[tuple[int, str], ...]]:
+    name, version = records.name_and_version(folder)
+    return name, tuple((int(part) if part.isdecimal() else -1, part) for part in version.replace("-", ".").split("."))
+
+
+def _scan_distribution(builder: records.Builder, path: str, folder: str) -> None:
+    """Add one distribution to the record; only the few that have entry points of ours are looked at further."""
+    name, version = records.name_and_version(os.path.basename(path) if folder == "EGG-INFO" else folder)
+    location = os.path.join(path, folder, "entry_points.txt")
+    if not builder.add_name(name):
+        _report_second(builder, name, location)
+        return
+    if not folder.endswith(".dist-info"):
+        builder.add_watched(location, _stamp(location))  # before it is read: a change in between must not go unnoticed
+    try:
+        data = read_regular_file(location)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        pass_on_time_out(error)
+        builder.add_problem(name, f"{location} cannot be read: {error}")
+        return
+    if b"tangrad." in data:
+        version = version or _version_from_headers(os.path.join(path, folder, "PKG-INFO"))
+        builder.add_entry_points(name, version, data, location)
+
+
+def _report_second(builder: records.Builder, name: str, location: str) -> None:
+    """Note the remains of another version of a distribution of ours: they may be what the user takes for the whole."""
+    try:
+        if b"tangrad." in read_regular_file(location):
+            builder.add_problem(name, f"{os.path.dirname(location)} is what another version of it left: it is not used")
+    except OSError as error:
+        pass_on_time_out(error)
+
+
+def _version_from_headers(file: str) -> str:
+    """Return the version that a metadata file states; development installs have none in the folder's name."""
+    try:
+        lines = read_regular_file(file).split(b"\n")
+    except OSError as error:
+        pass_on_time_out(error)
+        return ""
+    for line in lines:
+        if line.lower().startswith(b"version:"):
+            return line[8:].strip().decode("utf-8", "replace")
+        if not line.strip():
+            break
+    return ""

@@ -1,0 +1,133 @@
+"""What an error says of a name that nothing installed provides; who knows more than the kernel is asked only then.
+
+That is the entry `missing` of the group `tangrad.explanations`: an instance of a class below `Explanations`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from tangrad._core.composition.registry import Plugin, composition
+from tangrad._core.diagnostics.errors import PluginError
+
+EXPLANATIONS_GROUP = "tangrad.explanations"
+_ROOT = "tangrad."
+_CURE = "pip install tangrad brings the usual ones; where tangrad-console is installed, this says which distribution"
+
+
+class Explanations:
+    """What the kernel says by itself. A subclass may say more, of all kinds of names or of some."""
+
+    def missing_name(self, module_name: str, name: str, installed: set[str]) -> AttributeError:
+        """Return the error for a public name; `installed`: the others of its package."""
+        entry = f"{module_name}.{name}".removeprefix(_ROOT)
+        return AttributeError(
+            f"module {module_name!r} has no attribute {name!r}: no entry {entry!r} of the group 'tangrad.api', "
+            f"and no such module ({_CURE}){composition().manager.not_asked()}",
+            name=name,
+            obj=sys.modules.get(module_name),
+        )
+
+    def missing_module(self, full_name: str) -> ImportError | None:
+        """Return the error for a module that no finder has, or None, where Python's own is all there is to say."""
+        return None
+
+    def missing_array_attribute(self, name: str, known: Callable[[], set[str]], version: int) -> AttributeError:
+        """Return the error for an operator, method or property of arrays.
+
+        Args:
+            name: the attribute.
+            known: returns the attributes that plugins provide.
+            version: of what `known` returns.
+        """
+        return AttributeError(
+            f"an array has no attribute {name!r}: there is no such entry of the group 'tangrad.array' ({_CURE})",
+            name=name,
+        )
+
+    def missing_setting(self, name: str, known: Sequence[str]) -> AttributeError:
+        """Return the error for a setting; `known`: those that there are."""
+        return AttributeError(f"there is no setting {name!r}; the settings are: {', '.join(known)}")
+
+    def backends_to_install(self, name: str | None = None) -> str:
+        """Return what an error about a missing backend or platform says of how to get it, or, without a name, any."""
+        return " Backends are entries of the group 'tangrad.backends', of distributions such as tangrad-backend-numpy"
+
+    def distribution_of(self, name: str) -> str | None:
+        """Return the distribution of a public name, written without the leading `tangrad.`; None: it is not known."""
+        return None
+
+
+_PLAIN = Explanations()
+_asked: list[Explanations] = []  # the answer, until the composition changes
+
+
+def explanations() -> Explanations:
+    """Return who says what is missing."""
+    if not _asked:
+        _asked.append(_PLAIN)  # while it is looked for: it may lack something itself
+        try:
+            plugin = composition().find(EXPLANATIONS_GROUP, "missing")
+            found = _PLAIN if plugin is None else plugin.load()
+        except PluginError:  # whose owner hears of it elsewhere: this is about another error
+            found = _PLAIN
+        except BaseException:
+            _asked.clear()
+            raise
+        _asked[:] = [found]
+    return _asked[0]
+
+
+def how_to_install(name: str) -> str:
+    """Return what to install for the public name `name`, written without the leading `tangrad.`, as a command.
+
+    >>> from tangrad.core import how_to_install
+    >>> how_to_install("export.symbolic_shape")
+    'pip install tangrad-symbolic'
+    """
+    return f"pip install {explanations().distribution_of(name) or 'tangrad'}"
+
+
+def _check(_: Plugin, loaded: Any) -> None:
+    if not isinstance(loaded, Explanations):
+        raise TypeError(f"expected an Explanations, got {loaded!r} of type {type(loaded).__name__}")
+
+
+composition().set_check(EXPLANATIONS_GROUP, _check)
+composition().on_change(lambda _: _asked.clear())
+
+
+class MissingDistributionFinder:
+    """The last finder on `sys.meta_path`: says whose a module of ours is that is not installed.
+
+    It is asked only when no other finder knows the module, so imports that succeed never reach it.
+    """
+
+    @classmethod
+    def find_spec(
+        cls, full_name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Raise the error for a module that no other finder has, where there is more to say than Python says."""
+        if not full_name.startswith(_ROOT):
+            return None
+        for later in sys.meta_path[sys.meta_path.index(cls) + 1 :] if cls in sys.meta_path else ():
+            spec = later.find_spec(full_name, path, target)
+            if spec is not None:
+                return spec
+        error = explanations().missing_module(full_name)
+        if error is None:
+            return None
+        # A `from` import swallows an error that bears the name of the module it tried, and reports one that explains
+        # nothing.
+        error.name = None
+        raise error
+
+
+def install_finder() -> None:
+    """Have imports of what is not installed say so, from now on."""
+    if MissingDistributionFinder not in sys.meta_path:
+        sys.meta_path.append(MissingDistributionFinder)

@@ -1,0 +1,333 @@
+"""A plugin: one entry point, and how its object is loaded, published, or set aside."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from tangrad._core.composition.outside import from_signal_handler
+from tangrad._core.composition.unfinished import is_unfinished, unfinished_module
+from tangrad._core.diagnostics.errors import BrokenPluginError, DeniedPluginError, PluginError, PluginWarning
+
+HOOKS_GROUP, COMMANDS, RULES = "tangrad.hooks", "tangrad.commands", "tangrad.rules."
+# The hooks that watch and change programs while they are made; all others contribute.
+PASS, NAMES = "tangrad_jaxpr_pass", "tangrad_names"
+OBSERVERS = ("tangrad_traced", "tangrad_lowered", "tangrad_compiled", "tangrad_cache_hit", "tangrad_cache_miss")
+BEFORE_APPLY = "tangrad_before_apply"
+PROGRAM_HOOKS = (PASS, BEFORE_APPLY, *OBSERVERS)
+# Rules and commands have hooks of another form, all other groups share `tangrad_entry`.
+_GROUP_OF_HOOK = {
+    "tangrad_api": "tangrad.api",
+    "tangrad_primitives": "tangrad.primitives",
+    "tangrad_rule_kind": "tangrad.rule_kinds",
+    "tangrad_backend": "tangrad.backends",
+    "tangrad_setting": "tangrad.settings",
+    "tangrad_array_attribute": "tangrad.array",
+    "tangrad_commands": COMMANDS,
+}
+# Every group that the kernel knows, but for those of rules; who reads other groups is their owner's business.
+GROUPS = (
+    *_GROUP_OF_HOOK.values(),
+    HOOKS_GROUP,
+    "tangrad.explanations",
+    "tangrad.groups",
+    "tangrad.setting_names",
+    "tangrad.transformations",
+)
+_HOOK_OF_GROUP = {group: hook for hook, group in _GROUP_OF_HOOK.items()}
+_CURE = "What denies it can be changed: TANGRAD_DENY, TANGRAD_ALLOW, tangrad.core.configure_plugins"
+_AVAILABLE, _LOADED, _BROKEN = "available", "loaded", "broken"
+
+
+class Plugin:
+    """One entry point, or what a hook object answers in the place of one: a name in a group, and its object.
+
+    Attributes:
+        group: the entry-point group, such as `tangrad.rules.jvp`.
+        name: the entry's name, such as `elementwise` or `elementwise.fast`.
+        value: where the object is: `module:attribute`.
+        distribution: the normalised name of the distribution that ships it; `(by hand)` for `register`.
+        version: that distribution's version.
+        override: whether it was registered by hand to take precedence.
+        denial: who denied it, and by which pattern; None where nobody did.
+        cause: why it was set aside, if it was.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_object",
+        "_owner",
+        "_place",
+        "_reason",
+        "_state",
+        "cause",
+        "denial",
+        "distribution",
+        "group",
+        "name",
+        "override",
+        "value",
+        "version",
+    )
+
+    def __init__(self, owner: Any, group: str, name: str, value: str, distribution: str, version: str) -> None:
+        self._owner = owner
+        self.group = group
+        self.name = name
+        self.value = value
+        self.distribution = distribution
+        self.version = version
+        self.override = False
+        self._object: Any = None
+        self.cause: BaseException | None = None
+        self._reason = ""
+        self._place = ""  # the line that raised, in words
+        self._state = _AVAILABLE
+        self.denial: str | None = owner.policy.denial(self)
+
+    def __repr__(self) -> str:
+        return f"<plugin {self.identity} ({self.status})>"
+
+    @property
+    def identity(self) -> str:
+        """`distribution:group:name`, as allow and deny lists write it."""
+        return f"{self.distribution}:{self.group}:{self.name}"
+
+    @property
+    def status(self) -> str:
+        """`available`, `loaded`, `broken`, `denied`, or `dormant` (it serves what is not installed)."""
+        if self.denial is not None:
+            return "denied"
+        if self._state == _AVAILABLE and not self._owner.is_served(self):
+            return "dormant"
+        return self._state
+
+    def judge(self, policy: Any) -> None:
+        """Take over what the user's policy says about this plugin."""
+        self.denial = policy.denial(self)
+
+    def withhold(self, reason: str) -> None:
+        """Deny it, because a hook wrapper left it out; until the composition changes."""
+        if self.denial is None:
+            self.denial = reason
+
+    def provide(self, loaded: Any) -> bool:
+        """Make `loaded` the plugin's object; False if it has one or is set aside: the first of several threads wins."""
+        if self._state != _AVAILABLE:
+            return False
+        self._object = loaded
+        self._state = _LOADED
+        return True
+
+    def is_object(self, obj: object) -> bool:
+        """Return whether `obj` is what this plugin has provided."""
+        return self._state == _LOADED and self._object is obj
+
+    def load(self) -> Any:
+        """Return the object, importing its module the first time; it is kept once that module is through.
+
+        Raises:
+            DeniedPluginError: an allow or deny list excludes it; nothing of it is imported.
+            BrokenPluginError: it could not be loaded, now or earlier; chained to the original cause.
+        """
+        if self.denial is None and self._state == _LOADED:
+            return self._object
+        refusal = self.refusal()
+        if refusal is not None:
+            raise refusal
+        try:
+            loaded = self._attempt()
+        except CIRCUMSTANCES:
+            raise
+        except FAULTS as error:
+            if not from_signal_handler(error):
+                self._try_again(error)
+            raise  # the plugin is whole: the error came from outside, as that of a time-out does
+        return loaded if is_unfinished(self._module()) else self._owner.publish(self, loaded)
+
+    def _module(self) -> ModuleType | None:
+        return sys.modules.get(split_value(self.value)[0])
+
+    def _attempt(self) -> Any:
+        """Import the module and look at the object.
+
+        No lock of ours while a module runs: another thread may hold its import lock and wait for us.
+        """
+        try:
+            loaded = self._resolve()
+            self._owner.check(self, loaded)
+        except CIRCUMSTANCES:
+            raise
+        except FAULTS as error:
+            unfinished = unfinished_module(error)
+            if unfinished is None:
+                raise
+            raise self._unfinished(unfinished) from error
+        if self.group.startswith(RULES) and is_unfinished(self._module()):  # the rules that are still to come
+            raise self._unfinished(split_value(self.value)[0])
+        return loaded
+
+    def _unfinished(self, module: str) -> UnfinishedImportError:
+        whose = "its own module" if module == split_value(self.value)[0] else "module"
+        return UnfinishedImportError(f"plugin {self.identity} was needed while {whose} {module!r} is being imported")
+
+    def _try_again(self, first: BaseException) -> None:
+        """Load what has raised `first` again: a handler's exception does not come back, a fault does.
+
+        Raises BrokenPluginError, and sets the plugin aside, where it fails in the same place, or three times.
+        """
+        for _ in range(2):
+            try:
+                self._owner.publish(self, self._attempt())
+                return
+            except CIRCUMSTANCES:
+                raise first from None
+            except FAULTS as error:
+                if from_signal_handler(error):
+                    raise
+                if place_of(error) == place_of(first):
+                    break
+        self.set_aside(first)
+        raise BrokenPluginError(self._why_broken()) from self.cause
+
+    def refusal(self) -> PluginError | None:
+        """The error that loading it raises without trying: it is denied, or was set aside. None where it is neither."""
+        if self.denial is not None:
+            return DeniedPluginError(f"plugin {self.identity} is needed but {self.denial}. {_CURE}")
+        if self._state != _BROKEN:
+            return None
+        error = BrokenPluginError(self._why_broken())
+        error.__cause__ = self.cause
+        return error
+
+    def _resolve(self) -> Any:
+        module_name, attribute = split_value(self.value)
+        found: Any = import_module(module_name)
+        for part in attribute.split(".") if attribute else ():
+            found = getattr(found, part)
+        return found
+
+    def set_aside(self, cause: BaseException, reason: str = "it could not be loaded") -> None:
+        """Quarantine the plugin: one warning now, a BrokenPluginError with `cause` whenever it is needed.
+
+        Args:
+            cause: what went wrong.
+            reason: in words, to follow "it is set aside because".
+        """
+        with self._owner.lock:
+            if self._state == _BROKEN:
+                return
+            self._place = _line_of(cause, self.value)
+            self.cause = _without_frames(cause)
+            self._reason = reason
+            self._object = None
+            self._state = _BROKEN
+        warnings.warn(self._why_broken(), PluginWarning, stacklevel=2)
+
+    def _why_broken(self) -> str:
+        cause = self.cause
+        cause_text = f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__
+        shipper = f"{self.distribution} {self.version}".rstrip()
+        return (
+            f"plugin {self.name!r} of group {self.group!r} ({self.value}), "
+            f"shipped by {shipper}, is set aside because {self._reason}: {cause_text}"
+            f"{self._place}"
+        )
+
+
+class UnfinishedImportError(ImportError):
+    """A plugin was asked for while a module that it needs is being imported: the plugin is not broken."""
+
+
+# Not faults of a plugin: the next attempt may succeed.
+CIRCUMSTANCES = (MemoryError, RecursionError, UnfinishedImportError)
+# What a plugin's code may raise of itself. Any other is from outside: Ctrl-C, or an exception that another thread sent.
+FAULTS = (Exception, SystemExit, GeneratorExit)
+
+
+def hook_of(group: str) -> str:
+    """Return the hook that asks for entries of `group`."""
+    return "tangrad_rules" if group.startswith(RULES) else _HOOK_OF_GROUP.get(group, "tangrad_entry")
+
+
+def cell_of(hook: str, arguments: tuple[Any, ...]) -> tuple[str, str | None]:
+    """Return group and name of what a hook asks for with `arguments`; the name is None where it asks for all."""
+    if hook == "tangrad_rules":
+        return RULES + arguments[0], arguments[1]
+    if hook == "tangrad_entry":
+        return arguments[0], arguments[1]
+    return _GROUP_OF_HOOK[hook], arguments[0] if arguments else None
+
+
+def flat(answers: Any) -> list[Plugin]:
+    """Return the plugins in nested lists of answers."""
+    found: list[Plugin] = []
+    for answer in answers or ():
+        found += [answer] if isinstance(answer, Plugin) else flat(answer)
+    return found
+
+
+def split_value(value: str) -> tuple[str, str]:
+    """Return module and attribute of an entry point's value; extras (`module:attribute [extra]`) are left out.
+
+    Raises:
+        ValueError: it is not `module` or `module:attribute`.
+    """
+    module, _, attribute = (part.strip() for part in value.partition("[")[0].partition(":"))
+    parts = module.split(".") + (attribute.split(".") if attribute else [])
+    if not all(part.isidentifier() for part in parts):
+        raise ValueError(f"{value!r} is not 'module:attribute'")
+    return module, attribute
+
+
+def stands_for(value: str, obj: object) -> bool:
+    """Return whether an entry point's value leads to `obj`, as far as that can be told without importing anything."""
+    try:
+        module, attribute = split_value(value)
+    except ValueError:
+        return False
+    found: Any = sys.modules.get(module)
+    for part in attribute.split(".") if attribute else ():
+        found = getattr(found, "__dict__", {}).get(part)
+    return found is obj and obj is not None
+
+
+def place_of(error: BaseException) -> tuple[type, str, int]:
+    """Return what an error is and where it was raised, as far as two of them can be compared."""
+    entry = error.__traceback__
+    while entry is not None and entry.tb_next is not None:
+        entry = entry.tb_next
+    return type(error), "" if entry is None else entry.tb_frame.f_code.co_filename, entry.tb_lineno if entry else 0
+
+
+def _line_of(error: BaseException, value: str) -> str:
+    """Return, in words, the innermost line of the plugin's own package that an error has passed; "" if it has none."""
+    package, found, entry = value.partition(":")[0].partition(".")[0], "", error.__traceback__
+    while entry is not None:
+        frame = entry.tb_frame
+        module = str(frame.f_globals.get("__name__") or "")
+        if frame.f_code.co_filename != __file__ and module.partition(".")[0] == package:
+            found = f" ({frame.f_code.co_filename}:{entry.tb_lineno}, in {frame.f_code.co_name})"
+        entry = entry.tb_next
+    return found
+
+
+def _without_frames(error: BaseException) -> BaseException:
+    """Return `error` with its traceback as a note: the real one would keep the frames of whoever was running alive."""
+    from traceback import format_tb  # only for broken plugins
+
+    lines = [line for line in format_tb(error.__traceback__) if "importlib" not in line and __file__ not in line]
+    if lines:
+        error.add_note("Where it was raised, when the plugin was first needed:\n" + "".join(lines).rstrip())
+    seen: set[int] = set()
+    pending: list[BaseException | None] = [error]
+    while pending:
+        current = pending.pop()
+        if current is not None and id(current) not in seen:
+            seen.add(id(current))
+            current.__traceback__ = None
+            pending += [current.__cause__, current.__context__]
+    return error

@@ -1,0 +1,112 @@
+"""The number of the extension API, which every plugin states, and names that are on their way out.
+
+A kernel takes plugins of its own number, and with a warning those of the number before: what is deprecated works for
+one number more. What changes the number, and what does not, says `docs/extension-api.md`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from tangrad._core.composition.plugin import Plugin
+from tangrad._core.composition.policy import BY_HAND
+from tangrad._core.diagnostics import errors
+
+EXTENSION_API = 1
+FIRST = 1  # there never was a number below
+
+# Distribution -> number -> the first of its plugins that stated it, in this process.
+_stated: dict[str, dict[int, str]] = {}
+_warned: set[tuple[str, str]] = set()
+
+
+def check_api_version(plugin: Plugin, loaded: Any) -> None:
+    """Look at the number that a plugin's object states (`loaded.api`).
+
+    The one before the kernel's is taken, with one PluginWarning for each distribution; so is a distribution that states
+    both numbers, each plugin by its own.
+
+    Raises:
+        ApiVersionError: it states no number, or one that this kernel does not take.
+    """
+    api = getattr(loaded, "api", None)
+    if type(api) is not int or not max(EXTENSION_API - 1, FIRST) <= api <= EXTENSION_API:
+        entry = f"{provider(plugin)}: {plugin.value}"
+        raise errors.ApiVersionError(errors.api_version_message(entry, api, EXTENSION_API))
+    if plugin.distribution == BY_HAND:
+        owner, whose = plugin.value, f"{plugin.value}, registered by hand,"
+    else:
+        owner, whose = plugin.distribution, provider(plugin)
+        _note_number(plugin, api, whose)
+    if api < EXTENSION_API:
+        _warn_once(
+            (owner, "old"),
+            f"{whose} was written for extension API {api}; this tangrad-core has {EXTENSION_API} and still takes it, "
+            f"the next one will not. Look for a newer version (pip install --upgrade {plugin.distribution}); its "
+            "author finds what to change in the documentation, on the page about the extension API",
+        )
+
+
+def _note_number(plugin: Plugin, api: int, whose: str) -> None:
+    """Warn of a distribution that states two numbers: somebody has migrated half of it."""
+    numbers = _stated.setdefault(plugin.distribution, {})
+    numbers.setdefault(api, plugin.identity)
+    if len(numbers) > 1:
+        stated = " and ".join(f"{number} ({identity})" for number, identity in sorted(numbers.items()))
+        _warn_once(
+            (plugin.distribution, "two"),
+            f"{whose} states two numbers of the extension API: {stated}. Each of its plugins is taken by its own; its "
+            "author should state one number in all of them",
+        )
+
+
+def _warn_once(key: tuple[str, str], message: str) -> None:
+    if key not in _warned:
+        _warned.add(key)
+        warnings.warn(message, errors.PluginWarning, stacklevel=3)
+
+
+def provider(plugin: Plugin | None) -> str:
+    """Who ships a plugin, for messages: distribution and version."""
+    return "an unregistered plugin" if plugin is None else f"{plugin.distribution} {plugin.version}".strip()
+
+
+# --- names on their way out ----------------------------------------------------------------------------------------
+
+
+class Deprecated(NamedTuple):
+    """A name of `tangrad.core` that still works.
+
+    Attributes:
+        value: what it stands for, as `module:attribute`.
+        since: the version of tangrad-core that deprecated it.
+        instead: what to write in its place.
+    """
+
+    value: str
+    since: str
+    instead: str
+
+
+# Old name -> what it stands for. An entry stays until the number of the extension API has gone up twice.
+DEPRECATED: dict[str, Deprecated] = {}
+
+
+def deprecated_name(module: str, name: str) -> Any:
+    """What a deprecated name stands for, with a DeprecationWarning that says what to write in its place.
+
+    Raises AttributeError for a name that is none.
+    """
+    old = DEPRECATED.get(name)
+    if old is None:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    warnings.warn(
+        f"{module}.{name} is deprecated since tangrad-core {old.since}, and goes with extension API "
+        f"{EXTENSION_API + 1}: write {old.instead}",
+        DeprecationWarning,
+        stacklevel=3,
+    )
+    place, _, attribute = old.value.partition(":")
+    return getattr(import_module(place), attribute)

@@ -1,0 +1,451 @@
+"""The errors of the framework: what went wrong, the code that does it, and the code to write instead.
+
+Each error is also one of Python's own kinds, so that a program which catches TypeError goes on working. Messages are
+put together when an error is raised, never before, and an error keeps its text alone: a tracer kept by an error would
+outlive its trace.
+"""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tangrad._core.diagnostics.leaks import describe_leak
+
+
+class TangradError(Exception):
+    """Base class of the errors that are the framework's own."""
+
+
+class TypePromotionError(ValueError):
+    """Dtypes have no common type that they are promoted to without being asked."""
+
+
+# --- tracers -------------------------------------------------------------------------------------------------------
+
+
+class TracerError(TangradError):
+    """Base class of the errors of values that are being traced. Takes the tracer, or a finished message."""
+
+    explanation = "{subject} was used in a way that is not possible while it is traced.\n{origin}"
+
+    def __init__(self, tracer: Any, what: str = "") -> None:
+        super().__init__(tracer if isinstance(tracer, str) else self.message(tracer, what))
+
+    @classmethod
+    def message(cls, tracer: Any, what: str = "") -> str:
+        """The text about one tracer; `what` names what its value is needed for: "the argument `stop` of arange"."""
+        needed = f" (for {what})" if what else ""
+        return cls.explanation.format(subject=_subject(tracer), origin=_origin(tracer), needed=needed)
+
+
+def _subject(tracer: Any) -> str:
+    aval = getattr(tracer, "aval", None)
+    return "a traced value" if aval is None else f"a traced array of type {aval.str_short()}"
+
+
+def _origin(tracer: Any) -> str:
+    """Of which transformation a tracer is, and on which line it was made, as far as its trace knows."""
+    origin = getattr(tracer, "origin", None)
+    lines = [f"It is {origin()}."] if origin is not None else []
+    source = getattr(tracer, "source_info", None)
+    if source is not None:
+        lines.append(f"It was made at {source.summarize()}.")
+    return "\n".join(lines)
+
+
+class JAXTypeError(TracerError, TypeError):
+    """Base class of the errors of traced values that are TypeErrors, under the name that it has in JAX."""
+
+
+class JAXIndexError(TracerError, IndexError):
+    """Base class of the errors of traced values that are IndexErrors, under the name that it has in JAX."""
+
+
+class ConcretizationTypeError(JAXTypeError):
+    """A Python number was needed where there is only a tracer."""
+
+    explanation = """\
+the concrete value of {subject} is needed{needed}, but it is unknown while the function is traced.
+{origin}
+
+While a function is traced its arrays stand for every value they may take. float(), int(), complex(), .item() and
+.tolist() need one value, and so do arguments that decide the shape or the structure of a program.
+
+    @jit
+    def f(x, n):
+        return x.reshape(int(n), -1)        # n is traced
+
+Make the argument static, so that each of its values is compiled for itself:
+
+    f = jit(f, static_argnames="n")
+
+or stay within arrays: to change the dtype write x.astype(float) in place of float(x)."""
+
+    @classmethod
+    def of_known_number(cls, tracer: Any, kind: str) -> ConcretizationTypeError:
+        """The error for a number that is known, and whose derivative `kind`, "float" or "complex", would lose."""
+        return cls(
+            f"{kind}() of {_subject(tracer)}, {tracer.origin()}: the number is known, but its derivative would be "
+            f"lost. Compute with tangrad.numpy in place of math, or say that no derivative is wanted: "
+            f"{kind}(lax.stop_gradient(x)), x.item()"
+        )
+
+
+class TracerBoolConversionError(ConcretizationTypeError):
+    """Python asked whether a tracer is true: `if`, `while`, `and`, `or`, `not`, `assert`, `in`."""
+
+    explanation = """\
+the truth of {subject} is needed{needed}, but it is unknown while the function is traced.
+{origin}
+
+`if`, `while`, `and`, `or`, `not`, `assert`, `in` and chains such as a < b < c ask an array whether it is true.
+
+    @jit
+    def f(x):
+        if x > 0:                           # x is traced
+            return x
+        return -x
+
+Choose between values with tangrad.numpy.where(x > 0, x, -x); combine conditions with & | ~ (numpy.logical_and, ...);
+or, where the condition hangs on an argument that takes few values, make that static: jit(f, static_argnames=...)."""
+
+
+class TracerIntegerConversionError(JAXTypeError):
+    """A tracer was used where Python takes an integer only: range(), an index into a list, a repetition."""
+
+    explanation = """\
+{subject} cannot be used as a Python integer{needed}: its value is unknown while the function is traced.
+{origin}
+
+range(), indexing a list or tuple, and repeating a sequence need an integer.
+
+    layers = [1.0, 2.0, 3.0]
+
+    @jit
+    def f(i):
+        return layers[i]                    # i is traced
+
+Index an array instead of a list, tangrad.numpy.array(layers)[i], or make the argument static:
+
+    f = jit(f, static_argnames="i")"""
+
+
+class TracerArrayConversionError(JAXTypeError):
+    """A tracer was given to a function of NumPy, or of another library that makes NumPy arrays of its arguments."""
+
+    explanation = """\
+{subject} cannot become a NumPy array{needed}: its contents are unknown while the function is traced.
+{origin}
+
+NumPy's functions, and those of libraries built on NumPy, need the contents of their arguments. Indexing a NumPy array
+with a traced index asks for them too.
+
+    @jit
+    def f(x):
+        return numpy.sin(x)                 # NumPy, and x is traced
+
+Write tangrad.numpy.sin(x), and tangrad.numpy.asarray(table)[i] in place of table[i]. A function that exists in NumPy
+only can be applied to static arguments: jit(f, static_argnames=...)."""
+
+
+class NonConcreteBooleanIndexError(JAXIndexError):
+    """A traced boolean array was used as an index: the shape of the result would depend on its contents."""
+
+    explanation = """\
+{subject} cannot be used as a boolean index{needed}:
+how many elements it selects is not known while the function is traced.
+{origin}
+
+    @jit
+    def f(x):
+        return x[x > 0].sum()               # the shape of x[x > 0] depends on the contents of x
+
+Keep the shape and blank out the rest: tangrad.numpy.where(x > 0, x, 0).sum(), x.sum(where=x > 0), x.at[mask].set(0); or
+state the size: x[tangrad.numpy.nonzero(x > 0, size=n)]."""
+
+
+class UnexpectedTracerError(JAXTypeError):
+    """A tracer was used after its transformation had ended, or in a thread that does not run it."""
+
+    explanation = """\
+{subject} was used{needed} outside of the transformation that it belongs to.
+{origin}
+
+A function under jit, grad, vmap must hand on what it computes by returning it. A value that it puts into a global, a
+list, an attribute of an object or a closure is a tracer, which is good for nothing once the transformation has ended.
+
+    seen = []
+
+    @jit
+    def f(x):
+        y = x + 1
+        seen.append(y)                      # y leaves the function by the side
+        return y * 2
+
+    f(1.0); seen[0] + 1                     # this error
+
+Return y beside the result: `return y * 2, y`. To be told where the tracer is kept, run with
+TANGRAD_CHECK_TRACER_LEAKS=1, or within `with tangrad.checking_leaks():`."""
+
+
+class LeakedTracerError(TangradError, RuntimeError):
+    """With the setting `check_tracer_leaks`: a transformation has ended and something still holds its tracers."""
+
+
+def check_no_leak(reference: weakref.ref[Any]) -> None:
+    """With `check_tracer_leaks`: raise LeakedTracerError if something still holds tracers of the ended trace."""
+    if reference() is None:
+        return
+    gc.collect()
+    trace = reference()
+    if trace is None:
+        return
+    leaked = [obj for obj in gc.get_referrers(trace) if getattr(obj, "_trace", None) is trace]
+    raise leaked_tracers(trace, leaked)
+
+
+def leaked_tracers(trace: Any, leaked: Sequence[Any]) -> LeakedTracerError:
+    """The error for the tracers of an ended trace that are still held, and by whom."""
+    return LeakedTracerError(describe_leak(trace, leaked))
+
+
+# --- sizes ---------------------------------------------------------------------------------------------------------
+
+
+class InconclusiveDimensionOperation(ValueError):
+    """A question about symbolic dimensions has one answer for some sizes and another for others.
+
+    The message names the constraint that would decide it.
+    """
+
+
+# --- jaxprs and backends -------------------------------------------------------------------------------------------
+
+
+class JaxprTypeError(TangradError, TypeError):
+    """The IR checker found a jaxpr that is not well-formed: a fault of the rule or transformation that made it."""
+
+
+class BackendError(TangradError, RuntimeError):
+    """A backend is not there, cannot be used, or cannot do what was asked."""
+
+
+def mixed_backends(backend: Any, array: Any) -> ValueError:
+    """The error for an array beside those of another backend: nothing is moved unless somebody says so."""
+    other = type(array).backend
+    return ValueError(
+        f"arguments are on different backends, {backend.name!r} and {other.name!r}; "
+        f"move one of them: tangrad.device_put(x, tangrad.devices({backend.name!r})[0])"
+    )
+
+
+class CallbackError(TangradError, RuntimeError):
+    """A Python function that a program calls has raised (what it raised is the cause), or returned something else than
+    was declared.
+    """
+
+
+def unhashable_parameters(primitive: str, params: Mapping[str, Any]) -> TypeError:
+    """The error for parameters that cannot be a key, naming the first that is to blame."""
+    for name, value in params.items():
+        try:
+            hash(value)
+        except TypeError:
+            if _is_traced(value):
+                return TypeError(_traced_parameter(name, primitive, value))
+            return TypeError(
+                f"parameter {name!r} of primitive {primitive!r} must be hashable and comparable, "
+                f"got {value!r} of type {type(value).__name__}"
+            )
+    return TypeError(f"the parameters of primitive {primitive!r} must be hashable, got {params!r}")
+
+
+def _is_traced(value: Any) -> bool:
+    """Whether a parameter is a tracer, or holds one."""
+    if isinstance(value, (tuple, list)):
+        return any([_is_traced(item) for item in value])
+    return hasattr(type(value), "_trace")
+
+
+def _traced_parameter(name: str, primitive: str, value: Any) -> str:
+    return (
+        f"parameter {name!r} of primitive {primitive!r} must be known when it is applied, got {value!r}, which is "
+        "traced: an argument that a parameter is made of is static (tangrad.jit(f, static_argnums=...), or "
+        "static_argnames), and is neither differentiated (argnums=) nor mapped (in_axes=)"
+    )
+
+
+# --- rules ---------------------------------------------------------------------------------------------------------
+
+
+class MissingRuleError(TangradError, NotImplementedError, TypeError):
+    """A primitive met a transformation or backend for which nobody has written its rule.
+
+    NotImplementedError, because programs catch that to try another way; TypeError too, because the kinds of the two do
+    not fit, which is what TypeError says everywhere else in this package.
+
+    Attributes:
+        primitive: the identity, 'family.name', of the primitive without a rule; None where not one alone is meant.
+        kind: the rule kind.
+    """
+
+    def __init__(self, message: str, primitive: str | None = None, kind: str | None = None) -> None:
+        super().__init__(message)
+        self.primitive = primitive
+        self.kind = kind
+
+    def needed_by(self, primitive: str) -> MissingRuleError:
+        """The same error, for a primitive whose decomposition has met it: that one is what the user has applied."""
+        message = (
+            f"{self.kind!r} of {primitive!r}, which has no rule of its own, is made of its decomposition, and cannot "
+            f"be: {self}"
+        )
+        return MissingRuleError(message, self.primitive, self.kind)
+
+
+def missing_rule_message(
+    primitive: str,
+    kind: str,
+    *,
+    shipped_by: str,
+    owner: str,
+    signature: str,
+    providers: Iterable[str] = (),
+    decomposes: bool = False,
+) -> str:
+    """What MissingRuleError says of `primitive` ('family.name') without a rule of `kind`, with the lines that add one.
+
+    `shipped_by`: the primitive's distribution; `owner`: the distribution that owns the kind; `signature`: of its rules;
+    `providers`: the installed distributions that ship rule sets of the kind; `decomposes`: whether the primitive has a
+    decomposition, which no rule of this kind is made of then.
+    """
+    family, _, name = primitive.rpartition(".")
+    listed = ", ".join(sorted(set(providers))) or "none"
+    variable = kind.replace(".", "_")
+    lacks = ", no rule of a more general kind, and no decomposition that would stand in"
+    if decomposes:
+        lacks = " and none of a more general kind; it has a decomposition, but rules of this kind are not made of one"
+    return (
+        f"primitive {primitive!r}, shipped by {shipped_by}, has no rule of kind {kind!r}{lacks}.\n"
+        f"The kind belongs to {owner}. Installed distributions with rules of this kind: {listed}.\n\n"
+        f"Two lines add one. In the pyproject.toml of any distribution:\n\n"
+        f'    [project.entry-points."tangrad.rules.{kind}"]\n'
+        f'    {family} = "some_package.{variable}:{variable}"\n\n'
+        f'and in that module, with {variable} = RuleSet("{kind}", api=1):\n\n'
+        f"    @{variable}.rule({name})\n"
+        f"    def _{signature}: ..."
+    )
+
+
+# --- plugins and distributions -------------------------------------------------------------------------------------
+
+
+class PluginError(TangradError, RuntimeError):
+    """Base class of the errors of plugins; the message names the distribution, its version and the entry."""
+
+
+class PluginConflictError(PluginError):
+    """Two plugins claim one name or one rule, and neither says `override=True`, or both do.
+
+    Attributes:
+        cell: what is claimed, as preferences write it: `kind:primitive`, `group:name`. Empty where no preference helps.
+        claimants: the distributions that claim it; those registered by hand, which no preference names, are left out.
+    """
+
+    def __init__(self, message: str, cell: str = "", claimants: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.cell = cell
+        self.claimants = tuple(claimants)
+
+    @classmethod
+    def between(
+        cls, what: str, cell: str, claimants: Iterable[str], more: str = "", owner: str | None = None
+    ) -> PluginConflictError:
+        """The error for a cell that several distributions claim, with the lines that decide it.
+
+        The choice that they show is who had the cell before somebody else came: its `owner`, else a part of Tangrad.
+        """
+        named = [name for name in dict.fromkeys(claimants) if name[0] != "("]
+        named.sort(key=lambda one: (one != owner, not one.startswith("tangrad-")))
+        if not named:
+            return cls(f"{what}. Take one of them back: what `register` returned has undo(){more}", cell)
+        return cls(
+            f"{what}. Choose one: TANGRAD_PREFER='{cell}={named[0]}' in the environment, or "
+            f"tangrad.core.configure_plugins(prefer={{{cell!r}: {named[0]!r}}}){more}",
+            cell,
+            named,
+        )
+
+
+class BrokenPluginError(PluginError):
+    """A plugin that is needed could not be loaded, now or earlier; the original error is its cause."""
+
+
+class ApiVersionError(PluginError):
+    """A plugin was written for a version of the extension API that this core does not provide."""
+
+
+class DeniedPluginError(PluginError):
+    """A plugin that is needed is excluded by an allow or deny list."""
+
+
+class RefusedError(TangradError, RuntimeError):
+    """A policy refuses: raised by a hook on purpose, it reaches the caller as it is, with the plugin's name.
+
+    Whatever else a hook raises is a fault of its plugin. Authors raise this one, or a class of their own below it, from
+    any hook: an operation, a program, a composition is not to be.
+
+    Attributes:
+        plugin: which plugin refused: `distribution:group:name` and its version; None until the error has left the hook.
+    """
+
+    plugin: str | None = None
+
+    def __str__(self) -> str:
+        said = super().__str__()
+        return said if self.plugin is None else f"{said} (refused by plugin {self.plugin})"
+
+
+class PluginWarning(UserWarning):
+    """A plugin was set aside; what does not need it goes on working."""
+
+
+def api_version_message(plugin: str, wanted: Any, provided: Any) -> str:
+    """What ApiVersionError says of `plugin` (its distribution and entry), written for extension API `wanted`."""
+    return (
+        f"{plugin} was written for extension API {wanted!r}; this tangrad-core has {provided}. "
+        "Install versions of the two that fit: the plugin's author states them in its dependency on tangrad-core."
+    )
+
+
+class MissingDistributionError(TangradError, AttributeError):
+    """A public name such as `tangrad.grad` was used, and the distribution that ships it is not installed.
+
+    `import tangrad.numpy` raises MissingDistributionImportError with the same words: Python wants ImportError there,
+    and no class can be both.
+    """
+
+    def __init__(self, name: str, distribution: str | None = None, is_usual: bool = False) -> None:
+        super().__init__(name if distribution is None else _missing(name, distribution, is_usual))
+
+
+class MissingDistributionImportError(TangradError, ModuleNotFoundError):
+    """`import tangrad.numpy`, or another module of ours whose distribution is not installed."""
+
+    def __init__(self, name: str, distribution: str | None = None, is_usual: bool = False) -> None:
+        if distribution is None:
+            super().__init__(name)
+        else:
+            super().__init__(_missing(name, distribution, is_usual), name=name)
+
+
+def _missing(name: str, distribution: str, is_usual: bool) -> str:
+    """What is missing and how to get it. `is_usual`: whether `pip install tangrad` would bring it."""
+    more = "   (or everything that is usual with: pip install tangrad)" if is_usual else ""
+    return (
+        f"{name} is in the distribution {distribution}, which is not installed. "
+        f"Install it with: pip install {distribution}{more}"
+    )

@@ -1,0 +1,311 @@
+"""Where in the user's program an operation is: the line behind an equation, and the named scopes around it.
+
+An equation keeps a code object and an offset into it, which cost half a microsecond to take; file, line, column and
+function are worked out when somebody asks. No frame is kept: it would keep every value of the user's function alive.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import sys
+from collections.abc import Callable
+from itertools import islice
+from types import CodeType
+from typing import Any, ParamSpec, TypeVar, cast
+
+from tangrad._core.settings.config import ThreadState, thread
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+# --- whose frame is it? --------------------------------------------------------------------------------------------
+
+_registered: list[str] = [contextlib.__file__, functools.__file__]
+
+
+class _Internal(dict[str, bool]):
+    """For each file name in a code object, whether the file belongs to the framework; answers are kept."""
+
+    def __missing__(self, filename: str) -> bool:
+        answer = filename.startswith(("<tangrad", "<frozen")) or any(
+            filename == path or filename.startswith(path + os.sep) for path in (*_package_folders(), *_registered)
+        )
+        if len(self) >= 4096:  # notebooks and exec'd code make new file names without end
+            self.clear()
+        self[filename] = answer
+        return answer
+
+
+def _package_folders() -> list[str]:
+    """Those of the framework, and of pluggy, by which it calls hooks of plugins."""
+    packages = [sys.modules.get(name) for name in ("tangrad", "pluggy")]
+    return [path for package in packages if package is not None for path in package.__path__]
+
+
+_internal = _Internal()
+
+
+def register_internal(path: str) -> None:
+    """Treat the frames of a file, or of all files below a folder, as the framework's own.
+
+    For packages that ship primitives: users then see their own line in equations and tracebacks. `path` is absolute, as
+    in `register_internal(os.path.dirname(__file__))`. Raises TypeError if it is no string, ValueError if relative.
+    """
+    if not isinstance(path, str):
+        raise TypeError(
+            f"register_internal takes the path of a file or folder, got {path!r} of type {type(path).__name__}"
+        )
+    if not os.path.isabs(path):
+        raise ValueError(f"register_internal takes an absolute path, got {path!r}")
+    _registered.append(path.rstrip(os.sep))
+    _internal.clear()
+
+
+def is_internal(filename: str) -> bool:
+    """Whether the frames of a file belong to the framework rather than to the user's program."""
+    return _internal[filename]
+
+
+# --- name stacks ---------------------------------------------------------------------------------------------------
+
+
+class NameStack(tuple[str, ...]):
+    """The named scopes and transformations around an operation, outermost first; immutable.
+
+    A transformation's element ends in '('. Printed, it encloses the scope inside it: `outer/jvp(layer)`.
+
+    >>> from tangrad._core.diagnostics.source_info import NameStack
+    >>> str(NameStack().extend("outer").transform("jvp").extend("layer"))
+    'outer/jvp(layer)'
+    """
+
+    __slots__ = ()
+
+    def extend(self, name: str) -> NameStack:
+        """This stack with a scope inside it."""
+        return NameStack((*self, name))
+
+    def transform(self, name: str) -> NameStack:
+        """This stack with a transformation inside it."""
+        return NameStack((*self, name + "("))
+
+    def __add__(self, other: tuple[str, ...]) -> NameStack:  # type: ignore[override]
+        return NameStack((*self, *other)) if other else self
+
+    def __str__(self) -> str:
+        parts: list[str] = []  # innermost last; a transformation takes the part that was outermost so far
+        for name in reversed(self):
+            if name.endswith("("):
+                inner = parts.pop() if parts else ""
+                name = f"{name}{inner})"
+            parts.append(name)
+        return "/".join(reversed(parts))
+
+
+NO_NAMES = NameStack()
+ThreadState.name_stack = NO_NAMES
+ThreadState.source = None  # type: ignore[attr-defined]  # a SourceInfo that stands for all operations, or None
+
+
+class _Scope:
+    """A context manager that replaces the thread's name stack and source, and puts them back."""
+
+    __slots__ = ("_previous",)
+
+    def __init__(self) -> None:
+        self._previous: list[tuple[Any, Any]] = []  # a list: one object may be entered within itself
+
+    def _inside(self) -> tuple[Any, Any]:
+        raise NotImplementedError
+
+    def __enter__(self) -> None:
+        previous = (thread.name_stack, thread.source)
+        thread.name_stack, thread.source = self._inside()
+        self._previous.append(previous)
+
+    def __exit__(self, *_: object) -> None:
+        thread.name_stack, thread.source = self._previous.pop()
+
+
+class named_scope(_Scope):  # noqa: N801 - named as users of the field know it
+    """Give a name to the operations inside, for jaxprs, compiled programs and profiles; also a decorator.
+
+    Arguments:
+        name: a string, such as the name of a layer.
+
+    Raises TypeError if `name` is not a string.
+
+    >>> from tangrad._core.diagnostics.source_info import current_name_stack, named_scope
+    >>> with named_scope("layer_1"):
+    ...     str(current_name_stack())
+    'layer_1'
+    """
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"named_scope takes a string, got {name!r} of type {type(name).__name__}")
+        super().__init__()
+        self._name = name.rstrip("(")  # a scope must not read as a transformation
+
+    def _inside(self) -> tuple[Any, Any]:
+        return current_name_stack().extend(self._name), thread.source
+
+    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
+        name = self._name
+
+        def scoped(*args: P.args, **kwargs: P.kwargs) -> R:
+            with named_scope(name):
+                return function(*args, **kwargs)
+
+        return copy_identity(scoped, function)
+
+
+def named_call(fun: Callable[P, R], *, name: str | None = None) -> Callable[P, R]:
+    """`fun`, with its operations under a name, as in a `named_scope`.
+
+    Args:
+        fun: any function.
+        name: the name; None: that of `fun`.
+
+    Raises TypeError if `name` is not a string.
+
+    >>> import tangrad
+    >>> double = tangrad.named_call(lambda x: x + x, name="double")
+    >>> print(tangrad.make_jaxpr(double)(1.0).eqns[0].source_info.name_stack)
+    double
+    """
+    if not callable(fun):
+        raise TypeError(f"named_call expects a function, got {fun!r} of type {type(fun).__name__}")
+    return named_scope(getattr(fun, "__name__", type(fun).__name__) if name is None else name)(fun)
+
+
+class use_source(_Scope):  # noqa: N801
+    """Inside, operations are ascribed to `source`: the place of an equation that is evaluated or transformed again.
+
+    The names of `source` are added to those around. With None nothing changes.
+    """
+
+    __slots__ = ("_source",)
+
+    def __init__(self, source: SourceInfo | None) -> None:
+        super().__init__()
+        self._source = source
+
+    def _inside(self) -> tuple[Any, Any]:
+        if self._source is None:
+            return thread.name_stack, thread.source
+        return current_name_stack() + self._source.name_stack, self._source
+
+
+def current_name_stack() -> NameStack:
+    """The names around the code that runs now, in this thread."""
+    return cast(NameStack, thread.name_stack)
+
+
+# --- places --------------------------------------------------------------------------------------------------------
+
+
+class SourceInfo(tuple[Any, ...]):
+    """A place in the user's program: `(code, offset, name_stack)`; `code` is None where no user's frame was found.
+
+    A tuple, because it is made for every equation and a tuple is the cheapest object to make.
+    """
+
+    __slots__ = ()
+
+    @property
+    def code(self) -> CodeType | None:
+        code: CodeType | None = self[0]
+        return code
+
+    @property
+    def name_stack(self) -> NameStack:
+        stack: NameStack = self[2]
+        return stack
+
+    @property
+    def file(self) -> str:
+        """The path of the file, as Python knows it; '' if unknown."""
+        return self.code.co_filename if self.code is not None else ""
+
+    @property
+    def function(self) -> str:
+        """The name of the function, or '<module>'; '' if unknown."""
+        return self.code.co_name if self.code is not None else ""
+
+    @property
+    def line(self) -> int:
+        """The line, from 1; 0 if unknown."""
+        return self._position()[0]
+
+    @property
+    def column(self) -> int:
+        """The column, from 1; 0 if unknown."""
+        return self._position()[1]
+
+    def _position(self) -> tuple[int, int]:
+        if self.code is None:
+            return 0, 0
+        # One entry per two-byte instruction. Columns are absent under `python -X no_debug_ranges`.
+        line, _, column, _ = next(islice(self.code.co_positions(), self[1] // 2, None), (None, None, None, None))
+        return line or self.code.co_firstlineno, 0 if column is None else column + 1
+
+    def summarize(self) -> str:
+        """The place as text: `file.py:12:3 (function)`."""
+        if self.code is None:
+            return "an unknown place"
+        line, column = self._position()
+        return f"{self.file}:{line}:{column} ({self.function})" if column else f"{self.file}:{line} ({self.function})"
+
+    def __repr__(self) -> str:
+        return f"<SourceInfo {self.summarize()}>"
+
+
+_getframe = sys._getframe
+_new = tuple.__new__
+
+
+def current_source(skip: int = 1) -> SourceInfo:
+    """The place of the innermost frame that is the user's, and the names around it.
+
+    `skip`: how many frames to leave out unseen; 1 is this function's caller.
+    """
+    source: SourceInfo | None = thread.source
+    if source is not None:
+        if thread.name_stack != source[2]:
+            return _new(SourceInfo, (source[0], source[1], thread.name_stack))
+        return source
+    frame: Any = _getframe(skip)
+    internal = _internal
+    while internal[frame.f_code.co_filename]:
+        frame = frame.f_back
+        if frame is None:
+            return _new(SourceInfo, (None, 0, thread.name_stack))
+    return _new(SourceInfo, (frame.f_code, frame.f_lasti, thread.name_stack))
+
+
+# --- functions that stand for others -------------------------------------------------------------------------------
+
+
+def copy_identity(wrapper: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give `wrapper` the name, documentation, annotations and signature of `function`, and return it.
+
+    What `functools.wraps` does at a fifth of its cost: a transformation wraps a function at every call of `grad(f)`.
+    Objects that can be called may have anything under these names, which is then no name.
+    """
+    name, qualified = getattr(function, "__name__", None), getattr(function, "__qualname__", None)
+    if isinstance(name, str):
+        wrapper.__name__ = name
+        wrapper.__qualname__ = qualified if isinstance(qualified, str) else name
+    wrapper.__module__ = getattr(function, "__module__", None) or wrapper.__module__
+    wrapper.__doc__ = getattr(function, "__doc__", None)
+    annotations = getattr(function, "__annotations__", None)
+    if isinstance(annotations, dict):
+        wrapper.__annotations__ = annotations
+    wrapper.__wrapped__ = function  # type: ignore[attr-defined]  # inspect.signature follows it
+    return wrapper

@@ -1,0 +1,1 @@
+"""What `tangrad.dtypes` is made of: modules for this distribution alone."""

@@ -1,0 +1,306 @@
+"""Abstract values: what a trace knows of an array without its contents.
+
+Avals are interned: two equal avals are one object, so that caches compare them by identity. The intern table holds weak
+references; an aval lives as long as somebody uses it.
+"""
+
+from __future__ import annotations
+
+import operator
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from tangrad._core.composition.attributes import attributes
+from tangrad._core.dtypes import system as dtypes
+from tangrad._core.dtypes.conversions import can_stand_for_array, stands_for
+from tangrad._core.dtypes.sizes import is_symbolic, product
+from tangrad._core.settings.config import thread
+
+Shape = tuple[Any, ...]  # integers, or symbolic dimensions: hashable objects that compare and calculate like integers
+NamedShape = tuple[tuple[Any, int], ...]
+
+
+class AbstractValue:
+    """Base of the types of values: `ShapedArray`, `AbstractToken`."""
+
+    __slots__ = ("__weakref__",)
+    # Of types that tell more, such as how values lie: `(primitive, avals, params, infer) -> types of results`, where
+    # `infer(avals, params)` is what follows from shapes and dtypes.
+    finer: Callable[..., Any] | None = None
+
+    @property
+    def plain(self) -> Any:
+        """The type of shape and dtype alone: itself, unless it is a finer one."""
+        return self
+
+    def str_short(self, short_dtypes: bool = True) -> str:
+        raise NotImplementedError
+
+
+class _Reference(weakref.ref["ShapedArray"]):
+    """A weak reference that knows its key, so that a dead aval leaves the table."""
+
+    __slots__ = ("key",)
+    key: Any
+
+
+_interned: dict[Any, _Reference] = {}
+# Kept alive: in a loop that makes and drops an array of some type, that type need not be made each time.
+_latest: deque[Any] = deque(maxlen=256)
+
+
+def _forget(reference: Any) -> None:
+    key = reference.key
+    if _interned.get(key) is reference:
+        del _interned[key]
+
+
+class ShapedArray(AbstractValue):
+    """The type of an array: its shape, dtype, weak-type flag and named axes.
+
+    >>> from tangrad.core import ShapedArray
+    >>> ShapedArray((3,), "float32")
+    ShapedArray(float32[3])
+    >>> ShapedArray((3,), "float32") is ShapedArray((3,), "float32")
+    True
+    """
+
+    __slots__ = ("dtype", "named_shape", "ndim", "shape", "weak_type")
+    shape: Shape
+    dtype: Any
+    weak_type: bool
+    named_shape: NamedShape
+    ndim: int
+
+    def __new__(
+        cls,
+        shape: Iterable[Any],
+        dtype: Any,
+        weak_type: bool = False,
+        named_shape: NamedShape | Mapping[Any, int] = (),
+    ) -> ShapedArray:
+        if type(shape) is not tuple:
+            shape = tuple(shape)
+        if type(named_shape) is not tuple:
+            named_shape = _canonical_named_shape(named_shape)
+        key = (shape, dtype, weak_type, named_shape)
+        try:
+            reference = _interned.get(key)
+        except TypeError:
+            raise TypeError(f"shape {shape!r} and dtype {dtype!r} must be hashable") from None
+        if reference is not None:
+            found = reference()
+            # `True == 1` and `2.0 == 2`: only exact integers may meet in the table, so keys made by hand are rebuilt.
+            if found is not None and found.dtype is dtype:
+                return found
+        return _intern(shape, dtype, bool(weak_type), named_shape)
+
+    def update(self, **changes: Any) -> ShapedArray:
+        """A copy with some of `shape`, `dtype`, `weak_type`, `named_shape` replaced."""
+        new = changes.get
+        weak_type, named_shape = new("weak_type", self.weak_type), new("named_shape", self.named_shape)
+        return ShapedArray(new("shape", self.shape), new("dtype", self.dtype), weak_type, named_shape)
+
+    def strip_weak_type(self) -> ShapedArray:
+        return self.update(weak_type=False) if self.weak_type else self
+
+    def to_tangent_aval(self) -> ShapedArray:
+        """The type of tangents of values of this type: with dtype float0 for integers, booleans and keys."""
+        is_vector_space = dtypes.issubdtype(self.dtype, np.inexact)
+        return self if is_vector_space else ShapedArray(self.shape, dtypes.float0, False, self.named_shape)
+
+    at_least_vspace = to_tangent_aval  # its name in JAX, in libraries' rules
+
+    @property
+    def sharding(self) -> Any:
+        """How values of this type lie on devices, as far as types tell: what arrays' property of that name says."""
+        return attributes["sharding"].__get__(self)
+
+    @property
+    def size(self) -> Any:
+        """The number of elements."""
+        return product(self.shape)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of an array without dimensions")
+        return operator.index(self.shape[0])
+
+    def str_short(self, short_dtypes: bool = True) -> str:
+        """The short form that jaxprs print, such as `f32[3,4]`; `float32[3,4]` without `short_dtypes`."""
+        name = dtypes.short_name(self.dtype) if short_dtypes else dtypes.dtype_name(self.dtype)
+        return f"{name}{self._dimensions()}"
+
+    def __str__(self) -> str:
+        return f"{'~' * self.weak_type}{dtypes.dtype_name(self.dtype)}{self._dimensions()}"
+
+    def __repr__(self) -> str:
+        weak = ", weak_type=True" if self.weak_type else ""
+        return f"ShapedArray({dtypes.dtype_name(self.dtype)}{self._dimensions()}{weak})"
+
+    def _dimensions(self) -> str:
+        inside = ",".join(map(str, self.shape))
+        if self.named_shape:
+            inside += ";" + ",".join(f"{name}:{size}" for name, size in self.named_shape)
+        return f"[{inside}]"
+
+    def __reduce__(self) -> Any:
+        return ShapedArray, (self.shape, self.dtype, self.weak_type, self.named_shape)
+
+    def __copy__(self) -> ShapedArray:
+        return self
+
+    def __deepcopy__(self, _: Any) -> ShapedArray:
+        return self
+
+
+def _canonical_named_shape(named_shape: Any) -> NamedShape:
+    return tuple(sorted(dict(named_shape).items(), key=lambda item: str(item[0])))
+
+
+def _intern(shape: Shape, dtype: Any, weak_type: bool, named_shape: NamedShape) -> ShapedArray:
+    """Check, canonicalise and intern a new aval."""
+    shape = canonicalize_shape(shape)
+    dtype = dtypes.as_dtype(dtype)
+    key = (shape, dtype, weak_type, named_shape)
+    while True:
+        reference = _interned.get(key)
+        found = reference() if reference is not None else None
+        if found is not None:
+            return found
+        aval = object.__new__(ShapedArray)
+        aval.shape, aval.ndim = shape, len(shape)
+        aval.dtype, aval.weak_type, aval.named_shape = dtype, weak_type, named_shape
+        new = _Reference(aval, _forget)
+        new.key = key
+        if reference is not None:
+            _forget(reference)
+        # setdefault is atomic: of several threads that intern one aval, one wins and the others loop to find it.
+        if _interned.setdefault(key, new) is new:
+            _latest.append(aval)
+            return aval
+
+
+class AbstractToken(AbstractValue):
+    """The type of the tokens that order side effects."""
+
+    __slots__ = ()
+    shape = ()
+    weak_type = False
+    named_shape: NamedShape = ()
+    ndim = 0
+
+    def str_short(self, short_dtypes: bool = True) -> str:
+        return "Token"
+
+    def __repr__(self) -> str:
+        return "AbstractToken()"
+
+    def __reduce__(self) -> str:
+        return "abstract_token"
+
+
+abstract_token = AbstractToken()
+
+
+def canonicalize_shape(shape: Iterable[Any]) -> Shape:
+    """A shape as a tuple of Python integers (or symbolic dimensions). A single integer is a shape of one dimension.
+
+    Raises TypeError for a dimension that is not an integer, ValueError for a negative one.
+    """
+    if type(shape) is not tuple and not isinstance(shape, Iterable):
+        shape = _one_dimension(shape)
+    return tuple([d if type(d) is int and d >= 0 else _canonical_dimension(d, shape) for d in shape])
+
+
+def _one_dimension(size: Any) -> tuple[Any, ...]:
+    if is_symbolic(size) or not hasattr(type(size), "__index__"):
+        raise TypeError(f"a shape must be a sequence of integers, got {size!r} of type {type(size).__name__}")
+    return (operator.index(size),)
+
+
+def _canonical_dimension(dimension: Any, shape: Any) -> Any:
+    if is_symbolic(dimension):
+        return dimension
+    try:
+        size = operator.index(dimension)
+    except TypeError:
+        raise TypeError(
+            f"shapes must be sequences of integers, got {tuple(shape)} with {dimension!r} of type "
+            f"{type(dimension).__name__}"
+        ) from None
+    if size < 0:
+        raise ValueError(f"shapes must not have negative dimensions, got {tuple(shape)}")
+    return size
+
+
+# --- the aval of a value -------------------------------------------------------------------------------------------
+
+_handlers: dict[type, Callable[[Any], Any]] = {}
+
+
+def register_aval_handler(kind: type, handler: Callable[[Any], Any]) -> None:
+    """Teach `get_aval` a type of values that are arrays without being `Array` (a NumPy array, a Python scalar)."""
+    _handlers[kind] = handler
+
+
+def get_aval(x: Any) -> Any:
+    """The aval of an array, a tracer, a NumPy array or scalar, or a Python scalar.
+
+    Objects of other types are asked for the array that they stand for: by their method `__tangrad_array__`, or by
+    `__jax_array__`, under which name other packages give it. Raises TypeError for anything else.
+    """
+    kind = type(x)
+    if hasattr(kind, "aval"):
+        return x.aval
+    handler = _handlers.get(kind) or _inherited_handler(kind)
+    if handler is not None:
+        return handler(x)
+    array = stands_for(x)
+    if array is x:
+        raise TypeError(f"{x!r} of type {kind.__name__} is not an array, a NumPy array or a Python number")
+    return get_aval(array)
+
+
+def _inherited_handler(kind: type) -> Callable[[Any], Any] | None:
+    return next((_handlers[base] for base in kind.__mro__ if base in _handlers), None)
+
+
+typeof = get_aval
+
+
+def is_array_value(value: Any) -> bool:
+    """Whether `value` has an aval."""
+    if hasattr(type(value), "aval"):
+        return True
+    return _inherited_handler(type(value)) is not None or can_stand_for_array(value)
+
+
+def _numpy_aval(value: Any) -> ShapedArray:
+    if type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray):
+        raise ValueError("masked arrays of NumPy are not taken, lest the mask be lost: call .filled(value) first")
+    return ShapedArray(value.shape, dtypes.canonicalize_dtype(value.dtype))
+
+
+def _scalar_aval(kind: type) -> Callable[[Any], ShapedArray]:
+    wide, weak = dtypes.python_scalar_dtypes[kind], kind is not bool
+
+    made: dict[bool, ShapedArray] = {}  # `enable_x64` -> the aval
+
+    def aval(_: Any) -> ShapedArray:
+        x64 = thread.enable_x64
+        if x64 not in made:
+            made[x64] = ShapedArray((), dtypes.canonicalize_dtype(wide), weak)
+        return made[x64]
+
+    return aval
+
+
+for _kind in dtypes.python_scalar_dtypes:
+    register_aval_handler(_kind, _scalar_aval(_kind))
+register_aval_handler(np.ndarray, _numpy_aval)
+register_aval_handler(np.generic, _numpy_aval)

@@ -1,0 +1,272 @@
+"""The one way from a jaxpr to something that runs: passes, dead code, the backend, observers, checks, locks, memory.
+
+Whoever compiles a program comes here: `jit`, the stages ahead of time, eager control flow, the halves of eager
+gradients, a backend that makes programs of single equations. So a pass sees every program, and an observer every
+compilation.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from time import perf_counter
+from typing import Any
+
+from tangrad._core.composition.hooks import HookContext, hooks
+from tangrad._core.composition.plugin import BEFORE_APPLY
+from tangrad._core.diagnostics.logs import Logger
+from tangrad._core.dtypes import system as dtypes
+from tangrad._core.kernel.applications import ask_about
+from tangrad._core.kernel.array import Array, Literal
+from tangrad._core.kernel.backend import Backend, CompileOptions, preferred_backend
+from tangrad._core.kernel.dce import dce_jaxpr
+from tangrad._core.kernel.jaxpr import ClosedJaxpr, Jaxpr, jaxpr_as_function
+from tangrad._core.kernel.jaxpr_check import check_jaxpr
+from tangrad._core.kernel.nan_checks import checked_execute
+from tangrad._core.kernel.trace import Tracer, checked_operands
+from tangrad._core.settings.caches import JaxprCache, register_cache
+from tangrad._core.settings.config import is_checking_values, thread
+from tangrad._core.settings.forks import after_fork, free_after_fork
+
+logger = Logger("tangrad")
+
+Execute = Callable[[Sequence[Any]], list[Any]]
+
+
+class _Turns:
+    """Who compiles one program, and who waits for it. A signal handler amid a compilation may compile it as well."""
+
+    __slots__ = ("lock", "takers")
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.takers = 0
+
+
+# One for each program that is being compiled; dropped when that is done.
+_turns: dict[Any, _Turns] = {}
+_turns_guard = free_after_fork(threading.RLock())
+after_fork(_turns.clear)  # those who compile are not in the child
+
+
+@contextmanager
+def one_at_a_time(key: Any) -> Iterator[None]:
+    """Within the block one thread at a time compiles what `key` stands for; the others wait, and then find it."""
+    with _turns_guard:
+        turns = _turns.setdefault(key, _Turns())
+        turns.takers += 1
+    try:
+        with turns.lock:
+            yield
+    finally:
+        with _turns_guard:
+            turns.takers -= 1
+            if not turns.takers and _turns.get(key) is turns:
+                del _turns[key]
+
+
+class Program:
+    """A closed jaxpr that is ready to run on one backend and device.
+
+    Attributes:
+        execute: from a list of all arguments of the jaxpr, as arrays of the backend, to the list of its results.
+        execute_one: the same from one array to one, where there is such a short way, else None.
+        executable: the backend's own.
+        kept: the positions of the arguments that the executable takes; None: all.
+    """
+
+    __slots__ = ("executable", "execute", "execute_one", "kept")
+
+    def __init__(self, executable: Any, closed: ClosedJaxpr, kept: tuple[int, ...] | None, name: str) -> None:
+        self.executable, self.kept = executable, kept
+        execute = executable.execute
+        plain = kept is None and not is_checking_values()
+        if is_checking_values():
+            execute = checked_execute(execute, jaxpr_as_function(closed), name)
+        # Callers have all arguments, the executable takes those at `kept`.
+        self.execute: Execute = execute if kept is None else lambda arrays: execute([arrays[at] for at in kept])
+        self.execute_one: Callable[[Any], Any] | None = executable.execute_one if plain else None
+
+
+class LoweredProgram:
+    """A program in the language of its backend, for who wants to look at it before it is compiled.
+
+    Attributes:
+        lowered: the backend's own object, with `as_text()` and `compile()`.
+    """
+
+    __slots__ = ("_closed", "_context", "_kept", "lowered")
+
+    def __init__(self, closed: ClosedJaxpr, backend: Backend, kept: Any, options: CompileOptions, context: Any) -> None:
+        self._closed = closed
+        self._context = context
+        self._kept = kept
+        started = perf_counter()
+        self.lowered = backend.lower(closed, options)
+        hooks.lowered(context, self.lowered, perf_counter() - started)
+
+    def compile(self, extra: dict[str, Any] | None = None) -> Program:
+        """Compile it. `extra`: options that only the backend knows, which its object then takes."""
+        make = (lambda: self.lowered.compile(extra)) if extra else self.lowered.compile
+        return _compiled(make, self._closed, self._kept, self._context)
+
+
+def compile_program(closed: ClosedJaxpr, backend: Backend, name: str, **options: Any) -> Program:
+    """Compile a program: it goes through the passes of hook plugins, and observers are told.
+
+    Args:
+        closed: the program. backend: where it is to run. name: for messages and profiles.
+        options: `device`; `donated`, for each argument whether it may be overwritten; `keep_unused`, whether to hand on
+            arguments that are not read; `thin=False`, where no dead code need be looked for; `in_shardings` and
+            `out_shardings`, for each argument and result the sharding that it must have, or None; `places`, where the
+            arguments lie (`Backend.places`); `extra`, what only the backend knows; `reason`, why the program was not
+            there already, for observers.
+    """
+    prepared = _prepare(closed, backend, name, **options)
+    if hooks.observes("tangrad_lowered"):
+        return LoweredProgram(*prepared).compile()
+    program, _, kept, compile_options, context = prepared
+    return _compiled(lambda: backend.compile(program, compile_options), program, kept, context)
+
+
+def lower_program(closed: ClosedJaxpr, backend: Backend, name: str, **options: Any) -> LoweredProgram:
+    """As `compile_program`, stopping before the backend compiles."""
+    return LoweredProgram(*_prepare(closed, backend, name, **options))
+
+
+def _prepare(
+    closed: ClosedJaxpr,
+    backend: Backend,
+    name: str,
+    *,
+    device: Any = None,
+    donated: Sequence[bool] = (),
+    keep_unused: bool = False,
+    thin: bool = True,
+    in_shardings: Sequence[Any] = (),
+    out_shardings: Sequence[Any] = (),
+    places: Sequence[Any] = (),
+    extra: dict[str, Any] | None = None,
+    reason: str = "new program",
+) -> tuple[ClosedJaxpr, Backend, tuple[int, ...] | None, CompileOptions, HookContext]:
+    """The program as the backend gets it, which of the arguments it takes (None: all), and how it is compiled."""
+    if is_checking_values():
+        donated = ()  # a program that is run again, to find where a NaN comes from, must not overwrite its arguments
+    context = HookContext(name, backend.name, backend.platform, {"device": device, "donated": tuple(donated)})
+    hooks.cache_miss(context, "memory", reason)
+    closed = hooks.run_passes(closed, context)
+    if hooks.observes(BEFORE_APPLY):
+        ask_about(closed, context)
+    if thread.check_jaxprs:
+        check_jaxpr(closed)
+    jaxpr, kept = closed.jaxpr, None
+    if thin:
+        jaxpr, used = dce_jaxpr(jaxpr, [True] * len(closed.out_avals), instantiate=keep_unused)
+        if not all(used):
+            kept = tuple([position for position, is_used in enumerate(used) if is_used])
+            donated, in_shardings, places = [
+                [values[position] for position in kept] if values else () for values in (donated, in_shardings, places)
+            ]
+    options = CompileOptions(
+        name, device, usable_donations(jaxpr, donated), extra, tuple(in_shardings), tuple(out_shardings), tuple(places)
+    )
+    # A new object: what is remembered with the caller's jaxpr must not keep that alive.
+    return ClosedJaxpr(jaxpr, closed.consts), backend, kept, options, context
+
+
+def usable_donations(jaxpr: Jaxpr, donated: Sequence[bool]) -> tuple[bool, ...]:
+    """Which arguments of a program a result can take the place of: one of their shape and dtype, or else of their size.
+
+    The others stay with the caller: nothing is gained by deleting them.
+    """
+    usable = [False] * len(donated)
+    outs = [out.aval for out in jaxpr.outvars] if any(donated) else []
+    free = {kind: Counter(map(kind, outs)) for kind in (_type, _size)}
+    for kind, places in free.items():
+        for position, (var, is_donated) in enumerate(zip(jaxpr.invars, donated)):
+            if is_donated and not usable[position] and places[kind(var.aval)] > 0:
+                usable[position] = True
+                for each, others in free.items():
+                    others[each(var.aval)] -= 1
+    return tuple(usable)
+
+
+def _type(aval: Any) -> Any:
+    return aval.shape, aval.dtype
+
+
+def _size(aval: Any) -> Any:
+    return aval.size, dtypes.bit_width(aval.dtype)
+
+
+def _compiled(make: Callable[[], Any], closed: ClosedJaxpr, kept: Any, context: HookContext) -> Program:
+    started = perf_counter()
+    executable = make()
+    seconds = perf_counter() - started
+    hooks.compiled(context, executable, seconds)
+    if thread.log_compiles:
+        logger.warning("Compiled %s for %s in %.3f s", context.function_name, context.backend, seconds)
+    return Program(executable, closed, kept, context.function_name)
+
+
+# --- programs that are kept ----------------------------------------------------------------------------------------
+
+_programs = JaxprCache()
+register_cache(_programs.clear)
+
+
+def program_for(
+    closed: ClosedJaxpr,
+    backend: Backend,
+    name: str,
+    device: Any = None,
+    key: Any = None,
+    make: Callable[[], ClosedJaxpr] | None = None,
+    **options: Any,
+) -> Program:
+    """The compiled program of a closed jaxpr; compiled once, remembered as long as the jaxpr lives.
+
+    Args:
+        key, make: for a program that is made of `closed` by `make()`: what sets it apart from others made of it.
+        options: see `compile_program`.
+    """
+    place = (key, backend.name, device)
+    found = _programs.find(closed, place)
+    if found is not None:
+        report_hit(name, backend)
+        return found  # type: ignore[no-any-return]
+
+    def compile_now() -> Program:
+        return compile_program(closed if make is None else make(), backend, name, device=device, **options)
+
+    with one_at_a_time((closed, place)):
+        return _programs.get(closed, place, compile_now)  # type: ignore[no-any-return]
+
+
+def report_hit(name: str, backend: Backend | None = None) -> None:
+    """Tell observers that a program was found in memory."""
+    if hooks.cache_hit_observers is not None:
+        described = (None, None) if backend is None else (backend.name, backend.platform)
+        hooks.cache_hit(HookContext(name, *described), "memory")
+
+
+# --- what programs run on ------------------------------------------------------------------------------------------
+
+
+def backend_of(arrays: Sequence[Any]) -> Backend:
+    """The backend of the first array among `arrays`, else that of the default device, else the default one."""
+    for array in arrays:
+        if isinstance(array, Array) and not isinstance(array, Tracer):
+            return type(array).backend  # type: ignore[no-any-return]
+    return preferred_backend()
+
+
+def to_arrays(backend: Backend, args: Sequence[Any]) -> list[Any]:
+    """The arguments as arrays of `backend`; literals become arrays."""
+    kind = backend.array_type
+    if all([type(arg) is kind for arg in args]):
+        return list(args)
+    operands = checked_operands(backend, tuple(args))
+    return [backend.put(a.ndarray, a.aval) if type(a) is Literal else a for a in operands]

@@ -1,0 +1,70 @@
+"""Computing at once within a function that is being traced: `ensure_compile_time_eval`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tangrad import tree
+from tangrad._core.kernel.primitive import EVAL_TRACE
+from tangrad._core.kernel.trace import Trace, Tracer
+from tangrad._core.settings.config import thread
+
+
+class CompileTimeTrace(Trace):
+    """Evaluates operations on concrete arrays; those on tracers go to the trace around.
+
+    Attributes:
+        outer: that trace.
+    """
+
+    __slots__ = ("outer",)
+
+    def __init__(self, outer: Trace) -> None:
+        super().__init__(outer)
+        self.outer = outer
+
+    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        trace = self.outer if any([isinstance(arg, Tracer) for arg in args]) else EVAL_TRACE
+        thread.trace = trace
+        try:
+            return trace.process_primitive(primitive, args, params)
+        finally:
+            thread.trace = self
+
+
+def computes_at_once(args: Any) -> bool:
+    """Whether operations on a tree of values are computed when they are called: its values may decide an `if`."""
+    trace = thread.trace
+    if trace is EVAL_TRACE:
+        return True
+    return type(trace) is CompileTimeTrace and not any([isinstance(leaf, Tracer) for leaf in tree.leaves(args)])
+
+
+@contextmanager
+def ensure_compile_time_eval() -> Iterator[None]:
+    """Within the block, operations on values that are known are computed at once, even where a function is traced.
+
+    Their results can then decide the shape or the structure of the program. Also a decorator.
+
+    >>> import tangrad
+    >>> import tangrad.numpy as np
+    >>> @tangrad.jit
+    ... def f(x):
+    ...     with tangrad.ensure_compile_time_eval():
+    ...         count = np.sum(np.array([1, 2]))
+    ...     return np.ones(int(count)) * x
+    >>> f(2.0)
+    Array([2., 2., 2.], dtype=float32)
+    """
+    previous = thread.trace
+    if previous is EVAL_TRACE:
+        yield
+        return
+    thread.trace = trace = CompileTimeTrace(previous)
+    try:
+        yield
+    finally:
+        thread.trace = previous
+        trace.alive = False

@@ -1,0 +1,271 @@
+"""What an author declares: primitive sets, rule sets, rule kinds, transformations.
+
+Each is an object that an entry point names, and states the extension API that it was written for (`api=1`). What a rule
+of each kind must look like to a type checker says `protocols`: a rule set knows its kind, so that an editor and mypy
+check the functions that are put into it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, overload
+
+from tangrad._core.composition.unfinished import Origins
+from tangrad._core.kernel.aval import AbstractValue
+from tangrad._core.kernel.primitive import Primitive, checked_name
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # the standard library's has no default before Python 3.13
+
+    from tangrad._core.kernel.protocols import (
+        AxisSubstRule,
+        BatchRule,
+        DceRule,
+        JvpRule,
+        LinearizeRule,
+        PartialEvalRule,
+        TransposeRule,
+    )
+
+    R = TypeVar("R", bound=Callable[..., Any], default=Callable[..., Any])
+else:
+    from typing import TypeVar
+
+    R = TypeVar("R")
+
+PRIMITIVES_GROUP = "tangrad.primitives"
+RULE_KINDS_GROUP = "tangrad.rule_kinds"
+RULES_GROUP = "tangrad.rules."
+
+Rule: TypeAlias = Callable[..., Any]
+AbstractEval: TypeAlias = Callable[..., AbstractValue | Sequence[AbstractValue]]
+
+
+class PrimitiveSet:
+    """The primitives of one family. Its decorator makes a primitive of an abstract evaluation.
+
+    Args:
+        name: the family's name; the entry point of group `tangrad.primitives` has the same.
+        api: the version of the extension API that the set was written for.
+
+    Raises TypeError or ValueError for a name that is not made of letters, digits, "_", "." and "-".
+
+    >>> from tangrad.core import PrimitiveSet, ShapedArray
+    >>> family = PrimitiveSet("example_family", api=1)
+    >>> @family.primitive
+    ... def double(x):
+    ...     "Twice `x`."
+    ...     return ShapedArray(x.shape, x.dtype)
+    >>> double.identity
+    'example_family.double'
+    """
+
+    def __init__(self, name: str, *, api: int) -> None:
+        self.name = checked_name("family", name)
+        self.api = api
+        self.primitives: dict[str, Primitive] = {}
+        self._origins = Origins()
+
+    @overload
+    def primitive(self, abstract_eval: AbstractEval, *, name: str | None = None, **options: Any) -> Primitive: ...
+
+    @overload
+    def primitive(
+        self, abstract_eval: None = None, *, name: str | None = None, **options: Any
+    ) -> Callable[[AbstractEval], Primitive]: ...
+
+    def primitive(self, abstract_eval: AbstractEval | None = None, *, name: str | None = None, **options: Any) -> Any:
+        """Make a primitive of `abstract_eval(*avals, **params) -> aval or tuple`. Options: see `Primitive`.
+
+        Raises ValueError where the family has a primitive of that name already, or the name has other characters than
+        letters, digits, "_", "." and "-" (that of a lambda has).
+        """
+
+        def make(function: AbstractEval) -> Primitive:
+            return self.add(Primitive(name or function.__name__, function, family=self.name, **options))
+
+        return make if abstract_eval is None else make(abstract_eval)
+
+    def add(self, primitive: Primitive) -> Primitive:
+        """Add a primitive made by hand."""
+        if primitive.name in self.primitives and not self._origins.has_failed(primitive.name):
+            raise ValueError(f"family {self.name!r} already has a primitive {primitive.name!r}")
+        self._origins.note(primitive.name)
+        self.primitives[primitive.name] = primitive
+        return primitive
+
+    def plugin_entries(self) -> list[tuple[str, str]]:
+        return [(PRIMITIVES_GROUP, self.name)]
+
+    def __repr__(self) -> str:
+        return f"<primitive set {self.name}: {', '.join(self.primitives)}>"
+
+
+class NotApplicable:
+    """Declared in place of a rule: the primitive has none of this kind, by nature."""
+
+    __slots__ = ("reason",)
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+    def __repr__(self) -> str:
+        return f"not applicable: {self.reason}"
+
+
+class RuleSet(Generic[R]):
+    """The rules of one kind for one family.
+
+    To a type checker its parameter is the type of its rules. For the kinds that `tangrad.core.protocols` knows it
+    follows from the kind; for others it may be given (`rules: RuleSet[MyRule] = RuleSet("mine", api=1)`), or is any
+    function.
+
+    Args:
+        kind: the rule kind, such as "jvp".
+        api: the version of the extension API that the set was written for.
+        override: whether its rules replace those of other distributions for the same primitives.
+
+    >>> from tangrad.core import RuleSet
+    >>> jvp = RuleSet("jvp", api=1)
+    """
+
+    @overload
+    def __init__(self: RuleSet[JvpRule], kind: Literal["jvp"], *, api: int, override: bool = False) -> None: ...
+
+    @overload
+    def __init__(
+        self: RuleSet[TransposeRule], kind: Literal["transpose"], *, api: int, override: bool = False
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: RuleSet[LinearizeRule], kind: Literal["linearize"], *, api: int, override: bool = False
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: RuleSet[PartialEvalRule], kind: Literal["partial_eval"], *, api: int, override: bool = False
+    ) -> None: ...
+
+    @overload
+    def __init__(self: RuleSet[DceRule], kind: Literal["dce"], *, api: int, override: bool = False) -> None: ...
+
+    @overload
+    def __init__(self: RuleSet[BatchRule], kind: Literal["batch"], *, api: int, override: bool = False) -> None: ...
+
+    @overload
+    def __init__(
+        self: RuleSet[AxisSubstRule], kind: Literal["axis_subst"], *, api: int, override: bool = False
+    ) -> None: ...
+
+    @overload
+    def __init__(self, kind: str, *, api: int, override: bool = False) -> None: ...
+
+    def __init__(self, kind: str, *, api: int, override: bool = False) -> None:
+        self.kind = kind
+        self.api = api
+        self.override = override
+        self.rules: dict[Primitive, R | NotApplicable] = {}
+        self._origins = Origins()
+
+    def rule(self, *primitives: Primitive) -> Callable[[R], R]:
+        """Decorator: register a function as the rule of `primitives`."""
+
+        def register(function: R) -> R:
+            for primitive in primitives:
+                self.add(primitive, function)
+            return function
+
+        return register
+
+    def table(self, rules: Mapping[Primitive, R]) -> None:
+        """Register many rules at once."""
+        for primitive, rule in rules.items():
+            self.add(primitive, rule)
+
+    def not_applicable(self, reason: str, *primitives: Primitive) -> None:
+        """Declare that `primitives` have no rule of this kind by nature, and why."""
+        for primitive in primitives:
+            self.add(primitive, NotApplicable(reason))
+
+    def add(self, primitive: Primitive, rule: R | NotApplicable) -> None:
+        """Register one rule.
+
+        Raises TypeError for what is not a primitive or not callable, ValueError for a second rule.
+        """
+        if not isinstance(primitive, Primitive):
+            raise TypeError(
+                f"rule set {self.kind!r}: expected a primitive, got {primitive!r} of type {type(primitive).__name__}"
+            )
+        if not callable(rule) and not isinstance(rule, NotApplicable):
+            raise TypeError(f"rule set {self.kind!r}: the rule of {primitive.identity!r} is not callable: {rule!r}")
+        if primitive in self.rules and not self._origins.has_failed(primitive):
+            raise ValueError(f"rule set {self.kind!r} already has a rule for {primitive.identity!r}")
+        self._origins.note(primitive)
+        self.rules[primitive] = rule
+
+    def families(self) -> list[str]:
+        return sorted({primitive.family for primitive in self.rules})
+
+    def plugin_entries(self) -> list[tuple[str, str]]:
+        return [(RULES_GROUP + self.kind, family) for family in self.families()]
+
+    def __repr__(self) -> str:
+        return f"<rule set {self.kind}: {', '.join(primitive.identity for primitive in self.rules)}>"
+
+
+class RuleKind:
+    """What a kind of rules is for.
+
+    Args:
+        name: such as "jvp"; the entry point of group `tangrad.rule_kinds` has the same.
+        signature: the signature of its rules, for documentation and error messages.
+        doc: one line on what the rules do.
+        derive: `primitive -> rule`, made of the primitive's decomposition; None where that is impossible.
+        default: `primitive -> rule` for primitives that have neither rule nor decomposition; None: that is an error.
+        adapt: `(primitive, rule) -> rule`, applied once to each rule before the table hands it out.
+        optional: whether the kind's owner does without a rule; the matrix then shows no hole.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        api: int,
+        signature: str,
+        doc: str,
+        derive: Callable[[Primitive], Rule] | None = None,
+        default: Callable[[Primitive], Rule] | None = None,
+        optional: bool = False,
+        adapt: Callable[[Primitive, Rule], Rule] | None = None,
+    ) -> None:
+        self.name = name
+        self.api = api
+        self.signature = signature
+        self.doc = doc
+        self.derive = derive
+        self.default = default
+        self.optional = optional
+        self.adapt = adapt
+
+    def plugin_entries(self) -> list[tuple[str, str]]:
+        return [(RULE_KINDS_GROUP, self.name)]
+
+    def __repr__(self) -> str:
+        return f"<rule kind {self.name}{self.signature}>"
+
+
+class Transformation:
+    """A transformation as a plugin: its name and the rule kinds it owns; its functions are in `tangrad.api`."""
+
+    def __init__(self, name: str, *, api: int, kinds: Iterable[RuleKind] = (), doc: str = "") -> None:
+        self.name = name
+        self.api = api
+        self.kinds = tuple(kinds)
+        self.doc = doc
+
+    def plugin_entries(self) -> list[tuple[str, str]]:
+        return [("tangrad.transformations", self.name)]
+
+    def __repr__(self) -> str:
+        return f"<transformation {self.name}>"

@@ -1,0 +1,165 @@
+"""Devices and transfers, as users ask for them: `tangrad.devices`, `device_get`, `block_until_ready`."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import numpy as np
+
+from tangrad import tree
+from tangrad._core.kernel.array import Array
+from tangrad._core.kernel.backend import Device, backend_named, loaded_backends, preferred_backend
+from tangrad._core.kernel.backends import devices_of
+from tangrad._core.kernel.trace import Tracer
+from tangrad._core.kernel.transfers import copies_explicitly, read
+
+
+def devices(backend: str | None = None) -> list[Device]:
+    """The devices of a backend.
+
+    Args:
+        backend: its name, or the name of a platform; default: the backend in use.
+
+    Raises BackendError for a name that no installed backend has.
+
+    >>> import tangrad
+    >>> tangrad.devices()[0].id
+    0
+    """
+    return list(devices_of(backend_named(backend), backend))
+
+
+def local_devices(
+    process_index: int | None = None, backend: str | None = None, host_id: int | None = None
+) -> list[Device]:
+    """The devices that are attached to this process, or to the process given.
+
+    `host_id`: an earlier name of `process_index`. Raises ValueError where both are given.
+    """
+    if host_id is not None:
+        if process_index is not None:
+            raise ValueError("local_devices: host_id is an earlier name of process_index; give one of them")
+        process_index = host_id
+    wanted = process_index_of_this_process(backend) if process_index is None else process_index
+    return [device for device in devices_of(backend_named(backend), backend) if device.process_index == wanted]
+
+
+def device_count(backend: str | None = None) -> int:
+    """How many devices there are, in all processes.
+
+    >>> import tangrad
+    >>> tangrad.device_count() >= 1
+    True
+    """
+    return len(devices_of(backend_named(backend), backend))
+
+
+def local_device_count(backend: str | None = None) -> int:
+    """How many devices are attached to this process."""
+    return len(local_devices(backend=backend))
+
+
+def process_index_of_this_process(backend: str | None = None) -> int:
+    """The number of this process among those that compute together, from 0."""
+    return backend_named(backend).process_index
+
+
+def process_count(backend: str | None = None) -> int:
+    """How many processes compute together."""
+    return len({device.process_index for device in devices_of(backend_named(backend), backend)})
+
+
+def process_indices(backend: str | None = None) -> list[int]:
+    """The numbers of the processes that compute together.
+
+    >>> import tangrad
+    >>> tangrad.process_index() in tangrad.process_indices()
+    True
+    """
+    return sorted({device.process_index for device in backend_named(backend).devices()})
+
+
+def default_backend() -> str:
+    """The name of the backend that new arrays are made on.
+
+    >>> import tangrad
+    >>> tangrad.default_backend() in ("numpy", "xla")
+    True
+    """
+    return preferred_backend().name
+
+
+def live_arrays(platform: str | None = None) -> list[Any]:
+    """The arrays that are alive in this process, to find out what holds memory. Those that were deleted are left out.
+
+    Args:
+        platform: the name of a backend or platform; default: the backend in use.
+
+    Returns:
+        a list, in no particular order; constants that a backend keeps for its programs are in it.
+
+    >>> import tangrad
+    >>> import tangrad.numpy as np
+    >>> x = np.ones(3)
+    >>> any(array is x for array in tangrad.live_arrays())
+    True
+    """
+    kind = backend_named(platform).array_type
+    found = [value for value in gc.get_objects() if type(value) is kind and hasattr(value, "aval")]
+    return [array for array in found if not getattr(array, "is_deleted", bool)()]  # which a backend need not have
+
+
+@copies_explicitly
+def device_get(x: Any) -> Any:
+    """The arrays of a tree as NumPy arrays, NumPy's scalars included; other leaves, and tracers, as they are.
+
+    >>> import tangrad
+    >>> import tangrad.numpy as np
+    >>> tangrad.device_get({"a": np.arange(3)})
+    {'a': array([0, 1, 2], dtype=int32)}
+    """
+    return tree.map(_to_host, x)
+
+
+def _to_host(leaf: Any) -> Any:
+    if isinstance(leaf, Array):
+        if isinstance(leaf, Tracer):
+            return leaf
+        read(leaf, explicit=True)
+        return leaf.to_numpy()
+    return np.asarray(leaf) if isinstance(leaf, np.generic) else leaf
+
+
+def block_until_ready(x: Any) -> Any:
+    """Wait until all arrays of a tree are computed; returns the tree.
+
+    >>> import tangrad
+    >>> import tangrad.numpy as np
+    >>> tangrad.block_until_ready(np.zeros(2))
+    Array([0., 0.], dtype=float32)
+    """
+    for leaf in tree.leaves(x):
+        if isinstance(leaf, Array) and not isinstance(leaf, Tracer):
+            type(leaf).backend.block_until_ready(leaf)
+    return x
+
+
+def copy_to_host_async(x: Any) -> None:
+    """Start to copy the arrays of a tree to the host, where the backend can do that beside other work."""
+    for leaf in tree.leaves(x):
+        start = getattr(leaf, "copy_to_host_async", None)
+        if start is not None and not isinstance(leaf, Tracer):
+            start()
+
+
+def effects_barrier() -> None:
+    """Wait until the side effects of the programs that this thread has started have happened.
+
+    Raises the error of a program that failed, such as CallbackError, once.
+
+    >>> import tangrad
+    >>> tangrad.effects_barrier()
+    """
+    for backend in loaded_backends():
+        backend.synchronize()

@@ -1,0 +1,77 @@
+"""Direct calls: what an operation comes down to where nothing is traced, found once for each signature.
+
+The current trace, the choice of a backend and the look-up of a kernel take longer than NumPy's addition of a few
+numbers, and find out what the types of the operands say. So public functions keep the answer: one function of arrays.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from tangrad._core.kernel.array import Array
+from tangrad._core.kernel.primitive import EVAL_TRACE, Primitive, evaluate
+from tangrad._core.kernel.trace import Tracer
+from tangrad._core.settings.caches import register_cache
+from tangrad._core.settings.config import thread
+
+LIMIT = 4096
+
+
+class DirectCalls(dict[Any, Callable[..., Any]]):
+    """Keys of a public function's own making -> functions of arrays that compute a primitive.
+
+    A key must say which primitive with which parameters it is, the avals of all operands, and which are literals. Who
+    looks into the table has seen that the current trace is `EVAL_TRACE`. A function that is in it may be called with
+    any operands that the key describes: what it cannot compute directly (tracers, deleted arrays, arrays of other
+    backends and devices) it hands to `evaluate`.
+
+    >>> import tangrad
+    >>> from tangrad.core import DirectCalls
+    >>> from tangrad._lax.elementwise.primitives import sin_p
+    >>> calls, x = DirectCalls(), tangrad.numpy.zeros(2)
+    >>> calls.apply(x.aval, sin_p, (x,)), calls.apply(x.aval, sin_p, (x,))
+    (Array([0., 0.], dtype=float32), Array([0., 0.], dtype=float32))
+    """
+
+    __slots__ = ("__weakref__",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        _tables.add(self)
+
+    __hash__ = object.__hash__  # type: ignore[assignment]  # one of a set of tables, whatever is in it
+
+    def apply(self, key: Any, primitive: Primitive, args: tuple[Any, ...], params: Any = None) -> Any:
+        """Apply a primitive under the current trace; at the bottom, keep under `key` the function that does it."""
+        trace = thread.trace
+        found = self.get(key) if trace is EVAL_TRACE else None
+        if found is not None:
+            return found(*args)
+        params = {} if params is None else params
+        out = trace.process_primitive(primitive, args, params)
+        if trace is EVAL_TRACE and primitive.evaluate is None and primitive.effects is None:
+            arrays = [arg for arg in args if isinstance(arg, Array) and not isinstance(arg, Tracer)]
+            call = arrays[0].backend.direct(primitive, args, params) if arrays else None
+            if call is not None:
+                self.keep(key, call)
+        return out
+
+    def keep(self, key: Any, call: Callable[..., Any]) -> None:
+        """Have `call` under `key`, as long as operations are not looked at one by one."""
+        if len(self) >= LIMIT:
+            self.clear()
+        self[key] = call
+        if EVAL_TRACE.process_primitive is not evaluate:  # looked at last: it may have changed meanwhile
+            self.clear()
+
+
+_tables: weakref.WeakSet[DirectCalls] = weakref.WeakSet()
+
+
+@register_cache
+def forget_direct_calls() -> None:
+    """Have each operation go through the current trace again."""
+    for table in tuple(_tables):
+        table.clear()

@@ -1,0 +1,292 @@
+"""Jaxprs: programs as data. Variables, equations, closed jaxprs; traversal and evaluation."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+from tangrad._core.diagnostics.rule_sites import calls_rules
+from tangrad._core.kernel.array import Literal
+from tangrad._core.kernel.effects import NO_EFFECTS
+from tangrad._core.kernel.jaxpr_print import equation_text, jaxpr_html, jaxpr_text
+from tangrad._core.kernel.keys import exact_equality, typed_key
+from tangrad._core.settings.config import thread
+
+
+class Var:
+    """A variable of a jaxpr, compared by identity. It has a type; its name is chosen when the jaxpr is printed."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: Any) -> None:
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"Var(id={id(self)}):{self.aval.str_short()}"
+
+
+class DropVar(Var):
+    """An output that nobody uses; printed as `_`."""
+
+    __slots__ = ()
+
+
+Atom: TypeAlias = Var | Literal
+
+
+class JaxprEqn:
+    """One equation: `outvars = primitive[params] invars`."""
+
+    __slots__ = ("effects", "invars", "outvars", "params", "primitive", "source_info")
+
+    def __init__(
+        self,
+        primitive: Any,
+        invars: Sequence[Any],
+        outvars: Sequence[Any],
+        params: dict[str, Any],
+        effects: frozenset[Any] = NO_EFFECTS,
+        source_info: Any = None,
+    ) -> None:
+        self.primitive = primitive
+        self.invars = invars
+        self.outvars = outvars
+        self.params = params
+        self.effects = effects
+        self.source_info = source_info
+
+    def replace(self, **changes: Any) -> JaxprEqn:
+        """A copy with some fields replaced."""
+        fields = {name: changes.pop(name, getattr(self, name)) for name in self.__slots__}
+        if changes:
+            raise TypeError(f"equations have no fields {sorted(changes)}")
+        return JaxprEqn(**fields)
+
+    def __repr__(self) -> str:
+        return equation_text(self)
+
+
+@exact_equality
+class Jaxpr:
+    """A program: `{ lambda constvars ; invars. let eqns in outvars }`."""
+
+    __slots__ = ("__weakref__", "constvars", "debug_name", "effects", "eqns", "invars", "outvars")
+    holds_program = True
+
+    def __init__(
+        self,
+        constvars: Sequence[Var],
+        invars: Sequence[Var],
+        outvars: Sequence[Any],
+        eqns: Sequence[JaxprEqn],
+        effects: frozenset[Any] | None = None,
+        debug_name: str = "",
+    ) -> None:
+        self.constvars = list(constvars)
+        self.invars = list(invars)
+        self.outvars = list(outvars)
+        self.eqns = list(eqns)
+        self.effects = join_effects(eqns) if effects is None else effects
+        self.debug_name = debug_name
+
+    @property
+    def in_avals(self) -> list[Any]:
+        return [var.aval for var in self.invars]
+
+    @property
+    def out_avals(self) -> list[Any]:
+        return [atom.aval for atom in self.outvars]
+
+    def replace(self, **changes: Any) -> Jaxpr:
+        """A copy with some fields replaced; effects are joined anew when the equations change."""
+        if "eqns" in changes:
+            changes.setdefault("effects", None)
+        names = ("constvars", "invars", "outvars", "eqns", "effects", "debug_name")
+        fields = {name: changes.pop(name, getattr(self, name)) for name in names}
+        if changes:
+            raise TypeError(f"jaxprs have no fields {sorted(changes)}")
+        return Jaxpr(**fields)
+
+    def pretty_print(self, **options: Any) -> str:
+        """The printed form. Options: `source_info` (append where each equation was written)."""
+        return jaxpr_text(self, **options)
+
+    def __repr__(self) -> str:
+        return self.pretty_print()
+
+    def _repr_html_(self) -> str:
+        return jaxpr_html(self)
+
+
+@exact_equality
+class ClosedJaxpr:
+    """A jaxpr with the values of its constants. Equal to itself only: caches compare programs by identity."""
+
+    __slots__ = ("__weakref__", "consts", "jaxpr")
+    holds_program = True
+
+    def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any] = ()) -> None:
+        if len(consts) != len(jaxpr.constvars):
+            raise ValueError(f"the jaxpr has {len(jaxpr.constvars)} constants, got {len(consts)} values")
+        self.jaxpr = jaxpr
+        self.consts = list(consts)
+
+    @property
+    def in_avals(self) -> list[Any]:
+        return self.jaxpr.in_avals
+
+    @property
+    def out_avals(self) -> list[Any]:
+        return self.jaxpr.out_avals
+
+    @property
+    def eqns(self) -> list[JaxprEqn]:
+        return self.jaxpr.eqns
+
+    @property
+    def effects(self) -> frozenset[Any]:
+        return self.jaxpr.effects
+
+    literals = property(lambda self: self.consts)
+
+    def pretty_print(self, **options: Any) -> str:
+        """The printed form; see `Jaxpr.pretty_print`."""
+        return self.jaxpr.pretty_print(**options)
+
+    def __repr__(self) -> str:
+        return self.jaxpr.pretty_print()
+
+    def _repr_html_(self) -> str:
+        return self.jaxpr._repr_html_()
+
+
+def join_effects(parts: Iterable[Any]) -> frozenset[Any]:
+    """The effects of equations, or of jaxprs, together."""
+    joined: frozenset[Any] = NO_EFFECTS
+    for part in parts:
+        if part.effects:
+            joined = joined | part.effects
+    return joined
+
+
+def sub_jaxprs(params: dict[str, Any]) -> Iterator[Jaxpr | ClosedJaxpr]:
+    """The jaxprs among parameters, those inside tuples included.
+
+    >>> import tangrad
+    >>> from tangrad.core import sub_jaxprs
+    >>> equation = tangrad.make_jaxpr(tangrad.jit(lambda x: x * x))(2.0).eqns[0]
+    >>> [len(jaxpr.eqns) for jaxpr in sub_jaxprs(equation.params)]
+    [1]
+    """
+    for value in params.values():
+        for item in value if isinstance(value, (tuple, list)) else (value,):
+            if isinstance(item, (Jaxpr, ClosedJaxpr)):
+                yield item
+
+
+@calls_rules("effects")
+def equation_effects(primitive: Any, avals: tuple[Any, ...], params: dict[str, Any]) -> frozenset[Any]:
+    """The effects of applying `primitive`: as it declares, or those of the jaxprs among its parameters."""
+    if primitive.effects is not None:
+        return frozenset(primitive.effects(avals, params))
+    return join_effects(sub_jaxprs(params))
+
+
+def one_equation(primitive: Any, in_avals: Sequence[Any], params: dict[str, Any]) -> ClosedJaxpr:
+    """The program that applies `primitive` to operands of the types `in_avals`.
+
+    >>> from tangrad.core import PrimitiveSet, ShapedArray, one_equation
+    >>> twice = PrimitiveSet("example_of_one_equation", api=1).primitive(lambda x: x, name="twice")
+    >>> print(one_equation(twice, [ShapedArray((3,), "float32")], {}))
+    { lambda ; a:f32[3]. let b:f32[3] = twice a in (b,) }
+    """
+    avals = tuple(in_avals)
+    out = primitive.infer(avals, params)
+    invars = [Var(aval) for aval in avals]
+    outvars = [Var(aval) for aval in (out if primitive.multiple_results else (out,))]
+    effects = equation_effects(primitive, avals, params)
+    return ClosedJaxpr(Jaxpr([], invars, outvars, [JaxprEqn(primitive, invars, outvars, params, effects)]))
+
+
+def carried_program(params: dict[str, Any]) -> Jaxpr | ClosedJaxpr | None:
+    """The first jaxpr among parameters, or None: what is made of an equation that carries one lives as long as it."""
+    return next(sub_jaxprs(params), None)
+
+
+def weak_key(value: Any) -> Any:
+    """A parameter, or a dictionary of them, as part of a key that keeps no programs alive."""
+    if isinstance(value, dict):
+        return tuple([(name, weak_key(item)) for name, item in value.items()])
+    if isinstance(value, tuple):
+        return tuple([weak_key(item) for item in value])
+    return weakref.ref(value) if isinstance(value, (Jaxpr, ClosedJaxpr)) else typed_key(value)
+
+
+def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
+    """Run a jaxpr on values, primitive by primitive, under the current trace."""
+    if len(args) != len(jaxpr.invars):
+        raise TypeError(f"the jaxpr takes {len(jaxpr.invars)} arguments, got {len(args)}")
+    env: dict[Any, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
+    env.update(zip(jaxpr.invars, args, strict=True))
+    last_use = _last_uses(jaxpr)
+    typed = thread.typed_axes
+    outer_source, outer_names = thread.source, thread.name_stack
+    try:
+        for position, eqn in enumerate(jaxpr.eqns):
+            place = eqn.source_info
+            if place is not None:  # what is staged meanwhile is ascribed to where the equation was written
+                thread.source = place
+                thread.name_stack = outer_names + place.name_stack if place.name_stack else outer_names
+            inputs = [atom if type(atom) is Literal else env[atom] for atom in eqn.invars]
+            params = eqn.params
+            if typed is not None and eqn.primitive.carries_programs:  # which were traced for operands of other types
+                inputs, params = typed.fitted(eqn.primitive, [atom.aval for atom in eqn.invars], inputs, params)
+            out = eqn.primitive.bind(*inputs, **params)
+            if eqn.primitive.multiple_results:
+                env.update(zip(eqn.outvars, out, strict=True))
+            else:
+                env[eqn.outvars[0]] = out
+            for var in last_use.get(position, ()):
+                del env[var]
+    finally:
+        thread.source, thread.name_stack = outer_source, outer_names
+    return [atom if type(atom) is Literal else env[atom] for atom in jaxpr.outvars]
+
+
+def _last_uses(jaxpr: Jaxpr) -> dict[int, list[Var]]:
+    """For each equation, the variables that nobody reads after it: evaluation lets their values go."""
+    last: dict[Any, int] = {}
+    for position, eqn in enumerate(jaxpr.eqns):
+        for atom in (*eqn.invars, *eqn.outvars):
+            if type(atom) is not Literal:
+                last[atom] = position
+    for atom in jaxpr.outvars:
+        if type(atom) is not Literal:
+            last.pop(atom, None)
+    uses: dict[int, list[Var]] = {}
+    for var, position in last.items():
+        uses.setdefault(position, []).append(var)
+    return uses
+
+
+def jaxpr_as_function(closed: ClosedJaxpr) -> Callable[..., list[Any]]:
+    """A function of flat arguments that runs the jaxpr."""
+
+    def run(*args: Any) -> list[Any]:
+        return eval_jaxpr(closed.jaxpr, closed.consts, *args)
+
+    return run
+
+
+def closed_over_as_arguments(jaxpr: Jaxpr) -> Jaxpr:
+    """The jaxpr with its constants as first arguments.
+
+    >>> import numpy
+    >>> from tangrad.core import ShapedArray, closed_over_as_arguments, trace_to_jaxpr
+    >>> table = numpy.arange(3.0)
+    >>> jaxpr, values = trace_to_jaxpr(lambda x: (x + table,), [ShapedArray((3,), "float32")], "add_table")[:2]
+    >>> [len(jaxpr.constvars), len(jaxpr.invars), len(closed_over_as_arguments(jaxpr).invars)]
+    [1, 1, 2]
+    """
+    return jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars])

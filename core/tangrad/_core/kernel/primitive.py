@@ -1,0 +1,232 @@
+"""Primitives: the operations that traces see, and the trace at the bottom, which computes them.
+
+A primitive knows its name, how to infer the types of its results, and, optionally, its effects and a decomposition into
+other primitives. Everything else that can be said about it (derivatives, batching, lowering) is a rule in somebody's
+rule set.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tangrad._core.diagnostics.errors import unhashable_parameters
+from tangrad._core.diagnostics.rule_sites import calls_rules
+from tangrad._core.diagnostics.tracebacks import filter_traceback, own_boundary
+from tangrad._core.diagnostics.users_calls import is_from_host
+from tangrad._core.kernel.aval import AbstractToken, AbstractValue, ShapedArray
+from tangrad._core.kernel.backend import as_operand
+from tangrad._core.kernel.keys import FixedParams, exact_equality, params_key, value_key
+from tangrad._core.kernel.trace import Trace, find_backend
+from tangrad._core.settings.config import ThreadState, thread
+
+# What is called by itself: its operands are converted.
+COPIES_FROM_HOST = {"__call__": lambda given: is_from_host(given["*"])}
+MEMO_LIMIT = 4096  # inferred types kept per primitive
+
+WEAK_TYPE_POLICIES = ("all", "never", "own")
+_NAME = re.compile(r"\w[\w.-]*")
+
+
+def checked_name(what: str, name: Any) -> str:
+    """A name that can stand in jaxprs, policies and generated source: letters, digits, `_`, `.` and `-`."""
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a {what} must be a string, got {name!r} of type {type(name).__name__}")
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"the name of a {what} must be made of letters, digits, '_', '.' and '-', got {name!r}")
+    return name
+
+
+@exact_equality
+class Primitive:
+    """An operation on arrays that transformations have rules for.
+
+    Made by `PrimitiveSet.primitive`. `bind` applies it to values the current trace knows; calling it converts Python
+    and NumPy values first. A primitive with `multiple_results` returns a tuple, any other the bare value.
+
+    Attributes:
+        name: the name that jaxprs print; with the family it is the identity, `family.name`.
+        abstract_eval: `(*avals, **params) -> aval`, or a tuple of avals with `multiple_results`.
+        weak_type: "all": results are weakly typed if every operand is; "never"; "own": as abstract_eval says.
+        effects: None or `(avals, params) -> frozenset of effects`.
+        decompose: None or `(*args, **params) -> results` in terms of other primitives.
+        evaluate: None or `(args, params) -> results`: how the bottom trace applies a primitive that carries programs,
+            in place of the backend's `apply`.
+        carries_programs: whether it was ever applied with a jaxpr or a function among its parameters.
+        own_named_shape: whether the named axes of the results are as abstract_eval says; else they are all operands'.
+    """
+
+    __slots__ = (
+        *("__weakref__", "abstract_eval", "carries_programs", "decompose", "documentation", "effects", "evaluate"),
+        *("family", "memo", "multiple_results", "name", "own_named_shape", "value_form", "weak_type"),
+    )
+
+    def __init__(
+        self,
+        name: str,
+        abstract_eval: Callable[..., Any],
+        *,
+        family: str,
+        multiple_results: bool = False,
+        weak_type: str = "all",
+        effects: Callable[..., frozenset[Any]] | None = None,
+        decompose: Callable[..., Any] | None = None,
+        evaluate: Callable[[tuple[Any, ...], dict[str, Any]], Any] | None = None,
+        own_named_shape: bool = False,
+        value_form: Callable[..., Callable[..., Any] | None] | None = None,
+    ) -> None:
+        if weak_type not in WEAK_TYPE_POLICIES:
+            raise ValueError(f"primitive {name!r}: weak_type must be one of {WEAK_TYPE_POLICIES}, got {weak_type!r}")
+        self.name = checked_name("primitive", name)
+        self.family = checked_name("family", family)
+        self.abstract_eval = abstract_eval
+        self.multiple_results = multiple_results
+        self.weak_type = weak_type
+        self.effects = effects
+        self.decompose = decompose
+        self.evaluate = evaluate
+        self.value_form = value_form
+        self.documentation = abstract_eval.__doc__
+        self.carries_programs = False
+        self.own_named_shape = own_named_shape
+        self.memo: dict[Any, Any] = {}  # inferred types, by those of the operands (and the key of the parameters)
+
+    @property
+    def identity(self) -> str:
+        return f"{self.family}.{self.name}"
+
+    def __repr__(self) -> str:
+        return self.name
+
+    @own_boundary
+    def bind(self, *args: Any, **params: Any) -> Any:
+        """Apply to arrays, tracers and literals, under the current trace."""
+        try:
+            return thread.trace.process_primitive(self, args, params)
+        except Exception as error:
+            filter_traceback(error)
+            raise
+
+    def bind_fixed(self, params: FixedParams, *args: Any) -> Any:
+        """As `bind`, with parameters that were made before, for hot paths."""
+        return thread.trace.process_primitive(self, args, params)
+
+    @own_boundary
+    def __call__(self, *args: Any, **params: Any) -> Any:
+        """Apply, converting Python and NumPy values to arrays first."""
+        try:
+            return thread.trace.process_primitive(self, tuple([as_operand(arg) for arg in args]), params)
+        except Exception as error:
+            filter_traceback(error)
+            raise
+
+    def infer(self, avals: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """The aval of the result, or the tuple of avals: cached type inference, with all that the kernel adds to it."""
+        key: Any = avals
+        if params:
+            try:
+                key = (avals, params_key(params))
+            except TypeError:
+                raise unhashable_parameters(self.identity, params) from None
+        found = self.memo.get(key)
+        if found is not None:
+            return found
+        # Rules get parameters one by one, and hand them on as they are: what was fixed is asked for by value then.
+        by_value = (avals, value_key(params)) if params else key
+        out = self.memo.get(by_value)
+        if out is None:
+            finer = next((aval.finer for aval in avals if aval.finer is not None), None)
+            out = self._infer(avals, params) if finer is None else finer(self, avals, params, self._infer)
+        if _holds_program(params):
+            self.carries_programs = True
+        else:
+            if len(self.memo) >= MEMO_LIMIT:
+                self.memo.clear()
+            self.memo[key] = self.memo[by_value] = out
+        return out
+
+    def clear_cache(self) -> None:
+        """Forget the inferred types."""
+        self.memo.clear()
+
+    @calls_rules("abstract_eval", "self")
+    def _infer(self, avals: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        out = self.abstract_eval(*avals, **params)
+        outs = out if self.multiple_results else (out,)
+        if not isinstance(outs, (tuple, list)) or not all(isinstance(aval, AbstractValue) for aval in outs):
+            expected = "a tuple of avals" if self.multiple_results else "one aval"
+            raise TypeError(f"abstract evaluation of primitive {self.identity!r} must return {expected}, got {out!r}")
+        if self.weak_type != "own" and outs:
+            weak = self.weak_type == "all" and bool(avals) and all([aval.weak_type for aval in avals])
+            outs = [_with_weak_type(aval, weak) for aval in outs]
+        named_shape = () if self.own_named_shape else join_named_shapes(avals)
+        if named_shape:
+            outs = [a if isinstance(a, AbstractToken) else a.update(named_shape=named_shape) for a in outs]
+        return tuple(outs) if self.multiple_results else outs[0]
+
+
+def _with_weak_type(aval: Any, weak: bool) -> Any:
+    if aval.weak_type is weak or isinstance(aval, AbstractToken):
+        return aval
+    return aval.update(weak_type=weak)
+
+
+def join_named_shapes(avals: Iterable[Any]) -> Any:
+    """The named axes of several types together. Raises TypeError where an axis has two sizes.
+
+    >>> from tangrad.core import ShapedArray, join_named_shapes
+    >>> join_named_shapes([ShapedArray((), "int32", named_shape={"i": 2}), ShapedArray((3,), "int32")])
+    (('i', 2),)
+    """
+    joined: dict[Any, int] = {}
+    for aval in avals:
+        for axis, size in aval.named_shape:
+            if joined.setdefault(axis, size) != size:
+                raise TypeError(f"axis {axis!r} has size {joined[axis]} in one operand and {size} in another")
+    return ShapedArray((), bool, False, joined).named_shape if joined else ()
+
+
+def _holds_program(params: dict[str, Any]) -> bool:
+    """Whether a parameter is a jaxpr or a callable, or a tuple of them: caches must not keep programs alive."""
+    for value in params.values():
+        for item in value if isinstance(value, tuple) else (value,):
+            if callable(item) or getattr(type(item), "holds_program", False):
+                return True
+    return False
+
+
+# --- the bottom ----------------------------------------------------------------------------------------------------
+
+
+@calls_rules("evaluate")
+def evaluate(primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """Apply a primitive to concrete arrays: as it says itself, or as the backend of the arguments does."""
+    if primitive.evaluate is not None:
+        return primitive.evaluate(args, params)
+    try:
+        backend = args[0].backend or args[1].backend  # a literal has none: 2.0 * x
+    except (AttributeError, IndexError):
+        backend = None
+    if backend is None:
+        backend, args = find_backend(args)
+    return backend.apply(primitive, args, params)
+
+
+class EvalTrace(Trace):
+    """The bottom, which computes.
+
+    Attributes:
+        process_primitive: the function that does it: `evaluate`, or one around it while results are to be checked.
+    """
+
+    __slots__ = ("process_primitive",)
+    process_primitive: Any
+
+    def __init__(self, process_primitive: Any) -> None:
+        super().__init__()
+        self.process_primitive = process_primitive
+
+
+EVAL_TRACE = EvalTrace(evaluate)
+ThreadState.trace = EVAL_TRACE

@@ -1,0 +1,344 @@
+"""What authors implement, as types: rules of each kind, traces, backends, hook objects. For editors and type checkers.
+
+A rule set knows its kind, so that a rule of another form is found before anything runs:
+
+    jvp = RuleSet("jvp", api=1)
+
+    @jvp.rule(lambertw_p)
+    def _(primals: Any) -> Any: ...  # mypy: incompatible type "Callable[[Any], Any]"; expected "JvpRule"
+
+The classes of the kernel (`tangrad.core.Backend`, ...) satisfy the protocols of the same names, and so may classes that
+do not inherit from them. Parameters of primitives are keyword arguments of their own in each rule; the protocols leave
+them open, and cannot demand a keyword that every rule gets, such as `axis_info`.
+
+The kernel itself imports nothing of this module while programs run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+# Of typing_extensions: `isinstance` with these does not run the properties of the object that it looks at, as it does
+# with the standard library's before Python 3.12.
+from typing_extensions import Protocol, get_protocol_members, runtime_checkable
+
+from tangrad._core.kernel.aval import AbstractValue, ShapedArray
+from tangrad._core.kernel.backend import CompileOptions, Device
+from tangrad._core.kernel.jaxpr import ClosedJaxpr, JaxprEqn
+
+# --- rules, a protocol for each kind -------------------------------------------------------------------------------
+
+Names: TypeAlias = tuple[Any, ...]
+
+
+class AxisInfo(Protocol):
+    """The axis that a `vmap` maps over, as batch rules are told of it.
+
+    Attributes:
+        name: its name for collectives, or None.
+        size: its size.
+        spmd_name: the mesh axis that it is sharded over, or None.
+    """
+
+    name: Any
+    size: Any
+    spmd_name: Any
+
+
+class Linearized(Protocol):
+    """What a `linearize` rule returns: results, residuals, and the linear part as a closed jaxpr."""
+
+    primals_out: Any
+    residuals: Any
+    linear_jaxpr: Any
+    nonzero: Any
+
+
+class PartialEval(Protocol):
+    """What a `partial_eval` rule returns: known results, residuals, and the equation of the unknown ones."""
+
+    known_outs: Any
+    residuals: Any
+    unknown_equation: Any
+    operands: Any
+
+
+class JvpRule(Protocol):
+    """`(primals, tangents, **params) -> (primals_out, tangents_out)`: the derivative in a direction.
+
+    Both arguments are tuples with an item per operand; with multiple results so are both items of what is returned.
+    """
+
+    def __call__(
+        self, primals: tuple[Any, ...], tangents: tuple[Any, ...], /, *args: Any, **params: Any
+    ) -> tuple[Any, Any]: ...
+
+
+class TransposeRule(Protocol):
+    """`(cotangents, *args, **params) -> a tuple with a cotangent or None per argument`: where it is linear in some.
+
+    Arguments that it is linear in are placeholders, `tangrad.autodiff.Linear(aval)`.
+    """
+
+    def __call__(self, cotangents: Any, /, *args: Any, **params: Any) -> tuple[Any, ...]: ...
+
+
+class LinearizeRule(Protocol):
+    """`(primals, active, **params) -> Linearized`: evaluates a call and returns its linear part as a jaxpr."""
+
+    def __call__(
+        self, primals: tuple[Any, ...], active: tuple[bool, ...], /, *args: Any, **params: Any
+    ) -> Linearized: ...
+
+
+class PartialEvalRule(Protocol):
+    """`(known, args, **params) -> PartialEval or None`: computes of a call what depends on no unknown argument."""
+
+    def __call__(
+        self, known: tuple[bool, ...], operands: tuple[Any, ...], /, *args: Any, **params: Any
+    ) -> PartialEval | None: ...
+
+
+class DceRule(Protocol):
+    """`(used_outputs, equation) -> (used_inputs, equation or None)`: takes out of its programs what nobody uses."""
+
+    def __call__(self, used_outputs: Sequence[bool], equation: JaxprEqn, /) -> tuple[list[bool], JaxprEqn | None]: ...
+
+
+class BatchRule(Protocol):
+    """`(args, dims, *, axis_info, **params) -> (outs, out_dims)`: a primitive along a mapped axis of some operands.
+
+    `dims` has the position of that axis for each operand, None where it has none; `axis_info` (an `AxisInfo`) is passed
+    by keyword. With multiple results `outs` and `out_dims` are sequences.
+    """
+
+    def __call__(
+        self, operands: tuple[Any, ...], dims: tuple[Any, ...], /, *args: Any, **params: Any
+    ) -> tuple[Any, Any]: ...
+
+
+class SplitAxisRule(BatchRule, Protocol):
+    """`(args, dims, *, axis_info, **params) -> (outs, out_dims)`: a primitive that names an axis in two parts.
+
+    As a batch rule for the inner part, which is a dimension of the operands; `axis_info` (a `SplitAxis`) has the name
+    of the outer part, which is in scope.
+    """
+
+
+class AxisSubstRule(Protocol):
+    """`(params, subst) -> params`: with other names for mapped axes; `subst(name)` is a tuple of names."""
+
+    def __call__(self, params: dict[str, Any], subst: Callable[[Any], Names], /) -> Mapping[str, Any]: ...
+
+
+class LoweringRule(Protocol):
+    """`(ctx, *operands, **params) -> results`: what a backend makes of a primitive, in its own language.
+
+    What `ctx` and the operands are, and whether the results are values or something to be called, says the backend.
+    """
+
+    def __call__(self, ctx: Any, /, *operands: Any, **params: Any) -> Any: ...
+
+
+class RecomputeRule(Protocol):
+    """`(equation, wanted, divide) -> Recomputation`: what of a call checkpoints keep, and what they compute again."""
+
+    def __call__(self, equation: JaxprEqn, wanted: Sequence[bool], divide: Callable[..., Any], /) -> Any: ...
+
+
+class ReplicationRule(Protocol):
+    """`(varying, params) -> varying`: along which mapped axes results differ, given along which the operands do."""
+
+    def __call__(self, varying: Sequence[Names], params: dict[str, Any], /) -> Sequence[Names]: ...
+
+
+class ShardingRule(Protocol):
+    """`(operands, results, params) -> axes`: which mesh axes cut dimensions of results, given those of operands."""
+
+    def __call__(self, operands: tuple[Any, ...], results: tuple[Any, ...], params: Any, /) -> tuple[Any, ...]: ...
+
+
+class MaskRule(Protocol):
+    """`(args, shapes, *, sizes, **params) -> results`: a primitive applied to padded arrays, of which a part counts."""
+
+    def __call__(self, args: Sequence[Any], shapes: Sequence[Any], /, *, sizes: Any, **params: Any) -> Any: ...
+
+
+class CheckifyRule(Protocol):
+    """`(args, *, checks, **params) -> results`: a primitive applied to operands; what may fail is noted in `checks`."""
+
+    def __call__(self, args: tuple[Any, ...], /, *, checks: Any, **params: Any) -> Any: ...
+
+
+class PortableRule(Protocol):
+    """`(*args, **params) -> results`: a primitive of sparse arrays; what a saved program has in a primitive's place."""
+
+    def __call__(self, *args: Any, **params: Any) -> Any: ...
+
+
+# Rule kind -> the type of its rules. `lower` stands for each backend's kind, `lower.numpy` and the like.
+RULES: dict[str, type[Any]] = {
+    "jvp": JvpRule,
+    "transpose": TransposeRule,
+    "linearize": LinearizeRule,
+    "partial_eval": PartialEvalRule,
+    "dce": DceRule,
+    "batch": BatchRule,
+    "split_axis": SplitAxisRule,
+    "axis_subst": AxisSubstRule,
+    "lower": LoweringRule,
+    "recompute": RecomputeRule,
+    "replication": ReplicationRule,
+    "sharding": ShardingRule,
+    "mask": MaskRule,
+    "checkify": CheckifyRule,
+    **dict.fromkeys(("portable", "sparse"), PortableRule),
+}
+
+
+# --- what transformations are made of ------------------------------------------------------------------------------
+
+
+@runtime_checkable
+class Primitive(Protocol):
+    """An operation as traces see it; `PrimitiveSet.primitive` makes one of an abstract evaluation."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def family(self) -> str: ...
+    @property
+    def identity(self) -> str: ...
+    @property
+    def multiple_results(self) -> bool: ...
+    @property
+    def decompose(self) -> Callable[..., Any] | None: ...
+    def bind(self, *args: Any, **params: Any) -> Any: ...
+    def infer(self, avals: tuple[Any, ...], params: dict[str, Any]) -> Any: ...
+
+
+class Trace(Protocol):
+    """Interprets primitives while a transformation runs a function.
+
+    Attributes:
+        alive: False once the transformation has ended.
+        stages: whether what it processes ends up in a jaxpr.
+    """
+
+    alive: bool
+    stages: bool
+
+    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Apply `primitive` and return its result, or the tuple of its results."""
+
+
+class Tracer(Protocol):
+    """Stands for an array while its trace interprets a function.
+
+    Attributes:
+        aval: its type.
+    """
+
+    @property
+    def aval(self) -> AbstractValue: ...
+
+    def concrete(self) -> Any:
+        """The concrete array behind it, where its trace works on concrete values, else None."""
+
+    def origin(self) -> str:
+        """Where it comes from, for error messages."""
+        ...
+
+
+# --- what backends are made of -------------------------------------------------------------------------------------
+
+
+@runtime_checkable
+class Executable(Protocol):
+    """A compiled program, from flat lists of the backend's arrays to flat lists of them."""
+
+    def execute(self, arrays: Sequence[Any]) -> list[Any]: ...
+    def as_text(self) -> str: ...
+    def cost_analysis(self) -> dict[str, float]: ...
+    def memory_analysis(self) -> Any: ...
+
+
+@runtime_checkable
+class Lowered(Protocol):
+    """A program in the language that a backend compiles."""
+
+    def as_text(self) -> str: ...
+    def compile(self) -> Any: ...
+
+
+@runtime_checkable
+class Coordination(Protocol):
+    """How a backend's devices in several processes become those of one computation. Each raises RuntimeError."""
+
+    def check_not_started(self) -> None: ...
+    def serve(self, address: str, process_count: int, **timeouts: float) -> None: ...
+    def connect(self, address: str, process_index: int, process_count: int, **options: Any) -> None: ...
+    def leave(self) -> None: ...
+
+
+@runtime_checkable
+class Backend(Protocol):
+    """Who holds arrays and computes with them; an entry point of `tangrad.backends` names one.
+
+    `tangrad.core.Backend` explains each method, and has what most backends want where nothing else is said.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def platform(self) -> str: ...
+    @property
+    def lowering_kind(self) -> str: ...
+    @property
+    def array_type(self) -> type[Any]: ...
+    @property
+    def api(self) -> int: ...
+    @property
+    def has_placements(self) -> bool: ...
+    @property
+    def priority(self) -> int: ...
+    @property
+    def process_index(self) -> int: ...
+    @property
+    def sizes_at_call(self) -> bool: ...
+    @property
+    def profiler(self) -> Any: ...
+    def coordination(self) -> Coordination: ...
+    def devices(self) -> Sequence[Device]: ...
+    def put(self, value: Any, aval: ShapedArray, device: Device | None = None) -> Any: ...
+    def move(self, array: Any, device: Any) -> Any: ...
+    def get(self, array: Any) -> np.ndarray[Any, Any]: ...
+    def apply(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any: ...
+    def compile(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Executable: ...
+    def lower(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Lowered: ...
+    def rows(self, array: Any) -> Iterator[Any] | None: ...
+    def reduced(self, array: Any) -> tuple[Any, ...]: ...
+    def assemble(self, aval: ShapedArray, sharding: Any, parts: Sequence[Any]) -> Any: ...
+    def part(self, array: Any, index: Any) -> Any: ...
+    def adopt(self, contents: Any, aval: Any) -> Any: ...
+    def from_dlpack(self, external: Any, device: Any = None, copy: bool | None = None) -> Any: ...
+    def direct(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any: ...
+    def parts(self, array: Any) -> Sequence[Any]: ...
+    def places(self, arrays: Sequence[Any]) -> tuple[Any, ...]: ...
+    def placement(self, arrays: Sequence[Any]) -> Any: ...
+    def block_until_ready(self, array: Any) -> None: ...
+    def synchronize(self, effects: Any = None) -> None: ...
+    def clear_caches(self) -> None: ...
+
+
+def members(protocol: type[Any]) -> frozenset[str]:
+    """The names of the attributes and methods that a protocol asks for.
+
+    >>> from tangrad.core import protocols
+    >>> sorted(protocols.members(protocols.Lowered))
+    ['as_text', 'compile']
+    """
+    return frozenset(get_protocol_members(protocol))

@@ -1,0 +1,241 @@
+"""Rule kinds, rule sets, and the tables that traces read.
+
+A *rule kind* says what a rule is for (`jvp`, `batch`, `lower.numpy`); a transformation or backend owns it. A *rule set*
+holds the rules of one kind for one family of primitives. A *rule table* is the composition of all rule sets of a kind:
+a plain dictionary from primitive to rule. The first look-up of a primitive of some family loads every rule set of
+(kind, family) from every distribution, settles conflicts and overrides, and freezes the result, so that neither the
+order of use nor that of installation can matter.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import threading
+from typing import Any
+
+from tangrad._core.composition.plugin import Plugin
+from tangrad._core.composition.registry import composition
+from tangrad._core.diagnostics import errors
+from tangrad._core.kernel.declarations import (
+    PRIMITIVES_GROUP,
+    RULE_KINDS_GROUP,
+    RULES_GROUP,
+    NotApplicable,
+    PrimitiveSet,
+    Rule,
+    RuleKind,
+    RuleSet,
+)
+from tangrad._core.kernel.plugin_types import CHECKS
+from tangrad._core.kernel.primitive import Primitive
+from tangrad._core.kernel.rule_errors import conflict, missing_message
+from tangrad._core.settings.caches import clear_caches
+from tangrad._core.settings.forks import free_after_fork
+
+
+class Cell:
+    """One cell of the matrix primitive × rule kind.
+
+    Attributes:
+        status: "rule", "general" (of a more general platform), "derived" (by decomposition), "default", "optional"
+            (none, and none is needed), "not applicable", "conflict", "denied", "broken" or "missing".
+        rule: the rule, where there is one.
+        plugin: the plugin it came from, or None.
+        error: what using the cell raises, where there is no rule.
+        overridden: the plugins whose rules it takes the place of, by override or preference.
+    """
+
+    __slots__ = ("error", "overridden", "plugin", "rule", "status")
+
+    def __init__(self, status: str, rule: Any = None, plugin: Plugin | None = None, error: Any = None) -> None:
+        self.status = status
+        self.rule = rule
+        self.plugin = plugin
+        self.error = error
+        self.overridden: tuple[Plugin, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<cell {self.status}{f' from {self.plugin.distribution}' if self.plugin else ''}>"
+
+
+class RuleTable(dict[Primitive, Rule]):
+    """Primitive -> rule, for one kind. `table[primitive]` is one dictionary look-up once the family is settled."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self.kind = kind
+        self._families: dict[str, dict[Primitive, Cell]] = {}
+        self._broken: dict[str, list[Plugin]] = {}
+        self._owner: tuple[RuleKind | None] | None = None  # what declares the kind, once that was asked
+        self._lock = free_after_fork(threading.RLock())
+
+    def __missing__(self, primitive: Primitive) -> Rule:
+        families = self._families  # see `_settle`
+        cell = self.cell(primitive)
+        if cell.rule is None:
+            raise cell.error()
+        if self._owner is None:
+            self._owner = (find_rule_kind(self.kind),)
+        (kind,) = self._owner
+        rule = cell.rule if kind is None or kind.adapt is None else kind.adapt(primitive, cell.rule)
+        with self._lock:
+            if self._families is families:
+                self[primitive] = rule
+        return rule
+
+    def get_rule(self, primitive: Primitive) -> Rule | None:
+        """The rule, or None where there is none; a conflict still raises."""
+        try:
+            return self[primitive]
+        except errors.MissingRuleError:
+            return None
+
+    def cell(self, primitive: Primitive) -> Cell:
+        """The settled cell of a primitive, with where it comes from."""
+        if not isinstance(primitive, Primitive):
+            raise TypeError(f"expected a primitive, got {primitive!r}")
+        cells = self._families.get(primitive.family)
+        if cells is None:
+            cells = self._settle(primitive.family)
+        cell = cells.get(primitive)
+        return self._fallback(primitive) if cell is None else cell
+
+    def thaw(self) -> None:
+        """Forget everything; tables fill again at the next use."""
+        with self._lock:
+            self.clear()
+            self._families = {}
+            self._broken = {}
+            self._owner = None
+
+    def _settle(self, family: str) -> dict[Primitive, Cell]:
+        families = self._families  # thawing puts another dictionary in its place: what was asked before is not kept
+        claims: dict[Primitive, list[tuple[Plugin, RuleSet, Any]]] = {}
+        broken = []
+        manager = composition().manager
+        primitives = _primitives_of(family) if "tangrad_rules" in manager.computes else ()
+        for plugin in manager.contributions(RULES_GROUP + self.kind, family, primitives=primitives):
+            try:
+                rule_set = plugin.load()
+            except (errors.BrokenPluginError, errors.DeniedPluginError):
+                broken.append(plugin)
+                continue
+            for primitive, rule in rule_set.rules.items():
+                if primitive.family == family:
+                    claims.setdefault(primitive, []).append((plugin, rule_set, rule))
+        cells = {primitive: self._decide(primitive, rivals) for primitive, rivals in claims.items()}
+        with self._lock:
+            self._broken[family] = broken
+            return families.setdefault(family, cells)
+
+    def _decide(self, primitive: Primitive, claims: list[tuple[Plugin, RuleSet, Any]]) -> Cell:
+        policy = composition().policy
+        denial = policy.rule_denial(self.kind, primitive.identity)
+        if denial is not None:
+            message = f"the {self.kind!r} rule of {primitive.identity!r} is needed, but {denial}"
+            return Cell("denied", error=lambda: errors.DeniedPluginError(message))
+        preferred = policy.preferred(self.kind, primitive.identity)
+        chosen = [claim for claim in claims if claim[0].distribution == preferred]
+        if not chosen and len(claims) > 1:
+            chosen = [claim for claim in claims if claim[1].override or claim[0].override]
+        rivals = chosen or claims
+        if len(rivals) > 1:
+            plugins = [plugin for plugin, _, _ in rivals]
+            return Cell("conflict", error=lambda: conflict(self.kind, primitive, plugins, bool(chosen)))
+        plugin, _, rule = rivals[0]
+        if isinstance(rule, NotApplicable):
+            reason = rule.reason
+            cell = Cell("not applicable", plugin=plugin, error=lambda: self._missing(primitive, reason))
+        else:
+            cell = Cell("rule", rule, plugin)
+        cell.overridden = tuple([other for other, _, _ in claims if other is not plugin])
+        return cell
+
+    def _fallback(self, primitive: Primitive) -> Cell:
+        parent = self.kind.rpartition(".")[0]
+        if "." in parent:  # `lower.xla.cuda` falls back on `lower.xla`; `lower` alone is no kind
+            cell = rule_table(parent).cell(primitive)
+            return Cell("general" if cell.status == "rule" else cell.status, cell.rule, cell.plugin, cell.error)
+        broken = self._broken.get(primitive.family)
+        if broken:
+            plugin = broken[0]
+            return Cell("denied" if plugin.denial else "broken", plugin=plugin, error=plugin.refusal)
+        kind = find_rule_kind(self.kind)
+        if kind is not None and kind.derive is not None and primitive.decompose is not None:
+            return Cell("derived", kind.derive(primitive), composition().provenance(primitive))
+        if kind is not None and kind.default is not None:
+            return Cell("default", kind.default(primitive))
+        optional = kind is not None and kind.optional
+        return Cell("optional" if optional else "missing", error=lambda: self._missing(primitive, None))
+
+    def _missing(self, primitive: Primitive, reason: str | None) -> Exception:
+        return errors.MissingRuleError(missing_message(self.kind, primitive, reason), primitive.identity, self.kind)
+
+
+_tables: dict[str, RuleTable] = {}
+
+
+def rule_table(kind: str) -> RuleTable:
+    """The table of a rule kind. The same object for the life of the process: hot paths may hold on to it."""
+    table = _tables.get(kind)
+    if table is None:
+        table = _tables.setdefault(kind, RuleTable(kind))
+    return table
+
+
+def find_rule_kind(name: str) -> RuleKind | None:
+    """The rule kind called `name`, or None where nobody who owns it is installed."""
+    plugin = composition().find(RULE_KINDS_GROUP, name)
+    return None if plugin is None else plugin.load()
+
+
+def rule_kinds() -> tuple[str, ...]:
+    """The names of all declared rule kinds."""
+    return tuple(sorted(composition().names(RULE_KINDS_GROUP)))
+
+
+def primitive_set(family: str) -> PrimitiveSet:
+    """The primitive set of a family. Raises LookupError naming the families that are installed."""
+    plugin = composition().find(PRIMITIVES_GROUP, family)
+    if plugin is None:
+        raise LookupError(
+            f"no installed distribution provides primitives of family {family!r}; there are: {', '.join(families())}"
+        )
+    return plugin.load()  # type: ignore[no-any-return]
+
+
+def _primitives_of(family: str) -> tuple[Primitive, ...]:
+    """Those of a registered family; none where it is not registered, or cannot be used."""
+    try:
+        return tuple(primitive_set(family).primitives.values())
+    except (LookupError, errors.PluginError):
+        return ()
+
+
+def families() -> tuple[str, ...]:
+    """The names of all installed families."""
+    return tuple(sorted(composition().names(PRIMITIVES_GROUP)))
+
+
+def find_primitive(identity: str) -> Primitive:
+    """The primitive `family.name`. Raises LookupError where there is none."""
+    family, _, name = identity.partition(".")
+    primitives = primitive_set(family).primitives
+    if name not in primitives:
+        raise LookupError(f"family {family!r} has no primitive {name!r}; it has: {', '.join(primitives)}")
+    return primitives[name]
+
+
+# Pickled by identity: the other process finds the primitive through its own composition.
+copyreg.pickle(Primitive, lambda primitive: (find_primitive, (primitive.identity,)))
+
+
+def _changed(plugins: tuple[Plugin, ...] | None) -> None:
+    for table in tuple(_tables.values()):
+        table.thaw()
+    clear_caches()
+
+
+for _group, _check in CHECKS.items():
+    composition().set_check(_group, _check)
+composition().on_change(_changed)

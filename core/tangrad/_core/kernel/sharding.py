@@ -1,0 +1,385 @@
+"""Shardings: how an array lies on several devices. Their kinds are plugins; here is what backends know of any of them.
+
+A sharding arranges its devices in a grid with named axes, and says for each dimension of an array which axes of the
+grid cut it, the slowest varying first. Along the axes that cut nothing the parts are repeated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from tangrad._core.diagnostics.public_boundaries import class_boundary
+from tangrad._core.kernel.array import Literal
+from tangrad._core.kernel.backend import CompileOptions, Device
+from tangrad._core.kernel.jaxpr import ClosedJaxpr, Jaxpr, sub_jaxprs
+
+Index = tuple[slice, ...]
+Bounds = tuple[tuple[int, int], ...]
+PARTS_LIMIT = 4096  # pairs of a sharding and a shape whose parts are remembered
+
+
+class Parts(NamedTuple):
+    """Which part of an array of some shape each device holds, in the order of the devices.
+
+    Attributes:
+        numbers: the number of the part; devices that hold the same have the same.
+        indices: the part as slices. bounds: the same as pairs of start and stop.
+        distinct: the slices of each part once, by number.
+    """
+
+    numbers: tuple[int, ...]
+    indices: tuple[Index, ...]
+    bounds: tuple[Bounds, ...]
+    distinct: tuple[Index, ...]
+
+
+@class_boundary
+class Sharding:
+    """How an array lies on devices: the base class, of which a kind of shardings says `device_order`, `grid`,
+    `dimension_axes` and `resharded`.
+
+    Shardings do not change, and compare and hash by what they are.
+
+    Attributes:
+        memory_kind: the memory of the devices, None for the usual one.
+    """
+
+    __slots__ = ("__weakref__",)
+    memory_kind: str | None = None
+
+    # --- what a kind of shardings says ------------------------------------------------------------------------------
+
+    @property
+    def device_order(self) -> tuple[Device, ...]:
+        """The devices in the order of the grid, whose last axis varies fastest."""
+        raise NotImplementedError
+
+    @property
+    def grid(self) -> tuple[tuple[Any, int], ...]:
+        """Name and size of each axis of the grid."""
+        raise NotImplementedError
+
+    def dimension_axes(self, ndim: int) -> tuple[tuple[Any, ...], ...]:
+        """For each dimension of an array of `ndim` dimensions the axes that cut it. Raises ValueError: too few."""
+        raise NotImplementedError
+
+    def resharded(self, tiles: Sequence[int], order: Sequence[Device]) -> Sharding:
+        """The sharding, of this kind if there is one, that a compiler chose.
+
+        Args:
+            tiles: in how many parts each dimension is cut.
+            order: the devices by the part they hold: those of the first part, of the next along the last dimension, ….
+        """
+        raise NotImplementedError
+
+    def with_dimension(self, position: int, ndim: int, axes: Any = None) -> Sharding:
+        """The sharding of arrays of `ndim` dimensions and one more at `position`, which `axes` (None: nobody) cut."""
+        raise NotImplementedError
+
+    def constrain(self, value: Any) -> Any:
+        """`value`, of which programs are told that it lies like this."""
+        raise NotImplementedError
+
+    def type_of(self, aval: Any) -> Any:
+        """The type of arrays of such shape and dtype that lie so: a finer one, if this kind of shardings has such."""
+        return aval.plain
+
+    def to_sharding(self, what: str) -> Sharding:
+        """The sharding over devices that this one stands for, where `what` is given: itself, if it has devices."""
+        return self
+
+    def unconstrained_dimensions(self) -> frozenset[int]:
+        """The dimensions that a constraint leaves to the compiler."""
+        return frozenset()
+
+    # --- what follows -----------------------------------------------------------------------------------------------
+
+    @property
+    def device_set(self) -> set[Device]:
+        """The devices, as a set."""
+        return set(self.device_order)
+
+    @property
+    def num_devices(self) -> int:
+        """How many devices there are."""
+        return len(self.device_order)
+
+    @property
+    def addressable_devices(self) -> set[Device]:
+        """The devices that this process reaches."""
+        return {device for device in self.device_order if is_addressable(device)}
+
+    @property
+    def _addressable_device_assignment(self) -> tuple[Device, ...]:
+        """Those of this process in order, under the name by which libraries of checkpoints ask JAX's shardings."""
+        return tuple([device for device in self.device_order if is_addressable(device)])
+
+    @property
+    def is_fully_addressable(self) -> bool:
+        """Whether this process reaches every device."""
+        return all([is_addressable(device) for device in self.device_order])
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether it is of a type that does not tell how its arrays lie."""
+        return False
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        """Whether every device holds the whole array."""
+        sizes = dict(self.grid)
+        return all([sizes[axis] == 1 for axes in self.dimension_axes(_MOST_DIMENSIONS) for axis in axes])
+
+    def tiles(self, ndim: int) -> tuple[int, ...]:
+        """In how many parts each dimension is cut."""
+        sizes = dict(self.grid)
+        return tuple([math.prod([sizes[axis] for axis in axes]) for axes in self.dimension_axes(ndim)])
+
+    def coordinates(self, ndim: int) -> list[tuple[int, ...]]:
+        """For each device, in order, which part it holds: its number along each dimension."""
+        strides, sizes, total = {}, dict(self.grid), 1
+        for name, size in reversed(self.grid):
+            strides[name] = total
+            total *= size
+        found = []
+        per_dimension = self.dimension_axes(ndim)
+        for number in range(total):
+            coordinate = []
+            for axes in per_dimension:
+                index = 0
+                for axis in axes:
+                    index = index * sizes[axis] + number // strides[axis] % sizes[axis]
+                coordinate.append(index)
+            found.append(tuple(coordinate))
+        return found
+
+    def indices(self, shape: Sequence[int]) -> list[Index]:
+        """For each device, in order, which part of an array of that shape it holds."""
+        return list(self.parts(shape).indices)
+
+    def parts(self, shape: Sequence[int]) -> Parts:
+        """The parts of an array of that shape, and which each device holds."""
+        return _parts(self, tuple(shape))
+
+    def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
+        """The shape of the part that each device holds. Raises ValueError for a dimension that does not divide."""
+        self.check_shape(global_shape)
+        return tuple([size // count for size, count in zip(global_shape, self.tiles(len(global_shape)), strict=True)])
+
+    def devices_indices_map(self, global_shape: Sequence[int]) -> dict[Device, Index]:
+        """Device -> which part of an array of that shape it holds, a slice for each dimension."""
+        self.check_shape(global_shape)
+        return dict(zip(self.device_order, self.indices(global_shape), strict=True))
+
+    def addressable_devices_indices_map(self, global_shape: Sequence[int]) -> dict[Device, Index]:
+        """The same for the devices that this process reaches."""
+        return {d: index for d, index in self.devices_indices_map(global_shape).items() if is_addressable(d)}
+
+    def with_memory_kind(self, kind: str | None) -> Sharding:
+        """The same in a memory of the devices, None for the usual one; kinds of shardings that can say another do.
+
+        Raises ValueError for a memory that it cannot be in.
+        """
+        if kind is not None and kind != self.device_order[0].memory_kinds[0]:
+            raise ValueError(f"{type(self).__name__} is for the usual memory of devices, got memory_kind={kind!r}")
+        return self
+
+    def is_equivalent_to(self, other: Sharding, ndim: int) -> bool:
+        """Whether arrays of `ndim` dimensions lie in the same way, on the same devices."""
+        if self is other or self == other:
+            return True
+        if self.device_set != other.device_set or self.tiles(ndim) != other.tiles(ndim):
+            return False
+        own, others = [
+            dict(zip(sharding.device_order, sharding.coordinates(ndim), strict=True)) for sharding in (self, other)
+        ]
+        return own == others and self.memory_kind == other.memory_kind
+
+    def check_shape(self, shape: Sequence[int], what: str = "an array") -> None:
+        """Raise ValueError for a shape of which a dimension does not divide, or that has too few dimensions."""
+        try:
+            dimension = _undivided(self, tuple(shape))
+        except ValueError as error:
+            raise ValueError(f"{what} of shape {tuple(shape)} cannot be sharded by {self}: {error}") from None
+        if dimension is not None:
+            sizes, axes = dict(self.grid), self.dimension_axes(len(shape))[dimension]
+            named = ", ".join([f"{axis!r} of size {sizes[axis]}" for axis in axes])
+            raise ValueError(
+                f"{what} of shape {tuple(shape)} cannot be sharded by {self}: dimension {dimension}, of size "
+                f"{shape[dimension]}, does not divide into {math.prod([sizes[axis] for axis in axes])} equal parts "
+                f"along the mesh axes {named}"
+            )
+
+
+@lru_cache(PARTS_LIMIT)
+def _parts(sharding: Sharding, shape: tuple[int, ...]) -> Parts:
+    steps = [-(-size // count) for size, count in zip(shape, sharding.tiles(len(shape)), strict=True)]
+    coordinates = sharding.coordinates(len(shape))
+    number_of = {coordinate: number for number, coordinate in enumerate(dict.fromkeys(coordinates))}
+    bounds = {
+        coordinate: tuple(
+            [
+                (min(at * step, size), min((at + 1) * step, size))
+                for at, step, size in zip(coordinate, steps, shape, strict=True)
+            ]
+        )
+        for coordinate in number_of
+    }
+    indices = {
+        coordinate: tuple(
+            [
+                slice(None) if start == 0 and stop == size else slice(start, stop)
+                for (start, stop), size in zip(pairs, shape, strict=True)
+            ]
+        )
+        for coordinate, pairs in bounds.items()
+    }
+    return Parts(
+        tuple([number_of[coordinate] for coordinate in coordinates]),
+        tuple([indices[coordinate] for coordinate in coordinates]),
+        tuple([bounds[coordinate] for coordinate in coordinates]),
+        tuple(indices.values()),
+    )
+
+
+@lru_cache(PARTS_LIMIT)
+def _undivided(sharding: Sharding, shape: tuple[int, ...]) -> int | None:
+    """The first dimension that does not divide, or None."""
+    counts = sharding.tiles(len(shape))
+    return next((at for at, (size, count) in enumerate(zip(shape, counts, strict=True)) if size % count), None)
+
+
+_MOST_DIMENSIONS = 64  # NumPy's limit
+
+
+def is_addressable(device: Device) -> bool:
+    """Whether this process reaches a device."""
+    return device.process_index == device.backend.process_index
+
+
+def as_sharding(value: Any, what: str) -> Any:
+    """What users give as a sharding: one as it is, and what has a method `to_sharding(what)` as that says.
+
+    Raises TypeError for anything else, naming `what` it was given as.
+    """
+    convert = getattr(value, "to_sharding", None)
+    if convert is None or isinstance(value, type):
+        raise TypeError(f"{what} takes shardings and partition specs, got {value!r} of type {type(value).__name__}")
+    return convert(what)
+
+
+# --- what types tell ------------------------------------------------------------------------------------------------
+
+
+def types_by_shardings(avals: Sequence[Any], shardings: Sequence[Any]) -> list[Any]:
+    """The types of values, some of which lie as shardings say; `shardings`: one or None for each, or ()."""
+    stated = shardings or (None,) * len(avals)
+    return [aval if s is None else s.type_of(aval) for aval, s in zip(avals, stated, strict=True)]
+
+
+def with_shardings_of_types(closed: ClosedJaxpr, options: CompileOptions) -> CompileOptions:
+    """Options that state of results, beside what a caller states, the shardings that their types tell."""
+    told = [getattr(aval, "stated", None) for aval in closed.out_avals]
+    if all([sharding is None for sharding in told]):
+        return options
+    given = options.out_shardings or (None,) * len(told)
+    stated = tuple([by_type if one is None else one for one, by_type in zip(given, told, strict=True)])
+    return options.changed(out_shardings=stated)
+
+
+def program_shardings(closed: ClosedJaxpr) -> tuple[Sharding, ...]:
+    """The shardings among the parameters of a program's equations, those of nested programs included.
+
+    They are in the usual memory, where programs compute.
+
+    Raises ValueError where two of them are for different sets of devices.
+    """
+    found = tuple([s if s.memory_kind is None else s.with_memory_kind(None) for s in _shardings(closed.jaxpr)])
+    for sharding in found[1:]:
+        if sharding.device_set != found[0].device_set:
+            raise ValueError(
+                f"one program cannot run on two sets of devices: a part of it is for {found[0]} on "
+                f"{list(map(str, found[0].device_order))}, another for {sharding} on "
+                f"{list(map(str, sharding.device_order))}"
+            )
+    return found
+
+
+def names_memories(closed: ClosedJaxpr, options: CompileOptions) -> bool:
+    """Whether the options of a program, or its equations, name another memory than the usual one."""
+    stated = (*options.in_shardings, *options.out_shardings, *_shardings(closed.jaxpr))
+    return any([sharding is not None and sharding.memory_kind is not None for sharding in stated])
+
+
+def sharding_of_result(jaxpr: Jaxpr, atom: Any) -> Sharding | None:
+    """How a result lies, where the equation that makes it says so."""
+    if type(atom) is Literal:
+        return None
+    for eqn in jaxpr.eqns:
+        if atom in eqn.outvars:
+            position = list(eqn.outvars).index(atom)
+            stated = eqn.params.get("sharding") or (eqn.params.get("out_shardings") or {position: None})[position]
+            if isinstance(stated, Sharding):
+                return stated
+            inner = [sub.jaxpr if isinstance(sub, ClosedJaxpr) else sub for sub in sub_jaxprs(eqn.params)]
+            if len(inner) == 1 and [v.aval for v in inner[0].outvars] == [v.aval for v in eqn.outvars]:
+                return sharding_of_result(inner[0], inner[0].outvars[position])
+    return None
+
+
+def agreed_devices(name: str, claims: Sequence[tuple[str, Sequence[Device]]]) -> tuple[Device, ...]:
+    """The devices on which a program runs, in the order of the first who claims some.
+
+    Args:
+        name: of the program.
+        claims: who wants which devices, such as ("argument 0", …).
+
+    Raises ValueError, naming both, where two want different sets.
+    """
+    first, wanted = claims[0]
+    for what, devices in claims:
+        if set(devices) != set(wanted):
+            raise ValueError(
+                f"incompatible devices for {name}: {first} is for {_listed(wanted)}, {what} for {_listed(devices)}; "
+                f"move arguments to the same devices first: tangrad.device_put(x, sharding)"
+            )
+    return tuple(wanted)
+
+
+def stated_claims(options: Any, program: Sequence[Sharding]) -> list[tuple[str, Sequence[Device]]]:
+    """Who claims devices for a program: the shardings that its options (`CompileOptions`) and its equations state."""
+    claims: list[tuple[str, Sequence[Device]]] = []
+    for what, shardings in (("in_shardings", options.in_shardings), ("out_shardings", options.out_shardings)):
+        claims += [(what, sharding.device_order) for sharding in shardings if sharding is not None]
+    return claims + [("the program", sharding.device_order) for sharding in program[:1]]
+
+
+def check_argument(name: str, position: int, aval: Any, given: Sharding | None, stated: Sharding) -> None:
+    """Raise ValueError for an argument that a stated sharding cannot cut, or that lies in another way already."""
+    stated.check_shape(aval.shape, f"{name}: argument {position}")
+    if given is not None and not given.is_equivalent_to(stated, len(aval.shape)):
+        raise ValueError(
+            f"{name}: argument {position}, {aval.str_short()}, lies by {given}, and in_shardings say {stated}; move it "
+            f"first: tangrad.device_put(x, sharding)"
+        )
+
+
+def _listed(devices: Sequence[Device]) -> str:
+    return f"{devices[0].platform} device{'s' if len(devices) > 1 else ''} {', '.join([str(d.id) for d in devices])}"
+
+
+def _shardings(jaxpr: Jaxpr | ClosedJaxpr) -> list[Sharding]:
+    found = []
+    for eqn in jaxpr.eqns:
+        if not eqn.params:
+            continue
+        for value in eqn.params.values():
+            for item in value if type(value) is tuple else (value,):
+                if isinstance(item, Sharding):
+                    found.append(item)
+        for sub in sub_jaxprs(eqn.params):
+            found.extend(_shardings(sub))
+    return found

@@ -1,0 +1,226 @@
+"""Traces and tracers: who interprets a primitive, and the values it is applied to meanwhile.
+
+Tracing is stackless. A thread has one current trace; `Primitive.bind` hands itself to it. A transformation installs a
+trace that knows its parent, and runs its rules with the parent as the current trace.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping
+from typing import Any
+
+from tangrad._core.diagnostics import errors
+from tangrad._core.diagnostics.public_boundaries import method_boundaries
+from tangrad._core.kernel.array import CONVERSIONS, Array
+from tangrad._core.kernel.backend import as_array, as_operand, preferred_backend
+from tangrad._core.kernel.value_texts import tracer_text
+from tangrad._core.settings.config import thread
+
+
+class Trace:
+    """Interprets primitives. A subclass implements `process_primitive` and makes tracers of its own.
+
+    Attributes:
+        alive: False once the transformation that made the trace has ended; its tracers must not be used any more.
+        stages: whether what it processes ends up in a jaxpr, so that somebody will ask for the place in the program.
+    """
+
+    __slots__ = ("__weakref__", "alive", "stages")
+    alive: bool
+    stages: bool
+
+    def __init__(self, parent: Trace | None = None) -> None:
+        self.alive = True
+        self.stages = parent is not None and parent.stages
+
+    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Apply `primitive` and return its result, or the tuple of its results."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return type(self).__name__
+
+
+class Tracer(Array, has_memory=False):
+    """Stands for an array while a transformation runs a function. A subclass adds what its trace needs to know."""
+
+    __slots__ = ("_trace",)
+    _trace: Trace
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__(has_memory=False)
+
+    def concrete(self) -> Any:
+        """The concrete array behind the tracer, where its trace works on concrete values, else None."""
+        return None
+
+    def origin(self) -> str:
+        """Where the tracer comes from, for error messages."""
+        return f"a value traced by {type(self._trace).__name__}"
+
+    def _concrete_or(self, error: type[Exception]) -> Any:
+        value = self.concrete()
+        if value is None:
+            raise error(self)
+        return value
+
+    def __bool__(self) -> bool:
+        return bool(self._concrete_or(errors.TracerBoolConversionError))
+
+    def __int__(self) -> int:
+        return int(self._concrete_or(errors.ConcretizationTypeError))
+
+    def __float__(self) -> float:
+        raise self._no_number("float")
+
+    def __complex__(self) -> complex:
+        raise self._no_number("complex")
+
+    def _no_number(self, kind: str) -> Exception:
+        """Where the value is known it is refused all the same: `math.sin(x)` would go on without the derivative."""
+        if self.concrete() is None:
+            return errors.ConcretizationTypeError(self)
+        return errors.ConcretizationTypeError.of_known_number(self, kind)
+
+    def __index__(self) -> int:
+        return int(self._concrete_or(errors.TracerIntegerConversionError).__index__())
+
+    def to_numpy(self) -> Any:
+        raise errors.TracerArrayConversionError(self)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise errors.TracerArrayConversionError(self)
+
+    def block_until_ready(self) -> Tracer:
+        return self
+
+    def __copy__(self) -> Tracer:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Tracer:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise errors.ConcretizationTypeError(self, "pickling it")
+
+    def item(self, *index: Any) -> Any:
+        return self._concrete_or(errors.ConcretizationTypeError).item(*index)
+
+    def tolist(self) -> Any:
+        return self._concrete_or(errors.ConcretizationTypeError).tolist()
+
+    def known(self) -> Mapping[str, Any]:
+        """What is known of the value, by name: what `repr` shows. Values of traces below are shown likewise."""
+        value = self.concrete()
+        return {} if value is None else {"value": value}
+
+    def __repr__(self) -> str:
+        return tracer_text(self)
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        if not spec:
+            return repr(self)
+        return format(self._concrete_or(errors.ConcretizationTypeError), spec)
+
+
+method_boundaries(Tracer, CONVERSIONS)
+
+
+def find_backend(args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+    """The backend that must compute with `args`, and the args as operands. Raises for a leaked tracer."""
+    backend = None
+    for arg in args:
+        if isinstance(arg, Tracer):
+            raise errors.UnexpectedTracerError(arg)
+        if backend is None and isinstance(arg, Array):
+            backend = type(arg).backend
+    if backend is None:
+        backend = preferred_backend()
+        if thread.default_device is not None:  # a literal is nowhere: where the result is to be, the array says
+            return backend, tuple([as_array(arg) for arg in args])
+    return backend, tuple([as_operand(arg) for arg in args])
+
+
+def device_beside(x: Any) -> Any:
+    """The device of an array on another backend than the one in use, which constants beside it must be put on.
+
+    Of a tracer: that of the array that is mapped or differentiated, where one is known. None for all others.
+    """
+    backend, used = getattr(type(x), "backend", None), preferred_backend()
+    while backend is None and isinstance(x, Tracer):
+        x = next(iter(x.known().values()), None)
+        backend = getattr(type(x), "backend", None)
+    if backend is None or backend is used:
+        return None
+    places = list(x.devices())
+    return places[0] if len(places) == 1 else backend.devices()[0]
+
+
+def checked_operands(backend: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """For a backend's slow path: its own arrays and literals, or an error that says what is wrong with an argument."""
+    operands = []
+    for arg in args:
+        if isinstance(arg, Tracer):
+            raise errors.UnexpectedTracerError(arg)
+        operand = as_operand(arg)
+        if isinstance(operand, Array) and not isinstance(operand, backend.array_type):
+            raise errors.mixed_backends(backend, operand)
+        operands.append(operand)
+    return tuple(operands)
+
+
+def current_trace() -> Trace:
+    """The trace that interprets primitives in this thread now."""
+    trace: Trace = thread.trace
+    return trace
+
+
+class set_current_trace:  # noqa: N801 - a context manager, named as a verb
+    """Make `trace` the current one within a `with` block. Whatever is raised inside, the previous one is restored."""
+
+    __slots__ = ("_previous", "_trace")
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+
+    def __enter__(self) -> Trace:
+        self._previous = thread.trace
+        thread.trace = self._trace
+        return self._trace
+
+    def __exit__(self, *_: object) -> None:
+        thread.trace = self._previous
+
+
+def is_concrete(value: Any) -> bool:
+    """Whether the contents of `value` can be looked at now.
+
+    >>> import tangrad
+    >>> from tangrad.core import is_concrete
+    >>> is_concrete(1.0)
+    True
+    >>> seen = []
+    >>> jaxpr = tangrad.make_jaxpr(lambda x: seen.append(is_concrete(x)) or x)(1.0)
+    >>> seen
+    [False]
+    """
+    return not isinstance(value, Tracer) or value.concrete() is not None
+
+
+def concrete_or_error(value: Any, what: str = "") -> Any:
+    """The concrete contents of `value`. Raises ConcretizationTypeError, which says what needed them, for a tracer."""
+    if not isinstance(value, Tracer):
+        return value
+    concrete = value.concrete()
+    if concrete is None:
+        raise errors.ConcretizationTypeError(value, what)
+    return concrete
+
+
+def close_trace(trace: Trace) -> weakref.ref[Any]:
+    """End a trace: its tracers are dead. The caller drops its own references, then calls `check_no_leak`."""
+    trace.alive = False
+    return weakref.ref(trace)

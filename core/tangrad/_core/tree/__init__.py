@@ -1,0 +1,1 @@
+"""What `tangrad.tree` is made of: modules for this distribution alone."""

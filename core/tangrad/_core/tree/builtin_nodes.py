@@ -1,0 +1,371 @@
+"""The nodes that need no registration: tuples, lists, dicts, None, namedtuples, OrderedDict, defaultdict.
+
+Each has the fast way to flatten its values here: first the whole node at once where all children are leaves, in C, then
+child by child.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Sequence
+from operator import is_, itemgetter
+from typing import Any
+from weakref import WeakValueDictionary, ref
+
+from tangrad._core.tree.definition import (
+    LEAF,
+    Leaf,
+    NodeKind,
+    PyTreeDef,
+    define,
+    flatten_children,
+)
+from tangrad._core.tree.dispatch import add_kind, are_leaves, derives_kinds
+from tangrad._core.tree.interning import PLAIN, bounded, data_key
+from tangrad._core.tree.keys import DictKey, GetAttrKey, SequenceKey
+from tangrad._core.tree.specialised import Writer, only_strings
+
+_LONGEST_KEPT = 4096  # what is kept strongly is bounded in length, and in number
+_MOST_KEPT = 512
+
+
+class NoneKind(NodeKind):
+    """None: a node without children."""
+
+    __slots__ = ()
+
+    direct = True
+
+    def take_apart(self, value: None) -> tuple[Sequence[Any], Any]:
+        return (), None
+
+    def put_together(self, data: None, children: Sequence[Any]) -> None:
+        return None
+
+    def entries(self, value: None) -> tuple[Sequence[Any], Sequence[Any], Any]:
+        return (), (), None
+
+    def describe(self, data: None, children: list[str]) -> str:
+        return "None"
+
+    def children_like(self, definition: PyTreeDef, value: Any) -> Sequence[Any]:
+        if value is not None:
+            self.refuse("None", value, " (None is a node without leaves; is_leaf=lambda x: x is None makes it a leaf)")
+        return ()
+
+    def flatten_into(self, value: None, leaves: list[Leaf]) -> PyTreeDef:
+        return _NONE_STRUCTURE
+
+    def write_take(self, writer: Writer, data: None, node: str, children: list[str]) -> None:
+        writer.require(f"{node} is None")
+
+    def write_build(self, writer: Writer, data: None, children: list[str]) -> str:
+        return "None"
+
+
+class SequenceKind(NodeKind):
+    """Tuples, lists and namedtuples: the children are what iteration gives, and there is no data."""
+
+    __slots__ = ("_of_leaves",)
+
+    direct = True
+
+    def __init__(self, node_type: type) -> None:
+        super().__init__(node_type)
+        self._of_leaves: dict[int, PyTreeDef] = {}
+
+    def take_apart(self, value: Any) -> tuple[Sequence[Any], Any]:
+        return value, None
+
+    def entries(self, value: Any) -> tuple[Sequence[Any], Sequence[Any], Any]:
+        return [SequenceKey(index) for index in range(len(value))], value, None
+
+    def check(self, data: Any, count: int) -> None:
+        if data is not None:
+            raise ValueError(f"a {self.type.__name__} has no metadata, got {data!r}")
+
+    def children_like(self, definition: PyTreeDef, value: Any) -> Any:
+        if type(value) is not self.type or len(value) != len(definition.subtrees):
+            length = f" of length {len(value)}" if type(value) is self.type else ""
+            self.refuse(f"a {self.type.__name__} of length {len(definition.subtrees)}", value, length)
+        return value
+
+    def flatten_into(self, value: Any, leaves: list[Leaf]) -> PyTreeDef:
+        if are_leaves(map(type, value)):
+            leaves.extend(value)
+            found = self._of_leaves.get(len(value))
+            return self._structure_of_leaves(len(value)) if found is None else found
+        reference = self.expected.get(len(value))
+        expected = None if reference is None else reference()
+        if expected is not None and expected.takes(value, leaves):
+            return expected
+        subtrees = flatten_children(value, leaves)
+        structure = self.interned((None, tuple(map(id, subtrees))), None, subtrees, PLAIN)
+        if structure.expectable():
+            bounded(self.expected, _MOST_KEPT)
+            self.expected[len(value)] = ref(structure)
+        return structure
+
+    def _structure_of_leaves(self, length: int) -> PyTreeDef:
+        structure = define(self, None, [LEAF] * length)
+        if length < _LONGEST_KEPT:
+            bounded(self._of_leaves, _MOST_KEPT)
+            self._of_leaves[length] = structure
+        return structure
+
+    def write_take(self, writer: Writer, data: Any, node: str, children: list[str]) -> None:
+        writer.require(f"type({node}) is {writer.constant(self.type)} and len({node}) == {len(children)}")
+        if children:
+            writer.line(f"{', '.join(children)}, = {node}")
+
+
+class TupleKind(SequenceKind):
+    """Tuples, subclasses excepted."""
+
+    __slots__ = ()
+
+    def put_together(self, data: None, children: Sequence[Any]) -> Any:
+        return tuple(children)
+
+    def describe(self, data: None, children: list[str]) -> str:
+        return f"({children[0]},)" if len(children) == 1 else f"({', '.join(children)})"
+
+    def write_build(self, writer: Writer, data: None, children: list[str]) -> str:
+        return f"({', '.join(children)},)" if children else "()"
+
+
+class ListKind(SequenceKind):
+    """Lists, subclasses excepted."""
+
+    __slots__ = ()
+
+    def put_together(self, data: None, children: Sequence[Any]) -> Any:
+        return [*children]
+
+    def describe(self, data: None, children: list[str]) -> str:
+        return f"[{', '.join(children)}]"
+
+    def write_build(self, writer: Writer, data: None, children: list[str]) -> str:
+        return f"[{', '.join(children)}]"
+
+
+class NamedTupleKind(SequenceKind):
+    """One type of namedtuples: subclasses of tuple with `_fields`."""
+
+    __slots__ = ()
+
+    def put_together(self, data: None, children: Sequence[Any]) -> Any:
+        return self.type(*children)
+
+    def entries(self, value: Any) -> tuple[Sequence[Any], Sequence[Any], Any]:
+        return [GetAttrKey(name) for name in value._fields], value, None
+
+    def metadata(self, data: None) -> Any:
+        return self.type
+
+    def describe(self, data: None, children: list[str]) -> str:
+        return f"CustomNode(namedtuple[{self.type.__name__}], [{', '.join(children)}])"
+
+    def write_build(self, writer: Writer, data: None, children: list[str]) -> str:
+        return f"{writer.constant(self.type)}({', '.join(children)})"
+
+
+class _Layout:
+    """What is known of all dicts with the same keys in the same order."""
+
+    __slots__ = ("comparison", "expected", "given", "key", "of_leaves", "ordered", "strings", "take_values")
+
+    def __init__(self, kind: DictKind, given: tuple[Any, ...], ordered: tuple[Any, ...]) -> None:
+        self.given, self.ordered = given, ordered
+        self.key, self.comparison = data_key(ordered)
+        self.of_leaves = define(kind, ordered, [LEAF] * len(ordered))
+        self.take_values = _values_getter(ordered)
+        self.strings = only_strings(map(type, ordered))
+        self.expected: ref[PyTreeDef] | None = None
+
+    def serves(self, keys: tuple[Any, ...]) -> bool:
+        """Say whether keys that equal those given are the same: 1 equals True, and must not become it."""
+        return all(map(is_, self.given, keys)) or (self.strings and only_strings(map(type, keys)))
+
+
+class DictKind(NodeKind):
+    """Dicts and OrderedDicts, subclasses excepted. Their data is the tuple of keys, which a dict sorts."""
+
+    __slots__ = ("_empty", "_layouts", "_sorts")
+
+    def __init__(self, node_type: type, sorts: bool) -> None:
+        super().__init__(node_type)
+        self._sorts = sorts
+        self._layouts: dict[tuple[Any, ...], _Layout] = {}
+        self._empty = define(self, (), ())
+
+    def order(self, keys: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the keys in the order of the children."""
+        return sorted_keys(keys) if self._sorts else keys
+
+    def take_apart(self, value: Any) -> tuple[Sequence[Any], Any]:
+        keys = self.order(tuple(value))
+        return [value[key] for key in keys], keys
+
+    def put_together(self, data: tuple[Any, ...], children: Sequence[Any]) -> Any:
+        return self.type(zip(data, children))
+
+    def entries(self, value: Any) -> tuple[Sequence[Any], Sequence[Any], Any]:
+        children, keys = self.take_apart(value)
+        return [DictKey(key) for key in keys], children, keys
+
+    def describe(self, data: tuple[Any, ...], children: list[str]) -> str:
+        if not self._sorts:
+            return super().describe(data, children)
+        items = [f"{key!r}: {child}" for key, child in zip(data, children)]
+        return f"{{{', '.join(items)}}}"
+
+    def node_data(self, data: tuple[Any, ...]) -> Any:
+        return list(data) if self._sorts else data
+
+    def check(self, data: Any, count: int) -> Any:
+        keys = self.order(tuple(data))
+        if len(keys) != count:
+            raise ValueError(f"a {self.type.__name__} with the keys {keys!r} has {len(keys)} children, got {count}")
+        return keys
+
+    def children_like(self, definition: PyTreeDef, value: Any) -> Sequence[Any]:
+        if not self._sorts:
+            return super().children_like(definition, value)
+        keys = definition.data
+        if type(value) is self.type and len(value) == len(keys):
+            try:
+                return [value[key] for key in keys]
+            except KeyError:
+                pass
+        but = f" with the keys {list(value)!r}" if type(value) is self.type else ""
+        self.refuse(f"a dict with the keys {list(keys)!r}", value, but)
+
+    def flatten_into(self, value: Any, leaves: list[Leaf]) -> PyTreeDef:
+        if not value:
+            return self._empty
+        keys = tuple(value)
+        layout = self._layouts.get(keys)
+        if layout is None:
+            layout = self._lay_out(keys)
+        given = layout.given
+        if not (given[0] is keys[0] and given[-1] is keys[-1] and (len(keys) < 3 or layout.serves(keys))):
+            if not layout.serves(keys):
+                layout = self._lay_out(keys)
+        children = layout.take_values(value)
+        if are_leaves(map(type, children)):
+            leaves.extend(children)
+            return layout.of_leaves
+        expected = None if layout.expected is None else layout.expected()
+        if expected is not None and expected.takes(value, leaves):
+            return expected
+        subtrees = flatten_children(children, leaves)
+        key = layout.key, tuple(map(id, subtrees))
+        structure = self.interned(key, layout.ordered, subtrees, layout.comparison)
+        if structure.expectable():
+            layout.expected = ref(structure)
+        return structure
+
+    def _lay_out(self, given: tuple[Any, ...]) -> _Layout:
+        layout = _Layout(self, given, self.order(given))
+        if layout.comparison == PLAIN and len(given) < _LONGEST_KEPT:
+            bounded(self._layouts, _MOST_KEPT)
+            self._layouts[given] = layout
+        return layout
+
+    def write_take(self, writer: Writer, data: tuple[Any, ...], node: str, children: list[str]) -> None:
+        if not self._sorts or not only_strings(map(type, data)):
+            super().write_take(writer, data, node, children)
+            return
+        writer.require(f"type({node}) is dict and len({node}) == {len(data)}")
+        for key, child in zip(data, children):
+            writer.line(f"{child} = {node}[{writer.constant(key)}]")
+        if data:
+            writer.string_keyed.append(node)
+
+    def write_build(self, writer: Writer, data: tuple[Any, ...], children: list[str]) -> str:
+        items = [(writer.constant(key), child) for key, child in zip(data, children)]
+        if self._sorts:
+            return "{" + ", ".join([f"{key}: {child}" for key, child in items]) + "}"
+        pairs = ", ".join([f"({key}, {child})" for key, child in items])
+        return f"{writer.constant(self.type)}([{pairs}])"
+
+
+def sorted_keys(keys: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the keys of a dict in order.
+
+    Raises:
+        ValueError: they cannot be compared with one another.
+    """
+    try:
+        return tuple(sorted(keys))
+    except TypeError as error:
+        raise ValueError(
+            f"the keys of a dict that is a pytree are sorted, so they must be comparable; got {list(keys)!r} ({error})"
+        ) from error
+
+
+def _values_getter(keys: tuple[Any, ...]) -> Callable[[Any], Sequence[Any]]:
+    if len(keys) == 1:
+        (key,) = keys
+        return lambda value: (value[key],)
+    return itemgetter(*keys)
+
+
+class DefaultDictKind(NodeKind):
+    """defaultdicts. Their data is the default factory and the tuple of sorted keys."""
+
+    __slots__ = ()
+
+    def take_apart(self, value: Any) -> tuple[Sequence[Any], Any]:
+        keys = sorted_keys(tuple(value))
+        return [value[key] for key in keys], (value.default_factory, keys)
+
+    def put_together(self, data: tuple[Any, tuple[Any, ...]], children: Sequence[Any]) -> Any:
+        return defaultdict(data[0], zip(data[1], children))
+
+    def entries(self, value: Any) -> tuple[Sequence[Any], Sequence[Any], Any]:
+        children, data = self.take_apart(value)
+        return [DictKey(key) for key in data[1]], children, data
+
+    def check(self, data: Any, count: int) -> Any:
+        factory, keys = data
+        if len(keys) != count:
+            raise ValueError(f"a defaultdict with the keys {keys!r} has {len(keys)} children, got {count}")
+        return factory, sorted_keys(tuple(keys))
+
+
+# A kind is unique to its type, or equal structures could be two objects; a type that is gone takes its kind with it.
+_named_tuples: WeakValueDictionary[int, NamedTupleKind] = WeakValueDictionary()
+
+
+@derives_kinds
+def _named_tuple_kind(node_type: type) -> NodeKind | None:
+    if not issubclass(node_type, tuple) or not hasattr(node_type, "_fields"):
+        return None
+    kind = _named_tuples.get(id(node_type))  # the kind holds the type, so the number means this one
+    if kind is None:
+        kind = _named_tuples[id(node_type)] = NamedTupleKind(node_type)
+    return kind
+
+
+NONE, TUPLE, LIST, DICT = NoneKind(type(None)), TupleKind(tuple), ListKind(list), DictKind(dict, sorts=True)
+for _kind in (NONE, TUPLE, LIST, DICT, DictKind(OrderedDict, sorts=False), DefaultDictKind(defaultdict)):
+    add_kind(_kind)
+
+_NONE_STRUCTURE = define(NONE, None, ())
+
+
+def flatten_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Leaf], PyTreeDef]:
+    """Return the leaves and the structure of `(args, kwargs)`: the short way for the arguments of a call.
+
+    Example:
+        >>> from tangrad.tree_util import flatten_call
+        >>> flatten_call((1, [2]), {"c": 3})
+        ([1, 2, 3], PyTreeDef(((*, [*]), {'c': *})))
+    """
+    leaves: list[Leaf] = []
+    positional = TUPLE.flatten_into(args, leaves)
+    named = DICT.flatten_into(kwargs, leaves)
+    subtrees = positional, named
+    return leaves, TUPLE.interned((None, (id(positional), id(named))), None, subtrees, PLAIN)

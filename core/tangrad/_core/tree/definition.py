@@ -1,0 +1,509 @@
+"""The structure of a pytree, `PyTreeDef`, and what it knows of a type of nodes, `NodeKind`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, NoReturn, TypeAlias
+from weakref import WeakValueDictionary, ref
+
+from tangrad._core.tree import deep
+from tangrad._core.tree.dispatch import are_leaves, flatteners, on_replacement
+from tangrad._core.tree.interning import (
+    BY_VALUE,
+    PLAIN,
+    Table,
+    data_key,
+    equal_data,
+    forgetter,
+    hash_data,
+    intern,
+    same_data,
+)
+from tangrad._core.tree.specialised import Writer, compile_build, compile_take
+
+Leaf: TypeAlias = Any
+FoldNode: TypeAlias = Callable[[tuple[Any, ...], Any], Any]
+
+_HOT = 32  # uses after which a structure gets functions of its own
+_NEVER = -(1 << 60)  # uses of a structure too deep for that
+_LARGEST = 1000  # nodes and leaves above which it does not: compiling takes some 20 µs for each
+
+
+class PyTreeDef:
+    """The structure of a pytree: its nodes, with a hole for each leaf. Immutable and hashable.
+
+    Equal structures are the same object, so comparison and hash are those of identity, and cost nothing. The exception
+    is metadata that are themselves compared by value (see `interning`): a subclass, `_ByValue`, compares those.
+    Structures come from `flatten` and `structure`; they are not made by calling the class.
+
+    Attributes:
+        num_leaves: how many leaves the tree has.
+        num_nodes: how many nodes it has, leaves included.
+        kind: the `NodeKind` of the root; None for a leaf.
+        data: what the root's kind needs beside the children to make the node again.
+        subtrees: the structures of the children.
+
+    Example:
+        >>> import tangrad
+        >>> tangrad.tree.structure({"b": (1, None), "a": 2})
+        PyTreeDef({'a': *, 'b': (*, None)})
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_hash",
+        "_uses",
+        "build",
+        "comparison",
+        "data",
+        "direct",
+        "kind",
+        "num_leaves",
+        "num_nodes",
+        "shallow",
+        "subtrees",
+        "take",
+    )
+
+    kind: NodeKind | None
+    data: Any
+    subtrees: tuple[PyTreeDef, ...]
+    num_leaves: int
+    num_nodes: int
+    comparison: int  # how its data compare, see `interning`
+    shallow: bool  # all children are leaves
+    direct: bool  # so is it here, and its kind is `direct`
+    take: Callable[[Any], list[Any] | None] | None  # generated, see `specialised`
+    build: Callable[[Sequence[Leaf]], Any] | None
+    _hash: int | None
+    _uses: int
+
+    def __init__(self) -> None:
+        raise TypeError("PyTreeDef is not made by calling it; use tangrad.tree.structure(tree)")
+
+    # --- trees of this structure ------------------------------------------------------------------------------------
+
+    def unflatten(self, leaves: Iterable[Leaf]) -> Any:
+        """Return the tree of this structure with the given leaves.
+
+        Args:
+            leaves: as many as `num_leaves`, in the order of `flatten`.
+
+        Raises:
+            TypeError: `leaves` is not iterable.
+            ValueError: there are too many or too few.
+
+        Example:
+            >>> import tangrad
+            >>> tangrad.tree.structure({"b": 0, "a": 0}).unflatten([1, 2])
+            {'a': 1, 'b': 2}
+        """
+        if type(leaves) is not list and type(leaves) is not tuple:
+            leaves = list(leaves)
+        if len(leaves) != self.num_leaves:
+            relation = "few" if len(leaves) < self.num_leaves else "many"
+            raise ValueError(f"too {relation} leaves for {self!r}: expected {self.num_leaves}, got {len(leaves)}")
+        if self.kind is None:
+            return leaves[0]
+        if self.direct:
+            return self.kind.put_together(self.data, leaves)
+        build = self.build or self.specialised_build()
+        if build is not None:
+            return build(leaves)
+        try:
+            return _rebuild(self, iter(leaves))
+        except RecursionError:
+            source = iter(leaves)
+            return deep.fold(self, lambda: next(source), lambda node, done: node.kind.put_together(node.data, done))
+
+    def flatten_up_to(self, tree: Any) -> list[Any]:
+        """Return the subtrees of `tree` that stand where this structure has its leaves.
+
+        Args:
+            tree: a tree of which this structure is a prefix.
+
+        Raises:
+            ValueError: it is not a prefix.
+
+        Example:
+            >>> import tangrad
+            >>> tangrad.tree.structure({"a": 0, "b": (0, 0)}).flatten_up_to({"a": [1, 2], "b": (3, {})})
+            [[1, 2], 3, {}]
+        """
+        if not self.shallow:
+            take = self.take or self.specialised_take()
+            taken = take(tree) if take is not None else None
+            if taken is not None:
+                return taken
+        parts: list[Any] = []
+        try:
+            _collect(self, tree, parts)
+        except RecursionError:
+            return deep.collect(self, tree)
+        return parts
+
+    def match(self, tree: Any) -> list[Leaf] | None:
+        """Return the leaves of `tree` if this is exactly its structure, else None.
+
+        For hot paths that expect the structure that they saw last: after some uses it runs a function generated for
+        this structure, several times as fast as `flatten` on nested trees.
+
+        Example:
+            >>> import tangrad
+            >>> tangrad.tree.structure((0, [0])).match((1, [2]))
+            [1, 2]
+        """
+        leaves: list[Leaf] = []
+        if not self.shallow and self.specialised_take() is not None and self.takes(tree, leaves):
+            return leaves
+        found = flatten_into(tree, leaves)
+        return leaves if found is self or found == self else None
+
+    # --- parts, and what is made of them -----------------------------------------------------------------------------
+
+    def children(self) -> list[PyTreeDef]:
+        """Return the structures of the root's children."""
+        return list(self.subtrees)
+
+    def node_data(self) -> tuple[type, Any] | None:
+        """Return the root's type and its metadata: a dict's sorted keys, a registered type's data. None for a leaf."""
+        return None if self.kind is None else (self.kind.type, self.kind.node_data(self.data))
+
+    @staticmethod
+    def from_node_data_and_children(
+        registry: Any, node_data: tuple[type, Any] | None, children: Iterable[PyTreeDef]
+    ) -> PyTreeDef:
+        """Return the structure whose `node_data()` and `children()` are these.
+
+        Args:
+            registry: ignored: there is one registry.
+            node_data: a type and its metadata; None for a leaf.
+            children: the structures of the children.
+
+        Raises:
+            ValueError: the type is not that of a node, or the number of children does not fit the metadata.
+        """
+        return LEAF if node_data is None else restore(node_data[0], node_data[1], tuple(children))
+
+    def compose(self, inner: PyTreeDef) -> PyTreeDef:
+        """Return this structure with `inner` in place of each leaf.
+
+        Example:
+            >>> from tangrad.tree import structure
+            >>> structure((0, 0)).compose(structure([0]))
+            PyTreeDef(([*], [*]))
+        """
+        if not isinstance(inner, PyTreeDef):
+            raise TypeError(f"compose expects a PyTreeDef, got {type(inner).__name__}")
+        if self.kind is None:
+            return inner
+        return define(self.kind, self.data, [subtree.compose(inner) for subtree in self.subtrees])
+
+    def walk(self, f_node: FoldNode, f_leaf: Callable[[Leaf], Any] | None, leaves: Iterable[Leaf]) -> Any:
+        """Fold the tree from its leaves up: `f_leaf(leaf)` at leaves, `f_node(children's results, metadata)` at nodes.
+
+        Args:
+            f_node: called with a tuple and the node's metadata.
+            f_leaf: None stands for the leaf itself.
+            leaves: as many as `num_leaves`.
+        """
+        leaves = list(leaves)
+        if len(leaves) != self.num_leaves:
+            raise ValueError(f"walk got {len(leaves)} leaves for {self!r}, which has {self.num_leaves}")
+        source = iter(leaves)
+        at_leaf = lambda: next(source) if f_leaf is None else f_leaf(next(source))
+        at_node = lambda node, done: f_node(tuple(done), node.kind.metadata(node.kind.node_data(node.data)))
+        return deep.fold(self, at_leaf, at_node)
+
+    def from_iterable_tree(self, tree: Any) -> Any:
+        """Return the tree of this structure from nested iterables of the same shape; see `tree_util.build_tree`."""
+        if self.kind is None:
+            return tree
+        children = list(tree)
+        if len(children) != len(self.subtrees):
+            raise ValueError(f"{self!r} has {len(self.subtrees)} children, the iterable {len(children)}: {tree!r}")
+        built = [subtree.from_iterable_tree(child) for subtree, child in zip(self.subtrees, children)]
+        return self.kind.put_together(self.data, built)
+
+    # --- as a Python object -----------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        text = deep.fold(self, lambda: "*", lambda node, done: node.kind.describe(node.data, done))
+        return f"PyTreeDef({text})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_leaf, ()) if self.kind is None else (restore, (self.kind.type, self.data, self.subtrees))
+
+    def takes(self, tree: Any, leaves: list[Leaf]) -> bool:
+        """Append the leaves of `tree` to `leaves` if this is exactly its structure; say so. Needs `take`."""
+        taken = self.take(tree) if self.take is not None else None
+        if taken is None or not are_leaves(map(type, taken)):
+            return False
+        leaves.extend(taken)
+        return True
+
+    def expectable(self) -> bool:
+        """Count a use; say whether `takes` is faster than a walk, and may stand for it.
+
+        It may not where metadata compare by value: a tree would be given those of another.
+        """
+        return (self.take or self.specialised_take()) is not None and self.comparison != BY_VALUE
+
+    def specialised_take(self) -> Callable[[Any], list[Any] | None] | None:
+        """Count a use; return `take`, which is generated when a structure has been used often."""
+        self._uses += 1  # a plain attribute: if two threads lose a count, or both compile, nothing is lost
+        if self.take is None and self._uses > _HOT and self.num_nodes <= _LARGEST:
+            try:
+                self.take = compile_take(self)
+                _with_take[id(self)] = self
+            except RecursionError:
+                self._uses = _NEVER
+        return self.take
+
+    def specialised_build(self) -> Callable[[Sequence[Leaf]], Any] | None:
+        """Count a use; return `build`, which is generated when a structure has been used often."""
+        self._uses += 1
+        if self.build is None and self._uses > _HOT and self.num_nodes <= _LARGEST:
+            try:
+                self.build = compile_build(self)
+            except RecursionError:
+                self._uses = _NEVER
+        return self.build
+
+
+class _ByValue(PyTreeDef):
+    """A structure with metadata that compare by value: equal ones can be different objects."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if type(other) is not _ByValue:
+            return False if isinstance(other, PyTreeDef) else NotImplemented
+        return (
+            self.kind is other.kind
+            and hash(self) == hash(other)
+            and same_data(self.data, other.data)
+            and self.subtrees == other.subtrees
+        )
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash((self.kind, hash_data(self.data), self.subtrees))
+        return self._hash
+
+
+class NodeKind:
+    """How values of one Python type are taken apart and put together. One instance per type.
+
+    Attributes:
+        type: the Python type; values of subclasses are not of this kind.
+        table: the live structures whose root is of this kind, held weakly.
+        direct: generated code would not put a node together faster than `put_together` does.
+        expected: weak references to the structures to expect, by what is cheap to know of a value. They were met often,
+            and last.
+    """
+
+    __slots__ = ("__weakref__", "_forget", "expected", "table", "type")
+
+    direct = False
+
+    def __init__(self, node_type: type) -> None:
+        self.type: type[Any] = node_type
+        self.table: Table = {}
+        self._forget = forgetter(self.table)
+        self.expected: dict[Hashable, ref[PyTreeDef]] = {}
+
+    def take_apart(self, value: Any) -> tuple[Sequence[Any], Any]:
+        """Return the children of a node, and the data to make it again from them."""
+        raise NotImplementedError
+
+    def put_together(self, data: Any, children: Sequence[Any]) -> Any:
+        """Return the node made of `data` and `children` (a list or tuple that is not to be kept or changed)."""
+        raise NotImplementedError
+
+    def entries(self, value: Any) -> tuple[Sequence[Any], Sequence[Any], Any]:
+        """Return the key entry of each child (`DictKey`, ...), the children, and the data."""
+        raise NotImplementedError
+
+    def describe(self, data: Any, children: list[str]) -> str:
+        """Return how structures with this root print, given how their children do."""
+        name = self.type.__name__
+        return f"CustomNode({name}[{data}], [{', '.join(children)}])"
+
+    def node_data(self, data: Any) -> Any:
+        """Return the metadata that users see in `PyTreeDef.node_data`."""
+        return data
+
+    def metadata(self, data: Any) -> Any:
+        """Return the metadata that users see in `flatten_one_level` and `PyTreeDef.walk`."""
+        return data
+
+    def write_take(self, writer: Writer, data: Any, node: str, children: list[str]) -> None:
+        """Write the lines that check the value named `node` and bind the names in `children` to its children.
+
+        What is checked is equality of structures (see `same_data`), so that the lines can decide a `match`.
+        """
+        writer.require(f"type({node}) is {writer.constant(self.type)}")
+        parts, found = writer.variable("parts"), writer.variable("data")
+        known, same = writer.constant(data), writer.constant(same_data)
+        writer.line(f"{parts}, {found} = {writer.constant(self.take_apart)}({node})")
+        writer.require(f"len({parts}) == {len(children)} and ({found} is {known} or {same}({found}, {known}))")
+        if children:
+            writer.line(f"{', '.join(children)}, = {parts}")
+
+    def write_build(self, writer: Writer, data: Any, children: list[str]) -> str:
+        """Return the expression of the node with the given children, as source."""
+        return f"{writer.constant(self.put_together)}({writer.constant(data)}, [{', '.join(children)}])"
+
+    def check(self, data: Any, count: int) -> Any:
+        """Return `data` as this kind keeps it, after checking that it goes with `count` children."""
+        return data
+
+    def children_like(self, definition: PyTreeDef, value: Any) -> Sequence[Any]:
+        """Return the children of `value`, which must be a node like the root of `definition`. Raises ValueError."""
+        if type(value) is not self.type:
+            self.refuse(f"a {self.type.__name__}", value)
+        children, data = self.take_apart(value)
+        if data is not definition.data and not equal_data(data, definition.data):
+            self.refuse(f"a {self.type.__name__} with metadata {definition.data!r}", value, f" with metadata {data!r}")
+        if len(children) != len(definition.subtrees):
+            expected = f"a {self.type.__name__} with {len(definition.subtrees)} children"
+            self.refuse(expected, value, f" with {len(children)}")
+        return children
+
+    def refuse(self, expected: str, value: Any, but: str = "") -> NoReturn:
+        """Raise the ValueError of a tree that does not have the structure it should."""
+        text = repr(value)
+        raise ValueError(
+            f"expected {expected}, got {type(value).__name__}{but}: {text if len(text) < 200 else text[:200] + '...'}"
+        )
+
+    def flatten_into(self, value: Any, leaves: list[Leaf]) -> PyTreeDef:
+        """Append the leaves of a node to `leaves`; return its structure."""
+        reference = self.expected.get(None)
+        expected = None if reference is None else reference()
+        if expected is not None and expected.takes(value, leaves):
+            return expected
+        children, data = self.take_apart(value)
+        found = define(self, data, flatten_children(children, leaves))
+        if found.expectable():
+            self.expected[None] = ref(found)
+        return found
+
+    def interned(self, key: Hashable, data: Any, subtrees: Sequence[PyTreeDef], comparison: int) -> PyTreeDef:
+        """Return the structure with this root, data and subtrees, which has the key `key` in `table`."""
+        reference = self.table.get(key)
+        if reference is not None:
+            found: PyTreeDef | None = reference()
+            if found is not None:
+                return found
+        made = _make(self, data, tuple(subtrees), comparison)
+        return intern(self.table, key, made, self._forget, made.comparison)
+
+
+def _make(kind: NodeKind | None, data: Any, subtrees: tuple[PyTreeDef, ...], comparison: int) -> PyTreeDef:
+    comparison = max([comparison, *[subtree.comparison for subtree in subtrees]])
+    made: PyTreeDef = object.__new__(_ByValue if comparison == BY_VALUE else PyTreeDef)
+    made.kind, made.data, made.subtrees, made.comparison = kind, data, subtrees, comparison
+    made.num_leaves = sum([subtree.num_leaves for subtree in subtrees]) if kind is not None else 1
+    made.num_nodes = sum([subtree.num_nodes for subtree in subtrees]) + 1
+    made.shallow = kind is None or all(subtree.kind is None for subtree in subtrees)
+    made.direct = made.shallow and kind is not None and kind.direct
+    made.take, made.build, made._hash, made._uses = None, None, None, 0
+    return made
+
+
+_with_take: WeakValueDictionary[int, PyTreeDef] = WeakValueDictionary()
+
+
+@on_replacement
+def _forget_takes() -> None:
+    """Forget the generated functions that take trees apart: in some, a type is now taken apart in another way."""
+    for structure in list(_with_take.values()):
+        structure.take = None
+
+
+LEAF: PyTreeDef = _make(None, None, (), PLAIN)
+
+
+def _leaf() -> PyTreeDef:
+    return LEAF
+
+
+def define(kind: NodeKind, data: Any, subtrees: Sequence[PyTreeDef]) -> PyTreeDef:
+    """Return the structure with a root of the given kind and data, and these subtrees."""
+    key, comparison = data_key(data)
+    return kind.interned((key, tuple(map(id, subtrees))), data, subtrees, comparison)
+
+
+def restore(node_type: type, data: Any, subtrees: tuple[PyTreeDef, ...]) -> PyTreeDef:
+    """Return the structure with a root of the given type: how structures are unpickled.
+
+    Raises:
+        ValueError: the type is not that of a node here, or the data do not go with so many children.
+    """
+    kind = kind_of(node_type)
+    if kind is None:
+        raise ValueError(f"{node_type!r} is not a pytree node: its registration has not run in this process")
+    return define(kind, kind.check(data, len(subtrees)), subtrees)
+
+
+def kind_of(node_type: type) -> NodeKind | None:
+    """Return the kind of the nodes of a type, or None if its values are leaves."""
+    return getattr(flatteners[node_type], "__self__", None)
+
+
+# --- walking ----------------------------------------------------------------------------------------------------------
+
+
+def flatten_into(tree: Any, leaves: list[Leaf]) -> PyTreeDef:
+    """Append the leaves of `tree` to `leaves`; return its structure."""
+    flattener = flatteners[type(tree)]
+    if flattener is None:
+        leaves.append(tree)
+        return LEAF
+    count = len(leaves)
+    try:
+        structure: PyTreeDef = flattener(tree, leaves)
+    except RecursionError:
+        del leaves[count:]
+        structure = deep.flatten(tree, leaves, LEAF, define)
+    return structure
+
+
+def flatten_children(children: Iterable[Any], leaves: list[Leaf]) -> list[PyTreeDef]:
+    """Append the leaves of some trees to `leaves`; return their structures."""
+    subtrees = []
+    for child in children:
+        flattener = flatteners[type(child)]
+        if flattener is None:
+            leaves.append(child)
+            subtrees.append(LEAF)
+        else:
+            subtrees.append(flattener(child, leaves))
+    return subtrees
+
+
+def _rebuild(definition: PyTreeDef, leaves: Iterator[Leaf]) -> Any:
+    kind = definition.kind
+    if kind is None:
+        return next(leaves)
+    if definition.shallow:
+        return kind.put_together(definition.data, list(islice(leaves, definition.num_leaves)))
+    return kind.put_together(definition.data, [_rebuild(subtree, leaves) for subtree in definition.subtrees])
+
+
+def _collect(definition: PyTreeDef, tree: Any, parts: list[Any]) -> None:
+    kind = definition.kind
+    if kind is None:
+        parts.append(tree)
+        return
+    children = kind.children_like(definition, tree)
+    if definition.shallow:
+        parts.extend(children)
+    else:
+        for subtree, child in zip(definition.subtrees, children):
+            _collect(subtree, child, parts)

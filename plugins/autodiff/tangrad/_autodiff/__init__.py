@@ -1,0 +1,1 @@
+"""What `tangrad.autodiff` is made of: modules for this distribution alone."""

@@ -1,0 +1,440 @@
+"""`jvp`, `linearize`, `vjp`, `linear_transpose`: derivatives as linear maps, forward and backward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tangrad import tree
+from tangrad._autodiff.auxiliary import Auxiliary
+from tangrad._autodiff.forward import jvp_flat
+from tangrad._autodiff.reducing import check_in_scope, checked_names
+from tangrad._autodiff.tape import linearize_flat, record_linear
+from tangrad._autodiff.varying import check_same, marked, materialised
+from tangrad._autodiff.zeros import Zero, has_tangent, instantiate, tangent_aval, with_weak_type_of, zeros
+from tangrad.core import (
+    Array,
+    ClosedJaxpr,
+    ShapedArray,
+    api_boundary,
+    as_array,
+    as_operand,
+    dtypes,
+    eval_jaxpr,
+    get_aval,
+    is_array_value,
+    returned_leaves,
+    thread,
+)
+from tangrad.tree_util import Partial
+
+
+@api_boundary
+def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
+    """The value of `fun` at `primals`, and its derivative in the direction `tangents`.
+
+    Args:
+        fun: a function of positional arguments that are trees of arrays.
+        primals: a tuple or list of the arguments.
+        tangents: a tuple or list of the same structure, shapes and dtypes (float0 for integers).
+        has_aux: whether `fun` returns `(output, auxiliary)`.
+
+    Returns:
+        `(output, output tangent)`, or `(output, output tangent, auxiliary)` with `has_aux`.
+
+    Raises:
+        TypeError: for arguments that are not tuples or lists, or whose structures or dtypes differ; ValueError for
+            shapes.
+
+    >>> import tangrad
+    >>> value, tangent = tangrad.jvp(lambda x: x**2, (3.0,), (1.0,))
+    >>> float(value), float(tangent)
+    (9.0, 6.0)
+    """
+    _check_callable(fun, "jvp")
+    for name, given in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(given, (tuple, list)):
+            raise TypeError(f"jvp: {name} must be a tuple or list of arguments, got {type(given).__name__}")
+    leaves, treedef = tree.flatten(tuple(primals))
+    tangent_leaves, tangent_tree = tree.flatten(tuple(tangents))
+    if treedef != tangent_tree:
+        raise TypeError(f"jvp: primals and tangents must have one structure, got {treedef} and {tangent_tree}")
+    if isinstance(primals, list) is not isinstance(tangents, list):
+        kinds = f"{type(primals).__name__} and {type(tangents).__name__}"
+        raise TypeError(f"jvp: primals and tangents must both be tuples or both be lists, got {kinds}")
+    values = [_array(leaf, "jvp", "primal") for leaf in leaves]
+    directions = [_check_tangent("jvp", p, _tangent(t)) for p, t in zip(values, tangent_leaves, strict=True)]
+    call = _FlatCall(fun, treedef, has_aux, "jvp")
+    outs, tangents_out = jvp_flat(call, values, directions)
+    count = call.out_count
+    result = call.out_tree.unflatten([as_array(out) for out in outs[:count]])
+    derivative = call.out_tree.unflatten([_user_tangent(tangent) for tangent in tangents_out[:count]])
+    return (result, derivative, call.aux(outs[count:])) if has_aux else (result, derivative)
+
+
+@api_boundary
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """The value of `fun` at `primals`, and its derivative there as a linear function of tangents.
+
+    The function is evaluated once, however often the linear function is called.
+
+    Returns:
+        `(output, linear function)`, or `(output, linear function, auxiliary)` with `has_aux`. The linear function takes
+        tangents as `fun` takes arguments; it is a pytree, so it passes through `jit` and control flow.
+
+    >>> import tangrad
+    >>> value, derivative = tangrad.linearize(lambda x: x**2, 3.0)
+    >>> float(derivative(1.0)), float(derivative(10.0))
+    (6.0, 60.0)
+    """
+    _check_callable(fun, "linearize")
+    leaves, treedef = tree.flatten(primals)
+    values = [_array(leaf, "linearize", "primal") for leaf in leaves]
+    active = [has_tangent(value.aval.dtype) for value in values]
+    call = _FlatCall(fun, treedef, has_aux, "linearize")
+    outs, program = linearize_flat(call, values, active)
+    count = call.out_count
+    program.outputs = program.outputs[:count]
+    jaxpr, residuals = program.to_jaxpr(consume=True)
+    out_avals = tuple([tangent_aval(get_aval(out)) for out in outs[:count]])
+    nonzero = tuple([type(out) is not Zero for out in program.outputs])
+    in_avals = tuple([value.aval for value in values])
+    linear = _LinearMap(
+        ClosedJaxpr(jaxpr), len(residuals), treedef, call.out_tree, in_avals, tuple(active), out_avals, nonzero
+    )
+    function = Partial(linear, tuple(residuals))
+    result = call.out_tree.unflatten([as_array(out) for out in outs[:count]])
+    return (result, function, call.aux(outs[count:])) if has_aux else (result, function)
+
+
+@api_boundary
+def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: str | Sequence[Any] = ()) -> Any:
+    """The value of `fun` at `primals`, and the function that maps cotangents of its output to those of its arguments.
+
+    Args:
+        fun: a function of arrays, in trees.
+        primals: its arguments.
+        has_aux: whether `fun` returns `(output, auxiliary)`.
+        reduce_axes: the name of a mapped axis around the call, or several: cotangents of what is the same along them
+            are summed over all their examples, as in `grad`.
+
+    Returns:
+        `(output, vjp function)`, or `(output, vjp function, auxiliary)` with `has_aux`. The vjp function takes a
+        cotangent of the structure, shapes and dtypes of the output and returns a tuple with a cotangent per argument;
+        it is a pytree.
+
+    Raises:
+        TypeError: for what is not callable, arguments that are no arrays, and `reduce_axes` that are no names.
+        ValueError: for a name twice in `reduce_axes`. NameError: for one that nobody maps.
+
+    >>> import tangrad
+    >>> value, pullback = tangrad.vjp(lambda x, y: x * y, 2.0, 3.0)
+    >>> [float(cotangent) for cotangent in pullback(1.0)]
+    [3.0, 2.0]
+    """
+    _check_callable(fun, "vjp")
+    axes = _axes_to_sum_over(reduce_axes, "vjp")
+    leaves, treedef = tree.flatten(primals)
+    values = [_array(leaf, "vjp", "primal") for leaf in leaves]
+    active = [has_tangent(value.aval.dtype) for value in values]
+    call = _FlatCall(fun, treedef, has_aux, "vjp")
+    outs, program = linearize_flat(call, values, active, axes)
+    count = call.out_count
+    program.outputs = program.outputs[:count]
+    jaxpr, residuals = program.to_jaxpr(consume=True)
+    out_avals = tuple([get_aval(out) for out in outs[:count]])
+    nonzero = tuple([type(out) is not Zero for out in program.outputs])
+    in_avals = tuple([value.aval for value in values])
+    pullback = _Pullback(ClosedJaxpr(jaxpr), treedef, call.out_tree, in_avals, tuple(active), out_avals, nonzero)
+    result = call.out_tree.unflatten([as_array(out) for out in outs[:count]])
+    function = Partial(pullback, tuple(residuals))
+    return (result, function, call.aux(outs[count:])) if has_aux else (result, function)
+
+
+@api_boundary
+def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: str | Sequence[Any] = ()) -> Partial:
+    """The transpose of a linear function.
+
+    Args:
+        fun: linear in all its arguments jointly.
+        primals: arguments, of which only types count: arrays or anything with `shape` and `dtype`. Within a checked
+            `shard_map` types say along which axes values differ; so does `named_shape` of a `ShapeDtypeStruct`.
+        reduce_axes: the name of a mapped axis around the call, or several: cotangents of what is the same along them
+            are summed over all their examples, as in `grad`.
+
+    Returns:
+        a function from a cotangent of the output's structure to a tuple with a cotangent per argument; it is a pytree.
+
+    Raises:
+        TypeError: for dtypes that are neither all floating-point (or complex) nor all integers (with `reduce_axes` for
+            integers), for functions that are not linear, and `reduce_axes` that are no names.
+        ValueError: for a name twice in `reduce_axes`. NameError: for one that nobody maps.
+
+    >>> import tangrad
+    >>> import tangrad.numpy as np
+    >>> transposed = tangrad.linear_transpose(lambda x: 3.0 * x, np.ones(2))
+    >>> transposed(np.array([1.0, 2.0]))
+    (Array([3., 6.], dtype=float32),)
+    """
+    _check_callable(fun, "linear_transpose")
+    axes = _axes_to_sum_over(reduce_axes, "linear_transpose")
+    leaves, treedef = tree.flatten(primals)
+    in_avals = [_shape_and_dtype(leaf) for leaf in leaves]
+    kinds = {has_tangent(aval.dtype) for aval in in_avals}
+    if kinds != {True}:
+        integers = all(dtypes.issubdtype(aval.dtype, np.integer) for aval in in_avals)
+        if not integers or axes:
+            found = ", ".join([dtypes.dtype_name(aval.dtype) for aval in in_avals])
+            others = " (with reduce_axes real or complex)" if axes else ", or all integers"
+            raise TypeError(
+                f"linear_transpose requires arguments that are all real or complex{others}; got dtypes {found}"
+            )
+    call = _FlatCall(fun, treedef, False, "linear_transpose")
+    program = record_linear(call, in_avals)
+    if axes:  # the function is linear; where it can be evaluated it is known what is the same along the axes
+        values = [as_array(x) if is_array_value(x) else zeros(aval) for x, aval in zip(leaves, in_avals, strict=True)]
+        _, program = linearize_flat(call, values, None, axes)
+    jaxpr, constants = program.to_jaxpr(consume=True)
+    nonzero = tuple([type(out) is not Zero for out in program.outputs])
+    transposed = _Transposed(ClosedJaxpr(jaxpr), treedef, call.out_tree, tuple(in_avals), call.out_avals(), nonzero)
+    return Partial(transposed, tuple(constants))
+
+
+def _axes_to_sum_over(reduce_axes: Any, name: str) -> tuple[Any, ...]:
+    axes = checked_names(reduce_axes, name)
+    if axes:
+        check_in_scope(axes, name)
+    return axes
+
+
+class _FlatCall:
+    """Calls a function of trees with flat values, and remembers the tree of its result."""
+
+    __slots__ = ("_aux", "_outs", "fun", "has_aux", "name", "out_count", "out_tree", "treedef")
+
+    def __init__(self, fun: Callable[..., Any], treedef: Any, has_aux: bool, name: str) -> None:
+        self.fun = fun
+        self.treedef = treedef
+        self.has_aux = has_aux
+        self.name = name
+
+    def __call__(self, *leaves: Any) -> list[Any]:
+        out = self.fun(*self.treedef.unflatten(leaves))
+        aux: list[Any] = []
+        if self.has_aux:
+            if not isinstance(out, (tuple, list)) or len(out) != 2:
+                raise TypeError(
+                    f"{self.name} with has_aux=True requires a function that returns a pair (output, auxiliary), got "
+                    f"{out!r}"
+                )
+            out, auxiliary = out
+            self._aux = Auxiliary(auxiliary)
+            aux = self._aux.values()
+        outs, self.out_tree = returned_leaves(out, f"{self.name}: the function")
+        self.out_count = len(outs)
+        self._outs = [get_aval(leaf) for leaf in outs]
+        return [*outs, *aux]
+
+    def out_avals(self) -> list[Any]:
+        return self._outs
+
+    def aux(self, primals: Sequence[Any]) -> Any:
+        return self._aux.restore(primals)
+
+
+class _LinearMap:
+    """What `linearize` returns, apart from its residuals."""
+
+    __slots__ = ("active", "in_avals", "in_tree", "jaxpr", "nonzero", "out_avals", "out_tree", "residual_count")
+
+    def __init__(
+        self,
+        jaxpr: Any,
+        residual_count: int,
+        in_tree: Any,
+        out_tree: Any,
+        in_avals: Any,
+        active: Any,
+        out_avals: Any,
+        nonzero: Any,
+    ) -> None:
+        self.jaxpr = jaxpr
+        self.residual_count = residual_count
+        self.in_tree = in_tree
+        self.out_tree = out_tree
+        self.in_avals = in_avals
+        self.active = active
+        self.out_avals = out_avals
+        self.nonzero = nonzero
+
+    @api_boundary
+    def __call__(self, residuals: Sequence[Any], *tangents: Any) -> Any:
+        leaves, treedef = tree.flatten(tangents)
+        if treedef != self.in_tree:
+            raise TypeError(
+                f"linearize: tangents must have the structure of the arguments, {self.in_tree}, got {treedef}"
+            )
+        given = [_check_tangent_aval("linearize", a, _tangent(t)) for a, t in zip(self.in_avals, leaves, strict=True)]
+        inputs = [instantiate(t) for t, is_active in zip(given, self.active, strict=True) if is_active]
+        found = iter(eval_jaxpr(self.jaxpr.jaxpr, self.jaxpr.consts, *residuals, *inputs))
+        outs = [next(found) if has else Zero(aval) for aval, has in zip(self.out_avals, self.nonzero, strict=True)]
+        return self.out_tree.unflatten([_user_tangent(out) for out in outs])
+
+
+class _Reverse:
+    """A linear program, apart from the arrays that it needs, which is run from its outputs to its inputs."""
+
+    __slots__ = ("in_avals", "in_tree", "jaxpr", "nonzero", "out_avals", "out_tree")
+    name: str  # of the function that returns it
+
+    def __init__(self, jaxpr: Any, in_tree: Any, out_tree: Any, in_avals: Any, out_avals: Any, nonzero: Any) -> None:
+        self.jaxpr = jaxpr
+        self.in_tree = in_tree
+        self.out_tree = out_tree
+        self.in_avals = in_avals
+        self.out_avals = out_avals
+        self.nonzero = nonzero
+
+    def leaves(self, cotangent: Any) -> list[Any]:
+        """The leaves of a cotangent, which must have the structure of the output."""
+        leaves, treedef = tree.flatten(cotangent)
+        if treedef != self.out_tree:
+            raise TypeError(
+                f"{self.name}: the cotangent must have the output's structure {self.out_tree}, got {treedef}"
+            )
+        return leaves
+
+    def backward(self, constants: Sequence[Any], leaves: Sequence[Any], wanted: Sequence[Any]) -> list[Any]:
+        """The cotangents of the inputs, whose types are `wanted`, from those of the outputs."""
+        values = [_check_cotangent(self.name, aval, leaf) for aval, leaf in zip(self.out_avals, leaves, strict=True)]
+        if thread.typed_axes is not None:
+            values = [_typed(self.name, aval, value) for aval, value in zip(self.out_avals, values, strict=True)]
+        program = record_linear(lambda *xs: eval_jaxpr(self.jaxpr.jaxpr, self.jaxpr.consts, *constants, *xs), wanted)
+        return program.backward([v for v, has in zip(values, self.nonzero, strict=True) if has], consume=True)
+
+
+class _Pullback(_Reverse):
+    """What `vjp` returns, apart from its residuals."""
+
+    __slots__ = ("active",)
+    name = "vjp"
+
+    def __init__(
+        self, jaxpr: Any, in_tree: Any, out_tree: Any, in_avals: Any, active: Any, out_avals: Any, nonzero: Any
+    ) -> None:
+        super().__init__(jaxpr, in_tree, out_tree, in_avals, out_avals, nonzero)
+        self.active = active
+
+    @api_boundary
+    def __call__(self, residuals: Sequence[Any], cotangent: Any) -> Any:
+        wanted = [aval for aval, is_active in zip(self.in_avals, self.active, strict=True) if is_active]
+        found = iter(self.backward(residuals, self.leaves(cotangent), wanted))
+        results = [
+            next(found) if a else Zero(tangent_aval(aval)) for aval, a in zip(self.in_avals, self.active, strict=True)
+        ]
+        arrays = [_user_tangent(result) for result in results]
+        flagged = [
+            with_weak_type_of(array, aval) if isinstance(array, Array) else array
+            for array, aval in zip(arrays, self.in_avals, strict=True)
+        ]
+        return self.in_tree.unflatten(flagged)
+
+
+class _Transposed(_Reverse):
+    """What `linear_transpose` returns, apart from the values that its function closed over."""
+
+    __slots__ = ()
+    name = "linear_transpose"
+
+    @api_boundary
+    def __call__(self, constants: Sequence[Any], cotangent: Any) -> Any:
+        found = self.backward(constants, [as_array(leaf) for leaf in self.leaves(cotangent)], self.in_avals)
+        return self.in_tree.unflatten([as_array(materialised(result)) for result in found])
+
+
+# --- checks and conversions ----------------------------------------------------------------------------------------
+
+
+def _check_callable(fun: Any, name: str) -> None:
+    if not callable(fun):
+        raise TypeError(f"{name} expects a function as its first argument, got {fun!r} of type {type(fun).__name__}")
+
+
+def _array(leaf: Any, name: str, what: str) -> Any:
+    if isinstance(leaf, Array):
+        return leaf
+    if not is_array_value(leaf):
+        raise TypeError(f"{name}: {what} {leaf!r} of type {type(leaf).__name__} is not an array or a number")
+    return as_array(leaf)
+
+
+def _tangent(leaf: Any) -> Any:
+    """A tangent that a user gave: arrays of float0 are symbolic zeros."""
+    if isinstance(leaf, (np.ndarray, Array)) and leaf.dtype == dtypes.float0:
+        return Zero(ShapedArray(leaf.shape, dtypes.float0))
+    return leaf if isinstance(leaf, Zero) else _array(leaf, "jvp", "tangent")
+
+
+def _check_tangent(name: str, primal: Any, tangent: Any) -> Any:
+    return _check_tangent_aval(name, primal.aval, tangent)
+
+
+def _check_tangent_aval(name: str, aval: Any, tangent: Any) -> Any:
+    expected = tangent_aval(aval)
+    if tangent.aval.dtype != expected.dtype:
+        raise TypeError(
+            f"{name}: primal and tangent must have one dtype (float0 for tangents of integers); for a primal of type "
+            f"{aval.str_short()} expected a tangent of dtype {dtypes.dtype_name(expected.dtype)}, "
+            f"got {dtypes.dtype_name(tangent.aval.dtype)}"
+        )
+    if tangent.aval.shape != aval.shape:
+        raise ValueError(f"{name}: primal and tangent must have one shape, got {aval.shape} and {tangent.aval.shape}")
+    return tangent
+
+
+def _check_cotangent(name: str, aval: Any, leaf: Any) -> Any:
+    cotangent = _tangent(leaf)
+    expected = tangent_aval(aval)
+    # Integers have no derivative: beside float0, a cotangent of the output's own dtype is taken, and says nothing.
+    if cotangent.aval.dtype not in (expected.dtype, aval.dtype):
+        raise TypeError(
+            f"{name}: for an output of type {aval.str_short()} expected a cotangent of dtype "
+            f"{dtypes.dtype_name(expected.dtype)}, got {dtypes.dtype_name(cotangent.aval.dtype)}"
+        )
+    if cotangent.aval.shape != aval.shape:
+        raise ValueError(
+            f"{name}: for an output of shape {aval.shape} expected a cotangent of that shape, got "
+            f"{cotangent.aval.shape}"
+        )
+    return cotangent
+
+
+def _typed(name: str, aval: Any, cotangent: Any) -> Any:
+    """A user's cotangent, differing along the mapped axes that the output differs along."""
+    if type(cotangent) is Zero:
+        return cotangent
+    check_same(name, aval, cotangent)
+    return marked(as_operand(cotangent), aval)
+
+
+def _user_tangent(tangent: Any) -> Any:
+    """A tangent as users see it: arrays; for float0, NumPy arrays of that dtype."""
+    if type(tangent) is Zero and tangent.aval.dtype == dtypes.float0:
+        return np.zeros(tangent.aval.shape, dtypes.float0)
+    return as_array(materialised(tangent))
+
+
+def _shape_and_dtype(leaf: Any) -> ShapedArray:
+    """The type of an example, with the mapped axes along which it differs: its cotangent differs along them, too."""
+    if is_array_value(leaf):
+        return get_aval(leaf)  # type: ignore[no-any-return]
+    if hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
+        return ShapedArray(
+            tuple(leaf.shape),
+            dtypes.canonicalize_dtype(leaf.dtype),
+            bool(getattr(leaf, "weak_type", False)),
+            getattr(leaf, "named_shape", ()),
+        )
+    return get_aval(leaf)  # type: ignore[no-any-return]

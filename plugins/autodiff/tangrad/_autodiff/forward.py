@@ -1,0 +1,273 @@
+"""Forward mode: a trace whose values are pairs of a primal and a tangent."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tangrad._autodiff.varying import as_different_as, told_axes
+from tangrad._autodiff.zeros import Zero, instantiate
+from tangrad.core import (
+    ClosedJaxpr,
+    DerivedRule,
+    JaxprCache,
+    Trace,
+    Tracer,
+    as_operand,
+    calls_rules,
+    check_no_leak,
+    current_source,
+    decomposed,
+    dtypes,
+    eval_jaxpr,
+    register_cache,
+    rule_table,
+    thread,
+    trace_to_closed_jaxpr,
+)
+
+JVP = rule_table("jvp")
+
+_new = object.__new__
+_zero_of = Zero.of
+
+
+class JVPTracer(Tracer):
+    """A primal with its tangent, both values of the parent trace."""
+
+    __slots__ = ("primal", "tangent")
+    primal: Any
+    tangent: Any
+
+    def concrete(self) -> Any:
+        return self.primal.concrete() if isinstance(self.primal, Tracer) else self.primal
+
+    def known(self) -> dict[str, Any]:
+        return {"primal": self.primal, "tangent": self.tangent}
+
+    def origin(self) -> str:
+        return "a value under jvp"
+
+
+class JVPTrace(Trace):
+    """Applies jvp rules where an argument has a tangent; everything else goes on to the parent."""
+
+    __slots__ = ("parent",)
+
+    def __init__(self, parent: Trace) -> None:
+        self.alive = True
+        self.stages = parent.stages
+        self.parent = parent
+
+    @property
+    def main(self) -> JVPTrace:
+        """What tells the tracers of one transformation from those of another: the trace itself."""
+        return self
+
+    def tracer(self, primal: Any, tangent: Any) -> JVPTracer:
+        tracer = _new(JVPTracer)
+        tracer._trace = self
+        tracer.aval = primal.aval
+        tracer.primal = primal
+        tracer.tangent = tangent
+        return tracer
+
+    def pair(self, value: Any) -> tuple[Any, Any]:
+        """Primal and tangent of a value; those of other traces have a zero tangent."""
+        if type(value) is JVPTracer and value._trace is self:
+            return value.primal, value.tangent
+        return value, Zero.of(value)
+
+    @calls_rules("jvp")
+    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        primals, tangents, active = [], [], False
+        for arg in args:
+            if type(arg) is JVPTracer and arg._trace is self:
+                primals.append(arg.primal)
+                tangents.append(arg.tangent)
+                active = True
+            else:
+                if not hasattr(type(arg), "aval"):  # it stands for an array, which may be a value of this trace
+                    return self.process_primitive(primitive, tuple([as_operand(value) for value in args]), params)
+                primals.append(arg)
+                tangents.append(_zero_of(arg))
+        parent = self.parent
+        previous, source = thread.trace, thread.source
+        thread.trace = parent
+        try:
+            if not active:
+                return parent.process_primitive(primitive, tuple(primals), params)
+            if source is None and self.stages:  # found once, for all that the rule will do
+                thread.source = current_source(2)
+            out, tangent_out = JVP[primitive](tuple(primals), tuple(tangents), **params)
+        finally:
+            thread.trace = previous
+            thread.source = source
+        if primitive.multiple_results:
+            return tuple([self.attach(o, t) for o, t in zip(out, tangent_out, strict=True)])
+        if type(tangent_out) is Zero:
+            return out
+        tracer = _new(JVPTracer)
+        tracer._trace = self
+        tracer.aval = out.aval
+        tracer.primal = out
+        tracer.tangent = tangent_out
+        return tracer
+
+    def attach(self, primal: Any, tangent: Any) -> Any:
+        return primal if type(tangent) is Zero else self.tracer(primal, tangent)
+
+
+@calls_rules("jvp", inner="adapted")
+def adapt_jvp_rule(primitive: Any, rule: Callable[..., Any]) -> Callable[..., Any]:
+    """A jvp rule as traces call it: with symbolic zeros, and certain to return a pair, of one type.
+
+    Rules that take symbolic zeros, as all that the helpers make do, are called as they are.
+    """
+    if getattr(rule, "symbolic_zeros", False):
+        return rule
+
+    def adapted(primals: Any, tangents: Any, **params: Any) -> Any:
+        out = rule(primals, tuple([instantiate(tangent) for tangent in tangents]), **params)
+        if type(out) is not tuple or len(out) != 2:
+            raise TypeError(
+                f"the jvp rule of {primitive.identity!r} must return (primals_out, tangents_out), got {out!r}"
+            )
+        primals_out, tangents_out = out
+        if not primitive.multiple_results:
+            return _pair(primitive, primals_out, tangents_out)
+        if len(primals_out) != len(tangents_out):
+            raise TypeError(
+                f"the jvp rule of {primitive.identity!r} returned {len(primals_out)} primals and {len(tangents_out)} "
+                "tangents; each result has one"
+            )
+        pairs = [_pair(primitive, p, t) for p, t in zip(primals_out, tangents_out)]
+        return tuple([p for p, _ in pairs]), tuple([t for _, t in pairs])
+
+    return adapted
+
+
+@calls_rules("jvp")
+def _pair(primitive: Any, primal: Any, tangent: Any) -> tuple[Any, Any]:
+    """A primal and its tangent from a rule: operands of one shape, and of one dtype where it has tangents."""
+    primal = _operand(primitive, "primal", primal)
+    if type(tangent) is Zero:
+        return primal, tangent
+    tangent = _operand(primitive, "tangent", tangent)
+    one, other = primal.aval, tangent.aval
+    if one is not other:
+        if one.shape != other.shape:
+            raise ValueError(
+                f"the jvp rule of {primitive.identity!r} returned a tangent of shape {other.shape} for a primal of "
+                f"shape {one.shape}"
+            )
+        if one.dtype != other.dtype and dtypes.issubdtype(one.dtype, np.inexact):
+            raise TypeError(
+                f"the jvp rule of {primitive.identity!r} returned a tangent of type {other.str_short()} for a primal "
+                f"of type {one.str_short()}"
+            )
+    return primal, tangent
+
+
+@calls_rules("jvp")
+def _operand(primitive: Any, what: str, value: Any) -> Any:
+    if hasattr(type(value), "aval"):
+        return value
+    try:
+        return as_operand(value)
+    except TypeError:
+        raise TypeError(
+            f"the jvp rule of {primitive.identity!r} returned, as {what}, {value!r} of type {type(value).__name__}; "
+            "expected an array"
+        ) from None
+
+
+def jvp_flat(
+    function: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents: Sequence[Any]
+) -> tuple[list[Any], list[Any]]:
+    """Run a function of flat arguments and results on pairs; tangents may be symbolic zeros, in and out."""
+    previous = thread.trace
+    trace = JVPTrace(previous)
+    thread.trace = trace
+    try:
+        args = [p if type(t) is Zero else trace.tracer(p, t) for p, t in zip(primals, tangents, strict=True)]
+        pairs = [trace.pair(out) for out in function(*args)]
+    finally:
+        thread.trace = previous
+        trace.alive = False
+    if thread.check_tracer_leaks:
+        reference = weakref.ref(trace)
+        del trace, args
+        check_no_leak(reference)
+    return [primal for primal, _ in pairs], [tangent for _, tangent in pairs]
+
+
+# --- on jaxprs -----------------------------------------------------------------------------------------------------
+
+_jvp_programs = JaxprCache()
+register_cache(_jvp_programs.clear)
+
+
+def jvp_jaxpr(
+    closed: ClosedJaxpr, nonzero: Sequence[bool], instantiate_outputs: bool | Sequence[bool] = False
+) -> tuple[ClosedJaxpr, list[bool]]:
+    """The jaxpr that computes primals and tangents of `closed`.
+
+    Args:
+        nonzero: for each input, whether it has a tangent.
+        instantiate_outputs: outputs whose tangent is wanted even where it is zero.
+
+    Returns:
+        the jaxpr, `(primals, nonzero tangents) -> (primals out, nonzero tangents out)`, and which outputs have a
+        tangent.
+    """
+    wanted = (
+        (instantiate_outputs,) * len(closed.out_avals)
+        if isinstance(instantiate_outputs, bool)
+        else tuple(instantiate_outputs)
+    )
+    key = (tuple(nonzero), wanted, told_axes())
+    return _jvp_programs.get(closed, key, lambda: _jvp_jaxpr(closed, *key[:2]))  # type: ignore[no-any-return]
+
+
+def _jvp_jaxpr(
+    closed: ClosedJaxpr, nonzero: tuple[bool, ...], wanted: tuple[bool, ...]
+) -> tuple[ClosedJaxpr, list[bool]]:
+    nonzero_out: list[bool] = []
+
+    def run(*args: Any) -> list[Any]:
+        primals, given = args[: len(nonzero)], iter(args[len(nonzero) :])
+        tangents = [next(given) if has else Zero.of(p) for p, has in zip(primals, nonzero, strict=True)]
+        outs, tangents_out = jvp_flat(lambda *a: eval_jaxpr(closed.jaxpr, closed.consts, *a), primals, tangents)
+        tangents_out = [instantiate(t) if w else t for t, w in zip(tangents_out, wanted, strict=True)]
+        if thread.typed_axes is not None:
+            tangents_out = [as_different_as(t, out) for t, out in zip(tangents_out, outs, strict=True)]
+        nonzero_out.extend([type(t) is not Zero for t in tangents_out])
+        return outs + [t for t in tangents_out if type(t) is not Zero]
+
+    tangent_avals = [aval for aval, has in zip(closed.in_avals, nonzero, strict=True) if has]
+    out = trace_to_closed_jaxpr(
+        run, [*closed.in_avals, *tangent_avals], f"jvp of {closed.jaxpr.debug_name or 'a program'}"
+    )
+    return out, nonzero_out
+
+
+def jvp_by_decomposition(primitive: Any) -> Callable[..., Any]:
+    """A jvp rule made of a primitive's decomposition."""
+
+    def rule(primals: Any, tangents: Any, **params: Any) -> Any:
+        def run(*args: Any) -> Any:
+            out = decomposed(primitive, args, params)
+            return tuple(out) if primitive.multiple_results else (out,)
+
+        with DerivedRule(primitive, "jvp"):
+            outs, tangents_out = jvp_flat(run, primals, tangents)
+        if primitive.multiple_results:
+            return tuple(outs), tuple(tangents_out)
+        return outs[0], tangents_out[0]
+
+    rule.symbolic_zeros = True  # type: ignore[attr-defined]
+    return rule

@@ -1,0 +1,105 @@
+"""How jvp rules are written: one line in a table for the usual kinds of primitives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tangrad._autodiff.zeros import Zero, add_tangents, broadcast_tangent, instantiate
+from tangrad.core import Primitive, RuleSet
+
+Rule = Callable[..., Any]
+
+
+def symbolic_zeros(rule: Rule) -> Rule:
+    """Decorator: hand the rule symbolic `Zero` tangents as they are, instead of arrays of zeros."""
+    rule.symbolic_zeros = True  # type: ignore[attr-defined]
+    return rule
+
+
+def elementwise_jvp(jvp: RuleSet, primitive: Primitive, *derivatives: Rule | None) -> None:
+    """Register a rule made of one derivative per argument.
+
+    Each derivative is `(tangent, answer, *primals, **params) -> contribution`, linear in `tangent`; None means that the
+    result does not depend smoothly on that argument. Contributions are added; those of scalars beside arrays take the
+    answer's shape.
+    """
+    if len(derivatives) == 1 and derivatives[0] is not None:
+        jvp.add(primitive, _unary(primitive, derivatives[0]))
+    else:
+        jvp.add(primitive, _elementwise(primitive, derivatives))
+
+
+def _unary(primitive: Primitive, derivative: Rule) -> Rule:
+    def rule(primals: Any, tangents: Any, **params: Any) -> Any:
+        # Only called with a tangent that is not zero: there is no other argument.
+        answer = primitive.bind(*primals, **params)
+        return answer, derivative(tangents[0], answer, *primals, **params)
+
+    return symbolic_zeros(rule)
+
+
+def _elementwise(primitive: Primitive, derivatives: tuple[Rule | None, ...]) -> Rule:
+    def rule(primals: Any, tangents: Any, **params: Any) -> Any:
+        answer = primitive.bind(*primals, **params)
+        total = None
+        shape = answer.aval.shape
+        for tangent, derivative in zip(tangents, derivatives, strict=True):
+            if type(tangent) is Zero or derivative is None:
+                continue
+            term = derivative(tangent, answer, *primals, **params)
+            if type(term) is Zero:
+                continue
+            if term.aval.shape != shape:
+                term = broadcast_tangent(term, shape)
+            total = term if total is None else add_tangents(total, term)
+        return answer, Zero.of(answer) if total is None else total
+
+    return symbolic_zeros(rule)
+
+
+def linear_jvp(jvp: RuleSet, *primitives: Primitive) -> None:
+    """Register the rule of primitives linear in all arguments jointly: the primitive applied to the tangents."""
+    for primitive in primitives:
+        jvp.add(primitive, _linear(primitive))
+
+
+def _linear(primitive: Primitive) -> Rule:
+    def rule(primals: Any, tangents: Any, **params: Any) -> Any:
+        answer = primitive.bind(*primals, **params)
+        return answer, primitive.bind(*[instantiate(tangent) for tangent in tangents], **params)
+
+    return symbolic_zeros(rule)
+
+
+def multilinear_jvp(jvp: RuleSet, primitive: Primitive, positions: tuple[int, ...]) -> None:
+    """Register the rule of a primitive that is linear in each argument at `positions` separately."""
+
+    def rule(primals: Any, tangents: Any, **params: Any) -> Any:
+        answer = primitive.bind(*primals, **params)
+        total: Any = None
+        for position in positions:
+            tangent = tangents[position]
+            if type(tangent) is not Zero:
+                args = (*primals[:position], tangent, *primals[position + 1 :])
+                term = primitive.bind(*args, **params)
+                total = term if total is None else add_tangents(total, term)
+        return answer, Zero.of(answer) if total is None else total
+
+    jvp.add(primitive, symbolic_zeros(rule))
+
+
+def zero_jvp(jvp: RuleSet, *primitives: Primitive) -> None:
+    """Register primitives whose results carry no tangent: piecewise constant ones, comparisons."""
+    for primitive in primitives:
+        jvp.add(primitive, _zero(primitive))
+
+
+def _zero(primitive: Primitive) -> Rule:
+    def rule(primals: Any, tangents: Any, **params: Any) -> Any:
+        answer = primitive.bind(*primals, **params)
+        if primitive.multiple_results:
+            return answer, tuple([Zero.of(out) for out in answer])
+        return answer, Zero.of(answer)
+
+    return symbolic_zeros(rule)

@@ -1,0 +1,261 @@
+"""Linearising and transposing jaxprs: what the rules of primitives that carry programs are made of."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from tangrad._autodiff.reducing import reduced
+from tangrad._autodiff.tape import linearize_flat, record_linear, record_unknown
+from tangrad._autodiff.transpose_rules import is_linear
+from tangrad._autodiff.varying import told_axes
+from tangrad._autodiff.zeros import Zero, instantiate
+from tangrad.core import (
+    ClosedJaxpr,
+    DerivedRule,
+    Jaxpr,
+    JaxprCache,
+    Literal,
+    Var,
+    dce_jaxpr,
+    decomposed,
+    eval_jaxpr,
+    register_cache,
+    trace_to_closed_jaxpr,
+)
+
+_linear_programs = JaxprCache()
+register_cache(_linear_programs.clear)
+
+
+# Programs known to be linear in all that is unknown of them: nothing in them waits to be taken out.
+_marked_linear: weakref.WeakSet[ClosedJaxpr] = weakref.WeakSet()
+
+
+def mark_linear(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """Remember that a program is the second, linear half of another one; returns it."""
+    _marked_linear.add(closed)
+    return closed
+
+
+def is_marked_linear(closed: ClosedJaxpr) -> bool:
+    """Whether a program was marked by `mark_linear`: rules for `partial_eval` need not look into it."""
+    return closed in _marked_linear
+
+
+class LinearizedJaxpr:
+    """A closed jaxpr, linearised with respect to some of its inputs.
+
+    Attributes:
+        primal: closed jaxpr, `inputs -> (outputs, own residuals)`.
+        linear: closed jaxpr, `(residuals, active tangents) -> tangents of the outputs that have one`.
+        nonzero: for each output, whether it has a tangent.
+        residual_sources: for each residual, the position of the input that it is, or None for one of `primal`'s own.
+    """
+
+    __slots__ = ("linear", "nonzero", "primal", "residual_sources")
+
+    def __init__(
+        self, primal: ClosedJaxpr, linear: ClosedJaxpr, nonzero: tuple[bool, ...], sources: tuple[Any, ...]
+    ) -> None:
+        self.primal = primal
+        self.linear = linear
+        self.nonzero = nonzero
+        self.residual_sources = sources
+
+    def split(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """The results, and the residuals in `linear`'s order, given inputs and outputs of `primal`."""
+        count = len(self.nonzero)
+        own = iter(outputs[count:])
+        residuals = [next(own) if source is None else inputs[source] for source in self.residual_sources]
+        return list(outputs[:count]), residuals
+
+
+def linearize_jaxpr(closed: ClosedJaxpr, active: Sequence[bool]) -> LinearizedJaxpr:
+    """Linearise a jaxpr with respect to its active inputs. Remembered as long as the jaxpr lives."""
+    key = ("linearize", tuple(active), told_axes())
+    return _linear_programs.get(closed, key, lambda: _linearize_jaxpr(closed, tuple(active)))  # type: ignore[no-any-return]
+
+
+def _linearize_jaxpr(closed: ClosedJaxpr, active: tuple[bool, ...]) -> LinearizedJaxpr:
+    found: list[Any] = []
+    jaxpr = closed.jaxpr
+    if len(jaxpr.eqns) > 1:  # residuals of what is dead would be kept for nothing
+        jaxpr, _ = dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars), instantiate=True)
+
+    def run(*inputs: Any) -> list[Any]:
+        outs, program = linearize_flat(lambda *a: eval_jaxpr(jaxpr, closed.consts, *a), inputs, active, reduced.axes)
+        linear, residuals = program.to_jaxpr()
+        # A loop of which one result is not used may have residuals for that one alone.
+        keep = [False] * len(residuals) + [True] * sum(active)
+        linear, used = dce_jaxpr(linear, [True] * len(linear.outvars), keep)
+        residuals = [residual for residual, is_used in zip(residuals, used) if is_used]
+        positions = {id(value): position for position, value in enumerate(inputs)}
+        sources = tuple([positions.get(id(residual)) for residual in residuals])
+        nonzero = tuple([type(out) is not Zero for out in program.outputs])
+        found.extend([mark_linear(ClosedJaxpr(linear)), nonzero, sources])
+        return outs + [r for r, source in zip(residuals, sources, strict=True) if source is None]
+
+    primal = trace_to_closed_jaxpr(run, closed.in_avals, closed.jaxpr.debug_name)
+    linear, nonzero, sources = found
+    return LinearizedJaxpr(primal, linear, nonzero, sources)
+
+
+class PartialEvalJaxpr:
+    """A closed jaxpr in two: what can be computed of the known inputs, and the rest.
+
+    Attributes:
+        known: closed jaxpr, `known inputs -> (known outputs, own residuals)`.
+        unknown: closed jaxpr, `(residuals, unknown inputs) -> unknown outputs`.
+        out_known: for each output, whether it is known.
+        residual_sources: for each residual, the position among the known inputs, or None for one of `known`'s own.
+    """
+
+    __slots__ = ("known", "out_known", "residual_sources", "unknown")
+
+    def __init__(
+        self, known: ClosedJaxpr, unknown: ClosedJaxpr, out_known: tuple[bool, ...], sources: tuple[Any, ...]
+    ) -> None:
+        self.known = known
+        self.unknown = unknown
+        self.out_known = out_known
+        self.residual_sources = sources
+
+    def split(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """Results (None where unknown) and residuals, in `unknown`'s order; of what `known` takes and gives."""
+        own = iter(outputs[sum(self.out_known) :])
+        residuals = [next(own) if source is None else inputs[source] for source in self.residual_sources]
+        found = iter(outputs)
+        return [next(found) if is_known else None for is_known in self.out_known], residuals
+
+
+def partial_eval_jaxpr(
+    closed: ClosedJaxpr, known: Sequence[bool], unknown_outputs: bool | Sequence[bool] = False
+) -> PartialEvalJaxpr:
+    """Take a jaxpr apart into what can be computed of its known inputs and the rest.
+
+    Args:
+        known: for each input, whether it is known.
+        unknown_outputs: outputs to be treated as unknown even where they are not.
+    """
+    wanted = (unknown_outputs,) * len(closed.out_avals) if isinstance(unknown_outputs, bool) else tuple(unknown_outputs)
+    key = ("partial_eval", tuple(known), wanted)
+    return _linear_programs.get(closed, key, lambda: _partial_eval_jaxpr(closed, *key[1:]))  # type: ignore[no-any-return]
+
+
+def _partial_eval_jaxpr(closed: ClosedJaxpr, known: tuple[bool, ...], wanted: tuple[bool, ...]) -> PartialEvalJaxpr:
+    found: list[Any] = []
+    unknown_avals = [aval for aval, is_known in zip(closed.in_avals, known, strict=True) if not is_known]
+    known_avals = [aval for aval, is_known in zip(closed.in_avals, known, strict=True) if is_known]
+
+    def run(*inputs: Any) -> list[Any]:
+        def function(*unknowns: Any) -> list[Any]:
+            given, rest = iter(inputs), iter(unknowns)
+            return eval_jaxpr(closed.jaxpr, closed.consts, *[next(given if is_known else rest) for is_known in known])
+
+        program, outs = record_unknown(function, unknown_avals)
+        out_known = tuple([type(o) is Zero and not w for o, w in zip(program.outputs, wanted, strict=True)])
+        moved = [out for out, o, w in zip(outs, program.outputs, wanted, strict=True) if type(o) is Zero and w]
+        unknown, residuals = program.to_jaxpr()
+        unknown, residuals = _with_outputs(unknown, residuals, program.outputs, moved, wanted)
+        positions = {id(value): position for position, value in enumerate(inputs)}
+        sources = tuple([positions.get(id(residual)) for residual in residuals])
+        found.extend([ClosedJaxpr(unknown), out_known, sources])
+        results = [out for out, is_known in zip(outs, out_known, strict=True) if is_known]
+        return results + [r for r, source in zip(residuals, sources, strict=True) if source is None]
+
+    first = trace_to_closed_jaxpr(run, known_avals, closed.jaxpr.debug_name)
+    unknown, out_known, sources = found
+    return PartialEvalJaxpr(first, unknown, out_known, sources)
+
+
+def _with_outputs(
+    jaxpr: Jaxpr, residuals: list[Any], outputs: Sequence[Any], moved: Sequence[Any], wanted: Sequence[bool]
+) -> tuple[Jaxpr, list[Any]]:
+    """The unknown part with outputs that are known as residuals that it hands on."""
+    if not moved:
+        return jaxpr, residuals
+    variables = {id(value): var for value, var in zip(residuals, jaxpr.invars)}
+    new_vars, residuals = [], list(residuals)
+    for value in moved:
+        if type(value) is not Literal and id(value) not in variables:
+            var = variables[id(value)] = Var(value.aval)
+            new_vars.append(var)
+            residuals.append(value)
+    atoms = iter([value if type(value) is Literal else variables[id(value)] for value in moved])
+    own = iter(jaxpr.outvars)
+    outvars = [
+        next(own) if type(out) is not Zero else next(atoms)
+        for out, want in zip(outputs, wanted, strict=True)
+        if type(out) is not Zero or want
+    ]
+    count = len(residuals) - len(new_vars)
+    invars = [*jaxpr.invars[:count], *new_vars, *jaxpr.invars[count:]]
+    return jaxpr.replace(invars=invars, outvars=outvars), residuals
+
+
+def transpose_jaxpr(
+    closed: ClosedJaxpr, linear: Sequence[bool], has_cotangent: Sequence[bool]
+) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+    """Transpose a jaxpr with respect to its linear inputs.
+
+    Args:
+        linear: for each input, whether the jaxpr is linear in it (in all of them jointly).
+        has_cotangent: for each output, whether a cotangent is given.
+
+    Returns:
+        closed jaxpr, `(other inputs, cotangents given) -> cotangents of linear inputs that are not zero`, and which are
+        not.
+    """
+    key = ("transpose", tuple(linear), tuple(has_cotangent), told_axes())
+    return _linear_programs.get(closed, key, lambda: _transpose_jaxpr(closed, *key[1:3]))  # type: ignore[no-any-return]
+
+
+def _transpose_jaxpr(
+    closed: ClosedJaxpr, linear: tuple[bool, ...], has_cotangent: tuple[bool, ...]
+) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+    other_avals = [aval for aval, unknown in zip(closed.in_avals, linear, strict=True) if not unknown]
+    linear_avals = [aval for aval, unknown in zip(closed.in_avals, linear, strict=True) if unknown]
+    cotangent_avals = [aval for aval, has in zip(closed.out_avals, has_cotangent, strict=True) if has]
+    nonzero: list[bool] = []
+
+    def run(*args: Any) -> list[Any]:
+        others, given = args[: len(other_avals)], iter(args[len(other_avals) :])
+
+        def function(*unknowns: Any) -> list[Any]:
+            known, unknown = iter(others), iter(unknowns)
+            inputs = [next(unknown if wanted else known) for wanted in linear]
+            return eval_jaxpr(closed.jaxpr, closed.consts, *inputs)
+
+        program = record_linear(function, linear_avals)
+        cotangents = [
+            next(given) if has else Zero(aval) for aval, has in zip(closed.out_avals, has_cotangent, strict=True)
+        ]
+        results = program.backward(cotangents)
+        nonzero.extend([type(result) is not Zero for result in results])
+        return [result for result in results if type(result) is not Zero]
+
+    transposed = trace_to_closed_jaxpr(run, [*other_avals, *cotangent_avals], f"transpose of {closed.jaxpr.debug_name}")
+    return transposed, tuple(nonzero)
+
+
+def transpose_by_decomposition(primitive: Any) -> Any:
+    """A transpose rule made of a primitive's decomposition, which must be linear in the linear arguments."""
+
+    def rule(cotangents: Any, *args: Any, **params: Any) -> tuple[Any, ...]:
+        with DerivedRule(primitive, "transpose"):
+            return _transposed_call(primitive, cotangents, args, params)
+
+    return rule
+
+
+def _transposed_call(primitive: Any, cotangents: Any, args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
+    def function(*unknowns: Any) -> Any:
+        given = iter(unknowns)
+        out = decomposed(primitive, [next(given) if is_linear(arg) else arg for arg in args], params)
+        return tuple(out) if primitive.multiple_results else (out,)
+
+    program = record_linear(function, [arg.aval for arg in args if is_linear(arg)])
+    results = iter(program.backward(cotangents if primitive.multiple_results else (cotangents,)))
+    return tuple([instantiate(next(results)) if is_linear(arg) else None for arg in args])

@@ -1,0 +1,481 @@
+"""Linearisation: evaluate the primal now, and record what is linear in the tangents on a tape.
+
+`LinearizeTrace` runs jvp rules. While a rule runs, the current trace is the `TapeTrace`: an operation on primals alone
+goes to the parent at once, one on a tangent is recorded with its other arguments (the residuals). Walking the tape
+forward maps tangents; walking it backward, by the transpose rules, maps cotangents. Neither stages a jaxpr.
+
+What profiling taught: the cost of an eager gradient is the number of Python calls per operation, hence tuples for
+recorded equations, `object.__new__` for tracers, and no dictionary lookups but those of the rule tables.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tangrad._autodiff.finer_types import less_said, settled
+from tangrad._autodiff.forward import JVP
+from tangrad._autodiff.primitives import add_any_p
+from tangrad._autodiff.reducing import marks, not_told_by_types, reduced, summed_over
+from tangrad._autodiff.varying import as_different_as
+from tangrad._autodiff.zeros import Zero, add_tangents, check_cotangent, instantiate, linear_placeholders
+from tangrad.core import (
+    EVAL_TRACE,
+    NO_EFFECTS,
+    Jaxpr,
+    JaxprEqn,
+    Literal,
+    ShapedArray,
+    Trace,
+    Tracer,
+    Var,
+    as_operand,
+    calls_rules,
+    check_no_leak,
+    current_source,
+    equation_effects,
+    eval_jaxpr,
+    keeps_alive,
+    rule_table,
+    thread,
+)
+
+TRANSPOSE = rule_table("transpose")
+LINEARIZE = rule_table("linearize")
+PARTIAL_EVAL = rule_table("partial_eval")
+
+_new = object.__new__
+
+
+class TapeTracer(Tracer):
+    """A tangent: an unknown of the linear program on the tape."""
+
+    __slots__ = ()
+
+    def origin(self) -> str:
+        return "a tangent under linearization"
+
+
+class TapeTrace(Trace):
+    """Records operations on tangents as tuples `(primitive, args, params, outs)`."""
+
+    __slots__ = ("above_bottom", "equations", "parent")
+
+    def __init__(self, parent: Trace) -> None:
+        self.alive = True
+        self.stages = parent.stages
+        self.parent = parent
+        # The bottom trace binds nothing itself (unless the primitive evaluates programs): it need not be made current.
+        self.above_bottom = parent is EVAL_TRACE
+        self.equations: list[tuple[Any, tuple[Any, ...], dict[str, Any], Any]] = []
+
+    def tracer(self, aval: ShapedArray) -> TapeTracer:
+        tracer = _new(TapeTracer)
+        tracer._trace = self
+        tracer.aval = aval
+        return tracer
+
+    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        for arg in args:
+            if type(arg) is TapeTracer and arg._trace is self:
+                break
+        else:
+            if self.above_bottom and primitive.evaluate is None:
+                return self.parent.process_primitive(primitive, args, params)
+            thread.trace = self.parent
+            try:
+                return self.parent.process_primitive(primitive, args, params)
+            finally:
+                thread.trace = self
+        out = primitive.infer(tuple([arg.aval for arg in args]), params)
+        if primitive.multiple_results:
+            if PARTIAL_EVAL.get_rule(primitive) is not None:
+                return self._split(primitive, args, params, out)
+            outs = tuple([self.tracer(aval) for aval in out])
+            self.equations.append((primitive, args, params, outs))
+            return outs
+        tracer = _new(TapeTracer)
+        tracer._trace = self
+        tracer.aval = out
+        self.equations.append((primitive, args, params, tracer))
+        return tracer
+
+    @calls_rules("partial_eval")
+    def _split(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any], out: Any) -> Any:
+        """A call or loop with known primals and unknown tangents: its rule computes the known part."""
+        known = tuple([not (type(arg) is TapeTracer and arg._trace is self) for arg in args])
+        thread.trace = self.parent
+        try:
+            split = PARTIAL_EVAL[primitive](known, args, **params)
+        finally:
+            thread.trace = self
+        if split is None:
+            outs = [self.tracer(aval) for aval in out]
+            self.equations.append((primitive, args, params, tuple(outs)))
+            return tuple(outs)
+        unknown = split.unknown_equation
+        outs = list(split.known_outs)
+        if unknown is not None:
+            rest_args = split.operands
+            if rest_args is None:
+                rest_args = (
+                    *split.residuals,
+                    *[arg for arg, is_known in zip(args, known, strict=True) if not is_known],
+                )
+            avals = unknown.primitive.infer(tuple([arg.aval for arg in rest_args]), unknown.params)
+            rest = tuple([self.tracer(aval) for aval in avals])
+            self.equations.append((unknown.primitive, rest_args, unknown.params, rest))
+            if len(rest) == len(outs):
+                outs = [new if out is None else out for new, out in zip(rest, outs, strict=True)]
+            else:
+                remaining = iter(rest)
+                outs = [next(remaining) if out is None else out for out in outs]
+        return tuple(outs)
+
+
+class LinearizeTracer(Tracer):
+    """A primal of the parent trace with a tangent on the tape."""
+
+    __slots__ = ("primal", "tangent")
+    primal: Any
+    tangent: Any
+
+    def concrete(self) -> Any:
+        return self.primal.concrete() if isinstance(self.primal, Tracer) else self.primal
+
+    def known(self) -> dict[str, Any]:
+        return {"primal": self.primal, "tangent": self.tangent}
+
+    def origin(self) -> str:
+        return "a value under linearization (grad, vjp, linearize)"
+
+
+class LinearizeTrace(Trace):
+    """Evaluates primals under the parent and leaves the linear part on `tape`.
+
+    Attributes:
+        axes: the mapped axes over which cotangents are summed: see `SummingTrace`.
+    """
+
+    __slots__ = ("parent", "tape")
+    axes: tuple[Any, ...] = ()
+
+    def __init__(self, parent: Trace) -> None:
+        self.alive = True
+        self.stages = parent.stages
+        self.parent = parent
+        self.tape = TapeTrace(parent)
+
+    def tracer(self, primal: Any, tangent: Any) -> LinearizeTracer:
+        tracer = _new(LinearizeTracer)
+        tracer._trace = self
+        tracer.aval = primal.aval
+        tracer.primal = primal
+        tracer.tangent = tangent
+        return tracer
+
+    def pair(self, value: Any) -> tuple[Any, Any]:
+        if type(value) is LinearizeTracer and value._trace is self:
+            return value.primal, value.tangent
+        return value, Zero.of(value)
+
+    @calls_rules("jvp")
+    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        primals, tangents, active = [], [], False
+        for arg in args:
+            if type(arg) is LinearizeTracer and arg._trace is self:
+                primals.append(arg.primal)
+                tangents.append(arg.tangent)
+                active = True
+            else:
+                if not hasattr(type(arg), "aval"):  # it stands for an array, which may be a value of this trace
+                    return self.process_primitive(primitive, tuple([as_operand(value) for value in args]), params)
+                primals.append(arg)
+                tangents.append(None)
+        if not active:
+            thread.trace = self.parent
+            try:
+                return self.parent.process_primitive(primitive, args, params)
+            finally:
+                thread.trace = self
+        if primitive.multiple_results and LINEARIZE.get_rule(primitive) is not None:
+            return self._linearize_call(primitive, primals, tangents, params)
+        thread.trace = self.tape
+        source = thread.source
+        try:
+            if source is None and self.stages:  # found once, for all that the rule will do
+                thread.source = current_source(2)
+            for position, tangent in enumerate(tangents):
+                if tangent is None:
+                    tangents[position] = Zero.of(primals[position])
+            out, tangent_out = JVP[primitive](tuple(primals), tuple(tangents), **params)
+        finally:
+            thread.trace = self
+            thread.source = source
+        if primitive.multiple_results:
+            return tuple([self.attach(o, t) for o, t in zip(out, tangent_out, strict=True)])
+        return self.attach(out, tangent_out)
+
+    def attach(self, primal: Any, tangent: Any) -> Any:
+        if type(tangent) is TapeTracer and tangent._trace is self.tape:
+            tracer = _new(LinearizeTracer)
+            tracer._trace = self
+            tracer.aval = primal.aval
+            tracer.primal = primal
+            tracer.tangent = tangent
+            return tracer
+        return primal  # the tangent is Zero, or depends on no unknown: zeros that a rule has materialised
+
+    @calls_rules("linearize")
+    def _linearize_call(self, primitive: Any, primals: list[Any], tangents: list[Any], params: dict[str, Any]) -> Any:
+        if self.axes != reduced.axes:  # those of a derivative that is taken within this one, or around it
+            with summed_over(self.axes):
+                return self._linearize_call(primitive, primals, tangents, params)
+        active = tuple([tangent is not None for tangent in tangents])
+        thread.trace = self.parent
+        try:
+            linearized = LINEARIZE[primitive](tuple(primals), active, **params)
+            thread.trace = self.tape
+            unknowns = [tangent for tangent in tangents if tangent is not None]
+            linear = linearized.linear_jaxpr
+            results = iter(eval_jaxpr(linear.jaxpr, linear.consts, *linearized.residuals, *unknowns))
+        finally:
+            thread.trace = self
+        outs = linearized.primals_out
+        nonzero = linearized.nonzero or (True,) * len(outs)
+        return tuple([self.attach(o, next(results)) if has else o for o, has in zip(outs, nonzero, strict=True)])
+
+
+class SummingTrace(LinearizeTrace):
+    """Marks each tangent on the tape, so that its cotangent is summed over mapped axes along which its value is the
+    same.
+
+    Attributes:
+        axes: the names of these axes.
+    """
+
+    __slots__ = ("_mark", "axes")
+    axes: tuple[Any, ...]
+
+    def __init__(self, parent: Trace, axes: tuple[Any, ...]) -> None:
+        super().__init__(parent)
+        self.axes = axes
+        self._mark = marks()
+
+    def attach(self, primal: Any, tangent: Any) -> Any:
+        if type(tangent) is TapeTracer and tangent._trace is self.tape:
+            return self.tracer(primal, self.marked(primal, tangent))
+        return primal
+
+    def marked(self, primal: Any, tangent: Any) -> Any:
+        return self.tape.process_primitive(self._mark, (tangent, primal), {"axes": self.axes})
+
+
+class LinearProgram:
+    """The result of linearising a function at a point: its tape, and where its inputs and outputs are on it."""
+
+    __slots__ = ("equations", "inputs", "outputs", "trace")
+
+    def __init__(self, trace: TapeTrace, inputs: list[TapeTracer], outputs: list[Any]) -> None:
+        self.trace = trace
+        self.equations = trace.equations
+        self.inputs = inputs
+        self.outputs = outputs  # TapeTracer or Zero
+
+    @calls_rules("transpose")
+    def backward(self, cotangents: Sequence[Any], consume: bool = False) -> list[Any]:
+        """Map cotangents of the outputs to those of the inputs; a `Zero` where there is none.
+
+        `consume` lets go of each equation, and its residuals, as soon as it is done: the tape can be walked once.
+        """
+        pending: dict[int, Any] = {}
+        for out, cotangent in zip(self.outputs, cotangents, strict=True):
+            if type(out) is TapeTracer and type(cotangent) is not Zero:
+                same = getattr(cotangent, "aval", None) is out.aval
+                _accumulate(pending, out, cotangent if same else settled(cotangent, out.aval))
+        equations, trace = self.equations, self.trace
+        for position in range(len(equations) - 1, -1, -1):
+            primitive, args, params, outs = equations.pop() if consume else equations[position]
+            rule = TRANSPOSE[primitive]
+            if primitive.multiple_results:
+                cotangent = _gather(pending, outs, rule)
+            else:
+                cotangent = pending.pop(id(outs), None)
+            if cotangent is None:
+                continue
+            unknown = [type(arg) is TapeTracer and arg._trace is trace for arg in args]
+            operands = [linear_placeholders[a.aval] if u else a for a, u in zip(args, unknown)]
+            if primitive.multiple_results or outs.aval.finer is None:
+                results = rule(cotangent, *operands, **params)
+            else:
+                results = rule(less_said(cotangent), *[less_said(operand) for operand in operands], **params)
+            if type(results) is not tuple or len(results) != len(args):
+                raise TypeError(
+                    f"the transpose rule of {primitive.identity!r} must return a tuple of {len(args)} cotangents, "
+                    f"got {results!r}"
+                )
+            for arg, result, wanted in zip(args, results, unknown):
+                if wanted and result is not None and type(result) is not Zero:
+                    if getattr(result, "aval", None) is not arg.aval:
+                        check_cotangent(primitive, result, arg.aval)
+                        result = settled(result, arg.aval)
+                    key = id(arg)
+                    earlier = pending.get(key)
+                    pending[key] = result if earlier is None else add_any_p.bind(earlier, result)
+        found = [pending.get(id(tracer)) for tracer in self.inputs]
+        return [
+            Zero(t.aval) if cotangent is None else cotangent for t, cotangent in zip(self.inputs, found, strict=True)
+        ]
+
+    def forward(self, tangents: Sequence[Any]) -> list[Any]:
+        """Map tangents of the inputs to tangents of the outputs, `Zero` where there is none."""
+        env = {id(tracer): tangent for tracer, tangent in zip(self.inputs, tangents, strict=True)}
+        typed = thread.typed_axes
+        for primitive, args, params, outs in self.equations:
+            values: Sequence[Any] = [env.get(id(arg), arg) for arg in args]
+            if typed is not None and primitive.carries_programs:  # which were traced for operands of other types
+                values, params = typed.fitted(primitive, [arg.aval for arg in args], values, params)
+            results = primitive.bind(*values, **params)
+            if primitive.multiple_results:
+                env.update({id(tracer): value for tracer, value in zip(outs, results, strict=True)})
+            else:
+                env[id(outs)] = results
+        return [out if type(out) is Zero else env[id(out)] for out in self.outputs]
+
+    def to_jaxpr(self, consume: bool = False) -> tuple[Jaxpr, list[Any]]:
+        """The tape as a jaxpr `(*residuals, *tangents) -> outputs that have a tangent`, and the residuals.
+
+        `consume` empties the tape, which would keep its residuals in a cycle of references until garbage collection.
+        """
+        variables: dict[int, Any] = {id(tracer): Var(tracer.aval) for tracer in self.inputs}
+        residuals: list[Any] = []
+        residual_vars: list[Var] = []
+
+        def atom(value: Any) -> Any:
+            if type(value) is Literal:
+                return value
+            var = variables.get(id(value))
+            if var is None:
+                var = variables[id(value)] = Var(value.aval)
+                residuals.append(value)
+                residual_vars.append(var)
+            return var
+
+        equations = []
+        for primitive, args, params, outs in _live(self.equations, self.outputs):
+            atoms = [atom(arg) for arg in args]
+            results = outs if primitive.multiple_results else (outs,)
+            outvars = [Var(tracer.aval) for tracer in results]
+            variables.update({id(tracer): var for tracer, var in zip(results, outvars, strict=True)})
+            effects = equation_effects(primitive, tuple([a.aval for a in atoms]), params) if params else NO_EFFECTS
+            equations.append(JaxprEqn(primitive, atoms, outvars, params, effects))
+        outvars = [variables[id(out)] for out in self.outputs if type(out) is not Zero]
+        inputs = [variables[id(tracer)] for tracer in self.inputs]
+        if consume:
+            self.equations.clear()
+        return Jaxpr([], [*residual_vars, *inputs], outvars, equations), residuals
+
+
+def _live(equations: list[Any], outputs: list[Any]) -> list[Any]:
+    """The equations that the outputs need, or that do more than compute: residuals of the others must not be kept."""
+    needed = {id(out) for out in outputs}
+    kept = []
+    for equation in reversed(equations):
+        primitive, args, params, outs = equation
+        if any(id(out) in needed for out in (outs if primitive.multiple_results else (outs,))) or _acts(
+            primitive, args, params
+        ):
+            kept.append(equation)
+            needed.update([id(arg) for arg in args])
+    kept.reverse()
+    return kept
+
+
+def _acts(primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> bool:
+    """Whether an equation has effects that must take place though nobody uses its results."""
+    if primitive.effects is None and not primitive.carries_programs:
+        return False
+    return keeps_alive(equation_effects(primitive, tuple([arg.aval for arg in args]), params))
+
+
+def _accumulate(pending: dict[int, Any], tracer: Any, cotangent: Any) -> None:
+    key = id(tracer)
+    earlier = pending.get(key)
+    pending[key] = cotangent if earlier is None else add_tangents(earlier, cotangent)
+
+
+def _gather(pending: dict[int, Any], outs: tuple[Any, ...], rule: Any) -> Any:
+    """The cotangents of an equation's outputs, or None if it has none."""
+    found = [pending.pop(id(out), None) for out in outs]
+    if all([cotangent is None for cotangent in found]):
+        return None
+    zeros = [Zero(out.aval) if cotangent is None else cotangent for out, cotangent in zip(outs, found, strict=True)]
+    return tuple(zeros if getattr(rule, "symbolic_zeros", False) else [instantiate(cotangent) for cotangent in zeros])
+
+
+def linearize_flat(
+    function: Callable[..., Sequence[Any]],
+    primals: Sequence[Any],
+    active: Sequence[bool] | None = None,
+    reduce_axes: tuple[Any, ...] = (),
+) -> tuple[list[Any], LinearProgram]:
+    """Evaluate a function of flat arguments and results, and return its results and its linear program.
+
+    The inputs of the program are the active arguments (default: all). Cotangents are summed over the mapped axes
+    `reduce_axes` where values are the same along them.
+    """
+    previous = thread.trace
+    axes = not_told_by_types(reduce_axes) if reduce_axes else ()
+    trace = SummingTrace(previous, axes) if axes else LinearizeTrace(previous)
+    thread.trace = trace
+    try:
+        flags = (True,) * len(primals) if active is None else active
+        unknowns = [trace.tape.tracer(p.aval) if a else None for p, a in zip(primals, flags, strict=True)]
+        tracers = [p if t is None else trace.attach(p, t) for p, t in zip(primals, unknowns)]
+        inputs = [tangent for tangent in unknowns if tangent is not None]
+        pairs = [trace.pair(out) for out in function(*tracers)]
+        if thread.typed_axes is not None:
+            thread.trace = trace.tape
+            pairs = [(primal, as_different_as(tangent, primal)) for primal, tangent in pairs]
+    finally:
+        thread.trace = previous
+        trace.alive = False
+    program = LinearProgram(trace.tape, inputs, [tangent for _, tangent in pairs])
+    if thread.check_tracer_leaks:
+        reference = weakref.ref(trace)
+        del trace, tracers
+        check_no_leak(reference)
+    return [primal for primal, _ in pairs], program
+
+
+def transpose_flat(
+    function: Callable[..., Sequence[Any]], in_avals: Sequence[ShapedArray], cotangents: Sequence[Any]
+) -> list[Any]:
+    """Transpose a linear function of flat arguments: map cotangents of its results to cotangents of its arguments."""
+    return record_linear(function, in_avals).backward(cotangents)
+
+
+def record_linear(function: Callable[..., Sequence[Any]], in_avals: Sequence[ShapedArray]) -> LinearProgram:
+    """Run a linear function of flat arguments on unknowns, so that it is on a tape."""
+    return record_unknown(function, in_avals)[0]
+
+
+def record_unknown(
+    function: Callable[..., Sequence[Any]], in_avals: Sequence[ShapedArray]
+) -> tuple[LinearProgram, list[Any]]:
+    """Run a function of flat arguments on unknowns; what depends on them is on a tape, whose other outputs are zero.
+
+    Returns the tape and the results: tracers of the tape, and values where they do not depend on the unknowns.
+    """
+    previous = thread.trace
+    tape = TapeTrace(previous)
+    thread.trace = tape
+    try:
+        inputs = [tape.tracer(aval) for aval in in_avals]
+        results = list(function(*inputs))
+        outputs = [o if type(o) is TapeTracer and o._trace is tape else Zero.of(o) for o in results]
+    finally:
+        thread.trace = previous
+        tape.alive = False
+    return LinearProgram(tape, inputs, outputs), results

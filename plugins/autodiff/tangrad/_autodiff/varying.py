@@ -1,0 +1,79 @@
+"""Cotangents of values whose types tell along which mapped axes they differ, as within a checked `shard_map`.
+
+What is the same along an axis is one value, used on each device: its cotangent is the sum of those from there. What
+differs has a cotangent on each device. So a cotangent that differs along more axes than its value is summed over
+them, and one that is to be the cotangent of a value that differs is marked as such.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from tangrad._autodiff.zeros import Zero, zeros
+from tangrad.core import get_aval, thread
+
+
+def told_axes() -> tuple[Any, ...] | None:
+    """The axes that types are to tell of now: part of what a transposed program depends on."""
+    return None if thread.typed_axes is None else thread.typed_axes.names
+
+
+@contextmanager
+def each_by_itself(names: Sequence[Any]) -> Iterator[None]:
+    """Along these axes the cotangents of programs that are transposed meanwhile are those of each device by itself.
+
+    For branches that not all devices take: a sum in one would wait for those that are in another.
+    """
+    before = thread.typed_axes
+    thread.typed_axes = None if before is None else before.without(names)
+    try:
+        yield
+    finally:
+        thread.typed_axes = before
+
+
+def summed(cotangent: Any, aval: Any) -> Any:
+    """A cotangent of a value of type `aval`: summed over the axes along which it differs, and the value does not."""
+    beyond = _beyond(cotangent.aval, aval)
+    return thread.typed_axes.total(cotangent, beyond) if beyond else cotangent
+
+
+def as_different_as(tangent: Any, primal: Any) -> Any:
+    """A tangent of a result, marked as differing along the axes along which the result does.
+
+    So the tangents of a loop's carry are of one type from turn to turn, as the carry is.
+    """
+    return tangent if type(tangent) is Zero else marked(tangent, get_aval(primal))
+
+
+def marked(cotangent: Any, aval: Any) -> Any:
+    """A cotangent, marked as differing along the axes that a value of type `aval` differs along."""
+    missing = _beyond(aval, cotangent.aval)
+    return thread.typed_axes.marked(cotangent, missing) if missing else cotangent
+
+
+def materialised(tangent: Any) -> Any:
+    """A tangent or cotangent for users: an array in place of a symbolic zero, differing along the axes that it does."""
+    return marked(zeros(tangent.aval), tangent.aval) if type(tangent) is Zero else tangent
+
+
+def check_same(name: str, aval: Any, cotangent: Any) -> None:
+    """Raise ValueError for a user's cotangent that differs along an axis along which the output is the same."""
+    beyond = _beyond(cotangent.aval, aval)
+    if beyond:
+        raise ValueError(
+            f"{name}: the cotangent differs along the mapped axes {beyond}, and the output, of type "
+            f"{aval.str_short()}, is the same along them; sum it, lax.psum(cotangent, {beyond}), or mark a value that "
+            f"the output depends on as differing: lax.pcast(x, {beyond}, to='varying')"
+        )
+
+
+def _beyond(one: Any, other: Any) -> tuple[Any, ...]:
+    """The axes that the first type tells of and the second does not, among those that types are to tell of now."""
+    typed = thread.typed_axes
+    if typed is None or not one.named_shape or one.named_shape == other.named_shape:
+        return ()
+    known = [name for name, _ in other.named_shape]
+    return tuple([name for name, _ in one.named_shape if name in typed.names and name not in known])

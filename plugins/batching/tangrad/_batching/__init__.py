@@ -1,0 +1,1 @@
+"""What `tangrad.batching` is made of: modules for this distribution alone."""

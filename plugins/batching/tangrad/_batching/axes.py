@@ -1,0 +1,71 @@
+"""Mapped axes: what is known of one, and how values get one where a rule wants it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad._batching.primitives import broadcast_axis_p, move_axis_p
+from tangrad.core import as_operand, rule_table
+
+BATCH = rule_table("batch")
+
+
+class AxisInfo:
+    """The axis that a `vmap` maps over.
+
+    Attributes:
+        name: its name for collectives, or None.
+        size: its size.
+        spmd_name: the mesh axis (or axes) that it is sharded over, or None.
+        rules: primitive -> who maps it along the axis.
+    """
+
+    __slots__ = ("name", "size", "spmd_name")
+    rules: Any = BATCH
+
+    def __init__(self, name: Any, size: Any, spmd_name: Any = None) -> None:
+        self.name = name
+        self.size = size
+        self.spmd_name = spmd_name
+
+    @property
+    def in_scope(self) -> tuple[Any, Any]:
+        """The name, and the size that a function of one example is told."""
+        return self.name, self.size
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AxisInfo) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.name, self.size, self.spmd_name
+
+    def __repr__(self) -> str:
+        return f"vmap over an axis of size {self.size}" + (f" named {self.name!r}" if self.name is not None else "")
+
+
+def move_axis(value: Any, source: int, destination: int) -> Any:
+    """`value` with one axis moved."""
+    return value if source == destination else move_axis_p.bind(value, source=source, destination=destination)
+
+
+def broadcast_axis(value: Any, size: Any, position: int) -> Any:
+    """`value` repeated along a new axis at `position`."""
+    operand = as_operand(value)
+    shape = operand.aval.shape
+    positions = tuple([axis if axis < position else axis + 1 for axis in range(len(shape))])
+    return broadcast_axis_p.bind(operand, shape=(*shape[:position], size, *shape[position:]), positions=positions)
+
+
+def place_axis(value: Any, dim: int | None, destination: int, size: Any) -> Any:
+    """`value` with its mapped axis at `destination`; repeated along one there if it has none."""
+    if dim is None:
+        return broadcast_axis(value, size, destination)
+    return move_axis(value, dim, destination)
+
+
+def to_front(value: Any, dim: int | None) -> Any:
+    """`value` with its mapped axis, if it has one, in front."""
+    return value if dim is None else move_axis(value, dim, 0)

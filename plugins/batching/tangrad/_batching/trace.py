@@ -1,0 +1,300 @@
+"""Batching: a trace whose values may carry a mapped axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tangrad._batching.axes import AxisInfo, place_axis
+from tangrad.core import (
+    ClosedJaxpr,
+    DerivedRule,
+    JaxprCache,
+    NamedAxisEffect,
+    Trace,
+    Tracer,
+    as_operand,
+    calls_rules,
+    check_no_leak,
+    close_trace,
+    current_source,
+    decomposed,
+    equation_effects,
+    eval_jaxpr,
+    register_cache,
+    thread,
+    trace_to_closed_jaxpr,
+)
+from tangrad.errors import UnexpectedTracerError
+
+_new = object.__new__
+
+
+_unmapped: dict[Any, Any] = {}
+UNMAPPED_LIMIT = 4096
+
+
+def _without_axis(aval: Any, dim: int) -> Any:
+    """The aval of one example."""
+    key = (aval, dim)
+    found = _unmapped.get(key)
+    if found is None:
+        if aval.finer is None:
+            found = aval.update(shape=aval.shape[:dim] + aval.shape[dim + 1 :])
+        else:
+            found = aval.without_dimension(dim)
+        if len(_unmapped) >= UNMAPPED_LIMIT:
+            _unmapped.clear()
+        _unmapped[key] = found
+    return found
+
+
+def _with_axis(aval: Any, size: Any) -> Any:
+    """The aval of all examples, the axis in front."""
+    return aval.update(shape=(size, *aval.shape)) if aval.finer is None else aval.with_dimension(0, size)
+
+
+class BatchTracer(Tracer):
+    """A value of the parent trace with a mapped axis `dim`; the tracer's aval is without that axis."""
+
+    __slots__ = ("dim", "value")
+    dim: int
+    value: Any
+
+    def known(self) -> dict[str, Any]:
+        return {"value": self.value, "dim": self.dim}
+
+    def origin(self) -> str:
+        return f"a value mapped by {self._trace.axis}"  # type: ignore[attr-defined]
+
+
+class BatchTrace(Trace):
+    """Applies batch rules where an argument is mapped, or where a primitive uses the mapped axis by name."""
+
+    __slots__ = ("axis", "parent")
+
+    def __init__(self, parent: Trace, axis: AxisInfo) -> None:
+        super().__init__(parent)
+        self.parent = parent
+        self.axis = axis
+
+    def tracer(self, value: Any, dim: int | None) -> Any:
+        """The value as seen by the mapped function; itself if it is not mapped."""
+        if dim is None:
+            return value
+        tracer = _new(BatchTracer)
+        tracer._trace = self
+        tracer.aval = _without_axis(value.aval, dim)
+        tracer.value = value
+        tracer.dim = dim
+        return tracer
+
+    def split(self, value: Any) -> tuple[Any, int | None]:
+        """The value of the parent trace and its mapped axis, or None."""
+        if type(value) is BatchTracer and value._trace is self:
+            return value.value, value.dim
+        return value, None
+
+    @calls_rules("batch")
+    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        values: list[Any] = []
+        dims: list[int | None] = []
+        mapped = False
+        for arg in args:
+            if type(arg) is BatchTracer and arg._trace is self:
+                values.append(arg.value)
+                dims.append(arg.dim)
+                mapped = True
+            else:
+                if not hasattr(type(arg), "aval"):  # it stands for an array, which may be a value of this trace
+                    return self.process_primitive(primitive, tuple([as_operand(value) for value in args]), params)
+                values.append(arg)
+                dims.append(None)
+        parent, previous, source = self.parent, thread.trace, thread.source
+        thread.trace = parent
+        try:
+            if not mapped and not self._uses_axis(primitive, args, params):
+                return parent.process_primitive(primitive, args, params)
+            if source is None and self.stages:  # found once, for all that the rule will do
+                thread.source = current_source(2)
+            rule = self.axis.rules[primitive]
+            out = rule(tuple(values), tuple(dims), axis_info=self.axis, **params)
+        finally:
+            thread.trace = previous
+            thread.source = source
+        if type(out) is not tuple or len(out) != 2:
+            raise TypeError(f"the batch rule of {primitive.identity!r} must return (outs, out_dims), got {out!r}")
+        outs, out_dims = out
+        if primitive.multiple_results:
+            return tuple([self._out(primitive, o, d) for o, d in zip(outs, out_dims, strict=True)])
+        return self._out(primitive, outs, out_dims)
+
+    @calls_rules("batch")
+    def _out(self, primitive: Any, value: Any, dim: Any) -> Any:
+        """What a rule returned, as the mapped function sees it."""
+        if dim is None:
+            return value
+        try:
+            right = value.aval.shape[dim] == self.axis.size and dim >= 0
+        except (AttributeError, TypeError, IndexError):
+            right = False
+        if not right:
+            raise bad_result("batch", primitive, value, dim, self.axis.size)
+        tracer = _new(BatchTracer)
+        tracer._trace = self
+        tracer.aval = _without_axis(value.aval, dim)
+        tracer.value = value
+        tracer.dim = dim
+        return tracer
+
+    def _uses_axis(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> bool:
+        if self.axis.name is None or (primitive.effects is None and not params):
+            return False
+        avals = tuple([as_operand(arg).aval for arg in args])
+        return NamedAxisEffect(self.axis.name) in equation_effects(primitive, avals, params)
+
+
+class ResumedTrace(BatchTrace):
+    """Goes on where another trace over the same axis is: what that one mapped is mapped here.
+
+    For functions that run for the other trace, but only when a trace around it comes to them, as rules of users do:
+    they may have closed over its values.
+    """
+
+    __slots__ = ("resumed",)
+
+    def __init__(self, parent: Trace, axis: AxisInfo, resumed: BatchTrace) -> None:
+        super().__init__(parent, axis)
+        self.resumed = resumed
+
+    def own(self, value: Any) -> Any:
+        """A tracer of the other trace as one of this trace; anything else is returned as it is.
+
+        Raises UnexpectedTracerError for a value of traces between the two: those do not run now.
+        """
+        if type(value) is not BatchTracer or value._trace is not self.resumed or not self.resumed.alive:
+            return value
+        inner = value.value
+        around: Any = self.parent
+        if isinstance(inner, Tracer):
+            while around is not inner._trace:
+                around = getattr(around, "parent", None)
+                if around is None:
+                    raise UnexpectedTracerError(value)
+        return self.tracer(inner, value.dim)
+
+    def split(self, value: Any) -> tuple[Any, int | None]:
+        return super().split(self.own(value))
+
+    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        return super().process_primitive(primitive, tuple([self.own(arg) for arg in args]), params)
+
+
+def batch_flat(
+    function: Callable[..., Sequence[Any]],
+    values: Sequence[Any],
+    dims: Sequence[int | None],
+    axis: AxisInfo,
+    resumed: BatchTrace | None = None,
+) -> tuple[list[Any], list[int | None]]:
+    """Run a function of flat arguments and results on mapped values. Returns values and their mapped axes.
+
+    `resumed`: a trace over that axis, of whose values the function may have closed over some.
+    """
+    previous, environment = thread.trace, thread.axis_environment
+    trace = BatchTrace(previous, axis) if resumed is None else ResumedTrace(previous, axis, resumed)
+    thread.trace = trace
+    if axis.name is not None:
+        thread.axis_environment = (*environment, axis.in_scope)
+    try:
+        args = [trace.tracer(value, dim) for value, dim in zip(values, dims, strict=True)]
+        outs = [trace.split(out) for out in function(*args)]
+    finally:
+        thread.trace = previous
+        thread.axis_environment = environment
+        reference = close_trace(trace)
+    if thread.check_tracer_leaks:
+        del trace, args
+        check_no_leak(reference)
+    return [value for value, _ in outs], [dim for _, dim in outs]
+
+
+# --- on jaxprs, for the rules of primitives that carry them ---------------------------------------------------------
+
+_batched_programs = JaxprCache()
+register_cache(_batched_programs.clear)
+
+
+def batch_jaxpr(
+    closed: ClosedJaxpr, mapped: Sequence[bool], axis: AxisInfo, instantiate: bool | Sequence[bool] = False
+) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+    """The jaxpr over mapped inputs, with mapped axes in front.
+
+    Args:
+        mapped: for each input, whether it is mapped.
+        instantiate: outputs that must be mapped even where they do not depend on mapped inputs.
+
+    Returns:
+        the jaxpr, and for each output whether it is mapped.
+    """
+    wanted = (instantiate,) * len(closed.out_avals) if isinstance(instantiate, bool) else tuple(instantiate)
+    key = (tuple(mapped), wanted, axis)
+    return _batched_programs.get(closed, key, lambda: _batch_jaxpr(closed, *key))  # type: ignore[no-any-return]
+
+
+def _without_name(aval: Any, name: Any) -> Any:
+    """A type that does not tell of an axis which is a dimension now."""
+    if not aval.named_shape:
+        return aval
+    return aval.update(named_shape=tuple([pair for pair in aval.named_shape if pair[0] != name]))
+
+
+def _batch_jaxpr(
+    closed: ClosedJaxpr, mapped: tuple[bool, ...], wanted: tuple[bool, ...], axis: AxisInfo
+) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+    out_mapped: list[bool] = []
+
+    def run(*args: Any) -> list[Any]:
+        dims = [0 if is_mapped else None for is_mapped in mapped]
+        outs, out_dims = batch_flat(lambda *a: eval_jaxpr(closed.jaxpr, closed.consts, *a), args, dims, axis)
+        out_mapped.extend([dim is not None or want for dim, want in zip(out_dims, wanted, strict=True)])
+        return [place_axis(o, d, 0, axis.size) if m else o for o, d, m in zip(outs, out_dims, out_mapped, strict=True)]
+
+    avals = [
+        _with_axis(aval, axis.size) if is_mapped else aval
+        for aval, is_mapped in zip([_without_name(aval, axis.name) for aval in closed.in_avals], mapped, strict=True)
+    ]
+    out = trace_to_closed_jaxpr(run, avals, closed.jaxpr.debug_name)
+    return out, tuple(out_mapped)
+
+
+def batch_by_decomposition(primitive: Any) -> Callable[..., Any]:
+    """A batch rule made of a primitive's decomposition."""
+
+    def rule(args: Any, dims: Any, *, axis_info: AxisInfo, **params: Any) -> Any:
+        def run(*inputs: Any) -> Any:
+            out = decomposed(primitive, inputs, params)
+            return tuple(out) if primitive.multiple_results else (out,)
+
+        with DerivedRule(primitive, "batch"):
+            outs, out_dims = batch_flat(run, args, dims, axis_info)
+        if primitive.multiple_results:
+            return tuple(outs), tuple(out_dims)
+        return outs[0], out_dims[0]
+
+    return rule
+
+
+def bad_result(kind: str, primitive: Any, value: Any, dim: Any, size: Any) -> Exception:
+    """What is wrong with the result of a rule of a kind, "batch" or "split_axis"."""
+    aval = value.aval if hasattr(type(value), "aval") else None
+    if aval is None:
+        found = f"{value!r} of type {type(value).__name__}; expected an array"
+        return TypeError(f"the {kind} rule of {primitive.identity!r} returned {found}")
+    if type(dim) is not int:
+        found = f"{dim!r} as the mapped axis; expected an integer, or None"
+        return TypeError(f"the {kind} rule of {primitive.identity!r} returned {found}")
+    return ValueError(
+        f"the {kind} rule of {primitive.identity!r} returned {aval.str_short()}, mapped along axis {dim}; expected an "
+        f"axis from 0 to {len(aval.shape) - 1}, of size {size}"
+    )

@@ -1,0 +1,225 @@
+"""`vmap`: a function of single examples made into one of batches."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tangrad import tree
+from tangrad._batching.axes import AxisInfo, place_axis
+from tangrad._batching.trace import batch_flat
+from tangrad.core import (
+    Array,
+    api_boundary,
+    as_array,
+    as_operand,
+    copy_identity,
+    dtypes,
+    is_array_value,
+    returned_leaves,
+)
+from tangrad.tree_util import flatten_axes, keystr
+
+
+def vmap(
+    fun: Callable[..., Any],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    axis_name: Any = None,
+    axis_size: int | None = None,
+    spmd_axis_name: Any = None,
+    sum_match: bool = False,
+) -> Callable[..., Any]:
+    """Map `fun` over axes of its arguments, as one computation on whole batches.
+
+    Args:
+        fun: a function of trees of arrays.
+        in_axes: for each positional argument, the axis to map over, an integer, negative ones counting from the end;
+            None: the argument is the same for all, and `fun` gets it as it is; or a tree of these that is a prefix of
+            the argument. One integer stands for all. Keyword arguments are mapped over axis 0.
+        out_axes: where the mapped axis of each result goes, likewise; None: the result must not depend on mapped
+            arguments.
+        axis_name: a name for the axis, for collectives.
+        axis_size: its size, where no argument tells.
+        spmd_axis_name: the mesh axis (or a tuple of them) that the axis is sharded over.
+        sum_match: whether results for which out_axes says None, and which depend on mapped arguments, are summed over
+            the mapped axis; else they are an error.
+
+    Returns:
+        a function of the batched arguments.
+
+    Raises:
+        TypeError: for axes that are not integers, None, or trees of them; ValueError: for sizes that disagree (each
+            argument is listed), axes out of range, or specs that do not fit the arguments.
+
+    >>> import tangrad
+    >>> import tangrad.numpy as np
+    >>> tangrad.vmap(lambda row, shift: row.sum() + shift, in_axes=(0, None))(np.ones((2, 3)), 1.0)
+    Array([4., 4.], dtype=float32)
+    """
+    if not callable(fun):
+        raise TypeError(f"vmap expects a function as its first argument, got {fun!r} of type {type(fun).__name__}")
+    if isinstance(in_axes, list):
+        in_axes = tuple(in_axes)
+    if not (in_axes is None or isinstance(in_axes, (int, tuple))) or isinstance(in_axes, bool):
+        raise TypeError(
+            f"vmap: in_axes must be an integer, None, or a tuple with an entry for each positional argument, got "
+            f"{in_axes!r} "
+            f"of type {type(in_axes).__name__}"
+        )
+    _check_axes(in_axes, "in_axes")
+    _check_axes(out_axes, "out_axes")
+
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        if isinstance(in_axes, tuple) and len(in_axes) != len(args):
+            raise ValueError(
+                f"vmap: in_axes has {len(in_axes)} entries, but the function was called with {len(args)} positional "
+                f"arguments"
+            )
+        leaves, treedef = tree.flatten((args, kwargs))
+        of_args, of_kwargs = treedef.subtrees
+        axes = _axes_of_leaves("vmap in_axes", of_args, in_axes) + [0] * of_kwargs.num_leaves
+        values = [
+            _as_value(leaf, axis, position, args, kwargs)
+            for position, (leaf, axis) in enumerate(zip(leaves, axes, strict=True))
+        ]
+        dims = [
+            _canonical(axis, value, position, args, kwargs)
+            for position, (axis, value) in enumerate(zip(axes, values, strict=True))
+        ]
+        size = _mapped_size(values, dims, axis_size, args, kwargs)
+        out_tree: list[Any] = []
+
+        def flat(*tracers: Any) -> list[Any]:
+            call_args, call_kwargs = treedef.unflatten(tracers)
+            out = fun(*call_args, **call_kwargs)
+            outs, structure = returned_leaves(out, "vmap: the function")
+            out_tree.append(structure)
+            return outs
+
+        outs, out_dims = batch_flat(flat, values, dims, AxisInfo(axis_name, size, spmd_axis_name))
+        spec = tuple(out_axes) if isinstance(out_axes, list) and not _is_list_result(out_tree[0]) else out_axes
+        wanted = _axes_of_leaves("vmap out_axes", out_tree[0], spec)
+        placed = [
+            _place(o, d, w, size, i, out_tree[0], sum_match)
+            for i, (o, d, w) in enumerate(zip(outs, out_dims, wanted, strict=True))
+        ]
+        return out_tree[0].unflatten(placed)
+
+    return copy_identity(api_boundary(mapped), fun)
+
+
+def _axes_of_leaves(what: str, structure: Any, axes: Any) -> list[Any]:
+    """The axis of each leaf: mostly one for all."""
+    if axes is None or type(axes) is int:
+        return [axes] * structure.num_leaves
+    return flatten_axes(what, structure, axes)
+
+
+def _is_list_result(structure: Any) -> bool:
+    data = structure.node_data()
+    return data is not None and data[0] is list
+
+
+def _check_axes(axes: Any, what: str) -> None:
+    for leaf in tree.leaves(axes):
+        if isinstance(leaf, (bool, np.ndarray)) or not hasattr(type(leaf), "__index__"):
+            raise TypeError(
+                f"vmap: {what} must be integers, None, or trees of them, got {leaf!r} of type {type(leaf).__name__} "
+                f"in {axes!r}"
+            )
+
+
+def _as_value(leaf: Any, axis: Any, position: int, args: Any, kwargs: Any) -> Any:
+    """A leaf of the arguments as a value to trace with. What is not mapped is handed on as it is: it may be any object,
+    and a number stays one, which can be a static argument of a jitted function."""
+    if axis is None or isinstance(leaf, Array):
+        return leaf
+    if not is_array_value(leaf):
+        raise TypeError(
+            f"vmap: {_path(position, args, kwargs)} is {leaf!r} of type {type(leaf).__name__}, which is not an array"
+        )
+    return as_operand(leaf)
+
+
+def _path(position: int, args: Any, kwargs: Any) -> str:
+    path = tree.leaves_with_path((args, kwargs))[position][0]
+    return ("args" if path[0].idx == 0 else "kwargs") + keystr(path[1:])
+
+
+def _canonical(axis: Any, value: Any, position: int, args: Any, kwargs: Any) -> int | None:
+    if axis is None:
+        return None
+    axis, ndim = operator.index(axis), len(value.aval.shape)
+    if not -ndim <= axis < ndim:
+        raise ValueError(
+            f"vmap: {_path(position, args, kwargs)} has shape {value.aval.shape}, rank {ndim}, "
+            f"so it cannot be mapped over axis {axis}; in_axes must be from {-ndim} to {ndim - 1}, or None"
+            if ndim
+            else f"vmap: {_path(position, args, kwargs)} has no dimensions; its in_axes must be None, not {axis}"
+        )
+    return axis % ndim
+
+
+def _mapped_size(values: Any, dims: Any, axis_size: Any, args: Any, kwargs: Any) -> Any:
+    sizes = [value.aval.shape[dim] for value, dim in zip(values, dims, strict=True) if dim is not None]
+    if axis_size is not None:
+        sizes.append(axis_size)
+    if not sizes:
+        if values:
+            raise ValueError(
+                "vmap: no argument is mapped (all of in_axes is None); map at least one, or state axis_size"
+            )
+        raise ValueError(
+            "vmap: the function was called without arrays, so the size of the mapped axis is unknown; state axis_size"
+        )
+    first = sizes[0]
+    for size in sizes:
+        if size != first:
+            raise ValueError(_disagreement(values, dims, axis_size, args, kwargs))
+    return first
+
+
+def _disagreement(values: Any, dims: Any, axis_size: Any, args: Any, kwargs: Any) -> str:
+    lines = []
+    for position, (value, dim) in enumerate(zip(values, dims, strict=True)):
+        if dim is not None:
+            where = _path(position, args, kwargs)
+            lines.append(
+                f"  * {where} has shape {value.aval.shape}, mapped over axis {dim}: size {value.aval.shape[dim]}"
+            )
+    if axis_size is not None:
+        lines.append(f"  * axis_size is {axis_size}")
+    return "vmap: the sizes of the mapped axes disagree:\n" + "\n".join(lines)
+
+
+def _place(out: Any, dim: int | None, wanted: Any, size: Any, position: int, out_tree: Any, sum_match: bool) -> Any:
+    if isinstance(out, np.ndarray) and out.dtype == dtypes.float0:
+        return _place_float0(out, wanted, size)
+    if wanted is None:
+        if dim is not None and sum_match:
+            return as_array(out).sum(dim)
+        if dim is not None:
+            raise ValueError(
+                f"vmap: out_axes is None for output {position} of {out_tree}, but the output depends on a mapped "
+                f"argument; "
+                "give it an axis"
+            )
+        return as_array(out)
+    ndim = (out.aval.ndim if hasattr(type(out), "aval") else np.ndim(out)) + (dim is None)
+    axis = operator.index(wanted)
+    if not -ndim <= axis < ndim:
+        raise ValueError(f"vmap: out_axes is {axis} for output {position}, which with its mapped axis has rank {ndim}")
+    return as_array(place_axis(out, dim, axis % ndim, size))
+
+
+def _place_float0(out: Any, wanted: Any, size: Any) -> Any:
+    """Derivatives by integers are NumPy arrays without contents: only the shape changes."""
+    if wanted is None:
+        return out
+    shape = list(out.shape)
+    shape.insert(operator.index(wanted) % (out.ndim + 1), size)
+    return np.zeros(shape, dtypes.float0)

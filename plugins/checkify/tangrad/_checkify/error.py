@@ -1,0 +1,105 @@
+"""`Error`: what a checked function returns beside its result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tangrad import tree_util
+from tangrad._checkify.failures import CheckError
+from tangrad._checkify.state import Layout
+from tangrad.core import Array, Literal, as_array, class_boundary, dtypes
+
+
+@class_boundary
+class Error:
+    """Whether a check failed, and which was the first.
+
+    A pytree of arrays: it can be returned from jitted functions, and mapped; of a batch it holds the error of each row.
+
+    >>> import tangrad
+    >>> from tangrad.experimental import checkify
+    >>> def root(x):
+    ...     checkify.check(x >= 0, "{x} has no root", x=x)
+    ...     return x**0.5
+    >>> error, _ = checkify.checkify(root)(-2.0)
+    >>> error.get()
+    '-2.0 has no root (`check` failed)'
+    >>> print(checkify.checkify(root)(2.0)[0])
+    Error(None)
+    """
+
+    __slots__ = ("_layout", "_leaves")
+
+    def __init__(self, layout: Layout, leaves: Sequence[Any]) -> None:
+        self._layout = layout
+        self._leaves = tuple(leaves)
+
+    def get(self) -> str | None:
+        """The message of the first check that failed, or None.
+
+        Of a batch: a line for each row with a failure, `at mapped index 0: ...`. Raises TracerArrayConversionError in a
+        function that is traced: return the error, and look at it outside.
+        """
+        found = [(index, failure.message(payload)) for index, failure, payload in self._failures()]
+        if not found:
+            return None
+        if found[0][0] == ():
+            return found[0][1]
+        return "\n".join([f"at mapped index {', '.join(map(str, index))}: {text}" for index, text in found])
+
+    def throw(self) -> None:
+        """Raise a `JaxRuntimeError` if a check failed; its notes say where in the program."""
+        message = self.get()
+        if message is None:
+            return
+        error = CheckError(message)
+        places = [failure.place.summarize() for _, failure, _ in self._failures() if failure.place is not None]
+        for place in dict.fromkeys(places):
+            error.add_note(f"The check is at {place}.")
+        raise error
+
+    def _failures(self) -> list[Any]:
+        """For each row with a failure its index, the failure, and the payload."""
+        codes = _contents(self._leaves[0])
+        payloads = self._layout.payloads(self._leaves[1:])
+        found = []
+        for index in np.ndindex(codes.shape):
+            code = int(codes[index])
+            if code:
+                failure = self._layout.failures[code - 1]
+                payload = payloads.get(failure.payload, ())
+                found.append((index, failure, [_element(leaf, index) for leaf in payload]))
+        return found
+
+    def __str__(self) -> str:
+        return f"Error({self.get()})"
+
+    def __repr__(self) -> str:
+        return f"<Error of {len(self._layout.failures)} checks>"
+
+
+def _contents(leaf: Any) -> Any:
+    if isinstance(leaf, Literal):
+        return leaf.ndarray
+    return leaf.to_numpy() if isinstance(leaf, Array) else np.asarray(leaf)
+
+
+def _element(leaf: Any, index: tuple[int, ...]) -> Any:
+    """One row of a payload as an array, for messages. NumPy, which takes rows out of others sooner, has no keys."""
+    is_extended = isinstance(leaf.dtype, dtypes.ExtendedDType)
+    return leaf[index] if is_extended else as_array(_contents(leaf)[index])
+
+
+def parts(error: Error) -> tuple[Layout, tuple[Any, ...]]:
+    """What an error looks like, and its leaves."""
+    return error._layout, error._leaves
+
+
+tree_util.register_pytree_node(
+    Error, lambda error: (error._leaves, error._layout), lambda layout, leaves: Error(layout, leaves)
+)
+
+init_error = Error(Layout(), [np.zeros((), np.int32)])

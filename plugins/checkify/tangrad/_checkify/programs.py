@@ -1,0 +1,53 @@
+"""Programs with their checks: what calls them gets their error behind their results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad._checkify.failures import Failure
+from tangrad._checkify.state import Layout
+from tangrad._checkify.trace import checked_flat as checked_flat
+from tangrad.core import ClosedJaxpr, JaxprCache, jaxpr_as_function, keeps_alive, register_cache, trace_to_closed_jaxpr
+
+_programs = JaxprCache()
+register_cache(_programs.clear)
+
+
+class CheckedProgram:
+    """A program that also returns an error.
+
+    Attributes:
+        jaxpr: closed jaxpr `inputs -> (*results, *error leaves)`; the program itself where nothing can fail.
+        layout: what the error looks like.
+    """
+
+    __slots__ = ("jaxpr", "layout")
+
+    def __init__(self, jaxpr: ClosedJaxpr, layout: Layout) -> None:
+        self.jaxpr = jaxpr
+        self.layout = layout
+
+    def run(self, *values: Any) -> tuple[list[Any], list[Any]]:
+        """Its results and the leaves of its error, under the current trace."""
+        outs = jaxpr_as_function(self.jaxpr)(*values)
+        count = len(outs) - self.layout.count
+        return outs[:count], outs[count:]
+
+
+def checked_program(closed: ClosedJaxpr, enabled: frozenset[type[Failure]]) -> CheckedProgram:
+    """A program with its checks; it is made once."""
+    return CheckedProgram(*_programs.get(closed, enabled, lambda: _make(closed, enabled)))
+
+
+def _make(closed: ClosedJaxpr, enabled: frozenset[type[Failure]]) -> tuple[ClosedJaxpr, Layout]:
+    layouts = []
+
+    def run(*values: Any) -> list[Any]:
+        outs, checks = checked_flat(jaxpr_as_function(closed), values, enabled)
+        layouts.append(checks.layout)
+        return [*outs, *checks.leaves()]
+
+    made = trace_to_closed_jaxpr(run, closed.in_avals, closed.jaxpr.debug_name or "a checked program")
+    (layout,) = layouts
+    is_same = not layout.failures and not keeps_alive(closed.effects)  # checks may have been turned off
+    return closed if is_same else made, layout

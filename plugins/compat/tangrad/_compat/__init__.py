@@ -1,0 +1,1 @@
+"""What `tangrad.compat` is made of: modules for this distribution alone."""

@@ -1,0 +1,182 @@
+"""The modules of the alias: what `import jax.numpy` finds, and where each name in it comes from.
+
+A module of the alias has two sources: the file of the same place below `names/`, which has what Tangrad calls otherwise
+or has no public name for, and Tangrad's public module of the same name, for those of jax that are in `FOLLOWED`. Names
+are looked up when they are first used, so that an alias costs nothing but what a program takes from it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any
+
+from tangrad.errors import MissingDistributionError
+
+# The top of what is aliased -> where its files are.
+ROOTS = {"jax": "tangrad._compat.names", "jaxlib": "tangrad._compat.jaxlib_names"}
+
+# The public modules of jax that are Tangrad's of the same names, with all that is below them.
+FOLLOWED = frozenset(
+    [
+        "ad_checkpoint",
+        "custom_batching",
+        "custom_derivatives",
+        "debug",
+        "distributed",
+        "dlpack",
+        "dtypes",
+        "errors",
+        "example_libraries",
+        "experimental",
+        "export",
+        "ffi",
+        "flatten_util",
+        "image",
+        "lax",
+        "monitoring",
+        "nn",
+        "numpy",
+        "ops",
+        "profiler",
+        "random",
+        "scipy",
+        "sharding",
+        "stages",
+        "test_util",
+        "tree",
+        "tree_util",
+        "typing",
+    ]
+)
+
+
+class AliasModule(ModuleType):
+    """A module of the alias. Attributes are looked up in its sources, and kept.
+
+    Attributes:
+        __sources__: the modules that its names come from, the first that has one wins.
+    """
+
+    __sources__: tuple[ModuleType, ...] = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            return self._special(name)
+        cause = None
+        for source in self.__sources__:
+            try:
+                value = getattr(source, name)
+            except MissingDistributionError:
+                raise
+            except AttributeError as error:
+                cause = error
+            else:
+                # Modules are found as modules of the alias: Tangrad's `core` is not what jax calls so.
+                if not isinstance(value, ModuleType):
+                    self.__dict__[name] = value
+                    return value
+        module = self._submodule(name)
+        if module is None:
+            raise AttributeError(_missing(f"{self.__name__}.{name}"), name=name, obj=self) from cause
+        return module
+
+    def _special(self, name: str) -> Any:
+        if name == "__all__":
+            return [each for each in dir(self) if not each.startswith("_")]
+        for source in self.__sources__[:1]:
+            if name in (
+                "__file__",
+                "__version__",
+                "__version_info__",
+                "__array_api_version__",
+                "__array_namespace_info__",
+            ):
+                return getattr(source, name)
+        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
+
+    def _submodule(self, name: str) -> ModuleType | None:
+        full_name = f"{self.__name__}.{name}"
+        if full_name in sys.modules or _sources(full_name):
+            return import_module(full_name)
+        return None
+
+    def __dir__(self) -> list[str]:
+        return sorted({*self.__dict__, *(name for source in self.__sources__ for name in _public(source))})
+
+    def __repr__(self) -> str:
+        return f"<module {self.__name__!r}: alias of Tangrad>"
+
+
+class AliasFinder:
+    """The finder on `sys.meta_path` while the alias is installed, and the loader of what it finds."""
+
+    @classmethod
+    def find_spec(
+        cls, full_name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return the spec of a module of the alias. Raises ModuleNotFoundError for one that is not in it."""
+        root = full_name.partition(".")[0]
+        if root not in ROOTS or _is_real(root):
+            return None
+        if not _sources(full_name):
+            error = ModuleNotFoundError(_missing(full_name))
+            # `from jax.lax import f` tries the attribute, then a module: an error that bears the module's name is
+            # swallowed there, and what Python says instead explains nothing.
+            error.name = None
+            raise error
+        loader: Any = cls
+        # Any of them may have modules below it.
+        origin = f"tangrad.compat.jax: {' and '.join(_sources(full_name))}"
+        return ModuleSpec(full_name, loader, origin=origin, is_package=True)
+
+    @staticmethod
+    def create_module(spec: ModuleSpec) -> ModuleType:
+        return AliasModule(spec.name)
+
+    @staticmethod
+    def exec_module(module: ModuleType) -> None:
+        sources = tuple([import_module(name) for name in _sources(module.__name__)])
+        module.__sources__ = sources  # type: ignore[attr-defined]
+        module.__doc__ = sources[-1].__doc__
+
+
+def _sources(full_name: str) -> tuple[str, ...]:
+    """The names of the modules behind a module of the alias; none where it is not in it."""
+    root, _, rest = full_name.partition(".")
+    if not rest:
+        return (ROOTS[root], "tangrad") if root == "jax" else (ROOTS[root],)
+    found = [f"{ROOTS[root]}.{rest}"]
+    if root == "jax" and rest.partition(".")[0] in FOLLOWED:
+        found.append(f"tangrad.{rest}")
+    return tuple([name for name in found if _exists(name)])
+
+
+def _exists(name: str) -> bool:
+    """Whether a module can be imported; those of distributions that are not installed count: importing them says so."""
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError as error:
+        return error.name is None
+
+
+def _is_real(root: str) -> bool:
+    """Whether a root is to be what it is without the alias: a jaxlib that is installed."""
+    return root == "jaxlib" and PathFinder.find_spec(root) is not None
+
+
+def _public(module: ModuleType) -> list[str]:
+    return [name for name in getattr(module, "__all__", None) or dir(module) if not name.startswith("_")]
+
+
+def _missing(name: str) -> str:
+    """What to say of a name that is not in the alias."""
+    private = (
+        " Of jax's private modules it has only what packages of the field commonly take." if "._src" in name else ""
+    )
+    alias = "'jax' is an alias of Tangrad here (tangrad.compat.jax), which has no such name."
+    return f"there is no {name!r}: {alias}{private}"

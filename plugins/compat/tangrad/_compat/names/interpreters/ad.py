@@ -1,0 +1,89 @@
+"""`jax.interpreters.ad`: derivatives of primitives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tangrad._compat.primitives import Primitive, primitive_jvps, primitive_transposes
+from tangrad.autodiff import JVPTrace as JVPTrace
+from tangrad.autodiff import JVPTracer as JVPTracer
+from tangrad.autodiff import Linear as UndefinedPrimal
+from tangrad.autodiff import Zero as Zero
+from tangrad.autodiff import add_tangents as add_tangents
+from tangrad.autodiff import instantiate as instantiate_zeros
+from tangrad.autodiff import is_linear as is_undefined_primal
+from tangrad.autodiff import zeros
+
+add_jaxvals = add_tangents
+zeros_like_aval = zeros
+
+
+def defjvp(primitive: Primitive, *rules: Callable[..., Any] | None) -> None:
+    """Derivatives by one argument each: `rule(tangent, *primals, **params)`, None where there is none."""
+
+    def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+        out = primitive.bind(*primals, **params)
+        parts = [
+            rule(tangent, *primals, **params)
+            for rule, tangent in zip(rules, tangents, strict=True)
+            if rule is not None and type(tangent) is not Zero
+        ]
+        total: Any = Zero.from_primal_value(out)
+        for part in parts:
+            total = add_tangents(total, part)
+        return out, total
+
+    primitive_jvps[primitive] = jvp
+
+
+def defjvp2(primitive: Primitive, *rules: Callable[..., Any] | None) -> None:
+    """As `defjvp`, of rules that are given the result, too: `rule(tangent, result, *primals, **params)`."""
+
+    def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+        out = primitive.bind(*primals, **params)
+        total: Any = Zero.from_primal_value(out)
+        for rule, tangent in zip(rules, tangents, strict=True):
+            if rule is not None and type(tangent) is not Zero:
+                total = add_tangents(total, rule(tangent, out, *primals, **params))
+        return out, total
+
+    primitive_jvps[primitive] = jvp
+
+
+def deflinear(primitive: Primitive, transpose: Callable[..., Any]) -> None:
+    """As `deflinear2`, of a rule that needs no more than the cotangents: `transpose(cotangents, **params)`."""
+    deflinear2(primitive, lambda cotangents, *_, **params: transpose(cotangents, **params))
+
+
+def defbilinear(primitive: Primitive, left: Callable[..., Any], right: Callable[..., Any]) -> None:
+    """Say that a primitive is linear in each of two arguments, and how it is transposed by each.
+
+    Args:
+        primitive: of two arguments.
+        left: `(cotangent, x, y, **params)` gives the cotangent of the first argument, which is unknown.
+        right: the same of the second.
+    """
+    bind = primitive.bind
+    defjvp(
+        primitive,
+        lambda tangent, x, y, **params: bind(tangent, y, **params),
+        lambda tangent, x, y, **params: bind(x, tangent, **params),
+    )
+
+    def transpose(cotangent: Any, x: Any, y: Any, **params: Any) -> tuple[Any, Any]:
+        if is_undefined_primal(x):
+            return left(cotangent, x, y, **params), None
+        return None, right(cotangent, x, y, **params)
+
+    primitive_transposes[primitive] = transpose
+
+
+def deflinear2(primitive: Primitive, transpose: Callable[..., Any]) -> None:
+    """Say that a primitive is linear in all its arguments, and how it is transposed."""
+
+    def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+        return primitive.bind(*primals, **params), primitive.bind(*map(instantiate_zeros, tangents), **params)
+
+    primitive_jvps[primitive] = jvp
+    primitive_transposes[primitive] = transpose

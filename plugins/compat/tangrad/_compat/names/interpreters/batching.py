@@ -1,0 +1,46 @@
+"""`jax.interpreters.batching`: primitives along mapped axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tangrad._compat.primitives import Primitive
+from tangrad._compat.primitives import axis_primitive_batchers as axis_primitive_batchers
+from tangrad._compat.primitives import fancy_primitive_batchers as fancy_primitive_batchers
+from tangrad._compat.primitives import primitive_batchers as primitive_batchers
+from tangrad.batching import BatchTracer as BatchTracer
+from tangrad.batching import broadcast_axis, match_axes, move_axis
+
+not_mapped = None
+NotMapped = type(None)
+
+
+def moveaxis(x: Any, source: Any, destination: int) -> Any:
+    """`x` with its mapped axis elsewhere."""
+    return move_axis(x, source, destination)
+
+
+def bdim_at_front(x: Any, dim: int | None, size: int) -> Any:
+    """`x` with the mapped axis first, repeated where it has none."""
+    return broadcast_axis(x, size, 0) if dim is None else move_axis(x, dim, 0)
+
+
+def broadcast(x: Any, size: int, axis: int, mesh_axis: Any = None) -> Any:
+    """`x`, which is not mapped, repeated along a new axis."""
+    return broadcast_axis(x, size, axis)
+
+
+def defbroadcasting(primitive: Primitive) -> None:
+    """Say that a primitive acts element by element on operands that broadcast to one shape."""
+
+    def rule(args: Sequence[Any], dims: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
+        size = next(arg.shape[dim] for arg, dim in zip(args, dims, strict=True) if dim is not None)
+        operands, dim = match_axes(args, dims, size)
+        out = primitive.bind(*operands, **params)
+        return (out, (dim,) * len(out)) if primitive.multiple_results else (out, dim)
+
+    primitive_batchers[primitive] = rule
+
+
+defvectorized = defbroadcasting

@@ -1,0 +1,86 @@
+"""`jax.interpreters.partial_eval`: what of a function is known where some of its arguments are not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from tangrad._autodiff.tape import TapeTracer
+from tangrad._compat.names.extend.linear_util import WrappedFun
+from tangrad.core import AbstractValue, ClosedJaxpr, Literal, StagingTracer, trace_to_closed_jaxpr
+from tangrad.core import dce_jaxpr as dce_jaxpr
+
+DynamicJaxprTracer = StagingTracer
+JaxprTracer = TapeTracer  # what stands for an unknown value while known ones are computed
+
+
+class PartialVal(NamedTuple):
+    """A value that is known (`(None, value)`), or of which only the type is (`(aval, None)`)."""
+
+    aval: AbstractValue | None
+    const: Any
+
+    @classmethod
+    def known(cls, value: Any) -> PartialVal:
+        """One that is known."""
+        return cls(None, value)
+
+    @classmethod
+    def unknown(cls, aval: AbstractValue) -> PartialVal:
+        """One of which only the type is known."""
+        return cls(aval, None)
+
+    def is_known(self) -> bool:
+        """Whether the value is known."""
+        return self.aval is None
+
+
+def trace_to_jaxpr_nounits(
+    function: WrappedFun, values: Sequence[PartialVal], instantiate: bool = False
+) -> tuple[ClosedJaxpr, list[PartialVal], list[Any]]:
+    """Compute of a flat function what depends on known arguments alone.
+
+    Returns:
+        the whole program of the unknown arguments, a partial value for each result, and no residuals: the program has
+        what it needs as constants.
+    """
+    places = [place for place, value in enumerate(values) if not value.is_known()]
+
+    def of_unknown(*args: Any) -> Any:
+        given = dict(zip(places, args, strict=True))
+        return function.call_wrapped(*[given.get(place, value.const) for place, value in enumerate(values)])
+
+    program = trace_to_closed_jaxpr(of_unknown, [values[place].aval for place in places], "trace_to_jaxpr_nounits")
+    found = _known_results(program, [_UNKNOWN] * len(places))
+    return (
+        program,
+        [
+            PartialVal.unknown(aval) if value is _UNKNOWN or instantiate else PartialVal.known(value)
+            for value, aval in zip(found, program.out_avals, strict=True)
+        ],
+        [],
+    )
+
+
+_UNKNOWN: Any = object()
+
+
+def _known_results(program: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
+    """Evaluate the equations whose operands are all known; functions that are compiled are looked into."""
+    jaxpr = program.jaxpr
+    env = {**dict(zip(jaxpr.constvars, program.consts, strict=True)), **dict(zip(jaxpr.invars, args, strict=True))}
+
+    def read(atom: Any) -> Any:
+        return atom if isinstance(atom, Literal) else env[atom]
+
+    for equation in jaxpr.eqns:
+        operands = [read(atom) for atom in equation.invars]
+        if all(operand is not _UNKNOWN for operand in operands):
+            out = equation.primitive.bind(*operands, **equation.params)
+            outs = out if equation.primitive.multiple_results else (out,)
+        elif equation.primitive.name == "jit":
+            outs = _known_results(equation.params["jaxpr"], operands)
+        else:
+            outs = [_UNKNOWN] * len(equation.outvars)
+        env.update(zip(equation.outvars, outs, strict=True))
+    return [read(atom) for atom in jaxpr.outvars]

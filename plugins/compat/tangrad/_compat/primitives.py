@@ -1,0 +1,243 @@
+"""Primitives as packages make them for jax, with the rules that they put into its tables, as Tangrad knows them.
+
+There a primitive is made by its name, gets its abstract evaluation and its other parts one by one, and its rules by
+assignment to tables (`ad.primitive_jvps[p] = rule`). Here each is a primitive of a family of its own, and a rule that
+is assigned is registered as a rule set of one rule. Rules are called as jax calls them.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import itertools
+from collections.abc import Callable, Iterator, MutableMapping
+from typing import Any
+
+from tangrad import core
+from tangrad.autodiff import symbolic_zeros
+from tangrad.core import PrimitiveSet, RuleSet, register
+
+FAMILY = "jax_alias"
+Rule = Callable[..., Any]
+
+_numbers = itertools.count()
+
+
+class _AnyPrimitive(type):
+    """`isinstance(p, Primitive)` holds for Tangrad's own, too: programs ask it of the equations of jaxprs."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, core.Primitive)
+
+
+class Primitive(core.Primitive, metaclass=_AnyPrimitive):
+    """A primitive made by its name, as `jax.extend.core.Primitive`.
+
+    Args:
+        name: what jaxprs print.
+
+    Attributes:
+        multiple_results: set to True where it returns several; `bind` then returns a list.
+        impl: how it is computed outside of transformations, where that was said.
+
+    >>> import tangrad
+    >>> from tangrad._compat.primitives import Primitive
+    >>> twice = Primitive("twice")
+    >>> _ = twice.def_abstract_eval(lambda x: x)
+    >>> _ = twice.def_impl(lambda x: x + x)
+    >>> twice.bind(tangrad.numpy.arange(3))
+    Array([0, 2, 4], dtype=int32)
+    """
+
+    call_primitive = False
+    map_primitive = False
+
+    def __init__(self, name: str) -> None:
+        family = f"{FAMILY}_{next(_numbers)}"
+        own: Any = type(self)
+        super().__init__(
+            _printable(name),
+            _no_abstract_eval(name),
+            family=family,
+            weak_type="own",
+            multiple_results=getattr(own, "multiple_results", False) is True,
+        )
+        self.impl: Rule | None = None
+        self._lowered_for: str | None = None
+        # Classes of a package's own may say the parts as methods; that of the types returns effects, too.
+        if inspect.isfunction(getattr(own, "abstract_eval", None)):
+            self.def_effectful_abstract_eval(functools.partial(own.abstract_eval, self))
+        if inspect.isfunction(getattr(own, "impl", None)):
+            self.def_impl(functools.partial(own.impl, self))
+        primitives = PrimitiveSet(family, api=core.EXTENSION_API)
+        primitives.add(self)
+        register(primitives)
+
+    def def_impl(self, impl: Rule) -> Rule:
+        """Say how it is computed outside of transformations: `impl(*arrays, **params)`."""
+        if isinstance(impl, functools.partial) and impl.func is apply_primitive:  # what is done without an impl, too
+            return impl
+        self.impl = impl
+        self.evaluate = lambda args, params: impl(*args, **params)
+        if self._lowered_for is None:  # jax cannot compile it yet; here what computes it serves
+            self.decompose = impl
+        return impl
+
+    def def_abstract_eval(self, rule: Rule) -> Rule:
+        """Say the types of its results: `rule(*avals, **params)` returns one aval, or several."""
+        self.abstract_eval = rule
+        self.clear_cache()
+        return rule
+
+    def def_effectful_abstract_eval(self, rule: Rule) -> Rule:
+        """As `def_abstract_eval`, of a rule that returns the types and a set of effects."""
+        self.effects = lambda avals, params: frozenset(rule(*avals, **params)[1])
+        self.def_abstract_eval(lambda *avals, **params: rule(*avals, **params)[0])
+        return rule
+
+    def lowered_by(self, rule: Rule, platform: str | None = None) -> None:
+        """Have it compiled as a lowering says, which gets and returns arrays in the place of MLIR's values."""
+        if platform is not None and self._lowered_for == "all":
+            return
+        self._lowered_for = platform or "all"
+
+        def decompose(*args: Any, **params: Any) -> Any:
+            out = rule(LoweringContext(self), *args, **params)
+            return tuple(out) if self.multiple_results else _only(out)
+
+        self.decompose = decompose
+
+    def bind(self, *args: Any, **params: Any) -> Any:
+        out = super().bind(*[core.as_operand(arg) for arg in args], **params)
+        return list(out) if self.multiple_results else out
+
+    def infer(self, avals: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        try:
+            return super().infer(avals, params)
+        except TypeError:  # parameters that cannot be hashed: jax asks that of none until it compiles
+            if all(_is_hashable(value) for value in params.values()):
+                raise
+        return self._infer(avals, params)
+
+
+def apply_primitive(primitive: Primitive, *args: Any, **params: Any) -> Any:
+    """The results of a primitive as its lowering says. Raises NotImplementedError where it has none."""
+    if primitive.decompose is None or primitive.decompose is primitive.impl:
+        raise NotImplementedError(
+            f"the primitive {primitive.name!r} has no lowering: mlir.register_lowering(p, mlir.lower_fun(f))"
+        )
+    return primitive.decompose(*args, **params)
+
+
+def _printable(name: str) -> str:
+    return "".join([letter if letter.isalnum() or letter in "_.-" else "_" for letter in name]) or "_"
+
+
+def _no_abstract_eval(name: str) -> Rule:
+    def rule(*_: Any, **__: Any) -> Any:
+        raise NotImplementedError(
+            f"abstract evaluation of the primitive {name!r} is not defined: p.def_abstract_eval(rule)"
+        )
+
+    return rule
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _only(out: Any) -> Any:
+    """The one result of a lowering, which may stand in a list."""
+    return out[0] if isinstance(out, (list, tuple)) else out
+
+
+class LoweringContext:
+    """What a lowering rule is called with: the primitive. It has no module and no MLIR to build.
+
+    Attributes:
+        primitive: the primitive.
+    """
+
+    __slots__ = ("primitive",)
+
+    def __init__(self, primitive: Primitive) -> None:
+        self.primitive = primitive
+
+    def __getattr__(self, name: str) -> Any:
+        raise NotImplementedError(
+            f"the lowering of the primitive {self.primitive.name!r} looks for `ctx.{name}`: 'jax' is an alias "
+            "of Tangrad here (tangrad.compat.jax), whose lowerings are functions (`mlir.lower_fun(f)`) and build none"
+        )
+
+
+# --- tables of rules -----------------------------------------------------------------------------------------------
+
+
+class RuleAssignments(MutableMapping[core.Primitive, Rule]):
+    """A table of rules as packages fill it: `table[primitive] = rule` registers the rule.
+
+    Args:
+        kind: the rule kind of Tangrad.
+        adapt: makes of a rule in jax's form one in Tangrad's: `(primitive, rule) -> rule`.
+
+    What is looked up is what was assigned. Tangrad's own rules are not in it: they have another form.
+    """
+
+    def __init__(self, kind: str, adapt: Callable[[core.Primitive, Rule], Rule]) -> None:
+        self._kind = kind
+        self._adapt = adapt
+        self._rules: dict[core.Primitive, tuple[Rule, Any]] = {}
+
+    def __setitem__(self, primitive: core.Primitive, rule: Rule) -> None:
+        self.pop(primitive, None)
+        # Whoever assigns a rule to a primitive that has one replaces it.
+        rules: RuleSet[Any] = RuleSet(self._kind, api=core.EXTENSION_API, override=True)
+        rules.add(primitive, self._adapt(primitive, rule))
+        self._rules[primitive] = rule, register(rules)
+
+    def __getitem__(self, primitive: core.Primitive) -> Rule:
+        return self._rules[primitive][0]
+
+    def __delitem__(self, primitive: core.Primitive) -> None:
+        self._rules.pop(primitive)[1].undo()
+
+    def __iter__(self) -> Iterator[core.Primitive]:
+        return iter(self._rules)
+
+    def __len__(self) -> int:
+        return len(self._rules)
+
+
+def _adapt_jvp(primitive: core.Primitive, rule: Rule) -> Rule:
+    return symbolic_zeros(lambda primals, tangents, **params: rule(primals, tangents, **params))
+
+
+def _adapt_transpose(primitive: core.Primitive, rule: Rule) -> Rule:
+    def transpose(cotangents: Any, *args: Any, **params: Any) -> tuple[Any, ...]:
+        out = rule(cotangents, *args, **params)
+        return (None,) * len(args) if out is None else tuple(out)
+
+    return symbolic_zeros(transpose)
+
+
+def _adapt_batch(primitive: core.Primitive, rule: Rule) -> Rule:
+    return lambda args, dims, *, axis_info, **params: rule(args, dims, **params)
+
+
+def _adapt_axis_batch(primitive: core.Primitive, rule: Rule) -> Rule:
+    return lambda args, dims, *, axis_info, **params: rule(axis_info, args, dims, **params)
+
+
+def _adapt_sized_batch(primitive: core.Primitive, rule: Rule) -> Rule:
+    return lambda args, dims, *, axis_info, **params: rule(axis_info.size, axis_info.name, None, args, dims, **params)
+
+
+primitive_jvps = RuleAssignments("jvp", _adapt_jvp)
+primitive_transposes = RuleAssignments("transpose", _adapt_transpose)
+primitive_batchers = RuleAssignments("batch", _adapt_batch)
+fancy_primitive_batchers = RuleAssignments("batch", _adapt_axis_batch)
+axis_primitive_batchers = RuleAssignments("batch", _adapt_sized_batch)

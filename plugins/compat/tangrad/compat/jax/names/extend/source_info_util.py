@@ -1,5 +1,0 @@
-"""`jax.extend.source_info_util`: places in programs."""
-
-from tangrad.compat.jax.names._src.traceback_util import register_exclusion as register_exclusion
-from tangrad.core import SourceInfo as SourceInfo
-from tangrad.core import current_source as current

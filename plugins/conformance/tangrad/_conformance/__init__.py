@@ -1,0 +1,1 @@
+"""What `tangrad.conformance` is made of: modules for this distribution alone."""

@@ -1,0 +1,171 @@
+"""Whose fault it is: lowerings that give something else than the others do, before the rules measured with them.
+
+A derivative that is compared with differences of a function whose lowering is wrong is no fault of the derivative's.
+So where a check fails, what the primitive gives is asked of everyone who says so: its abstract evaluation, its
+lowerings, its decomposition, the sample's reference. Whoever stands alone is suspected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from tangrad import use_backend
+from tangrad._conformance.comparison import Mismatch, as_numpy, check_edges, check_shapes
+from tangrad._conformance.point import doubled
+from tangrad._conformance.samples import Sample
+from tangrad._conformance.truth import truth_of
+from tangrad.core import Primitive, backend_names, get_backend, rule_kinds, rule_table
+from tangrad.errors import MissingRuleError
+
+ABSTRACT, DECOMPOSITION, REFERENCE = "abstract_eval", "decompose", "reference"
+# Checks that say themselves what is wrong, or that are of something else than what a primitive computes.
+APART = ("refusals", "params", "pickle", "axis_subst", "split_axis", "replication", "effects", "samples")
+
+Results = list[Any]
+Said = dict[str, Results]
+
+
+@contextmanager
+def blaming(*kinds: str) -> Iterator[None]:
+    """What does not match within is about rules of these kinds."""
+    try:
+        yield
+    except Mismatch as error:
+        error.about = kinds
+        raise
+
+
+@contextmanager
+def measured_with(sample: Sample) -> Iterator[None]:
+    """What goes wrong within was tried with another sample than the check's own: this one's lowerings are looked at."""
+    try:
+        yield
+    except Exception as error:
+        error.about = suspects(sample, "")  # type: ignore[attr-defined]
+        raise
+
+
+def lowering_of(primitive: Primitive, backend: str) -> str:
+    """The kind of the rule by which a backend runs a primitive, or "decompose" where it has none of its own."""
+    with use_backend(backend):
+        found = get_backend()
+    for kind in (f"{found.lowering_kind}.{found.platform}", found.lowering_kind):
+        if kind in rule_kinds() and rule_table(kind).cell(primitive).status == "rule":
+            return kind
+    return DECOMPOSITION
+
+
+def suspects(sample: Sample, check: str) -> tuple[str, ...]:
+    """The rules that give something else for the sample's arguments than the others do; none if all are alike."""
+    if check in APART or sample.axes or sample.raises is not None:
+        return ()
+    for one in (sample, doubled(sample)):
+        found = _suspects(one) if one is not None else ()
+        if found:
+            return found
+    return ()
+
+
+def _suspects(sample: Sample) -> tuple[str, ...]:
+    said, raising = _said(sample)
+    if raising and said:
+        return tuple(raising)
+    return _of_other_types(said, _inferred(sample)) or _of_other_values(sample, said)
+
+
+def _said(sample: Sample) -> tuple[Said, list[str]]:
+    """What the lowerings and the decomposition give; and those that raise."""
+    found: Said = {}
+    raising: list[str] = []
+    for name in backend_names():
+        if sample.backends is None or name in sample.backends or "backends" not in sample.without:
+            _note(found, raising, lowering_of(sample.primitive, name), lambda name=name: _on(sample, name))  # type: ignore[misc]
+    if sample.primitive.decompose is not None and DECOMPOSITION not in found and _is_comparable(sample):
+        _note(found, raising, DECOMPOSITION, lambda: _decomposed(sample))
+    return found, [kind for kind in raising if kind not in found]
+
+
+def _is_comparable(sample: Sample) -> bool:
+    return "decomposition" not in sample.without
+
+
+def _note(found: Said, raising: list[str], kind: str, run: Callable[[], Results]) -> None:
+    try:
+        found[kind] = run()
+    except MissingRuleError:  # a backend may lack what it likes
+        return
+    except Exception:
+        raising.append(kind)
+
+
+def _on(sample: Sample, name: str) -> Results:
+    with use_backend(name):
+        result = sample.primitive.bind(*sample.operands(*sample.args), **sample.params)
+        return as_numpy(tuple(result) if sample.primitive.multiple_results else (result,))
+
+
+def _decomposed(sample: Sample) -> Results:
+    result = sample.primitive.decompose(*sample.operands(*sample.args), **sample.params)  # type: ignore[misc]
+    return as_numpy(tuple(result) if sample.primitive.multiple_results else (result,))
+
+
+def _inferred(sample: Sample) -> Results | None:
+    """Arrays of the types that the abstract evaluation promises, of no memory."""
+    try:
+        return [np.broadcast_to(np.zeros((), aval.dtype), aval.shape) for aval in sample.inferred()]
+    except Exception:
+        return None
+
+
+def _of_other_types(said: Said, inferred: Results | None) -> tuple[str, ...]:
+    """Of lowerings that do not hold to what is inferred; of the abstract evaluation, if they all agree against it."""
+    if inferred is None:
+        return ()
+    wrong = {kind: found for kind, found in said.items() if not _passes(check_shapes, found, inferred)}
+    if not wrong:
+        return ()
+    first = next(iter(wrong.values()))
+    alike = all([_passes(check_shapes, found, first) for found in wrong.values()])
+    if len(wrong) < len(said) or not alike:
+        return tuple(wrong)
+    if len(wrong) > 1:
+        return (ABSTRACT,)
+    return (*wrong, ABSTRACT)  # one word against the other: a lowering has to hold to what is promised
+
+
+def _of_other_values(sample: Sample, said: Said) -> tuple[str, ...]:
+    truth = None
+    for found in said.values():
+        try:
+            truth = truth_of(sample, found)
+        except Exception:
+            return ()
+        break
+    if truth is not None:
+        return tuple([kind for kind, found in said.items() if not _alike(sample, found, truth)])
+    if len(said) < 2:
+        return ()
+    support = {kind: sum([_alike(sample, found, other) for other in said.values()]) for kind, found in said.items()}
+    most = max(support.values())
+    if most == len(said):
+        return ()
+    # Two that differ, and nobody else: the decomposition is what its author has written down as right.
+    trusted = [kind for kind, count in support.items() if count == most] if most > 1 else [DECOMPOSITION]
+    return tuple([kind for kind in said if kind not in trusted])
+
+
+def _alike(sample: Sample, found: Results, other: Results) -> bool:
+    return _passes(check_edges, found, other, sample.tolerance, "", frozenset(["zeros", "size"]))
+
+
+def _passes(check: Callable[..., None], *args: Any) -> bool:
+    names = ("",) if check is check_shapes else ()
+    try:
+        check(*args, *names)
+    except Mismatch:
+        return False
+    return True

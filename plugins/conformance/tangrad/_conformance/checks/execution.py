@@ -1,0 +1,148 @@
+"""Running the primitive: inferred types, compilation, backends and decompositions against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
+from itertools import combinations
+from typing import Any
+
+import tangrad
+from tangrad import use_backend
+from tangrad._conformance.comparison import Mismatch, as_numpy, check_same
+from tangrad._conformance.samples import Sample, reference_backend
+from tangrad.core import as_array, dtypes, get_aval, trace_to_closed_jaxpr
+
+Cells = Iterator[tuple[str, Callable[[], None]]]
+
+
+def run(sample: Sample, name: str) -> list[Any]:
+    """The sample's results on a backend, as NumPy arrays."""
+    with use_backend(name):
+        return as_numpy(sample.apply(*sample.args))
+
+
+def operands_of(sample: Sample) -> tuple[Any, ...]:
+    """The operands, of one example where the sample has axes."""
+    args = sample.example() if sample.axes else sample.args
+    return tuple([as_array(value) for value in sample.operands(*args)])
+
+
+@lru_cache(maxsize=2)  # samples come by one after the other, and several checks run the same program
+def compiled(sample: Sample) -> Callable[..., Any]:
+    """The sample's primitive as a compiled program, on whichever backend is chosen."""
+    return tangrad.jit(sample.apply)
+
+
+@lru_cache(maxsize=2)
+def decomposed(sample: Sample) -> Callable[..., Any] | None:
+    """The decomposition as a compiled program of the sample's arguments; None where there is none to run."""
+    decompose = sample.primitive.decompose
+    if decompose is None or sample.axes:  # with names left there is nothing to run
+        return None
+    run = tangrad.jit(lambda *args: decompose(*args, **sample.params))
+    return lambda *args: sample.results(run(*[as_array(value) for value in sample.operands(*args)]))
+
+
+def check_abstract(sample: Sample) -> Cells:
+    """Inferred shape, dtype and weak type, against results and staged programs."""
+    for name in sample.tried_on():
+        yield name, partial(_check_abstract, sample, name)
+    yield "staged", partial(_check_staged, sample)
+
+
+def _inferred(sample: Sample, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    out = sample.primitive.infer(tuple([get_aval(value) for value in operands]), dict(sample.params))
+    return tuple(out) if sample.primitive.multiple_results else (out,)
+
+
+def _check_abstract(sample: Sample, name: str) -> None:
+    with use_backend(name):
+        expected = _inferred(sample, operands_of(sample))
+        results, mapped = _executed(sample), tuple(sample.axes.values())
+        avals = [get_aval(one) for one in results]
+        _check_avals([aval.update(shape=aval.shape[len(mapped) :]) for aval in avals], expected, "executed")
+        arrays = [
+            (one, aval) for one, aval in zip(results, expected) if not isinstance(aval.dtype, dtypes.ExtendedDType)
+        ]
+        for array, aval in arrays:
+            held = array.to_numpy() if hasattr(array, "to_numpy") else array
+            if held.shape != (*mapped, *aval.shape) or held.dtype != aval.dtype:
+                raise Mismatch(f"inferred {aval.str_short()}, the array holds {held.dtype.name}{list(held.shape)}")
+
+
+def _executed(sample: Sample) -> tuple[Any, ...]:
+    """What the primitive itself returns, with the sample's axes in front."""
+
+    def applied(*args: Any) -> tuple[Any, ...]:
+        result = sample.primitive.bind(*[as_array(value) for value in sample.operands(*args)], **sample.params)
+        return tuple(result) if sample.primitive.multiple_results else (result,)
+
+    return sample.around(applied)(*sample.args)  # type: ignore[no-any-return]
+
+
+def _check_staged(sample: Sample) -> None:
+    operands = operands_of(sample)
+    expected = _inferred(sample, operands)
+    _check_avals(list(staged(sample, operands).out_avals), expected, "staged")
+
+
+def _check_avals(found: list[Any], expected: tuple[Any, ...], how: str) -> None:
+    if len(found) != len(expected):
+        raise Mismatch(f"{len(expected)} results are inferred, {len(found)} {how}")
+    for position, (x, y) in enumerate(zip(found, expected)):
+        if x != y and x != y.update(named_shape=()):  # once it is mapped, no type tells of an axis
+            raise Mismatch(
+                f"result {position}: inferred {y.str_short()} (weak: {y.weak_type}), "
+                f"{how} {x.str_short()} (weak: {x.weak_type})"
+            )
+
+
+def staged(sample: Sample, operands: tuple[Any, ...]) -> Any:
+    """A program that applies the sample's primitive."""
+
+    def applied(*args: Any) -> Any:
+        result = sample.primitive.bind(*args, **sample.params)
+        return tuple(result) if sample.primitive.multiple_results else (result,)
+
+    return trace_to_closed_jaxpr(applied, tuple([get_aval(value) for value in operands]))
+
+
+def check_jit(sample: Sample) -> Cells:
+    """The compiled program against the primitive applied directly."""
+    for name in sample.tried_on():
+        yield name, partial(_check_jit, sample, name, compiled(sample))
+        if sample.axes:
+            inside = sample.around(tangrad.jit(sample.apply_one))
+            yield f"{name}, inside the axes", partial(_check_jit, sample, name, inside)
+
+
+def _check_jit(sample: Sample, name: str, jitted: Callable[..., Any]) -> None:
+    with use_backend(name):
+        check_same(jitted(*sample.args), sample.apply(*sample.args), sample.tolerance, "jitted, eager")
+
+
+def check_backends(sample: Sample) -> Cells:
+    """Every installed backend against every other; one that is tried alone against the reference backend."""
+    names = sample.tried_on()
+    others = [(name, reference_backend()) for name in names if len(names) == 1 and name != reference_backend()]
+    for first, second in [*combinations(names, 2), *others]:
+        yield f"{first} and {second}", partial(_check_backends, sample, first, second)
+
+
+def _check_backends(sample: Sample, first: str, second: str) -> None:
+    check_same(run(sample, first), run(sample, second), sample.tolerance, f"{first}, {second}")
+
+
+def check_decomposition(sample: Sample) -> Cells:
+    """The decomposition against the lowering."""
+    for name in sample.tried_on() if decomposed(sample) is not None else ():
+        yield name, partial(_check_decomposition, sample, name)
+
+
+def _check_decomposition(sample: Sample, name: str) -> None:
+    function = decomposed(sample)
+    with use_backend(name):
+        if function is not None:
+            found, expected = function(*sample.args), sample.apply(*sample.args)
+            check_same(found, expected, sample.tolerance, "decomposed, lowered")

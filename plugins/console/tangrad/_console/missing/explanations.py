@@ -1,0 +1,108 @@
+"""The errors for what is ours and not installed: names, modules, settings, backends; with what to install."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+
+from tangrad._console.missing import catalogue
+from tangrad._console.missing.suggestions import for_array, for_module
+from tangrad.core import Explanations, composition
+from tangrad.errors import MissingDistributionError, MissingDistributionImportError
+
+_ROOT = "tangrad."
+# Backend or platform -> what to install; a backend that is not here is installed as its distribution.
+_PLATFORMS = ("cuda", "gpu")
+_REQUIREMENTS = {"xla": '"tangrad[xla]"', **dict.fromkeys(_PLATFORMS, '"tangrad[cuda]"')}
+_DRIVERS = ("jax-cuda13-plugin", "jax-cuda12-plugin")
+
+
+def is_installed(distribution: str) -> bool:
+    """Return whether a distribution is installed."""
+    return composition().index.has_distribution(distribution)
+
+
+def not_installed(what: str, distribution: str | None) -> MissingDistributionError | None:
+    """Return the error for what a distribution ships, or None if that is installed, or nobody ships it."""
+    if distribution is None or is_installed(distribution):
+        return None
+    return MissingDistributionError(what, distribution, comes_with_tangrad(distribution))
+
+
+def comes_with_tangrad(distribution: str) -> bool:
+    """Return whether `pip install tangrad` would bring a distribution."""
+    return distribution in catalogue.USUAL["tangrad"].split() and not is_installed("tangrad")
+
+
+class CatalogueExplanations(Explanations):
+    """Says what the catalogue knows."""
+
+    def missing_name(self, module_name: str, name: str, installed: set[str]) -> AttributeError:
+        """Return the error for a public name; `installed`: the others of its package."""
+        prefix = (module_name + ".").removeprefix(_ROOT)
+        error = not_installed(f"{module_name}.{name}", catalogue.distribution_of(prefix + name))
+        if error is not None:
+            return error
+        known = {other[len(prefix) :] for other in catalogue.public_names() if other.startswith(prefix)}
+        hint = for_module(module_name, name, {other for other in known | installed if "." not in other})
+        return AttributeError(
+            f"module {module_name!r} has no attribute {name!r}{hint}{composition().manager.not_asked()}",
+            name=name,
+            obj=sys.modules.get(module_name),
+        )
+
+    def missing_module(self, full_name: str) -> ImportError | None:
+        """Return the error for a module that the catalogue knows."""
+        distributions = _distributions_of_module(full_name)
+        if not distributions:
+            return None
+        return MissingDistributionImportError(full_name, distributions[0], comes_with_tangrad(distributions[0]))
+
+    def missing_array_attribute(self, name: str, known: Callable[[], set[str]], version: int) -> AttributeError:
+        """Return the error for an attribute of arrays, with what to write instead."""
+        owner = catalogue.owner_in(catalogue.ARRAY_ATTRIBUTES, name)
+        hint = for_array(name, known, version) if owner is None else ""
+        error = AttributeError(f"an array has no attribute {name!r}{hint}", name=name)
+        return not_installed(f"the array attribute {name!r}", owner) or error
+
+    def missing_setting(self, name: str, known: Sequence[str]) -> AttributeError:
+        """Return the error for a setting; `known`: those that there are."""
+        owner = catalogue.owner_in(catalogue.SETTINGS, name)
+        by_prefix = catalogue.owner_in(catalogue.SETTING_NAMES, name.partition("_")[0])
+        return not_installed(f"the setting {name!r}", owner or by_prefix) or super().missing_setting(name, known)
+
+    def backends_to_install(self, name: str | None = None) -> str:
+        """Return how to get a missing backend or platform; empty where nothing that could be installed brings it."""
+        driver = next((one for one in _DRIVERS if is_installed(one)), None)
+        if name in _PLATFORMS and is_installed("tangrad-backend-xla") and driver is not None:
+            return f" {driver} is installed and finds no such device: nvidia-smi says whether the system has one"
+        owners = {one: owner for owner, backends in catalogue.BACKENDS.items() for one in backends.split()}
+        named = [_REQUIREMENTS.get(name, owners.get(name, ""))] if name in _REQUIREMENTS or name in owners else []
+        others = [_REQUIREMENTS.get(backend, owner) for backend, owner in owners.items() if not is_installed(owner)]
+        return f" Install one: pip install {' or '.join(named or others)}" if named or others else ""
+
+    def distribution_of(self, name: str) -> str | None:
+        """Return the distribution of a public name; None if none of ours ships it."""
+        return catalogue.distribution_of(name)
+
+
+def _distributions_of_module(full_name: str) -> list[str]:
+    """Return the distributions that would provide a module, or the public name that a `from` import tried as a module.
+
+    Only for the tops of a distribution's tree: below them the distribution is installed, and the module does not exist.
+    """
+    distributions = [
+        distribution
+        for distribution, tops in catalogue.MODULES.items()
+        if any(top == full_name or top.startswith(full_name + ".") for top in tops.split())
+    ]
+    distributions.sort(key=lambda one: one != catalogue.distribution_of_module(full_name))  # whose the names are, first
+    if not distributions:
+        # `from tangrad import grad` tries the attribute, then a module of that name, and reports only the latter.
+        public = full_name.removeprefix(_ROOT)
+        owner = catalogue.distribution_of(public) if public in catalogue.public_names() else None
+        distributions = [owner] if owner is not None and not is_installed(owner) else []
+    return distributions
+
+
+explanations = CatalogueExplanations()

@@ -1,0 +1,224 @@
+"""What `tangrad doctor` says of the installation: which distributions in which versions, and whether they fit."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import NamedTuple
+
+from tangrad._console.report import cures
+from tangrad._console.report.model import BAD, PLAIN, QUIET, WARNING, Entry, Problem, Table, counted
+from tangrad._console.report.names import normal_name
+from tangrad._console.report.plugins import TONES, all_plugins
+from tangrad._console.report.requirements import Requirement, is_met, parse_requirement
+from tangrad.core import EXTENSION_API, Composition, cache_folder
+
+# Used where it is there, and required by nobody.
+_OPTIONAL = ("ml-dtypes",)
+
+
+class Installed(NamedTuple):
+    """An installed distribution that has plugins, or brings those that have: its name, version, and what it needs."""
+
+    name: str
+    version: str
+    location: str
+    requirements: list[Requirement]
+    python: str
+
+
+def distributions(composition: Composition) -> list[Installed]:
+    """Return the distributions with plugins, and `tangrad` itself, which has none of its own."""
+    found = {one.name: one for one in composition.index.distributions().values()}
+    names = dict.fromkeys([*(["tangrad"] if composition.index.has_distribution("tangrad") else []), *sorted(found)])
+    result = []
+    for name in names:
+        version, location = (found[name].version, found[name].location) if name in found else (_version(name) or "", "")
+        result.append(Installed(name, version, location, *_declared(name, Path(location).parent)))
+    return result
+
+
+def _declared(name: str, folder: Path) -> tuple[list[Requirement], str]:
+    """What a distribution's metadata says that it needs: other distributions, and a version of Python."""
+    try:  # by its folder where that is one: of two with the same name, that of the one in use
+        read = metadata.Distribution.at(folder) if folder.suffix == ".dist-info" else metadata.distribution(name)
+        lines = read.requires or []
+        python = read.metadata.get_all("Requires-Python") or [""]
+    except Exception:  # metadata that is damaged or gone: discovery says so
+        return [], ""
+    return [found for found in map(parse_requirement, lines) if found is not None], python[0]
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except Exception:  # not there, or damaged
+        return None
+
+
+def versions(installed: list[Installed]) -> dict[str, str]:
+    """Return the versions of Python, the libraries underneath, and everything with plugins."""
+    found = {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "extension API": str(EXTENSION_API),
+    }
+    libraries = {requirement.name for one in installed for requirement in one.requirements} | {*_OPTIONAL}
+    for name in (*sorted(libraries - {one.name for one in installed}), *[one.name for one in installed]):
+        version = _version(name)
+        if version is not None:
+            found[name] = version
+    return found | {one.name: one.version for one in installed}
+
+
+def versions_table(installed: list[Installed]) -> Table:
+    """Python and the libraries underneath, with who needs which versions of them."""
+    ours = {one.name for one in installed}
+    needs: dict[str, list[str]] = {"python": [f"{one.name} {one.python}" for one in installed if one.python]}
+    for one in installed:
+        for requirement in one.requirements:
+            if requirement.name not in ours:
+                needs.setdefault(requirement.name, []).append(f"{one.name} {requirement.versions}".strip())
+    wrong = {problem.what.partition(" ")[0] for problem in requirement_problems(installed)}
+    rows = []
+    for name, version in versions(installed).items():
+        if name not in ours:
+            needed = needs.get(name, [])
+            tone = BAD if name in wrong else PLAIN
+            rows.append([Entry(name, tone), Entry(version, tone), Entry(_shortened(needed), QUIET, "\n".join(needed))])
+    return Table("Versions", ["what", "version", "needed by"], rows)
+
+
+def _shortened(needed: list[str]) -> str:
+    """Many distributions need the same: they are counted."""
+    by_versions: dict[str, list[str]] = {}
+    for line in needed:
+        name, _, wanted = line.partition(" ")
+        by_versions.setdefault(wanted, []).append(name)
+    return ", ".join(
+        f"{names[0] if len(names) == 1 else counted(len(names), 'distribution')} {wanted}".strip()
+        for wanted, names in by_versions.items()
+    )
+
+
+def distributions_table(composition: Composition, installed: list[Installed]) -> Table:
+    """Everything that has plugins, with the state of those."""
+    plugins = all_plugins(composition)
+    rows = []
+    for one in installed:
+        own = [plugin for plugin in plugins if plugin.distribution == one.name]
+        counts = {status: sum(plugin.status == status for plugin in own) for status in TONES}
+        text = ", ".join(f"{count} {status}" for status, count in counts.items() if count) or "brings others"
+        tone = BAD if counts["broken"] else WARNING if counts["denied"] else PLAIN
+        rows.append([Entry(one.name), Entry(one.version), Entry(text, tone, one.location)])
+    return Table("Distributions", ["distribution", "version", "plugins"], rows)
+
+
+# --- problems -------------------------------------------------------------------------------------------------------
+
+
+def requirement_problems(installed: list[Installed]) -> Iterator[Problem]:
+    """What distributions need and do not find. pip installs what fits, and lets it drift apart afterwards."""
+    python = platform.python_version()
+    for one in installed:
+        if one.python and not is_met(one.python, python):
+            cure = f"run {one.name} on a Python that is {one.python}, or install a version of it for Python {python}"
+            yield Problem(f"python {python} does not do for {one.name} {one.version}, which needs {one.python}", cure)
+        for name, wanted in one.requirements:
+            version = _version(name)
+            needs = f"{one.name} {one.version} needs {name}{wanted}"
+            if version is None:
+                yield Problem(f"{name} is not installed; {needs}", "install it", cures.install(name + wanted))
+            elif not is_met(wanted, version):
+                cure = f"install a version that does, or pip install --upgrade {one.name}"
+                yield Problem(f"{name} {version} does not do: {needs}", cure, cures.install(name + wanted))
+
+
+def metadata_problems(composition: Composition) -> Iterator[Problem]:
+    """Metadata that cannot be read, and distributions that are installed more than once."""
+    for name, problem in composition.index.problems():
+        folder, is_left, _ = problem.partition(" is what another version of it left")
+        if is_left:
+            yield Problem(f"{name}: {problem}", "delete what is left", cures.delete(folder))
+        else:
+            yield Problem(f"{name}: {problem}", "install it anew", f"pip install --force-reinstall {name}")
+    for name, folder in nameless(composition):
+        what = f"{name}: {folder}{os.sep}METADATA states no name, and pip and importlib.metadata do not know it"
+        yield Problem(what, "install it anew", f"pip install --force-reinstall {name}")
+    for name, used, hidden in composition.index.shadowed():
+        what = f"{name} is installed twice: {used} is used, {hidden} is hidden by it"
+        cure = f"take one of the two folders off PYTHONPATH, or pip uninstall {name} until one is left"
+        yield Problem(what, cure, cures.off_path(str(Path(hidden).parent.parent)))
+
+
+def nameless(composition: Composition) -> list[tuple[str, str]]:
+    """Return distributions of ours whose metadata states no name, each with its folder, which does."""
+    found = []
+    for name, one in sorted(composition.index.distributions().items()):
+        folder = Path(one.location).parent
+        if folder.suffix == ".dist-info" and not _stated_name(folder / "METADATA"):
+            found.append((name, str(folder)))
+    return found
+
+
+def _stated_name(file: Path) -> str:
+    """The name in a METADATA file; empty where it states none, or is not there."""
+    try:
+        headers = file.read_text(errors="replace").partition("\n\n")[0]
+    except OSError:
+        return ""
+    return next((line[5:].strip() for line in headers.splitlines() if line.lower().startswith("name:")), "")
+
+
+def unseen_entries(composition: Composition) -> Iterator[Problem]:
+    """Entry points that importlib.metadata sees and the scan of folders does not, or the other way round."""
+    if not composition.looks_everywhere:
+        return
+    groups = composition.index.groups()
+    ours = {(group, name, value, owner) for group in groups for name, value, owner, _ in composition.index.rows(group)}
+    reported = {name for name, _ in nameless(composition)} | {name for name, *_ in composition.index.problems()}
+    theirs, unread = _seen_by_python()
+    for name, error in sorted(unread.items()):
+        if name not in reported:
+            what = f"{name}: its entry points cannot be read: {error}"
+            yield Problem(what, "install it anew", f"pip install --force-reinstall {name}")
+    reported |= unread.keys()
+    ours, theirs = [{one for one in seen if one[3] not in reported} for seen in (ours, theirs)]  # said by itself
+    folder = cache_folder(os.environ)
+    cure = "delete the cache of the plugins found; if it stays so, report it"
+    line = "" if folder is None else cures.delete(folder)
+    for found, missed, entries in (
+        ("importlib.metadata", "tangrad", theirs - ours),
+        ("tangrad", "importlib.metadata", ours - theirs),
+    ):
+        for group, name, value, owner in sorted(entries):
+            yield Problem(f"{found} finds {owner}:{group}:{name} ({value}), which {missed} does not find", cure, line)
+
+
+def _seen_by_python() -> tuple[set[tuple[str, str, str, str]], dict[str, str]]:
+    """`(group, entry name, value, distribution)` of each entry point of ours, as importlib.metadata sees them.
+
+    And, by name of a distribution, why its entry points cannot be read.
+    """
+    seen: set[str] = set()
+    entries, unread = set(), {}
+    for distribution in metadata.distributions():
+        name = normal_name(distribution.metadata["Name"] or "")
+        if name and name not in seen:
+            seen.add(name)
+            try:
+                ours = [entry for entry in distribution.entry_points if entry.group.startswith("tangrad.")]
+                entries |= {(entry.group, entry.name, entry.value, name) for entry in ours}
+            except Exception as error:  # whatever importlib.metadata makes of a damaged file
+                unread[name] = f"{type(error).__name__}: {error}"
+    return entries, unread
+
+
+def isolated() -> Iterator[Problem]:
+    """Ways of running Python that take away what plugins need."""
+    if sys.flags.optimize >= 2:
+        yield Problem("python -OO strips docstrings", "use -O: some libraries read them")

@@ -1,0 +1,140 @@
+"""Calls with rules of their own, where mapped axes get other names.
+
+A rule is Python code with the old names in it. So it runs as a program with the old axes in scope, and the names in
+that program are substituted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tangrad._collectives.named_axes import RenamedFunction, subst_axis_names
+from tangrad._custom_rules.mapped import custom_vmap_call_p
+from tangrad._custom_rules.primitives import axes_of, custom_jvp_call_p, custom_lin_p, custom_vjp_call_p
+from tangrad.autodiff import Zero
+from tangrad.core import ClosedJaxpr, RuleSet
+
+axis_subst = RuleSet("axis_subst", api=1)
+
+
+class _Renamed(RenamedFunction):
+    """A function or rule that was written with the old names."""
+
+    __slots__ = ("function",)
+    holds_program = True
+
+    def __init__(self, function: Any, subst: Any) -> None:
+        super().__init__(subst, axes_of(function))
+        self.function = function
+
+
+class _RenamedCall(_Renamed):
+    __slots__ = ()
+
+    def __call__(self, *values: Any) -> list[Any]:
+        return self.run(self.function, values)
+
+
+class _RenamedJVP(_Renamed):
+    __slots__ = ()
+
+    def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+        nonzero = [type(tangent) is not Zero for tangent in tangents]
+        has_tangent: list[bool] = []
+        count = len(primals)
+
+        def flat(*values: Any) -> list[Any]:
+            given = iter(values[count:])
+            inner = [next(given) if has else zero for zero, has in zip(tangents, nonzero, strict=True)]
+            outs, tangents_out = self.function(values[:count], inner)
+            has_tangent.extend([type(tangent) is not Zero for tangent in tangents_out])
+            return [*outs, *[tangent for tangent in tangents_out if type(tangent) is not Zero]]
+
+        results = self.run(flat, [*primals, *[tangent for tangent in tangents if type(tangent) is not Zero]])
+        outs, rest = results[: len(has_tangent)], iter(results[len(has_tangent) :])
+        return outs, [next(rest) if has else Zero.of(out) for out, has in zip(outs, has_tangent, strict=True)]
+
+
+class _RenamedFwd(_Renamed):
+    __slots__ = ()
+
+    def __call__(self, primals: Sequence[Any], active: Sequence[bool]) -> tuple[Any, Any, Any]:
+        found: list[Any] = []
+
+        def flat(*values: Any) -> list[Any]:
+            outs, residuals, bwd = self.function(values, active)
+            found.extend([len(outs), bwd])
+            return [*outs, *residuals]
+
+        results = self.run(flat, primals)
+        count, bwd = found
+        return results[:count], results[count:], renamed(_RenamedBwd, bwd, self._subst)
+
+
+class _RenamedBwd(_Renamed):
+    __slots__ = ()
+
+    def __call__(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+        zeros: list[Any] = []
+        count = len(residuals)
+
+        def flat(*values: Any) -> list[Any]:
+            given = iter(values[count:])
+            inner = [next(given) if type(ct) is not Zero else ct for ct in cotangents]
+            found = self.function(values[:count], inner)
+            zeros.extend([value if type(value) is Zero else None for value in found])
+            return [value for value in found if type(value) is not Zero]
+
+        results = iter(self.run(flat, [*residuals, *[ct for ct in cotangents if type(ct) is not Zero]]))
+        return [next(results) if zero is None else zero for zero in zeros]
+
+
+class _RenamedVmap(_Renamed):
+    __slots__ = ()
+
+    def __call__(self, size: Any, mapped: Sequence[bool], values: Sequence[Any]) -> tuple[list[Any], list[bool]]:
+        flags: list[bool] = []
+
+        def flat(*inner: Any) -> list[Any]:
+            outs, found = self.function(size, mapped, inner)
+            flags.extend(found)
+            return outs
+
+        return self.run(flat, values), flags
+
+
+def renamed(wrapper: Any, function: Any, subst: Any) -> Any:
+    """The function with other names; itself, where none of the axes that it may use gets another one."""
+    if all([tuple(subst(name)) == (name,) for name, _ in axes_of(function)]):
+        return function
+    return wrapper(function, subst)
+
+
+def _program(program: Any, subst: Any) -> Any:
+    if type(program) is ClosedJaxpr:
+        return subst_axis_names(program, subst)
+    return renamed(_RenamedCall, program, subst)
+
+
+@axis_subst.rule(custom_jvp_call_p)
+def _(params: Any, subst: Any) -> Any:
+    rule = renamed(_RenamedJVP, params["rule"], subst)
+    return {**params, "jaxpr": _program(params["jaxpr"], subst), "rule": rule}
+
+
+@axis_subst.rule(custom_vjp_call_p)
+def _(params: Any, subst: Any) -> Any:
+    fwd = renamed(_RenamedFwd, params["fwd"], subst)
+    return {**params, "jaxpr": _program(params["jaxpr"], subst), "fwd": fwd}
+
+
+@axis_subst.rule(custom_lin_p)
+def _(params: Any, subst: Any) -> Any:
+    return {**params, "bwd": renamed(_RenamedBwd, params["bwd"], subst)}
+
+
+@axis_subst.rule(custom_vmap_call_p)
+def _(params: Any, subst: Any) -> Any:
+    rule = renamed(_RenamedVmap, params["rule"], subst)
+    return {**params, "jaxpr": _program(params["jaxpr"], subst), "rule": rule}

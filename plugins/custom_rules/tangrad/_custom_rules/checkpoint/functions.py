@@ -1,0 +1,231 @@
+"""`checkpoint`, also named `remat`: a function whose gradient computes its intermediate values again."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from tangrad._custom_rules.checkpoint.concrete import known_value, with_values
+from tangrad._custom_rules.checkpoint.primitives import remat_p
+from tangrad.core import (
+    ClosedJaxpr,
+    Tracer,
+    array_leaves,
+    as_array,
+    as_operand,
+    cache_context,
+    closed_over_as_arguments,
+    copy_identity,
+    free_after_fork,
+    register_cache,
+    returned_leaves,
+    thread,
+    trace_to_jaxpr,
+    typed_key,
+)
+from tangrad.tree_util import broadcast_prefix
+
+SIGNATURE_LIMIT = 64  # programs kept for one function
+
+
+class Traced:
+    """A function as a program `(*consts, *leaves) -> results`, what it closed over, and its structure."""
+
+    __slots__ = ("consts", "jaxpr", "out_tree")
+
+    def __init__(self, jaxpr: ClosedJaxpr, consts: list[Any], out_tree: Any) -> None:
+        self.jaxpr = jaxpr
+        self.consts = consts
+        self.out_tree = out_tree
+
+
+_traced: weakref.WeakKeyDictionary[Any, dict[Any, Traced]] = weakref.WeakKeyDictionary()
+_lock = free_after_fork(threading.RLock())
+register_cache(_traced.clear)
+
+
+def trace(fun: Callable[..., Any], static: Sequence[tuple[Any, Any]], treedef: Any, avals: tuple[Any, ...]) -> Traced:
+    """The program of a function; remembered as long as the function lives, unless it closed over tracers.
+
+    Args:
+        static: pairs of a position or name and the argument there; the others are made of leaves by `treedef`, as
+            `(positional arguments, keyword arguments)`.
+    """
+    try:
+        statics = tuple([(where, typed_key(value)) for where, value in static])
+        key = (treedef, avals, statics, cache_context(), thread.axis_environment)
+        found = _traced.get(fun, {}).get(key)
+    except TypeError:  # static arguments that are not hashable, or a function that is not, or not weakly referable
+        return _trace(fun, static, treedef, avals)
+    if found is None:
+        found = _trace(fun, static, treedef, avals)
+        if not any([isinstance(const, Tracer) for const in found.consts]):
+            with _lock:
+                entries = _traced.setdefault(fun, {})
+                if len(entries) >= SIGNATURE_LIMIT:
+                    entries.pop(next(iter(entries)))
+                entries[key] = found
+    return found
+
+
+def _trace(
+    fun: Callable[..., Any],
+    static: Sequence[tuple[Any, Any]],
+    treedef: Any,
+    avals: tuple[Any, ...],
+    values: Sequence[Any] | None = None,
+) -> Traced:
+    """The program, traced now; `values`: what its arguments are this time, for a function that may look at them."""
+    name = getattr(fun, "__name__", type(fun).__name__)
+    out_tree: list[Any] = []
+
+    def flat(*leaves: Any) -> list[Any]:
+        args, kwargs = treedef.unflatten(leaves)
+        args = list(args)
+        for where, value in static:
+            if isinstance(where, int):
+                args.insert(where, value)
+            else:
+                kwargs[where] = value
+        outs, structure = returned_leaves(fun(*args, **kwargs), f"checkpoint: {name}")
+        out_tree.append(structure)
+        return outs
+
+    jaxpr, consts = trace_to_jaxpr(flat if values is None else with_values(flat, values), avals, name)
+    return Traced(ClosedJaxpr(closed_over_as_arguments(jaxpr)), consts, out_tree[0])
+
+
+def leaves_of(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], Any]:
+    """The operands of a call and their structure. Raises TypeError for what is no array."""
+    cure = "expected arrays and numbers; name the positions of others in static_argnums"
+    what = f"checkpoint: of (args, kwargs) of {name}, the leaf at "
+    leaves, treedef = array_leaves((tuple(args), kwargs), what, cure)
+    return [as_operand(leaf) for leaf in leaves], treedef
+
+
+def checkpoint(
+    fun: Callable[..., Any] | None = None,
+    *,
+    prevent_cse: bool | Sequence[Any] = True,
+    policy: Callable[..., Any] | None = None,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Iterable[str] = (),
+    concrete: bool = False,
+) -> Callable[..., Any]:
+    """A function that computes the same, but whose gradient keeps its arguments and computes the rest again.
+
+    Args:
+        fun: a function of trees of arrays; without it a decorator is returned. It may close over tracers.
+        prevent_cse: whether compilers are kept from merging the second computation with the first. Inside `scan` they
+            could not, and False is cheaper. A tuple says it for each argument, or for the parts of its tree.
+        policy: which values to keep; see `checkpoint_policies`. None: none but the arguments.
+        static_argnums: positions of arguments that are no arrays, or that decide on branches.
+        static_argnames: names of such arguments; they may be given by position, too.
+        concrete: whether Python may branch on values, where these are known: not inside `jit` and `vmap`. The function
+            is then traced at every call, and computed while it is; better make static what decides.
+
+    Raises TypeError for what is not callable, and for results that are no arrays.
+
+    >>> import tangrad
+    >>> f = tangrad.checkpoint(lambda x: tangrad.numpy.sin(tangrad.numpy.sin(x)))
+    >>> float(tangrad.grad(f)(0.0))
+    1.0
+    """
+    options: dict[str, Any] = {"prevent_cse": prevent_cse, "policy": policy, "concrete": concrete}
+    options |= {"static_argnums": static_argnums, "static_argnames": static_argnames}
+    if fun is None:
+        return lambda function: checkpoint(function, **options)
+    if not callable(fun):
+        raise TypeError(f"checkpoint expects a function, got {fun!r} of type {type(fun).__name__}")
+    if policy is not None and not callable(policy):
+        raise TypeError(f"checkpoint: policy must be a function or None, got {policy!r}")
+    if not isinstance(prevent_cse, (bool, tuple, list)):
+        raise TypeError(
+            f"checkpoint: prevent_cse must be a boolean or a tuple of booleans, one for each argument, got "
+            f"{prevent_cse!r} of type {type(prevent_cse).__name__}"
+        )
+    name = getattr(fun, "__name__", type(fun).__name__)
+    statics, names = _positions(static_argnums), _names(static_argnames)
+    parameters = _positional_names(fun) if names else []
+
+    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        by_name = [position for position, one in enumerate(parameters[: len(args)]) if one in names]
+        static = [*_static(name, (*statics, *by_name), args), *[(one, kwargs[one]) for one in names if one in kwargs]]
+        places = [where for where, _ in static]
+        dynamic = tuple([arg for position, arg in enumerate(args) if position not in places])
+        kwargs = {key: value for key, value in kwargs.items() if key not in places}
+        leaves, treedef = leaves_of(name, dynamic, kwargs)
+        avals = tuple([leaf.aval for leaf in leaves])
+        if concrete:
+            traced = _trace(fun, static, treedef, avals, [known_value(leaf) for leaf in leaves])
+        else:
+            traced = trace(fun, static, treedef, avals)
+        barrier: Any = prevent_cse
+        if not isinstance(prevent_cse, bool):
+            arguments = (dynamic, kwargs) if kwargs else dynamic
+            barrier = (*[False] * len(traced.consts), *_flags(name, tuple(prevent_cse), arguments))
+        outs = remat_p.bind(
+            *traced.consts,
+            *leaves,
+            jaxpr=traced.jaxpr,
+            prevent_cse=barrier,
+            differentiated=False,
+            policy=policy,
+        )
+        return traced.out_tree.unflatten([as_array(out) for out in outs])
+
+    return copy_identity(checkpointed, fun)
+
+
+def _positions(static_argnums: Any) -> tuple[int, ...]:
+    given = static_argnums if isinstance(static_argnums, (tuple, list)) else (static_argnums,)
+    try:
+        return tuple([operator.index(position) for position in given])
+    except TypeError:
+        raise TypeError(f"checkpoint: static_argnums must be integers, got {static_argnums!r}") from None
+
+
+def _names(static_argnames: Any) -> tuple[str, ...]:
+    given = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+    for name in given:
+        if not isinstance(name, str):
+            raise TypeError(f"checkpoint: static_argnames must be strings, got {static_argnames!r}")
+    return tuple(sorted(set(given)))
+
+
+def _positional_names(fun: Callable[..., Any]) -> list[str]:
+    """The names of the positional parameters of a function; none where it does not tell."""
+    try:
+        parameters = inspect.signature(fun).parameters.values()
+    except (TypeError, ValueError, AttributeError):
+        return []
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [one.name for one in parameters if one.kind in kinds]
+
+
+def _static(name: str, statics: Sequence[int], args: Sequence[Any]) -> list[tuple[int, Any]]:
+    count, found = len(args), {}
+    for position in statics:
+        if not -count <= position < count:
+            raise ValueError(f"checkpoint: static_argnums has {position}, but {name} was called with {count} arguments")
+        found[position % count] = args[position % count]
+    return sorted(found.items(), key=lambda pair: pair[0])
+
+
+def _flags(name: str, prevent_cse: tuple[Any, ...], arguments: Any) -> list[bool]:
+    """The flag of each leaf of the arguments. Raises ValueError unless `prevent_cse` is a prefix of their tree."""
+    try:
+        flags = broadcast_prefix(prevent_cse, arguments)
+    except ValueError as error:
+        raise ValueError(f"checkpoint: prevent_cse must be as the arguments of {name}: {error}") from None
+    for flag in flags:
+        if not isinstance(flag, bool):
+            raise TypeError(f"checkpoint: prevent_cse must hold booleans, got {flag!r} of type {type(flag).__name__}")
+    return flags
+
+
+remat = checkpoint

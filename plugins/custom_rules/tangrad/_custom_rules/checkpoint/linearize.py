@@ -1,0 +1,75 @@
+"""How a checkpointed call is linearised, and taken apart: results now; the rest computes what it needs once more.
+
+The program is taken apart as any other. The second half needs residuals: of those, and of what they are computed of,
+the policy says which operations' results are kept. The rest is computed again, from these and from the arguments.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad._custom_rules.checkpoint.division import judged
+from tangrad._custom_rules.checkpoint.halves import Halves
+from tangrad._custom_rules.checkpoint.primitives import Barrier, barrier_of, remat_p
+from tangrad.autodiff import Linearized, PartialEval, linearize_jaxpr, partial_eval_jaxpr
+from tangrad.core import ClosedJaxpr, Jaxpr, JaxprCache, JaxprEqn, RuleSet, Var, register_cache
+
+linearize = RuleSet("linearize", api=1)
+partial_eval = RuleSet("partial_eval", api=1)
+_programs = JaxprCache()
+register_cache(_programs.clear)
+
+
+@linearize.rule(remat_p)
+def _(primals: Any, active: Any, *, jaxpr: Any, policy: Any, prevent_cse: Barrier, differentiated: bool) -> Any:
+    key = ("linearize", tuple(active), policy, prevent_cse)
+    halves, linear, nonzero = _programs.get(jaxpr, key, lambda: _linearized(jaxpr, *key[1:]))
+    params = {"policy": policy, "prevent_cse": prevent_cse, "differentiated": differentiated}
+    outs = remat_p.bind(*primals, jaxpr=halves.first, **params)
+    return Linearized(tuple(outs[: len(nonzero)]), tuple(halves.residuals(primals, outs)), linear, nonzero)
+
+
+def _linearized(closed: ClosedJaxpr, active: tuple[bool, ...], policy: Any, prevent_cse: Barrier) -> Any:
+    program = linearize_jaxpr(judged(closed, policy), active)
+    count = len(program.nonzero)
+    halves = Halves(program.primal, count, program.residual_sources, program.linear, policy, prevent_cse)
+    call = _call(halves, policy)
+    # A program of one equation: the tape holds that one, so nothing is computed early.
+    linear = ClosedJaxpr(Jaxpr([], call.invars, call.outvars, [call] if call.outvars else []))
+    return halves, linear, program.nonzero
+
+
+def _call(halves: Halves, policy: Any) -> JaxprEqn:
+    """The equation that calls the second half."""
+    closed = halves.second
+    inputs, outputs = [Var(aval) for aval in closed.in_avals], [Var(aval) for aval in closed.out_avals]
+    params = {"jaxpr": closed, "policy": policy, "prevent_cse": halves.barrier, "differentiated": True}
+    return JaxprEqn(remat_p, inputs, outputs, params, closed.effects)
+
+
+@partial_eval.rule(remat_p)
+def _partial_eval(known: Any, args: Any, *, jaxpr: Any, policy: Any, prevent_cse: Any, differentiated: bool) -> Any:
+    # Without results that are known, as in the second half of a linearised call, nothing must be computed early.
+    if not any(partial_eval_jaxpr(jaxpr, known).out_known):
+        return None
+    key = ("partial_eval", tuple(known), policy, prevent_cse)
+    halves, out_known = _programs.get(jaxpr, key, lambda: _divided(jaxpr, *key[1:]))
+    given = [position for position, is_known in enumerate(known) if is_known]
+    inputs = [args[position] for position in given]
+    params = {"policy": policy, "prevent_cse": barrier_of(prevent_cse, given), "differentiated": differentiated}
+    outs = remat_p.bind(*inputs, jaxpr=halves.first, **params)
+    found = iter(outs)
+    known_outs = [next(found) if is_known else None for is_known in out_known]
+    if all(out_known):
+        return PartialEval(known_outs, (), None)
+    rest = [arg for arg, is_known in zip(args, known, strict=True) if not is_known]
+    return PartialEval(known_outs, (), _call(halves, policy), (*halves.residuals(inputs, outs), *rest))
+
+
+def _divided(closed: ClosedJaxpr, known: tuple[bool, ...], policy: Any, prevent_cse: Barrier) -> Any:
+    program = partial_eval_jaxpr(judged(closed, policy), known)
+    given = [position for position, is_known in enumerate(known) if is_known]
+    count = sum(program.out_known)
+    barrier = barrier_of(prevent_cse, given)
+    halves = Halves(program.known, count, program.residual_sources, program.unknown, policy, barrier)
+    return halves, program.out_known

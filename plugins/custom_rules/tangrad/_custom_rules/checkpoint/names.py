@@ -1,0 +1,27 @@
+"""`checkpoint_name`: values that policies can tell apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad import tree
+from tangrad._custom_rules.checkpoint.primitives import name_p
+from tangrad.core import as_array
+
+
+def checkpoint_name(x: Any, name: str) -> Any:
+    """The values of a tree, under a name that `checkpoint_policies` such as `save_only_these_names` go by.
+
+    Args:
+        x: a tree of arrays.
+        name: the name, a string.
+
+    Raises TypeError if the name is no string.
+
+    >>> from tangrad.ad_checkpoint import checkpoint_name
+    >>> float(checkpoint_name(2.0, "activations"))
+    2.0
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"checkpoint_name: name must be a string, got {name!r} of type {type(name).__name__}")
+    return tree.map(lambda leaf: name_p.bind(as_array(leaf), name=name), x)

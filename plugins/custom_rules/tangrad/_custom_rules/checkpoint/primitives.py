@@ -1,0 +1,49 @@
+"""The call of a checkpointed function, and the name of a value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tangrad._lax.structure.primitives import optimization_barrier_p
+from tangrad.core import PrimitiveSet, as_array, check_results, eval_jaxpr
+
+checkpointing = PrimitiveSet("checkpointing", api=1)
+
+Barrier = bool | tuple[bool, ...]  # one for all operands, or one for each
+
+
+def _evaluate(args: Any, params: Any) -> tuple[Any, ...]:
+    jaxpr = params["jaxpr"]
+    outs = check_results(lambda: eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args), "a function whose values are recomputed")
+    return tuple([as_array(out) for out in outs])
+
+
+def _inline(*args: Any, jaxpr: Any, prevent_cse: Barrier, differentiated: bool, policy: Any) -> tuple[Any, ...]:
+    """Inside a compiled program: the steps. What is computed again must not be merged with the first time."""
+    flags = (prevent_cse,) * len(args) if isinstance(prevent_cse, bool) else prevent_cse
+    if differentiated and any(flags):
+        held = iter(optimization_barrier_p.bind(*[arg for arg, flag in zip(args, flags, strict=True) if flag]))
+        args = tuple([next(held) if flag else arg for arg, flag in zip(args, flags, strict=True)])
+    return tuple(eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args))
+
+
+def barrier_of(prevent_cse: Barrier, positions: Iterable[int], others: int = 0) -> Barrier:
+    """The parameter for a call with some of the operands, and with others, which are always kept apart."""
+    if isinstance(prevent_cse, bool):
+        return prevent_cse
+    return (*[prevent_cse[position] for position in positions], *[True] * others)
+
+
+@checkpointing.primitive(
+    name="remat", multiple_results=True, weak_type="own", own_named_shape=True, evaluate=_evaluate, decompose=_inline
+)
+def remat_p(*avals: Any, jaxpr: Any, prevent_cse: Barrier, differentiated: bool, policy: Any) -> Any:
+    """A call of a program of which a gradient keeps what `policy` says."""
+    return tuple(jaxpr.out_avals)
+
+
+@checkpointing.primitive(name="name", decompose=lambda x, name: x)
+def name_p(x: Any, *, name: str) -> Any:
+    """`x` itself, under a name that policies know."""
+    return x

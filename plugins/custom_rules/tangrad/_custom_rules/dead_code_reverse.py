@@ -1,0 +1,141 @@
+"""How calls with a rule for dead code are taken apart for reverse mode, and transposed.
+
+A call becomes two: one computes its results and residuals, the other what depends on tangents or on other unknowns.
+Which results the second is needed for is known late, when it is thinned or transposed, and residuals of the whole
+function are of no use to the program that its rule makes of a part. So the second call takes the arguments of the
+first, too: where all its results are used it is made of the residuals, else of the arguments, by the rule; and the
+first call, whose residuals nobody needs any more, is thinned by the rule as well. What both compute then is a common
+subexpression.
+
+Outside of compiled programs nothing is thinned, so there the second call has no rule and takes residuals alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tangrad._custom_rules.dead_code import PartRule, chosen, custom_dce_call_p, merged, with_outputs
+from tangrad.autodiff import (
+    Linearized,
+    PartialEval,
+    Zero,
+    instantiate,
+    is_linear,
+    is_marked_linear,
+    linearize_jaxpr,
+    mark_linear,
+    partial_eval_jaxpr,
+    symbolic_zeros,
+    transpose_jaxpr,
+)
+from tangrad.core import ClosedJaxpr, JaxprEqn, RuleSet, Var, eval_jaxpr, thread, trace_to_closed_jaxpr
+
+linearize = RuleSet("linearize", api=1)
+partial_eval = RuleSet("partial_eval", api=1)
+transpose = RuleSet("transpose", api=1)
+
+
+def _first_rule(first: ClosedJaxpr, count: int, name: str, part: Callable[[tuple[bool, ...]], Any]) -> PartRule:
+    """The rule of the first call, which gives `count` results and then residuals.
+
+    Where no residual is used, `part(used)` is the program of the results, or None where there is none but the whole.
+    """
+
+    def make(used: tuple[bool, ...]) -> ClosedJaxpr:
+        program = None if any(used[count:]) else part(used[:count])
+        return program or with_outputs(first, used)
+
+    return PartRule(first, name, make)
+
+
+def _second_call(
+    second: ClosedJaxpr, residuals: int, inputs: Sequence[Any], name: str, part: Callable[..., Sequence[Any]]
+) -> dict[str, Any]:
+    """The parameters of the second call, which takes residuals, then the first call's `inputs` (avals), then unknowns.
+
+    `second` takes no inputs; `part(used, inputs, unknowns)` computes the results that are used without residuals.
+    """
+    given = second.jaxpr.invars
+    variables = [*given[:residuals], *[Var(aval) for aval in inputs], *given[residuals:]]
+    whole = ClosedJaxpr(second.jaxpr.replace(invars=variables), second.consts)
+    end = residuals + len(inputs)
+
+    def make(used: tuple[bool, ...]) -> ClosedJaxpr:
+        return trace_to_closed_jaxpr(
+            lambda *values: part(used, values[residuals:end], values[end:]), whole.in_avals, f"part of {name}"
+        )
+
+    return {"jaxpr": mark_linear(whole), "rule": PartRule(whole, name, make), "name": name}
+
+
+@linearize.rule(custom_dce_call_p)
+def _linearize(primals: Any, active: Any, *, jaxpr: Any, rule: Any, name: str) -> Any:
+    program = linearize_jaxpr(jaxpr, active)
+    if rule is None or not thread.trace.stages:
+        outs = eval_jaxpr(program.primal.jaxpr, program.primal.consts, *primals)
+        primals_out, residuals = program.split(primals, outs)
+        return Linearized(tuple(primals_out), tuple(residuals), program.linear, program.nonzero)
+
+    def tangents_of(used: tuple[bool, ...], inputs: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
+        some = linearize_jaxpr(rule.program(merged(program.nonzero, used)), active)
+        results = eval_jaxpr(some.primal.jaxpr, some.primal.consts, *inputs)
+        outs, kept = some.split(inputs, results)
+        found = iter(eval_jaxpr(some.linear.jaxpr, some.linear.consts, *kept, *tangents))
+        return [next(found) if has else instantiate(Zero.of(out)) for out, has in zip(outs, some.nonzero, strict=True)]
+
+    first_rule = _first_rule(program.primal, len(jaxpr.out_avals), name, rule.program)
+    results = custom_dce_call_p.bind(*primals, jaxpr=program.primal, rule=first_rule, name=name)
+    primals_out, residuals = program.split(primals, results)
+    second = _second_call(program.linear, len(residuals), jaxpr.in_avals, name, tangents_of)
+    linear = trace_to_closed_jaxpr(lambda *values: custom_dce_call_p.bind(*values, **second), second["jaxpr"].in_avals)
+    return Linearized(tuple(primals_out), (*residuals, *primals), mark_linear(linear), program.nonzero)
+
+
+@partial_eval.rule(custom_dce_call_p)
+def _partial_eval(known: Any, args: Any, *, jaxpr: Any, rule: Any, name: str) -> Any:
+    if is_marked_linear(jaxpr):
+        return None
+    program = partial_eval_jaxpr(jaxpr, known)
+    if not any(program.out_known):
+        return None
+    given = chosen(args, known)
+    unknown = [not is_known for is_known in program.out_known]
+    by_rule = rule is not None and thread.trace.stages
+
+    def known_part(used: tuple[bool, ...]) -> ClosedJaxpr | None:
+        some = partial_eval_jaxpr(rule.program(merged(program.out_known, used)), known)
+        return some.known if all(some.out_known) else None  # which the rule need not give of what is known alone
+
+    def unknown_part(used: tuple[bool, ...], inputs: Sequence[Any], unknowns: Sequence[Any]) -> Sequence[Any]:
+        some = rule.program(merged(unknown, used))
+        first, second = iter(inputs), iter(unknowns)
+        return eval_jaxpr(some.jaxpr, some.consts, *[next(first if is_known else second) for is_known in known])
+
+    first_rule = _first_rule(program.known, sum(program.out_known), name, known_part) if by_rule else None
+    results = custom_dce_call_p.bind(*given, jaxpr=program.known, rule=first_rule, name=name)
+    known_outs, residuals = program.split(given, results)
+    if all(program.out_known):
+        return PartialEval(known_outs, (), None)
+    params: dict[str, Any] = {"jaxpr": program.unknown, "rule": None, "name": name}
+    if by_rule:
+        params = _second_call(program.unknown, len(residuals), chosen(jaxpr.in_avals, known), name, unknown_part)
+        residuals = [*residuals, *given]
+    rest = params["jaxpr"]
+    inputs, outputs = [Var(aval) for aval in rest.in_avals], [Var(aval) for aval in rest.out_avals]
+    return PartialEval(known_outs, residuals, JaxprEqn(custom_dce_call_p, inputs, outputs, params, rest.effects))
+
+
+@transpose.rule(custom_dce_call_p)
+@symbolic_zeros
+def _transpose(cotangents: Any, *args: Any, jaxpr: Any, rule: Any, name: str) -> Any:
+    linear = tuple([is_linear(arg) for arg in args])
+    used = tuple([type(cotangent) is not Zero for cotangent in cotangents])
+    program, has_cotangent = jaxpr, used
+    if rule is not None and thread.trace.stages:
+        program, has_cotangent = rule.program(used), (True,) * sum(used)
+    transposed, nonzero = transpose_jaxpr(program, linear, has_cotangent)
+    others = [arg for arg, unknown in zip(args, linear, strict=True) if not unknown]
+    found = iter(eval_jaxpr(transposed.jaxpr, transposed.consts, *others, *chosen(cotangents, used)))
+    of_linear = iter(nonzero)
+    return tuple([next(found) if unknown and next(of_linear) else None for unknown in linear])

@@ -1,0 +1,65 @@
+"""How calls with rules of their own are differentiated: by these rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad._custom_rules.calls import closed_over
+from tangrad._custom_rules.primitives import custom_jvp_call_p, custom_lin_p, custom_vjp_call_p
+from tangrad.autodiff import Linearized, Zero, symbolic_zeros, tangent_aval
+from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, RuleSet, Var, dtypes, equation_effects
+
+jvp = RuleSet("jvp", api=1)
+linearize = RuleSet("linearize", api=1)
+
+
+@jvp.rule(custom_jvp_call_p)
+@symbolic_zeros
+def _(primals: Any, tangents: Any, *, jaxpr: Any, rule: Any, num_consts: int, name: str) -> Any:
+    if any([type(tangent) is not Zero for tangent in tangents[:num_consts]]):
+        raise closed_over("custom_jvp", name)
+    outs, tangents_out = rule(primals[num_consts:], tangents[num_consts:])
+    return tuple(outs), tuple(tangents_out)
+
+
+def _linear_params(outs: Any, residuals: Any, bwd: Any, active: Any, name: str) -> dict[str, Any]:
+    avals = tuple([tangent_aval(out.aval) for out in outs])
+    return {
+        "bwd": bwd,
+        "num_res": len(residuals),
+        "active": active,
+        "avals_out": avals,
+        "nonzero": tuple([aval.dtype != dtypes.float0 for aval in avals]),
+        "name": name,
+    }
+
+
+@jvp.rule(custom_vjp_call_p)
+@symbolic_zeros
+def _(primals: Any, tangents: Any, *, jaxpr: Any, fwd: Any, num_consts: int, name: str) -> Any:
+    active = tuple([type(tangent) is not Zero for tangent in tangents])
+    if any(active[:num_consts]):
+        raise closed_over("custom_vjp", name)
+    active = active[num_consts:]
+    outs, residuals, bwd = fwd(primals[num_consts:], active)
+    params = _linear_params(outs, residuals, bwd, active, name)
+    # Nothing can be done with these but to transpose them; whoever computes them is told so.
+    found = iter(custom_lin_p.bind(*residuals, *[t for t in tangents if type(t) is not Zero], **params))
+    pairs = zip(params["avals_out"], params["nonzero"], strict=True)
+    return tuple(outs), tuple([next(found) if has else Zero(aval) for aval, has in pairs])
+
+
+@linearize.rule(custom_vjp_call_p)
+def _(primals: Any, active: Any, *, jaxpr: Any, fwd: Any, num_consts: int, name: str) -> Any:
+    if any(active[:num_consts]):
+        raise closed_over("custom_vjp", name)
+    active, primals = tuple(active[num_consts:]), primals[num_consts:]
+    outs, residuals, bwd = fwd(primals, active)
+    params = _linear_params(outs, residuals, bwd, active, name)
+    avals = [value.aval for value in (*residuals, *[p for p, a in zip(primals, active, strict=True) if a])]
+    invars = [Var(aval) for aval in avals]
+    outvars = [Var(aval) for aval in custom_lin_p.infer(tuple(avals), params)]
+    effects = equation_effects(custom_lin_p, tuple(avals), params)
+    equations = [JaxprEqn(custom_lin_p, invars, outvars, params, effects)] if outvars else []
+    linear = ClosedJaxpr(Jaxpr([], invars, outvars, equations))
+    return Linearized(tuple(outs), tuple(residuals), linear, params["nonzero"])

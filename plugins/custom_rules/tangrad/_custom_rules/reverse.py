@@ -1,0 +1,278 @@
+"""`custom_vjp`: functions whose reverse-mode derivative their author writes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tangrad import tree
+from tangrad._custom_rules.calls import Arguments, FlatCall, Stackable, UserRule, call, function_name, rule_closed_over
+from tangrad._custom_rules.dead_code import custom_dce
+from tangrad._custom_rules.forward import check_outputs
+from tangrad._custom_rules.primitives import custom_vjp_call_p
+from tangrad._custom_rules.structures import leaves_or_none
+from tangrad._custom_rules.zeros import shown, taken
+from tangrad.autodiff import Zero, tangent_aval
+from tangrad.core import (
+    Tracer,
+    as_array,
+    as_operand,
+    class_boundary,
+    computes_at_once,
+    copy_identity,
+    dtypes,
+    returned_leaves,
+)
+from tangrad.errors import UnexpectedTracerError
+from tangrad.tree_util import keystr, tree_map
+
+
+class CustomVJPPrimal:
+    """An argument of a forward rule with `symbolic_zeros`.
+
+    Attributes:
+        value: the argument; perturbed: whether it is differentiated.
+    """
+
+    __slots__ = ("perturbed", "value")
+
+    def __init__(self, value: Any, perturbed: bool) -> None:
+        self.value = value
+        self.perturbed = perturbed
+
+
+def custom_vjp_primal_tree_values(tree: Any) -> Any:
+    """What a forward rule with `symbolic_zeros` was called with, each `CustomVJPPrimal` replaced by its value.
+
+    Raises TypeError for another leaf.
+    """
+
+    def value(leaf: Any) -> Any:
+        if type(leaf) is not CustomVJPPrimal:
+            raise TypeError(
+                f"custom_vjp_primal_tree_values expects CustomVJPPrimal leaves, got {leaf!r} of type "
+                f"{type(leaf).__name__}"
+            )
+        return leaf.value
+
+    return tree_map(value, tree)
+
+
+@class_boundary
+class custom_vjp(Stackable):  # noqa: N801 - a decorator, named as the field knows it
+    """A function with a vjp rule of its own, for reverse mode.
+
+    Args:
+        fun: a function of positional arguments that are trees of arrays.
+        nondiff_argnums: positions of arguments that are not differentiated and are no tracers, such as functions: `bwd`
+            gets them in front.
+        nondiff_argnames: names of such arguments.
+
+    The rule is given by `defvjp(fwd, bwd)`: `fwd` takes the arguments and returns `(output, residuals)`;
+    `bwd(*nondiff, residuals, cotangent)` returns a tuple with a cotangent for each differentiated argument, None for
+    zero.
+
+    Raises (at a call): AttributeError without a rule; TypeError and ValueError for rules whose results do not fit.
+
+    >>> import tangrad
+    >>> @tangrad.custom_vjp
+    ... def clip_gradient(x):
+    ...     return x
+    >>> clip_gradient.defvjp(lambda x: (x, None), lambda _, g: (tangrad.numpy.clip(g, -1.0, 1.0),))
+    >>> float(tangrad.grad(lambda x: 5.0 * clip_gradient(x))(2.0))
+    1.0
+    """
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        nondiff_argnums: int | Sequence[int] = (),
+        nondiff_argnames: str | Sequence[str] = (),
+    ) -> None:
+        self._arguments = Arguments(fun, "custom_vjp", nondiff_argnums, nondiff_argnames)
+        self.fun = fun
+        self.nondiff_argnums = self._arguments.nondiff
+        self.fwd: Callable[..., Any] | None = None
+        self.bwd: Callable[..., Any] | None = None
+        self.symbolic_zeros = False
+        self.optimize_remat = False
+        copy_identity(self, fun)
+
+    def defvjp(
+        self,
+        fwd: Callable[..., Any],
+        bwd: Callable[..., Any],
+        symbolic_zeros: bool = False,
+        optimize_remat: bool = False,
+    ) -> None:
+        """Give the rule: `fwd(*args) -> (output, residuals)` and `bwd(*nondiff, residuals, cotangent) -> cotangents`.
+
+        With `symbolic_zeros`, `fwd` gets `CustomVJPPrimal` objects in place of arrays (their `value` is a Python number
+        where that was passed), and `bwd` gets `SymbolicZero` objects for cotangents that are known to be zero. With
+        `optimize_remat`, `fun` runs in place of `fwd` where only the output is used, as in the first pass of a
+        checkpointed function: for a `fwd` that cannot be looked into. Raises NotImplementedError for both at once.
+        """
+        if symbolic_zeros and optimize_remat:
+            raise NotImplementedError("defvjp: optimize_remat does not go with symbolic_zeros")
+        for name, rule in (("fwd", fwd), ("bwd", bwd)):
+            if not callable(rule):
+                raise TypeError(f"defvjp expects functions, got {rule!r} of type {type(rule).__name__} as {name}")
+        self.fwd = fwd
+        self.bwd = bwd
+        self.symbolic_zeros = bool(symbolic_zeros)
+        self.optimize_remat = bool(optimize_remat)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        arguments = self._arguments
+        if self.fwd is None or self.bwd is None:
+            raise AttributeError(
+                f"custom_vjp function {arguments.name} has no rule; give it one: {arguments.name}.defvjp(fwd, bwd)"
+            )
+        args = arguments.resolve(args, kwargs)
+        flat = FlatCall(arguments, args)
+        for position, value in flat.nondiff:
+            if any([isinstance(leaf, Tracer) for leaf in tree.leaves(value)]):
+                raise UnexpectedTracerError(
+                    f"custom_vjp function {arguments.name}: argument {position} is in nondiff_argnums, but it holds a "
+                    "tracer; nondiff_argnums is for what cannot be an array, such as functions: leave the argument out "
+                    "of it, and let bwd return None for it"
+                )
+        if computes_at_once(args):
+            return self.fun(*args)
+        operands = flat.operands()
+        rules = self.fwd, self.bwd, self.symbolic_zeros, self.optimize_remat
+        outs = call(custom_vjp_call_p, flat, operands, lambda avals: {"fwd": FwdRule(flat, *rules, avals)})
+        return flat.out_tree.unflatten([as_array(out) for out in outs])
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+
+_NUMBERS = (bool, int, float, complex)
+
+
+class FwdRule(UserRule):
+    """The forward rule of one call: `(primals, active) -> (outs, residuals, bwd)` of flat values."""
+
+    __slots__ = ("_avals", "_bwd", "_optimize_remat", "_symbolic_zeros")
+
+    def __init__(
+        self, flat: FlatCall, fwd: Any, bwd: Any, symbolic_zeros: bool, optimize_remat: bool, avals: Any
+    ) -> None:
+        super().__init__(flat, fwd)
+        self._bwd = bwd
+        self._optimize_remat = optimize_remat
+        self._symbolic_zeros = symbolic_zeros
+        self._avals = avals
+
+    def __call__(self, primals: Sequence[Any], active: Sequence[bool]) -> tuple[Any, Any, Any]:
+        flat, fwd = self._flat, self._rule
+        values: Any = flat.shown(primals, self._symbolic_zeros)
+        if self._symbolic_zeros:
+            values = [CustomVJPPrimal(value, bool(a)) for value, a in zip(values, active)]
+        try:
+            pair = self._or_function(values) if self._optimize_remat else fwd(*flat.full(values))
+        except UnexpectedTracerError as error:
+            if flat.out_tree is None:
+                raise
+            raise rule_closed_over("custom_vjp", flat.arguments.name, fwd, error) from error
+        what = f"the forward rule {function_name(fwd)!r} of {flat.arguments.name}"
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise TypeError(f"{what} must return a pair (output, residuals), got {pair!r}")
+        outs = flat.flat_result(pair[0], what)
+        check_outputs(what, flat.out_tree, outs, self._avals)
+        residuals, res_tree = returned_leaves(pair[1], what, "residuals")
+        # Python's numbers stay what they are: the backward rule may branch on a flag, whatever traces there are.
+        fixed = {place: leaf for place, leaf in enumerate(tree.leaves(pair[1])) if type(leaf) in _NUMBERS}
+        bwd = BwdRule(flat, self._bwd, self._symbolic_zeros, res_tree, fixed, [primal.aval for primal in primals])
+        return outs, [as_operand(leaf) for place, leaf in enumerate(residuals) if place not in fixed], bwd
+
+    def _or_function(self, values: Sequence[Any]) -> Any:
+        """The forward rule, as a call that becomes one of the function where nobody uses the residuals."""
+        flat, fwd = self._flat, self._rule
+        both = custom_dce(lambda *leaves: fwd(*flat.full(leaves)))
+
+        @both.def_dce
+        def rule(used: Any, *leaves: Any) -> Any:
+            if isinstance(used, (tuple, list)) and not any(tree.leaves(used[1])):
+                return type(used)((flat.arguments.fun(*flat.full(leaves)), tree.map(lambda _: None, used[1])))
+            return fwd(*flat.full(leaves))
+
+        return both(*values)
+
+
+class BwdRule(UserRule):
+    """The backward rule of one call: `(residuals, cotangents) -> cotangents of the arguments` of flat values."""
+
+    __slots__ = ("_fixed", "_in_avals", "_out_tree", "_res_tree", "_symbolic_zeros")
+
+    def __init__(
+        self,
+        flat: FlatCall,
+        bwd: Any,
+        symbolic_zeros: bool,
+        res_tree: Any,
+        fixed: dict[int, Any],
+        in_avals: list[Any],
+    ) -> None:
+        super().__init__(flat, bwd)
+        self._symbolic_zeros = symbolic_zeros
+        self._res_tree = res_tree
+        self._fixed = fixed
+        self._out_tree = flat.out_tree
+        self._in_avals = in_avals
+
+    def __call__(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+        flat, bwd = self._flat, self._rule
+        arrays, fixed = iter(residuals), self._fixed
+        given = self._res_tree.unflatten(
+            [fixed[place] if place in fixed else as_array(next(arrays)) for place in range(self._res_tree.num_leaves)]
+        )
+        cotangent = self._out_tree.unflatten([shown(ct, self._symbolic_zeros) for ct in cotangents])
+        try:
+            found = bwd(*flat.nondiff_values(), given, cotangent)
+        except UnexpectedTracerError as error:
+            raise rule_closed_over("custom_vjp", flat.arguments.name, bwd, error) from error
+        what = f"the backward rule {function_name(bwd)!r} of {flat.arguments.name}"
+        leaves = self._leaves(what, found)
+        paths = tree.leaves_with_path(flat.treedef.unflatten(range(len(self._in_avals))))
+        return [
+            _check_cotangent(f"{what} returned, at {keystr(path)},", aval, leaf)
+            for (path, _), aval, leaf in zip(paths, self._in_avals, leaves, strict=True)
+        ]
+
+    def _leaves(self, what: str, found: Any) -> list[Any]:
+        """One cotangent for each leaf of the arguments; None stands for zeros of a whole part of the tree."""
+        treedef, count = self._flat.treedef, len(self._flat.treedef.children())
+        if isinstance(found, list) and len(found) == count:
+            found = tuple(found)
+        if not isinstance(found, tuple) or len(found) != count:
+            raise TypeError(
+                f"{what} must return a tuple with a cotangent for each differentiated argument, of which there are "
+                f"{count}, got " + (f"a tuple of {len(found)}" if isinstance(found, tuple) else f"{found!r}")
+            )
+        try:
+            return leaves_or_none(treedef, found, prefix=True)
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                f"{what} must return cotangents of the structure of the arguments, {treedef}, got "
+                f"{tree.structure(found)}: {error}"
+            ) from None
+
+
+def _check_cotangent(where: str, aval: Any, leaf: Any) -> Any:
+    expected = tangent_aval(aval)
+    if leaf is None or expected.dtype == dtypes.float0:
+        return Zero(expected)
+    try:
+        cotangent = taken(leaf)
+    except TypeError as error:
+        raise TypeError(f"{where} {error}") from None
+    found = cotangent.aval
+    if found.shape == expected.shape and found.dtype == expected.dtype:
+        return cotangent
+    raise ValueError(
+        f"{where} {found.str_short()}; the argument is {aval.str_short()}, so expected a cotangent of shape "
+        f"{expected.shape} and dtype {dtypes.dtype_name(expected.dtype)}"
+    )

@@ -1,0 +1,73 @@
+"""Callbacks on concrete values, outside of any program: the function is called at once, and nothing is compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tangrad._debug.calls import HostCall, HostProgram
+from tangrad._debug.effects import debug_effects, io_effects
+from tangrad.core import Array, Backend, find_backend, loaded_backends
+
+
+def evaluate_callback(args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
+    """Call the function of a pure callback, or of one for input and output."""
+    if params.get("ordered"):
+        wait_for_earlier(io_effects((), params))
+    backend, operands = find_backend(args)
+    results = params["result_avals"]
+    contents = _called(params["callback"], backend, operands, results, wrapped=True)
+    device = _common_device(operands)
+    return tuple([backend.put(array, aval, device) for array, aval in zip(contents, results)])
+
+
+def evaluate_debug(args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
+    """Call a function for debugging. What it raises comes out as it is, as if the user had called it."""
+    if params["ordered"]:
+        wait_for_earlier(debug_effects((), params))
+    backend, operands = find_backend(args)
+    _called(params["callback"], backend, operands, (), wrapped=False)
+    return ()
+
+
+def _called(
+    call: HostCall, backend: Backend, operands: Sequence[Any], results: Sequence[Any], wrapped: bool
+) -> Sequence[Any]:
+    if call.maps:
+        contents = [operand.ndarray if not isinstance(operand, Array) else operand.to_numpy() for operand in operands]
+        avals = [operand.aval for operand in operands]
+        return HostProgram(call, avals, results, backend.put, wrapped)(*contents)
+    return call.run([_on_host(backend, operand) for operand in operands], results, wrapped)
+
+
+def _on_host(backend: Backend, operand: Any) -> Array:
+    """An operand as an array that lies where NumPy can read it."""
+    if not isinstance(operand, Array):  # a literal
+        return backend.put(operand.ndarray, operand.aval)
+    if type(operand).backend.platform == "cpu":  # type: ignore[attr-defined]
+        return operand
+    return backend.put(operand.to_numpy(), operand.aval, host_device(backend))
+
+
+def host_device(backend: Backend) -> Any:
+    """The backend's first device that is the host's processor; None where that is the default."""
+    if backend.platform == "cpu":
+        return None
+    return backend.devices("cpu")[0]  # type: ignore[call-arg]
+
+
+def _common_device(operands: Sequence[Any]) -> Any:
+    """The device that an operand is committed to, or None: results go where operands are.
+
+    Beside operands on several devices they are free to go with them: the function returned one whole array.
+    """
+    for operand in operands:
+        if getattr(operand, "committed", False):
+            return None if len(operand.devices()) > 1 else operand.device
+    return None
+
+
+def wait_for_earlier(effects: Any) -> None:
+    """Wait until programs with these ordered effects, which this thread has started, are done."""
+    for backend in loaded_backends():
+        backend.synchronize(effects)

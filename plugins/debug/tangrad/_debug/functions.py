@@ -1,0 +1,214 @@
+"""`pure_callback`, `io_callback` and `debug.callback`: calls of Python functions from within programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tangrad import tree
+from tangrad._debug.calls import HostCall, function_name
+from tangrad._debug.host import current_overrides
+from tangrad._debug.primitives import debug_callback_p, io_callback_p, pure_callback_p
+from tangrad.core import ShapedArray, api_boundary, as_operand, current_source, dtypes, is_array_value
+from tangrad.tree_util import keystr
+
+VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized", None)
+
+
+@api_boundary
+def pure_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: Any,
+    *args: Any,
+    sharding: Any = None,
+    vmap_method: str | None = None,
+    **kwargs: Any,
+) -> Any:
+    """Call a Python function without side effects from within a program.
+
+    The function may be called more than once, or not at all where nobody uses its results. It has no derivative: give
+    one to a function around it with `custom_jvp` or `custom_vjp`.
+
+    Args:
+        callback: a function of trees of arrays, which returns arrays of NumPy or of ours, or numbers.
+        result_shape_dtypes: what it returns: a tree of objects with `shape` and `dtype`, such as `ShapeDtypeStruct`.
+        args, kwargs: trees of arrays, handed to the function as arrays that lie on the host.
+        sharding: from which device it is called; None, or a sharding of one device.
+        vmap_method: how it is mapped by `vmap`: "sequential" and "sequential_unrolled" call it for each row;
+            "expand_dims" and "broadcast_all" call it once, with the batch's axis in front of all arguments, for what is
+            not mapped of size 1 or of the batch's size; "legacy_vectorized" leaves what is not mapped as it is. None:
+            mapping is an error.
+
+    Returns:
+        the declared tree, of arrays.
+
+    Raises:
+        TypeError: for arguments that are no arrays and declarations without shape or dtype; ValueError: for an unknown
+            `vmap_method`, for 64-bit results where 64-bit types are off, and under differentiation;
+            NotImplementedError: mapped without a `vmap_method`; CallbackError: when the function raises, or returns
+            what was not declared. On an asynchronous backend, compiled, that comes up where results are waited for.
+
+    >>> import numpy
+    >>> import tangrad
+    >>> result = tangrad.ShapeDtypeStruct((3,), "float32")
+    >>> tangrad.jit(lambda x: 1 + tangrad.pure_callback(numpy.sort, result, x))(numpy.float32([3, 1, 2]))
+    Array([2., 3., 4.], dtype=float32)
+    """
+    if vmap_method not in VMAP_METHODS:
+        raise ValueError(f"pure_callback: vmap_method must be one of {VMAP_METHODS}, got {vmap_method!r}")
+    call, operands, avals = _prepared("pure_callback", callback, result_shape_dtypes, sharding, args, kwargs)
+    outs = pure_callback_p.bind(*operands, callback=call, result_avals=avals, vmap_method=vmap_method)
+    return call.out_tree.unflatten(outs)
+
+
+@api_boundary
+def io_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: Any,
+    *args: Any,
+    sharding: Any = None,
+    ordered: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """Call a Python function with side effects from within a program: once each time the program comes by.
+
+    Args:
+        callback: a function of trees of arrays, which returns arrays of NumPy or of ours, numbers, or None.
+        result_shape_dtypes: what it returns: a tree of objects with `shape` and `dtype`; None for nothing.
+        args, kwargs: trees of arrays, handed to the function as arrays that lie on the host.
+        sharding: from which device it is called; None, or a sharding of one device.
+        ordered: whether it is called after the ordered callbacks before it in the program, and in earlier programs.
+            Those without order may be called in any; under `vmap` only they are possible, for each row.
+
+    Returns:
+        the declared tree, of arrays.
+
+    Raises:
+        as `pure_callback`, and ValueError where an ordered call is mapped.
+
+    >>> import tangrad
+    >>> seen = []
+    >>> tangrad.jit(lambda x: tangrad.experimental.io_callback(lambda x: seen.append(int(x)), None, x))(3)
+    >>> tangrad.effects_barrier()
+    >>> seen
+    [3]
+    """
+    call, operands, avals = _prepared("io_callback", callback, result_shape_dtypes, sharding, args, kwargs)
+    outs = io_callback_p.bind(*operands, callback=call, result_avals=avals, ordered=bool(ordered))
+    return call.out_tree.unflatten(outs)
+
+
+@api_boundary
+def debug_callback(
+    callback: Callable[..., Any] | None = None,
+    *args: Any,
+    ordered: bool = False,
+    partitioned: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """Call a Python function from within a program, to look into it.
+
+    Nothing else changes: under differentiation the function sees the primals, under `vmap` it is called for each row.
+    A transformation may make the call happen more than once: `checkpoint` shows what it computes again.
+
+    Args:
+        callback: a function; what it returns is ignored. Left out: `debug.callback(ordered=True)(function, *args)`, for
+            functions with keyword arguments of these names.
+        args, kwargs: handed to the function: trees of arrays, as arrays that lie on the host, and any other objects.
+        ordered: whether it is called after the ordered callbacks before it in the program, and in earlier programs.
+        partitioned: whether a function that runs on several devices is shown the part of each.
+
+    Raises:
+        TypeError: for what cannot be called. What the function itself raises comes out where nothing is compiled; from
+            compiled programs CallbackError, on an asynchronous backend where results or effects are waited for.
+
+    >>> import tangrad
+    >>> tangrad.debug.callback(lambda x, note: print(note, x), 2.0, note="x is")
+    x is 2.0
+    """
+    if callback is None:
+        if args or kwargs:
+            raise TypeError(
+                "debug.callback: without a function only `ordered` and `partitioned` can be given, got arguments "
+                f"{args} and {kwargs}; give them with the function: debug.callback(ordered=True)(function, *args)"
+            )
+        return lambda function, /, *args, **kwargs: _call_for_debugging(function, args, kwargs, ordered, partitioned)
+    return _call_for_debugging(callback, args, kwargs, ordered, partitioned)
+
+
+def _call_for_debugging(callback: Any, args: Any, kwargs: Any, ordered: bool, partitioned: bool) -> None:
+    if not callable(callback):
+        raise TypeError(
+            f"debug.callback expects a function as its first argument, got {callback!r} of type "
+            f"{type(callback).__name__}"
+        )
+    call, operands = debug_call("debug.callback", callback, args, kwargs)
+    debug_callback_p.bind(*operands, callback=call, ordered=bool(ordered), partitioned=bool(partitioned))
+
+
+# --- arguments ------------------------------------------------------------------------------------------------------
+
+
+def debug_call(kind: str, function: Any, args: Any, kwargs: Any) -> tuple[HostCall, list[Any]]:
+    """The call of a function for debugging, whose arguments need not be arrays; and those that are."""
+    leaves, in_tree = tree.flatten((args, kwargs))
+    static = {position: leaf for position, leaf in enumerate(leaves) if not is_array_value(leaf)}
+    operands = [as_operand(leaf) for position, leaf in enumerate(leaves) if position not in static]
+    return HostCall(kind, function, in_tree, None, current_overrides(), current_source(), static), operands
+
+
+def _prepared(
+    kind: str, function: Any, declared: Any, sharding: Any, args: Any, kwargs: Any
+) -> tuple[HostCall, list[Any], tuple[Any, ...]]:
+    """The call, its operands, and the types of its results."""
+    if not callable(function):
+        raise TypeError(
+            f"{kind} expects a function as its first argument, got {function!r} of type {type(function).__name__}"
+        )
+    _check_sharding(kind, sharding)
+    leaves, in_tree = tree.flatten((args, kwargs))
+    operands = []
+    for position, leaf in enumerate(leaves):
+        if not is_array_value(leaf):
+            raise TypeError(
+                f"{kind}: {_argument(position, args, kwargs)} for {function_name(function)!r} is {leaf!r} of type "
+                f"{type(leaf).__name__}, which is not an array; close over it: lambda x: function(x, value)"
+            )
+        operands.append(as_operand(leaf))
+    results, out_tree = tree.flatten(declared)
+    avals = tuple([_declared_aval(kind, declared, leaf, position) for position, leaf in enumerate(results)])
+    return HostCall(kind, function, in_tree, out_tree, current_overrides(), current_source()), operands, avals
+
+
+def _argument(position: int, args: Any, kwargs: Any) -> str:
+    path = tree.leaves_with_path((args, kwargs))[position][0]
+    return ("args" if path[0].idx == 0 else "kwargs") + keystr(path[1:])
+
+
+def _declared_aval(kind: str, declared: Any, leaf: Any, position: int) -> ShapedArray:
+    """The type of one result. Raises TypeError for what does not declare one, ValueError for 64 bits where off."""
+    path = keystr(tree.leaves_with_path(declared)[position][0])
+    try:
+        shape, dtype = tuple(leaf.shape), dtypes.as_dtype(leaf.dtype)
+        if isinstance(dtype, dtypes.ExtendedDType):
+            raise TypeError(f"functions return no arrays of dtype {dtype}")
+        canonical = dtypes.canonicalize_dtype(dtype)
+    except (AttributeError, TypeError) as error:
+        raise TypeError(
+            f"{kind}: result_shape_dtypes{path} must have a shape and a dtype, such as tangrad.ShapeDtypeStruct((3,), "
+            f"'float32'), got {leaf!r} of type {type(leaf).__name__}"
+        ) from error
+    if canonical != dtype:
+        raise ValueError(
+            f"{kind}: result_shape_dtypes{path} declares {dtypes.dtype_name(dtype)}, but 64-bit types are off; declare "
+            f"{dtypes.dtype_name(canonical)}, or turn them on: tangrad.config.update('enable_x64', True)"
+        )
+    return ShapedArray(shape, dtype)
+
+
+def _check_sharding(kind: str, sharding: Any) -> None:
+    if sharding is None:
+        return
+    devices: Any = getattr(sharding, "devices", None) or getattr(sharding, "device_set", ())
+    if len(devices) != 1:
+        raise ValueError(f"{kind}: sharding must be None or a sharding of one device, got {sharding!r}")

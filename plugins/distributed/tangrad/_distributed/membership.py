@@ -1,0 +1,307 @@
+"""`initialize` and `shutdown`: joining the processes that compute together, and leaving them."""
+
+from __future__ import annotations
+
+import atexit
+import operator
+import os
+import socket
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tangrad._distributed.addresses import Address, parse_address
+from tangrad._distributed.detection import Cluster, detect
+from tangrad._distributed.rendezvous import Host, Line, meet, numeric
+from tangrad._distributed.vigil import Vigil, end_process
+from tangrad.core import get_backend
+from tangrad.errors import BackendError
+
+WHAT = "tangrad.distributed.initialize"
+# How many seconds to wait for the news that another process is lost before an error is held to be this process's own.
+# The errors of computations, which are RuntimeErrors, come of a loss more often than not, and a busy machine may have
+# them overtake the news.
+GRACE = 0.5
+GRACE_OF_COMPUTATIONS = 10.0
+
+
+class _Membership:
+    """This process among the others.
+
+    Attributes:
+        vigil: the watch over the others; None where there are none.
+        coordination: the backend's part; None where it has none.
+    """
+
+    def __init__(self, cluster: Cluster, coordination: Any, vigil: Vigil | None) -> None:
+        self.cluster = cluster
+        self.coordination = coordination
+        self.vigil = vigil
+
+    def __str__(self) -> str:
+        address, count, number, _ = self.cluster
+        return f"process {number} of {count}" + (f" at {address!r}" if count != 1 else "")
+
+
+_lock = threading.Lock()
+_membership: list[_Membership] = []  # at most one
+
+
+def initialize(
+    coordinator_address: str | None = None,
+    num_processes: int | None = None,
+    process_id: int | None = None,
+    local_device_ids: int | Sequence[int] | None = None,
+    cluster_detection_method: str | None = None,
+    initialization_timeout: float = 300,
+    heartbeat_timeout_seconds: float = 100,
+    shutdown_timeout_seconds: float = 300,
+    coordinator_bind_address: str | None = None,
+) -> None:
+    """Join this process with others to compute together: `tangrad.devices()` are then those of all.
+
+    Every process calls it, before its first computation and before it asks for devices; it returns when all are there.
+    When one of them is lost, the others end with a message and exit status 1.
+
+    Args:
+        coordinator_address: `host:port` of process 0; all can reach it, and nobody else listens there.
+        num_processes: how many processes there are.
+        process_id: the number of this one, from 0.
+        local_device_ids: the numbers of the GPUs of this machine that the process takes; default: all that it sees.
+        cluster_detection_method: what is not stated is taken from the environment variables
+            TANGRAD_COORDINATOR_ADDRESS, TANGRAD_NUM_PROCESSES and TANGRAD_PROCESS_ID, else from the scheduler that
+            started the process: "slurm", "open_mpi", "kubernetes", "mpi4py", or another that is installed; default: the
+            one that did, if that can be seen ("mpi4py" has to be named). "deactivate": from no scheduler.
+        initialization_timeout: how many seconds to wait for the others.
+        heartbeat_timeout_seconds: after how many seconds without a sign of life a process is lost. One that was killed
+            is noticed at once.
+        shutdown_timeout_seconds: how many seconds to wait for the others at the end.
+        coordinator_bind_address: `host:port` where process 0 listens; default: on all interfaces of its machine, or
+            locally, if coordinator_address is a local one such as "localhost:1234".
+
+    Raises:
+        RuntimeError: where the process is joined already, devices are in use, the port is, no process 0 is found, or
+            not all processes come in time, naming those that are missing.
+        BackendError: for several processes, where the backend in use computes in one, as the NumPy backend does.
+        ValueError, TypeError: for an address, number or time that cannot be, or is not known.
+
+    After an error everything is as it was before.
+
+    >>> import tangrad
+    >>> tangrad.distributed.initialize(num_processes=1, process_id=0)
+    >>> tangrad.process_index(), tangrad.process_count()
+    (0, 1)
+    >>> tangrad.distributed.shutdown()
+    """
+    with _lock:
+        if _membership:
+            raise RuntimeError(
+                f"{WHAT} was called before: this is {_membership[0]}; call tangrad.distributed.shutdown() to leave"
+            )
+        stated = Cluster(coordinator_address, num_processes, process_id, _device_numbers(local_device_ids))
+        cluster = _complete(stated, cluster_detection_method)
+        timeouts = {
+            "initialization_timeout": _seconds(initialization_timeout, "initialization_timeout"),
+            "heartbeat_timeout": _seconds(heartbeat_timeout_seconds, "heartbeat_timeout_seconds"),
+            "shutdown_timeout": _seconds(shutdown_timeout_seconds, "shutdown_timeout_seconds"),
+        }
+        bind = None
+        if coordinator_bind_address is not None:
+            bind = parse_address(coordinator_bind_address, f"{WHAT}: coordinator_bind_address")
+        coordination = _coordination(cluster)
+        vigil = _joined(cluster, coordination, bind, timeouts) if cluster.num_processes != 1 else None
+        _membership.append(_Membership(cluster, coordination, vigil))
+        atexit.register(_leave_at_exit)
+
+
+def is_initialized() -> bool:
+    """Whether `initialize` has been called, and `shutdown` not yet.
+
+    >>> import tangrad
+    >>> tangrad.distributed.is_initialized()
+    False
+    """
+    return bool(_membership)
+
+
+def shutdown() -> None:
+    """Leave the other processes, when all of them leave; nothing happens where `initialize` was not called.
+
+    It is called at the end of a program by itself. Devices, and arrays on those of this process, stay.
+
+    Raises RuntimeError where the others do not leave within `shutdown_timeout_seconds`.
+
+    >>> import tangrad
+    >>> tangrad.distributed.shutdown()
+    """
+    with _lock:
+        if not _membership:
+            return
+        atexit.unregister(_leave_at_exit)
+        member = _membership.pop()
+        if member.vigil is None:
+            return
+        member.vigil.say_goodbye()
+        try:
+            member.coordination.leave()
+        finally:
+            member.vigil.close()
+
+
+def _leave_at_exit() -> None:
+    """At the end of a program: with the others, or, if an error ends it, so that these know why, without waiting."""
+    error = None if hasattr(sys, "ps1") else getattr(sys, "last_value", None)  # interactive sessions survive errors
+    if error is None or not _membership or _membership[0].vigil is None:
+        shutdown()
+    else:
+        # An error in a computation with others may follow from the loss of one, and then that is what to say.
+        vigil = _membership[0].vigil
+        if not vigil.wait_for_loss(GRACE_OF_COMPUTATIONS if isinstance(error, RuntimeError) else GRACE):
+            vigil.say_why(error)
+        # Not by way of what is left to do at exit: that would wait for computations with the others.
+        end_process()
+
+
+# --- what is asked for -----------------------------------------------------------------------------------------------
+
+
+def _complete(stated: Cluster, method: str | None, environ: Mapping[str, str] = os.environ) -> Cluster:
+    """What is stated, completed by the environment and by what the scheduler says; checked."""
+    said = Cluster(
+        environ.get("TANGRAD_COORDINATOR_ADDRESS"),
+        _number_of(environ, "TANGRAD_NUM_PROCESSES"),
+        _number_of(environ, "TANGRAD_PROCESS_ID"),
+    )
+    known = _merged(stated, said)
+    scheduler = ""
+    if method is not None or None in known[:3]:
+        scheduler, detected = detect(method, environ)
+        known = _merged(known, detected)
+    count = _integer(known.num_processes, "num_processes", scheduler)
+    number = _integer(known.process_id, "process_id", scheduler)
+    if count < 1 or not 0 <= number < count:
+        raise ValueError(f"{WHAT}: process_id must be from 0 to num_processes - 1, got {number} of {count}")
+    if known.coordinator_address is None and count > 1:
+        raise _unknown("coordinator_address", scheduler)
+    return known._replace(num_processes=count, process_id=number)
+
+
+def _merged(first: Cluster, second: Cluster) -> Cluster:
+    return first._replace(**{name: value for name, value in second._asdict().items() if getattr(first, name) is None})
+
+
+def _number_of(environ: Mapping[str, str], name: str) -> int | None:
+    text = environ.get(name)
+    if text is None:
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"{WHAT}: {name} must be a number, got {text!r}") from None
+
+
+def _integer(value: Any, name: str, scheduler: str) -> int:
+    if value is None:
+        raise _unknown(name, scheduler)
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{WHAT}: {name} must be an integer, got {value!r}") from None
+
+
+def _unknown(name: str, scheduler: str) -> ValueError:
+    said = f"{scheduler} does not say it" if scheduler else "no scheduler known here has started this process"
+    return ValueError(f"{WHAT}: {name} is not stated, TANGRAD_{name.upper()} is not set, and {said}")
+
+
+def _device_numbers(given: Any) -> tuple[int, ...] | None:
+    if given is None:
+        return None
+    try:
+        return tuple([operator.index(number) for number in (given if isinstance(given, Sequence) else (given,))])
+    except TypeError:
+        raise TypeError(f"{WHAT}: local_device_ids must be an integer, or several, got {given!r}") from None
+
+
+def _seconds(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{WHAT}: {name} must be a number of seconds, got {value!r}")
+    if not value > 0:
+        raise ValueError(f"{WHAT}: {name} must be a positive number of seconds, got {value!r}")
+    return float(value)
+
+
+def _coordination(cluster: Cluster) -> Any:
+    """What joins the backend in use with others. One process needs none."""
+    backend = get_backend()
+    try:
+        coordination = backend.coordination()
+    except BackendError as error:
+        if cluster.num_processes == 1:
+            return None
+        raise BackendError(
+            f"{WHAT}: {error}. For {cluster.num_processes} processes use XLA: pip install tangrad-backend-xla, and "
+            f"TANGRAD_BACKEND=xla where another backend is set. To try out on this one a program for several "
+            f"processes, run it in one with as many devices: num_processes=1 and TANGRAD_NUM_CPU_DEVICES"
+        ) from None
+    coordination.check_not_started()
+    return coordination
+
+
+# --- how it is done --------------------------------------------------------------------------------------------------
+
+
+def _joined(cluster: Cluster, coordination: Any, bind: Address | None, timeouts: dict[str, float]) -> Vigil:
+    """Bring the processes together and connect the backend. Raises RuntimeError, with nothing left behind."""
+    address = parse_address(cluster.coordinator_address, f"{WHAT}: coordinator_address")
+    count, number = cluster.num_processes or 1, cluster.process_id or 0
+    try:
+        lines = (
+            _hosted(address, bind, count, coordination, timeouts)
+            if number == 0
+            else {0: meet(address, number, count, timeouts["initialization_timeout"])}
+        )
+    except RuntimeError as error:
+        raise RuntimeError(f"{WHAT}: {error}") from error
+    service = lines[0].there() if number else lines[1].here()
+    coordination.connect(
+        str(service),
+        number,
+        count,
+        host=_reachable(address, lines),
+        local_devices=cluster.local_device_ids,
+        **timeouts,
+    )
+    return Vigil(number, count, lines, end_process)
+
+
+def _hosted(
+    address: Address, bind: Address | None, count: int, coordination: Any, timeouts: dict[str, float]
+) -> dict[int, Line]:
+    """Wait for the others as process 0, and run the coordination service for them."""
+    place = bind or address
+    everywhere = bind is None and not address.is_loopback
+    host = Host(place, everywhere, count)
+    try:
+        lines = host.gather(timeouts["initialization_timeout"])
+        host.stop_listening()
+        served = Address("::" if socket.has_dualstack_ipv6() else "0.0.0.0", place.port)
+        if not everywhere:
+            served = Address(numeric(place)[0], place.port)
+        coordination.serve(str(served), count, **timeouts)
+        host.let_go()
+    except BaseException as error:
+        host.send_away(f"process 0 gave up: {error}")
+        coordination.leave()
+        raise
+    return lines
+
+
+def _reachable(address: Address, lines: Mapping[int, Line]) -> str | None:
+    """The host by which others reach this process: where it met them. None where that is known on this machine only."""
+    for line in lines.values():
+        here = line.here()
+        if address.is_loopback or not here.is_loopback:
+            return here.host
+    return None

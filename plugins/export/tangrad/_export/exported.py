@@ -1,0 +1,229 @@
+"""`Exported`: a program as StableHLO, with all that is needed to call it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tangrad import tree
+from tangrad._custom_rules.reverse import custom_vjp
+from tangrad._export.checks import DisabledSafetyCheck, check_contents
+from tangrad._export.primitives import call_exported_p
+from tangrad._export.writing import serialize
+from tangrad._symbolic.evaluation import evaluate_shape
+from tangrad._symbolic.solving import Plan, plan
+from tangrad.core import (
+    ClosedJaxpr,
+    JaxprCache,
+    ShapedArray,
+    as_operand,
+    class_boundary,
+    exact_equality,
+    first_symbolic,
+    get_backend,
+    register_cache,
+)
+
+oldest_convention = 9
+newest_convention = 10
+NUMPY = "numpy"
+_filled = JaxprCache()
+register_cache(_filled.clear)
+
+
+@class_boundary
+@exact_equality
+@dataclass(frozen=True, eq=False)
+class Exported:
+    """A function as StableHLO, for arguments of certain types; made by `export` or `deserialize`.
+
+    Attributes:
+        fun_name: the name of the function.
+        in_tree, in_avals: the structure of `(positional arguments, keyword arguments)`, and the types of its leaves,
+            whose shapes may have symbolic dimensions.
+        out_tree, out_avals: the same of the result.
+        platforms: the platforms that it is for: "cpu", "cuda", "tpu", ...
+        mlir_module_serialized: the module, as a portable artifact of StableHLO.
+        calling_convention_version: how its function `main` is called; that of `jax.export`.
+        nr_devices: how many devices it runs on.
+        disabled_safety_checks: checks that its author turned off.
+        in_shardings_hlo, out_shardings_hlo: how arguments and results lie on devices; None: in one place.
+        ordered_effects, unordered_effects: what it does beside its results.
+        module_kept_var_idx: the positions of the arguments that `main` takes: all of them.
+        uses_global_constants: whether `main` takes the number of the platform first.
+        program_serialized: the program for the platform "numpy", as `tangrad.runtime` writes it; empty without that.
+    """
+
+    fun_name: str
+    in_tree: Any
+    in_avals: tuple[Any, ...]
+    out_tree: Any
+    out_avals: tuple[Any, ...]
+    platforms: tuple[str, ...]
+    mlir_module_serialized: bytes = field(repr=False)
+    calling_convention_version: int = oldest_convention
+    nr_devices: int = 1
+    disabled_safety_checks: tuple[DisabledSafetyCheck, ...] = ()
+    in_shardings_hlo: tuple[Any, ...] = ()
+    out_shardings_hlo: tuple[Any, ...] = ()
+    ordered_effects: tuple[Any, ...] = ()
+    unordered_effects: tuple[Any, ...] = ()
+    module_kept_var_idx: tuple[int, ...] = ()
+    uses_global_constants: bool = False
+    program_serialized: bytes = field(default=b"", repr=False)
+    _program: ClosedJaxpr | None = field(default=None, repr=False)
+    _get_vjp: Callable[[Exported], Exported] | None = field(default=None, repr=False)
+    _plan: Plan | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        version = self.calling_convention_version
+        if not oldest_convention <= version <= newest_convention:
+            raise ValueError(
+                f"{self.fun_name} was exported with calling convention {version}; supported are those from "
+                f"{oldest_convention} to {newest_convention}"
+            )
+        store = object.__setattr__
+        count = len(self.in_avals)
+        store(self, "module_kept_var_idx", self.module_kept_var_idx or tuple(range(count)))
+        store(self, "in_shardings_hlo", self.in_shardings_hlo or (None,) * count)
+        store(self, "out_shardings_hlo", self.out_shardings_hlo or (None,) * len(self.out_avals))
+        if self._plan is None:
+            store(self, "_plan", plan([aval.shape for aval in self.in_avals], argument_labels(self.in_tree)))
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Exported and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> Any:
+        """What tells programs apart: names of variables count, their scopes do not."""
+        avals = str(self.in_avals), str(self.out_avals)
+        trees = self.in_tree, self.out_tree
+        programs = self.mlir_module_serialized, self.program_serialized
+        return self.fun_name, trees, avals, self.platforms, self.has_vjp(), programs
+
+    def serialize(self, vjp_order: int = 0) -> bytes:
+        """The program as bytes, which `deserialize` reads; docs/export.md has the format.
+
+        `vjp_order`: how often it can be differentiated when it is read back.
+
+        Raises ValueError for structures of arguments that have no form in files, and without the derivatives wanted.
+        """
+        return serialize(self, vjp_order)
+
+    def mlir_module(self) -> str:
+        """The module as text. Raises ValueError for a program for NumPy alone, which has none."""
+        if not self.module_platforms:
+            raise ValueError(f"{self.fun_name} was exported for {NUMPY} alone, and has no module")
+        return get_backend("xla").module_text(self.mlir_module_serialized)  # type: ignore[attr-defined, no-any-return]
+
+    @property
+    def module_platforms(self) -> tuple[str, ...]:
+        """The platforms that the module is for: all but "numpy"."""
+        return tuple([platform for platform in self.platforms if platform != NUMPY])
+
+    # --- calling ----------------------------------------------------------------------------------------------------
+
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the program; also within functions that are jitted, exported or, where it has a vjp, differentiated.
+
+        Raises:
+            TypeError: for arguments of another structure or dtype.
+            ValueError: for shapes that do not fit, naming the argument, the dimension and both sizes; for a platform
+                that the program was not exported for.
+        """
+        leaves, structure = tree.flatten((args, kwargs))
+        if structure != self.in_tree:
+            raise TypeError(f"{self.fun_name} was exported for arguments {self.in_tree}, got {structure}")
+        operands = [as_operand(leaf) for leaf in leaves]
+        return self.out_tree.unflatten(_differentiable(self)(*operands))
+
+    def results_for(self, avals: Sequence[Any]) -> tuple[Any, ...]:
+        """The types of the results for flat arguments of these types. Raises as `call` does."""
+        assert self._plan is not None
+        for label, given, expected in zip(self._plan.labels, avals, self.in_avals, strict=True):
+            if given.dtype != expected.dtype:
+                raise TypeError(
+                    f"{self.fun_name}: {label} is {expected.str_short()} in the exported program, got "
+                    f"{given.str_short()}"
+                )
+        try:
+            sizes = self._plan.sizes([aval.shape for aval in avals])
+        except ValueError as error:
+            error.args = (f"{self.fun_name}: {error}",)
+            raise
+        return tuple([ShapedArray(evaluate_shape(out.shape, sizes), out.dtype) for out in self.out_avals])
+
+    def program_for(self, avals: Sequence[Any]) -> ClosedJaxpr:
+        """The program on NumPy, for flat arguments of these types. Raises as `call` does."""
+        self.check_platform(NUMPY)
+        self.results_for(avals)
+        assert self._plan is not None and self._program is not None
+        dimension = first_symbolic(self._program.in_avals)
+        if dimension is None:
+            return self._program
+        sizes = self._plan.sizes([aval.shape for aval in avals])
+        return _filled.get(  # type: ignore[no-any-return]
+            self._program, tuple(sizes.items()), lambda: dimension.filled_in(self._program, sizes)
+        )
+
+    def check_platform(self, platform: str) -> None:
+        """Raise ValueError for a platform that it was not exported for, unless that check is turned off: then a module
+        for one platform is taken for another."""
+        turned_off = DisabledSafetyCheck.platform() in self.disabled_safety_checks
+        if platform not in self.platforms and not (turned_off and self.module_platforms and platform != NUMPY):
+            raise ValueError(
+                f"{self.fun_name} was exported for {', '.join(self.platforms)}, and is called on {platform}; export it "
+                f"with platforms={[*self.platforms, platform]}"
+            )
+
+    def check_contents(self, operations: Iterable[str], targets: Iterable[str]) -> None:
+        """Raise ValueError for a module with what `export` refuses; see `checks`. Asked of files, and at each call."""
+        check_contents(self.fun_name, operations, targets, self.disabled_safety_checks)
+
+    # --- derivatives ------------------------------------------------------------------------------------------------
+
+    def has_vjp(self) -> bool:
+        """Whether the program can be differentiated."""
+        return self._get_vjp is not None
+
+    def vjp(self) -> Exported:
+        """The program of the vector-Jacobian product: from the arguments and the cotangents of the results, all flat,
+        to the cotangents of the arguments.
+
+        Raises ValueError for one that was written to a file without it.
+        """
+        if self._get_vjp is None:
+            raise ValueError(
+                f"{self.fun_name} has no derivative: it was written without one; serialize(vjp_order=1) writes it"
+            )
+        return self._get_vjp(self)
+
+
+def argument_labels(in_tree: Any) -> list[str]:
+    """What the flat arguments are called in messages: `args[0]`, `kwargs['x']`."""
+    paths = tree.flatten_with_path(in_tree.unflatten(range(in_tree.num_leaves)))[0]
+    return [("args", "kwargs")[path[0].idx] + "".join(map(str, path[1:])) for path, _ in paths]
+
+
+def _differentiable(exported: Exported) -> Any:
+    """The call of a program on flat operands, with its derivative."""
+
+    def run(*operands: Any) -> tuple[Any, ...]:
+        return tuple(call_exported_p.bind(*operands, exported=exported))
+
+    if exported._get_vjp is None:
+        return run
+
+    def forward(*operands: Any) -> Any:
+        return run(*operands), operands
+
+    def backward(operands: Any, cotangents: Any) -> Any:
+        return tuple(exported.vjp().call(*operands, *cotangents))
+
+    made = custom_vjp(run)
+    made.defvjp(forward, backward)
+    return made

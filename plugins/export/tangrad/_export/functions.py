@@ -1,0 +1,168 @@
+"""`export`: from jitted functions to StableHLO."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tangrad import default_backend, tree
+from tangrad._autodiff.directional import vjp
+from tangrad._autodiff.zeros import tangent_aval
+from tangrad._export.checks import DisabledSafetyCheck, check_contents
+from tangrad._export.exported import NUMPY, Exported, argument_labels
+from tangrad._export.programs import written_program
+from tangrad._jit.function import JitFunction, jit
+from tangrad._runtime.portability import portable_program
+from tangrad._symbolic.solving import Plan, plan
+from tangrad.core import api_boundary, backend_names, eval_jaxpr, get_backend, lower_program
+
+PLATFORMS = ("cpu", "cuda", "rocm", "tpu", NUMPY)
+
+
+def default_export_platform() -> str:
+    """The platform that programs are exported for where none is named: that of XLA's default device where XLA is the
+    backend in use, else "numpy".
+
+    >>> from tangrad.export import default_export_platform
+    >>> default_export_platform() in ("cpu", "cuda", "numpy")
+    True
+    """
+    if default_backend() != "xla":  # backends of others run the programs that files have for NumPy
+        return NUMPY
+    return str(_xla().devices()[0].platform)
+
+
+def _xla() -> Any:
+    if "xla" not in backend_names():
+        raise NotImplementedError(
+            "export makes StableHLO for all platforms but numpy, which needs the XLA backend: "
+            "pip install tangrad-backend-xla"
+        )
+    return get_backend("xla")
+
+
+def export(
+    fun_jit: Any, *, platforms: Sequence[str] | None = None, disabled_checks: Sequence[DisabledSafetyCheck] = ()
+) -> Callable[..., Exported]:
+    """Make a program of a jitted function, to be called elsewhere, later, and for any sizes.
+
+    Args:
+        fun_jit: what `jit` returned.
+        platforms: names of platforms that the program is for ("cpu", "cuda", "rocm", "tpu", and "numpy" for the NumPy
+            backend); None: that of the default device.
+        disabled_checks: see `DisabledSafetyCheck`.
+
+    Returns:
+        A function of the arguments, or of their types, which returns the `Exported`. Dimensions may be symbolic.
+
+    Raises:
+        TypeError: for a function that is not jitted.
+        ValueError: for unknown platforms; for custom calls that others may not have; for shapes that do not determine
+            their variables.
+        NotImplementedError: for programs with ordered effects or over several devices; for platforms other than
+            "numpy" without the XLA backend.
+        ArtifactError: for what has no form in a file of NumPy's, where that is among the platforms.
+
+    >>> import tangrad
+    >>> import tangrad.numpy as np
+    >>> from tangrad import export
+    >>> spec = export.symbolic_args_specs(np.ones((4, 3)), "b, ...")
+    >>> doubled = export.export(tangrad.jit(lambda x: 2 * x))(spec)
+    >>> doubled.out_avals
+    (ShapedArray(float32[b,3]),)
+    """
+    if not isinstance(fun_jit, JitFunction):
+        raise TypeError(f"export takes what tangrad.jit returns, got {fun_jit!r} of type {type(fun_jit).__name__}")
+    checks = tuple(disabled_checks)
+    if not all([isinstance(check, DisabledSafetyCheck) for check in checks]):
+        raise TypeError(f"export: disabled_checks must consist of DisabledSafetyCheck, got {disabled_checks!r}")
+
+    def exported(*args: Any, **kwargs: Any) -> Exported:
+        chosen = _checked_platforms(platforms)
+        traced = fun_jit.trace(*args, **kwargs)
+        if traced._traced.outer:
+            raise ValueError(f"export: {traced.fun_name} uses values of a function that is being traced around it")
+        return _exported(traced.jaxpr, traced.fun_name, traced.in_tree, traced.out_tree, chosen, checks)
+
+    return api_boundary(exported)
+
+
+def _checked_platforms(platforms: Sequence[str] | None) -> tuple[str, ...]:
+    if platforms is None:
+        return (default_export_platform(),)
+    if isinstance(platforms, str):
+        raise TypeError(f"export: platforms must be a sequence of names, got the string {platforms!r}")
+    chosen = tuple(["cuda" if name == "gpu" else name for name in platforms])
+    if not chosen or len(set(chosen)) < len(chosen) or not set(chosen) <= set(PLATFORMS):
+        raise ValueError(f"export: platforms must be different ones of {PLATFORMS}, got {list(platforms)}")
+    return chosen
+
+
+def _exported(
+    closed: Any,
+    name: str,
+    in_tree: Any,
+    out_tree: Any,
+    platforms: tuple[str, ...],
+    checks: tuple[DisabledSafetyCheck, ...],
+) -> Exported:
+    _check_effects(closed, name)
+    found: Plan = plan([aval.shape for aval in closed.in_avals], argument_labels(in_tree))
+    compiled = tuple([platform for platform in platforms if platform != NUMPY])
+    module = _module(closed, name, compiled, found, checks) if compiled else b""
+    program = portable_program(closed) if NUMPY in platforms else None
+    return Exported(
+        fun_name=name,
+        in_tree=in_tree,
+        in_avals=tuple(closed.in_avals),
+        out_tree=out_tree,
+        out_avals=tuple(closed.out_avals),
+        platforms=platforms,
+        mlir_module_serialized=module,
+        program_serialized=b"" if program is None else written_program(program, found.labels),
+        disabled_safety_checks=checks,
+        unordered_effects=tuple(sorted([effect for effect in closed.effects if not effect.ordered], key=str)),
+        uses_global_constants=len(compiled) > 1,
+        _program=program,
+        _get_vjp=lambda _: _exported_vjp(closed, name, platforms, checks),
+        _plan=found,
+    )
+
+
+def _check_effects(closed: Any, name: str) -> None:
+    ordered = sorted([str(effect) for effect in closed.effects if effect.ordered])
+    if ordered:
+        raise NotImplementedError(
+            f"export: {name} has ordered effects ({', '.join(ordered)}), and an exported program has nobody to wait "
+            "for: take them out, or let them be unordered"
+        )
+
+
+def _module(
+    closed: Any, name: str, platforms: tuple[str, ...], found: Plan, checks: tuple[DisabledSafetyCheck, ...]
+) -> bytes:
+    """The StableHLO of a program for some platforms."""
+    wanted = {"platforms": platforms, "dimensions": found}
+    lowered = lower_program(closed, _xla(), name, keep_unused=True, extra={"export": wanted}).lowered
+    contents = lowered.contents()
+    check_contents(f"export: {name}", contents.operations, contents.targets, checks, only_made=True)
+    return lowered.portable_artifact()  # type: ignore[no-any-return]
+
+
+def _exported_vjp(
+    closed: Any, name: str, platforms: tuple[str, ...], checks: tuple[DisabledSafetyCheck, ...]
+) -> Exported:
+    count = len(closed.in_avals)
+
+    def pulled_back(*values: Any) -> Any:
+        def run(*primals: Any) -> Any:
+            return eval_jaxpr(closed.jaxpr, closed.consts, *primals)
+
+        _, pullback = vjp(run, *values[:count])
+        return pullback(list(values[count:]))
+
+    pulled_back.__name__ = f"vjp_{name}"
+    cotangents = [tangent_aval(aval) for aval in closed.out_avals]
+    traced = jit(pulled_back).trace(*closed.in_avals, *cotangents)
+    out_tree = tree.structure((0,) * count)
+    return _exported(traced.jaxpr, traced.fun_name, traced.in_tree, out_tree, platforms, checks)

@@ -1,0 +1,130 @@
+"""`xla_computation`: the program that XLA would get for a function, not yet optimised."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tangrad._export.hlo_computations.parts import check_counts, tilings
+from tangrad._jit.abstract import struct_tree
+from tangrad._jit.call import Call, Options, trace_call
+from tangrad._jit.donations import taken_over
+from tangrad._jit.signature import check_positions, positions, signature_of
+from tangrad._sharding.shard_map.sameness import with_sums_settled
+from tangrad.core import api_boundary, copy_identity, get_backend, lower_program, thread
+
+NO_DEVICES = ("devices", "none")  # parallel maps then need no device for each example: nothing runs
+TUPLE_ABOVE = 100  # as many arguments are taken one by one where nobody says whether they are to be a tuple
+
+
+def xla_computation(
+    fun: Callable[..., Any],
+    static_argnums: int | Sequence[int] = (),
+    axis_env: Sequence[tuple[Any, int]] | None = None,
+    in_parts: Any = None,
+    out_parts: Any = None,
+    backend: str | None = None,
+    tuple_args: bool | None = False,
+    instantiate_const_outputs: bool | None = None,
+    return_shape: bool = False,
+    donate_argnums: int | Sequence[int] = (),
+) -> Callable[..., Any]:
+    """A function that returns XLA's computation of `fun` for its arguments, without running anything.
+
+    Args:
+        fun: a function of arrays and trees of arrays.
+        static_argnums: positions of arguments that are part of the program; their values must be hashable.
+        axis_env: pairs (name, size) of mapped axes that the function may use, the slowest varying first. The program
+            is then for as many replicas as their sizes multiply to; collectives are between those. A `pmap` in the
+            function takes the devices that there are, or, of more examples, none: they are computed together.
+        in_parts: into how many parts the positional arguments are cut along each dimension: `(2, 1)`, None for the
+            whole on every partition, or a prefix of the arguments of these. All that are cut are cut into the same
+            number of parts, which is that of the program's partitions.
+        out_parts: the same for the result.
+        backend: the name of a backend that compiles by XLA.
+        tuple_args: whether the computation takes one tuple of all arguments; None: if there are more than 100.
+        instantiate_const_outputs: without effect; results that are constants are always results.
+        return_shape: whether to return the shapes of the result as well: `(computation, tree of ShapeDtypeStruct)`.
+        donate_argnums: arguments whose buffers the program may overwrite.
+
+    Returns:
+        a function of the same arguments, or of anything with shape and dtype. The computation's result is a tuple. It
+        has `as_hlo_text()`, `as_serialized_hlo_module_proto()`, `as_hlo_dot_graph()` and `program_shape()`.
+
+    Raises:
+        TypeError: for what is not callable, arguments that are no arrays, parts that are no integers, a
+            backend that does not compile by XLA. ValueError: for axes without a name or size of their own, and parts
+            that do not fit. NameError: for axes that are not in `axis_env`.
+
+    >>> import tangrad
+    >>> lowered = tangrad.xla_computation(lambda x: x - tangrad.lax.psum(x, "i"), axis_env=[("i", 4)])(2.0)
+    >>> "replica_groups={{0,1,2,3}}" in lowered.as_hlo_text()
+    True
+    """
+    if not callable(fun):
+        raise TypeError(f"xla_computation expects a function, got {fun!r} of type {type(fun).__name__}")
+    axes = _checked_axes(axis_env)
+    options = Options(
+        static_argnums=positions(static_argnums, "static_argnums"),
+        donate_argnums=positions(donate_argnums, "donate_argnums"),
+    )
+    signature = signature_of(fun)
+    if signature is not None:
+        for given, what in ((options.static_argnums, "static_argnums"), (options.donate_argnums, "donate_argnums")):
+            check_positions(list(signature.parameters.values()), given, what)
+    name = getattr(fun, "__name__", type(fun).__name__)
+
+    def computation_of(*args: Any, **kwargs: Any) -> Any:
+        call = Call(options, args, kwargs, abstract=True)
+        environment, overrides = thread.axis_environment, thread.overrides
+        thread.axis_environment = (*environment, *axes)
+        thread.overrides = (*overrides, NO_DEVICES)  # programs are remembered by it
+        try:
+            traced = trace_call(fun, call, name)
+            # Every replica has arguments of its own.
+            differ = [frozenset([axis for axis, _ in axes])] * len(traced.jaxpr.in_avals)
+            closed = with_sums_settled(traced.jaxpr, dict(axes), differ)
+        finally:
+            thread.axis_environment, thread.overrides = environment, overrides
+        if traced.outer:
+            raise TypeError(f"xla_computation: {name} uses {traced.outer[0]!r}, which is traced: the program needs it")
+        parts = (
+            tilings("xla_computation in_parts", in_parts, call.treedef, closed.in_avals, call.has_keywords),
+            tilings("xla_computation out_parts", out_parts, traced.out_tree, closed.out_avals),
+        )
+        check_counts(parts)
+        extra: dict[str, Any] = {"replica_axes": axes}
+        if in_parts is not None or out_parts is not None:
+            extra["parts"] = parts
+        donated = taken_over(call, traced, keep_unused=True)
+        program = lower_program(closed, _compiler(backend), name, donated=donated, keep_unused=True, extra=extra)
+        as_tuple = len(closed.in_avals) > TUPLE_ABOVE if tuple_args is None else bool(tuple_args)
+        found = program.lowered.computation(as_tuple)
+        return (found, struct_tree(traced.out_tree, closed.out_avals)) if return_shape else found
+
+    return copy_identity(api_boundary(computation_of), fun)
+
+
+def _compiler(name: str | None) -> Any:
+    backend = get_backend("xla" if name is None else name)
+    if backend.name != "xla":
+        raise TypeError(f"xla_computation needs a backend that compiles by XLA, got backend={name!r}")
+    return backend
+
+
+def _checked_axes(axis_env: Any) -> tuple[tuple[Any, int], ...]:
+    found: list[tuple[Any, int]] = []
+    for entry in axis_env or ():
+        try:
+            name, given = entry
+            size = operator.index(given)
+            hash(name)
+        except (TypeError, ValueError):
+            raise TypeError(f"xla_computation: axis_env takes pairs of a name and a size, got {entry!r}") from None
+        if size < 1:
+            raise ValueError(f"xla_computation: the axis {name!r} of axis_env must have a positive size, got {size}")
+        if name in [other for other, _ in found]:
+            raise ValueError(f"xla_computation: axis_env has the axis {name!r} twice: {list(axis_env)}")
+        found.append((name, size))
+    return tuple(found)

@@ -1,0 +1,32 @@
+"""Samples of calls of exported programs, for the conformance kit."""
+
+from __future__ import annotations
+
+from tangrad._export.exported import NUMPY
+from tangrad._export.functions import export
+from tangrad._export.primitives import call_exported_p
+from tangrad._jit.function import jit
+from tangrad._symbolic.shapes import symbolic_shape
+from tangrad.conformance import Sample, draw
+from tangrad.core import ShapedArray, backend_names, get_backend
+
+DERIVATIVE = "a program of its own, in a function with a rule of its own around the call"
+MAPPED = "a program for arguments of certain types is not mapped"
+WITHOUT = {
+    **dict.fromkeys(("jvp", "transpose", "second", "points"), DERIVATIVE),
+    **dict.fromkeys(("batch", "special"), MAPPED),
+    "pickle": "programs are written to files of their own format",
+}
+
+
+def samples() -> list[Sample]:
+    """All of them."""
+    xla = [get_backend("xla").devices()[0].platform] if "xla" in backend_names() else []
+    platforms = [NUMPY, *xla]
+    fixed = export(jit(lambda x: -x), platforms=platforms)(ShapedArray((3,), "float32"))
+    free = export(jit(lambda x: x + x), platforms=platforms)(ShapedArray(symbolic_shape("n, 2"), "float32"))
+    return [
+        Sample(call_exported_p, (draw(3),), {"exported": fixed}, derivatives=0, without=WITHOUT),
+        Sample(call_exported_p, (draw(4, 2),), {"exported": free}, derivatives=0, without=WITHOUT),
+        Sample(call_exported_p, (draw(4, 3),), {"exported": free}, raises=ValueError),
+    ]

@@ -1,0 +1,1 @@
+"""What `tangrad.ffi` is made of: modules for this distribution alone."""

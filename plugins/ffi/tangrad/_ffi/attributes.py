@@ -1,0 +1,115 @@
+"""Attributes of a call: constants that a handler decodes by name and type.
+
+Their types matter to the handler: `numpy.float32(1)` is a float, `1.0` a double, `1` a 64-bit integer. They are kept in
+a normal form, equal only where type and bits are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tangrad._ffi.data_types import DATA_TYPES
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A number or truth value of one dtype."""
+
+    dtype: np.dtype[Any]
+    data: bytes
+
+    @property
+    def value(self) -> Any:
+        """As a NumPy scalar."""
+        return np.frombuffer(self.data, self.dtype)[0]
+
+    def __repr__(self) -> str:
+        return f"{self.dtype}({self.value})"
+
+
+@dataclass(frozen=True)
+class Elements:
+    """An array of numbers; handlers see it flat."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    data: bytes
+
+    @property
+    def value(self) -> Any:
+        """As a NumPy array, which cannot be written to."""
+        return np.frombuffer(self.data, self.dtype).reshape(self.shape)
+
+    def __repr__(self) -> str:
+        return f"{self.dtype}{self.value.tolist()}"
+
+
+@dataclass(frozen=True)
+class Dictionary:
+    """Attributes by name, in the order of their names, by which handlers look them up."""
+
+    items: tuple[tuple[str, Attribute], ...] = ()
+
+    def __repr__(self) -> str:
+        return "{" + ", ".join([f"{name}={value!r}" for name, value in self.items]) + "}"
+
+
+Attribute = Scalar | Elements | Dictionary | str
+
+
+def normalized(values: Mapping[str, Any], path: str = "") -> Dictionary:
+    """The normal form of attributes by name.
+
+    Raises:
+        TypeError: for a value that handlers cannot be given.
+        OverflowError: for an integer that 64 bits do not hold.
+    """
+    items = []
+    for name in sorted(values, key=_as_text):
+        items.append((name, _attribute(values[name], f"{path}{name}")))
+    return Dictionary(tuple(items))
+
+
+def _as_text(name: Any) -> str:
+    if not isinstance(name, str):
+        raise TypeError(f"ffi_call: names of attributes are texts, got {name!r} of type {type(name).__name__}")
+    return name
+
+
+def _attribute(value: Any, path: str) -> Attribute:
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, Mapping):
+        return normalized(value, f"{path}.")
+    if isinstance(value, (bool, int, float, np.generic)):
+        found = np.asarray(_in_64_bits(value, path) if isinstance(value, int) else value)
+        return Scalar(_known(found.dtype, path, value), found.tobytes())
+    if isinstance(value, (tuple, list, np.ndarray)):
+        found = np.ascontiguousarray(value)
+        if found.size == 0 and not isinstance(value, np.ndarray):
+            found = found.astype(np.int64)  # of no elements nothing tells the type
+        return Elements(_known(found.dtype, path, value), found.shape, found.tobytes())
+    raise TypeError(_refusal(path, value))
+
+
+def _in_64_bits(value: Any, path: str) -> Any:
+    if not -(2**63) <= value < 2**63:
+        raise OverflowError(f"ffi_call: attribute {path} is {value}, which 64 bits do not hold")
+    return value
+
+
+def _known(dtype: Any, path: str, value: Any) -> Any:
+    if dtype.name not in DATA_TYPES or dtype.kind == "c":
+        raise TypeError(_refusal(path, value))
+    return dtype
+
+
+def _refusal(path: str, value: Any) -> str:
+    return (
+        f"ffi_call: attribute {path} must be a number, a truth value, a text, an array of numbers or a dictionary of "
+        f"these, got {value!r} of type {type(value).__name__}; pass arrays that are computed as arguments"
+    )

@@ -1,0 +1,313 @@
+"""One call of a jitted function: its arguments as static values and leaves, and the function traced for them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from tangrad import tree
+from tangrad._jit.layout import ShardingTree
+from tangrad._jit.signature import check_hashable
+from tangrad.core import (
+    Array,
+    ClosedJaxpr,
+    ShapedArray,
+    Sharding,
+    Tracer,
+    backend_of,
+    closed_over_as_arguments,
+    dtypes,
+    get_aval,
+    get_backend,
+    is_array_value,
+    mixed_backends,
+    put,
+    returned_leaves,
+    trace_to_jaxpr,
+    transfers,
+    typed_key,
+)
+from tangrad.tree_util import keystr
+
+
+class Options(NamedTuple):
+    """The options of one `jit`."""
+
+    static_argnums: tuple[int, ...] = ()
+    static_argnames: tuple[str, ...] = ()
+    donate_argnums: tuple[int, ...] = ()
+    donate_argnames: tuple[str, ...] = ()
+    keep_unused: bool = False
+    device: Any = None
+    backend: str | None = None
+    inline: bool = False
+    in_shardings: ShardingTree | None = None
+    out_shardings: ShardingTree | None = None
+    axes: Any = None  # an `AbstractedAxes`
+    compiler_options: tuple[tuple[str, Any], ...] = ()
+
+    def extra(self) -> dict[str, Any] | None:
+        """What only the backend knows what to do with."""
+        return {"compiler_options": dict(self.compiler_options)} if self.compiler_options else None
+
+
+class Traced:
+    """A function traced for one signature.
+
+    Attributes:
+        jaxpr: closed jaxpr; values of outer traces that the function closed over are its first arguments.
+        outer: those values.
+        out_tree: the structure of the result.
+    """
+
+    __slots__ = ("jaxpr", "out_tree", "outer")
+
+    def __init__(self, jaxpr: ClosedJaxpr, outer: list[Any], out_tree: Any) -> None:
+        self.jaxpr = jaxpr
+        self.outer = outer
+        self.out_tree = out_tree
+
+
+class Static:
+    """A static argument: compared by its type and value; a leafless stand-in for it in the tree of arguments."""
+
+    __slots__ = ("key", "value")
+
+    def __init__(self, value: Any, where: str) -> None:
+        self.value = check_hashable(value, where)
+        self.key = typed_key(value)
+
+
+def split_static(options: Options, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """The key of a call's static arguments, and its other arguments. Raises TypeError for what cannot be hashed."""
+    count, names = len(args), options.static_argnames
+    positions = [p % count if p < 0 else p for p in options.static_argnums if -count <= p < count]
+    static: list[tuple[Any, Any]] = [(p, typed_key(args[p])) for p in sorted(positions)]
+    if positions:
+        args = tuple([arg for position, arg in enumerate(args) if position not in positions])
+    if kwargs and names:
+        static += [(name, typed_key(kwargs[name])) for name in sorted(kwargs) if name in names]
+        kwargs = {name: value for name, value in kwargs.items() if name not in names}
+    return tuple(static), args, kwargs
+
+
+def arrays_for(backend: Any, leaves: Sequence[Any], options: Options) -> list[Any]:
+    """The leaves as arrays of one backend. Arrays of another are moved only if the options say where to run.
+
+    Raises TypeError for tracers, and for what is no array; ValueError for arrays of another backend.
+    """
+    moves = options.backend is not None or options.device is not None
+    kind = backend.array_type
+    arrays = []
+    for leaf in leaves:
+        if not isinstance(leaf, kind):
+            if isinstance(leaf, Tracer):
+                raise TypeError("a tracer has no contents")
+            if type(leaf) is int:
+                dtypes.check_integer_fits(leaf, get_aval(leaf).dtype)
+            if isinstance(leaf, Array):
+                if not moves:
+                    raise mixed_backends(backend, leaf)
+                leaf = backend.put(leaf.to_numpy(), leaf.aval)
+            else:
+                aval = get_aval(leaf)
+                transfers.brought(aval)
+                leaf = backend.put(leaf, aval)
+        arrays.append(leaf)
+    return arrays
+
+
+class Call:
+    """The arguments of one call.
+
+    Attributes:
+        leaves: the traced leaves, as arrays and tracers (or, for `lower`, whatever has shape and dtype).
+        treedef: the structure of `(dynamic positional arguments, dynamic keyword arguments)`.
+        static: the static arguments, by position or name.
+        has_keywords: whether there are keyword arguments.
+    """
+
+    __slots__ = (
+        "_args",
+        "_donated_names",
+        "_donated_positions",
+        "_kwargs",
+        "has_keywords",
+        "leaves",
+        "static",
+        "treedef",
+    )
+
+    def __init__(self, options: Options, args: tuple[Any, ...], kwargs: dict[str, Any], abstract: bool = False) -> None:
+        count = len(args)
+        static_positions = {p % count if p < 0 else p for p in options.static_argnums if -count <= p < count}
+        self.static: dict[Any, Static] = {p: Static(args[p], f"at position {p}") for p in sorted(static_positions)}
+        self.static.update({n: Static(kwargs[n], repr(n)) for n in sorted(kwargs) if n in options.static_argnames})
+        self._args = [arg for position, arg in enumerate(args) if position not in static_positions]
+        self._kwargs = {name: value for name, value in kwargs.items() if name not in self.static}
+        # Dynamic keyword arguments in one dictionary; without any the tree is that of the positional ones alone.
+        self.has_keywords = bool(self._kwargs)
+        dynamic = (tuple(self._args), self._kwargs) if self._kwargs else tuple(self._args)
+        leaves, self.treedef = tree.flatten(dynamic)
+        convert = _abstract_leaf if abstract else _leaf
+        self.leaves = [
+            leaf if isinstance(leaf, Array) else convert(leaf, position, self, options, leaves)
+            for position, leaf in enumerate(leaves)
+        ]
+        donated = {p % count if p < 0 else p for p in options.donate_argnums if p < count}
+        for position in options.donate_argnums:
+            if not -count <= position < count and not _given_by_name(options, kwargs):
+                raise ValueError(f"donate_argnums has {position}, but the call has {count} positional arguments")
+        self._donated_positions = [p in donated for p in range(count) if p not in static_positions]
+        self._donated_names = set(options.donate_argnames)
+
+    def key(self) -> tuple[Any, ...]:
+        """What of the call decides about the program, settings apart."""
+        avals = tuple([leaf.aval for leaf in self.leaves])
+        static = tuple([(where, static.key) for where, static in self.static.items()])
+        return self.treedef, avals, self.has_keywords, static
+
+    def donated(self) -> tuple[bool, ...]:
+        """For each leaf, whether its buffer may be overwritten."""
+        flags: list[bool] = []
+        for arg, is_donated in zip(self._args, self._donated_positions, strict=True):
+            flags.extend([is_donated] * tree.structure(arg).num_leaves)
+        for name in sorted(self._kwargs):
+            flags.extend([name in self._donated_names] * tree.structure(self._kwargs[name]).num_leaves)
+        return tuple(flags)
+
+    def arguments(self, leaves: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments of the user's function, with `leaves` in place of the traced ones."""
+        dynamic = self.treedef.unflatten(leaves)
+        args, kwargs = dynamic if self.has_keywords else (dynamic, {})
+        args, kwargs = list(args), dict(kwargs)
+        for where, static in self.static.items():
+            if isinstance(where, int):
+                args.insert(where, static.value)
+            else:
+                kwargs[where] = static.value
+        return args, kwargs
+
+    @property
+    def keywords(self) -> str:
+        """The names of the keyword arguments, for messages."""
+        return ", ".join(self._kwargs)
+
+    def path(self, position: int) -> str:
+        """Where a leaf is among the arguments, for messages."""
+        path = tree.leaves_with_path((tuple(self._args), self._kwargs))[position][0]
+        return ("args" if path[0].idx == 0 else "kwargs") + keystr(path[1:])
+
+
+def _given_by_name(options: Options, kwargs: dict[str, Any]) -> bool:
+    return any(name in kwargs for name in options.donate_argnames)
+
+
+def run_backend(options: Options, leaves: Sequence[Any]) -> Any:
+    """The backend that a call runs on: as the options say, or that of the first array."""
+    if options.device is not None:
+        return options.device.backend
+    layout = options.in_shardings or options.out_shardings
+    if layout is not None:
+        return layout.backend()
+    return backend_of(leaves) if options.backend is None else get_backend(options.backend)
+
+
+def _leaf(leaf: Any, position: int, call: Call, options: Options, leaves: Sequence[Any]) -> Any:
+    """A number or NumPy array as an array beside the others."""
+    if not is_array_value(leaf):
+        raise TypeError(
+            f"argument {call.path(position)} of a jitted function is {leaf!r} of type {type(leaf).__name__}, which "
+            f"is not an array; "
+            "make it static (static_argnums, static_argnames), or register its type as a pytree"
+        )
+    beside = [other.concrete() if isinstance(other, Tracer) else other for other in leaves]
+    return put(getattr(leaf, "ndarray", leaf), get_aval(leaf), run_backend(options, beside).name)
+
+
+class AbstractLeaf:
+    """A leaf of which only the type is known, and maybe how it is to lie on devices."""
+
+    __slots__ = ("aval", "spread")
+
+    def __init__(self, aval: Any, spread: Any = None) -> None:
+        self.aval = aval
+        self.spread = spread
+
+
+def _abstract_leaf(leaf: Any, position: int, call: Call, options: Options, leaves: Sequence[Any]) -> Any:
+    if hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
+        aval, sharding = abstract_aval(leaf), getattr(leaf, "sharding", None)
+        if isinstance(sharding, Sharding):
+            if sharding.says_nothing:
+                return AbstractLeaf(aval)
+            sharding = sharding.to_sharding("the sharding of an argument")
+            aval = sharding.type_of(aval)
+        return AbstractLeaf(aval, sharding)
+    if not is_array_value(leaf):
+        return _leaf(leaf, position, call, options, leaves)
+    return AbstractLeaf(get_aval(leaf))
+
+
+def abstract_aval(leaf: Any) -> ShapedArray:
+    """The aval of anything that has a shape and a dtype."""
+    named = getattr(leaf, "named_shape", None) or ()
+    return ShapedArray(
+        tuple(leaf.shape), dtypes.canonicalize_dtype(leaf.dtype), bool(getattr(leaf, "weak_type", False)), named
+    )
+
+
+def trace_call(fun: Callable[..., Any], call: Call, name: str, avals: Sequence[Any] | None = None) -> Traced:
+    """Trace the user's function for the types of a call; `avals`: for these of its leaves."""
+    out_tree: list[Any] = []
+
+    def flat(*tracers: Any) -> list[Any]:
+        args, kwargs = call.arguments(tracers)
+        out = fun(*args, **kwargs)
+        leaves, treedef = returned_leaves(out, f"jitted function {name!r}")
+        out_tree.append(treedef)
+        return leaves
+
+    types = [leaf.aval for leaf in call.leaves] if avals is None else avals
+    jaxpr, consts = trace_to_jaxpr(flat, types, name)
+    if any([isinstance(const, Tracer) for const in consts]):
+        outer, inner = [c for c in consts if isinstance(c, Tracer)], [c for c in consts if not isinstance(c, Tracer)]
+        outer_vars = [v for v, c in zip(jaxpr.constvars, consts, strict=True) if isinstance(c, Tracer)]
+        inner_vars = [v for v, c in zip(jaxpr.constvars, consts, strict=True) if not isinstance(c, Tracer)]
+        lifted = closed_over_as_arguments(jaxpr.replace(constvars=outer_vars)).replace(constvars=inner_vars)
+        return Traced(ClosedJaxpr(lifted, inner), outer, out_tree[0])
+    return Traced(ClosedJaxpr(jaxpr, consts), [], out_tree[0])
+
+
+def why_new(key: tuple[Any, ...], known: Sequence[tuple[Any, ...]]) -> str:
+    """Why a function has no program for a call with this key, given the keys that it was traced for."""
+    calls = [other[0] for other in known]
+    for part, reason in ((0, "structure of the arguments"), (1, "types of the arguments"), (3, "static values")):
+        calls = [call for call in calls if call[part] == key[part]]
+        if not calls:
+            return f"new {reason}" if known else "new function"
+    return "other settings, or another backend or device"
+
+
+class Tables:
+    """The caches of one function under one set of options, shared by every `jit` of it."""
+
+    __slots__ = ("__weakref__", "lock", "of_one_array", "programs", "traced", "traces")
+
+    def __init__(self) -> None:
+        self.programs: dict[Any, Any] = {}
+        self.of_one_array: dict[Any, Callable[[Any], Any]] = {}  # calls with one array: from it to the result
+        self.traced: dict[Any, Traced] = {}
+        self.traces = 0
+        self.free()
+
+    def free(self) -> None:
+        """Let go of the lock, whoever held it: where a process was forked, that thread is not in the child."""
+        self.lock = threading.Lock()
+
+    def clear(self) -> None:
+        """Forget what was traced and compiled."""
+        self.programs.clear()
+        self.of_one_array.clear()
+        self.traced.clear()

@@ -1,0 +1,68 @@
+"""What `jit` refuses: what is no function, and options that contradict each other or say nothing."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from tangrad._jit import settings
+from tangrad._jit.call import Options
+
+
+def check_function(fun: Any) -> None:
+    if isinstance(fun, staticmethod):
+        raise TypeError(
+            "jit cannot take a staticmethod object; jit the function inside and make that static: staticmethod(jit(f))"
+        )
+    if not callable(fun):
+        raise TypeError(f"jit expects a function, got {fun!r} of type {type(fun).__name__}")
+    if inspect.isgeneratorfunction(fun):
+        raise TypeError(
+            f"jit cannot compile the generator function {fun.__name__!r}: return an array, or a tuple, in place of "
+            f"yielding"
+        )
+
+
+def check_disjoint(options: Options) -> None:
+    both = set(options.static_argnums) & set(options.donate_argnums) or set(options.static_argnames) & set(
+        options.donate_argnames
+    )
+    if both:
+        raise ValueError(f"arguments cannot be static and donated at once: {sorted(both)}")
+
+
+def sorted_options(given: Any, what: str) -> tuple[tuple[str, Any], ...]:
+    """Options for the compiler as a part of a key: pairs, sorted by name; () for None.
+
+    Raises TypeError, naming `what`, for what is no mapping from names to numbers, booleans and strings. Which names
+    there are knows the backend.
+    """
+    if given is None:
+        return ()
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{what} must be a dictionary, got {given!r} of type {type(given).__name__}")
+    for name, value in given.items():
+        if not isinstance(name, str):
+            raise TypeError(f"{what}: names are strings, got {name!r} of type {type(name).__name__}")
+        if not isinstance(value, (bool, int, float, str)):
+            raise TypeError(
+                f"{what}: the value of {name!r} must be a boolean, a number or a string, got {value!r} of type "
+                f"{type(value).__name__}"
+            )
+    return tuple(sorted(given.items()))
+
+
+def refuse_within(options: Options, name: str) -> None:
+    """Raise ValueError for a function with compiler options that is called while another is traced."""
+    if options.compiler_options:
+        raise ValueError(
+            f"jitted function {name!r} has compiler_options, which are those of a whole program, and it is called "
+            f"while another function is traced or transformed: give them to the outermost jit"
+        )
+
+
+def refuse_tracing(name: str) -> None:
+    """Raise RuntimeError where the setting `no_tracing` says that nothing may be traced."""
+    if settings.no_tracing.value:
+        raise RuntimeError(f"jitted function {name!r} would be traced for this call, and the setting no_tracing is on")

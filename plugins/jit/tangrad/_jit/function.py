@@ -1,0 +1,491 @@
+"""`jit`: functions that are traced and compiled once per signature, and the path of a call.
+
+What profiling taught: a call is one flatten, one tuple of avals, one dictionary look-up and one call of the executable;
+every further Python call shows. So arguments that need converting, static arguments, keyword arguments, tracing and
+several devices are each taken care of off that path.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tangrad import tree
+from tangrad._jit.abstract import struct_tree
+from tangrad._jit.abstracted import abstracted, filled_in
+from tangrad._jit.bound_methods import BoundMethod
+from tangrad._jit.call import (
+    Call,
+    Options,
+    Tables,
+    Traced,
+    arrays_for,
+    run_backend,
+    split_static,
+    trace_call,
+    why_new,
+)
+from tangrad._jit.checks import check_disjoint, check_function, refuse_tracing, refuse_within, sorted_options
+from tangrad._jit.donations import refusing_shared, taken_over
+from tangrad._jit.layout import ShardingTree, constrained, shardings_of_arguments, shardings_of_results, stated
+from tangrad._jit.placed import Placed
+from tangrad._jit.primitives import jit_p
+from tangrad._jit.signature import infer_other, signature_of
+from tangrad._jit.stages import Lowered, TracedFunction
+from tangrad.core import (
+    EVAL_TRACE,
+    Logger,
+    Tracer,
+    after_fork,
+    as_array,
+    cache_context,
+    class_boundary,
+    compile_program,
+    copy_identity,
+    eval_jaxpr,
+    filter_traceback,
+    free_after_fork,
+    hooks,
+    is_checking_values,
+    one_at_a_time,
+    own_boundary,
+    register_cache,
+    report_hit,
+    shared,
+    thread,
+    types_by_shardings,
+)
+
+logger = Logger("tangrad")
+_LEAF = tree.structure(0)
+SIGNATURE_LIMIT = 4096  # signatures kept per function, traced and compiled; the oldest go first
+
+
+# Function -> options -> tables. Weak in the function: after `del` its programs go.
+_tables: weakref.WeakKeyDictionary[Any, dict[Any, Tables]] = weakref.WeakKeyDictionary()
+_tables_lock = free_after_fork(threading.RLock())
+# The backends' array types: told from trees by their type, at a tenth of what a missing attribute costs.
+_array_types: set[type] = set()
+
+
+def _every_table() -> list[Tables]:
+    with _tables_lock:
+        return [tables for by_options in _tables.values() for tables in by_options.values()]
+
+
+@register_cache
+def _clear_all() -> None:
+    for tables in _every_table():
+        tables.clear()
+
+
+@after_fork
+def _free_all() -> None:
+    for tables in _every_table():
+        tables.free()
+
+
+def _tables_of(function: Any, key: Any) -> Tables:
+    try:
+        with _tables_lock:
+            return _tables.setdefault(function, {}).setdefault(key, Tables())
+    except TypeError:  # not weakly referable or not hashable: caches of its own
+        return Tables()
+
+
+def jit(
+    fun: Callable[..., Any] | None = None,
+    *,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Sequence[str] | None = None,
+    donate_argnums: int | Sequence[int] | None = None,
+    donate_argnames: str | Sequence[str] | None = None,
+    keep_unused: bool = False,
+    device: Any = None,
+    backend: str | None = None,
+    inline: bool = False,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
+    abstracted_axes: Any = None,
+    compiler_options: Mapping[str, Any] | None = None,
+) -> Any:
+    """Compile `fun`: it is traced once per signature (types, structure, static values), and the program is run from
+    then on.
+
+    Args:
+        fun: a function of arrays and trees of arrays; without it a decorator is returned.
+        static_argnums: positions of arguments that are part of the program; their values must be hashable.
+        static_argnames: names of such arguments. Given one of the two, the other is inferred from the signature.
+        donate_argnums, donate_argnames: arguments whose buffers the program may overwrite; they are deleted by the
+            call.
+        keep_unused: whether to hand the program arguments that it does not read.
+        device: where to run. At most one of `device` and `backend`.
+        backend: the name of the backend to run on.
+        inline: whether a call inside another traced function disappears into it.
+        in_shardings: how the positional arguments, static ones left out, must lie on devices: a sharding, a partition
+            spec (it means axes of the mesh in use), None where nothing is said, or a tuple of trees of these that is a
+            prefix of the arguments. Arrays that nobody has placed are moved.
+        out_shardings: the same for the result; where nothing is said the compiler chooses.
+        abstracted_axes: axes of the positional arguments whose sizes are variables of the program, which is traced once
+            for all sizes: for each array a dictionary from axes to names, or a tuple with a name or None for each axis,
+            in a tree that is a prefix of the arguments. Axes of one name have one size.
+        compiler_options: options of XLA by name, such as `{"xla_cpu_enable_fast_math": True}`. They are those of a
+            whole program: such a function cannot be called while another is traced. NumPy's backend has none.
+
+    Returns:
+        a function of the same arguments, with `lower(...)`, `eval_shape(...)` and `clear_cache()`.
+
+    Raises:
+        TypeError: for what is not callable (generators and static methods included); ValueError: for arguments that the
+            signature does not have, for shardings beside a device or backend, and, at a call, for static values that
+            are not hashable, for arrays that a sharding cannot cut, for arrays that lie in another way or on other
+            devices, and for compiler options that the backend does not have.
+
+    >>> import tangrad
+    >>> double = tangrad.jit(lambda x: x + x)
+    >>> double(3)
+    Array(6, dtype=int32, weak_type=True)
+    """
+    options = {
+        "static_argnums": static_argnums,
+        "static_argnames": static_argnames,
+        "donate_argnums": donate_argnums,
+        "donate_argnames": donate_argnames,
+        "keep_unused": keep_unused,
+        "device": device,
+        "backend": backend,
+        "inline": inline,
+        "in_shardings": in_shardings,
+        "out_shardings": out_shardings,
+        "abstracted_axes": abstracted_axes,
+        "compiler_options": compiler_options,
+    }
+    if fun is None:
+        return lambda function: jit(function, **options)  # type: ignore[arg-type]
+    return JitFunction(fun, **options)
+
+
+@class_boundary
+class JitFunction:
+    """A jitted function; see `jit`."""
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        static_argnums: Any = None,
+        static_argnames: Any = None,
+        donate_argnums: Any = None,
+        donate_argnames: Any = None,
+        keep_unused: bool = False,
+        device: Any = None,
+        backend: Any = None,
+        inline: bool = False,
+        in_shardings: Any = None,
+        out_shardings: Any = None,
+        abstracted_axes: Any = None,
+        compiler_options: Any = None,
+    ) -> None:
+        check_function(fun)
+        if device is not None and backend is not None:
+            raise ValueError(f"jit takes device or backend, not both; got device={device!r} and backend={backend!r}")
+        layout = (
+            None if in_shardings is None else ShardingTree.of(in_shardings, "jit in_shardings"),
+            None if out_shardings is None else ShardingTree.of(out_shardings, "jit out_shardings"),
+        )
+        if layout != (None, None) and (device is not None or backend is not None):
+            raise ValueError(
+                f"shardings say where a function runs, so jit takes no device or backend beside them; got "
+                f"device={device!r} and backend={backend!r}"
+            )
+        self._fun = fun
+        self._arguments = (
+            static_argnums,
+            static_argnames,
+            donate_argnums,
+            donate_argnames,
+            keep_unused,
+            device,
+            backend,
+            inline,
+            in_shardings,
+            out_shardings,
+            abstracted_axes,
+            compiler_options,
+        )
+        axes = self._axes = None if abstracted_axes is None else abstracted(abstracted_axes)
+        keep_unused = bool(keep_unused) or axes is not None  # an argument may be there for its sizes
+        signature = signature_of(fun)
+        static = infer_other(signature, static_argnums, static_argnames, "static")
+        donated = infer_other(signature, donate_argnums, donate_argnames, "donate")
+        for_compiler = sorted_options(compiler_options, "jit: compiler_options")
+        options = Options(*static, *donated, keep_unused, device, backend, bool(inline), *layout, axes, for_compiler)
+        self._options = options
+        check_disjoint(options)
+        self._name = getattr(fun, "__name__", type(fun).__name__)
+        self._sharded = layout != (None, None)
+        self._plain = not (
+            options.static_argnums or options.static_argnames or device is not None or backend is not None
+        )
+        self._tables = _tables_of(fun, options)
+        self._programs, self._of_one_array = self._tables.programs, self._tables.of_one_array
+        copy_identity(self, fun)  # type: ignore[arg-type]
+
+    @own_boundary
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        # The common paths: positional arrays or trees of them, no static arguments, not inside another trace.
+        if thread.trace is EVAL_TRACE and args and not kwargs:
+            kind = type(args[0])
+            if len(args) == 1 and kind in _array_types:
+                (array,) = args
+                try:
+                    run = self._of_one_array[array.aval, kind, shared.context, thread.overrides]
+                except KeyError:
+                    pass
+                else:
+                    if hooks.cache_hit_observers is not None:
+                        report_hit(self._name)
+                    return run(array)
+            elif self._plain:
+                leaves: Sequence[Any] = args
+                treedef = None
+                if not (kind in _array_types and _array_types.issuperset(map(type, args))):
+                    leaves, treedef = tree.flatten(args)
+                try:
+                    avals = tuple([leaf.aval for leaf in leaves])
+                    entry = self._programs[treedef, avals, type(leaves[0]), shared.context, thread.overrides]
+                except (KeyError, AttributeError, IndexError):
+                    pass
+                else:
+                    if hooks.cache_hit_observers is not None:
+                        report_hit(self._name)
+                    execute, out_tree = entry
+                    outs = execute(leaves)
+                    return outs[0] if out_tree is None else out_tree.unflatten(outs)
+        try:
+            return self._call(args, kwargs)
+        except Exception as error:
+            filter_traceback(error)
+            raise
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """Jitted functions in a class body are methods."""
+        return self if instance is None else BoundMethod(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<jitted {self._name}>"
+
+    def __copy__(self) -> JitFunction:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> JitFunction:  # as functions are
+        return self
+
+    def __reduce__(self) -> Any:
+        return JitFunction, (self._fun, *self._arguments)
+
+    # --- off the common path ---------------------------------------------------------------------------------------
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if thread.disable_jit:
+            return self._fun(*args, **kwargs)
+        found = self._look_up(args, kwargs) if thread.trace is EVAL_TRACE else None
+        if found is not None and found[2] is not None:
+            _, arrays, (execute, out_tree) = found
+            if hooks.cache_hit_observers is not None:
+                report_hit(self._name)
+            outs = execute(arrays)
+            return outs[0] if out_tree is None else out_tree.unflatten(outs)
+        call = Call(self._options, args, kwargs)
+        if thread.trace is not EVAL_TRACE or any([isinstance(leaf, Tracer) for leaf in call.leaves]):
+            return self._call_while_tracing(call)
+        return self._run(call, found)
+
+    def _look_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, list[Any], Any] | None:
+        """For calls with numbers, NumPy's arrays, names or static arguments, a third of the work of sorting them.
+
+        Returns the key of the call, its leaves as arrays, and the program (None: there is none yet); None for a call
+        that has to be sorted.
+        """
+        options = self._options
+        if options.device is not None or thread.default_device is not None:
+            return None
+        static: Any = ()
+        try:
+            if options.static_argnums or options.static_argnames:
+                static, args, kwargs = split_static(options, args, kwargs)
+            leaves, treedef = tree.flatten((args, kwargs) if kwargs else args)
+            backend = run_backend(options, leaves)
+            arrays = arrays_for(backend, leaves, options)
+            avals = tuple([array.aval for array in arrays])
+            key = (treedef, avals, bool(kwargs), static, backend.array_type, *cache_context())
+            return key, arrays, self._programs.get(key)
+        except (TypeError, ValueError, OverflowError):  # the long way will say what is wrong
+            return None
+
+    def _call_while_tracing(self, call: Call) -> Any:
+        refuse_within(self._options, self._name)
+        traced = self._trace(call)
+        leaves = call.leaves
+        if self._sharded:
+            leaves = constrained(leaves, shardings_of_arguments(self._options, call, self._name))
+        operands = [*traced.outer, *leaves]
+        if self._options.inline:
+            outs = eval_jaxpr(traced.jaxpr.jaxpr, traced.jaxpr.consts, *operands)
+        else:
+            outs = jit_p.bind(*operands, jaxpr=traced.jaxpr, name=self._name)
+        if self._sharded:
+            outs = constrained(outs, shardings_of_results(self._options, traced, self._name))
+        return traced.out_tree.unflatten([as_array(out) for out in outs])
+
+    def _run(self, call: Call, looked_up: tuple[Any, list[Any], Any] | None) -> Any:
+        options = self._options
+        backend = run_backend(options, call.leaves)
+        key: Any
+        if looked_up is not None:
+            key, arrays, _ = looked_up
+        else:
+            key = (call.key(), backend.name, options.device, *cache_context())
+            arrays = arrays_for(backend, call.leaves, options)
+        execute, out_tree = self._programs.get(key) or self._compile_entry(call, backend, key, arrays)
+        outs = execute(arrays)
+        return outs[0] if out_tree is None else out_tree.unflatten(outs)
+
+    def _compile_entry(self, call: Call, backend: Any, key: Any, arrays: Sequence[Any]) -> Any:
+        if self._axes is not None and backend.sizes_at_call and not (self._sharded or is_checking_values()):
+            abstract, _ = self._axes.abstract(call)
+            if abstract is not call:
+                place = (abstract.key(), backend.name, self._options.device, *cache_context())
+                entry = self._programs.get(place) or self._compile_entry(abstract, backend, place, arrays)
+                _remember(self._programs, key, entry)
+                self._remember_fast(call, backend.array_type, entry, None)
+                return entry
+        explains = thread.explain_cache_misses or hooks.observes("tangrad_cache_miss")
+        reason = why_new(call.key(), list(self._tables.traced)) if explains else ""
+        if thread.explain_cache_misses:
+            logger.warning("There is no program of %s for this call: %s", self._name, reason)
+        traced = self._trace(call)
+        device = self._options.device
+        with one_at_a_time((id(self._tables), key)):
+            entry = self._programs.get(key)
+            if entry is not None:
+                return entry
+            donated = (*[False] * len(traced.outer), *call.donated())
+            taken = taken_over(call, traced, self._options.keep_unused) if any(donated) else ()
+            options: dict[str, Any] = {
+                "donated": donated,
+                "keep_unused": self._options.keep_unused,
+                "reason": reason,
+                "extra": self._options.extra(),
+            }
+            if self._sharded:
+                inputs = shardings_of_arguments(self._options, call, self._name)
+                options["in_shardings"] = stated([*[None] * len(traced.outer), *inputs])
+                options["out_shardings"] = stated(shardings_of_results(self._options, traced, self._name))
+            if device is None and not traced.outer:
+                options["places"] = backend.places(arrays)
+            execute_one = None
+            if device is None and backend.has_placements:
+                execute: Any = Placed(traced.jaxpr, backend, self._name, options)
+            else:
+                program = compile_program(traced.jaxpr, backend, self._name, device=device, **options)
+                execute, execute_one = program.execute, program.execute_one
+            if any(taken):
+                execute = refusing_shared(execute, call, taken, self._name)
+            single = traced.out_tree == _LEAF
+            entry = (execute, None if single else traced.out_tree)
+            _remember(self._programs, key, entry)
+            self._remember_fast(call, backend.array_type, entry, execute_one if single else None)
+            return entry
+
+    def _remember_fast(self, call: Call, kind: Any, entry: Any, execute_one: Callable[[Any], Any] | None) -> None:
+        """Keep the program where `__call__` finds it without sorting the arguments."""
+        leaves = call.leaves
+        if not (self._plain and leaves and not call.has_keywords and all([type(leaf) is kind for leaf in leaves])):
+            return
+        avals = tuple([leaf.aval for leaf in leaves])
+        settings = cache_context()
+        only_arrays = call.treedef is tree.structure(tuple(leaves))
+        _array_types.add(kind)
+        if only_arrays and len(leaves) == 1:
+            _remember(self._of_one_array, (*avals, kind, *settings), execute_one or _one_to_any(*entry))
+        else:
+            _remember(self._programs, (None if only_arrays else call.treedef, avals, kind, *settings), entry)
+
+    def _trace(self, call: Call) -> Traced:
+        """The function traced for this signature. Kept, unless it closed over values of an outer trace."""
+        if self._axes is not None:
+            abstract, sizes = self._axes.abstract(call)
+            if abstract is not call:
+                return filled_in(self._trace(abstract), sizes)
+        key = (call.key(), *cache_context(), _environment_key())
+        found = self._tables.traced.get(key)
+        if found is not None:
+            return found
+        refuse_tracing(self._name)
+        start = time.perf_counter()
+        avals = None
+        if self._sharded:
+            shardings = shardings_of_arguments(self._options, call, self._name)
+            avals = types_by_shardings([leaf.aval for leaf in call.leaves], shardings)
+        traced = trace_call(self._fun, call, self._name, avals)
+        self._tables.traces += 1
+        seconds = time.perf_counter() - start
+        if thread.log_compiles:
+            logger.warning("Traced %s for %s in %.3f s", self._name, [leaf.aval for leaf in call.leaves], seconds)
+        if not traced.outer:
+            with self._tables.lock:
+                found = self._tables.traced.get(key)
+                if found is not None:
+                    return found
+                _remember(self._tables.traced, key, traced)
+        return traced
+
+    # --- what users may ask ----------------------------------------------------------------------------------------
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """The program for these arguments (arrays or `ShapeDtypeStruct`s), not yet compiled."""
+        return self.trace(*args, **kwargs).lower()
+
+    def trace(self, *args: Any, **kwargs: Any) -> TracedFunction:
+        """The traced function for these arguments: its `jaxpr`, the types of its result, and `lower()`."""
+        call = Call(self._options, args, kwargs, abstract=True)
+        return TracedFunction.of(self._trace(call), call, self._name, self._options)
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """Shapes and dtypes of the result, as a tree of `ShapeDtypeStruct`s."""
+        traced = self._trace(Call(self._options, args, kwargs, abstract=True))
+        return struct_tree(traced.out_tree, traced.jaxpr.out_avals)
+
+    def clear_cache(self) -> None:
+        """Forget the programs of this function."""
+        self._tables.clear()
+
+    def _cache_size(self) -> int:
+        """How many signatures are compiled."""
+        return len({id(entry) for entry in self._programs.values()})
+
+    @property
+    def trace_count(self) -> int:
+        """How often the function was traced."""
+        return self._tables.traces
+
+
+def _one_to_any(execute: Callable[[Sequence[Any]], list[Any]], out_tree: Any) -> Callable[[Any], Any]:
+    """The function from one array to the result of the call."""
+    if out_tree is None:
+        return lambda array: execute((array,))[0]
+    return lambda array: out_tree.unflatten(execute((array,)))
+
+
+def _remember(table: dict[Any, Any], key: Any, value: Any) -> None:
+    if len(table) >= SIGNATURE_LIMIT:
+        table.pop(next(iter(table)), None)
+    table[key] = value
+
+
+def _environment_key() -> Any:
+    """The named axes in scope: part of what a traced program depends on."""
+    return thread.axis_environment

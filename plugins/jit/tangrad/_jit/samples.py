@@ -1,0 +1,29 @@
+"""Samples of the call of a compiled program, for the conformance kit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad._jit.primitives import jit_p
+from tangrad.conformance import Sample, draw
+from tangrad.core import find_primitive, get_aval, trace_to_closed_jaxpr
+
+
+def samples() -> list[Sample]:
+    """All of them."""
+    x, y = draw(2, 3, dtype="float64"), draw(2, 3, dtype="float64", seed=1)
+    return [_call(_wave, x, y), _call(_wave, draw(dtype="float64"), draw(dtype="float64", seed=1)), _call(_twins, x)]
+
+
+def _wave(x: Any, y: Any) -> Any:
+    sin, mul = find_primitive("elementwise.sin"), find_primitive("elementwise.mul")
+    return (mul.bind(sin.bind(x), y), sin.bind(mul.bind(x, y)))
+
+
+def _twins(x: Any) -> Any:
+    return (x, find_primitive("elementwise.neg").bind(x))
+
+
+def _call(function: Any, *args: Any) -> Sample:
+    jaxpr = trace_to_closed_jaxpr(function, tuple([get_aval(arg) for arg in args]))
+    return Sample(jit_p, args, {"jaxpr": jaxpr, "name": function.__name__})

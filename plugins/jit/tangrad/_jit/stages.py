@@ -1,0 +1,329 @@
+"""The stages of compilation that users may hold in hand: `TracedFunction`, `Lowered`, `Compiled`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from tangrad import tree
+from tangrad._jit.abstract import struct_tree
+from tangrad._jit.call import Call, Options, Traced, arrays_for, run_backend
+from tangrad._jit.checks import sorted_options
+from tangrad._jit.donations import check_not_shared, taken_over
+from tangrad._jit.layout import shardings_of_arguments, shardings_of_results, stated
+from tangrad.core import (
+    LoweredProgram,
+    Program,
+    Sharding,
+    Tracer,
+    class_boundary,
+    composition,
+    get_aval,
+    is_array_value,
+    lower_program,
+    to_arrays,
+)
+from tangrad.errors import MissingDistributionError
+
+
+@dataclass(frozen=True, slots=True)
+class ArgInfo:
+    """What is known of one array among the arguments.
+
+    Attributes:
+        aval: its type.
+        donated: whether the program may overwrite its memory.
+    """
+
+    aval: Any
+    donated: bool
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """Its shape."""
+        return tuple(self.aval.shape)
+
+    @property
+    def dtype(self) -> Any:
+        """Its dtype."""
+        return self.aval.dtype
+
+
+@runtime_checkable
+class Wrapped(Protocol):
+    """A function that can be traced and lowered by itself, such as `jit` returns."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run it."""
+
+    def trace(self, *args: Any, **kwargs: Any) -> Any:
+        """The function, traced for these arguments."""
+
+    def lower(self, *args: Any, **kwargs: Any) -> Any:
+        """The program for these arguments, not yet compiled."""
+
+
+class _Stage:
+    """What `Lowered` and `Compiled` both know: the trees and types of arguments and results."""
+
+    __slots__ = ("_avals", "_call", "_name", "_traced", "donate_argnums")
+
+    def __init__(self, traced: Traced, call: Call, name: str, donate_argnums: tuple[int, ...]) -> None:
+        self._traced = traced
+        self._call = call
+        self._name = name
+        self._avals = [leaf.aval for leaf in call.leaves]
+        self.donate_argnums = donate_argnums
+
+    @property
+    def in_tree(self) -> Any:
+        """The structure of `(positional arguments, keyword arguments)`, static ones left out."""
+        return tree.structure(self.args_info)
+
+    @property
+    def in_avals(self) -> Any:
+        """The types of the arguments, as a tree `(positional arguments, keyword arguments)`."""
+        dynamic = self._call.treedef.unflatten(self._avals)
+        return dynamic if self._call.has_keywords else (dynamic, {})
+
+    @property
+    def args_info(self) -> Any:
+        """As `in_avals`, with an `ArgInfo` for each argument."""
+        infos = [ArgInfo(aval, given) for aval, given in zip(self._avals, self._call.donated(), strict=True)]
+        dynamic = self._call.treedef.unflatten(infos)
+        return dynamic if self._call.has_keywords else (dynamic, {})
+
+    @property
+    def out_tree(self) -> Any:
+        """The structure of the result."""
+        return self._traced.out_tree
+
+    @property
+    def out_info(self) -> Any:
+        """The types of the result, as a tree of `ShapeDtypeStruct`s."""
+        return struct_tree(self._traced.out_tree, self._traced.jaxpr.out_avals)
+
+    @property
+    def out_avals(self) -> Any:
+        """The types of the result, as a tree."""
+        return self._traced.out_tree.unflatten(self._traced.jaxpr.out_avals)
+
+
+_ON_ONE_DEVICE = "sharding.SingleDeviceSharding"
+
+
+def _on_one_device(device: Any) -> Any:
+    """The sharding of what lies on one device. Raises MissingDistributionError where there are no shardings."""
+    plugin = composition().find("tangrad.api", _ON_ONE_DEVICE)
+    if plugin is None:
+        raise MissingDistributionError(f"tangrad.{_ON_ONE_DEVICE}", "tangrad-sharding")
+    return plugin.load()(device)
+
+
+@class_boundary
+class TracedFunction(_Stage):
+    """A function traced for arguments of certain types, not yet lowered."""
+
+    __slots__ = ("_options",)
+    _options: Options
+
+    @classmethod
+    def of(cls, traced: Traced, call: Call, name: str, options: Options) -> TracedFunction:
+        stage = cls(traced, call, name, options.donate_argnums)
+        stage._options = options
+        return stage
+
+    @property
+    def jaxpr(self) -> Any:
+        """The closed jaxpr. Values of outer traces that the function closed over are its first arguments."""
+        return self._traced.jaxpr
+
+    @property
+    def fun_name(self) -> str:
+        """The name of the function."""
+        return self._name
+
+    def lower(self) -> Lowered:
+        """The program in the language of the backend."""
+        options = self._options
+        return Lowered.of(self._traced, self._call, run_backend(options, self._call.leaves), self._name, options)
+
+    def __repr__(self) -> str:
+        return f"<traced {self._name}>"
+
+
+@class_boundary
+class Lowered(_Stage):
+    """A program in the language that the backend compiles (StableHLO on XLA, Python on NumPy)."""
+
+    __slots__ = ("_backend", "_donated", "_options", "_program")
+    _backend: Any
+    _donated: tuple[bool, ...]
+    _options: Options
+    _program: LoweredProgram
+
+    @classmethod
+    def of(cls, traced: Traced, call: Call, backend: Any, name: str, options: Options) -> Lowered:
+        stage = cls(traced, call, name, options.donate_argnums)
+        stage._backend, stage._options = backend, options
+        stage._donated = taken_over(call, traced, options.keep_unused)
+        inputs = [
+            getattr(leaf, "spread", None) if sharding is None else sharding
+            for leaf, sharding in zip(call.leaves, shardings_of_arguments(options, call, name), strict=True)
+        ]
+        stage._program = lower_program(
+            traced.jaxpr,
+            backend,
+            name,
+            device=options.device,
+            donated=(*[False] * len(traced.outer), *call.donated()),
+            keep_unused=options.keep_unused,
+            in_shardings=stated([*[None] * len(traced.outer), *inputs]) if any(inputs) else (),
+            out_shardings=stated(shardings_of_results(options, traced, name)),
+            reason="compiled ahead of time",
+            extra=options.extra(),
+        )
+        return stage
+
+    def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
+        """The program as text.
+
+        Args:
+            dialect: what the backend knows ("stablehlo", "hlo"), default the first.
+            debug_info: whether to say, for each operation, which line of the user's program made it.
+
+        Raises ValueError for a dialect that the backend does not know, or that cannot say the lines.
+        """
+        options: dict[str, Any] = {"debug_info": True} if debug_info else {}
+        return self._program.lowered.as_text(*[] if dialect is None else [dialect], **options)  # type: ignore[no-any-return]
+
+    def compiler_ir(self, dialect: str | None = None) -> Any:
+        """The backend's own object for the program."""
+        return self._program.lowered.compiler_ir(dialect)
+
+    def cost_analysis(self) -> Any:
+        """Estimates such as `flops`, as far as the backend knows them before compilation."""
+        return self._program.lowered.cost_analysis()
+
+    def compile(self, compiler_options: Mapping[str, Any] | None = None) -> Compiled:
+        """Compile the program.
+
+        Args:
+            compiler_options: options of XLA by name, beside those of `jit`; where both say something, these hold.
+
+        Raises TypeError or ValueError for options that the backend does not have.
+        """
+        options = dict(sorted_options(compiler_options, "compile: compiler_options"))
+        return Compiled.of(self, self._program.compile({"compiler_options": options} if options else None))
+
+    def __repr__(self) -> str:
+        return f"<lowered {self._name} for {self._backend.name}>"
+
+
+@class_boundary
+class Compiled(_Stage):
+    """A compiled program, for arguments of exactly the types it was lowered for."""
+
+    __slots__ = ("_backend", "_donated", "_options", "_program")
+    _backend: Any
+    _donated: tuple[bool, ...]
+    _options: Options
+    _program: Program
+
+    @classmethod
+    def of(cls, lowered: Lowered, program: Program) -> Compiled:
+        stage = cls(lowered._traced, lowered._call, lowered._name, lowered.donate_argnums)
+        stage._backend, stage._options, stage._program = lowered._backend, lowered._options, program
+        stage._donated = lowered._donated
+        return stage
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the program.
+
+        Raises TypeError for arguments of another structure, shape or dtype than it was lowered for.
+        """
+        dynamic = (args, kwargs) if self._call.has_keywords else args
+        leaves, treedef = tree.flatten(dynamic)
+        if treedef != self._call.treedef or (kwargs and not self._call.has_keywords):
+            raise TypeError(
+                f"compiled function {self._name!r} was lowered for arguments of structure {self._call.treedef}, got "
+                f"{treedef} "
+                "(static arguments must be left out)"
+            )
+        for position, (leaf, expected) in enumerate(zip(leaves, self._avals, strict=True)):
+            if not is_array_value(leaf):
+                raise TypeError(f"argument {self._call.path(position)} is {leaf!r}, which is not an array")
+            if isinstance(leaf, Tracer):
+                raise TypeError(
+                    f"compiled function {self._name!r} takes arrays only, got {leaf!r} as {self._call.path(position)}: "
+                    f"it cannot be transformed, nor called while another function is traced; there use the jitted "
+                    f"function itself"
+                )
+            given = get_aval(leaf)
+            if given.shape != expected.shape or given.dtype != expected.dtype:
+                raise TypeError(
+                    f"compiled function {self._name!r} was lowered for {expected.str_short()} as "
+                    f"{self._call.path(position)}, "
+                    f"got {given.str_short()}"
+                )
+        arrays = arrays_for(self._backend, leaves, self._options)
+        check_not_shared(self._call, self._donated, arrays, self._name)
+        if self._traced.outer:
+            arrays = [*to_arrays(self._backend, self._traced.outer), *arrays]
+        return self._traced.out_tree.unflatten(self._program.execute(arrays))
+
+    @property
+    def input_shardings(self) -> Any:
+        """How the arguments must lie, as a tree `(positional arguments, keyword arguments)`.
+
+        None for an argument that the program does not read. Raises NotImplementedError where the backend does not say.
+        """
+        found = self._shardings(0, self._program.kept, len(self._traced.jaxpr.in_avals))
+        dynamic = self._call.treedef.unflatten(found[len(self._traced.outer) :])
+        return dynamic if self._call.has_keywords else (dynamic, {})
+
+    @property
+    def output_shardings(self) -> Any:
+        """How the results lie, as a tree. Raises NotImplementedError where the backend does not say."""
+        return self._traced.out_tree.unflatten(self._shardings(1, None, len(self._traced.jaxpr.out_avals)))
+
+    @property
+    def out_info(self) -> Any:
+        """The types of the result, as a tree of `ShapeDtypeStruct`s that say how each lies, if the backend does."""
+        if not self._program.executable.places()[1] or composition().find("tangrad.api", _ON_ONE_DEVICE) is None:
+            return super().out_info
+        return tree.map(lambda struct, lies: struct.update(sharding=lies), super().out_info, self.output_shardings)
+
+    def _shardings(self, side: int, positions: Sequence[int] | None, count: int) -> list[Any]:
+        """Those of the arguments (side 0) or of the results (1), None for all that are not at `positions`."""
+        places = self._program.executable.places()[side]
+        at = range(count) if positions is None else positions
+        if len(places) != len(at):
+            raise NotImplementedError(
+                f"the backend {self._backend.name!r} does not say where the arguments and results of a program lie: "
+                f"its executables need a method places()"
+            )
+        found: list[Any] = [None] * count
+        for position, place in zip(at, places, strict=True):
+            found[position] = place if isinstance(place, Sharding) else _on_one_device(place)
+        return found
+
+    def as_text(self) -> str:
+        """The compiled program as text (optimised HLO on XLA, Python source on NumPy)."""
+        return self._program.executable.as_text()  # type: ignore[no-any-return]
+
+    def cost_analysis(self) -> Any:
+        """Estimates such as `flops` and `bytes accessed`."""
+        return self._program.executable.cost_analysis()
+
+    def memory_analysis(self) -> Any:
+        """Sizes of arguments, outputs and temporaries in bytes, as far as the backend knows them."""
+        return self._program.executable.memory_analysis()
+
+    def runtime_executable(self) -> Any:
+        """The backend's own executable."""
+        return self._program.executable
+
+    def __repr__(self) -> str:
+        return f"<compiled {self._name} for {self._backend.name}>"

@@ -1,0 +1,154 @@
+"""`mask`: a function of arrays of any size, on arrays that are padded to one size."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from tangrad import tree
+from tangrad._lax.elementwise.primitives import convert_element_type_p
+from tangrad._masking.errors import ShapeError
+from tangrad._masking.sizes import INT32, Sizes
+from tangrad._masking.specs import for_leaves, parsed
+from tangrad._masking.trace import masked_flat
+from tangrad._symbolic.evaluation import evaluate_polynomial
+from tangrad._symbolic.scopes import SymbolicScope
+from tangrad._symbolic.solving import plan, shape_text
+from tangrad.core import (
+    api_boundary,
+    array_leaves,
+    as_array,
+    as_operand,
+    copy_identity,
+    dtypes,
+    get_aval,
+    is_concrete,
+    returned_leaves,
+)
+
+
+def mask(
+    fun: Callable[..., Any], in_shapes: Any, out_shape: Any = None, *, constraints: Iterable[str] = ()
+) -> Callable[..., Any]:
+    """Make a function of padded arrays of `fun`, which computes as if the padding were not there.
+
+    Args:
+        fun: a function of trees of arrays. The sizes that it sees are symbolic; where it computes with one, that is the
+            logical size.
+        in_shapes: for each argument its shape as a string, or a tree of them that is a prefix of it: `"n"`, `"(n, m)"`,
+            `"2*n+1"`, `""` for no dimensions; `_` is a size that is as it is, padding and all.
+        out_shape: likewise for the result; None: anything.
+        constraints: what holds of the sizes, such as `"n >= 2"`, where `fun` depends on it; see `export.SymbolicScope`.
+
+    Returns:
+        `(args, dims) -> result`: `args` is the sequence of arguments, padded at the ends of their dimensions; `dims`
+        the logical size of each variable, an integer or an integer scalar, which may be traced. Results are padded as
+        the arguments are: what lies beyond their logical sizes is 0.
+
+    Raises:
+        ValueError: for padded sizes that do not fit the specs, or one another; for sizes that are missing, or larger
+            than the padded ones. ShapeError (a ValueError): for a result of another shape than `out_shape`.
+        TypeError: for specs that are no strings, and sizes that are no integers.
+        MissingRuleError: for a primitive without a `mask` rule.
+
+    >>> import tangrad
+    >>> import tangrad.numpy as np
+    >>> padded_sum = tangrad.mask(lambda x: np.sum(x), in_shapes=["n"], out_shape="")
+    >>> padded_sum([np.array([5, 2, 9, 1])], dict(n=3))
+    Array(16, dtype=int32)
+    """
+    if not callable(fun):
+        raise TypeError(f"mask expects a function as its first argument, got {fun!r} of type {type(fun).__name__}")
+
+    def masked(args: Any, dims: Mapping[str, Any]) -> Any:
+        if not isinstance(args, (tuple, list)):
+            raise TypeError(f"mask: the arguments must be a tuple or a list of them, got {type(args).__name__}")
+        leaves, structure = array_leaves(tuple(args), "mask: args")
+        values = [as_operand(leaf) for leaf in leaves]
+        scope = SymbolicScope(constraints)
+        specs = for_leaves(tuple(in_shapes) if isinstance(in_shapes, list) else in_shapes, tuple(args), "args")
+        labels = [name for name, _ in specs]
+        shapes = [parsed(spec, scope, v.aval.shape, name) for (name, spec), v in zip(specs, values, strict=True)]
+        padded = plan(shapes, labels).sizes([value.aval.shape for value in values])
+        sizes = Sizes(padded, _logical(padded, dims))
+        _check_constraints(scope, sizes)
+        returned: list[Any] = []
+
+        def flat(*tracers: Any) -> list[Any]:
+            outs, out_tree = returned_leaves(fun(*structure.unflatten(tracers)), "mask: the function")
+            returned.append(out_tree)
+            return outs
+
+        entered = [sizes.fill(value, shape, 0) for value, shape in zip(values, shapes, strict=True)]
+        outs, out_shapes = masked_flat(flat, entered, shapes, sizes)
+        if out_shape is not None:
+            check_result(out_shape, returned[0].unflatten([ShapeLeaf(shape) for shape in out_shapes]), scope)
+        return returned[0].unflatten([as_array(sizes.fill(o, s, 0)) for o, s in zip(outs, out_shapes, strict=True)])
+
+    return copy_identity(api_boundary(masked), fun)
+
+
+def _logical(padded: Mapping[str, int], dims: Mapping[str, Any]) -> dict[str, Any]:
+    """The logical size of each variable, checked as far as it is known."""
+    if not isinstance(dims, Mapping):
+        raise TypeError(f"mask: the logical sizes must be a dict of them, got {dims!r} of type {type(dims).__name__}")
+    if set(dims) != set(padded):
+        raise ValueError(f"mask: the specs have the sizes {sorted(padded)}, the call gives {sorted(map(str, dims))}")
+    return {name: _size(name, dims[name], limit) for name, limit in padded.items()}
+
+
+def _check_constraints(scope: SymbolicScope, sizes: Sizes) -> None:
+    """Raise ValueError for logical sizes that break a constraint, where they are known."""
+    known = sizes.logical_sizes
+    if not all([type(size) is int for size in known.values()]):
+        return
+    for text, left, sign, right in scope.stated:
+        one, other = [evaluate_polynomial(side, known) for side in (left, right)]
+        if not (one >= other if sign == ">=" else one == other):
+            raise ValueError(f"mask: the constraint {text} does not hold for the logical sizes {dict(known)}")
+
+
+def _size(name: str, value: Any, limit: int) -> Any:
+    try:
+        aval = get_aval(value)
+    except TypeError:
+        aval = None
+    if aval is None or aval.shape or not dtypes.issubdtype(aval.dtype, np.integer):
+        found = aval.str_short() if aval is not None else f"{value!r} of type {type(value).__name__}"
+        raise TypeError(f"mask: the size {name} must be an integer without dimensions, got {found}")
+    if not is_concrete(value):
+        return convert_element_type_p.bind(as_operand(value), new_dtype=INT32, weak_type=False)
+    size = operator.index(value)
+    if not 0 <= size <= limit:
+        raise ValueError(f"mask: the size {name} is {size}; it must be from 0 to the padded size, {limit}")
+    return size
+
+
+class ShapeLeaf:
+    """A shape, as one leaf of a tree."""
+
+    __slots__ = ("shape",)
+
+    def __init__(self, shape: Any) -> None:
+        self.shape = shape
+
+
+def check_result(out_shape: Any, result: Any, scope: SymbolicScope) -> None:
+    """Raise ShapeError unless the shapes of a result are as the spec says."""
+    out_shape = tuple(out_shape) if isinstance(out_shape, list) and not isinstance(result, list) else out_shape
+    for (name, spec), leaf in zip(for_leaves(out_shape, result, "the result"), tree.leaves(result), strict=True):
+        expected = _expected(spec, leaf.shape, scope, name)
+        if expected != leaf.shape:
+            raise ShapeError(
+                f"{name} is of shape {shape_text(leaf.shape)}, but its spec {spec!r} says {shape_text(expected)}"
+            )
+
+
+def _expected(spec: Any, shape: Any, scope: SymbolicScope, name: str) -> Any:
+    try:
+        return parsed(spec, scope, shape if (isinstance(spec, str) and "_" in spec) or spec == "..." else None, name)
+    except ValueError as error:
+        raise ShapeError(str(error)) from None

@@ -1,0 +1,120 @@
+"""The sizes of one call of a masked function: of each dimension variable the padded size, and the logical one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tangrad._lax.elementwise.primitives import (
+    add_p,
+    and_p,
+    div_p,
+    lt_p,
+    max_p,
+    min_p,
+    mul_p,
+    ne_p,
+    rem_p,
+    select_n_p,
+    sub_p,
+)
+from tangrad._lax.structure.primitives import broadcast_in_dim_p, iota_p
+from tangrad._symbolic.evaluation import INTEGERS, Arithmetic, evaluate
+from tangrad.core import dtypes, is_symbolic, literal
+
+INT32 = np.dtype("int32")
+
+
+def number(value: Any) -> Any:
+    """A size as an operand: an integer becomes a literal of dtype int32."""
+    return literal(value, INT32) if type(value) is int else value
+
+
+def _floored(a: Any, b: Any) -> Any:
+    """The quotient rounded down; the primitive rounds towards 0."""
+    quotient, zero = div_p.bind(a, b), literal(0, INT32)
+    left = rem_p.bind(a, b)
+    differs = ne_p.bind(lt_p.bind(left, zero), lt_p.bind(b, zero))
+    below = and_p.bind(differs, ne_p.bind(left, zero))
+    return select_n_p.bind(below, quotient, sub_p.bind(quotient, literal(1, INT32)))
+
+
+ARRAYS = Arithmetic(
+    number,
+    add_p.bind,
+    mul_p.bind,
+    _floored,
+    lambda a, b: sub_p.bind(a, mul_p.bind(_floored(a, b), b)),
+    max_p.bind,
+    min_p.bind,
+)
+
+
+class Sizes:
+    """What rules ask: how large a dimension is, and what lies within.
+
+    Attributes:
+        padded_sizes: for each variable the size that arrays have, an integer.
+        logical_sizes: for each variable the size that counts, an integer, or a scalar of dtype int32, maybe traced.
+    """
+
+    __slots__ = ("_arithmetic", "logical_sizes", "padded_sizes")
+
+    def __init__(self, padded_sizes: Mapping[str, int], logical_sizes: Mapping[str, Any]) -> None:
+        self.padded_sizes = padded_sizes
+        known = all([type(size) is int for size in logical_sizes.values()])
+        self.logical_sizes = {name: size if known else number(size) for name, size in logical_sizes.items()}
+        self._arithmetic = INTEGERS if known else ARRAYS
+
+    def padded(self, value: Any) -> Any:
+        """A size, or a parameter with sizes in it, as arrays have it: in integers."""
+        if is_symbolic(value):
+            return evaluate(value, self.padded_sizes)
+        if type(value) is tuple and any([is_symbolic(item) or type(item) is tuple for item in value]):
+            return tuple([self.padded(item) for item in value])
+        return value
+
+    def padded_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Parameters with the padded sizes in the place of the symbolic ones."""
+        return {name: self.padded(value) for name, value in params.items()}
+
+    def logical(self, size: Any) -> Any:
+        """A size that counts: an integer where all are known, else maybe a scalar of dtype int32."""
+        return evaluate(size, self.logical_sizes, self._arithmetic) if is_symbolic(size) else size
+
+    def valid(self, shape: Sequence[Any], along: Collection[int] | None = None) -> Any:
+        """Which elements of a padded array count: booleans of its padded shape; None where all do.
+
+        Args:
+            shape: its logical shape.
+            along: the dimensions whose padding is asked for; None: all.
+        """
+        padded = self.padded(tuple(shape))
+        found = None
+        for dimension, size in enumerate(shape):
+            if is_symbolic(size) and (along is None or dimension in along):
+                positions = iota_p.bind(dtype=INT32, shape=padded, dimension=dimension)
+                within = lt_p.bind(positions, number(self.logical(size)))
+                found = within if found is None else and_p.bind(found, within)
+        return found
+
+    def fill(self, x: Any, shape: Sequence[Any], value: Any, along: Collection[int] | None = None) -> Any:
+        """A padded array with `value` in the place of all that does not count.
+
+        Args:
+            x: the array; random keys and the like are returned as they are.
+            shape: its logical shape.
+            value: a number, or an array without dimensions.
+            along: the dimensions whose padding is replaced; None: all.
+        """
+        dtype = x.aval.dtype
+        if isinstance(dtype, dtypes.ExtendedDType) or dtype == dtypes.float0:
+            return x
+        valid = self.valid(shape, along)
+        if valid is None:
+            return x
+        scalar = value if hasattr(type(value), "aval") else literal(value, dtype, x.aval.weak_type)
+        around = broadcast_in_dim_p.bind(scalar, shape=valid.aval.shape, broadcast_dimensions=())
+        return select_n_p.bind(valid, around, x)

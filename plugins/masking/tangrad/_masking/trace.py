@@ -1,0 +1,194 @@
+"""The trace of masked functions: its values are padded arrays, whose types have the symbolic sizes that count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tangrad._masking.sizes import Sizes
+from tangrad.core import (
+    ClosedJaxpr,
+    DerivedRule,
+    ShapedArray,
+    Trace,
+    Tracer,
+    as_operand,
+    calls_rules,
+    check_no_leak,
+    close_trace,
+    closed_over_as_arguments,
+    current_trace,
+    decomposed,
+    eval_jaxpr,
+    is_symbolic,
+    rule_table,
+    set_current_trace,
+    thread,
+    trace_to_jaxpr,
+)
+from tangrad.errors import UnexpectedTracerError
+
+MASK = rule_table("mask")
+Shape = tuple[Any, ...]
+
+
+class MaskTracer(Tracer):
+    """A padded value of the parent trace; the tracer's type has the logical shape."""
+
+    __slots__ = ("value",)
+    value: Any
+
+    def __init__(self, trace: MaskTrace, value: Any, aval: ShapedArray) -> None:
+        self._trace = trace
+        self.value = value
+        self.aval = aval
+
+    def known(self) -> dict[str, Any]:
+        return {"value": self.value}
+
+    def origin(self) -> str:
+        return f"a padded value of logical shape {self.aval.shape}, of mask"
+
+
+class MaskTrace(Trace):
+    """Applies mask rules where an operand is padded, or where a parameter is a size that is no number yet."""
+
+    __slots__ = ("parent", "sizes")
+
+    def __init__(self, parent: Trace, sizes: Sizes) -> None:
+        super().__init__(parent)
+        self.parent = parent
+        self.sizes = sizes
+
+    def tracer(self, value: Any, shape: Shape) -> Any:
+        """The padded value as the function sees it; itself if all of it counts."""
+        if not any([is_symbolic(size) for size in shape]):
+            return value
+        aval = value.aval
+        return MaskTracer(self, value, ShapedArray(shape, aval.dtype, aval.weak_type, aval.named_shape))
+
+    def split(self, value: Any) -> tuple[Any, Shape]:
+        """A padded value of the parent, and its logical shape."""
+        if type(value) is MaskTracer and value._trace is self:
+            return value.value, value.aval.shape
+        if isinstance(value, Tracer) and (not value._trace.alive or self._is_beside(value)):
+            raise UnexpectedTracerError(value)
+        operand = as_operand(value)
+        return operand, operand.aval.shape
+
+    def _is_beside(self, value: Any) -> bool:
+        """Whether a value is of a masked function that this one is no part of: a function has closed over it."""
+        trace: Any = self.parent
+        while type(value) is MaskTracer and trace is not None:
+            if trace is value._trace:
+                return False
+            trace = getattr(trace, "parent", None)
+        return type(value) is MaskTracer
+
+    @calls_rules("mask")
+    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        if not self.alive:
+            raise UnexpectedTracerError(args[0] if args else None)
+        args = tuple([as_operand(arg) for arg in args])
+        ours = any([type(arg) is MaskTracer and arg._trace is self for arg in args])
+        if not ours and not _has_sizes(params):
+            with set_current_trace(self.parent):
+                return self.parent.process_primitive(primitive, args, params)
+        inferred = primitive.infer(tuple([arg.aval for arg in args]), params)
+        values, shapes = zip(*[self.split(arg) for arg in args], strict=True) if args else ((), ())
+        rule = MASK[primitive]
+        with set_current_trace(self.parent):
+            found = rule(values, shapes, sizes=self.sizes, **params)
+        outs = found if primitive.multiple_results else (found,)
+        avals = inferred if primitive.multiple_results else (inferred,)
+        self._check(primitive, outs, avals)
+        tracers = [self.tracer(out, aval.shape) for out, aval in zip(outs, avals, strict=True)]
+        return tuple(tracers) if primitive.multiple_results else tracers[0]
+
+    @calls_rules("mask")
+    def _check(self, primitive: Any, outs: Sequence[Any], avals: Sequence[Any]) -> None:
+        """Whether the rule returned what its primitive says, padded."""
+        for out, aval in zip(outs, avals, strict=True):
+            expected = self.sizes.padded(aval.shape)
+            if out.aval.shape != expected:
+                raise TypeError(
+                    f"the mask rule of {primitive.identity!r} returned {out.aval.str_short()} for a result of type "
+                    f"{aval.str_short()}, expected shape {expected}"
+                )
+
+
+def _has_sizes(value: Any) -> bool:
+    """Whether there is a symbolic size among parameters, or in a type of a program among them."""
+    if isinstance(value, dict):
+        return any([_has_sizes(item) for item in value.values()])
+    if isinstance(value, tuple):
+        return any([_has_sizes(item) for item in value])
+    if isinstance(value, ClosedJaxpr):
+        return any([_has_sizes(eqn.params) for eqn in value.eqns])
+    return is_symbolic(value)
+
+
+def masked_flat(
+    function: Callable[..., Sequence[Any]], values: Sequence[Any], shapes: Sequence[Shape], sizes: Sizes
+) -> tuple[list[Any], list[Shape]]:
+    """Run a function of flat values on padded ones. Returns its padded results and their logical shapes.
+
+    Args:
+        function: what is to be masked; it sees arrays of the logical shapes.
+        values: padded arrays, of the current trace.
+        shapes: their logical shapes.
+        sizes: the padded and the logical sizes of the variables in them.
+    """
+    trace = MaskTrace(current_trace(), sizes)
+    try:
+        with set_current_trace(trace):
+            args = [trace.tracer(value, shape) for value, shape in zip(values, shapes, strict=True)]
+            outs = [trace.split(out) for out in function(*args)]
+    finally:
+        reference = close_trace(trace)
+    if thread.check_tracer_leaks:
+        del trace, args
+        check_no_leak(reference)
+    return [value for value, _ in outs], [shape for _, shape in outs]
+
+
+def mask_jaxpr(
+    closed: ClosedJaxpr, shapes: Sequence[Shape], avals: Sequence[Any], sizes: Sizes
+) -> tuple[ClosedJaxpr, list[Any], list[Shape]]:
+    """A program over padded operands.
+
+    Args:
+        closed: a program whose types have symbolic sizes.
+        shapes: the logical shapes of its operands.
+        avals: the types of the padded operands.
+        sizes: the sizes; those that are traced become operands.
+
+    Returns:
+        the program, whose first operands are those; their values; and the logical shapes of its results.
+    """
+    found: list[Shape] = []
+
+    def run(*values: Any) -> list[Any]:
+        outs, out_shapes = masked_flat(
+            lambda *args: eval_jaxpr(closed.jaxpr, closed.consts, *args), values, shapes, sizes
+        )
+        found[:] = out_shapes
+        return outs
+
+    jaxpr, consts = trace_to_jaxpr(run, avals, closed.jaxpr.debug_name or "a masked program")
+    return ClosedJaxpr(closed_over_as_arguments(jaxpr)), list(consts), found
+
+
+def mask_by_decomposition(primitive: Any) -> Callable[..., Any]:
+    """A mask rule made of a primitive's decomposition."""
+
+    def rule(args: Any, shapes: Any, *, sizes: Sizes, **params: Any) -> Any:
+        def run(*values: Any) -> Any:
+            out = decomposed(primitive, values, params)
+            return tuple(out) if primitive.multiple_results else (out,)
+
+        with DerivedRule(primitive, "mask"):
+            outs, _ = masked_flat(run, args, shapes, sizes)
+        return tuple(outs) if primitive.multiple_results else outs[0]
+
+    return rule

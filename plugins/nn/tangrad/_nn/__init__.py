@@ -1,0 +1,1 @@
+"""What `tangrad.nn` is made of: modules for this distribution alone."""

@@ -1,0 +1,73 @@
+"""`one_hot`."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from typing import Any
+
+import numpy as np
+
+import tangrad.numpy as tnp
+from tangrad._lax.elementwise import functions as lax
+from tangrad._lax.structure.functions import broadcasted_iota, expand_dims
+from tangrad._numpy.fusing import as_one
+from tangrad._numpy.operands import index_argument
+from tangrad.core import concrete_or_error, dtypes, is_symbolic
+
+
+def one_hot(x: Any, num_classes: Any, *, dtype: Any = None, axis: int = -1) -> Any:
+    """Vectors that are 1 at the positions that `x` names, and 0 elsewhere; all 0 where there is no such position.
+
+    Args:
+        x: integers: an array or number.
+        num_classes: the length of the vectors.
+        dtype: of the result; None: the default float.
+        axis: where in the result the vectors lie.
+
+    Returns:
+        An array with one dimension more than `x`.
+
+    Raises:
+        TypeError: `num_classes` is not known, or no integer.
+        ValueError: there is no such axis; a negative number of classes.
+
+    >>> import tangrad
+    >>> tangrad.nn.one_hot(tangrad.numpy.array([0, 2]), 3)
+    Array([[1., 0., 0.],
+           [0., 0., 1.]], dtype=float32)
+    """
+    made = tnp.asarray(x)
+    if not dtypes.issubdtype(made.aval.dtype, np.integer):
+        message = f"one_hot takes integers, got {made.aval.str_short()}"
+        warnings.warn(message, DeprecationWarning, stacklevel=dtypes.user_stack_level())
+    count: Any = num_classes
+    if not is_symbolic(num_classes):
+        known = concrete_or_error(num_classes, "num_classes of one_hot, the size of the result")
+        try:
+            count = operator.index(known)
+        except TypeError:
+            raise TypeError(f"one_hot: num_classes must be an integer, got {known!r}") from None
+        if count < 0:
+            raise ValueError(f"one_hot: num_classes must not be negative, got {count}")
+    kind = dtypes.default_float_dtype() if dtype is None else dtypes.check_user_dtype_supported(dtype, "one_hot")
+    rank = made.aval.ndim + 1
+    axis = index_argument("one_hot", axis, "axis")
+    if not -rank <= axis < rank:
+        raise ValueError(f"one_hot: axis {axis} is out of bounds for a result of {rank} dimensions")
+    position = axis % rank
+    return _hits(made, count=count, kind=kind, position=position)
+
+
+@as_one("count", "kind", "position")
+def _hits(made: Any, count: Any, kind: Any, position: int) -> Any:
+    """Where the integers are the places along a new dimension."""
+    rank = made.aval.ndim + 1
+    shape = (*made.aval.shape[:position], count, *made.aval.shape[position:])
+    kind_of_x = made.aval.dtype
+    narrow = not is_symbolic(count) and dtypes.issubdtype(kind_of_x, np.integer) and count > dtypes.iinfo(kind_of_x).max
+    if kind_of_x == np.bool_ or narrow:  # the number of a class must not wrap around to that of another
+        made = lax.convert_element_type(made, np.int32)
+    numbers = broadcasted_iota(made.aval.dtype, [count if d == position else 1 for d in range(rank)], position)
+    hits = tnp.equal(expand_dims(made, (position,)), numbers)
+    return lax.convert_element_type(tnp.broadcast_to(hits, shape), kind)

@@ -1,0 +1,71 @@
+"""The family `activations`: functions whose derivatives are not those of their formulas.
+
+At 0 the derivative of relu is 0, where that of a maximum would be ½; those of softmax and softplus are in terms of the
+functions themselves, which is cheaper, and finite, as are those of what has a gate. Everything else here is a formula
+in functions of `tangrad.numpy`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tangrad._lax.checks import FLOATING, INEXACT, check_axes, check_dtype, unary
+from tangrad._lax.elementwise import functions as lax
+from tangrad._lax.reductions.functions import reduce_max, reduce_sum
+from tangrad._lax.structure.primitives import broadcast_in_dim_p
+from tangrad._nn import gated
+from tangrad._nn.gated import number_like
+from tangrad.core import PrimitiveSet
+
+activations = PrimitiveSet("activations", api=1)
+
+
+def _relu6(x: Any) -> Any:
+    return lax.min(lax.max(x, number_like(x, 0)), number_like(x, 6))
+
+
+def _softplus(x: Any) -> Any:
+    return lax.add(lax.max(x, number_like(x, 0)), lax.log1p(lax.exp(lax.neg(lax.abs(x)))))
+
+
+def _log1mexp(x: Any) -> Any:
+    # Mächler, Accurately computing log(1 − exp(−|a|)), 2012.
+    near_0 = lax.log(lax.neg(lax.expm1(lax.neg(x))))
+    far = lax.log1p(lax.neg(lax.exp(lax.neg(x))))
+    return lax.select(lax.lt(x, number_like(x, math.log(2))), near_0, far)
+
+
+relu_p = unary(activations, "relu", (FLOATING,), "max(x, 0).", decompose=lambda x: lax.max(x, number_like(x, 0)))
+relu6_p = unary(activations, "relu6", (FLOATING,), "min(max(x, 0), 6).", decompose=_relu6)
+softplus_p = unary(activations, "softplus", (FLOATING,), "log(1 + exp(x)).", decompose=_softplus)
+log1mexp_p = unary(activations, "log1mexp", (FLOATING,), "log(1 - exp(-x)) for x > 0.", decompose=_log1mexp)
+silu_p = unary(activations, "silu", (FLOATING,), "x logistic(x).", decompose=gated.silu)
+mish_p = unary(
+    activations, "mish", (FLOATING,), "x tanh(softplus(x)).", decompose=lambda x: gated.mish(x, softplus_p.bind(x))
+)
+gelu_p = unary(activations, "gelu", (FLOATING,), "x times the normal distribution function.", decompose=gated.gelu)
+gelu_tanh_p = unary(
+    activations, "gelu_tanh", (FLOATING,), "gelu with a tanh for the distribution.", decompose=gated.gelu_tanh
+)
+GATED = (silu_p, mish_p, gelu_p, gelu_tanh_p)
+
+
+def repeated(x: Any, axes: tuple[int, ...], shape: tuple[Any, ...]) -> Any:
+    """A result of a reduction over `axes`, repeated along them."""
+    kept = tuple([axis for axis in range(len(shape)) if axis not in axes])
+    return broadcast_in_dim_p.bind(x, shape=shape, broadcast_dimensions=kept)
+
+
+def _softmax(x: Any, *, axes: tuple[int, ...]) -> Any:
+    shape = x.aval.shape
+    powers = lax.exp(lax.sub(x, repeated(reduce_max(x, axes), axes, shape)))
+    return lax.div(powers, repeated(reduce_sum(powers, axes), axes, shape))
+
+
+@activations.primitive(name="softmax", decompose=_softmax)
+def softmax_p(x: Any, *, axes: tuple[int, ...]) -> Any:
+    """exp(x) / sum(exp(x)) over `axes`."""
+    check_dtype("softmax", x, INEXACT, "x")
+    check_axes("softmax", axes, x.ndim, "axes")
+    return x

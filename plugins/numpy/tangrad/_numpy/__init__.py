@@ -1,0 +1,1 @@
+"""What `tangrad.numpy` is made of: modules for this distribution alone."""

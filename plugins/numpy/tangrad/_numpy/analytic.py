@@ -1,0 +1,35 @@
+"""Functions of one variable that `tangrad.lax` declares: `tangrad.numpy.exp`, `sin`, `arctan`, …
+
+They are made from the declarations when they are first asked for. `make dev-refresh` writes their entry points, and the
+stub beside this file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tangrad._lax.checks import declarations
+from tangrad._lax.elementwise.primitives import elementwise
+from tangrad._numpy.makers import unary_inexact
+from tangrad.core import Array
+
+_DECLARED = {declared.numpy: declared for declared in declarations[elementwise.name].values() if declared.numpy}
+_OTHER_NAMES = {name.replace("arc", "a", 1): name for name in _DECLARED if name.startswith("arc")}  # since NumPy 2
+MADE_FOR = "numpy"
+MADE_AS = "(x: ArrayLike, /) -> Array"
+MADE_NAMES = (*_DECLARED, *_OTHER_NAMES)
+
+
+def __getattr__(name: str) -> Callable[..., Array]:
+    if name not in MADE_NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    original = _OTHER_NAMES.get(name)
+    if original is not None:
+        return globals().setdefault(name, globals().get(original) or __getattr__(original))
+    return globals().setdefault(name, _function(name))
+
+
+def _function(name: str) -> Callable[..., Array]:
+    declared = _DECLARED[name]
+    example = declared.documented_example(f"tangrad.numpy.{name}")
+    return unary_inexact(name, declared.primitive, declared.summary, example)

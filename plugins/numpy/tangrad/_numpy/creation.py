@@ -1,0 +1,480 @@
+"""New arrays of one value, and with a pattern: `tangrad.numpy.zeros`, `full_like`, `eye`, `tri`, …"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tangrad._lax.elementwise.primitives import add_p, convert_element_type_p, eq_p, ge_p
+from tangrad._lax.operands import float0_zeros
+from tangrad._lax.placement.out_sharding import constrained, is_device, place_of
+from tangrad._lax.structure.primitives import broadcast_in_dim_p, iota_p
+from tangrad._numpy.conversion import asarray, placed
+from tangrad._numpy.new_arrays import HOST_LIMIT, adopt, array_of, type_of_array
+from tangrad._numpy.operands import (
+    INT32,
+    TABLE_LIMIT,
+    broadcast_to_shape,
+    canonical_shape,
+    convert,
+    index_argument,
+    is_array_like,
+    not_array_like,
+    operand,
+    user_dtype,
+)
+from tangrad.core import (
+    EVAL_TRACE,
+    Array,
+    ShapedArray,
+    Tracer,
+    as_array,
+    device_beside,
+    dtypes,
+    literal,
+    put,
+    register_cache,
+    thread,
+    transfers,
+)
+
+
+def filled(shape: tuple[Any, ...], number: Any, dtype: Any, weak_type: bool = False, device: Any = None) -> Any:
+    """An array of one number."""
+    if device is None and thread.trace is EVAL_TRACE:
+        known = _on_host.get((shape, dtype, weak_type))
+        if known is not None:
+            return adopt(_contents(shape, number, dtype), known)
+    if isinstance(dtype, dtypes.ExtendedDType):
+        return placed(_of_words(shape, number, dtype), device)
+    if dtype == dtypes.float0:
+        return float0_zeros(shape)
+    if device is not None and not is_device(device):
+        return constrained(filled(shape, number, dtype, weak_type), device)
+    if device is not None or (thread.trace is EVAL_TRACE and _fits_host(shape)):
+        aval = type_of_array(shape, dtype, weak_type)
+        contents = _contents(shape, number, dtype)
+        if device is not None:
+            return put(contents, aval, device=device)
+        if len(_on_host) >= TABLE_LIMIT:
+            _on_host.clear()
+        _on_host[shape, dtype, weak_type] = aval
+        return adopt(contents, aval)
+    return broadcast_in_dim_p.bind(literal(number, dtype, weak_type), shape=shape, broadcast_dimensions=())
+
+
+def _of_words(shape: tuple[Any, ...], number: Any, dtype: dtypes.ExtendedDType) -> Any:
+    """Elements that NumPy does not know, such as random keys, each of whose words is the number."""
+    physical = dtype.physical_aval(ShapedArray(shape, dtype))
+    if type(number) is not int:
+        raise TypeError(f"arrays of {dtype.name} are made of integers, got {number!r} of type {type(number).__name__}")
+    return dtype.of_physical(as_array(filled(physical.shape, number, physical.dtype)))
+
+
+# (shape, dtype, whether it is weak) -> the type of an array that is made on the host, if nobody says where.
+_on_host: dict[Any, Any] = {}
+register_cache(_on_host.clear)
+
+
+def _contents(shape: tuple[Any, ...], number: Any, dtype: Any) -> Any:
+    if type(number) is int and number == 0:
+        return np.zeros(shape, dtype)
+    if type(number) not in (int, float):
+        return np.full(shape, number, dtype)
+    contents = np.empty(shape, dtype)
+    contents.fill(number)
+    return contents
+
+
+def _fits_host(shape: tuple[Any, ...]) -> bool:
+    total: Any = 1
+    for size in shape:
+        total = total * size
+    return type(total) is int and total <= HOST_LIMIT
+
+
+# --- one value -----------------------------------------------------------------------------------------------------
+
+
+# What fills an array with numbers of its own.
+COPIES_FROM_HOST = dict.fromkeys(
+    ["empty", "empty_like", "eye", "identity", "ones", "ones_like", "tri", "zeros", "zeros_like"], True
+) | {"full_like": lambda given: transfers.is_from_host(given["fill_value"])}
+
+
+def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+    """Make an array of zeros.
+
+    Args:
+        shape: an integer or a sequence of integers.
+        dtype: the dtype; None: the default float.
+        device: the device to put it on, or a sharding.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+
+    Returns:
+        An array of that shape and dtype.
+
+    Raises:
+        TypeError: `shape` holds other things than integers, or `dtype` is no dtype.
+        ValueError: a size is negative.
+
+    >>> import tangrad
+    >>> tangrad.numpy.zeros((2, 3))
+    Array([[0., 0., 0.],
+           [0., 0., 0.]], dtype=float32)
+    """
+    if out_sharding is not None:
+        device = place_of("zeros", device, out_sharding)
+    wanted = user_dtype("zeros", float if dtype is None else dtype)
+    sizes = canonical_shape("zeros", shape)
+    return filled(sizes, 0, wanted, device=device)
+
+
+def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+    """Make an array of ones.
+
+    Args:
+        shape: an integer or a sequence of integers.
+        dtype: the dtype; None: the default float.
+        device: the device to put it on, or a sharding.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+
+    Returns:
+        An array of that shape and dtype.
+
+    Raises:
+        TypeError: `shape` holds other things than integers, or `dtype` is no dtype.
+        ValueError: a size is negative.
+
+    >>> import tangrad
+    >>> tangrad.numpy.ones(3, dtype=int)
+    Array([1, 1, 1], dtype=int32)
+    """
+    if out_sharding is not None:
+        device = place_of("ones", device, out_sharding)
+    wanted = user_dtype("ones", float if dtype is None else dtype)
+    sizes = canonical_shape("ones", shape)
+    return filled(sizes, 1, wanted, device=device)
+
+
+def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+    """Make an array; its elements are zeros, since memory that nobody wrote to has no place in pure functions.
+
+    Args:
+        shape: an integer or a sequence of integers.
+        dtype: the dtype; None: the default float.
+        device: the device to put it on, or a sharding.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+
+    Returns:
+        An array of that shape and dtype.
+
+    Raises:
+        TypeError: `shape` holds other things than integers, or `dtype` is no dtype.
+        ValueError: a size is negative.
+
+    >>> import tangrad
+    >>> tangrad.numpy.empty(2)
+    Array([0., 0.], dtype=float32)
+    """
+    if out_sharding is not None:
+        device = place_of("empty", device, out_sharding)
+    wanted = user_dtype("empty", float if dtype is None else dtype)
+    sizes = canonical_shape("empty", shape)
+    return filled(sizes, 0, wanted, device=device)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+    """Make an array filled with a value.
+
+    Args:
+        shape: an integer or a sequence of integers.
+        fill_value: a number, or an array that broadcasts to `shape`.
+        dtype: the dtype; None: that of `fill_value`.
+        device: the device to put it on, or a sharding.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+
+    Returns:
+        An array of that shape and dtype; weakly typed if `fill_value` is and no dtype is given.
+
+    Raises:
+        TypeError: `shape` holds other things than integers, `fill_value` is no array, or `dtype` is no dtype.
+        ValueError: a size is negative, or `fill_value` does not fit.
+
+    >>> import tangrad
+    >>> tangrad.numpy.full((2, 2), 7.0)
+    Array([[7., 7.],
+           [7., 7.]], dtype=float32, weak_type=True)
+    """
+    sizes = canonical_shape("full", shape)
+    wanted = user_dtype("full", dtype)
+    return placed(_full("full", sizes, fill_value, wanted, None), place_of("full", device, out_sharding))
+
+
+def _full(name: str, shape: tuple[Any, ...], value: Any, dtype: Any, weak_type: bool | None) -> Any:
+    """Filled with a number, or with an array that is broadcast; its own dtype and weak type where None is given."""
+    kind = type(value)
+    if kind in (int, float) and dtype is None and weak_type is None:
+        return filled(shape, value, _checked_default(value), True)
+    if isinstance(value, (list, tuple)):
+        value = asarray(value)
+    if not is_array_like(value):
+        raise TypeError(not_array_like(name, value, 1))
+    weak = (dtypes.is_weakly_typed(value) if dtype is None else False) if weak_type is None else weak_type
+    wanted = dtypes.dtype_of(value) if dtype is None else dtype
+    if type(value) in (int, float, complex, bool):
+        if isinstance(wanted, dtypes.ExtendedDType):
+            return filled(shape, value, wanted)
+        if type(value) is int:
+            dtypes.check_integer_fits(value, wanted)
+        if wanted.kind in "fcVb" or type(value) in (int, bool):
+            return filled(shape, value, wanted, weak)
+    made = operand(name, value, 1)
+    if made.aval.dtype != wanted or made.aval.weak_type is not weak:
+        made = convert_element_type_p.bind(made, new_dtype=wanted, weak_type=weak)
+    _check_fits(name, made.aval.shape, shape)
+    return broadcast_to_shape(asarray(made), shape)
+
+
+def _checked_default(value: Any) -> Any:
+    """The dtype of an array that is made of a Python number. Raises OverflowError for an integer beyond it."""
+    dtype = dtypes.canonicalize_dtype(type(value))
+    if type(value) is int and not -(1 << 31) <= value < 1 << 31:
+        dtypes.check_integer_fits(value, dtype)
+    return dtype
+
+
+def _check_fits(name: str, own: tuple[Any, ...], shape: tuple[Any, ...]) -> None:
+    if len(own) > len(shape) or any(a not in (1, b) for a, b in zip(own[::-1], shape[::-1])):
+        raise ValueError(f"{name}: a value of shape {own} does not broadcast to shape {shape}")
+
+
+# --- like another array --------------------------------------------------------------------------------------------
+
+
+def _like(name: str, value: Any, dtype: Any, shape: Any) -> tuple[tuple[Any, ...], Any, bool]:
+    """Shape, dtype and weak type of an array like `value`; anything with a shape and a dtype will do."""
+    if shape is None and dtype is None and isinstance(value, Array):
+        aval = value.aval
+        return aval.shape, aval.dtype, aval.weak_type
+    if not is_array_like(value) and not (hasattr(value, "shape") and hasattr(value, "dtype")):
+        raise TypeError(not_array_like(name, value, 0))
+    sizes = tuple(getattr(value, "shape", ())) if shape is None else canonical_shape(name, shape)
+    wanted = user_dtype(name, dtype)
+    if wanted is not None:
+        return sizes, wanted, False
+    return sizes, dtypes.dtype_of(value), dtypes.is_weakly_typed(value)
+
+
+def _place_like(name: str, value: Any, shape: Any, device: Any, out_sharding: Any) -> Any:
+    """Where an array like another one lies: as it is said, or as the other's type tells."""
+    place = place_of(name, device, out_sharding)
+    aval = value.aval if hasattr(type(value), "aval") else None
+    if place is None and shape is None and aval is not None and aval.finer is not None:
+        return aval.placed
+    return device_beside(value) if place is None else place
+
+
+def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+    """Make an array of zeros like another array.
+
+    Args:
+        a: an array or number, or anything with a shape and a dtype.
+        dtype, shape: what is to differ from `a`.
+        device: the device to put it on, or a sharding; where types tell how `a` lies, by default like that.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+
+    Returns:
+        An array of the shape and dtype of `a`, but for `dtype` and `shape`.
+
+    Raises:
+        TypeError: `a` is no array, `dtype` no dtype.
+
+    >>> import tangrad
+    >>> tangrad.numpy.zeros_like(tangrad.numpy.arange(3))
+    Array([0, 0, 0], dtype=int32)
+    """
+    sizes, wanted, weak = _like("zeros_like", a, dtype, shape)
+    return filled(sizes, 0, wanted, weak, _place_like("zeros_like", a, shape, device, out_sharding))
+
+
+def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+    """Make an array of ones like another array.
+
+    Args:
+        a: an array or number, or anything with a shape and a dtype.
+        dtype, shape: what is to differ from `a`.
+        device: the device to put it on, or a sharding; where types tell how `a` lies, by default like that.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+
+    Returns:
+        An array of the shape and dtype of `a`, but for `dtype` and `shape`.
+
+    Raises:
+        TypeError: `a` is no array, `dtype` no dtype.
+
+    >>> import tangrad
+    >>> tangrad.numpy.ones_like(tangrad.numpy.arange(3))
+    Array([1, 1, 1], dtype=int32)
+    """
+    sizes, wanted, weak = _like("ones_like", a, dtype, shape)
+    return filled(sizes, 1, wanted, weak, _place_like("ones_like", a, shape, device, out_sharding))
+
+
+def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+    """Make an array of zeros like another array; see `empty`.
+
+    Args:
+        prototype: an array or number, or anything with a shape and a dtype.
+        dtype, shape: what is to differ from `prototype`.
+        device: the device to put it on, or a sharding; where types tell how `prototype` lies, by default like that.
+
+    Returns:
+        An array of the shape and dtype of `prototype`, but for `dtype` and `shape`.
+
+    Raises:
+        TypeError: `prototype` is no array, `dtype` no dtype.
+
+    >>> import tangrad
+    >>> tangrad.numpy.empty_like(tangrad.numpy.arange(3.0))
+    Array([0., 0., 0.], dtype=float32)
+    """
+    sizes, wanted, weak = _like("empty_like", prototype, dtype, shape)
+    return filled(sizes, 0, wanted, weak, _place_like("empty_like", prototype, shape, device, None))
+
+
+def full_like(
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    shape: Any = None,
+    *,
+    device: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """Make an array like another one, filled with a value.
+
+    Args:
+        a: an array or number, or anything with a shape and a dtype.
+        fill_value: a number, or an array that broadcasts to the shape.
+        dtype, shape: what is to differ from `a`.
+        device: the device to put it on, or a sharding; where types tell how `a` lies, by default like that.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+
+    Returns:
+        An array of the shape and dtype of `a`, but for `dtype` and `shape`.
+
+    Raises:
+        TypeError: `a` or `fill_value` is no array, `dtype` no dtype.
+        ValueError: `fill_value` does not fit.
+
+    >>> import tangrad
+    >>> tangrad.numpy.full_like(tangrad.numpy.arange(3), 7)
+    Array([7, 7, 7], dtype=int32)
+    """
+    sizes, wanted, weak = _like("full_like", a, dtype, shape)
+    place = _place_like("full_like", a, shape, device, out_sharding)
+    return placed(_full("full_like", sizes, fill_value, wanted, weak), place)
+
+
+# --- patterns ------------------------------------------------------------------------------------------------------
+
+
+def iota(shape: tuple[Any, ...], dimension: int, dtype: Any = INT32) -> Any:
+    """0, 1, 2, … along one dimension."""
+    return iota_p.bind(dtype=dtype, shape=shape, dimension=dimension)
+
+
+def diagonal_mask(rows: Any, columns: Any, offset: Any, primitive: Any) -> Any:
+    """`primitive(row + offset, column)` for each element of a matrix. The offset is an integer, traced or not."""
+    shape = (rows, columns)
+    moved = literal(offset, INT32) if type(offset) is int else convert(offset, INT32)
+    return primitive.bind(add_p.bind(iota(shape, 0), moved), iota(shape, 1))
+
+
+def _diagonal(name: str, k: Any) -> Any:
+    """Which diagonal: an integer, or a traced one as it is."""
+    if isinstance(k, Tracer) and k.concrete() is None and not k.ndim and dtypes.issubdtype(k.dtype, np.integer):
+        return k
+    return index_argument(name, k, "k")
+
+
+def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = None, *, device: Any = None) -> Any:
+    """Make a matrix with ones on a diagonal and zeros elsewhere.
+
+    Args:
+        N: the number of rows.
+        M: the number of columns; None: `N`.
+        k: which diagonal: 0 the main one, positive above it, negative below. It may be traced.
+        dtype: the dtype; None: the default float.
+        device: the device to put it on, or a sharding.
+
+    Returns:
+        An array of shape (N, M).
+
+    Raises:
+        TypeError: a size or `k` is no integer.
+        ValueError: a size is negative.
+
+    >>> import tangrad
+    >>> tangrad.numpy.eye(2)
+    Array([[1., 0.],
+           [0., 1.]], dtype=float32)
+    """
+    wanted = user_dtype("eye", float if dtype is None else dtype)
+    (rows,) = canonical_shape("eye", N, "N")
+    (columns,) = (rows,) if M is None else canonical_shape("eye", M, "M")
+    offset = _diagonal("eye", k)
+    if type(offset) is int and thread.trace is EVAL_TRACE and _fits_host((rows, columns)):
+        return placed(array_of(np.eye(rows, columns, offset, wanted)), device)
+    return placed(convert(diagonal_mask(rows, columns, offset, eq_p), wanted), device)
+
+
+def identity(n: Any, dtype: Any = None) -> Any:
+    """Make an identity matrix.
+
+    Args:
+        n: the number of rows and columns.
+        dtype: the dtype; None: the default float.
+
+    Returns:
+        An array of shape (n, n).
+
+    Raises:
+        TypeError: `n` is no integer.
+        ValueError: `n` is negative.
+
+    >>> import tangrad
+    >>> tangrad.numpy.identity(2, dtype=int)
+    Array([[1, 0],
+           [0, 1]], dtype=int32)
+    """
+    return eye(n, dtype=dtype)
+
+
+def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = None) -> Any:
+    """Make a matrix with ones at and below a diagonal, zeros above it.
+
+    Args:
+        N: the number of rows.
+        M: the number of columns; None: `N`.
+        k: which diagonal: 0 the main one, positive above it, negative below. It may be traced.
+        dtype: the dtype; None: the default float.
+
+    Returns:
+        An array of shape (N, M).
+
+    Raises:
+        TypeError: a size or `k` is no integer.
+        ValueError: a size is negative.
+
+    >>> import tangrad
+    >>> tangrad.numpy.tri(2, 3)
+    Array([[1., 0., 0.],
+           [1., 1., 0.]], dtype=float32)
+    """
+    wanted = user_dtype("tri", float if dtype is None else dtype)
+    (rows,) = canonical_shape("tri", N, "N")
+    (columns,) = (rows,) if M is None else canonical_shape("tri", M, "M")
+    return convert(diagonal_mask(rows, columns, _diagonal("tri", k), ge_p), wanted)

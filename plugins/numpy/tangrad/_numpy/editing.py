@@ -1,0 +1,179 @@
+"""Slices left out and put in: `tangrad.numpy.delete`, `insert`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tangrad._lax.structure.primitives import iota_p
+from tangrad._numpy.at import at
+from tangrad._numpy.conversion import asarray
+from tangrad._numpy.index_components import from_front
+from tangrad._numpy.indexing import getitem
+from tangrad._numpy.joining import concatenate
+from tangrad._numpy.operands import (
+    INT32,
+    array_operand,
+    broadcast_to_shape,
+    canonical_axis,
+    shape_of,
+)
+from tangrad._numpy.shapes import expand_dims, ravel
+from tangrad._numpy.taking import integer_operand
+from tangrad.core import concrete_or_error, is_concrete
+
+# Of what transfer guards ask: these bring numbers of their own.
+COPIES_FROM_HOST = dict.fromkeys(["delete", "insert"], True)
+
+
+def _known_positions(name: str, obj: Any, size: int) -> np.ndarray[Any, Any]:
+    """Positions from a slice, a boolean mask, or integers; all must be known."""
+    if type(obj) is int:
+        return np.asarray(obj)
+    if isinstance(obj, slice):
+        return np.arange(size)[obj]
+    found = np.asarray(concrete_or_error(obj, f"the argument obj of {name}") if not isinstance(obj, list) else obj)
+    if found.dtype == np.bool_:
+        if found.shape != (size,):
+            raise ValueError(f"{name}: a boolean obj must have shape ({size},), got {found.shape}")
+        return np.flatnonzero(found)
+    if found.size and not np.issubdtype(found.dtype, np.integer):
+        raise TypeError(f"{name}: obj must be integers, booleans or a slice, got dtype {found.dtype}")
+    return found.astype(np.int64)
+
+
+def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False) -> Any:
+    """Leave out slices along an axis.
+
+    Args:
+        arr: an array.
+        obj: which: an integer, a slice, a boolean mask, or integers.
+        axis: the axis; None: of the array as one dimension.
+        assume_unique_indices: that integers, which may then be traced, do not repeat.
+
+    Returns:
+        An array.
+
+    Raises:
+        TypeError: `arr` is no array, or `obj` no positions; ConcretizationTypeError where they are traced.
+        ValueError: the axis is out of bounds.
+        IndexError: a position is.
+
+    >>> import tangrad
+    >>> tangrad.numpy.delete(tangrad.numpy.array([10, 20, 30]), 1)
+    Array([10, 30], dtype=int32)
+    """
+    x = array_operand("delete", arr)
+    if axis is None:
+        x, axis = ravel(x), 0
+    dimension = canonical_axis("delete", axis, x.ndim)
+    size = x.aval.shape[dimension]
+    before = (slice(None),) * dimension
+    if not isinstance(obj, (slice, list)) and not is_concrete(obj) and (assume_unique_indices or not shape_of(obj)):
+        kept = _kept_positions(ravel(integer_operand("delete", obj)), size)
+    else:
+        gone = _known_positions("delete", obj, size)
+        if type(obj) is int and -size <= obj < size:
+            return getitem(x, (*before, _without_one(obj % size, size)))
+        if ((gone < -size) | (gone >= size)).any():
+            raise IndexError(f"delete: position {obj} is out of bounds for axis {axis} of size {size}")
+        stays = np.ones(size, bool)
+        stays[gone] = False
+        kept = stays.nonzero()[0].astype(np.int32)
+    return getitem(x, (*before, kept))
+
+
+def _without_one(place: int, size: int) -> np.ndarray[Any, Any]:
+    kept = np.arange(size - 1, dtype=np.int32)
+    kept[place:] += 1
+    return kept
+
+
+def _kept_positions(gone: Any, size: int) -> Any:
+    """The positions that are left, where those that go are traced and differ."""
+    numbers = iota_p.bind(dtype=INT32, shape=(size,), dimension=0)
+    marks = at(numbers * 0)[from_front(gone, size)].set(1)
+    order = (marks * size + numbers).argsort()
+    return getitem(order, slice(0, size - gone.aval.size))
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+    """Insert slices along an axis.
+
+    Args:
+        arr: an array.
+        obj: before which: an integer, a slice, a boolean mask, or integers, which may be traced.
+        values: what to insert, broadcast.
+        axis: the axis; None: of the array as one dimension.
+
+    Returns:
+        An array.
+
+    Raises:
+        TypeError: for what is no array, or no positions.
+        ValueError: the axis is out of bounds, or the values do not fit.
+
+    >>> import tangrad
+    >>> tangrad.numpy.insert(tangrad.numpy.array([1, 3]), 1, 2)
+    Array([1, 2, 3], dtype=int32)
+    """
+    x, added = array_operand("insert", arr), asarray(values)
+    if axis is None:
+        x, axis = ravel(x), 0
+    dimension = canonical_axis("insert", axis, x.ndim)
+    size = x.aval.shape[dimension]
+    traced = not isinstance(obj, (slice, list)) and not is_concrete(obj)
+    places = integer_operand("insert", obj) if traced else _known_positions("insert", obj, size)
+    single = not places.ndim
+    if single:
+        added = added if added.ndim < x.ndim else added.swapaxes(0, dimension) if dimension else added
+    if traced:
+        return _inserted(x, added, ravel(from_front(places, size)), dimension, single, _traced_sources)
+    if type(obj) is int and -size <= obj <= size:
+        return _inserted(x, added, np.asarray([obj + size if obj < 0 else obj]), dimension, single, _known_sources)
+    places = places.reshape(-1)
+    if ((places < -size) | (places > size)).any():
+        raise ValueError(f"insert: position {obj} is out of bounds for axis {axis} of size {size}")
+    places = np.where(places < 0, places + size, places)
+    return _inserted(x, added, places, dimension, single, _known_sources)
+
+
+def _inserted(x: Any, added: Any, places: Any, axis: int, single: bool, sources: Callable[[Any, int], Any]) -> Any:
+    shape = x.aval.shape
+    if single:
+        count = added.aval.shape[axis] if added.ndim == len(shape) else 1
+        places = places.repeat(count) if count != 1 else places
+    wanted = (*shape[:axis], places.size, *shape[axis + 1 :])
+    if single and added.ndim == len(shape) - 1 and added.ndim:
+        added = expand_dims(added, axis)
+    rows = added.astype(x.dtype)
+    if rows.aval.shape != wanted:
+        rows = broadcast_to_shape(rows, wanted)
+    joined = concatenate([x, rows], axis=axis)
+    return getitem(joined, (slice(None),) * axis + (sources(places, shape[axis]),))
+
+
+# Where each slice of the result comes from: the old ones in order, the new ones, which follow them, before theirs.
+
+
+def _known_sources(places: Any, size: int) -> Any:
+    count = len(places)
+    if not np.all(places[1:] == places[:1]):
+        order = np.argsort(places, kind="stable")
+        keys = np.concatenate([np.arange(size) + 0.5, places[order].astype(float)])
+        return np.concatenate([np.arange(size), size + order])[np.argsort(keys, kind="stable")].astype(np.int32)
+    sources = np.arange(size + count, dtype=np.int32)
+    if count:  # all before one place
+        (first,) = places[:1].tolist()
+        sources[first : first + count] = sources[size:].copy()
+        sources[first + count :] = np.arange(first, size, dtype=np.int32)
+    return sources
+
+
+def _traced_sources(places: Any, size: int) -> Any:
+    order = places.argsort()
+    numbers = iota_p.bind(dtype=INT32, shape=(size,), dimension=0)
+    keys = concatenate([2 * numbers + 1, 2 * places[order].astype(INT32)])
+    return concatenate([numbers, size + order.astype(INT32)])[keys.argsort()]

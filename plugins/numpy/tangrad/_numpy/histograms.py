@@ -1,0 +1,261 @@
+"""Counts of values in intervals: `tangrad.numpy.histogram`, `histogram2d`, `histogramdd`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tangrad._lax.elementwise.primitives import convert_element_type_p
+from tangrad._numpy.at import at
+from tangrad._numpy.conversion import asarray
+from tangrad._numpy.creation import zeros
+from tangrad._numpy.fusing import as_one
+from tangrad._numpy.joining import stack
+from tangrad._numpy.numerical import diff
+from tangrad._numpy.operands import (
+    array_operand,
+    check_array_like,
+    index_argument,
+    is_array_like,
+    promote_inexact,
+    shape_of,
+)
+from tangrad._numpy.positions import ravel_multi_index
+from tangrad._numpy.reductions import sum as total
+from tangrad._numpy.refusals import check_dtypes
+from tangrad._numpy.searching import bincount, searchsorted
+from tangrad._numpy.selection import where
+from tangrad._numpy.sequences import linspace
+from tangrad._numpy.shapes import ravel, reshaped
+from tangrad.core import Array, dtypes, is_symbolic
+
+# Of what transfer guards ask: these bring numbers of their own.
+COPIES_FROM_HOST = dict.fromkeys(["histogram", "histogram2d", "histogramdd", "histogram_bin_edges"], True)
+
+
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+    """Find the boundaries of the intervals of a histogram.
+
+    Args:
+        a: the values.
+        bins: the number of intervals, of equal length; or the boundaries.
+        range: the least and the greatest boundary; None: of the values.
+        weights: ignored.
+
+    Returns:
+        An array of the boundaries, one more than intervals.
+
+    Raises:
+        TypeError: for what is no array.
+        NotImplementedError: for rules given by name.
+        ValueError: for a negative number of intervals.
+
+    >>> import tangrad
+    >>> tangrad.numpy.histogram_bin_edges(tangrad.numpy.array([0.0, 4.0]), bins=2)
+    Array([0., 2., 4.], dtype=float32)
+    """
+    del weights
+    if isinstance(bins, str):
+        raise NotImplementedError(
+            f"histogram_bin_edges: the rule {bins!r} is not supported; give a number or boundaries"
+        )
+    check_array_like("histogram_bin_edges", a)
+    dtype = dtypes.to_inexact_dtype(dtypes.result_type(a))
+    if isinstance(bins, (list, tuple)) or len(shape_of(bins)) == 1:
+        return asarray(bins, dtype=dtype)
+    count = index_argument("histogram_bin_edges", bins, "bins")
+    if not is_symbolic(count) and count < 0:
+        raise ValueError(f"histogram_bin_edges: bins must not be negative, got {count}")
+    return _even_edges(a, asarray(range, dtype=dtype) if isinstance(range, (list, tuple)) else range, count, dtype)
+
+
+@as_one("count", "dtype", name="histogram_bin_edges")
+def _even_edges(a: Any, range: Any, count: int, dtype: Any) -> Any:
+    return linspace(*_limits(a, range, dtype), count + 1, dtype=dtype)
+
+
+def _limits(a: Any, given: Any, dtype: Any) -> tuple[Any, Any]:
+    """The least and the greatest boundary; of values that are all equal half a unit on either side."""
+    values = array_operand("histogram", a).astype(dtype)
+    if given is None:
+        least, greatest = (values.min(), values.max()) if values.aval.size else (asarray(0.0), asarray(1.0))
+    else:
+        limits = asarray(given, dtype=dtype)
+        if limits.aval.shape != (2,):
+            raise ValueError(f"histogram: range must be a pair, got shape {limits.aval.shape}")
+        least, greatest = limits[0], limits[1]
+    same = least == greatest
+    return where(same, least - 0.5, least), where(same, greatest + 0.5, greatest)
+
+
+def _interval_numbers(values: Any, edges: Any) -> Any:
+    """From 1; 0 and beyond the last for values outside. The last interval holds its right boundary."""
+    numbers = searchsorted(edges, values, side="right")
+    return where(values == edges[-1], edges.aval.shape[0] - 1, numbers)
+
+
+def histogram(
+    a: Any,
+    bins: Any = 10,
+    range: Any = None,
+    weights: Any = None,
+    density: bool | None = None,
+) -> tuple[Any, Any]:
+    """Count values in intervals.
+
+    Args:
+        a: the values.
+        bins: the number of intervals, of equal length; or the boundaries.
+        range: the least and the greatest boundary; None: of the values.
+        weights: what each value adds; None: 1.
+        density: whether to scale the counts so that the histogram integrates to 1.
+
+    Returns:
+        The counts, of floats, and the boundaries.
+
+    Raises:
+        TypeError: for what is no array.
+        ValueError: for weights of another shape.
+
+    >>> import tangrad
+    >>> tangrad.numpy.histogram(tangrad.numpy.array([0.0, 1.0, 1.0, 4.0]), bins=2)[0]
+    Array([3., 1.], dtype=float32)
+    """
+    check_array_like("histogram", a)
+    (values,) = promote_inexact("histogram", a)
+    values = ravel(array_operand("histogram", values))
+    if weights is not None:
+        check_array_like("histogram", weights)
+        if shape_of(weights) != shape_of(a):
+            raise ValueError(f"histogram: weights must have the shape of a, {shape_of(a)}, got {shape_of(weights)}")
+        values, added = promote_inexact("histogram", values, ravel(weights))
+    else:
+        added = 1
+    edges = histogram_bin_edges(a, bins, range)
+    return _sums(values, edges, added, bool(density)), edges
+
+
+@as_one("density", name="histogram")
+def _sums(values: Any, edges: Any, added: Any, density: bool) -> Any:
+    """What values add in each interval; with `density` scaled."""
+    sums = at(zeros(edges.aval.shape[0], values.aval.dtype))[_interval_numbers(values, edges)].add(added)[1:]
+    return sums / diff(edges) / total(sums) if density else sums
+
+
+def histogram2d(
+    x: Any,
+    y: Any,
+    bins: Any = 10,
+    range: Any = None,
+    weights: Any = None,
+    density: bool | None = None,
+) -> tuple[Any, Any, Any]:
+    """Count pairs of values in rectangles.
+
+    Args:
+        x, y: arrays of one dimension.
+        bins: the number of intervals, or the boundaries, of both; or a pair of these.
+        range: a pair of limits for each; None: of the values.
+        weights: what each pair adds; None: 1.
+        density: whether to scale the counts so that the histogram integrates to 1.
+
+    Returns:
+        The counts, and the boundaries along either axis.
+
+    Raises:
+        TypeError: for what is no array.
+        ValueError: for shapes that do not fit.
+
+    >>> import tangrad
+    >>> x = tangrad.numpy.array([0.0, 1.0, 1.0])
+    >>> tangrad.numpy.histogram2d(x, x, bins=2)[0]
+    Array([[1, 0],
+           [0, 2]], dtype=int32)
+    """
+    check_array_like("histogram2d", x, y)
+    check_dtypes("histogram2d", x, y)
+    count = len(bins) if isinstance(bins, (list, tuple)) else (shape_of(bins) or (1,))[0]
+    both = [bins, bins] if count not in (1, 2) else bins
+    if shape_of(x) != shape_of(y):
+        raise ValueError(f"histogram2d: x and y must have one shape, got {shape_of(x)} and {shape_of(y)}")
+    sample = stack([ravel(x), ravel(y)], axis=1)
+    counts, edges = histogramdd(sample, both, range, weights, density)
+    return counts, edges[0], edges[1]
+
+
+def histogramdd(
+    sample: Any,
+    bins: Any = 10,
+    range: Any = None,
+    weights: Any = None,
+    density: bool | None = None,
+) -> tuple[Any, list[Any]]:
+    """Count points in boxes.
+
+    Args:
+        sample: an array of points, a row for each; or a sequence of arrays, one for each coordinate.
+        bins: the number of intervals, or the boundaries, of all coordinates; or a sequence of these.
+        range: a pair of limits for each coordinate; None: of the values.
+        weights: what each point adds; None: 1.
+        density: whether to scale the counts so that the histogram integrates to 1.
+
+    Returns:
+        The counts, and a list of the boundaries along each axis.
+
+    Raises:
+        TypeError: for what is no array.
+        ValueError: for shapes that do not fit.
+
+    >>> import tangrad
+    >>> tangrad.numpy.histogramdd(tangrad.numpy.ones((3, 1)), bins=1)[0]
+    Array([3], dtype=int32)
+    """
+    points = stack(sample, axis=-1) if isinstance(sample, (list, tuple)) else array_operand("histogramdd", sample)
+    (points,) = promote_inexact("histogramdd", points)
+    if points.aval.ndim != 2:
+        raise ValueError(f"histogramdd: sample must have two dimensions, got shape {points.aval.shape}")
+    count, rank = points.aval.shape
+    given = _for_each_axis("bins", bins, rank)
+    limits = [None] * rank if range is None else list(range)
+    if len(limits) != rank:
+        raise ValueError(f"histogramdd: range must have a pair for each of {rank} coordinates, got {len(limits)}")
+    axes = [axis for axis, _ in enumerate(given)]
+    edges = [histogram_bin_edges(points[:, axis], given[axis], limits[axis]) for axis in axes]
+    numbers = [_interval_numbers(points[:, axis], edges[axis]) for axis in axes]
+    sizes = [edge.aval.shape[0] + 1 for edge in edges]
+    flat = ravel_multi_index(tuple(numbers), tuple(sizes), mode="clip")
+    added = None if weights is None else _weights(weights, count)
+    counts = bincount(flat, added, length=int(np.prod(sizes)))
+    inner = reshaped(counts, tuple(sizes))[(slice(1, -1),) * rank]
+    return _finished(inner, edges, points.aval.dtype, density), edges
+
+
+def _weights(weights: Any, count: int) -> Any:
+    check_array_like("histogramdd", weights)
+    if shape_of(weights) != (count,):
+        raise ValueError(f"histogramdd: weights must have shape ({count},), got {shape_of(weights)}")
+    return promote_inexact("histogramdd", weights)[0]
+
+
+def _finished(counts: Any, edges: Sequence[Any], dtype: Any, density: bool | None) -> Any:
+    if not density:
+        return counts
+    result = convert_element_type_p.bind(counts, new_dtype=dtype, weak_type=False)
+    result = result / total(result)
+    for axis, edge in enumerate(edges):
+        sizes = tuple([edge.aval.shape[0] - 1 if place == axis else 1 for place, _ in enumerate(edges)])
+        result = result / reshaped(diff(edge), sizes)
+    return result
+
+
+def _for_each_axis(name: str, given: Any, rank: int) -> list[Any]:
+    """One entry for each coordinate: a sequence of as many entries, or one entry for all."""
+    if isinstance(given, (list, tuple)) and len(given) == rank:
+        return list(given)
+    if isinstance(given, (Array, np.ndarray)) and given.ndim == 1 and given.shape[0] == rank:
+        return [given[axis] for axis in range(rank)]  # type: ignore[index]
+    if is_array_like(given) and len(shape_of(given)) <= 1:
+        return [given] * rank
+    raise ValueError(f"histogramdd: {name} must have an entry for each of {rank} coordinates, got {given!r}")

@@ -1,0 +1,283 @@
+"""What stands between the brackets of x[...], read into one entry for each dimension.
+
+An entry is a tuple `(kind, axis, value)`: NEW (a new dimension), SLICE (value: start, stop, step, as Python's `range`
+takes them), INT (a Python integer, counted from the front where it lies within), SCALAR (an integer array without
+dimensions), ARRAY (an integer array).
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tangrad import errors
+from tangrad._numpy.conversion import asarray
+from tangrad.core import (
+    Array,
+    Literal,
+    Tracer,
+    as_size,
+    concrete_or_error,
+    dtypes,
+    is_symbolic,
+    max_size,
+    min_size,
+)
+
+NEW, SLICE, INT, SCALAR, ARRAY = "new", "slice", "int", "scalar", "array"
+# A SCALAR that is known to lie within the array: what integers become where programs should not be made for each.
+INSIDE = "inside"
+# A SLICE whose start is an operand; its value is then a Window.
+WINDOW = "window"
+Entry = tuple[str, int, Any]
+
+FULL = slice(None)
+
+
+class Window(NamedTuple):
+    """A slice that starts at an operand.
+
+    Attributes:
+        start: a scalar array. size: the number of elements. step: from one to the next.
+    """
+
+    start: Any
+    size: int
+    step: int
+
+
+def is_full(entry: Entry, shape: Sequence[Any]) -> bool:
+    """Whether a slice selects the whole dimension."""
+    _, axis, value = entry
+    return type(value) is not Window and bool(value == (0, shape[axis], 1))
+
+
+def parse(shape: Sequence[Any], index: Any) -> list[Entry]:
+    """The entries of an index into an array of that shape, one at least for each dimension.
+
+    Raises TypeError for what is no index, IndexError for too many, boolean indices of the wrong shape, and an integer
+    index into a dimension of size 0.
+    """
+    items = _with_masks(_items(index), shape)
+    consumed = sum([item is not None and item is not Ellipsis for item in items])
+    rank = len(shape)
+    if consumed > rank:
+        raise IndexError(f"too many indices: the array has {rank} dimensions, but {consumed} were indexed")
+    filler = [FULL] * (rank - consumed)
+    places = [position for position, item in enumerate(items) if item is Ellipsis]
+    if len(places) > 1:
+        raise IndexError("an index can have a single ellipsis ('...')")
+    if places:
+        items[places[0] : places[0] + 1] = filler
+    else:
+        items += filler
+    entries: list[Entry] = []
+    axis = 0
+    for item in items:
+        if item is None:
+            entries.append((NEW, axis, None))
+        else:
+            entries.append(_entry(axis, item, shape[axis]))
+            axis += 1
+    return entries
+
+
+def _items(index: Any) -> list[Any]:
+    if type(index) is tuple:
+        return list(index)
+    if isinstance(index, list):
+        raise TypeError(
+            "a list is no index: write x[asarray(indices)] to select several elements, or x[tuple(indices)]"
+        )
+    return list(index) if isinstance(index, tuple) else [index]
+
+
+def _entry(axis: int, item: Any, size: Any) -> Entry:
+    kind = type(item)
+    if kind is int:
+        return INT, axis, static_position(item, size, axis)
+    if kind is slice:
+        return SLICE, axis, slice_bounds(item, size)
+    if isinstance(item, (Array, Literal)):
+        _check_integers(item.aval.dtype)
+        if item.aval.shape:
+            return ARRAY, axis, item
+        static_position(0, size, axis)  # wherever it lies, it must not lie in nothing
+        return SCALAR, axis, item
+    if isinstance(item, (np.ndarray, np.generic)):
+        _check_integers(item.dtype)
+        if not item.shape:
+            return INT, axis, static_position(int(item), size, axis)
+        return ARRAY, axis, item
+    if isinstance(item, (list, tuple)):
+        made = _sequence(item)
+        _check_integers(made.dtype)
+        return ARRAY, axis, made
+    return INT, axis, static_position(_integer(item), size, axis)
+
+
+def _integer(item: Any) -> int:
+    if isinstance(item, str):
+        raise TypeError(f"arrays cannot be indexed by strings, got {item!r}")
+    try:
+        return operator.index(item)
+    except TypeError:
+        kind = type(item).__name__
+        raise TypeError(
+            f"an index must be an integer, a slice, an ellipsis, None, or an array of integers or booleans, "
+            f"got {item!r} of type {kind}"
+        ) from None
+
+
+def static_position(position: int, size: Any, axis: int) -> int:
+    """An integer index counted from the front. One beyond the array stays beyond it."""
+    if not is_symbolic(size) and size == 0:
+        raise IndexError(f"index {position} into dimension {axis}, which has size 0")
+    return position + size if position < 0 else position
+
+
+def _check_integers(dtype: Any) -> None:
+    if isinstance(dtype, dtypes.ExtendedDType) or not dtypes.issubdtype(dtype, np.integer):
+        raise TypeError(f"index arrays must be integer or boolean, got dtype {dtypes.dtype_name(dtype)}")
+
+
+def _sequence(item: Any) -> Any:
+    """A sequence within a tuple of indices, as an array."""
+    if not item:
+        return np.zeros((0,), np.int32)
+    made = asarray(item)
+    return made if isinstance(made, Tracer) else made.to_numpy()
+
+
+# --- slices --------------------------------------------------------------------------------------------------------
+
+
+def slice_bounds(item: slice, size: Any) -> tuple[Any, Any, int]:
+    """Start, stop and step of a slice; stop is not before start in the direction of the step."""
+    if item.start is None and item.stop is None and item.step is None:
+        return 0, size, 1
+    for value in (item.start, item.stop, item.step):
+        if isinstance(value, Tracer) and value.concrete() is None:
+            raise IndexError(
+                f"the bounds of a slice must be known while a function is traced, got {item!r}; "
+                "tangrad.lax.dynamic_slice takes a part of a fixed size from a traced position"
+            )
+    if any([is_symbolic(value) for value in (size, item.start, item.stop)]):
+        return _symbolic_bounds(item, size)
+    start, stop, step = item.indices(size)
+    count = len(range(start, stop, step))
+    return start, start + count * step, step
+
+
+def _symbolic_bounds(item: slice, size: Any) -> tuple[Any, Any, int]:
+    """The same where sizes are not known: `slice.indices`, by what can be said of all sizes."""
+    step = 1 if item.step is None else operator.index(item.step)
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    first, last = (0, size) if step > 0 else (size - 1, -1)
+    start, stop = [
+        default if value is None else _within(as_size(value), size, step)
+        for value, default in ((item.start, first), (item.stop, last))
+    ]
+    count = max_size((stop - start + step - 1) // step if step > 0 else (start - stop - step - 1) // -step, 0)
+    return start, start + count * step, step
+
+
+def _within(place: Any, size: Any, step: int) -> Any:
+    """A bound of a slice counted from the front, moved to the nearest place that a step in its direction may have."""
+    low, high = (0, size) if step > 0 else (-1, size - 1)
+    return max_size(place + size, low) if place < 0 else min_size(place, high)
+
+
+def extent(bounds: tuple[Any, Any, int]) -> Any:
+    """How many elements a slice has; its stop is a whole number of steps from its start."""
+    start, stop, step = bounds
+    return stop - start if step == 1 else (stop - start) // step
+
+
+# --- booleans ------------------------------------------------------------------------------------------------------
+
+
+def _is_boolean(item: Any) -> bool:
+    if isinstance(item, (bool, np.bool_)):
+        return True
+    dtype = getattr(item, "dtype", None)
+    if dtype is not None:
+        return bool(dtype == np.bool_)
+    return isinstance(item, list) and bool(item) and isinstance(item[0], (bool, np.bool_))
+
+
+def _with_masks(items: list[Any], shape: Sequence[Any]) -> list[Any]:
+    """Boolean arrays replaced by the positions of their true elements, an index array for each of their dimensions."""
+    if not any([_is_boolean(item) for item in items]):
+        return items
+    expanded: list[Any] = []
+    axis = 0
+    consumed = sum([_dimensions_of(item) for item in items])
+    for item in items:
+        if item is Ellipsis:
+            axis += len(shape) - consumed
+            expanded.append(item)
+        elif item is None:
+            expanded.append(item)
+        elif _is_boolean(item):
+            mask = concrete_mask(item)
+            _check_mask(mask, shape, axis, len(expanded))
+            expanded += np.nonzero(mask)
+            axis += mask.ndim
+        else:
+            expanded.append(item)
+            axis += 1
+    return expanded
+
+
+def _dimensions_of(item: Any) -> int:
+    if item is None or item is Ellipsis:
+        return 0
+    if not _is_boolean(item):
+        return 1
+    return np.ndim(item) if not isinstance(item, (Array, Literal)) else item.ndim
+
+
+def concrete_mask(item: Any) -> np.ndarray[Any, Any]:
+    """A boolean index as a NumPy array. Raises NonConcreteBooleanIndexError for a tracer."""
+    if isinstance(item, Tracer):
+        if item.concrete() is None:
+            raise errors.NonConcreteBooleanIndexError(item)
+        item = concrete_or_error(item)
+    return np.asarray(item, dtype=bool)
+
+
+def _check_mask(mask: Any, shape: Sequence[Any], axis: int, position: int) -> None:
+    found = tuple(shape[axis : axis + mask.ndim])
+    # A dimension of size 0 fits all: the mask selects nothing.
+    if len(found) < mask.ndim or any([size not in (0, own) for size, own in zip(mask.shape, found)]):
+        raise IndexError(
+            f"boolean index {position} of shape {mask.shape} does not fit the dimensions {found} that it selects from"
+        )
+
+
+def without_scalar_masks(index: Any, rank: int) -> tuple[Any, tuple[int, ...]]:
+    """An index with True and False replaced, and the dimensions of size 1 that the array needs for it.
+
+    As an index, True adds a dimension of size 1 and False one of size 0: the same as `[0]` and `[]` do in a dimension
+    of size 1.
+    """
+    items = _items(index)
+    flags = [_is_boolean(item) and _dimensions_of(item) == 0 for item in items]
+    if True not in flags:
+        return index, ()
+    consumed = sum([_dimensions_of(item) for item in items])
+    axes: list[int] = []
+    axis = 0
+    for position, (item, flag) in enumerate(zip(items, flags)):
+        if flag:
+            axes.append(axis)
+            items[position] = np.zeros(int(concrete_mask(item)), np.int32)
+            axis += 1
+        else:
+            axis += rank - consumed if item is Ellipsis else _dimensions_of(item)
+    return tuple(items), tuple(axes)

@@ -1,0 +1,454 @@
+"""What the functions of `tangrad.numpy` do to their arguments: NumPy's promotion and broadcasting, weak Python numbers.
+
+Functions with a fast path ask the tables here first; everything else goes through `promote` and `broadcast`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from tangrad._lax.elementwise.primitives import convert_element_type_p, select_n_p
+from tangrad._lax.structure.primitives import broadcast_in_dim_p
+from tangrad._numpy.refusals import check_rank_promotion, shape_of
+from tangrad.core import (
+    Array,
+    Literal,
+    Tracer,
+    as_array,
+    as_operand,
+    as_size,
+    can_stand_for_array,
+    dtypes,
+    is_symbolic,
+    literal,
+    register_cache,
+    thread,
+)
+from tangrad.errors import TracerIntegerConversionError
+
+BOOL = dtypes.as_dtype(bool)
+INT32 = dtypes.as_dtype("int32")
+
+PREPARES_OPERANDS = True  # `written_by_user` asks: functions here call for others
+
+PYTHON_SCALARS = (int, float, complex, bool)
+_WEAK_SCALARS = frozenset({int, float, complex})
+ARRAY_LIKE = (Array, Literal, np.ndarray, np.generic, *PYTHON_SCALARS)
+
+# The dtypes that arithmetic takes as they are, and those that have quotients: fast paths ask these. bfloat16 and other
+# dtypes of ml_dtypes join when `promote` first meets them, so that nobody imports ml_dtypes for nothing.
+_STANDARD = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64") + (
+    *("float16", "float32", "float64"),
+    *("complex64", "complex128"),
+)
+numeric_dtypes = {dtypes.as_dtype(name) for name in _STANDARD}
+inexact_dtypes = {dtype for dtype in numeric_dtypes if dtype.kind in "fc"}
+floating_dtypes = {dtype for dtype in numeric_dtypes if dtype.kind == "f"}
+integer_dtypes = {dtype for dtype in numeric_dtypes if dtype.kind in "iu"}
+
+# (aval of an array, type of a Python number, the number) -> the literal that stands for it beside the array.
+scalar_operands: dict[Any, Any] = {}
+# Pairs of avals that elementwise primitives of two operands take as they are: one numeric dtype, shapes that fit.
+direct_pairs: dict[Any, bool] = {}
+TABLE_LIMIT = 4096
+
+
+def _clear_tables() -> None:
+    scalar_operands.clear()
+    direct_pairs.clear()
+
+
+register_cache(_clear_tables)
+
+
+class _Widths:
+    """Whether 64-bit dtypes were turned on or off since the tables were made, as within a part of a program.
+
+    A weak number beside a weak array is then of another dtype in one place than in another, which tables do not tell.
+    """
+
+    __slots__ = ("changed", "first")
+
+    def __init__(self) -> None:
+        self.changed = False
+        self.first = thread.enable_x64
+
+    def note(self, value: bool) -> None:
+        if value is not self.first and not self.changed:
+            self.changed = True
+            _clear_tables()
+
+
+_widths = _Widths()
+dtypes.on_x64_change(_widths.note)
+
+
+# --- values into operands ------------------------------------------------------------------------------------------
+
+
+def is_array_like(value: Any) -> bool:
+    """Whether functions take `value` where they take an array: not lists, tuples, None, strings."""
+    return hasattr(type(value), "aval") or isinstance(value, ARRAY_LIKE) or can_stand_for_array(value)
+
+
+def check_array_like(name: str, *values: Any) -> None:
+    """Raise TypeError for the first value that is no array or number."""
+    for position, value in enumerate(values):
+        if not is_array_like(value):
+            raise TypeError(not_array_like(name, value, position))
+
+
+def not_array_like(name: str, value: Any, position: int) -> str:
+    """The message about an argument that is no array."""
+    cure = "; convert it with tangrad.numpy.asarray" if isinstance(value, (list, tuple)) else ""
+    kind = type(value).__name__
+    return f"{name} requires arrays or numbers, got {value!r} of type {kind} for argument {position}{cure}"
+
+
+def operand(name: str, value: Any, position: int = 0) -> Any:
+    """`value` as traces take it: an array, tracer or literal. Raises TypeError for what is no array or number."""
+    if hasattr(type(value), "aval"):
+        return value
+    if not is_array_like(value):
+        raise TypeError(not_array_like(name, value, position))
+    return as_operand(value)
+
+
+def array_operand(name: str, value: Any, position: int = 0) -> Any:
+    """As `operand`, but never a literal: what functions that may return their argument work on."""
+    if isinstance(value, Array):
+        return value
+    return as_array(operand(name, value, position))
+
+
+def convert(value: Any, dtype: Any, weak_type: bool = False) -> Any:
+    """An operand in another dtype; as it is where nothing would change."""
+    aval = value.aval
+    if aval.dtype is dtype and aval.weak_type is weak_type:
+        return value
+    if type(value) is Literal and not isinstance(dtype, dtypes.ExtendedDType):
+        return _convert_literal(value, dtype, weak_type)
+    return convert_element_type_p.bind(value, new_dtype=dtype, weak_type=weak_type)
+
+
+def _convert_literal(value: Any, dtype: Any, weak_type: bool) -> Any:
+    kind, target = value.aval.dtype.kind, dtype.kind
+    if kind == target or kind == "b" or (kind in "iu" and target in "fc"):
+        return literal(value.val, dtype, weak_type)
+    return convert_element_type_p.bind(value, new_dtype=dtype, weak_type=weak_type)
+
+
+# --- promotion -----------------------------------------------------------------------------------------------------
+
+
+def _remember(dtype: Any) -> None:
+    """Let the fast paths know a numeric dtype that they do not."""
+    if dtype in numeric_dtypes or isinstance(dtype, dtypes.ExtendedDType) or not dtypes.issubdtype(dtype, np.number):
+        return
+    numeric_dtypes.add(dtype)
+    if dtypes.issubdtype(dtype, np.floating):
+        inexact_dtypes.add(dtype)
+        floating_dtypes.add(dtype)
+
+
+def cast(value: Any, dtype: Any, weak_type: bool) -> Any:
+    """An argument as an operand of `dtype`. An operand that has it keeps its own weak type."""
+    kind = type(value)
+    if kind in _WEAK_SCALARS or kind is bool:
+        return literal(value, dtype, weak_type if kind is bool else True)
+    made = value if hasattr(type(value), "aval") else as_operand(value)
+    return made if made.aval.dtype is dtype else convert(made, dtype, weak_type)
+
+
+def promote(name: str, *values: Any) -> list[Any]:
+    """The arguments as operands of the dtype in which they meet. Raises TypeError for what is no array."""
+    check_array_like(name, *values)
+    dtype, weak = dtypes.lattice_result_type(*values, function_name=name)
+    _remember(dtype)
+    return [cast(value, dtype, weak) for value in values]
+
+
+def promote_inexact(name: str, *values: Any) -> list[Any]:
+    """As `promote`; integers and booleans become floats."""
+    check_array_like(name, *values)
+    dtype, weak = dtypes.lattice_result_type(*values, function_name=name)
+    _remember(dtype)
+    return [cast(value, dtypes.to_inexact_dtype(dtype), weak) for value in values]
+
+
+def inexact_operand(name: str, value: Any) -> Any:
+    """An array or number as floating or complex; integers and booleans of any width become the default float."""
+    check_array_like(name, value)
+    dtype, weak = dtypes.lattice_result_type(value)
+    return cast(value, dtype if dtypes.issubdtype(dtype, np.inexact) else dtypes.default_float_dtype(), weak)
+
+
+def promote_numeric(name: str, *values: Any) -> list[Any]:
+    """As `promote`; booleans become int32."""
+    check_array_like(name, *values)
+    dtype, weak = dtypes.lattice_result_type(*values, function_name=name)
+    _remember(dtype)
+    return [cast(value, dtypes.to_numeric_dtype(dtype), weak) for value in values]
+
+
+# --- broadcasting --------------------------------------------------------------------------------------------------
+
+
+def broadcast_shape(name: str, shapes: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """The shape that `shapes` broadcast to. Raises ValueError naming the function and all shapes."""
+    try:
+        return common_shape(tuple(shapes))
+    except ValueError:
+        listed = ", ".join([str(shape) for shape in shapes])
+        raise ValueError(f"{name} got shapes that do not broadcast together: {listed}") from None
+
+
+@lru_cache(2048)
+def common_shape(shapes: tuple[tuple[Any, ...], ...]) -> tuple[Any, ...]:
+    rank = max([len(shape) for shape in shapes], default=0)
+    result: list[Any] = [1] * rank
+    for shape in shapes:
+        for position, size in enumerate(shape, rank - len(shape)):
+            if size == 1 or size == result[position]:
+                continue
+            if result[position] != 1:
+                raise ValueError
+            result[position] = size
+    return tuple(result)
+
+
+def broadcast(name: str, operands: Sequence[Any]) -> Sequence[Any]:
+    """Operands that elementwise primitives take: of one shape, or without dimensions beside it."""
+    shapes = [value.aval.shape for value in operands]
+    shaped = {shape for shape in shapes if shape}
+    if len(shaped) < 2:
+        return operands
+    check_rank_promotion(name, shaped)
+    shape = broadcast_shape(name, shapes)
+    return [value if not value.aval.shape else broadcast_to_shape(value, shape) for value in operands]
+
+
+def broadcast_all(name: str, operands: Sequence[Any]) -> list[Any]:
+    """Operands all broadcast to their common shape, those without dimensions too."""
+    shape = broadcast_shape(name, [value.aval.shape for value in operands])
+    return [broadcast_to_shape(value, shape) for value in operands]
+
+
+def broadcast_to_shape(value: Any, shape: tuple[Any, ...]) -> Any:
+    """An operand repeated to fill `shape`, which it is known to fit."""
+    own = value.aval.shape
+    if own == shape:
+        return value
+    rank = len(shape)
+    return broadcast_in_dim_p.bind(value, shape=shape, broadcast_dimensions=tuple(range(rank - len(own), rank)))
+
+
+def align(name: str, *values: Any) -> Sequence[Any]:
+    """Promote and broadcast: the operands of an elementwise primitive."""
+    return broadcast(name, promote(name, *values))
+
+
+def align_inexact(name: str, *values: Any) -> Sequence[Any]:
+    """As `align`; integers and booleans become floats."""
+    return broadcast(name, promote_inexact(name, *values))
+
+
+def align_numeric(name: str, *values: Any) -> Sequence[Any]:
+    """As `align`; booleans become int32."""
+    return broadcast(name, promote_numeric(name, *values))
+
+
+# --- the tables of the fast paths ----------------------------------------------------------------------------------
+
+
+def scalar_beside(aval: Any, kind: type, number: Any, key: Any) -> Any:
+    """The literal for a Python number beside an array of that aval; None where the array would change its dtype.
+
+    Stored under `key`. Raises OverflowError for an integer beyond the dtype.
+    """
+    dtype = aval.dtype
+    if not (dtype in numeric_dtypes if kind is int else dtype in inexact_dtypes):
+        return None
+    if aval.weak_type and _widths.changed:  # two weak operands meet in the dtypes that there are now
+        return None
+    made = literal(number, dtype, True)
+    if len(scalar_operands) >= TABLE_LIMIT:
+        scalar_operands.clear()
+    scalar_operands[key] = made
+    return made
+
+
+def number_beside(aval: Any, value: Any) -> Any:
+    """The literal for `value` beside an array of that aval; None where it is no Python number, or widens the array."""
+    kind = type(value)
+    if kind is not float and kind is not int:
+        return None
+    key = (aval, kind, value or str(value))  # 0.0 == -0.0, and they are two numbers
+    found = scalar_operands.get(key)
+    return scalar_beside(aval, kind, value, key) if found is None else found
+
+
+def note_direct(x: Any, y: Any) -> None:
+    """Remember a pair of avals that primitives take as they are."""
+    if x.dtype is not y.dtype or x.dtype not in numeric_dtypes:
+        return
+    if x.shape == y.shape or not x.shape or not y.shape:
+        if len(direct_pairs) >= TABLE_LIMIT:
+            direct_pairs.clear()
+        direct_pairs[x, y] = True
+
+
+# --- arguments that are not arrays ---------------------------------------------------------------------------------
+
+
+def canonical_axis(name: str, axis: Any, rank: int, argument: str = "axis") -> int:
+    """An axis counted from the front. Raises TypeError for what is no integer, ValueError beyond the rank."""
+    if type(axis) is not int:
+        axis = index_argument(name, axis, argument)
+    if not -rank <= axis < rank:
+        raise ValueError(f"{name}: {argument} {axis} is out of bounds for an array of {rank} dimensions")
+    return axis + rank if axis < 0 else axis
+
+
+def is_sequence(axes: Any) -> bool:
+    """Whether several axes are meant: a tuple or list, a range, or NumPy's vector."""
+    return isinstance(axes, (tuple, list, range)) or (isinstance(axes, np.ndarray) and axes.ndim == 1)
+
+
+def canonical_axes(name: str, axes: Any, rank: int, argument: str = "axis") -> tuple[int, ...]:
+    """A tuple of distinct axes from an integer, a sequence of integers, or None for all."""
+    if axes is None:
+        return tuple(range(rank))
+    if not is_sequence(axes):
+        return (canonical_axis(name, axes, rank, argument),)
+    found = tuple([canonical_axis(name, axis, rank, argument) for axis in axes])
+    if len(set(found)) != len(found):
+        raise ValueError(f"{name}: {argument} names a dimension twice: {tuple(axes)}")
+    return found
+
+
+def index_argument(name: str, value: Any, argument: str) -> Any:
+    """A Python integer, or a symbolic dimension. Raises TypeError for anything else; a traced one is named as such."""
+    _check_not_traced(name, value, argument)
+    try:
+        if isinstance(value, (bool, np.bool_)):
+            raise TypeError
+        return as_size(value)
+    except TypeError:
+        kind = type(value).__name__
+        raise TypeError(f"{name}: {argument} must be an integer, got {value!r} of type {kind}") from None
+
+
+def _check_not_traced(name: str, value: Any, argument: str) -> None:
+    if isinstance(value, Tracer) and value.concrete() is None:
+        raise TracerIntegerConversionError(value, f"the argument {argument} of {name}")
+
+
+def canonical_shape(name: str, shape: Any, argument: str = "shape") -> tuple[Any, ...]:
+    """A shape from an integer or a sequence of integers. Raises TypeError for floats, ValueError for negative sizes."""
+    if type(shape) is int and shape >= 0:
+        return (shape,)
+    if type(shape) is int or not isinstance(shape, (tuple, list)):
+        shape = _shape_sequence(name, shape, argument)
+    sizes = [size if type(size) is int or is_symbolic(size) else _size(name, size, shape, argument) for size in shape]
+    for size in sizes:
+        if type(size) is int and size < 0:
+            raise ValueError(f"{name}: {argument} must not have negative sizes, got {tuple(shape)}")
+    return tuple(sizes)
+
+
+def _shape_sequence(name: str, shape: Any, argument: str) -> Any:
+    if is_symbolic(shape) or type(shape) is int:
+        return (shape,)
+    if isinstance(shape, (Array, np.ndarray, np.generic)):
+        if len(shape_of(shape)) == 0:
+            return (shape,)
+        if len(shape_of(shape)) == 1:
+            return tuple(shape)  # type: ignore[arg-type]
+    try:
+        return (operator.index(shape),)
+    except TypeError:
+        pass
+    try:
+        return tuple(shape)
+    except TypeError:
+        kind = type(shape).__name__
+        message = f"{name}: {argument} must be an integer or a sequence of integers, got {shape!r} of type {kind}"
+        raise TypeError(message) from None
+
+
+def _size(name: str, size: Any, shape: Any, argument: str) -> int:
+    _check_not_traced(name, size, argument)
+    try:
+        return operator.index(size)
+    except TypeError:
+        kind = type(size).__name__
+        message = f"{name}: {argument} must consist of integers, got {shape!r} with {size!r} of type {kind}"
+        raise TypeError(message) from None
+
+
+def refuse_out(name: str, out: Any) -> None:
+    """Arrays are immutable: results cannot be written into one."""
+    if out is not None:
+        raise NotImplementedError(f"{name}: the argument out is not supported, since arrays are immutable")
+
+
+_user_dtypes: dict[Any, Any] = {}
+
+
+def user_dtype(name: str, dtype: Any) -> Any:
+    """The canonical form of a dtype that the caller asked for; None stays None. Raises TypeError for what is none."""
+    if dtype is None:
+        return None
+    try:
+        found = _user_dtypes.get((dtype, thread.enable_x64, thread.explicit_x64_dtypes))
+    except TypeError:  # unhashable: no dtype, but an error says so better
+        found = None
+    return _canonical_dtype(name, dtype) if found is None else found
+
+
+def _canonical_dtype(name: str, dtype: Any) -> Any:
+    if isinstance(dtype, dtypes.ExtendedDType):
+        return dtype
+    # NumPy's scalar types only seem to have a dtype.
+    asked = dtype if isinstance(dtype, type) and issubclass(dtype, np.generic) else getattr(dtype, "dtype", dtype)
+    made = dtypes.check_user_dtype_supported(asked, name)
+    if isinstance(asked, (str, type, np.dtype)) and (asked in _SCALARS or dtypes.as_dtype(asked) is made):
+        if len(_user_dtypes) >= TABLE_LIMIT:
+            _user_dtypes.clear()
+        # Nothing was narrowed: there is no warning to repeat.
+        _user_dtypes[dtype, thread.enable_x64, thread.explicit_x64_dtypes] = made
+    return made
+
+
+_SCALARS = frozenset(PYTHON_SCALARS)
+
+
+def literal_like(value: Any, number: Any) -> Any:
+    """A literal of an operand's dtype and weak type."""
+    return literal(number, value.aval.dtype, value.aval.weak_type)
+
+
+def is_kind(value: Any, scalar_class: Any) -> bool:
+    """Whether an operand's dtype is below a scalar class of NumPy (`np.floating`, ...)."""
+    return dtypes.issubdtype(value.aval.dtype, scalar_class)
+
+
+def is_complex(value: Any) -> bool:
+    """Whether an operand is complex."""
+    return value.aval.dtype.kind == "c"  # type: ignore[no-any-return]
+
+
+def is_inexact(value: Any) -> bool:
+    """Whether an operand is floating or complex."""
+    return value.aval.dtype in inexact_dtypes or dtypes.issubdtype(value.aval.dtype, np.inexact)
+
+
+def select(which: Any, on_true: Any, on_false: Any) -> Any:
+    """Operands of one dtype chosen by a boolean one; all of one shape, or without dimensions."""
+    return select_n_p.bind(which, on_false, on_true)

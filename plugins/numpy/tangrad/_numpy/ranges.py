@@ -1,0 +1,145 @@
+"""Whole steps: `tangrad.numpy.arange`."""
+
+from __future__ import annotations
+
+from types import NoneType
+from typing import Any
+
+import numpy as np
+
+from tangrad._lax.elementwise.primitives import add_p, mul_p
+from tangrad._lax.operands import size_operand
+from tangrad._lax.placement.out_sharding import place_of
+from tangrad._lax.structure.primitives import iota_p
+from tangrad._numpy.conversion import placed
+from tangrad._numpy.new_arrays import HOST_LIMIT, array_of
+from tangrad._numpy.operands import INT32, check_array_like, shape_of, user_dtype
+from tangrad.core import (
+    EVAL_TRACE,
+    Tracer,
+    concrete_or_error,
+    dtypes,
+    is_symbolic,
+    literal,
+    max_size,
+    thread,
+    transfers,
+)
+
+# Of what transfer guards ask: ranges from 0 by 1 are counted on the device.
+COPIES_FROM_HOST = {
+    "arange": lambda given: (
+        given["stop"] is not None
+        and transfers.is_from_host([given["start"], given["stop"], given["step"]])
+        and not (type(given["start"]) is int and given["start"] == 0 and given["step"] in (None, 1))
+    )
+}
+
+_INTEGERS = (int, np.integer)
+_LARGE = 1 << 30
+_WIDE = frozenset([np.dtype("float32"), np.dtype("float64")])
+_PYTHON_NUMBERS = frozenset({int, float, NoneType})
+
+
+def arange(
+    start: Any,
+    stop: Any = None,
+    step: Any = None,
+    dtype: Any = None,
+    *,
+    device: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """Make evenly spaced numbers within an interval, of a given step.
+
+    Args:
+        start: the first number; the end of the interval, if `stop` is not given, which then begins at 0.
+        stop: the end, which is left out.
+        step: the distance; default 1.
+        dtype: the dtype; None: that in which the arguments meet.
+        device: the device to put it on, or a sharding.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+
+    Returns:
+        An array of one dimension.
+
+    Raises:
+        TypeError: for what is no number; ConcretizationTypeError for traced ones.
+        ValueError: for arrays with dimensions, and a step of 0.
+
+    >>> import tangrad
+    >>> tangrad.numpy.arange(2, 8, 2)
+    Array([2, 4, 6], dtype=int32)
+    """
+    if out_sharding is not None:
+        device = place_of("arange", device, out_sharding)
+    if dtype is None and device is None:
+        given_kinds = type(start), type(stop), type(step)
+        if _PYTHON_NUMBERS.issuperset(given_kinds) and start is not None:
+            first, end = (0, start) if stop is None else (start, stop)
+            kind = float if float in given_kinds else int
+            return _range(first, end, 1 if step is None else step, dtypes.canonicalize_dtype(kind))
+    if any([is_symbolic(value) for value in (start, stop, step)]):
+        return _symbolic_range(start, stop, step, dtype)
+    given = [value for value in (start, stop, step) if value is not None]
+    kinds = {type(value) for value in given}
+    if not kinds <= {int, float}:
+        given = [_scalar(value, name) for value, name in zip((start, stop, step), ("start", "stop", "step"))]
+        start, stop, step = given
+        given = [value for value in given if value is not None]
+    wanted = dtypes.result_type(*given) if dtype is None else user_dtype("arange", dtype)
+    if stop is None:
+        start, stop = 0, start
+    return placed(_range(start, stop, 1 if step is None else step, wanted), device)
+
+
+def _scalar(value: Any, name: str) -> Any:
+    if value is None:
+        return None
+    check_array_like("arange", value)
+    if shape_of(value):
+        raise ValueError(f"arange: {name} must be a number, got shape {shape_of(value)}")
+    if isinstance(value, Tracer):
+        value = concrete_or_error(value, f"the argument {name} of arange")
+    return value.to_numpy()[()] if hasattr(value, "to_numpy") else value
+
+
+def _range(start: Any, stop: Any, step: Any, dtype: Any) -> Any:
+    """Of integers an operation where programs are staged, lest they hold the numbers; else made by NumPy."""
+    if step == 0:
+        raise ValueError("arange: step must not be 0")
+    plain = type(start) is type(stop) is type(step) is int
+    integers = dtype.kind in "iu" and (plain or all([isinstance(value, _INTEGERS) for value in (start, stop, step)]))
+    if not integers:
+        if dtype in _WIDE and -_LARGE < start < _LARGE and -_LARGE < stop < _LARGE and abs(step) > 1 / _LARGE:
+            return array_of(np.arange(start, stop, step, dtype))  # type: ignore[call-overload]  # nothing is reported
+        with np.errstate(all="ignore"):
+            made = np.arange(start, stop, step, dtype=dtype if dtype.kind in "iufc" else None).astype(dtype, copy=False)
+        return array_of(made)
+    size = len(range(int(start), int(stop), int(step)))
+    if thread.trace is EVAL_TRACE and size <= HOST_LIMIT:
+        end = start + size * step
+        if plain and dtype is INT32 and -_LARGE < start < _LARGE and -_LARGE < end < _LARGE:
+            return array_of(np.arange(start, end, step, dtype))  # type: ignore[call-overload]
+        return array_of(np.arange(start, end, step).astype(dtype))
+    numbers = iota_p.bind(dtype=dtype, shape=(size,), dimension=0)
+    if step != 1:
+        numbers = mul_p.bind(numbers, literal(int(step), dtype))
+    return numbers if start == 0 else add_p.bind(numbers, literal(int(start), dtype))
+
+
+def _symbolic_range(start: Any, stop: Any, step: Any, dtype: Any) -> Any:
+    """Of symbolic dimensions and integers. As many as steps fit; none where the end is not beyond the start."""
+    first, end = (0, start) if stop is None else (start, stop)
+    by = 1 if step is None else step
+    if not all([is_symbolic(value) or isinstance(value, _INTEGERS) for value in (first, end, by)]):
+        raise ValueError(f"arange with symbolic dimensions takes integers, got start={first}, stop={end}, step={by}")
+    if not is_symbolic(by) and by == 0:
+        raise ValueError("arange: step must not be 0")
+    wanted = dtypes.default_int_dtype() if dtype is None else user_dtype("arange", dtype)
+    backwards = not is_symbolic(by) and by < 0
+    size = max_size((first - end - by - 1) // -by if backwards else (end - first + by - 1) // by, 0)
+    numbers = iota_p.bind(dtype=wanted, shape=(size,), dimension=0)
+    if is_symbolic(by) or by != 1:
+        numbers = mul_p.bind(numbers, size_operand(by, wanted))
+    return add_p.bind(numbers, size_operand(first, wanted)) if is_symbolic(first) or first else numbers

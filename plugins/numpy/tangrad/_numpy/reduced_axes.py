@@ -1,0 +1,111 @@
+"""The axes of reductions: which are meant, the parameters that name them, and keeping them with size 1.
+
+Mapped axes that have names (`vmap(..., axis_name=)`, `xmap`) may be among them: a reduction then goes over these, too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad._lax.reductions.primitives import reduce_prod_p
+from tangrad._lax.structure.primitives import broadcast_in_dim_p
+from tangrad._numpy.operands import canonical_axes, is_sequence
+from tangrad.core import FixedParams, find_primitive, is_symbolic, thread
+
+_ALL_AXES = tuple([tuple(range(rank)) for rank in range(17)])
+
+
+class _AxesParams(dict[Any, FixedParams]):
+    """Axes -> the parameters of a reduction over them, made once. Bounded: there are only so many axes."""
+
+    def __missing__(self, axes: tuple[int, ...]) -> FixedParams:
+        if len(self) >= 1024:
+            self.clear()
+        made = self[axes] = FixedParams(axes=axes)
+        return made
+
+
+axes_params = _AxesParams()
+
+
+def all_axes(rank: int) -> tuple[int, ...]:
+    """Every axis of an array of that rank."""
+    return _ALL_AXES[rank] if rank < 17 else tuple(range(rank))
+
+
+def reduction_axes(name: str, axis: Any, rank: int) -> tuple[int, ...]:
+    """The axes that are named, sorted; all of them for None."""
+    if axis is None:
+        return all_axes(rank)
+    if type(axis) is int and -rank <= axis < rank:
+        return (axis + rank if axis < 0 else axis,)
+    return tuple(sorted(canonical_axes(name, axis, rank)))
+
+
+def with_kept_axes(x: Any, shape: tuple[Any, ...], axes: tuple[int, ...]) -> Any:
+    """A reduced array with the axes that it lost, of size 1."""
+    kept = tuple([position for position in range(len(shape)) if position not in axes])
+    sizes = tuple([1 if position in axes else size for position, size in enumerate(shape)])
+    return broadcast_in_dim_p.bind(x, shape=sizes, broadcast_dimensions=kept)
+
+
+# --- mapped axes ----------------------------------------------------------------------------------------------------
+
+
+def split_names(axis: Any) -> tuple[tuple[Any, ...], Any]:
+    """The names of mapped axes in scope among the axes of a reduction, and the others; what nobody maps is no name."""
+    if not thread.axis_environment or axis is None or type(axis) is int:
+        return (), axis
+    scope = [name for name, _ in thread.axis_environment]
+    given = axis if is_sequence(axis) else (axis,)
+    names = tuple([entry for entry in given if not isinstance(entry, int) and entry in scope])
+    if not names:
+        return (), axis
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            raise ValueError(f"the mapped axis {name!r} is named twice in axis {axis!r}")
+    return names, tuple([entry for entry in given if isinstance(entry, int) or entry not in scope])
+
+
+def size_of_names(names: tuple[Any, ...]) -> Any:
+    """The number of examples along mapped axes."""
+    sizes = dict(thread.axis_environment)  # an inner axis hides an outer one of the same name
+    total: Any = 1
+    for name in names:
+        total = total * sizes[name]
+    return total
+
+
+_ALONG = {"sum": "psum", "max": "pmax", "min": "pmin", "any": "pmax", "all": "pmin"}
+
+
+def reduced_along_names(reduction: str, x: Any, names: tuple[Any, ...]) -> Any:
+    """A reduction over mapped axes."""
+    collective = _ALONG.get(reduction)
+    if collective is not None:
+        return find_primitive(f"collectives.{collective}").bind(x, axes=names, axis_index_groups=None)
+    return reduce_prod_p.bind(gathered_along_names(x, names), axes=tuple(range(len(names))))
+
+
+def gathered_along_names(x: Any, names: tuple[Any, ...]) -> Any:
+    """An array with a dimension in front for each of some mapped axes, the same for all examples along these."""
+    gather = find_primitive("collectives.all_gather")
+    for name in reversed(names):
+        x = gather.bind(
+            x,
+            axis_name=(name,),
+            all_gather_dimension=0,
+            axis_index_groups=None,
+            axis_size=size_of_names((name,)),
+            tiled=False,
+        )
+    return x
+
+
+def check_not_empty(name: str, shape: tuple[Any, ...], axes: tuple[int, ...]) -> None:
+    """Raise ValueError for an axis of size 0, of which there is no greatest element, and so on."""
+    for axis in axes:
+        if not is_symbolic(shape[axis]) and shape[axis] == 0:
+            raise ValueError(
+                f"{name}: axis {axis} of shape {shape} is empty, and {name} of nothing is nothing; pass initial"
+            )

@@ -1,0 +1,172 @@
+"""Places in sorted arrays, and counts: `tangrad.numpy.searchsorted`, `digitize`, `bincount`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tangrad._lax.placement.out_sharding import laid
+from tangrad._lax.sorting.primitives import search_sorted_p
+from tangrad._lax.structure.primitives import broadcast_in_dim_p
+from tangrad._numpy.at import at
+from tangrad._numpy.conversion import asarray
+from tangrad._numpy.fusing import as_one
+from tangrad._numpy.indexing import getitem
+from tangrad._numpy.new_arrays import array_of
+from tangrad._numpy.on_host import contents_on_host
+from tangrad._numpy.operands import (
+    INT32,
+    array_operand,
+    check_array_like,
+    index_argument,
+    is_array_like,
+    not_array_like,
+    promote,
+)
+from tangrad._numpy.refusals import check_dtypes
+from tangrad._numpy.selection import clip, where
+from tangrad._numpy.tiling import flip
+from tangrad.core import concrete_or_error, dtypes, literal
+
+# Of what transfer guards ask: these bring numbers of their own.
+COPIES_FROM_HOST = dict.fromkeys(["bincount"], True)
+
+_METHODS = ("default", "scan", "scan_unrolled", "sort", "compare_all")
+
+
+@as_one("side", "method")
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan") -> Any:
+    """Find where values go in a sorted vector so that it stays sorted.
+
+    Args:
+        a: an array of one dimension, sorted, or sorted by `sorter`.
+        v: the values.
+        side: before ("left") or after ("right") equal elements.
+        sorter: the positions that sort `a`.
+        method: "default", "scan", "scan_unrolled", "sort", "compare_all": for JAX's users; all give the same.
+
+    Returns:
+        An integer array of the shape of `v`.
+
+    Raises:
+        TypeError: for what is no array.
+        ValueError: `a` has another number of dimensions, `side` or `method` is unknown.
+
+    >>> import tangrad
+    >>> tangrad.numpy.searchsorted(tangrad.numpy.array([1, 3, 5]), tangrad.numpy.array([0, 3, 9]))
+    Array([0, 1, 3], dtype=int32)
+    """
+    if side not in ("left", "right"):
+        raise ValueError(f"searchsorted: side must be 'left' or 'right', got {side!r}")
+    if method not in _METHODS:
+        raise ValueError(f"searchsorted: unknown method {method!r}; expected one of {_METHODS}")
+    check_array_like("searchsorted", a, v)
+    keys, values = promote("searchsorted", a, v)
+    keys, values = array_operand("searchsorted", keys), array_operand("searchsorted", values)
+    if keys.ndim != 1:
+        raise ValueError(f"searchsorted: a must have one dimension, got shape {keys.aval.shape}")
+    if sorter is not None:
+        keys = getitem(keys, array_operand("searchsorted", sorter))
+    wide = isinstance(keys.aval.size, int) and keys.aval.size > np.iinfo(np.int32).max
+    return search_sorted_p.bind(keys, values, side=side, dtype=dtypes.default_int_dtype() if wide else INT32)
+
+
+@as_one("right", "method")
+def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Any:
+    """Find in which interval each value lies.
+
+    Args:
+        x: the values.
+        bins: the boundaries, increasing or decreasing.
+        right: whether an interval holds its right boundary instead of its left one.
+        method: as of `searchsorted`.
+
+    Returns:
+        An integer array of the shape of `x`: 0 before the first boundary, and the number of boundaries after the last.
+
+    Raises:
+        TypeError: for what is no array.
+        ValueError: `bins` has another number of dimensions.
+
+    >>> import tangrad
+    >>> tangrad.numpy.digitize(tangrad.numpy.array([0.5, 2.5]), tangrad.numpy.array([0.0, 1.0, 2.0]))
+    Array([1, 3], dtype=int32)
+    """
+    check_array_like("digitize", x, bins)
+    check_dtypes("digitize", x, bins)
+    edges, how = array_operand("digitize", bins, 1), method or "scan"
+    if edges.ndim != 1:
+        raise ValueError(f"digitize: bins must have one dimension, got shape {edges.aval.shape}")
+    side = "left" if right else "right"
+    size = edges.aval.shape[0]
+    if not size:
+        return searchsorted(edges, x, side, method=how)
+    increases = edges[-1] >= edges[0]
+    found = searchsorted(where(increases, edges, flip(edges)), x, side, method=how)
+    return where(increases, found, size - found)
+
+
+def bincount(
+    x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None, out_sharding: Any = None
+) -> Any:
+    """Count how often each integer occurs.
+
+    Args:
+        x: an integer array of one dimension; negative ones count as 0.
+        weights: what each occurrence adds; None: 1.
+        minlength: the least length of the result.
+        length: its length, needed while a function is traced: greater integers are left out.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+
+    Returns:
+        An array of one dimension, of integers or of the dtype of `weights`.
+
+    Raises:
+        TypeError: `x` is not of integers; ConcretizationTypeError where it is traced and `length` is not given.
+        ValueError: for other numbers of dimensions, weights of another shape, negative lengths.
+
+    >>> import tangrad
+    >>> tangrad.numpy.bincount(tangrad.numpy.array([0, 2, 2]))
+    Array([1, 0, 2], dtype=int32)
+    """
+    if out_sharding is not None:
+        return laid(out_sharding, bincount, x, weights, minlength, length=length)
+    numbers = array_operand("bincount", x)
+    if not dtypes.issubdtype(numbers.dtype, np.integer) and numbers.dtype != np.bool_:
+        raise TypeError(f"bincount requires integers, got dtype {dtypes.dtype_name(numbers.dtype)}")
+    if numbers.ndim != 1:
+        raise ValueError(f"bincount requires one dimension, got shape {numbers.aval.shape}")
+    least = index_argument("bincount", minlength, "minlength")
+    if least < 0:
+        raise ValueError(f"bincount: minlength must not be negative, got {minlength}")
+    if length is None:
+        contents = contents_on_host(numbers) if weights is None else None
+        if contents is not None:
+            counts = np.bincount(np.maximum(contents, 0).astype(np.intp), minlength=least)
+            return array_of(counts.astype(dtypes.default_int_dtype()))
+        known = np.asarray(concrete_or_error(numbers, "the number of results of bincount, which length= would fix"))
+        count = max(least, int(known.max()) + 1 if known.size else 0)
+    else:
+        count = index_argument("bincount", length, "length")
+        if count < 0:
+            raise ValueError(f"bincount: length must not be negative, got {length}")
+    return _counted(numbers, weights, count)
+
+
+def _counted(numbers: Any, weights: Any, count: int) -> Any:
+    if weights is None:
+        added: Any = literal(1, dtypes.default_int_dtype())
+    else:
+        if not is_array_like(weights):
+            raise TypeError(not_array_like("bincount", weights, 1))
+        added = asarray(weights)
+        if added.aval.shape != numbers.aval.shape:
+            raise ValueError(
+                f"bincount: weights must have the shape of x, {numbers.aval.shape}, got {added.aval.shape}"
+            )
+    zeros = broadcast_in_dim_p.bind(literal(0, added.aval.dtype), shape=(count,), broadcast_dimensions=())
+    if not count:
+        return zeros
+    places = clip(numbers.astype(INT32) if numbers.dtype == np.bool_ else numbers, 0)
+    return at(zeros)[places].add(added, mode="drop")

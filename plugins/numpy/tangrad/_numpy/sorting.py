@@ -1,0 +1,225 @@
+"""Sorting: `tangrad.numpy.sort`, `argsort`, `lexsort`, `partition`, …"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tangrad._lax.sorting.primitives import sort_p
+from tangrad._lax.structure.primitives import iota_p, rev_p
+from tangrad._numpy.fusing import as_one
+from tangrad._numpy.indexing import getitem
+from tangrad._numpy.operands import array_operand, canonical_axis, check_array_like, convert, index_argument, user_dtype
+from tangrad._numpy.shapes import ravel
+from tangrad.core import Array, dtypes
+
+
+def _prepared(name: str, a: Any, axis: Any, kind: Any, order: Any) -> tuple[Any, int]:
+    if kind is not None:
+        raise TypeError(f"{name}: the argument kind has no meaning here; stable=True keeps the order of equal elements")
+    if order is not None:
+        raise TypeError(f"{name}: the argument order is for records, which arrays do not hold")
+    x = array_operand(name, a)
+    if axis is None:
+        return ravel(x), 0
+    return x, canonical_axis(name, axis, x.ndim)
+
+
+def _reversed(x: Any, axis: int) -> Any:
+    return rev_p.bind(x, dimensions=(axis,))
+
+
+@as_one("axis", "kind", "order", "stable", "descending")
+def sort(
+    a: Any,
+    axis: int | None = -1,
+    *,
+    kind: None = None,
+    order: None = None,
+    stable: bool = True,
+    descending: bool = False,
+) -> Any:
+    """Sort the elements along an axis; NaN comes last.
+
+    Args:
+        a: an array.
+        axis: the axis; None: of the array as one dimension.
+        kind, order: must be None.
+        stable: whether equal elements keep their order.
+        descending: whether the greatest comes first.
+
+    Returns:
+        An array of the dtype of `a`.
+
+    Raises:
+        TypeError: `a` is no array.
+        ValueError: the axis is out of bounds.
+
+    >>> import tangrad
+    >>> tangrad.numpy.sort(tangrad.numpy.array([3, 1, 2]))
+    Array([1, 2, 3], dtype=int32)
+    """
+    x, dimension = _prepared("sort", a, axis, kind, order)
+    (result,) = sort_p.bind(x, dimension=dimension, is_stable=bool(stable), num_keys=1)
+    return _reversed(result, dimension) if descending else result
+
+
+def _positions(x: Any, axis: int, dtype: Any) -> Any:
+    return iota_p.bind(dtype=dtype, shape=x.aval.shape, dimension=axis)
+
+
+@as_one("axis", "kind", "order", "stable", "descending", "dtype")
+def argsort(
+    a: Any,
+    axis: int | None = -1,
+    *,
+    kind: None = None,
+    order: None = None,
+    stable: bool = True,
+    descending: bool = False,
+    dtype: Any = None,
+) -> Any:
+    """Find the positions that sort the elements along an axis; NaN comes last.
+
+    Args:
+        a: an array.
+        axis: the axis; None: of the array as one dimension.
+        kind, order: must be None.
+        stable: whether equal elements keep their order.
+        descending: whether the greatest comes first.
+        dtype: the integer dtype of the result; None: the default one.
+
+    Returns:
+        An integer array.
+
+    Raises:
+        TypeError: `a` is no array.
+        ValueError: the axis is out of bounds.
+
+    >>> import tangrad
+    >>> tangrad.numpy.argsort(tangrad.numpy.array([3, 1, 2]))
+    Array([1, 2, 0], dtype=int32)
+    """
+    x, dimension = _prepared("argsort", a, axis, kind, order)
+    wanted = dtypes.default_int_dtype() if dtype is None else user_dtype("argsort", dtype)
+    if not dtypes.issubdtype(wanted, np.integer):
+        raise TypeError(f"argsort: dtype must be of integers, got {dtypes.dtype_name(wanted)}")
+    positions = _positions(x, dimension, wanted)
+    if not descending:
+        return sort_p.bind(x, positions, dimension=dimension, is_stable=bool(stable), num_keys=1)[1]
+    # Sorted from the other end, equal elements still keep their order.
+    backwards = _reversed(x, dimension), _reversed(positions, dimension)
+    found = sort_p.bind(*backwards, dimension=dimension, is_stable=bool(stable), num_keys=1)[1]
+    return _reversed(found, dimension)
+
+
+@as_one("axis", sequence="keys")
+def lexsort(keys: Any, axis: int = -1) -> Any:
+    """Find the positions that sort by several keys, the last of which counts most.
+
+    Args:
+        keys: a sequence of arrays of one shape, or an array whose first dimension is that sequence.
+        axis: the axis.
+
+    Returns:
+        An integer array.
+
+    Raises:
+        TypeError: for what is no array, or no sequence.
+        ValueError: for shapes that differ, or an axis out of bounds.
+
+    >>> import tangrad
+    >>> np = tangrad.numpy
+    >>> np.lexsort((np.array([1, 0, 2]), np.array([1, 1, 0])))
+    Array([2, 1, 0], dtype=int32)
+    """
+    parts = [getitem(keys, i) for i in range(len(keys))] if isinstance(keys, Array) else list(keys)
+    if not parts:
+        raise TypeError("lexsort requires at least one key")
+    check_array_like("lexsort", *parts)
+    made = [array_operand("lexsort", part, position) for position, part in enumerate(parts)]
+    shapes = {x.aval.shape for x in made}
+    if len(shapes) > 1:
+        raise ValueError(f"lexsort: keys must have one shape, got {', '.join(map(str, shapes))}")
+    if not made[0].ndim:
+        return convert(array_operand("lexsort", 0), dtypes.default_int_dtype())
+    dimension = canonical_axis("lexsort", axis, made[0].ndim)
+    positions = _positions(made[0], dimension, dtypes.default_int_dtype())
+    found = sort_p.bind(*made[::-1], positions, dimension=dimension, is_stable=True, num_keys=len(made))
+    return found[-1]
+
+
+def _checked_kth(name: str, x: Array, kth: Any, axis: int) -> None:
+    size = x.aval.shape[axis]
+    position = index_argument(name, kth, "kth")
+    if not -size <= position < size:
+        raise ValueError(f"{name}: kth {kth} is out of bounds for axis {axis} of shape {x.aval.shape}")
+
+
+def partition(a: Any, kth: int, axis: int = -1) -> Any:
+    """Arrange elements so that one of them stands where sorting would put it, smaller ones before, greater ones after.
+
+    Args:
+        a: an array.
+        kth: which position.
+        axis: the axis.
+
+    Returns:
+        An array of the shape of `a`.
+
+    Raises:
+        TypeError: `a` is no array, `kth` no integer.
+        ValueError: the axis or the position is out of bounds.
+
+    >>> import tangrad
+    >>> tangrad.numpy.partition(tangrad.numpy.array([3, 1, 2]), 1)
+    Array([1, 2, 3], dtype=int32)
+    """
+    x, dimension = _prepared("partition", a, axis, None, None)
+    _checked_kth("partition", x, kth, dimension)
+    return sort(x, dimension)
+
+
+def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
+    """Find the positions that arrange elements as `partition` does.
+
+    Args:
+        a: an array.
+        kth: which position.
+        axis: the axis.
+
+    Returns:
+        An integer array of the shape of `a`.
+
+    Raises:
+        TypeError: `a` is no array, `kth` no integer.
+        ValueError: the axis or the position is out of bounds.
+
+    >>> import tangrad
+    >>> tangrad.numpy.argpartition(tangrad.numpy.array([3, 1, 2]), 1)
+    Array([1, 2, 0], dtype=int32)
+    """
+    x, dimension = _prepared("argpartition", a, axis, None, None)
+    _checked_kth("argpartition", x, kth, dimension)
+    return argsort(x, dimension, dtype="int32")
+
+
+def sort_complex(a: Any) -> Any:
+    """Sort along the last axis, as complex numbers: by real part, then imaginary.
+
+    Args:
+        a: an array.
+
+    Returns:
+        A complex array.
+
+    Raises:
+        TypeError: `a` is no array.
+
+    >>> import tangrad
+    >>> tangrad.numpy.sort_complex(tangrad.numpy.array([2, 1]))
+    Array([1.+0.j, 2.+0.j], dtype=complex64)
+    """
+    x = sort(a)
+    return convert(x, dtypes.to_complex_dtype(x.dtype))

@@ -1,0 +1,260 @@
+"""Functions of vectors and scalars made functions of arrays: `tangrad.numpy.vectorize`, `apply_along_axis`, …"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tangrad._batching.vmap_api import vmap
+from tangrad._numpy.conversion import asarray
+from tangrad._numpy.grids import indices
+from tangrad._numpy.operands import (
+    array_operand,
+    broadcast_shape,
+    canonical_axis,
+    canonical_shape,
+)
+from tangrad._numpy.refusals import check_rank_promotion
+from tangrad._numpy.shapes import expand_dims, reshaped
+from tangrad.core import class_boundary
+
+Signature = tuple[list[tuple[str, ...]], list[tuple[str, ...]]]
+
+_NAMES = r"\(\s*(?:\w+(?:\s*,\s*\w+)*)?\s*\)"
+_ARGUMENTS = rf"{_NAMES}(?:\s*,\s*{_NAMES})*"
+_SIGNATURE = re.compile(rf"^\s*(?P<inputs>{_ARGUMENTS})?\s*->\s*(?P<outputs>{_ARGUMENTS})\s*$")
+
+
+def _parsed(signature: str) -> Signature:
+    found = _SIGNATURE.match(signature)
+    if found is None:
+        raise ValueError(f"vectorize: {signature!r} is no signature; expected one such as '(n,m),(m)->(n)'")
+    return _terms(found["inputs"] or ""), _terms(found["outputs"])
+
+
+def _terms(text: str) -> list[tuple[str, ...]]:
+    return [tuple(re.findall(r"\w+", term)) for term in re.findall(_NAMES, text)]
+
+
+@class_boundary
+class _Vectorized:
+    """A function applied to each element, or each sub-array, of its arguments broadcast against each other."""
+
+    def __init__(self, function: Callable[..., Any], excluded: frozenset[Any], signature: str | None) -> None:
+        self.function = function
+        self.excluded = excluded
+        self.signature = None if signature is None else _parsed(signature)
+        self.__name__ = getattr(function, "__name__", "vectorized")
+        self.__doc__ = getattr(function, "__doc__", None)
+        self.__wrapped__ = function
+
+    def __repr__(self) -> str:
+        return f"<vectorized {self.__name__}>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        fixed = {name: value for name, value in kwargs.items() if name in self.excluded}
+        named = {name: value for name, value in kwargs.items() if name not in self.excluded}
+        if named:
+            raise TypeError(
+                f"{self.__name__}: vectorized arguments are passed by position, got {', '.join(named)} by name; "
+                "excluded= names those that are passed on as they are"
+            )
+        taken = [place for place in range(len(args)) if place not in self.excluded]
+        mapped = [place for place in taken if args[place] is not None]
+        cores = [()] * len(taken) if self.signature is None else self.signature[0]
+        if len(cores) != len(taken):
+            raise TypeError(f"{self.__name__}: the signature is for {len(cores)} arguments, got {len(taken)}")
+        for place, core in zip(taken, cores):
+            if args[place] is None and core:
+                raise ValueError(f"{self.__name__}: argument {place} is None, the signature says {tuple(core)}")
+        kept = [core for place, core in zip(taken, cores) if args[place] is not None]
+
+        def function(*values: Any) -> Any:
+            chosen = dict(zip(mapped, values))
+            return self.function(*[chosen.get(place, value) for place, value in enumerate(args)], **fixed)
+
+        return self._mapped(function, [asarray(args[place]) for place in mapped], kept)
+
+    def _mapped(self, function: Callable[..., Any], arrays: Sequence[Any], cores: Sequence[tuple[str, ...]]) -> Any:
+        sizes: dict[str, Any] = {}
+        for position, (x, core) in enumerate(zip(arrays, cores)):
+            _note_sizes(self.__name__, position, x.shape, core, sizes)
+        batches = [x.shape[: x.ndim - len(core)] for x, core in zip(arrays, cores)]
+        check_rank_promotion(self.__name__, [batch for x, batch in zip(arrays, batches) if x.ndim])
+        shape = broadcast_shape(self.__name__, batches)
+        checked = function if self.signature is None else self._checked(function, sizes)
+        # Each dimension is mapped for the arguments that have it with more than one element.
+        for place in reversed(range(len(shape))):
+            axes = []
+            for batch in batches:
+                own = place - (len(shape) - len(batch))
+                axes.append(0 if own >= 0 and batch[own] != 1 else None)
+            if any(axis is not None for axis in axes):
+                checked = vmap(checked, in_axes=tuple(axes))
+        squeezed = [_without_ones(x, batch) for x, batch in zip(arrays, batches)]
+        return _with_ones(checked(*squeezed), shape)
+
+    def _checked(self, function: Callable[..., Any], sizes: dict[str, Any]) -> Callable[..., Any]:
+        outputs = self.signature[1] if self.signature is not None else []
+        name = self.__name__
+
+        def run(*args: Any) -> Any:
+            result = function(*args)
+            results = result if isinstance(result, (tuple, list)) else (result,)
+            if len(results) != len(outputs):
+                raise TypeError(
+                    f"{name}: the signature has {len(outputs)} results, the function returned {len(results)}"
+                )
+            for position, (value, core) in enumerate(zip(results, outputs)):
+                _check_result(name, position, asarray(value).shape, core, sizes)
+            return result
+
+        return run
+
+
+def _note_sizes(name: str, position: int, shape: Sequence[Any], core: Sequence[str], sizes: dict[str, Any]) -> None:
+    if len(shape) < len(core):
+        raise ValueError(f"{name}: argument {position} of shape {tuple(shape)} lacks the dimensions {tuple(core)}")
+    for label, size in zip(core, shape[len(shape) - len(core) :]):
+        wanted = int(label) if label.isdigit() else sizes.setdefault(label, size)
+        if size != wanted:
+            raise ValueError(f"{name}: dimension {label} has size {wanted}, but {size} in argument {position}")
+
+
+def _check_result(name: str, position: int, shape: Sequence[Any], core: Sequence[str], sizes: dict[str, Any]) -> None:
+    if len(shape) != len(core):
+        raise ValueError(f"{name}: result {position} has shape {tuple(shape)}, the signature says {tuple(core)}")
+    _note_sizes(name, position, shape, core, sizes)
+
+
+def _without_ones(x: Any, batch: Sequence[Any]) -> Any:
+    kept = tuple([size for size in batch if size != 1])
+    return reshaped(x, (*kept, *x.shape[len(batch) :]))
+
+
+def _with_ones(result: Any, shape: Sequence[Any]) -> Any:
+    """The dimensions of size 1, which were not mapped, put back."""
+    if isinstance(result, (tuple, list)):
+        return type(result)([_with_ones(value, shape) for value in result])
+    axes = tuple([place for place, size in enumerate(shape) if size == 1])
+    return expand_dims(asarray(result), axes) if axes else result
+
+
+def vectorize(pyfunc: Callable[..., Any], *, excluded: Any = frozenset(), signature: str | None = None) -> Any:
+    """Make a function of numbers, or of small arrays, a function of arrays of them.
+
+    Args:
+        pyfunc: the function.
+        excluded: positions and names of arguments that are passed on as they are.
+        signature: the dimensions that the function works on, such as "(n,m),(m)->(n)"; None: numbers to numbers.
+
+    Returns:
+        A function whose arguments are broadcast against each other in the other dimensions.
+
+    Raises:
+        TypeError: `excluded` holds other things than integers and strings.
+        ValueError: `signature` is none.
+
+    >>> import tangrad
+    >>> np = tangrad.numpy
+    >>> np.vectorize(np.dot, signature="(n),(n)->()")(np.ones((2, 3)), np.arange(3.0))
+    Array([3., 3.], dtype=float32)
+    """
+    if any(not isinstance(item, (int, str)) for item in excluded):
+        raise TypeError(f"vectorize: excluded must hold positions and names, got {excluded!r}")
+    if any(isinstance(item, int) and item < 0 for item in excluded):
+        raise ValueError(f"vectorize: excluded positions must not be negative, got {excluded!r}")
+    return _Vectorized(pyfunc, frozenset(excluded), signature)
+
+
+def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
+    """Apply a function of vectors along an axis.
+
+    Args:
+        func1d: takes a vector, and the further arguments.
+        axis: the axis.
+        arr: an array.
+        args, kwargs: further arguments.
+
+    Returns:
+        An array with the dimensions of the results in the place of the axis.
+
+    Raises:
+        TypeError: `arr` is no array.
+        ValueError: the axis is out of bounds.
+
+    >>> import tangrad
+    >>> tangrad.numpy.apply_along_axis(tangrad.numpy.sum, 0, tangrad.numpy.ones((2, 3)))
+    Array([2., 2., 2.], dtype=float32)
+    """
+    x = array_operand("apply_along_axis", arr, 2)
+    dimension = canonical_axis("apply_along_axis", axis, x.ndim)
+
+    def function(vector: Any) -> Any:
+        return func1d(vector, *args, **kwargs)
+
+    # From the inside out: the dimensions after the axis are mapped as the last of what is left, then those before it.
+    for _ in range(x.ndim - dimension - 1):
+        function = vmap(function, in_axes=-1, out_axes=-1)
+    for _ in range(dimension):
+        function = vmap(function, in_axes=0, out_axes=0)
+    return function(x)
+
+
+def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Any) -> Any:
+    """Apply a function to one axis after the other; axes that it removes are put back with size 1.
+
+    Args:
+        func: takes an array and an axis.
+        a: an array.
+        axes: an axis or a sequence of axes.
+
+    Returns:
+        An array of as many dimensions as `a`.
+
+    Raises:
+        TypeError: `a` is no array.
+        ValueError: an axis is out of bounds, or the function removes others.
+
+    >>> import tangrad
+    >>> tangrad.numpy.apply_over_axes(tangrad.numpy.sum, tangrad.numpy.ones((2, 3)), [0, 1])
+    Array([[6.]], dtype=float32)
+    """
+    x = array_operand("apply_over_axes", a, 1)
+    for axis in axes if isinstance(axes, (tuple, list)) else (axes,):
+        dimension = canonical_axis("apply_over_axes", axis, x.ndim)
+        result = func(x, dimension)
+        if result.ndim == x.ndim - 1:
+            result = expand_dims(result, dimension)
+        if result.ndim != x.ndim:
+            raise ValueError(f"apply_over_axes: the function made {result.ndim} dimensions of {x.ndim}")
+        x = result
+    return x
+
+
+def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
+    """Make an array by applying a function to the positions of its elements.
+
+    Args:
+        function: takes a number for each dimension.
+        shape: the shape.
+        dtype: the dtype of the positions.
+        kwargs: further arguments of the function.
+
+    Returns:
+        An array of that shape, with the dimensions of the function's results behind.
+
+    Raises:
+        TypeError: for what is no shape.
+
+    >>> import tangrad
+    >>> tangrad.numpy.fromfunction(lambda i, j: i + j, (2, 2), dtype=int)
+    Array([[0, 1],
+           [1, 2]], dtype=int32)
+    """
+    sizes = canonical_shape("fromfunction", shape)
+    mapped: Callable[..., Any] = lambda *positions: function(*positions, **kwargs)
+    for place in reversed(range(len(sizes))):
+        mapped = vmap(mapped, in_axes=tuple([0 if axis == place else None for axis in range(len(sizes))]))
+    return mapped(*[x.ravel() for x in indices(sizes, dtype=dtype, sparse=True)])

@@ -1,9 +1,0 @@
-# Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
-
-from tangrad.pjitting.functions import pjit as pjit
-from tangrad.shardings.functions import with_sharding_constraint as with_sharding_constraint
-
-__all__ = [
-    "pjit",
-    "with_sharding_constraint",
-]

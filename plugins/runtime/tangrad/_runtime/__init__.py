@@ -1,0 +1,1 @@
+"""What `tangrad.runtime` is made of: modules for this distribution alone."""

@@ -1,0 +1,116 @@
+"""The file around a saved program: named sections behind a table, each with its checksum.
+
+    offset  bytes
+    0       8      89 54 47 52 0D 0A 1A 0A
+    8       4      version of this layout: 1
+    12      4      number of sections, at most 64
+    16      8      length of the file
+    24      4      CRC-32 of the bytes before, and of the table
+    28      4      zero
+    32      40 n   the table: for each section its name (16 bytes, ASCII, filled with zeros), its offset (8), its length
+                   (8), its CRC-32 (4), and zero (4)
+
+Sections lie in the order of the table, each at the next multiple of 64, with zeros between them; the file ends with the
+last. Integers are little-endian. So every byte is checked: a file that was cut, altered, or put together from two is
+refused. The first bytes tell, as those of PNG do, a file that was sent as text.
+
+Readers pass over sections that they do not know.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator, Mapping
+
+from tangrad._runtime.errors import ArtifactError
+
+MAGIC = b"\x89TGR\r\n\x1a\n"
+VERSION = 1
+MOST_SECTIONS = 64
+ALIGNMENT = 64
+
+_HEADER = struct.Struct("<8sIIQII")
+_ROW = struct.Struct("<16sQQII")
+_CHECKED = 24  # bytes of the header that its checksum is of
+HEADER_BYTES = _HEADER.size
+
+
+def pack(sections: Mapping[str, bytes]) -> bytes:
+    """The file with these sections. Raises ValueError for too many, or names that are not 1 to 16 ASCII letters.
+
+    >>> from tangrad._runtime.container import pack, unpack
+    >>> bytes(unpack(pack({"data": b"1234"}))["data"])
+    b'1234'
+    """
+    if len(sections) > MOST_SECTIONS:
+        raise ValueError(f"at most {MOST_SECTIONS} sections, got {len(sections)}")
+    table, parts = [], []
+    end = HEADER_BYTES + _ROW.size * len(sections)
+    for name, contents in sections.items():
+        encoded = name.encode("ascii", "replace")
+        if not (0 < len(encoded) <= 16 and name.isascii() and name.isidentifier()):
+            raise ValueError(f"the name of a section must be 1 to 16 ASCII letters, got {name!r}")
+        start = _aligned(end)
+        table.append(_ROW.pack(encoded, start, len(contents), zlib.crc32(contents), 0))
+        parts += [bytes(start - end), contents]
+        end = start + len(contents)
+    rows = b"".join(table)
+    head = _HEADER.pack(MAGIC, VERSION, len(sections), end, 0, 0)[:_CHECKED]
+    return b"".join([head, struct.pack("<II", zlib.crc32(head + rows), 0), rows, *parts])
+
+
+def unpack(data: bytes | memoryview) -> dict[str, memoryview]:
+    """The sections of a file, as parts of it; nothing is copied. Raises ArtifactError for anything but a whole file."""
+    view = memoryview(data)
+    rows = _table(view)
+    sections: dict[str, memoryview] = {}
+    end = HEADER_BYTES + _ROW.size * len(rows)
+    for name, start, length, checksum in rows:
+        if start != _aligned(end) or length > len(view) - start:
+            raise ArtifactError(f"the file is damaged: section {name!r} does not lie where it should")
+        if any(view[end:start]) or zlib.crc32(view[start : start + length]) != checksum:
+            raise ArtifactError(f"the file is damaged: section {name!r} is not what was written")
+        if name in sections:
+            raise ArtifactError(f"the file is damaged: it has two sections {name!r}")
+        sections[name] = view[start : start + length]
+        end = start + length
+    if end != len(view):
+        raise ArtifactError(f"the file is damaged: {len(view) - end} bytes follow its last section")
+    return sections
+
+
+def check_header(head: bytes, size: int) -> None:
+    """Raise ArtifactError unless a file of `size` bytes may begin so: asked before the rest is read."""
+    if size < HEADER_BYTES or len(head) < HEADER_BYTES:
+        raise ArtifactError(f"not a saved program: the file has {size} bytes, its header alone takes {HEADER_BYTES}")
+    magic, version, count, length, _, zero = _HEADER.unpack_from(head)
+    if magic != MAGIC:
+        raise ArtifactError(f"not a saved program: the file begins with {bytes(magic)!r}, expected {MAGIC!r}")
+    if version != VERSION:
+        raise ArtifactError(f"the file has version {version} of the format; this distribution reads version {VERSION}")
+    if length != size:
+        raise ArtifactError(f"the file is damaged: it has {size} bytes, its header says {length}")
+    if zero or count > MOST_SECTIONS or HEADER_BYTES + _ROW.size * count > size:
+        raise ArtifactError("the file is damaged: its header makes no sense")
+
+
+def _table(view: memoryview) -> list[tuple[str, int, int, int]]:
+    check_header(bytes(view[:HEADER_BYTES]), len(view))
+    _, _, count, _, checksum, _ = _HEADER.unpack_from(view)
+    rows = view[HEADER_BYTES : HEADER_BYTES + _ROW.size * count]
+    if zlib.crc32(rows, zlib.crc32(view[:_CHECKED])) != checksum:
+        raise ArtifactError("the file is damaged: its table of sections is not what was written")
+    return list(_rows(rows))
+
+
+def _rows(rows: memoryview) -> Iterator[tuple[str, int, int, int]]:
+    for name, start, length, checksum, zero in _ROW.iter_unpack(rows):
+        text = name.rstrip(b"\0").decode("ascii", "replace")
+        if zero or not text.isidentifier():
+            raise ArtifactError("the file is damaged: its table of sections makes no sense")
+        yield text, start, length, checksum
+
+
+def _aligned(offset: int) -> int:
+    return -(-offset // ALIGNMENT) * ALIGNMENT

@@ -1,0 +1,117 @@
+"""A program in primitives that can run without the transformations that made it.
+
+Calls of jitted functions, the arithmetic of differentiation and of batching, functions with rules of their own: of all
+these a program that is only to be run keeps the steps. A primitive stays if NumPy has a lowering for it; otherwise its
+rule of kind `portable`, or its decomposition, says what stands for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tangrad._runtime.errors import ArtifactError
+from tangrad.core import (
+    ClosedJaxpr,
+    Jaxpr,
+    Trace,
+    as_operand,
+    calls_rules,
+    dce_jaxpr,
+    decomposed,
+    eval_jaxpr,
+    is_operand,
+    keeps_alive,
+    rule_table,
+    set_current_trace,
+    trace_to_closed_jaxpr,
+)
+from tangrad.core import current_trace as _current_trace
+
+PORTABLE = rule_table("portable")
+LOWERINGS = rule_table("lower.numpy")
+
+
+class PortableTrace(Trace):
+    """Hands on what can be saved, and puts others in the place of what cannot. Its values are the parent's."""
+
+    __slots__ = ("parent",)
+
+    def __init__(self, parent: Trace) -> None:
+        super().__init__(parent)
+        self.parent = parent
+
+    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Bind the primitive, or what stands for it, under the parent."""
+        if PORTABLE.get_rule(primitive) is not None:
+            return self._by_rule(primitive, args, params)
+        if has_lowering(primitive):
+            params = {name: _portable_parameter(value) for name, value in params.items()}
+            return self.parent.process_primitive(primitive, args, params)
+        if primitive.decompose is None:
+            raise ArtifactError(
+                f"the program uses {primitive.identity!r}, which cannot be saved: it has no lowering of kind "
+                "'lower.numpy', no rule of kind 'portable', and no decomposition"
+            )
+        return decomposed(primitive, args, params)
+
+    @calls_rules("portable")
+    def _by_rule(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        out = PORTABLE[primitive](*args, **params)
+        outs = out if primitive.multiple_results else (out,)
+        if not isinstance(outs, (tuple, list)) or not all([is_operand(one) for one in outs]):
+            expected = "a tuple of arrays" if primitive.multiple_results else "an array"
+            raise TypeError(f"the portable rule of {primitive.identity!r} returned {out!r}; expected {expected}")
+        found = [as_operand(one).aval for one in outs]
+        inferred = primitive.infer(tuple([as_operand(arg).aval for arg in args]), params)
+        wanted = list(inferred) if primitive.multiple_results else [inferred]
+        if [(one.shape, one.dtype) for one in found] != [(one.shape, one.dtype) for one in wanted]:
+            raise TypeError(
+                f"the portable rule of {primitive.identity!r} returned {_shown(found)}; the primitive gives "
+                f"{_shown(wanted)}"
+            )
+        return out
+
+
+def _shown(avals: Sequence[Any]) -> str:
+    return ", ".join([aval.str_short() for aval in avals])
+
+
+def has_lowering(primitive: Any) -> bool:
+    """Whether the NumPy backend has a rule for a primitive itself, not for what it is made of."""
+    return LOWERINGS.cell(primitive).status in ("rule", "general")
+
+
+def portable_program(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """The program in primitives that can be saved, without what nobody uses.
+
+    Raises ArtifactError for what has no such form, and for effects: a file has nobody to call back.
+    """
+    portable = _portable(closed)
+    jaxpr, _ = dce_jaxpr(portable.jaxpr, [True] * len(portable.out_avals), instantiate=True)
+    if keeps_alive(jaxpr.effects):
+        equation = next(eqn for eqn in jaxpr.eqns if keeps_alive(eqn.effects))
+        effects = ", ".join(sorted(map(repr, equation.effects)))
+        raise ArtifactError(
+            f"the program uses {equation.primitive.identity!r}, which has side effects ({effects}) and cannot be "
+            "saved: take callbacks and prints out of it"
+        )
+    return ClosedJaxpr(jaxpr, portable.consts)
+
+
+def _portable(closed: ClosedJaxpr) -> ClosedJaxpr:
+    def run(*args: Any) -> list[Any]:
+        with set_current_trace(PortableTrace(_current_trace())):
+            return eval_jaxpr(closed.jaxpr, closed.consts, *args)
+
+    return trace_to_closed_jaxpr(run, closed.in_avals, closed.jaxpr.debug_name or "a program")
+
+
+def _portable_parameter(value: Any) -> Any:
+    if isinstance(value, ClosedJaxpr):
+        return _portable(value)
+    if isinstance(value, Jaxpr) and not value.constvars:
+        return _portable(ClosedJaxpr(value)).jaxpr
+    if type(value) is tuple:
+        return tuple([_portable_parameter(item) for item in value])
+    return value

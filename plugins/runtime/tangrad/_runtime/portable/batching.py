@@ -1,0 +1,29 @@
+"""The arithmetic of batching, as that of everybody."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad._batching.primitives import broadcast_axis_p, move_axis_p, sum_axes_p
+from tangrad._lax.reductions.primitives import reduce_sum_p
+from tangrad._lax.structure.primitives import broadcast_in_dim_p, transpose_p
+from tangrad.core import RuleSet
+
+portable = RuleSet("portable", api=1)
+
+
+def _move_axis(x: Any, *, source: int, destination: int) -> Any:
+    order = list(range(len(x.aval.shape)))
+    order.insert(destination, order.pop(source))
+    return transpose_p.bind(x, permutation=tuple(order))
+
+
+portable.table(
+    {
+        move_axis_p: _move_axis,
+        broadcast_axis_p: lambda x, *, shape, positions: broadcast_in_dim_p.bind(
+            x, shape=shape, broadcast_dimensions=positions
+        ),
+        sum_axes_p: lambda x, *, axes: reduce_sum_p.bind(x, axes=axes),
+    }
+)

@@ -1,0 +1,17 @@
+"""Branches for platforms: of a program that NumPy runs, the one for NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad._lax.control_flow.evaluation import branch_of_platform
+from tangrad._lax.control_flow.primitives import platform_dependent_p
+from tangrad.core import RuleSet, eval_jaxpr
+
+portable = RuleSet("portable", api=1)
+
+
+@portable.rule(platform_dependent_p)
+def _(*args: Any, branches: Any, platforms: Any) -> Any:
+    branch = branches[branch_of_platform(platforms, "numpy", "cpu")]
+    return tuple(eval_jaxpr(branch.jaxpr, branch.consts, *args))

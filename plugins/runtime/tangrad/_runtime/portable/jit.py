@@ -1,0 +1,15 @@
+"""A call of a jitted function: its steps, here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad._jit.primitives import jit_p
+from tangrad.core import RuleSet, eval_jaxpr
+
+portable = RuleSet("portable", api=1)
+
+
+@portable.rule(jit_p)
+def _(*args: Any, jaxpr: Any, name: str) -> Any:
+    return tuple(eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args))

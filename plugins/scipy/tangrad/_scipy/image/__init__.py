@@ -1,0 +1,1 @@
+"""What `tangrad.scipy.image` is made of: modules for this distribution alone."""

@@ -1,0 +1,290 @@
+"""Functions of matrices, and Sylvester's equation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tangrad._lax.control_flow.loops import fori_loop
+from tangrad._lax.linalg.functions import triangular_solve
+from tangrad._numpy import linear_systems
+from tangrad._numpy.analytic import sqrt
+from tangrad._numpy.arithmetic import abs as absolute
+from tangrad._numpy.arithmetic import minimum
+from tangrad._numpy.axes import swapaxes
+from tangrad._numpy.conversion import asarray
+from tangrad._numpy.creation import eye, zeros, zeros_like
+from tangrad._numpy.dtype_functions import finfo
+from tangrad._numpy.joining import concatenate
+from tangrad._numpy.matrices import diagonal, triu
+from tangrad._numpy.matrix_operands import inexact_matrix, square_matrix
+from tangrad._numpy.operands import index_argument
+from tangrad._numpy.products import matmul
+from tangrad._numpy.ranges import arange
+from tangrad._numpy.reductions import max as maximum_of
+from tangrad._numpy.reductions import sum as sum_of
+from tangrad._numpy.rounding import ceil
+from tangrad._numpy.selection import where
+from tangrad._numpy.transcendental import log2
+from tangrad._scipy.matrix_factors import complex_of, schur
+from tangrad.core import dtypes
+
+# Of the (13, 13) approximant, and the 1-norm up to which it is good to double precision: Higham, The scaling and
+# squaring method for the matrix exponential revisited, SIAM J. Matrix Anal. Appl. 26, 2005, (2.3) and table 2.3.
+_DEGREE = 13
+_LIMIT = 5.371920351148152
+
+
+def _pade_coefficients() -> list[float]:
+    """Of the numerator, the first one 1: c_k = c_{k-1} (q - k + 1) / (k (2 q - k + 1))."""
+    found = [1.0]
+    for k in range(1, _DEGREE + 1):
+        found.append(found[-1] * (_DEGREE - k + 1) / (k * (2 * _DEGREE - k + 1)))
+    return found
+
+
+def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> Any:
+    """The exponential of square matrices, by scaling, Padé's approximant and squaring.
+
+    Args:
+        A: an array (..., n, n).
+        upper_triangular: whether only the upper triangle is to be read, and the result is zero below it.
+        max_squarings: how often the approximant is squared at most.
+
+    Returns:
+        An array of the shape of `A`; NaN for matrices whose norm would need more squarings.
+
+    Raises:
+        ValueError: for matrices that are not square.
+
+    >>> import tangrad.numpy as np
+    >>> import tangrad.scipy.linalg
+    >>> tangrad.scipy.linalg.expm(np.array([[0.0, 1.0], [0.0, 0.0]]))
+    Array([[1., 1.],
+           [0., 1.]], dtype=float32)
+    """
+    matrix, most = square_matrix("expm", A, "A"), index_argument("expm", max_squarings, "max_squarings")
+    if upper_triangular:
+        matrix = triu(matrix)
+    if matrix.size == 0:
+        return matrix
+    norms = maximum_of(sum_of(absolute(matrix), axis=-2), axis=-1)[..., None, None]
+    needed = ceil(log2(where(norms > _LIMIT, norms / _LIMIT, 1)))
+    scaled = matrix / (2**needed).astype(matrix.dtype)
+    even, odd = _pade_parts(scaled)
+    power = linear_systems.solve(even - odd, even + odd)
+
+    def square(count: Any, power: Any) -> Any:
+        return where(count < needed, matmul(power, power, precision="highest"), power)
+
+    power = fori_loop(0, most, square, power)
+    power = where(needed <= most, power, float("nan"))
+    return triu(power) if upper_triangular else power
+
+
+def _pade_parts(x: Any) -> tuple[Any, Any]:
+    """The even and the odd part of the numerator; the denominator is their difference."""
+    b = _pade_coefficients()
+    one = eye(x.shape[-1], dtype=x.dtype)
+    second = matmul(x, x, precision="highest")
+    fourth = matmul(second, second, precision="highest")
+    sixth = matmul(fourth, second, precision="highest")
+
+    def part(low: int) -> Any:
+        high = b[low + 12] * sixth if low + 12 <= _DEGREE else 0
+        high = high + b[low + 10] * fourth + b[low + 8] * second
+        rest = b[low + 6] * sixth + b[low + 4] * fourth + b[low + 2] * second + b[low] * one
+        return matmul(sixth, high, precision="highest") + rest
+
+    return part(0), matmul(x, part(1), precision="highest")
+
+
+def expm_frechet(A: Any, E: Any, *, method: str | None = None, compute_expm: bool = True) -> Any:
+    """The exponential of a matrix, and its derivative in a direction.
+
+    Args:
+        A: an array (..., n, n).
+        E: the direction, of the same shape.
+        method: SciPy's "SPS" or "blockEnlarge"; here it is always the latter.
+        compute_expm: whether to return the exponential too.
+
+    Returns:
+        The exponential and the derivative; or that alone.
+
+    Raises:
+        ValueError: for matrices that are not square, shapes that differ, and another method.
+
+    >>> import tangrad.numpy as np
+    >>> import tangrad.scipy.linalg
+    >>> tangrad.scipy.linalg.expm_frechet(np.zeros((1, 1)), 2 * np.eye(1))[1]
+    Array([[2.]], dtype=float32)
+    """
+    if method not in (None, "SPS", "blockEnlarge"):
+        raise ValueError(f"expm_frechet: method must be 'SPS', 'blockEnlarge' or None, got {method!r}")
+    matrix, direction = square_matrix("expm_frechet", A, "A"), square_matrix("expm_frechet", E, "E")
+    if matrix.shape != direction.shape:
+        raise ValueError(f"expm_frechet: A and E must have one shape, got {matrix.shape} and {direction.shape}")
+    # It is a part of the exponential of a greater matrix: Higham, Functions of Matrices, 2008, (3.16).
+    size = matrix.shape[-1]
+    upper = concatenate([matrix, direction], axis=-1)
+    lower = concatenate([zeros_like(matrix), matrix], axis=-1)
+    whole = expm(concatenate([upper, lower], axis=-2))
+    derivative = whole[..., :size, size:]
+    return (whole[..., :size, :size], derivative) if compute_expm else derivative
+
+
+def sqrtm(A: Any, blocksize: int = 1) -> Any:
+    """The principal square root of a matrix, by its Schur form (Björck and Hammarling, 1983).
+
+    Args:
+        A: an array (n, n).
+        blocksize: SciPy's; 1 only.
+
+    Returns:
+        A complex array; NaN where there is no root.
+
+    Raises:
+        ValueError: for what is not one square matrix.
+        NotImplementedError: for other block sizes.
+
+    >>> import tangrad.numpy as np
+    >>> import tangrad.scipy.linalg
+    >>> tangrad.scipy.linalg.sqrtm(np.diag(np.array([4.0, 9.0]))).real
+    Array([[2., 0.],
+           [0., 3.]], dtype=float32)
+    """
+    if blocksize != 1:
+        raise NotImplementedError(f"sqrtm: only a blocksize of 1 is supported, got {blocksize!r}")
+    triangular, unitary = schur(_single("sqrtm", A), "complex")
+    if not triangular.size:
+        return triangular
+    roots = sqrt(diagonal(triangular))
+
+    def column(j: Any, found: Any) -> Any:
+        """(R + r_jj) r_j = t_j, in the rows above the diagonal."""
+        return _filled(found, found, roots[j], triangular[:, j], j)
+
+    root = fori_loop(0, triangular.shape[0], column, zeros_like(triangular) + _diagonal(roots))
+    return matmul(matmul(unitary, root), swapaxes(unitary, -1, -2).conj())
+
+
+def _single(name: str, x: Any) -> Any:
+    matrix = square_matrix(name, x, "A")
+    if matrix.ndim != 2:
+        raise ValueError(f"{name}: A must be one matrix, got shape {matrix.shape}")
+    return matrix
+
+
+def _diagonal(values: Any) -> Any:
+    return eye(values.shape[0], dtype=values.dtype) * values
+
+
+def _filled(found: Any, matrix: Any, shift: Any, right: Any, j: Any, free: Any = True) -> Any:
+    """`found` with the solution of a shifted triangular system above the diagonal of column j.
+
+    Where the diagonal of the system is 0 the solution is 0 if what it has to be is, too, and where it is `free` then;
+    else it is NaN.
+    """
+    index = arange(found.shape[0])
+    above = index < j
+    shifted = matrix + _diagonal(shift + 0 * right)
+    vanishes = diagonal(shifted) == 0
+    shifted = shifted + _diagonal(vanishes.astype(found.dtype))
+    system = where(above[:, None], where(above, shifted, 0), eye(found.shape[0], dtype=found.dtype))
+    solution = triangular_solve(system, where(above, right, 0)[:, None], left_side=True)[:, 0]
+    solution = where(vanishes, where((solution == 0) & free, 0, float("nan")), solution)
+    return found.at[:, j].set(where(above, solution, found[:, j]))
+
+
+def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:
+    """A function of a matrix that is given by what it does to numbers: Parlett's recurrence on the Schur form.
+
+    It is accurate where eigenvalues are well apart, and NaN where they coincide and the matrix has no basis of
+    eigenvectors for them.
+
+    Args:
+        A: an array (n, n).
+        func: a function of arrays, which works on each element.
+        disp: whether to return the matrix alone; else also an estimate of the error, in the 1-norm.
+
+    Raises:
+        ValueError: for what is not one square matrix, and a function that does not keep the shape.
+
+    >>> import tangrad.numpy as np
+    >>> import tangrad.scipy.linalg
+    >>> tangrad.scipy.linalg.funm(np.diag(np.array([1.0, 2.0])), lambda x: x**2).real
+    Array([[1., 0.],
+           [0., 4.]], dtype=float32)
+    """
+    triangular, unitary = schur(_single("funm", A), "complex")
+    if not triangular.size:
+        return triangular if disp else (triangular, zeros((), finfo(triangular.dtype).dtype))
+    values = asarray(func(diagonal(triangular))).astype(triangular.dtype)
+    if values.shape != triangular.shape[:1]:
+        raise ValueError(f"funm: func must return an array of the shape {triangular.shape[:1]}, got {values.shape}")
+
+    def column(j: Any, found: Any) -> Any:
+        """(T - t_jj) f_j = F t_j - f_jj t_j, in the rows above the diagonal."""
+        above = where(arange(found.shape[0]) < j, triangular[:, j], 0)
+        right = matmul(found, above) - found[j, j] * above
+        return _filled(found, triangular, -triangular[j, j], right, j, triangular[:, j] == 0)
+
+    result = fori_loop(0, triangular.shape[0], column, zeros_like(triangular) + _diagonal(values))
+    result = matmul(matmul(unitary, result), swapaxes(unitary, -1, -2).conj())
+    return result if disp else (result, _funm_error(triangular))
+
+
+def _funm_error(triangular: Any) -> Any:
+    """How near eigenvalues come to each other, against the rest: 1 where nothing is known."""
+    values = diagonal(triangular)
+    gaps = where(eye(len(values), dtype=bool), float("inf"), absolute(values[:, None] - values))
+    precision = float(finfo(triangular.dtype).eps)
+    rest = maximum_of(sum_of(absolute(triu(triangular, 1)), axis=0))
+    least = gaps.min()
+    estimate = where(least == 0, 1.0, precision * maximum_of(absolute(triangular)) * where(rest > 0, rest / least, 1.0))
+    return minimum(estimate, 1.0)
+
+
+def solve_sylvester(A: Any, B: Any, C: Any, *, method: str = "schur", tol: float = 1e-8) -> Any:
+    """The X with A X + X B = C: Bartels and Stewart's algorithm, 1972.
+
+    Args:
+        A: an array (m, m).
+        B: an array (n, n).
+        C: an array (m, n).
+        method: "schur" or "eigen"; here it is always the Schur forms that are computed.
+        tol: of jax; has no effect.
+
+    Returns:
+        An array (m, n), complex if one of the three is; infinite or NaN where A and -B have an eigenvalue in common.
+
+    Raises:
+        ValueError: for matrices that are not square, shapes that do not fit, and another method.
+
+    >>> import tangrad.numpy as np
+    >>> import tangrad.scipy.linalg
+    >>> tangrad.scipy.linalg.solve_sylvester(np.eye(2), np.eye(2), 4 * np.ones((2, 2))).round(4)
+    Array([[2., 2.],
+           [2., 2.]], dtype=float32)
+    """
+    if method not in ("schur", "eigen"):
+        raise ValueError(f"solve_sylvester: method must be 'schur' or 'eigen', got {method!r}")
+    first, second = _single("solve_sylvester", A), _single("solve_sylvester", B)
+    right = inexact_matrix("solve_sylvester", C)
+    if right.shape != (first.shape[0], second.shape[0]):
+        raise ValueError(f"solve_sylvester: C must have shape {(first.shape[0], second.shape[0])}, got {right.shape}")
+    dtype = dtypes.result_type(first, second, right)
+    (left, u), (below, v) = schur(first.astype(dtype), "complex"), schur(second.astype(dtype), "complex")
+    right = matmul(matmul(swapaxes(u, -1, -2).conj(), complex_of(right.astype(dtype))), v)
+
+    def column(k: Any, found: Any) -> Any:
+        """(R + s_kk) y_k = f_k - Y s_k."""
+        target = right[:, k] - matmul(found, where(arange(second.shape[0]) < k, below[:, k], 0))
+        system = left + below[k, k] * eye(left.shape[0], dtype=left.dtype)
+        return found.at[:, k].set(triangular_solve(system, target[:, None], left_side=True)[:, 0])
+
+    found = fori_loop(0, second.shape[0], column, zeros_like(right))
+    result = matmul(matmul(u, found), swapaxes(v, -1, -2).conj())
+    return result if dtypes.issubdtype(dtype, np.complexfloating) else result.real

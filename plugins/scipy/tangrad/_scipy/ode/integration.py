@@ -1,0 +1,230 @@
+"""`odeint`: the states of a system at given times, and the adjoint of that.
+
+The gradient is that of the exact solution, found by integrating a system backwards in time (Chen, Rubanova, Bettencourt
+and Duvenaud, Neural ordinary differential equations, 2018, appendix B): nothing of the way forward is kept but the
+states that were asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import tangrad.numpy as tnp
+from tangrad import closure_convert, custom_vjp, lax, tree, vjp, vmap
+from tangrad._scipy.ode.dormand_prince import Dynamics, interpolate, step
+from tangrad._scipy.ode.step_sizes import first_size, next_size, norm, scale_of
+from tangrad.core import api_boundary, array_leaves, as_array, dtypes
+from tangrad.flatten_util import ravel_pytree
+
+
+@api_boundary
+def odeint(
+    func: Callable[..., Any],
+    y0: Any,
+    t: Any,
+    *args: Any,
+    rtol: float = 1.4e-8,
+    atol: float = 1.4e-8,
+    mxstep: float = math.inf,
+    hmax: float = math.inf,
+) -> Any:
+    """The solution of dy/dt = func(y, t, *args) with y(t[0]) = y0, at the times `t`.
+
+    By the Runge–Kutta method of Dormand and Prince, of order 5, with steps as large as the tolerances allow, and an
+    interpolant of order 4 between them. Differentiated in reverse mode, with respect to `y0`, `t`, `args` and what
+    `func` closes over, by the adjoint equation, which is integrated with the same tolerances.
+
+    Args:
+        func: `func(y, t, *args)`, the derivative, a tree like `y0`.
+        y0: the state at the first time: a tree of arrays of floats or complex numbers; integers become floats.
+        t: the times, floats (n,), n > 0, each greater than the one before.
+        args: trees of arrays for `func`.
+        rtol, atol: the error of a step may be `atol + rtol * |y|`, as a root mean square over all components.
+        mxstep: how many steps there may be between two of the times.
+        hmax: the largest step, in the units of `t`.
+
+    Returns:
+        a tree like `y0`, with an axis of size n in front. NaN where a time was not reached: after `mxstep` steps, or
+        where the steps became too small to go further.
+
+    Raises:
+        TypeError: for arguments that are no arrays, and where `func` returns what is unlike `y0`; ValueError: for times
+            that are none, or have another number of dimensions than 1, and tolerances that are not positive.
+
+    >>> import tangrad.numpy as np
+    >>> from tangrad.experimental.ode import odeint
+    >>> decay = lambda y, t, rate: -rate * y
+    >>> np.round(odeint(decay, 1.0, np.array([0.0, 1.0, 2.0]), 0.5), 4)
+    Array([1.    , 0.6065, 0.3679], dtype=float32)
+    """
+    if not callable(func):
+        raise TypeError(f"odeint expects a function, got {func!r} of type {type(func).__name__}")
+    for name, value in (("rtol", rtol), ("atol", atol), ("mxstep", mxstep), ("hmax", hmax)):
+        if not value > 0:
+            raise ValueError(f"odeint: {name} must be positive, got {value!r}")
+    array_leaves(args, "odeint: of args,", "expected arrays; func may close over anything else")
+    leaves, treedef = array_leaves(y0, "odeint: y0")
+    y0 = treedef.unflatten([_inexact(as_array(leaf)) for leaf in leaves])
+    times = _times(t)
+    flat, unravel = ravel_pytree(y0)
+    converted, consts = closure_convert(_checked(func, y0), y0, times[0], *args)
+
+    def dynamics(state: Any, time: Any, *given: Any) -> Any:
+        return ravel_pytree(converted(unravel(state), time, *given))[0]
+
+    options = (float(rtol), float(atol), float(mxstep), float(hmax))
+    states = _integrate(dynamics, options, flat, times, *args, *consts)
+    return vmap(unravel)(states)
+
+
+def _inexact(value: Any) -> Any:
+    if dtypes.issubdtype(value.dtype, np.inexact):
+        return value
+    return value.astype(dtypes.canonicalize_dtype(np.float64))
+
+
+def _times(t: Any) -> Any:
+    leaves, treedef = array_leaves(t, "odeint: t")
+    if treedef != tree.structure(0):
+        raise TypeError(f"odeint: t must be an array, got {t!r}")
+    times = _inexact(as_array(leaves[0]))
+    if times.ndim != 1 or not times.size:
+        raise ValueError(f"odeint: t must have one dimension and a time at least, got shape {times.shape}")
+    if not dtypes.issubdtype(times.dtype, np.floating):
+        raise TypeError(f"odeint: t must be real, got dtype {times.dtype}")
+    return times
+
+
+def _checked(func: Callable[..., Any], y0: Any) -> Callable[..., Any]:
+    """The derivative, in the types of the state."""
+    leaves, structure = tree.flatten(y0)
+
+    def derivative(y: Any, t: Any, *args: Any) -> Any:
+        out = func(y, t, *args)
+        found, treedef = array_leaves(out, "odeint: func returned a tree, of which")
+        if type(out) in (list, tuple) and type(y) in (list, tuple):  # a list does for a tuple
+            treedef = tree.structure(type(y)(out))
+        if treedef != structure:
+            raise TypeError(f"odeint: func must return a tree like y0, {structure}, got {treedef}")
+        slopes = [as_array(leaf) for leaf in found]
+        for position, (slope, leaf) in enumerate(zip(slopes, leaves, strict=True)):
+            if slope.shape != leaf.shape:
+                raise TypeError(
+                    f"odeint: func must return arrays of the shapes in y0; leaf {position} is of shape {slope.shape}, "
+                    f"expected {leaf.shape}"
+                )
+        return structure.unflatten([slope.astype(leaf.dtype) for slope, leaf in zip(slopes, leaves, strict=True)])
+
+    return derivative
+
+
+# --- forward ---------------------------------------------------------------------------------------------------------
+
+
+def _forward(dynamics: Any, options: Any, y0: Any, times: Any, *args: Any) -> Any:
+    """The states at all times, an array (n, size of the state)."""
+    rtol, atol, mxstep, hmax = options
+    real = tnp.abs(y0).dtype
+    slope_of: Dynamics = lambda y, t: dynamics(y, t, *args)
+    limit = tnp.asarray(hmax, times.dtype)
+
+    def unfinished(state: Any) -> Any:
+        (count, _, _, t, size, _, _), target = state
+        return (t < target) & (count < mxstep) & (t + size > t)
+
+    def further(state: Any) -> Any:
+        (count, y, slope, t, size, before, interpolant), target = state
+        tried = step(slope_of, y, slope, t, size)
+        error = norm(tried.error, scale_of(y, tried.y, rtol, atol))
+        is_good = error <= 1
+        keep = lambda new, old: tnp.where(is_good, new, old)
+        return (
+            (
+                count + 1,
+                keep(tried.y, y),
+                keep(tried.slope, slope),
+                keep(t + size, t),
+                tnp.minimum(next_size(size, error), limit),
+                keep(t, before),
+                tuple([keep(new, old) for new, old in zip(tried.interpolant, interpolant, strict=True)]),
+            ),
+            target,
+        )
+
+    def to(carry: Any, target: Any) -> Any:
+        (_, y, slope, t, size, before, interpolant), _ = lax.while_loop(
+            unfinished, further, ((tnp.zeros((), real), *carry), target)
+        )
+        length = t - before
+        part = (target - before) / tnp.where(length == 0, 1, length)
+        state = interpolate(interpolant, part)
+        reached = tnp.where(t >= target, state, tnp.full_like(state, np.nan))
+        return (y, slope, t, size, before, interpolant), reached
+
+    slope = slope_of(y0, times[0])
+    size = tnp.minimum(first_size(slope_of, y0, slope, times[0], rtol, atol), limit)
+    still = (y0, *[tnp.zeros_like(y0)] * 4)
+    _, states = lax.scan(to, (y0, slope, times[0], size, times[0], still), times[1:])
+    return tnp.concatenate([y0[None], states])
+
+
+@partial(custom_vjp, nondiff_argnums=(0, 1))
+def _integrate(dynamics: Any, options: Any, y0: Any, times: Any, *args: Any) -> Any:
+    return _forward(dynamics, options, y0, times, *args)
+
+
+# --- backward --------------------------------------------------------------------------------------------------------
+
+
+def _keep(dynamics: Any, options: Any, y0: Any, times: Any, *args: Any) -> Any:
+    states = _integrate(dynamics, options, y0, times, *args)  # which is differentiated again by this rule
+    return states, (states, times, args)
+
+
+def _adjoint(dynamics: Any, options: Any, kept: Any, cotangents: Any) -> Any:
+    """The cotangents of the first state, the times and the arguments, of those of all states."""
+    states, times, args = kept
+    leaves, structure = tree.flatten(args)
+    is_active = [bool(dtypes.issubdtype(as_array(leaf).dtype, np.inexact)) for leaf in leaves]
+    active = [as_array(leaf) for leaf, flag in zip(leaves, is_active, strict=True) if flag]
+
+    def with_active(values: Any) -> Any:
+        given = iter(values)
+        return structure.unflatten(
+            [next(given) if flag else leaf for leaf, flag in zip(leaves, is_active, strict=True)]
+        )
+
+    zero_time = tnp.zeros((), times.dtype)
+    example = (states[0], states[0], zero_time, [tnp.zeros_like(one) for one in active])
+    _, unravel = ravel_pytree(example)
+
+    def backward(flat: Any, reverse_time: Any, *given: Any) -> Any:
+        """The derivatives, against time, of the state, its cotangent, and the cotangents that add up on the way."""
+        y, y_bar, _, _ = unravel(flat)
+        slope, pullback = vjp(lambda y, t, *of: dynamics(y, t, *with_active(of)), y, -reverse_time, *given)
+        of_y, of_t, *of_args = pullback(y_bar)
+        return ravel_pytree((-slope, of_y, of_t, of_args))[0]
+
+    def between(carry: Any, interval: Any) -> Any:
+        y_bar, first_bar, args_bar = carry
+        y, time, before, cotangent, earlier = interval
+        time_bar = tnp.real(tnp.sum(dynamics(y, time, *args) * cotangent)).astype(times.dtype)
+        flat, _ = ravel_pytree((y, y_bar, first_bar - time_bar, args_bar))
+        found = _integrate(backward, options, flat, tnp.stack([-time, -before]), *active)
+        _, y_bar, first_bar, args_bar = unravel(found[1])
+        return (y_bar + earlier, first_bar, args_bar), time_bar
+
+    start = (cotangents[-1], *example[2:])
+    intervals = (states[1:], times[1:], times[:-1], cotangents[1:], cotangents[:-1])
+    (y_bar, first_bar, args_bar), times_bar = lax.scan(between, start, intervals, reverse=True)
+    found = iter(args_bar)
+    of_args = structure.unflatten([next(found) if flag else None for flag in is_active])
+    return (y_bar, tnp.concatenate([first_bar[None], times_bar]), *of_args)
+
+
+_integrate.defvjp(_keep, _adjoint)

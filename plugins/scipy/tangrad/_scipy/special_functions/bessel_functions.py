@@ -1,0 +1,281 @@
+"""Bessel functions and spherical harmonics: `i0`, `i1`, `bessel_jn`, `sph_harm_y`, …"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+import tangrad.numpy as tnp
+from tangrad._lax.control_flow.loops import fori_loop
+from tangrad._lax.elementwise.functions import complex as complex_of
+from tangrad._lax.special import primitives as p
+from tangrad._lax.structure.functions import stop_gradient
+from tangrad._numpy.conversion import asarray
+from tangrad._numpy.fusing import as_one
+from tangrad._numpy.operands import broadcast_shape, index_argument, is_kind
+from tangrad._numpy.shapes import broadcast_to
+from tangrad._scipy.special_functions.elementwise import polynomial, reals, with_derivatives
+from tangrad.core import as_array, dtypes
+
+
+@as_one()
+def i0e(x: Any) -> Any:
+    """exp(-|x|) I₀(x): the modified Bessel function of order 0, scaled.
+
+    Args:
+        x: an array or number, real; integers become floats.
+
+    Returns:
+        An array of the shape of `x`.
+
+    Raises:
+        TypeError: for complex numbers.
+
+    >>> import tangrad.scipy.special as special
+    >>> special.i0e(0.0)
+    Array(1., dtype=float32, weak_type=True)
+    """
+    return p.bessel_i0e_p.bind(*reals("i0e", x))
+
+
+@as_one()
+def i1e(x: Any) -> Any:
+    """exp(-|x|) I₁(x): the modified Bessel function of order 1, scaled.
+
+    Args:
+        x: an array or number, real; integers become floats.
+
+    Returns:
+        An array of the shape of `x`.
+
+    Raises:
+        TypeError: for complex numbers.
+
+    >>> import tangrad.scipy.special as special
+    >>> special.i1e(0.0)
+    Array(0., dtype=float32, weak_type=True)
+    """
+    return p.bessel_i1e_p.bind(*reals("i1e", x))
+
+
+def _finite(x: Any) -> Any:
+    """x, not beyond what is finite: the scaled functions are 0 at infinity only."""
+    greatest = float(np.finfo(x.dtype).max)
+    return tnp.clip(x, -greatest, greatest)
+
+
+@with_derivatives(lambda t, ans, x: t * _i1(x))
+def _i0(x: Any) -> Any:
+    return tnp.exp(abs(x)) * p.bessel_i0e_p.bind(_finite(x))
+
+
+# I₁'(x) in powers of x² / 4, from I₁(x) = Σ (x / 2)²ᵏ⁺¹ / (k! (k + 1)!).
+_I1_SLOPE = tuple([(2 * k + 1) / (2 * math.factorial(k) * math.factorial(k + 1)) for k in range(8, -1, -1)])
+
+
+def _i1_slope(t: Any, ans: Any, x: Any) -> Any:
+    """I₀ - I₁ / x: near 0 by a series, and where both are infinite, I₁ itself."""
+    near, beyond = abs(x) < 1, abs(ans) == math.inf
+    small, safe = tnp.where(near, x, 0.0), tnp.where(near | beyond, 2.0, x)
+    middle = _i0(safe) - tnp.where(near | beyond, 0.0, ans) / safe
+    value = tnp.where(near, polynomial(0.25 * small * small, _I1_SLOPE), middle)
+    return t * tnp.where(beyond, tnp.sign(x) * ans, value)
+
+
+@with_derivatives(_i1_slope)
+def _i1(x: Any) -> Any:
+    return tnp.exp(abs(x)) * p.bessel_i1e_p.bind(_finite(x))
+
+
+@as_one()
+def i0(x: Any) -> Any:
+    """The modified Bessel function I₀.
+
+    Args:
+        x: an array or number, real; integers become floats.
+
+    Returns:
+        An array of the shape of `x`.
+
+    Raises:
+        TypeError: for complex numbers.
+
+    >>> import tangrad.scipy.special as special
+    >>> special.i0(0.0)
+    Array(1., dtype=float32, weak_type=True)
+    """
+    return _i0(*reals("i0", x))
+
+
+@as_one()
+def i1(x: Any) -> Any:
+    """The modified Bessel function I₁.
+
+    Args:
+        x: an array or number, real; integers become floats.
+
+    Returns:
+        An array of the shape of `x`.
+
+    Raises:
+        TypeError: for complex numbers.
+
+    >>> import tangrad.scipy.special as special
+    >>> special.i1(0.0)
+    Array(0., dtype=float32, weak_type=True)
+    """
+    return _i1(*reals("i1", x))
+
+
+# --- J of orders 0, …, v -------------------------------------------------------------------------------------------
+
+
+@lru_cache(64)
+def _orders(count: int, start: int) -> Any:
+    """J₀, …, J of the order `count` - 1, stacked."""
+
+    def slope(tangent: Any, answer: Any, z: Any) -> Any:
+        above = _orders(count + 1, start)(z)
+        return tangent * tnp.concatenate([-above[1:2], 0.5 * (above[: count - 1] - above[2:])])
+
+    @with_derivatives(slope)
+    def function(z: Any) -> Any:
+        return _by_recurrence(z, count, max(start, count) + 1)
+
+    return function
+
+
+def _by_recurrence(z: Any, count: int, start: int) -> Any:
+    """Miller's algorithm in quotients rₖ = Jₖ / Jₖ₋₁ = z / (2k - z rₖ₊₁), which do not overflow.
+
+    The sum 1 = J₀ + 2 J₂ + 2 J₄ + … (DLMF 10.12.4) is J₀ (1 + 2 r₁ r₂ (1 + r₃ r₄ (1 + …))).
+    """
+
+    def quotient(order: Any, above: Any) -> Any:
+        below = 2 * order - z * above
+        return z / tnp.where(below == 0, float(dtypes.finfo(z.dtype).tiny), below)
+
+    pairs = (start + 1) // 2
+
+    def body(i: Any, carry: Any) -> Any:
+        kept, above, tail = carry
+        order = 2 * (pairs - i)
+        even = quotient(order.astype(z.dtype), above)
+        odd = quotient((order - 1).astype(z.dtype), even)
+        for place, value in ((order, even), (order - 1, odd)):
+            kept = tnp.where((tnp.arange(count) == place).reshape((count,) + (1,) * z.ndim), value, kept)
+        return kept, odd, 1 + odd * even * tail
+
+    start_values = tnp.zeros((count, *z.shape), z.dtype), tnp.zeros_like(z), tnp.ones_like(z)
+    kept, _, tail = fori_loop(0, pairs, body, start_values)
+    values = [1 / (2 * tail - 1)]
+    for k in range(1, count):
+        values.append(values[-1] * kept[k])
+    return tnp.stack(values)
+
+
+def bessel_jn(z: Any, *, v: int, n_iter: int = 50) -> Any:
+    """The Bessel functions of the first kind of the orders 0, …, v.
+
+    Args:
+        z: an array or number, real; integers become floats. It is accurate where |z| is well below `n_iter`.
+        v: the greatest order, an integer.
+        n_iter: from which order the recurrence goes down.
+
+    Returns:
+        An array of shape (v + 1, *z.shape).
+
+    Raises:
+        TypeError: for complex numbers; `v` or `n_iter` is no integer.
+        ValueError: one of them is negative.
+
+    Source: Miller's algorithm, DLMF 3.6(v).
+
+    >>> import tangrad.scipy.special as special
+    >>> special.bessel_jn(0.0, v=1)
+    Array([1., 0.], dtype=float32)
+    """
+    order, start = index_argument("bessel_jn", v, "v"), index_argument("bessel_jn", n_iter, "n_iter")
+    if order < 0 or start < 0:
+        raise ValueError(f"bessel_jn: v and n_iter must not be negative, got {v} and {n_iter}")
+    return _orders(order + 1, start)(*reals("bessel_jn", z))
+
+
+# --- spherical harmonics -------------------------------------------------------------------------------------------
+
+
+def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, diff_n: int | None = None, n_max: int | None = None) -> Any:
+    """The spherical harmonics Yₙᵐ(θ, φ), with the phase of Condon and Shortley.
+
+    Args:
+        n: the degree, an array or number, integer, not negative.
+        m: the order, an array or number, integer; 0 where its absolute value is above `n`.
+        theta: the polar angle in radians, from 0 to π.
+        phi: the azimuth in radians.
+        diff_n: must be None: `grad` has derivatives.
+        n_max: the greatest degree; None: that of `n`, whose values must then be known.
+
+    Returns:
+        A complex array of the shape to which the arguments broadcast.
+
+    Raises:
+        NotImplementedError: `diff_n` is given.
+        TypeError: `n` or `m` is not of integers.
+        ValueError: for shapes that do not fit.
+
+    Source: the recurrence of normalised associated Legendre functions, DLMF 14.10.3 and 14.30.1.
+
+    >>> import tangrad.numpy as np
+    >>> import tangrad.scipy.special as special
+    >>> f"{special.sph_harm_y(0, 0, 0.0, 0.0).real:.4f}"
+    '0.2821'
+    """
+    if diff_n is not None:
+        raise NotImplementedError(f"sph_harm_y: diff_n is not supported, got {diff_n!r}; grad has derivatives")
+    degree, order = [as_array(asarray(value)) for value in (n, m)]
+    for name, value in (("n", degree), ("m", order)):
+        if not is_kind(value, np.integer):
+            raise TypeError(f"sph_harm_y: {name} must be integers, got {value.aval.str_short()}")
+    limit = index_argument("sph_harm_y", int(degree.max()) if n_max is None and degree.size else n_max or 0, "n_max")
+    polar, azimuth = reals("sph_harm_y", theta, phi)
+    shape = broadcast_shape("sph_harm_y", [x.shape for x in (degree, order, polar)])
+    degree, order, polar, azimuth = [broadcast_to(x, shape) for x in (degree, order, polar, azimuth)]
+    return _harmonics(degree, order, polar, azimuth, limit)
+
+
+def _harmonics(degree: Any, order: Any, polar: Any, azimuth: Any, limit: int) -> Any:
+    size = abs(order)
+    value = _legendre(degree, size, polar, limit)
+    negative = (order < 0) & (size % 2 == 1)
+    value = tnp.where(negative, -value, value)
+    angle = stop_gradient(order).astype(polar.dtype) * azimuth
+    return complex_of(value * tnp.cos(angle), value * tnp.sin(angle))
+
+
+def _legendre(degree: Any, order: Any, polar: Any, limit: int) -> Any:
+    """The normalised associated Legendre functions, for 0 ≤ order."""
+    sine, cosine = tnp.sin(polar), tnp.cos(polar)
+
+    def diagonal(k: Any, value: Any) -> Any:
+        factor = -tnp.sqrt((2 * k + 1) / (2 * k)).astype(sine.dtype)
+        return tnp.where(k <= order, value * factor * sine, value)
+
+    start = tnp.full_like(sine, math.sqrt(0.25 / math.pi))
+    first = fori_loop(1, limit + 1, diagonal, start)
+    m = order.astype(sine.dtype)
+
+    def climb(k: Any, carry: Any) -> Any:
+        found, last, previous = carry
+        top = m + k.astype(sine.dtype)
+        square, below = top * top, (top - 1) * (top - 1)
+        spread = square - m * m
+        scale = tnp.sqrt((4 * square - 1) / spread)
+        step = tnp.sqrt((below - m * m) / tnp.where(top == 0.5, 1.0, 4 * below - 1))
+        value = scale * (cosine * last - tnp.where(k == 1, 0.0, step) * previous)
+        return tnp.where(order + k == degree, value, found), value, last
+
+    zeros = tnp.zeros_like(first)
+    return fori_loop(1, limit + 1, climb, (tnp.where(order == degree, first, zeros), first, zeros))[0]

@@ -1,0 +1,164 @@
+"""How the special functions are made: what they take, and the derivatives that are known in closed form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tangrad._custom_rules.forward import custom_jvp
+from tangrad._lax.control_flow.loops import fori_loop, while_loop
+from tangrad._numpy.operands import broadcast_all, is_complex, promote_inexact
+from tangrad._numpy.refusals import check_rank_promotion
+from tangrad._numpy.weak_types import strong
+from tangrad.core import as_array, dtypes
+
+Function = Callable[..., Any]
+
+# Of these a Python number gives an array that is not weakly typed, as in JAX; of the others a weakly typed one.
+_NEVER_WEAK = {"dawsn", "erfcx", "gamma", "log_ndtr", "multigammaln", "ndtr", "ndtri", "spence", "uniform.cdf"}
+_NEVER_WEAK.update([f"norm.{name}" for name in ("cdf", "logcdf", "sf", "logsf", "ppf", "isf")])
+_NEVER_WEAK.update([f"truncnorm.{name}" for name in ("logpdf", "logcdf", "logsf")])
+# These, too, are weakly typed of an array of booleans beside Python numbers.
+_WEAK_AS_PROMOTED = {
+    "betainc",
+    "betaln",
+    "boxcox",
+    "boxcox1p",
+    "comb",
+    "gammainc",
+    "gammaincc",
+    "polygamma",
+    "xlog1py",
+    "xlogy",
+    "zeta",
+}
+_WEAK_AS_PROMOTED.update(
+    [
+        "binom.logpmf",
+        "expon.cdf",
+        "expon.logcdf",
+        "expon.logpdf",
+        "expon.logsf",
+        "expon.ppf",
+        "gamma.sf",
+        "gennorm.cdf",
+        "gennorm.logpdf",
+        "gumbel_l.logcdf",
+        "gumbel_l.logpdf",
+        "gumbel_l.logsf",
+        "gumbel_l.ppf",
+        "gumbel_r.logcdf",
+        "gumbel_r.logpdf",
+        "gumbel_r.ppf",
+        "logistic.cdf",
+        "logistic.sf",
+        "pareto.logcdf",
+        "poisson.logpmf",
+        "uniform.logpdf",
+        "uniform.pdf",
+        "uniform.ppf",
+        "vonmises.logpdf",
+        "wrapcauchy.logpdf",
+    ]
+)
+
+
+def numbers(name: str, *values: Any) -> list[Any]:
+    """The arguments as arrays of one shape and one dtype, real or complex; integers become floats.
+
+    They are weakly typed only if all arguments are, or the first has no dimensions.
+    Raises TypeError for what is no array, ValueError for shapes that do not fit.
+    """
+    promoted = promote_inexact(name, *values)
+    known = [strong(value) for value in promoted] if _is_known(name, values, promoted) else promoted
+    check_rank_promotion(name, [value.aval.shape for value in known if value.aval.shape])
+    return [as_array(value) for value in broadcast_all(name, known)]
+
+
+def _is_known(name: str, values: Any, promoted: Any) -> bool:
+    """Whether what a function computes has a dtype of its own, not a weak one that takes that of its neighbour."""
+    if name in _NEVER_WEAK or not all([value.aval.weak_type for value in promoted]):
+        return True
+    if name in _WEAK_AS_PROMOTED or not promoted[0].aval.shape:
+        return False
+    return not all([dtypes.is_weakly_typed(value) for value in values])
+
+
+def reals(name: str, *values: Any) -> list[Any]:
+    """As `numbers`. Raises TypeError for complex numbers."""
+    made = numbers(name, *values)
+    if is_complex(made[0]):
+        raise TypeError(f"{name} does not accept complex numbers, got {made[0].aval.str_short()}")
+    return made
+
+
+def with_derivatives(*derivatives: Function | None) -> Callable[[Function], Function]:
+    """Decorator of a function of arrays of one shape and dtype, which computes in 32 or 64 bits.
+
+    Args:
+        derivatives: for each argument a function of (tangent, answer, *arguments), or None where it does not count.
+            They are differentiated in turn; the function itself never is.
+    """
+
+    def decorate(function: Function) -> Function:
+        differentiable = custom_jvp(function)
+        differentiable.defjvps(*derivatives)
+
+        def wide(*args: Any) -> Any:
+            dtype = args[0].aval.dtype
+            if dtype.itemsize > 2:
+                return differentiable(*args)
+            result = differentiable(*[arg.astype(np.float32) for arg in args])
+            return result.astype(dtype)
+
+        return wide
+
+    return decorate
+
+
+def polynomial(x: Any, coefficients: Any) -> Any:
+    """A polynomial by Horner's rule, the highest power first."""
+    total = x * 0 + coefficients[0]
+    for coefficient in coefficients[1:]:
+        total = total * x + coefficient
+    return total
+
+
+def sum_of_terms(count: int, step: Callable[[Any, Any], tuple[Any, Any]], first: Any, total: Any) -> Any:
+    """Add `count` terms: `step(k, state)`, for k = 1, …, gives the next state and the term."""
+
+    def body(k: Any, carry: Any) -> Any:
+        state, total = carry
+        state, term = step(k.astype(total.dtype), state)
+        return state, total + term
+
+    return fori_loop(1, count + 1, body, (first, total))[1]
+
+
+def backward(count: int, step: Callable[[Any, Any], Any], start: Any) -> Any:
+    """A continued fraction from its tail: `step(k, tail)` for k = count, …, 1."""
+    return fori_loop(0, count, lambda i, tail: step((count - i).astype(tail.real.dtype), tail), start)
+
+
+def until_small(limit: int, step: Callable[[Any, Any], tuple[Any, Any]], first: Any, total: Any) -> Any:
+    """Add terms until all elements have converged, or `limit` of them: `step(k, state)` gives state and terms.
+
+    `total` and terms are tuples of arrays; each term is compared with its total.
+    """
+    epsilon = float(dtypes.finfo(total[0].dtype).eps) / 4
+
+    def going_on(carry: Any) -> Any:
+        k, _, _, active = carry
+        return (k <= limit) & active
+
+    def body(carry: Any) -> Any:
+        k, state, total, _ = carry
+        state, terms = step(k.astype(total[0].dtype), state)
+        active = False
+        for term, whole in zip(terms, total):
+            active = active | (abs(term) > epsilon * abs(whole)).any()
+        return k + 1, state, tuple([whole + term for whole, term in zip(total, terms)]), active
+
+    return while_loop(going_on, body, (np.int32(1), first, total, np.bool_(True)))[2]

@@ -1,0 +1,323 @@
+"""Exponential, sine and cosine integrals, and the dilogarithm: `exp1`, `expi`, `expn`, `sici`, `spence`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+import tangrad.numpy as tnp
+from tangrad._lax.elementwise.functions import complex as complex_of
+from tangrad._lax.special import primitives as p
+from tangrad._lax.structure.functions import stop_gradient
+from tangrad._numpy.fusing import Fused, as_one
+from tangrad._scipy.special_functions.elementwise import (
+    backward,
+    polynomial,
+    reals,
+    sum_of_terms,
+    with_derivatives,
+)
+
+_EULER = 0.5772156649015329
+_DEPTH = 90  # of the continued fraction: at x = 1 its error is about exp(-4 √90) = 3e-17
+
+
+def _fraction(n: Any, x: Any) -> Any:
+    """exp(x) Eₙ(x) for x ≥ 1 (DLMF 8.19.18)."""
+
+    def step(k: Any, tail: Any) -> Any:
+        return x + n + 2 * (k - 1) - k * (n + k - 1) / tail
+
+    return 1 / backward(_DEPTH, step, x + n + 2 * _DEPTH)
+
+
+def _series(x: Any, count: int) -> Any:
+    """Σ xᵏ / (k k!), k ≥ 1."""
+
+    def step(k: Any, power: Any) -> Any:
+        power = power * (x / k)
+        return power, power / k
+
+    return sum_of_terms(count, step, tnp.ones_like(x), tnp.zeros_like(x))
+
+
+# --- E₁, Ei and Eₙ -------------------------------------------------------------------------------------------------
+
+
+def _e1(x: Any) -> Any:
+    """E₁ of positive x: its series (DLMF 6.6.2), and from 1 on the continued fraction."""
+    near = x <= 1
+    small, large = tnp.where(near, x, 1.0), tnp.where(near, 1.0, x)
+    series = -_EULER - tnp.log(small) - _series(-small, 22)
+    value = tnp.where(near, series, tnp.exp(-large) * _fraction(1.0, tnp.minimum(large, 1e9)))
+    return tnp.where(x == 0, math.inf, value)
+
+
+def _ei(x: Any) -> Any:
+    """Ei of positive x: its series (DLMF 6.6.1), and from 40 on the asymptotic one (6.12.2)."""
+    near = x < 40
+    small, large = tnp.where(near, x, 1.0), tnp.where(near, 40.0, x)
+    series = _EULER + tnp.log(small) + _series(small, 140)
+
+    def step(k: Any, term: Any) -> Any:
+        term = term * (k / large)
+        return term, term
+
+    ones = tnp.ones_like(x)
+    # exp(x) overflows before exp(x) / x does.
+    half = tnp.exp(0.5 * large)
+    value = tnp.where(near, series, half * (half / tnp.minimum(large, 1e30)) * sum_of_terms(36, step, ones, ones))
+    return tnp.where(x == 0, -math.inf, value)
+
+
+def _by_sign(positive: Any, other: Any, x: Any) -> Any:
+    """A function of positive numbers that goes on as the negative of another one; both are infinite at 0."""
+    ahead = positive(tnp.where(x > 0, x, 1.0))
+    behind = -other(tnp.where(x < 0, -x, 1.0))
+    value = tnp.where(x > 0, ahead, behind)
+    return tnp.where(tnp.isnan(x), x, tnp.where(x == 0, positive(tnp.zeros_like(x)), value))
+
+
+@with_derivatives(lambda t, ans, x: t * (ans * (1 - 1 / x)))
+def _power_over(x: Any) -> Any:
+    """exp(x) / x, which has the factor of its derivative: that of the quotient would be a difference of infinities."""
+    half = tnp.exp(0.5 * x)
+    value = half * (half / x)
+    return tnp.where(x == math.inf, math.inf, tnp.where(half == 0, -half, value))
+
+
+@with_derivatives(lambda t, ans, x: t * _power_over(-x))
+def _exp1(x: Any) -> Any:
+    return _by_sign(_e1, _ei, x)
+
+
+@with_derivatives(lambda t, ans, x: t * _power_over(x))
+def _expi(x: Any) -> Any:
+    return _by_sign(_ei, _e1, x)
+
+
+@as_one()
+def exp1(x: Any) -> Any:
+    """The exponential integral E₁(x) = ∫₁^∞ exp(-x t) / t dt; its real part, -Ei(-x), below 0.
+
+    Args:
+        x: an array or number, real; integers become floats.
+
+    Returns:
+        An array of the shape of `x`.
+
+    Raises:
+        TypeError: for complex numbers.
+
+    >>> import tangrad.scipy.special as special
+    >>> f"{special.exp1(1.0):.4f}"
+    '0.2194'
+    """
+    return _exp1(*reals("exp1", x))
+
+
+@as_one()
+def expi(x: Any) -> Any:
+    """The exponential integral Ei(x), the principal value of ∫₋∞ˣ exp(t) / t dt.
+
+    Args:
+        x: an array or number, real; integers become floats.
+
+    Returns:
+        An array of the shape of `x`.
+
+    Raises:
+        TypeError: for complex numbers.
+
+    >>> import tangrad.scipy.special as special
+    >>> f"{special.expi(1.0):.4f}"
+    '1.8951'
+    """
+    return _expi(*reals("expi", x))
+
+
+def _expn_series(n: Any, x: Any) -> Any:
+    """Eₙ for 0 < x ≤ 1 and n ≥ 1 (DLMF 8.19.8)."""
+
+    def step(k: Any, power: Any) -> Any:
+        power = power * (-x / k)
+        return power, tnp.where(k == n - 1, 0.0, power / tnp.where(k == n - 1, 1.0, k + 1 - n))
+
+    first = tnp.where(n == 1, 0.0, 1 / tnp.where(n == 1, 1.0, 1 - n))
+    total = sum_of_terms(22, step, tnp.ones_like(x), first)
+    sign = 1 - 2 * ((n - 1) % 2)
+    leading = sign * tnp.exp((n - 1) * tnp.log(x) - p.lgamma_p.bind(n))
+    return leading * (p.digamma_p.bind(n) - tnp.log(x)) - total
+
+
+@with_derivatives(None, lambda t, ans, n, x: -t * tnp.where(n == 0, ans * (1 + 1 / x), _expn(tnp.maximum(n - 1, 0), x)))
+def _expn(n: Any, x: Any) -> Any:
+    valid = (n >= 0) & (n == tnp.floor(n)) & (x >= 0)
+    order = tnp.where(valid & (n > 0), n, 1.0)
+    near = x <= 1
+    small = tnp.where(near & (x > 0), x, 1.0)
+    large = tnp.where(near | ~valid, 1.0, x)
+    value = tnp.where(near, _expn_series(order, small), tnp.exp(-large) * _fraction(order, tnp.minimum(large, 1e9)))
+    at_zero = tnp.where(n > 1, 1 / tnp.where(n > 1, n - 1, 1.0), math.inf)
+    value = tnp.where(n == 0, tnp.exp(-x) / x, value)
+    return tnp.where(valid, tnp.where(x == 0, at_zero, value), math.nan)
+
+
+@as_one()
+def expn(n: Any, x: Any) -> Any:
+    """The generalised exponential integral Eₙ(x) = ∫₁^∞ exp(-x t) / tⁿ dt.
+
+    Args:
+        n: the order: whole numbers, 0, 1, …, held fixed in derivatives.
+        x: an array or number, real, not negative; broadcast against `n`.
+
+    Returns:
+        An array of their common shape; NaN for other orders and negative `x`.
+
+    Raises:
+        TypeError: for complex numbers.
+        ValueError: for shapes that do not fit.
+
+    >>> import tangrad.scipy.special as special
+    >>> special.expn(2, 0.0)
+    Array(1., dtype=float32)
+    """
+    order, made = reals("expn", n, x)
+    return _expn(stop_gradient(order), made)
+
+
+# --- sine and cosine integrals -------------------------------------------------------------------------------------
+
+
+def _both_slopes(t: Any, ans: Any, x: Any) -> Any:
+    near = abs(x) < 1
+    small, safe = tnp.where(near, x, 0.0), tnp.where(near, 1.0, x)
+    quotient = tnp.where(near, tnp.sinc(small / math.pi), tnp.sin(safe) / safe)
+    return complex_of(t * quotient, t * (tnp.cos(x) / x))
+
+
+@with_derivatives(_both_slopes)
+def _sici(x: Any) -> Any:
+    """Si(x) + i Ci(|x|): power series (DLMF 6.6.5, 6.6.6), or E₁(ix) = -Ci(x) + i (Si(x) - π/2) (6.5.5)."""
+    size = abs(x)
+    near = size < 4
+    small = tnp.where(near, size, 1.0)
+    sine, cosine = polynomial(small * small, _SI) * small, polynomial(small * small, _CI)
+    cosine = cosine * small * small + _EULER + tnp.log(small)
+    large = tnp.where(near | ~tnp.isfinite(x), 4.0, size)
+    rotation = complex_of(tnp.cos(large), -tnp.sin(large))
+    integral = rotation * _fraction(1.0, complex_of(tnp.zeros_like(large), large))
+    si = tnp.where(near, sine, 0.5 * math.pi + integral.imag)
+    ci = tnp.where(near, cosine, -integral.real)
+    si = tnp.where(tnp.isinf(x), 0.5 * math.pi, si)
+    ci = tnp.where(tnp.isinf(x), 0.0, ci)
+    value = complex_of(tnp.where(x < 0, -si, si), ci)
+    return tnp.where(tnp.isnan(x), complex_of(x, x), value)
+
+
+_SI = tuple([(-1) ** k / ((2 * k + 1) * math.factorial(2 * k + 1)) for k in range(16, -1, -1)])
+_CI = tuple([(-1) ** k / (2 * k * math.factorial(2 * k)) for k in range(17, 0, -1)])
+
+
+def _sici_parts(x: Any) -> Any:
+    both = _sici(x)
+    return both.real, both.imag
+
+
+_sici_pair = Fused("sici", _sici_parts, multiple_results=True)
+
+
+def sici(x: Any) -> Any:
+    """The sine integral ∫₀ˣ sin(t) / t dt and the cosine integral γ + log x + ∫₀ˣ (cos(t) - 1) / t dt.
+
+    Args:
+        x: an array or number, real; integers become floats.
+
+    Returns:
+        Two arrays of the shape of `x`. Below 0 the second is the real part, Ci(-x).
+
+    Raises:
+        TypeError: for complex numbers.
+
+    >>> import tangrad.scipy.special as special
+    >>> s, c = special.sici(1.0)
+    >>> f"{s:.4f} {c:.4f}"
+    '0.9461 0.3374'
+    """
+    (made,) = reals("sici", x)
+    if made.aval.dtype.itemsize > 2:
+        return tuple(_sici_pair(made))
+    return tuple([part.astype(made.aval.dtype) for part in _sici_pair(made.astype(np.float32))])
+
+
+# --- the dilogarithm -----------------------------------------------------------------------------------------------
+
+# Bₖ / (k + 1)! for k = 2, 4, …: Li₂(w) = u - u²/4 + Σ Bₖ uᵏ⁺¹ / (k + 1)!, u = -log(1 - w).
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798)
+_DEBYE = tuple([b / math.factorial(2 * k + 3) for k, b in reversed(list(enumerate(_BERNOULLI)))])
+
+
+def _dilogarithm(u: Any) -> Any:
+    square = u * u
+    return u - 0.25 * square + u * square * polynomial(square, _DEBYE)
+
+
+def _spence_slope(t: Any, ans: Any, x: Any) -> Any:
+    excess = x - 1
+    near = abs(excess) < 0.25
+    small, outer = tnp.where(near, excess, 0.0), tnp.where(near, 2.0, x)
+    return t * -tnp.where(near, polynomial(small, _LOG1P), _logarithm_over(outer))
+
+
+def _slope_of_logarithm_over(t: Any, ans: Any, x: Any) -> Any:
+    regular = (x > 0) & (x < math.inf)
+    inner = tnp.where(regular, x, 2.0)
+    value = (1 / inner - tnp.where(regular, ans, 0.0)) / (inner - 1)
+    return t * tnp.where(regular, value, tnp.where(x == 0, -math.inf, 0.0))
+
+
+@with_derivatives(_slope_of_logarithm_over)
+def _logarithm_over(x: Any) -> Any:
+    """log(x) / (x - 1), for x away from 1."""
+    return tnp.where(x == math.inf, 0.0, tnp.log(x) / (x - 1))
+
+
+# log(1 + x) / x
+_LOG1P = tuple([(-1) ** k / (k + 1) for k in range(26, -1, -1)])
+
+
+@with_derivatives(_spence_slope)
+def _spence(x: Any) -> Any:
+    small, large = x < 0.5, x > 2
+    low = tnp.where(small & (x > 0), x, 0.5)
+    high = tnp.where(large & (x < math.inf), x, 2.0)
+    middle = tnp.where(small | large | tnp.isnan(x), 1.0, x)
+    # Li₂(1 - x) by its reflections at w → 1 - w and w → 1 / w (DLMF 25.12.6, 25.12.4).
+    below = math.pi**2 / 6 - tnp.log(low) * tnp.log1p(-low) - _dilogarithm(-tnp.log1p(-low))
+    logarithm = tnp.log(high - 1)
+    above = -(math.pi**2) / 6 - 0.5 * logarithm * logarithm - _dilogarithm(-tnp.log1p(1 / (high - 1)))
+    value = tnp.where(small, below, tnp.where(large, above, _dilogarithm(-tnp.log(middle))))
+    value = tnp.where(x == 0, math.pi**2 / 6, tnp.where(x == math.inf, -math.inf, value))
+    return tnp.where(x >= 0, value, math.nan)
+
+
+@as_one()
+def spence(x: Any) -> Any:
+    """Spence's function, the dilogarithm of 1 - x: -∫₁ˣ log(t) / (t - 1) dt.
+
+    Args:
+        x: an array or number, real; integers become floats. NaN below 0.
+
+    Returns:
+        An array of the shape of `x`.
+
+    Raises:
+        TypeError: for complex numbers.
+
+    >>> import tangrad.scipy.special as special
+    >>> f"{special.spence(0.0):.4f}"
+    '1.6449'
+    """
+    return _spence(*reals("spence", x))

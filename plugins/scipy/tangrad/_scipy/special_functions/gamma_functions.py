@@ -1,0 +1,383 @@
+"""The gamma function and what is made of it: `gamma`, `loggamma`, `digamma`, `poch`, `gammainc`, …"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+import tangrad.numpy as tnp
+from tangrad._lax.elementwise.functions import complex as complex_of
+from tangrad._lax.special import primitives as p
+from tangrad._lax.structure.functions import stop_gradient
+from tangrad._numpy.fusing import as_one
+from tangrad._numpy.operands import index_argument, is_complex
+from tangrad._scipy.special_functions.elementwise import numbers, polynomial, reals, with_derivatives
+
+HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
+STIRLING_FROM = 10
+
+# log Γ(z) = (z - 1/2) log z - z + log(2π)/2 + Σ cₖ z¹⁻²ᵏ and ψ(z) = log z - 1/(2z) - Σ dₖ z⁻²ᵏ (DLMF 5.11).
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)
+_STIRLING = tuple([b / (2 * k * (2 * k - 1)) for k, b in reversed(list(enumerate(_BERNOULLI, 1)))])
+_DIGAMMA = tuple([b / (2 * k) for k, b in reversed(list(enumerate(_BERNOULLI, 1)))])
+
+
+def stirling_remainder(z: Any) -> Any:
+    """What Stirling's formula for log Γ lacks, for large z."""
+    below = 1 / z
+    return below * polynomial(below * below, _STIRLING)
+
+
+# --- of one argument -----------------------------------------------------------------------------------------------
+
+
+@as_one()
+def gammaln(x: Any) -> Any:
+    """log |Γ(x)|; infinite at 0, -1, -2, …
+
+    Args:
+        x: an array or number, real; integers become floats.
+
+    Returns:
+        An array of the shape of `x`.
+
+    Raises:
+        TypeError: for complex numbers.
+
+    >>> import tangrad.scipy.special as special
+    >>> f"{special.gammaln(4.0):.4f}"
+    '1.7918'
+    """
+    return p.lgamma_p.bind(*reals("gammaln", x))
+
+
+def _complex_digamma(z: Any) -> Any:
+    """ψ, by the recurrence, the asymptotic series and the reflection."""
+    left = z.real < 0.5
+    right = tnp.where(left, 1 - z, z)
+    total = -sum([1 / (right + k) for k in range(STIRLING_FROM)])
+    shifted = right + STIRLING_FROM
+    below = 1 / shifted
+    total = total + tnp.log(shifted) - 0.5 * below - below * below * polynomial(below * below, _DIGAMMA)
+    safe = tnp.where(left, z, 0.5)
+    return tnp.where(left, total - math.pi * tnp.cos(math.pi * safe) / tnp.sin(math.pi * safe), total)
+
+
+@with_derivatives(lambda t, ans, z: t * _complex_digamma(z))
+def _complex_loggamma(z: Any) -> Any:
+    """Hare, Computing the principal branch of log-Gamma, J. Algorithms 25 (1997): in the upper half plane."""
+    lower = z.imag < 0
+    upper = complex_of(z.real, abs(z.imag))
+    left = upper.real < 0.5
+    right = tnp.where(left, 1 - upper, upper)
+    shifted = right + STIRLING_FROM
+    value = (shifted - 0.5) * tnp.log(shifted) - shifted + HALF_LOG_2PI + stirling_remainder(shifted)
+    value = value - sum([tnp.log(right + k) for k in range(STIRLING_FROM)])
+    # log sin πz = log(i/2) - iπz + log(1 - exp(2iπz)), which goes on from the interval (0, 1).
+    turn = 2 * math.pi * complex_of(upper.real - tnp.round(upper.real), upper.imag)
+    sine = complex_of(math.log(0.5) + 0 * turn.real, 0.5 * math.pi + 0 * turn.real)
+    sine = sine - 1j * math.pi * upper + tnp.log(-tnp.expm1(1j * turn))
+    value = tnp.where(left, math.log(math.pi) - sine - value, value)
+    value = tnp.where((z.imag == 0) & (z.real <= 0) & (z.real == tnp.floor(z.real)), math.inf, value)
+    return tnp.where(lower, tnp.conj(value), value)
+
+
+@as_one()
+def loggamma(x: Any) -> Any:
+    """The principal branch of the logarithm of Γ: analytic but for the negative real axis.
+
+    Args:
+        x: an array or number, real or complex.
+
+    Returns:
+        An array of the shape of `x`; of real numbers below 0 NaN, since Γ changes its sign there.
+
+    >>> import tangrad.scipy.special as special
+    >>> f"{special.loggamma(0.5):.4f}"
+    '0.5724'
+    """
+    (made,) = numbers("loggamma", x)
+    if is_complex(made):
+        return _complex_loggamma(made)
+    return tnp.where(made < 0, math.nan, p.lgamma_p.bind(made))
+
+
+def sign_of_gamma(x: Any) -> Any:
+    below = tnp.floor(x)
+    odd = below % 2 != 0
+    sign = tnp.where(tnp.where(x == 0, tnp.signbit(x), (x < 0) & odd), -1.0, 1.0).astype(x.dtype)
+    return tnp.where(tnp.isnan(x) | ((x < 0) & (x == below)), math.nan, sign)
+
+
+@as_one()
+def gammasgn(x: Any) -> Any:
+    """The sign of Γ(x): 1 or -1, NaN at -1, -2, … and of NaN.
+
+    Args:
+        x: an array or number, real; integers become floats.
+
+    Returns:
+        An array of the shape of `x`.
+
+    Raises:
+        TypeError: for complex numbers.
+
+    >>> import tangrad.scipy.special as special
+    >>> special.gammasgn(-0.5)
+    Array(-1., dtype=float32)
+    """
+    return sign_of_gamma(stop_gradient(reals("gammasgn", x)[0]))
+
+
+def _gamma_slope(t: Any, ans: Any, x: Any) -> Any:
+    beyond = (x > 0) & (ans == math.inf)  # as is each derivative then: its terms would be of both signs
+    inner = tnp.where(beyond & (x != 0), 2.0, x)
+    slope = tnp.where(inner == 0, -1 / tnp.where(inner == 0, inner, 1.0), p.digamma_p.bind(inner))
+    return t * tnp.where(beyond, ans, ans * slope)
+
+
+@with_derivatives(_gamma_slope)
+def _real_gamma(x: Any) -> Any:
+    return sign_of_gamma(stop_gradient(x)) * tnp.exp(p.lgamma_p.bind(x))
+
+
+@as_one()
+def gamma(x: Any) -> Any:
+    """The gamma function.
+
+    Args:
+        x: an array or number, real or complex; integers become floats.
+
+    Returns:
+        An array of the shape of `x`; NaN at -1, -2, …
+
+    >>> import tangrad.scipy.special as special
+    >>> f"{special.gamma(4.0):.4f}"
+    '6.0000'
+    """
+    (made,) = numbers("gamma", x)
+    if is_complex(made):
+        return tnp.exp(_complex_loggamma(made))
+    return _real_gamma(made)
+
+
+@as_one()
+def digamma(x: Any) -> Any:
+    """The derivative of log Γ.
+
+    Args:
+        x: an array or number, real; integers become floats.
+
+    Returns:
+        An array of the shape of `x`; infinite at 0, NaN at -1, -2, …
+
+    Raises:
+        TypeError: for complex numbers.
+
+    >>> import tangrad.scipy.special as special
+    >>> f"{special.digamma(1.0):.4f}"
+    '-0.5772'
+    """
+    (made,) = reals("digamma", x)
+    zero = made == 0
+    return tnp.where(zero, -1 / tnp.where(zero, made, 1.0), p.digamma_p.bind(tnp.where(zero, 1.0, made)))
+
+
+@as_one("exact")
+def factorial(n: Any, exact: bool = False) -> Any:
+    """n!, which is Γ(n + 1); 0 below 0.
+
+    Args:
+        n: an array or number, real; integers become floats.
+        exact: must be False: integers of any length are no array elements.
+
+    Returns:
+        An array of the shape of `n`.
+
+    Raises:
+        NotImplementedError: for `exact=True`.
+        TypeError: for complex numbers.
+
+    >>> import tangrad.scipy.special as special
+    >>> f"{special.factorial(5):.1f}"
+    '120.0'
+    """
+    if exact:
+        raise NotImplementedError("factorial: exact=True is not supported, since array elements have 64 bits at most")
+    (made,) = reals("factorial", n)
+    return tnp.where(made < 0, 0.0, tnp.exp(p.lgamma_p.bind(tnp.where(made < 0, 0.0, made) + 1)))
+
+
+# --- of two arguments ----------------------------------------------------------------------------------------------
+
+
+def is_pole(x: Any) -> Any:
+    return (x <= 0) & (x == tnp.floor(x))
+
+
+@as_one()
+def gammainc(a: Any, x: Any) -> Any:
+    """The regularised lower incomplete gamma function P(a, x).
+
+    Args:
+        a, x: arrays or numbers, real, broadcast against each other.
+
+    Returns:
+        An array of their common shape.
+
+    Raises:
+        TypeError: for complex numbers.
+        ValueError: for shapes that do not fit.
+
+    >>> import tangrad.scipy.special as special
+    >>> f"{special.gammainc(1.0, 1.0):.4f}"
+    '0.6321'
+    """
+    return p.igamma_p.bind(*reals("gammainc", a, x))
+
+
+@as_one()
+def gammaincc(a: Any, x: Any) -> Any:
+    """The regularised upper incomplete gamma function, 1 - P(a, x).
+
+    Args:
+        a, x: arrays or numbers, real, broadcast against each other.
+
+    Returns:
+        An array of their common shape.
+
+    Raises:
+        TypeError: for complex numbers.
+        ValueError: for shapes that do not fit.
+
+    >>> import tangrad.scipy.special as special
+    >>> f"{special.gammaincc(1.0, 1.0):.4f}"
+    '0.3679'
+    """
+    return p.igammac_p.bind(*reals("gammaincc", a, x))
+
+
+@with_derivatives(
+    lambda t, ans, z, m: t * ans * (p.digamma_p.bind(z + m) - p.digamma_p.bind(z)),
+    lambda t, ans, z, m: t * ans * p.digamma_p.bind(z + m),
+)
+def _poch(z: Any, m: Any) -> Any:
+    poles, falling = is_pole(z), is_pole(z + m)
+    # Both poles: Γ(z + m) / Γ(z) = (-1)ᵐ Γ(1 - z) / Γ(1 - z - m).
+    flipped = poles & falling
+    top, bottom = tnp.where(flipped, 1 - z, z + m), tnp.where(flipped, 1 - z - m, z)
+    sign = tnp.where(flipped, 1 - 2 * (m % 2), sign_of_gamma(top) * sign_of_gamma(bottom))
+    value = sign * tnp.exp(p.lgamma_p.bind(top) - p.lgamma_p.bind(bottom))
+    value = tnp.where(poles & ~falling, 0.0, tnp.where(falling & ~poles, math.inf, value))
+    endless = (z == math.inf) & (m != 0)
+    value = tnp.where(endless & (abs(m) < math.inf), tnp.where(m > 0, math.inf, 0.0), value)
+    value = tnp.where((m == -math.inf) & ~endless, tnp.where(poles, 0.0, math.nan), value)
+    unknown = tnp.isnan(z) | tnp.isnan(m) | ((z == -math.inf) & (m == math.inf))
+    return tnp.where(m == 0, 1.0, tnp.where(unknown, math.nan, value))
+
+
+@as_one()
+def poch(z: Any, m: Any) -> Any:
+    """Pochhammer's symbol, Γ(z + m) / Γ(z).
+
+    Args:
+        z, m: arrays or numbers, real, broadcast against each other.
+
+    Returns:
+        An array of their common shape.
+
+    Raises:
+        TypeError: for complex numbers.
+        ValueError: for shapes that do not fit.
+
+    >>> import tangrad.scipy.special as special
+    >>> f"{special.poch(2.0, 3.0):.3f}"
+    '24.000'
+    """
+    return _poch(*reals("poch", z, m))
+
+
+@as_one()
+def polygamma(n: Any, x: Any) -> Any:
+    """The derivative of order n of digamma.
+
+    Args:
+        n: the order: whole numbers, 0, 1, …
+        x: an array or number, real; broadcast against `n`.
+
+    Returns:
+        An array of their common shape; NaN for other orders.
+
+    Raises:
+        TypeError: for complex numbers.
+        ValueError: for shapes that do not fit.
+
+    >>> import tangrad.scipy.special as special
+    >>> f"{special.polygamma(1, 1.0):.4f}"
+    '1.6449'
+    """
+    order, made = reals("polygamma", n, x)
+    order, endless = stop_gradient(order), made == math.inf
+    inner = tnp.where(endless, 1.0, made)
+    value = tnp.where((order == 0) & (made == 0), -1 / inner, p.polygamma_p.bind(order, inner))
+    return tnp.where(endless, tnp.where(order == 0, math.inf, 0 * value), value)
+
+
+@as_one("d")
+def multigammaln(a: Any, d: Any) -> Any:
+    """The logarithm of the multivariate gamma function, π^(d (d - 1) / 4) Π Γ(a + (1 - j) / 2), j = 1, …, d.
+
+    Args:
+        a: an array or number, real, greater than (d - 1) / 2.
+        d: the dimension, an integer.
+
+    Returns:
+        An array of the shape of `a`.
+
+    Raises:
+        TypeError: for complex numbers, and a dimension that is no integer.
+
+    >>> import tangrad.scipy.special as special
+    >>> f"{special.multigammaln(3.0, 2):.4f}"
+    '1.5502'
+    """
+    dimension = index_argument("multigammaln", d, "d")
+    (made,) = reals("multigammaln", a)
+    constant = 0.25 * dimension * (dimension - 1) * math.log(math.pi)
+    return constant + sum([p.lgamma_p.bind(made - 0.5 * j) for j in range(dimension)])
+
+
+def bernoulli(n: int) -> Any:
+    """The Bernoulli numbers B₀, …, Bₙ, with B₁ = -1/2.
+
+    Args:
+        n: the greatest index, an integer.
+
+    Returns:
+        An array of n + 1 floats.
+
+    Raises:
+        TypeError: `n` is no integer.
+        ValueError: it is negative.
+
+    >>> import tangrad.scipy.special as special
+    >>> special.bernoulli(2)
+    Array([ 1.        , -0.5       ,  0.16666667], dtype=float32)
+    """
+    last = index_argument("bernoulli", n, "n")
+    if last < 0:
+        raise ValueError(f"bernoulli: n must not be negative, got {n}")
+    return tnp.asarray(np.array([_bernoulli(k) for k in range(last + 1)]), float)
+
+
+def _bernoulli(k: int) -> float:
+    """Bₖ = -(-1)^(k/2) 2 k! ζ(k) / (2π)ᵏ for even k (DLMF 25.6.2)."""
+    if k < 2 or k % 2:
+        return (1.0, -0.5)[k] if k < 2 else 0.0
+    if k <= 14:
+        return _BERNOULLI[k // 2 - 1]
+    zeta = 1 + sum([float(j) ** -k for j in range(2, 13)])
+    magnitude = 2 * zeta * math.exp(math.lgamma(k + 1) - k * math.log(2 * math.pi)) if k < 260 else math.inf
+    return -magnitude if k % 4 == 0 else magnitude

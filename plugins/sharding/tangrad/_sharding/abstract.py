@@ -1,0 +1,90 @@
+"""Meshes without devices: axes with names and sizes, for programs that are to run on any mesh of that shape."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tangrad._sharding.context import current_mesh
+from tangrad._sharding.mesh import Mesh
+from tangrad._sharding.mesh_axes import AxisType, MeshAxes, changed_types, checked_types
+from tangrad.core import class_boundary, thread
+
+
+@class_boundary
+@dataclass(frozen=True, init=False)
+class AbstractMesh(MeshAxes):
+    """The shape of a mesh: names and sizes of axes. `shard_map` takes one for any mesh in use that has this shape.
+
+    Args:
+        axis_sizes: the sizes of the axes.
+        axis_names: their names: different hashable objects.
+        axis_types: an `AxisType` for each axis, or one for all; default: `AxisType.Auto`.
+
+    Raises ValueError for other numbers of sizes, names and types, a name that is there twice, a size below 1; TypeError
+    for a size that is no integer.
+
+    >>> from tangrad.sharding import AbstractMesh
+    >>> mesh = AbstractMesh((2, 4), ("data", "model"))
+    >>> mesh.shape["model"], mesh.size
+    (4, 8)
+    """
+
+    axis_sizes: tuple[int, ...]
+    axis_names: tuple[Any, ...]
+    axis_types: tuple[AxisType, ...]
+
+    def __init__(self, axis_sizes: Sequence[int], axis_names: Any, axis_types: Any = None) -> None:
+        names = tuple(axis_names) if isinstance(axis_names, (tuple, list)) else (axis_names,)
+        try:
+            sizes = tuple([operator.index(size) for size in axis_sizes])
+        except TypeError:
+            raise TypeError(f"AbstractMesh: axis_sizes must be integers, got {axis_sizes!r}") from None
+        if len(sizes) != len(names):
+            raise ValueError(f"AbstractMesh needs one size and name for each axis, got {sizes} and {names}")
+        types = checked_types(axis_types, names)
+        repeated = [name for number, name in enumerate(names) if name in names[:number]]
+        if repeated:
+            raise ValueError(f"the axes of a mesh need different names, got {repeated[0]!r} twice: {names}")
+        if any([size < 1 for size in sizes]):
+            raise ValueError(f"the axes of a mesh must have positive sizes, got {sizes}")
+        for name, value in (("axis_sizes", sizes), ("axis_names", names), ("axis_types", types)):
+            object.__setattr__(self, name, value)
+
+    @staticmethod
+    def of(mesh: Mesh) -> AbstractMesh:
+        """The shape of a mesh of devices."""
+        return AbstractMesh(mesh.axis_sizes, mesh.axis_names, mesh.axis_types)
+
+    def update_axis_types(self, name_to_type: dict[Any, AxisType]) -> AbstractMesh:
+        """The same shape, with other types of some axes. Raises ValueError for an axis that there is none of."""
+        return AbstractMesh(self.axis_sizes, self.axis_names, changed_types(self, name_to_type))
+
+    def on_devices(self, what: str) -> Mesh:
+        """The mesh in use. Raises ValueError, naming `what` wants it, unless it has this shape."""
+        mesh = current_mesh()
+        if mesh.shape_tuple != self.shape_tuple:
+            used = "there is no mesh in use" if mesh.empty else f"the mesh in use is {mesh}"
+            raise ValueError(
+                f"{what} is for a mesh of the shape of {self}, and {used}; set one: with tangrad.set_mesh(...)"
+            )
+        return mesh
+
+    def __repr__(self) -> str:
+        return self._described("AbstractMesh")
+
+
+def get_abstract_mesh() -> AbstractMesh:
+    """The shape of the mesh in use, the empty one where there is none; axes that are mapped here are `Manual`.
+
+    >>> import tangrad
+    >>> with tangrad.set_mesh(tangrad.make_mesh((1,), ("data",))):
+    ...     tangrad.sharding.get_abstract_mesh()
+    AbstractMesh('data': 1)
+    """
+    mesh = current_mesh()
+    mapped = [name for name, _ in thread.axis_environment]
+    types = changed_types(mesh, {name: AxisType.Manual for name in mesh.axis_names if name in mapped})
+    return AbstractMesh(mesh.axis_sizes, mesh.axis_names, types)

@@ -1,0 +1,156 @@
+"""Axes that types tell of: values laid anew along them, and functions within which another mesh axis type holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tangrad import tree
+from tangrad._sharding.abstract import AbstractMesh
+from tangrad._sharding.context import current_mesh
+from tangrad._sharding.functions import laid
+from tangrad._sharding.mesh import Mesh, mesh_in_use
+from tangrad._sharding.mesh_axes import AxisType
+from tangrad._sharding.primitives import auto_axes_p
+from tangrad.core import as_operand, copy_identity, get_aval, is_array_value
+from tangrad.tree_util import flatten_axes
+
+
+def reshard(xs: Any, out_shardings: Any) -> Any:
+    """The arrays of a tree, laid on devices as shardings say; along explicit axes of meshes their types say so, too.
+
+    Args:
+        xs: a tree of arrays.
+        out_shardings: a sharding, a partition spec (it means axes of the mesh in use), or a tree of these that is a
+            prefix of `xs`.
+
+    Returns:
+        the tree with the same values.
+
+    Raises:
+        ValueError: for None among the shardings, and for an array that cannot be cut so.
+        RuntimeError: for a partition spec where no mesh is in use. TypeError: for what is neither.
+
+    >>> import tangrad
+    >>> from tangrad.sharding import AxisType, PartitionSpec as P, reshard
+    >>> with tangrad.set_mesh(tangrad.make_mesh((1,), ("x",), AxisType.Explicit)):
+    ...     tangrad.typeof(reshard(tangrad.numpy.ones((4, 2)), P("x")))
+    ShapedArray(float32[4@x,2])
+    """
+    if None in flatten_axes("reshard out_shardings", tree.structure(xs), out_shardings):
+        raise ValueError(f"reshard needs a sharding for each array, got None among {out_shardings!r}")
+    return laid("reshard", xs, out_shardings, anew=True)
+
+
+def auto_axes(f: Callable[..., Any] | None = None, /, *, axes: Any = None, out_sharding: Any = None) -> Any:
+    """A function within which axes of the mesh are of type `Auto`: types do not tell of them, and the compiler decides.
+
+    Args:
+        f: a function of arrays and trees of arrays; without it a decorator is returned.
+        axes: a name of an axis, or several in a tuple; None: all axes of the mesh.
+        out_sharding: how its result lies: a sharding or spec, or a tree of these that is a prefix of the result. It may
+            be given at the call, by keyword.
+
+    Returns:
+        a function of the same arguments.
+
+    Raises TypeError at the call where no `out_sharding` is given, ValueError for an axis that there is none of.
+
+    >>> import tangrad
+    >>> from tangrad.sharding import AxisType, PartitionSpec as P, auto_axes
+    >>> gram = auto_axes(lambda a: a.T @ a, out_sharding=P(None, "x"))
+    >>> with tangrad.set_mesh(tangrad.make_mesh((1,), ("x",), AxisType.Explicit)):
+    ...     tangrad.typeof(gram(tangrad.numpy.ones((4, 2), device=P("x"))))
+    ShapedArray(float32[2,2@x])
+    """
+    if f is None:
+        return lambda g: auto_axes(g, axes=axes, out_sharding=out_sharding)
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        result = _stated(kwargs, "out_sharding", out_sharding, "auto_axes")
+        mesh = _mesh_of(result, args)
+        if mesh.empty:
+            return f(*args, **kwargs)
+        names = _named(axes, mesh, "auto_axes")
+        with mesh_in_use(mesh.update_axis_types(dict.fromkeys(names, AxisType.Auto))):
+            out = f(*[tree.map(lambda leaf: _forget(leaf, names), arg) for arg in args], **kwargs)
+        with mesh_in_use(mesh):
+            return reshard(out, result)
+
+    return copy_identity(called, f)
+
+
+def explicit_axes(f: Callable[..., Any] | None = None, /, *, axes: Any = None, in_sharding: Any = None) -> Any:
+    """A function within which axes of the mesh in use are of type `Explicit`: types tell how values lie along them.
+
+    Args:
+        f: a function of arrays and trees of arrays; without it a decorator is returned.
+        axes: a name of an axis, or several in a tuple; None: all axes of the mesh.
+        in_sharding: how its positional arguments lie: a sharding or spec, or a tree of these that is a prefix of the
+            tuple of them. It may be given at the call, by keyword.
+
+    Returns:
+        a function of the same arguments, of whose results types do not tell how they lie along these axes.
+
+    Raises:
+        ValueError: at the call, where no mesh is in use, and for an axis that it does not have.
+        TypeError: at the call, where no `in_sharding` is given.
+
+    >>> import tangrad
+    >>> from tangrad.sharding import PartitionSpec as P, explicit_axes
+    >>> double = explicit_axes(lambda a: print(tangrad.typeof(2 * a)) or 2 * a, in_sharding=P("x"))
+    >>> with tangrad.set_mesh(tangrad.make_mesh((1,), ("x",))):
+    ...     tangrad.typeof(double(tangrad.numpy.ones(4)))
+    float32[4@x]
+    ShapedArray(float32[4])
+    """
+    if f is None:
+        return lambda g: explicit_axes(g, axes=axes, in_sharding=in_sharding)
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        stated = _stated(kwargs, "in_sharding", in_sharding, "explicit_axes")
+        mesh = current_mesh()
+        if mesh.empty:
+            raise ValueError(
+                "explicit_axes is for the mesh in use, and there is none: with tangrad.set_mesh(mesh): ..."
+            )
+        names = _named(axes, mesh, "explicit_axes")
+        with mesh_in_use(mesh.update_axis_types(dict.fromkeys(names, AxisType.Explicit))):
+            out = f(*reshard(args, stated), **kwargs)
+        return tree.map(lambda leaf: _forget(leaf, names), out)
+
+    return copy_identity(called, f)
+
+
+def _stated(kwargs: dict[str, Any], name: str, value: Any, function: str) -> Any:
+    found = value if value is not None else kwargs.pop(name, None)
+    if found is None:
+        raise TypeError(f"{function} needs {name}, where it is made or at the call: {name}=P(...)")
+    return found
+
+
+def _mesh_of(shardings: Any, args: Any) -> Mesh:
+    """The mesh in use; where there is none, that of the shardings, or of the arguments' types."""
+    mesh = current_mesh()
+    if not mesh.empty:
+        return mesh
+    found = [getattr(leaf, "mesh", None) for leaf in tree.leaves(shardings)]
+    types = [get_aval(leaf) for leaf in tree.leaves(args) if is_array_value(leaf)]
+    found += [aval.placed.mesh for aval in types if aval.finer is not None]
+    return next((one for one in found if isinstance(one, Mesh)), mesh)
+
+
+def _named(axes: Any, mesh: Mesh | AbstractMesh, function: str) -> tuple[Any, ...]:
+    if axes is None:
+        return mesh.axis_names
+    names = tuple(axes) if isinstance(axes, (tuple, list, set, frozenset)) else (axes,)
+    for name in names:
+        if name not in mesh.axis_names:
+            raise ValueError(f"{function}: there is no axis {name!r} in {mesh}")
+    return names
+
+
+def _forget(leaf: Any, names: tuple[Any, ...]) -> Any:
+    if not is_array_value(leaf) or get_aval(leaf).finer is None:
+        return leaf
+    return auto_axes_p.bind(as_operand(leaf), axes=names)

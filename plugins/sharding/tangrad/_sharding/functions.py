@@ -1,0 +1,71 @@
+"""`with_sharding_constraint`, and how trees of shardings are read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad import tree
+from tangrad._sharding.propagation import ShardingTypeError
+from tangrad.core import as_sharding, get_aval, is_array_value
+from tangrad.tree_util import flatten_axes, keystr
+
+
+def with_sharding_constraint(x: Any, shardings: Any) -> Any:
+    """The arrays of a tree, constrained to lie on devices as shardings say: a hint to the compiler that binds it.
+
+    Outside of compiled functions the arrays are moved.
+
+    Args:
+        x: a tree of arrays.
+        shardings: a sharding, a partition spec (it means axes of the mesh in use), None where nothing is said, or a
+            tree of these that is a prefix of `x`. Dimensions of a spec that are `PartitionSpec.UNCONSTRAINED` are left
+            to the compiler.
+
+    Returns:
+        the tree with the same values.
+
+    Raises:
+        ValueError: for an array that cannot be cut so, naming it, the dimension and the axes of the mesh.
+        ShardingTypeError: for an array whose type tells that it lies in another way: `tangrad.sharding.reshard` moves
+            it.
+        RuntimeError: for a partition spec where no mesh is in use. TypeError: for what is neither.
+
+    >>> import tangrad
+    >>> import tangrad.numpy as np
+    >>> from tangrad.sharding import NamedSharding, PartitionSpec
+    >>> sharding = NamedSharding(tangrad.make_mesh((1,), ("data",)), PartitionSpec("data"))
+    >>> tangrad.jit(lambda x: tangrad.lax.with_sharding_constraint(2 * x, sharding))(np.arange(3))
+    Array([0, 2, 4], dtype=int32)
+    """
+    return laid("with_sharding_constraint", x, shardings, anew=False)
+
+
+def laid(name: str, x: Any, shardings: Any, anew: bool) -> Any:
+    """The arrays of a tree, laid as shardings say.
+
+    Args:
+        name: of the function whose argument `x` is, for messages.
+        anew: whether arrays may lie in another way along explicit axes, of which their types tell.
+    """
+    leaves, structure = tree.flatten(x)
+    targets = flatten_axes(f"{name} shardings", structure, shardings)
+    found = []
+    for position, (leaf, target) in enumerate(zip(leaves, targets)):
+        if target is not None:
+            where = f"{name}: x{keystr(tree.leaves_with_path(x)[position][0])}"
+            leaf = _laid(leaf, as_sharding(target, name), where, anew)
+        found.append(leaf)
+    return structure.unflatten(found)
+
+
+def _laid(leaf: Any, sharding: Any, where: str, anew: bool) -> Any:
+    if not is_array_value(leaf):
+        raise TypeError(f"{where} must be an array, got {leaf!r} of type {type(leaf).__name__}")
+    sharding.check_shape(getattr(leaf, "shape", ()), where)
+    aval = get_aval(leaf)
+    if not anew and aval.finer is not None and sharding.type_of(aval) is not aval:
+        raise ShardingTypeError(
+            f"{where} is {aval.str_short()}, whose type tells how it lies, and cannot be constrained to lie by "
+            f"{sharding}; to move it: tangrad.sharding.reshard(x, {getattr(sharding, 'spec', sharding)})"
+        )
+    return sharding.constrain(leaf)

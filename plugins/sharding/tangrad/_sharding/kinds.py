@@ -1,0 +1,16 @@
+"""The rule kind that shardings own."""
+
+from __future__ import annotations
+
+from tangrad._sharding.propagation import missing_rule, rule_by_decomposition
+from tangrad.core import RuleKind
+
+sharding = RuleKind(
+    "sharding",
+    api=1,
+    signature="(operands, results, params) -> axes of each result",
+    doc="the mesh axes that cut each dimension of the results, given those of the operands, where types tell of them",
+    derive=rule_by_decomposition,
+    default=missing_rule,
+    optional=True,
+)

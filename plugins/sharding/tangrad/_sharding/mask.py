@@ -1,0 +1,10 @@
+"""How a padded array is to lie on devices: all of it."""
+
+from __future__ import annotations
+
+from tangrad._masking import whole
+from tangrad._sharding.primitives import auto_axes_p, sharding_constraint_p
+from tangrad.core import RuleSet
+
+mask = RuleSet("mask", api=1)
+whole(mask, sharding_constraint_p, auto_axes_p)

@@ -1,0 +1,294 @@
+"""Shardings by the axes of a mesh: partition specs, and what they are together with a mesh."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tangrad._sharding.abstract import AbstractMesh
+from tangrad._sharding.constraint import constrained
+from tangrad._sharding.context import current_mesh
+from tangrad._sharding.gspmd import GSPMDSharding
+from tangrad._sharding.hlo import HloSharding
+from tangrad._sharding.laid_types import LaidType
+from tangrad._sharding.memory import checked_memory_kind
+from tangrad._sharding.mesh import Mesh
+from tangrad._sharding.tilings import hlo_of, part_numbers
+from tangrad.core import Device, Sharding, class_boundary
+
+
+@class_boundary
+class PartitionSpec:
+    """For each dimension of an array, the axes of a mesh that cut it. `P` for short.
+
+    Args:
+        partitions: for each dimension, the name of an axis; several in a tuple, the slowest varying first; None where
+            it is not cut; `PartitionSpec.UNCONSTRAINED` where a constraint leaves it to the compiler. Dimensions that
+            are left out at the end are not cut.
+
+    Names need not be those of a mesh, nor different, before a sharding is made with them.
+
+    >>> from tangrad.sharding import PartitionSpec as P
+    >>> P("data", None, ("model", "expert"))
+    P('data', None, ('model', 'expert'))
+    """
+
+    __slots__ = ("_partitions",)
+
+    class _Unconstrained:
+        __slots__ = ()
+
+        def __repr__(self) -> str:
+            return "UNCONSTRAINED"
+
+        def __reduce__(self) -> str:
+            return "PartitionSpec.UNCONSTRAINED"
+
+    UNCONSTRAINED = _Unconstrained()
+
+    def __init__(self, *partitions: Any) -> None:
+        # Names need not be a mesh's: libraries put logical ones there, and the same twice. NamedSharding asks.
+        self._partitions = tuple([_canonical(entry) for entry in partitions])
+
+    def to_sharding(self, what: str) -> NamedSharding:
+        """The sharding by the mesh in use. Raises RuntimeError where there is none; `what` asks for it."""
+        mesh = current_mesh()
+        if mesh.empty:
+            raise RuntimeError(
+                f"{what}: {self} is a partition spec, which means axes of the mesh in use, and there is none: call "
+                f"within `with mesh:`, or say NamedSharding(mesh, {self})"
+            )
+        return NamedSharding(mesh, self)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._partitions)
+
+    def __len__(self) -> int:
+        return len(self._partitions)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._partitions[index]
+
+    def __add__(self, other: Any) -> PartitionSpec:
+        if not isinstance(other, (PartitionSpec, tuple)):
+            return NotImplemented
+        return PartitionSpec(*self, *other)
+
+    def __radd__(self, other: Any) -> PartitionSpec:
+        return PartitionSpec(*other, *self) if isinstance(other, tuple) else NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, tuple):
+            return self._partitions == tuple([_canonical(entry) for entry in other])
+        return isinstance(other, PartitionSpec) and self._partitions == other._partitions
+
+    def __hash__(self) -> int:
+        return hash(self._partitions)
+
+    def __repr__(self) -> str:
+        return f"P{self._partitions}"
+
+    def __reduce__(self) -> Any:
+        return PartitionSpec, self._partitions
+
+
+UNCONSTRAINED = PartitionSpec.UNCONSTRAINED
+
+
+def _canonical(entry: Any) -> Any:
+    """One axis as itself, several as a tuple, none as None."""
+    if isinstance(entry, (tuple, list)):
+        return None if not entry else entry[0] if len(entry) == 1 else tuple(entry)
+    return entry
+
+
+def axes_of(entry: Any) -> tuple[Any, ...]:
+    """The axes in one entry of a spec, as a tuple."""
+    if entry is None or entry is UNCONSTRAINED:
+        return ()
+    return entry if isinstance(entry, tuple) else (entry,)
+
+
+@class_boundary
+class NamedSharding(Sharding):
+    """How an array lies on a mesh: along which of its axes each dimension is cut.
+
+    Args:
+        mesh: the mesh. One without devices stands for the mesh in use, wherever arrays or programs are to lie so.
+        spec: a `PartitionSpec`, or a tuple that could be one.
+        memory_kind: the memory of the devices; None for the usual one.
+
+    Raises ValueError for an axis that the mesh does not have or that occurs twice, TypeError for other types.
+
+    >>> import tangrad
+    >>> from tangrad.sharding import NamedSharding, PartitionSpec
+    >>> mesh = tangrad.make_mesh((1,), ("data",))
+    >>> NamedSharding(mesh, PartitionSpec("data")).shard_shape((8, 2))
+    (8, 2)
+    """
+
+    __slots__ = ("_hash", "_laid", "_specific", "memory_kind", "mesh", "spec")
+    mesh: Any  # a Mesh, or an AbstractMesh
+    spec: PartitionSpec
+
+    def __init__(self, mesh: Mesh | AbstractMesh, spec: Any, *, memory_kind: str | None = None) -> None:
+        if not isinstance(mesh, (Mesh, AbstractMesh)):
+            raise TypeError(f"NamedSharding takes a tangrad.sharding.Mesh, got {mesh!r} of type {type(mesh).__name__}")
+        if isinstance(spec, tuple):
+            spec = PartitionSpec(*spec)
+        if not isinstance(spec, PartitionSpec):
+            raise TypeError(f"NamedSharding takes a PartitionSpec, got {spec!r} of type {type(spec).__name__}")
+        if mesh.empty and isinstance(mesh, Mesh):
+            raise ValueError("NamedSharding needs a mesh with devices, got the empty mesh")
+        axes = [axis for entry in spec for axis in axes_of(entry)]
+        for number, axis in enumerate(axes):
+            if axis not in mesh.axis_names:
+                raise ValueError(f"{spec} names the axis {axis!r}, and the axes of {mesh} are {mesh.axis_names}")
+            if axis in axes[:number]:
+                raise ValueError(f"a sharding can use each mesh axis once, got {axis!r} twice in {spec}")
+        self.mesh = mesh
+        self.spec = spec
+        if isinstance(mesh, Mesh):
+            memory_kind = checked_memory_kind(memory_kind, mesh.devices.flat[0])
+        self.memory_kind = memory_kind
+        self._hash = hash((mesh, spec, self.memory_kind))
+        self._specific: dict[int, tuple[tuple[Any, ...], ...]] = {}
+        self._laid: dict[int, NamedSharding | None] = {}
+
+    @property
+    def device_order(self) -> tuple[Device, ...]:
+        if isinstance(self.mesh, AbstractMesh):
+            raise ValueError(f"{self} is of a mesh without devices")
+        return self.mesh.device_order  # type: ignore[no-any-return]
+
+    @property
+    def grid(self) -> tuple[tuple[Any, int], ...]:
+        return self.mesh.shape_tuple
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether it is of no mesh: the sharding of a type that does not tell how its arrays lie."""
+        return bool(self.mesh.empty)
+
+    def dimension_axes(self, ndim: int) -> tuple[tuple[Any, ...], ...]:
+        found = self._specific.get(ndim)
+        if found is None:
+            if len(self.spec) > ndim:
+                raise ValueError(
+                    f"{self.spec} is for arrays of {len(self.spec)} dimensions or more, and cannot be used for one of "
+                    f"{ndim} dimensions"
+                )
+            found = tuple([axes_of(entry) for entry in self.spec]) + ((),) * (ndim - len(self.spec))
+            self._specific[ndim] = found
+        return found
+
+    def unconstrained_dimensions(self) -> frozenset[int]:
+        return frozenset([number for number, entry in enumerate(self.spec) if entry is UNCONSTRAINED])
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        sizes = dict(self.grid)
+        return all([sizes[axis] == 1 for entry in self.spec for axis in axes_of(entry)])
+
+    def resharded(self, tiles: Sequence[int], order: Sequence[Device]) -> Sharding:
+        spec = _spec_of(self.mesh, tiles, order)
+        if spec is not None:
+            return NamedSharding(self.mesh, spec, memory_kind=self.memory_kind)
+        return GSPMDSharding(self.device_order, hlo_of(self.device_order, tiles, order))
+
+    def with_dimension(self, position: int, ndim: int, axes: Any = None) -> NamedSharding:
+        entries = [*self.spec, *[None] * (ndim - len(self.spec))]
+        entries.insert(position, UNCONSTRAINED if axes is None else axes)
+        return NamedSharding(self.mesh, PartitionSpec(*entries), memory_kind=self.memory_kind)
+
+    def constrain(self, value: Any) -> Any:
+        return constrained(value, self.to_sharding("a sharding"))
+
+    def to_sharding(self, what: str) -> NamedSharding:
+        if not isinstance(self.mesh, AbstractMesh):
+            return self
+        return NamedSharding(self.mesh.on_devices(f"{what}: {self}"), self.spec, memory_kind=self.memory_kind)
+
+    def abstract(self) -> NamedSharding:
+        """The same by the shape of the mesh."""
+        if isinstance(self.mesh, AbstractMesh):
+            return self
+        return NamedSharding(AbstractMesh.of(self.mesh), self.spec, memory_kind=self.memory_kind)
+
+    def with_axes(self, axes: Sequence[tuple[Any, ...]]) -> NamedSharding:
+        """Another sharding by the mesh; `axes`: for each dimension those that cut it."""
+        return NamedSharding(self.mesh, PartitionSpec(*axes))
+
+    def type_of(self, aval: Any) -> Any:
+        plain = aval.plain
+        if plain.ndim not in self._laid:
+            self._laid[plain.ndim] = self._by_explicit_axes(plain.ndim)
+        laid = self._laid[plain.ndim]
+        return plain if laid is None else LaidType(plain, laid)
+
+    def _by_explicit_axes(self, ndim: int) -> NamedSharding | None:
+        """The part of it that types tell of; None where it is nothing."""
+        explicit = self.mesh.explicit_axes
+        if not explicit:
+            return None
+        axes = [tuple([axis for axis in cut if axis in explicit]) for cut in self.dimension_axes(ndim)]
+        return self.with_axes(axes) if any(axes) else None
+
+    def with_memory_kind(self, kind: str | None) -> NamedSharding:
+        """The same in another memory of the devices; None: the usual one. Raises ValueError for an unknown kind."""
+        return NamedSharding(self.mesh, self.spec, memory_kind=kind)
+
+    def to_hlo(self, ndim: int) -> HloSharding:
+        """XLA's notation for it, for arrays of `ndim` dimensions."""
+        return hlo_of(self.device_order, self.tiles(ndim), part_numbers(self, ndim))
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, NamedSharding)
+            and self._hash == other._hash
+            and self.spec == other.spec
+            and self.mesh == other.mesh
+            and self.memory_kind == other.memory_kind
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        memory = "" if self.memory_kind is None else f", memory_kind={self.memory_kind}"
+        return f"NamedSharding(mesh={self.mesh}, spec={self.spec}{memory})"
+
+
+def _spec_of(mesh: Mesh, tiles: Sequence[int], order: Sequence[Device]) -> PartitionSpec | None:
+    """The spec by which each device of the mesh holds the part that it holds in a list of parts; None if none does."""
+    copies = len(order) // _product(tiles)
+    part = {device: number // copies for number, device in enumerate(order)}
+    steps = [_product(tiles[dimension + 1 :]) for dimension in range(len(tiles))]
+    entries: list[list[tuple[int, Any]]] = [[] for _ in tiles]
+    for axis, name in enumerate(mesh.axis_names):
+        if mesh.devices.shape[axis] == 1:
+            continue
+        neighbour = [0] * mesh.devices.ndim
+        neighbour[axis] = 1
+        distance = part[mesh.devices[tuple(neighbour)]] - part[mesh.devices.flat[0]]
+        dimension = next((d for d, step in enumerate(steps) if 0 < step <= distance and tiles[d] > 1), None)
+        if dimension is not None:
+            entries[dimension].append((-distance, name))
+    spec = [tuple([name for _, name in sorted(entry, key=lambda pair: pair[0])]) for entry in entries]
+    while spec and not spec[-1]:
+        spec.pop()
+    found = PartitionSpec(*spec)
+    sharding = NamedSharding(mesh, found)
+    if sharding.tiles(len(tiles)) != tuple(tiles):
+        return None
+    for device, coordinate in zip(mesh.device_order, sharding.coordinates(len(tiles)), strict=True):
+        if part[device] != sum([index * step for index, step in zip(coordinate, steps, strict=True)]):
+            return None
+    return found
+
+
+def _product(numbers: Sequence[int]) -> int:
+    total = 1
+    for number in numbers:
+        total *= number
+    return total

@@ -1,0 +1,129 @@
+"""`pjit`: `jit` with shardings, under the name and with the conventions of the time when it was a function apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tangrad import tree
+from tangrad._jit.function import jit
+from tangrad.core import copy_identity
+from tangrad.sharding import Mesh, NamedSharding, PartitionSpec, get_mesh
+
+
+class _Unspecified:
+    """What stands for shardings that nobody states, since None is a statement."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "unspecified"
+
+
+_UNSPECIFIED = _Unspecified()
+
+
+def pjit(
+    fun: Callable[..., Any],
+    in_shardings: Any = _UNSPECIFIED,
+    out_shardings: Any = _UNSPECIFIED,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Sequence[str] | None = None,
+    donate_argnums: int | Sequence[int] | None = None,
+    donate_argnames: str | Sequence[str] | None = None,
+    keep_unused: bool = False,
+    device: Any = None,
+    backend: str | None = None,
+    inline: bool = False,
+) -> Any:
+    """Compile `fun` for arrays that lie as shardings say: `tangrad.jit`, but for what None means.
+
+    Args:
+        fun: a function of arrays and trees of arrays.
+        in_shardings: how the positional arguments must lie: a sharding, a partition spec (it means axes of the mesh in
+            use at the call), or a prefix of the arguments of these. None means the whole on each device of the mesh in
+            use; without a mesh, and where the argument is left out, nothing is said.
+        out_shardings: the same for the result.
+        static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused, device, backend, inline: as in
+            `tangrad.jit`.
+
+    Returns:
+        a function of the same arguments, with `lower(...)`.
+
+    Raises what `tangrad.jit` raises; RuntimeError for partition specs where no mesh is in use.
+
+    >>> import tangrad
+    >>> from tangrad.experimental.pjit import pjit
+    >>> from tangrad.sharding import PartitionSpec
+    >>> with tangrad.make_mesh((1,), ("data",)):
+    ...     y = pjit(lambda x: 2 * x, in_shardings=PartitionSpec("data"), out_shardings=None)(tangrad.numpy.ones(2))
+    >>> y
+    Array([2., 2.], dtype=float32)
+    """
+    options = {
+        "static_argnums": static_argnums, "static_argnames": static_argnames, "donate_argnums": donate_argnums,
+        "donate_argnames": donate_argnames, "keep_unused": keep_unused, "device": device, "backend": backend,
+        "inline": inline,
+    }  # fmt: skip
+    shardings = {"in_shardings": in_shardings, "out_shardings": out_shardings}
+    stated = {name: value for name, value in shardings.items() if value is not _UNSPECIFIED}
+    function = jit(fun, **options, **stated)  # which looks at what was given
+    whole = any([leaf is None for value in stated.values() for leaf in tree.leaves(value, is_leaf=_is_none)])
+    return MeshBoundFunction(fun, function, options, stated) if whole else function
+
+
+class MeshBoundFunction:
+    """A compiled function some of whose shardings are the whole on each device of the mesh in use."""
+
+    def __init__(self, fun: Callable[..., Any], without_mesh: Any, options: Any, shardings: dict[str, Any]) -> None:
+        self._fun = fun
+        self._options = options
+        self._shardings = shardings
+        self._without_mesh = without_mesh
+        self._of_mesh: dict[Mesh, Any] = {}
+        copy_identity(self, fun)  # type: ignore[arg-type]
+
+    def _function(self) -> Any:
+        mesh = get_mesh()
+        if mesh.empty:
+            return self._without_mesh
+        found = self._of_mesh.get(mesh)
+        if found is None:
+            whole = NamedSharding(mesh, PartitionSpec())
+            shardings = {
+                name: tree.map(lambda leaf: whole if leaf is None else leaf, value, is_leaf=_is_none)
+                for name, value in self._shardings.items()
+            }
+            found = self._of_mesh[mesh] = jit(self._fun, **self._options, **shardings)
+        return found
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._function()(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """In a class body it is a method."""
+        return self if instance is None else lambda *args, **kwargs: self(instance, *args, **kwargs)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Any:
+        """The program for these arguments under the mesh in use, not yet compiled."""
+        return self._function().lower(*args, **kwargs)
+
+    def trace(self, *args: Any, **kwargs: Any) -> Any:
+        """The traced function for these arguments under the mesh in use."""
+        return self._function().trace(*args, **kwargs)
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """Shapes and dtypes of the result."""
+        return self._function().eval_shape(*args, **kwargs)
+
+    def clear_cache(self) -> None:
+        """Forget what was compiled, under every mesh."""
+        for function in (self._without_mesh, *self._of_mesh.values()):
+            function.clear_cache()
+
+    def __repr__(self) -> str:
+        return f"<pjitted {getattr(self._fun, '__name__', type(self._fun).__name__)}>"
+
+
+def _is_none(leaf: Any) -> bool:
+    return leaf is None

@@ -1,0 +1,41 @@
+"""A sharded map with checks: each device has an error, and they come back as a stack, of which the first one counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad._checkify import Checks, checked_program
+from tangrad._sharding.shard_map.primitives import shard_map_p
+from tangrad._sharding.shard_map.programs import stacking
+from tangrad._sharding.shard_map.scope import axes_in_scope
+from tangrad._sharding.shard_map.specs import over_all
+from tangrad.core import RuleSet
+
+checkify = RuleSet("checkify", api=1)
+
+
+@checkify.rule(shard_map_p)
+def _(
+    args: Any,
+    *,
+    checks: Checks,
+    jaxpr: Any,
+    mesh: Any,
+    in_shardings: Any,
+    out_shardings: Any,
+    manual_axes: Any,
+    checked: bool,
+) -> Any:
+    with axes_in_scope(mesh, manual_axes, checked):
+        program = checked_program(jaxpr, checks.enabled)
+        stacked = stacking(program.jaxpr, len(out_shardings))
+    outs = shard_map_p.bind(
+        *args,
+        jaxpr=stacked,
+        mesh=mesh,
+        in_shardings=in_shardings,
+        out_shardings=(*out_shardings, *[over_all(mesh, manual_axes)] * program.layout.count),
+        manual_axes=manual_axes,
+        checked=checked,
+    )
+    return checks.take(program.layout, outs)

@@ -1,0 +1,229 @@
+"""`shard_map`: a function of parts of arrays, made into one of whole arrays."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tangrad import tree
+from tangrad._sharding.shard_map.scope import check_nesting, mesh_in_use
+from tangrad._sharding.shard_map.specs import as_named, differing_part, part_aval
+from tangrad._sharding.shard_map.tracing import MappedProgram
+from tangrad.core import (
+    ClosedJaxpr,
+    Tracer,
+    api_boundary,
+    array_leaves,
+    as_array,
+    as_operand,
+    cache_context,
+    copy_identity,
+    register_cache,
+    returned_leaves,
+    thread,
+)
+from tangrad.sharding import AbstractMesh, Mesh, NamedSharding
+from tangrad.tree_util import flatten_axes, keystr
+
+_MISSING = object()
+TRACE_LIMIT = 1024  # signatures kept for each function
+
+_traces: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
+register_cache(_traces.clear)
+
+
+def shard_map(
+    f: Callable[..., Any] | None = None,
+    mesh: Mesh | AbstractMesh | None = None,
+    in_specs: Any = _MISSING,
+    out_specs: Any = _MISSING,
+    *,
+    axis_names: Any = None,
+    check_vma: bool = True,
+    check_rep: bool | None = None,
+    auto: Any = None,
+) -> Any:
+    """Map a function over the devices of a mesh: each runs it on its parts of the arguments.
+
+    Args:
+        f: a function of parts of arrays, in which collectives over the axes of the mesh may be used; without it a
+            decorator is returned. It is traced once for each signature, as by `jit`.
+        mesh: the mesh; default: the mesh in use, within another map that of it. An `AbstractMesh`: that in use, which
+            must have its shape.
+        in_specs: for the positional arguments, partition specs that say how each is cut into parts; a tuple of trees
+            that is a prefix of the arguments, or one spec for all. Along axes that a spec does not name every device
+            gets the same.
+        out_specs: how the parts that the function returns are put together; a prefix of the result.
+        axis_names: the axes to map over; default: all of the mesh. Along the others the compiler partitions.
+        check_vma: whether to check that results are the same along the axes that their specs do not name.
+        check_rep: an earlier name of `check_vma`.
+        auto: the axes that are not mapped over; an earlier way to say `axis_names`.
+
+    Returns:
+        a function of whole arrays.
+
+    Raises:
+        TypeError: for what is not callable, specs that are none, arguments that are no arrays, keyword arguments.
+        ValueError: for axes that the mesh does not have, specs of another structure or longer than the rank, dimensions
+            that do not divide (naming argument, dimension and axes), results that differ along axes that their specs do
+            not name, nested maps over other meshes or axes that are mapped already.
+
+    The function that is returned can be differentiated. So can `f` inside: gradients by what is the same on all devices
+    are summed over them. With check_vma=False they are those of each device by itself, as in `pmap`, unless `grad` is
+    given `reduce_axes`, and the derivative of a sum over devices (`psum`) is again one.
+
+    >>> import tangrad
+    >>> import tangrad.numpy as np
+    >>> mesh = tangrad.make_mesh((1,), ("x",))
+    >>> total = tangrad.shard_map(
+    ...     lambda part: tangrad.lax.psum(part.sum(), "x"), mesh=mesh, in_specs=tangrad.P("x"), out_specs=tangrad.P()
+    ... )
+    >>> total(np.arange(4.0))
+    Array(6., dtype=float32)
+    """
+    options = {"mesh": mesh, "in_specs": in_specs, "out_specs": out_specs, "axis_names": axis_names}
+    options |= {"check_vma": check_vma, "check_rep": check_rep, "auto": auto}
+    if f is None:
+        return lambda function: shard_map(function, **options)  # type: ignore[arg-type]
+    if not callable(f):
+        raise TypeError(f"shard_map expects a function, got {f!r} of type {type(f).__name__}")
+    for name, specs in (("in_specs", in_specs), ("out_specs", out_specs)):
+        if specs is _MISSING:
+            raise TypeError(f"shard_map needs {name}: partition specs, or trees of them")
+    checks = check_vma if check_rep is None else check_rep
+    sharded = _ShardedFunction(f, mesh, in_specs, out_specs, axis_names, auto, checks)
+    return copy_identity(api_boundary(lambda *args, **kwargs: sharded.call(args, kwargs)), f)
+
+
+class _Traced:
+    """A function traced for parts of certain types: the program, how its results are put together, and their tree."""
+
+    __slots__ = ("out_shardings", "out_tree", "program")
+
+    def __init__(self, program: MappedProgram, out_shardings: list[NamedSharding], out_tree: Any) -> None:
+        self.program = program
+        self.out_shardings = out_shardings
+        self.out_tree = out_tree
+
+
+class _ShardedFunction:
+    """What `shard_map` was given."""
+
+    def __init__(
+        self, f: Any, mesh: Any, in_specs: Any, out_specs: Any, axis_names: Any, auto: Any, checks: bool
+    ) -> None:
+        if mesh is not None and not isinstance(mesh, (Mesh, AbstractMesh)):
+            raise TypeError(f"shard_map takes a tangrad.sharding.Mesh, got {mesh!r} of type {type(mesh).__name__}")
+        self._f = f
+        self._mesh = mesh
+        self._in_specs = tuple(in_specs) if isinstance(in_specs, list) else in_specs
+        self._out_specs = out_specs
+        self._axis_names = axis_names
+        self._auto = auto
+        self._checks = bool(checks)
+        self._name = getattr(f, "__name__", type(f).__name__)
+        if mesh is not None:
+            self._manual(mesh)  # which looks whether the axes are there
+
+    def _manual(self, mesh: Mesh | AbstractMesh) -> tuple[Any, ...]:
+        """The axes that the function is mapped over, in the order of the mesh."""
+        names, auto = self._axis_names, self._auto
+        for what, axes in (("axis_names", names), ("auto", auto)):
+            unknown = [axis for axis in axes or () if axis not in mesh.axis_names]
+            if unknown:
+                raise ValueError(f"shard_map: {what} has {unknown[0]!r}, and the axes of {mesh} are {mesh.axis_names}")
+        chosen = set(names or mesh.axis_names) - set(auto or ())
+        return tuple([axis for axis in mesh.axis_names if axis in chosen])
+
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The function of whole arrays."""
+        if kwargs:
+            raise TypeError(
+                f"shard_map: in_specs are those of positional arguments, got keyword arguments {list(kwargs)}"
+            )
+        mesh = mesh_in_use() if self._mesh is None else self._mesh
+        if isinstance(mesh, AbstractMesh):
+            mesh = mesh.on_devices(f"shard_map of {self._name}")
+        if mesh.empty:
+            raise ValueError("shard_map needs a mesh: mesh=..., or a call within `with mesh:`")
+        manual = self._manual(mesh)
+        check_nesting(mesh, manual)
+        leaves, structure = array_leaves(args, f"shard_map of {self._name}: argument args")
+        operands = [as_operand(leaf) for leaf in leaves]
+        specs = flatten_axes("shard_map in_specs", structure, self._in_specs)
+        shardings = self._shardings_of_arguments(mesh, manual, args, operands, specs)
+        typed = differing_part if self._checks else part_aval
+        parts = tuple([typed(value.aval, sharding) for value, sharding in zip(operands, shardings, strict=True)])
+        traced = self._traced(mesh, manual, structure, parts, tuple(shardings))
+        outs = traced.program.bind(operands, traced.out_shardings)
+        return traced.out_tree.unflatten([as_array(out) for out in outs])
+
+    def _shardings_of_arguments(
+        self, mesh: Mesh, manual: Sequence[Any], args: Any, operands: Sequence[Any], specs: Sequence[Any]
+    ) -> list[NamedSharding]:
+        found = []
+        for position, (operand, spec) in enumerate(zip(operands, specs, strict=True)):
+            sharding = as_named(mesh, spec, "in_specs", manual)
+            where = "args" + keystr(tree.leaves_with_path(args)[position][0])
+            sharding.check_shape(operand.aval.shape, f"shard_map of {self._name}: argument {where}")
+            found.append(sharding)
+        return found
+
+    def _traced(self, mesh: Mesh, manual: Any, structure: Any, parts: Any, shardings: Any) -> _Traced:
+        """The function traced for parts of these types. Kept, unless it closed over values of an outer trace."""
+        out_leaves, out_structure = tree.flatten(self._out_specs)
+        specs = (shardings, out_structure, tuple(out_leaves))
+        key = (structure, parts, specs, mesh, manual, self._checks, cache_context(), thread.axis_environment)
+        try:
+            table = _traces.setdefault(self._f, {})
+            found = table.get(key)
+        except TypeError:  # a function or a spec that cannot be remembered by
+            return self._trace(mesh, manual, structure, parts, shardings)
+        if found is None:
+            found = self._trace(mesh, manual, structure, parts, shardings)
+            if not any([isinstance(value, Tracer) for value in found.program.outer]):
+                if len(table) >= TRACE_LIMIT:
+                    table.clear()
+                table[key] = found
+        return found  # type: ignore[no-any-return]
+
+    def _trace(self, mesh: Mesh, manual: tuple[Any, ...], structure: Any, parts: Any, shardings: Any) -> _Traced:
+        out_tree: list[Any] = []
+
+        def flat(*tracers: Any) -> list[Any]:
+            leaves, treedef = returned_leaves(self._f(*structure.unflatten(tracers)), "shard_map: the function")
+            out_tree.append(treedef)
+            return leaves
+
+        program = MappedProgram(flat, parts, self._name, mesh, manual, shardings, self._checks)
+        out_shardings = self._shardings_of_results(mesh, manual, out_tree[0], program.jaxpr)
+        if self._checks:
+            self._check_results(program, out_shardings, out_tree[0])
+        return _Traced(program, out_shardings, out_tree[0])
+
+    def _shardings_of_results(self, mesh: Mesh, manual: Any, out_tree: Any, closed: ClosedJaxpr) -> list[NamedSharding]:
+        specs = flatten_axes("shard_map out_specs", out_tree, self._out_specs)
+        found = [as_named(mesh, spec, "out_specs", manual) for spec in specs]
+        for position, (aval, sharding) in enumerate(zip(closed.out_avals, found, strict=True)):
+            if len(sharding.spec) > len(aval.shape):
+                raise ValueError(
+                    f"shard_map of {self._name}: {_result(out_tree, position)} of type {aval.str_short()} has "
+                    f"{len(aval.shape)} dimensions, and its out_specs, {sharding.spec}, say {len(sharding.spec)}; what "
+                    f"each device returns needs a dimension to be put together along: x[None]"
+                )
+        return found
+
+    def _check_results(self, program: MappedProgram, shardings: Sequence[NamedSharding], out_tree: Any) -> None:
+        """Raise ValueError for a result that may differ along an axis that its spec does not name."""
+        for position, axes in program.undeclared(shardings):
+            raise ValueError(
+                f"shard_map of {self._name}: {_result(out_tree, position)} may differ along the mesh axes {axes}, "
+                f"which its out_specs, {shardings[position].spec}, do not name; name them, make it the same everywhere "
+                f"(lax.psum, lax.pmean, …), or switch the check off: check_vma=False"
+            )
+
+
+def _result(out_tree: Any, position: int) -> str:
+    leaves = tree.leaves_with_path(out_tree.unflatten(list(range(out_tree.num_leaves))))
+    return "result" + keystr(leaves[position][0])

@@ -1,0 +1,198 @@
+"""How a sharded map is differentiated: its program is, and the results are sharded maps again.
+
+Values that the second, linear half needs of the first are put out as stacks, one of each device that has its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import compress
+from typing import Any
+
+from tangrad._sharding.shard_map.primitives import shard_map_p
+from tangrad._sharding.shard_map.programs import stacking, unstacking
+from tangrad._sharding.shard_map.replication import types_suffice, varying_of_program
+from tangrad._sharding.shard_map.scope import axes_in_scope
+from tangrad._sharding.shard_map.specs import mentioned, over_all, whole_aval
+from tangrad.autodiff import (
+    Linearized,
+    PartialEval,
+    Zero,
+    is_marked_linear,
+    jvp_jaxpr,
+    linearize_jaxpr,
+    mark_linear,
+    partial_eval_jaxpr,
+    symbolic_zeros,
+)
+from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, RuleSet, Var, equation_effects
+from tangrad.sharding import NamedSharding
+
+jvp = RuleSet("jvp", api=1)
+linearize = RuleSet("linearize", api=1)
+partial_eval = RuleSet("partial_eval", api=1)
+
+
+@jvp.rule(shard_map_p)
+@symbolic_zeros
+def _(
+    primals: Any,
+    tangents: Any,
+    *,
+    jaxpr: Any,
+    mesh: Any,
+    in_shardings: Any,
+    out_shardings: Any,
+    manual_axes: Any,
+    checked: bool,
+) -> Any:
+    nonzero = tuple([type(tangent) is not Zero for tangent in tangents])
+    with axes_in_scope(mesh, manual_axes, checked):
+        program, nonzero_out = jvp_jaxpr(jaxpr, nonzero)
+    results = shard_map_p.bind(
+        *primals,
+        *compress(tangents, nonzero),
+        jaxpr=program,
+        mesh=mesh,
+        in_shardings=(*in_shardings, *compress(in_shardings, nonzero)),
+        out_shardings=(*out_shardings, *compress(out_shardings, nonzero_out)),
+        manual_axes=manual_axes,
+        checked=checked,
+    )
+    count = len(jaxpr.out_avals)
+    outs, rest = results[:count], iter(results[count:])
+    return outs, tuple([next(rest) if has else Zero.of(out) for out, has in zip(outs, nonzero_out, strict=True)])
+
+
+@linearize.rule(shard_map_p)
+def _(
+    primals: Any,
+    active: Any,
+    *,
+    jaxpr: Any,
+    mesh: Any,
+    in_shardings: Any,
+    out_shardings: Any,
+    manual_axes: Any,
+    checked: bool,
+) -> Any:
+    with axes_in_scope(mesh, manual_axes, checked):
+        program = linearize_jaxpr(jaxpr, active)
+        count = len(jaxpr.out_avals)
+        first = stacking(program.primal, count)
+        second = mark_linear(_of_residuals(program.linear, program.residual_sources))
+        stacks = _stacks(first, count, mesh, in_shardings, manual_axes, checked)
+    outs = shard_map_p.bind(
+        *primals,
+        jaxpr=first,
+        mesh=mesh,
+        in_shardings=in_shardings,
+        out_shardings=(*out_shardings, *stacks),
+        manual_axes=manual_axes,
+        checked=checked,
+    )
+    primals_out, residuals = program.split(primals, outs)
+    params = {
+        "jaxpr": second,
+        "mesh": mesh,
+        "in_shardings": (
+            *_cuts_of_residuals(stacks, in_shardings, program.residual_sources),
+            *compress(in_shardings, active),
+        ),
+        "out_shardings": tuple(compress(out_shardings, program.nonzero)),
+        "manual_axes": manual_axes,
+        "checked": checked,
+    }
+    return Linearized(tuple(primals_out), tuple(residuals), _as_call(params), program.nonzero)
+
+
+@partial_eval.rule(shard_map_p)
+def _(
+    known: Any,
+    args: Any,
+    *,
+    jaxpr: Any,
+    mesh: Any,
+    in_shardings: Any,
+    out_shardings: Any,
+    manual_axes: Any,
+    checked: bool,
+) -> Any:
+    if is_marked_linear(jaxpr):
+        return None
+    with axes_in_scope(mesh, manual_axes, checked):
+        program = partial_eval_jaxpr(jaxpr, known)
+        if not any(program.out_known):
+            return None
+        count = sum(program.out_known)
+        first = stacking(program.known, count)
+        second = _of_residuals(program.unknown, program.residual_sources)
+        given, given_shardings = tuple(compress(args, known)), tuple(compress(in_shardings, known))
+        stacks = _stacks(first, count, mesh, given_shardings, manual_axes, checked)
+    results = shard_map_p.bind(
+        *given,
+        jaxpr=first,
+        mesh=mesh,
+        in_shardings=given_shardings,
+        out_shardings=(*compress(out_shardings, program.out_known), *stacks),
+        manual_axes=manual_axes,
+        checked=checked,
+    )
+    known_outs, residuals = program.split(given, results)
+    if all(program.out_known):
+        return PartialEval(known_outs, (), None)
+    params = {
+        "jaxpr": second,
+        "mesh": mesh,
+        "in_shardings": (
+            *_cuts_of_residuals(stacks, given_shardings, program.residual_sources),
+            *compress(in_shardings, [not is_known for is_known in known]),
+        ),
+        "out_shardings": tuple(compress(out_shardings, [not is_known for is_known in program.out_known])),
+        "manual_axes": manual_axes,
+        "checked": checked,
+    }
+    (call,) = _as_call(params).eqns
+    return PartialEval(known_outs, residuals, call)
+
+
+def _stacks(
+    first: ClosedJaxpr, count: int, mesh: Any, in_shardings: Any, manual_axes: Any, checked: bool
+) -> tuple[NamedSharding, ...]:
+    """How the stacks that a first half puts out after its `count` results are cut.
+
+    What types say is the same along an axis is one value, as it is in the program: as a stack of one value of each
+    device it would be used as many times by derivatives of derivatives. It is kept once, too.
+    """
+    avals = first.out_avals[count:]
+    if not checked:
+        return (over_all(mesh, manual_axes),) * len(avals)
+    differing = [frozenset([name for name, _ in aval.named_shape]) for aval in avals]
+    if not types_suffice(first.jaxpr):
+        found = varying_of_program(first, [frozenset(mentioned(sharding)) for sharding in in_shardings])
+        differing = [stated | more for stated, more in zip(differing, found[count:], strict=True)]
+    return tuple([over_all(mesh, [axis for axis in manual_axes if axis in axes]) for axes in differing])
+
+
+def _cuts_of_residuals(stacks: Sequence[NamedSharding], in_shardings: Any, sources: Sequence[Any]) -> list[Any]:
+    own = iter(stacks)
+    return [next(own) if source is None else in_shardings[source] for source in sources]
+
+
+def _of_residuals(closed: ClosedJaxpr, sources: Sequence[Any]) -> ClosedJaxpr:
+    """A second half that takes the residuals that are no inputs of the first as stacks of one."""
+    stacked = [source is None for source in sources]
+    return unstacking(closed, [*stacked, *[False] * (len(closed.in_avals) - len(stacked))])
+
+
+def _as_call(params: dict[str, Any]) -> ClosedJaxpr:
+    """A program of one equation: the tape then holds one for the whole map."""
+    program, manual = params["jaxpr"], params["manual_axes"]
+    inputs = [
+        Var(whole_aval(aval, s, manual)) for aval, s in zip(program.in_avals, params["in_shardings"], strict=True)
+    ]
+    outputs = [
+        Var(whole_aval(aval, s, manual)) for aval, s in zip(program.out_avals, params["out_shardings"], strict=True)
+    ]
+    effects = equation_effects(shard_map_p, tuple([var.aval for var in inputs]), params)
+    return ClosedJaxpr(Jaxpr([], inputs, outputs, [JaxprEqn(shard_map_p, inputs, outputs, params, effects)]))

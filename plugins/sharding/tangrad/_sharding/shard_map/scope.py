@@ -1,0 +1,98 @@
+"""The axes of meshes that are in scope while functions are traced."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from tangrad._collectives.primitives import psum_p
+from tangrad._collectives.varying import differing
+from tangrad._sharding.shard_map.fitting import fitted
+from tangrad.core import Primitive, thread
+from tangrad.sharding import Mesh, get_mesh
+
+
+class _Around(threading.local):
+    """The sharded maps that a thread is tracing in: (mesh, axes)."""
+
+    maps: tuple[tuple[Mesh, tuple[Any, ...]], ...] = ()
+
+
+_around = _Around()
+
+
+class _TypedAxes:
+    """The axes that types tell of while a function is traced for maps that check replication."""
+
+    __slots__ = ("names",)
+
+    def __init__(self, names: tuple[Any, ...]) -> None:
+        self.names = names
+
+    def without(self, names: Sequence[Any]) -> _TypedAxes:
+        """The same for the others of these axes."""
+        return _TypedAxes(tuple([name for name in self.names if name not in names])) if names else self
+
+    def total(self, value: Any, names: tuple[Any, ...]) -> Any:
+        """The sum of a value over axes along which it differs."""
+        return psum_p.bind(value, axes=names, axis_index_groups=None)
+
+    def marked(self, value: Any, names: tuple[Any, ...]) -> Any:
+        """A value as one that differs along axes."""
+        return differing(value, names)
+
+    def fitted(
+        self, primitive: Primitive, recorded: Sequence[Any], args: Sequence[Any], params: dict[str, Any]
+    ) -> tuple[Sequence[Any], dict[str, Any]]:
+        """An equation's operands and parameters, with programs for operands of types as they are, not as recorded."""
+        if "manual_axes" not in params:
+            return fitted(primitive, recorded, args, params, self.names)
+        with axes_in_scope(params["mesh"], params["manual_axes"], params["checked"]):  # a map within this one
+            programs = fitted(primitive, recorded, args, params, self.names)[1]
+        return args, programs
+
+
+@contextmanager
+def axes_in_scope(mesh: Mesh, manual: Sequence[Any], checked: bool = False) -> Iterator[None]:
+    """Have collectives find the axes of a mesh that a sharded map is over.
+
+    `checked`: whether a user's function is traced for a map that checks replication. Then types tell along which of
+    these axes values differ, for derivatives that are taken in the function.
+    """
+    before = thread.axis_environment, _around.maps, thread.typed_axes, thread.overrides
+    names = tuple(manual)
+    if checked:
+        told = (*(thread.typed_axes.names if thread.typed_axes is not None else ()), *names)
+        thread.typed_axes = _TypedAxes(told)
+        thread.overrides = (*thread.overrides, ("typed axes", told))  # programs are remembered by it
+    thread.axis_environment = (*thread.axis_environment, *[(name, mesh.shape[name]) for name in names])
+    _around.maps = (*_around.maps, (mesh, names))
+    try:
+        yield
+    finally:
+        thread.axis_environment, _around.maps, thread.typed_axes, thread.overrides = before
+
+
+def is_within_map() -> bool:
+    """Whether a function is being traced for the devices of a mesh: they are taken by the map around it."""
+    return bool(_around.maps)
+
+
+def mesh_in_use() -> Mesh:
+    """The mesh of the sharded map that is being traced, or of a `with mesh:` around the call."""
+    return _around.maps[-1][0] if _around.maps else get_mesh()
+
+
+def check_nesting(mesh: Mesh, manual: Sequence[Any]) -> None:
+    """Raise ValueError for a sharded map within one over another mesh, or over an axis that is mapped already."""
+    for other, axes in _around.maps:
+        if other != mesh:
+            raise ValueError(f"shard_map over {mesh} was called within one over {other}: nested maps need one mesh")
+        again = [axis for axis in manual if axis in axes]
+        if again:
+            raise ValueError(
+                f"shard_map over the axes {tuple(manual)} was called within one over {axes}: {again[0]!r} is mapped "
+                f"already; name the axes of each map: axis_names={{...}}"
+            )

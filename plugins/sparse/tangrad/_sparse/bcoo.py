@@ -1,0 +1,154 @@
+"""`BCOO`: batches of coordinates and the values there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+import tangrad.numpy as tnp
+from tangrad._sparse import algebra, layouts, parts, shapes
+from tangrad._sparse.base import JAXSparse
+from tangrad.core import Array, as_array, class_boundary
+
+
+@class_boundary
+class BCOO(JAXSparse):
+    """An array of which only some elements are kept: the others are 0.
+
+    The dimensions of `shape` are, in this order, batches (each with coordinates of its own), those that coordinates are
+    along (sparse), and those that are kept in full at each coordinate (dense). Coordinates may repeat: their values add
+    up. A coordinate that is not within the array stands for nothing, which fills up what is kept to a fixed number. A
+    pytree, of data and indices.
+
+    Args:
+        args: `(data, indices)`: the values (*batch, nse, *dense), and their coordinates, integers (*batch, nse,
+            n_sparse).
+        shape: of the array.
+        indices_sorted, unique_indices: whether the coordinates are known to be in order, and each there once.
+
+    Raises ValueError for shapes that do not fit together, TypeError for indices that are no integers.
+
+    >>> import tangrad.numpy as np
+    >>> from tangrad.experimental.sparse import BCOO
+    >>> matrix = BCOO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
+    >>> matrix
+    BCOO(float32[2, 2], nse=2)
+    >>> matrix @ np.array([1.0, 10.0])
+    Array([20.,  3.], dtype=float32)
+    """
+
+    coordinates = ("indices",)
+
+    n_batch = property(lambda self: self.indices.ndim - 2, doc="How many dimensions are batches.")
+    n_sparse = property(lambda self: self.indices.shape[-1], doc="How many dimensions coordinates are along.")
+
+    def _check(self, shape: tuple[int, ...]) -> None:
+        n_batch, n_sparse = self.n_batch, self.n_sparse if self.indices.ndim else 0
+        if n_batch < 0 or self.n_dense < 0 or n_batch + n_sparse + self.n_dense != len(shape):
+            raise ValueError(
+                f"BCOO: data of shape {self.data.shape} and indices of shape {self.indices.shape} are not of "
+                f"an array of shape {shape}"
+            )
+        batch, dense = shape[:n_batch], shape[n_batch + n_sparse :]
+        if self.data.shape != (*batch, self.nse, *dense) or self.indices.shape != (*batch, self.nse, n_sparse):
+            raise ValueError(
+                f"BCOO: for the shape {shape}, with {n_batch} batch and {n_sparse} sparse dimensions, data must "
+                f"be of shape {(*batch, self.nse, *dense)} and indices of shape {(*batch, self.nse, n_sparse)}, got "
+                f"{self.data.shape} and {self.indices.shape}"
+            )
+
+    # --- conversions ------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def fromdense(
+        cls, mat: Any, *, nse: int | None = None, index_dtype: Any = np.int32, n_dense: int = 0, n_batch: int = 0
+    ) -> BCOO:
+        """The elements of an array that are not 0; see `bcoo_fromdense`."""
+        data, indices = algebra.from_dense(as_array(mat), nse, n_batch, n_dense, index_dtype)
+        return cls((data, indices), shape=np.shape(mat), indices_sorted=True, unique_indices=True)
+
+    @classmethod
+    def from_scipy_sparse(cls, mat: Any, *, index_dtype: Any = None, n_dense: int = 0, n_batch: int = 0) -> BCOO:
+        """A matrix of SciPy's. Raises NotImplementedError for batch and dense dimensions, which it does not have."""
+        if n_dense or n_batch:
+            raise NotImplementedError("BCOO.from_scipy_sparse: SciPy's matrices have sparse dimensions alone")
+        coordinates = mat.tocoo()
+        indices = np.stack([coordinates.row, coordinates.col], axis=1).astype(index_dtype or np.int32)
+        return cls((coordinates.data, indices), shape=mat.shape)
+
+    def todense(self) -> Array:
+        """The array with its zeros."""
+        return algebra.to_dense(self.data, self.indices, self.shape)
+
+    def to_bcoo(self) -> BCOO:
+        """Itself."""
+        return self
+
+    # --- structure --------------------------------------------------------------------------------------------------
+
+    def sort_indices(self) -> BCOO:
+        """With the coordinates in order."""
+        if self.indices_sorted:
+            return self
+        data, indices = algebra.in_order(self.data, self.indices)
+        return BCOO((data, indices), shape=self.shape, indices_sorted=True, unique_indices=self.unique_indices)
+
+    def sum_duplicates(self, nse: int | None = None, remove_zeros: bool = True) -> BCOO:
+        """With each coordinate once, in order; see `bcoo_sum_duplicates`."""
+        data, indices = algebra.without_duplicates(self.data, self.indices, self.shape, nse, remove_zeros)
+        return BCOO((data, indices), shape=self.shape, indices_sorted=True, unique_indices=True)
+
+    def transpose(self, axes: Sequence[int] | None = None) -> BCOO:
+        """With the dimensions in another order, those of each kind among themselves; None: in reverse order.
+
+        Raises ValueError for an order that mixes batch, sparse and dense dimensions.
+        """
+        order = tuple(range(self.ndim))[::-1] if axes is None else tuple([int(axis) % self.ndim for axis in axes])
+        n_batch, n_sparse = self.n_batch, self.n_sparse
+        kinds = [order[:n_batch], order[n_batch : n_batch + n_sparse], order[n_batch + n_sparse :]]
+        places = [range(n_batch), range(n_batch, n_batch + n_sparse), range(n_batch + n_sparse, self.ndim)]
+        if any([sorted(kind) != list(place) for kind, place in zip(kinds, places, strict=True)]):
+            raise ValueError(
+                f"BCOO.transpose: axes {order} must keep the {n_batch} batch, {n_sparse} sparse and {self.n_dense} "
+                "dense dimensions apart"
+            )
+        dense = [axis - n_sparse + 1 for axis in kinds[2]]
+        data = tnp.transpose(self.data, (*kinds[0], n_batch, *dense))
+        indices = tnp.transpose(self.indices, (*kinds[0], n_batch, n_batch + 1))
+        indices = indices[..., np.array([axis - n_batch for axis in kinds[1]], np.int32)]
+        shape = [self.shape[axis] for axis in order]
+        return BCOO((data, indices), shape=shape, unique_indices=self.unique_indices)
+
+    def sum(self, axis: int | Sequence[int] | None = None) -> Any:
+        """The sums over dimensions, as a sparse array; over all of them (None), as a number."""
+        axes = range(self.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
+        out = self.sums(axes)
+        return out if out.ndim else out.todense()
+
+    def sums(self, axes: Sequence[int]) -> BCOO:
+        """The sums over dimensions as a sparse array; see `bcoo_reduce_sum`."""
+        return algebra.reduced(self, sorted(parts.check_dimensions("sum", self, axes)))  # type: ignore[no-any-return]
+
+    def reshape(self, *shape: Any) -> BCOO:
+        """The same elements in another shape; see `bcoo_reshape`. A size may be -1."""
+        sizes = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
+        return shapes.reshaped(self, shapes.whole_shape(self, sizes))
+
+    def broadcast_in_dim(self, shape: Sequence[int], dimensions: Sequence[int]) -> BCOO:
+        """Repeated along new dimensions; see `bcoo_broadcast_in_dim`."""
+        return shapes.broadcast(self, shape, dimensions)
+
+    def update_layout(
+        self, *, n_batch: int | None = None, n_dense: int | None = None, on_inefficient: str | None = "error"
+    ) -> BCOO:
+        """With other numbers of batch and dense dimensions; see `bcoo_update_layout`."""
+        return layouts.updated(self, n_batch, n_dense, on_inefficient)
+
+    def __getitem__(self, index: Any) -> BCOO:
+        """The part at integers, which may be traced, and slices, with `...` and None."""
+        return parts.indexed(self, index)
+
+    def __iter__(self) -> Iterator[BCOO]:
+        return iter([self[place] for place in range(len(self))])

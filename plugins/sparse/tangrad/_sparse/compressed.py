@@ -1,0 +1,121 @@
+"""`BCSR`: batches of matrices by rows: columns and values, and where each row begins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import tangrad.numpy as tnp
+from tangrad._sparse import algebra
+from tangrad._sparse.base import JAXSparse
+from tangrad._sparse.bcoo import BCOO
+from tangrad.core import Array, class_boundary
+
+
+@class_boundary
+class BCSR(JAXSparse):
+    """An array of matrices of which only some elements are kept, row after row.
+
+    Its dimensions are, in this order, batches, rows and columns, and those that are kept in full at each place.
+
+    Args:
+        args: `(data, indices, indptr)`: the values (*batch, nse, *dense), their columns (*batch, nse), and where the
+            elements of each row begin among them (*batch, rows + 1): both integers.
+        shape: of the array.
+        indices_sorted, unique_indices: whether columns are known to be in order within rows, and each there once.
+
+    Raises ValueError for shapes that do not fit together, TypeError for indices that are no integers.
+
+    >>> import tangrad.numpy as np
+    >>> from tangrad.experimental.sparse import BCSR
+    >>> matrix = BCSR.fromdense(np.array([[0.0, 2.0], [3.0, 4.0]]))
+    >>> matrix.indptr
+    Array([0, 1, 3], dtype=int32)
+    >>> matrix @ np.array([1.0, 10.0])
+    Array([20., 43.], dtype=float32)
+    """
+
+    coordinates = ("indices", "indptr")
+    indptr: Any
+
+    n_batch = property(lambda self: self.indices.ndim - 1, doc="How many dimensions are batches.")
+    n_sparse = property(lambda self: 2, doc="How many dimensions have coordinates: rows and columns.")
+
+    def _check(self, shape: tuple[int, ...]) -> None:
+        n_batch = self.n_batch
+        if n_batch < 0 or self.n_dense < 0 or n_batch + 2 + self.n_dense != len(shape):
+            raise ValueError(
+                f"BCSR: data of shape {self.data.shape} and indices of shape {self.indices.shape} are not of an array "
+                f"of shape {shape}"
+            )
+        batch, rows, dense = shape[:n_batch], shape[n_batch], shape[n_batch + 2 :]
+        expected = (*batch, self.nse, *dense), (*batch, self.nse), (*batch, rows + 1)
+        found = self.data.shape, self.indices.shape, self.indptr.shape
+        if found != expected:
+            raise ValueError(
+                f"BCSR: for the shape {shape} with {n_batch} batch dimensions, data, indices and indptr must be of "
+                f"shapes {expected}, got {found}"
+            )
+
+    # --- conversions ------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def fromdense(
+        cls, mat: Any, *, nse: int | None = None, index_dtype: Any = np.int32, n_dense: int = 0, n_batch: int = 0
+    ) -> BCSR:
+        """The elements of an array that are not 0; see `bcsr_fromdense`."""
+        if np.ndim(mat) - n_batch - n_dense != 2:
+            raise ValueError(
+                f"BCSR: an array of shape {np.shape(mat)} with n_batch={n_batch} and n_dense={n_dense} has no rows and "
+                "columns left, or more dimensions than these"
+            )
+        found = BCOO.fromdense(mat, nse=nse, index_dtype=index_dtype, n_dense=n_dense, n_batch=n_batch)
+        return cls.from_bcoo(found)
+
+    @classmethod
+    def from_bcoo(cls, arr: BCOO) -> BCSR:
+        """The elements of a `BCOO` with two sparse dimensions, in order. Raises ValueError for another number."""
+        if arr.n_sparse != 2:
+            raise ValueError(f"BCSR.from_bcoo expects an array with 2 sparse dimensions, got {arr.n_sparse}: {arr}")
+        arr = arr.sort_indices()
+        rows, columns = arr.indices[..., :1], arr.indices[..., 1]
+        n_batch = arr.n_batch
+        ones = tnp.ones(columns.shape, columns.dtype)
+        counts = algebra.to_dense(ones, rows, arr.shape[: n_batch + 1])
+        ends = tnp.cumsum(counts, -1, dtype=columns.dtype)
+        indptr = tnp.concatenate([tnp.zeros((*ends.shape[:-1], 1), ends.dtype), ends], -1)
+        return cls((arr.data, columns, indptr), shape=arr.shape, **arr.flags)
+
+    @classmethod
+    def from_scipy_sparse(cls, mat: Any, *, index_dtype: Any = None, n_dense: int = 0, n_batch: int = 0) -> BCSR:
+        """A matrix of SciPy's. Raises NotImplementedError for batch and dense dimensions, which it does not have."""
+        if n_dense or n_batch:
+            raise NotImplementedError("BCSR.from_scipy_sparse: SciPy's matrices have sparse dimensions alone")
+        rows = mat.tocsr()
+        places = [one.astype(index_dtype or np.int32) for one in (rows.indices, rows.indptr)]
+        return cls((rows.data, *places), shape=mat.shape)
+
+    def to_bcoo(self) -> BCOO:
+        """The same elements with their rows as coordinates."""
+        n_batch, nse = self.n_batch, self.nse
+        ends = self.indptr[..., 1:]
+        marks = algebra.to_dense(tnp.ones(ends.shape, ends.dtype), ends[..., None], (*self.shape[:n_batch], nse + 1))
+        # As many rows have ended before an element as its own number is; behind the last one it stands outside.
+        rows = tnp.cumsum(marks, -1, dtype=self.indices.dtype)[..., :nse]
+        return BCOO((self.data, tnp.stack([rows, self.indices], -1)), shape=self.shape, **self.flags)
+
+    def todense(self) -> Array:
+        """The array with its zeros."""
+        return self.to_bcoo().todense()
+
+    # --- structure --------------------------------------------------------------------------------------------------
+
+    def sum_duplicates(self, nse: int | None = None, remove_zeros: bool = True) -> BCSR:
+        """With each element once, in order; see `bcsr_sum_duplicates`."""
+        return BCSR.from_bcoo(self.to_bcoo().sum_duplicates(nse, remove_zeros))
+
+    def transpose(self, axes: Sequence[int] | None = None) -> BCSR:
+        """With the dimensions in another order, those of each kind among themselves; None: in reverse order."""
+        return BCSR.from_bcoo(self.to_bcoo().transpose(axes))

@@ -1,0 +1,206 @@
+"""Parts of sparse arrays: slices, also from places that are traced, the reverse order, dimensions left out."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import tangrad
+import tangrad.numpy as tnp
+from tangrad._lax.structure.functions import dynamic_slice
+from tangrad._sparse import algebra
+from tangrad.core import as_array, dtypes, product
+
+
+def check_dimensions(name: str, mat: Any, dimensions: Sequence[int]) -> list[int]:
+    """The dimensions as numbers from 0 on; raises ValueError for those that the array does not have."""
+    found = [operator.index(one) for one in dimensions]
+    if any([not -mat.ndim <= one < mat.ndim for one in found]):
+        raise ValueError(f"{name}: dimensions {tuple(dimensions)} of an array of shape {mat.shape}")
+    found = [one % mat.ndim for one in found]
+    if len({*found}) < len(found):
+        raise ValueError(f"{name}: dimensions {tuple(dimensions)} name one twice")
+    return found
+
+
+def kinds(mat: Any, values: Sequence[Any]) -> tuple[Any, Any, Any]:
+    """What there is a value of for each dimension, for the batch, sparse and dense ones."""
+    middle = mat.n_batch + mat.n_sparse
+    return tuple(values[: mat.n_batch]), tuple(values[mat.n_batch : middle]), tuple(values[middle:])
+
+
+def sliced(mat: Any, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int]) -> Any:
+    """The elements from `starts` up to `limits`, in steps."""
+    batch, along, dense = kinds(mat, [slice(*one) for one in zip(starts, limits, strides, strict=True)])
+    data, indices = mat.data[(*batch, slice(None), *dense)], mat.indices[batch]
+    sizes = kinds(mat, [len(range(*one)) for one in zip(starts, limits, strides, strict=True)])
+    shape = [size for kind in sizes for size in kind]
+    if sizes[1] == kinds(mat, mat.shape)[1]:
+        return type(mat)((data, indices), shape=shape, **mat.flags)
+    first, step = [np.array([getattr(one, name) for one in along]) for name in ("start", "step")]
+    return _moved(mat, data, indices, first, step, shape)
+
+
+def _moved(mat: Any, data: Any, indices: Any, starts: Any, steps: Any, shape: Sequence[int]) -> Any:
+    """With coordinates counted from `starts` in steps; elements that are not met stand outside."""
+    sizes = np.array(kinds(mat, shape)[1])
+    offsets = indices - starts
+    places = offsets // steps
+    met = ((offsets % steps == 0) & (places >= 0) & (places < sizes)).all(-1)
+    made = type(mat)(
+        (algebra.values_where(met, data), tnp.where(met[..., None], places, sizes).astype(indices.dtype)),
+        shape=shape,
+        unique_indices=mat.unique_indices,
+    )
+    room = product(sizes.tolist())
+    # Values that happen to be 0 stay, for the sake of their derivatives.
+    return made.sum_duplicates(room, remove_zeros=False) if made.nse > room else made
+
+
+def dynamically_sliced(mat: Any, starts: Sequence[Any], sizes: Sequence[int]) -> Any:
+    """The part of these sizes from places that may be traced, moved so that it lies within the array."""
+    starts = [tnp.clip(start, 0, full - size) for start, full, size in zip(starts, mat.shape, sizes, strict=True)]
+    batch, along, dense = kinds(mat, starts)
+    batch_sizes, along_sizes, dense_sizes = kinds(mat, sizes)
+    zero = tnp.zeros((), np.int32)
+    data = dynamic_slice(mat.data, [*batch, zero, *dense], [*batch_sizes, mat.nse, *dense_sizes])
+    indices = dynamic_slice(mat.indices, [*batch, zero, zero], [*batch_sizes, mat.nse, mat.n_sparse])
+    if along_sizes == kinds(mat, mat.shape)[1]:
+        return type(mat)((data, indices), shape=sizes, **mat.flags)
+    return _moved(mat, data, indices, tnp.stack(along), 1, sizes)
+
+
+def reversed_along(mat: Any, dimensions: Sequence[int]) -> Any:
+    """In reverse order along dimensions."""
+    turned = [axis in dimensions for axis in range(mat.ndim)]
+    batch, along, dense = kinds(mat, turned)
+    flip = lambda marks: [axis for axis, mark in enumerate(marks) if mark]
+    data = tnp.flip(mat.data, flip((*batch, False, *dense)))
+    indices = tnp.flip(mat.indices, flip(batch))
+    if not any(along):
+        return type(mat)((data, indices), shape=mat.shape, **mat.flags)
+    sizes = np.array(kinds(mat, mat.shape)[1])
+    within = (indices >= 0) & (indices < sizes)  # what stands outside stays there
+    indices = tnp.where(within & np.array(along), sizes - 1 - indices, indices).astype(indices.dtype)
+    return type(mat)((data, indices), shape=mat.shape, unique_indices=mat.unique_indices)
+
+
+def squeezed(mat: Any, dimensions: Sequence[int]) -> Any:
+    """Without dimensions of size 1."""
+    left = [axis not in dimensions for axis in range(mat.ndim)]
+    shape = [size for size, stays in zip(mat.shape, left, strict=True) if stays]
+    batch, along, dense = kinds(mat, left)
+    gone = lambda marks: tuple([axis for axis, mark in enumerate(marks) if not mark])
+    data = tnp.squeeze(mat.data, gone((*batch, True, *dense)))
+    indices = tnp.squeeze(mat.indices, gone(batch))
+    data, indices = algebra.without_coordinates(
+        data, indices, kinds(mat, mat.shape)[1], [place for place, stays in enumerate(along) if stays]
+    )
+    return type(mat)((data, indices), shape=shape, **(mat.flags if all(along) else {}))
+
+
+# --- as arrays of NumPy are indexed ----------------------------------------------------------------------------------
+
+
+def indexed(mat: Any, index: Any) -> Any:
+    """`mat[index]` of integers, also traced ones, slices, `...` and None; of arrays of integers in front of these.
+
+    Raises NotImplementedError for arrays behind slices, IndexError for what NumPy does not take either.
+    """
+    given = index if isinstance(index, tuple) else (index,)
+    items = [_item(one) for one in given]
+    if any([_is_array(one) for one in items]):
+        return _at_rows(mat, items)
+    places = _expanded(mat, items)
+    chosen = [place for place in places if place is not None]
+    traced = [not isinstance(part, (int, slice)) for part in chosen]
+    spans = [_span(part, size) for part, size in zip(chosen, mat.shape, strict=True)]
+    out = sliced(mat, *zip(*[span[:3] for span in spans], strict=True)) if spans else mat
+    if any(traced):
+        starts = [
+            tnp.where(part < 0, part + size, part) if moves else 0
+            for part, size, moves in zip(chosen, mat.shape, traced, strict=True)
+        ]
+        out = dynamically_sliced(out, starts, [1 if m else size for m, size in zip(traced, out.shape, strict=True)])
+    turned = [axis for axis, span in enumerate(spans) if span[3]]
+    out = reversed_along(out, turned) if turned else out
+    gone = [axis for axis, part in enumerate(chosen) if not isinstance(part, slice)]
+    return _with_new_axes(squeezed(out, gone) if gone else out, places)
+
+
+def _at_rows(mat: Any, items: list[Any]) -> Any:
+    """The parts at arrays of places, as batches."""
+    count = next(
+        (place for place, one in enumerate(items) if one is None or one is Ellipsis or isinstance(one, slice)),
+        len(items),
+    )
+    fronts, rest = items[:count], items[count:]
+    if any([_is_array(one) for one in rest]):
+        raise NotImplementedError("sparse arrays: arrays as indices must stand in front of slices, `...` and None")
+    places = tnp.broadcast_arrays(*fronts)
+    flat = [place.reshape(-1) for place in places]
+    out = tangrad.vmap(lambda *at: indexed(mat, (*at, *rest)))(*flat)
+    return reshape_batches(out, places[0].shape)
+
+
+def reshape_batches(mat: Any, sizes: Sequence[int]) -> Any:
+    """With other dimensions in the place of the first batch."""
+    data, indices = [x.reshape((*sizes, *x.shape[1:])) for x in (mat.data, mat.indices)]
+    return type(mat)((data, indices), shape=(*sizes, *mat.shape[1:]), **mat.flags)
+
+
+def _is_array(item: Any) -> bool:
+    return not isinstance(item, (int, slice)) and item is not None and item is not Ellipsis and bool(np.ndim(item))
+
+
+def _expanded(mat: Any, items: list[Any]) -> list[Any]:
+    """An index with a place for each dimension, and None for each new one."""
+    if sum([one is Ellipsis for one in items]) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    given = sum([one is not None and one is not Ellipsis for one in items])
+    if given > mat.ndim:
+        raise IndexError(f"too many indices: {given} of a sparse array of {mat.ndim} dimensions")
+    if not any([one is Ellipsis for one in items]):
+        items = [*items, Ellipsis]
+    middle = next(place for place, one in enumerate(items) if one is Ellipsis)
+    return [*items[:middle], *[slice(None)] * (mat.ndim - given), *items[middle + 1 :]]
+
+
+def _item(one: Any) -> Any:
+    if one is None or one is Ellipsis or isinstance(one, slice):
+        return one
+    if isinstance(one, (int, np.integer)) and not isinstance(one, bool):
+        return int(one)
+    dtype = None if isinstance(one, (bool, str)) else as_array(one).dtype
+    if dtype is None or not dtypes.issubdtype(dtype, np.integer):
+        raise IndexError(
+            f"sparse arrays are indexed with integers and slices, got {one!r} of type {type(one).__name__}"
+        )
+    return as_array(one)
+
+
+def _span(part: Any, size: int) -> tuple[int, int, int, bool]:
+    """Start, limit and step, and whether they are to be reversed, of what an index takes of a dimension."""
+    if isinstance(part, int):
+        if not -size <= part < size:
+            raise IndexError(f"index {part} is out of bounds for a dimension of size {size}")
+        return part % size, part % size + 1, 1, False
+    if not isinstance(part, slice):
+        return 0, size, 1, False
+    taken = range(*part.indices(size))
+    if not taken:
+        return 0, 0, 1, False
+    first, last = min(taken[0], taken[-1]), max(taken[0], taken[-1])
+    return first, last + 1, abs(taken.step), taken.step < 0
+
+
+def _with_new_axes(mat: Any, places: Sequence[Any]) -> Any:
+    kept = [place for place in places if place is None or isinstance(place, slice)]
+    if all([place is not None for place in kept]):
+        return mat
+    sizes = iter(mat.shape)
+    shape = [1 if place is None else next(sizes) for place in kept]
+    return mat.broadcast_in_dim(shape, [axis for axis, place in enumerate(kept) if place is not None])

@@ -1,0 +1,16 @@
+"""A call of a jitted function with sparse operands: its steps, here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad._jit.primitives import jit_p
+from tangrad._sparse.trace import sparsified_flat
+from tangrad.core import RuleSet, eval_jaxpr
+
+sparse: RuleSet[Any] = RuleSet("sparse", api=1)
+
+
+@sparse.rule(jit_p)
+def _(*args: Any, jaxpr: Any, name: str) -> Any:
+    return sparsified_flat(lambda *values: eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *values), args)

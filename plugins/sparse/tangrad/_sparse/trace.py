@@ -1,0 +1,131 @@
+"""The trace of functions of sparse arrays: it keeps sparse what operations leave sparse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import tangrad.numpy as tnp
+from tangrad._sparse.base import JAXSparse
+from tangrad.core import (
+    DerivedRule,
+    ShapedArray,
+    Trace,
+    Tracer,
+    as_operand,
+    calls_rules,
+    check_no_leak,
+    close_trace,
+    current_trace,
+    decomposed,
+    dtypes,
+    is_operand,
+    rule_table,
+    set_current_trace,
+    thread,
+)
+from tangrad.errors import UnexpectedTracerError
+
+SPARSE = rule_table("sparse")
+
+
+class SparseTracer(Tracer):
+    """A sparse array of the parent trace, as the function sees it: an array of its shape."""
+
+    __slots__ = ("value",)
+    value: Any
+
+    def __init__(self, trace: SparseTrace, value: Any) -> None:
+        self._trace = trace
+        self.value = value
+        self.aval = ShapedArray(value.shape, value.dtype)
+
+    def known(self) -> dict[str, Any]:
+        return {"value": self.value}
+
+    def origin(self) -> str:
+        return f"the sparse array {self.value!r}, of sparsify"
+
+
+class SparseTrace(Trace):
+    """Applies rules of the kind `sparse` where an operand is sparse."""
+
+    __slots__ = ("parent",)
+
+    def __init__(self, parent: Trace) -> None:
+        super().__init__(parent)
+        self.parent = parent
+
+    def enter(self, value: Any) -> Any:
+        """A value of the parent as the function sees it."""
+        return SparseTracer(self, value) if isinstance(value, JAXSparse) else value
+
+    def leave(self, value: Any) -> Any:
+        """The sparse array that the function sees as this value, or the value itself."""
+        if type(value) is SparseTracer and value._trace is self:
+            return value.value
+        if isinstance(value, Tracer) and not value._trace.alive:
+            raise UnexpectedTracerError(value)
+        return value
+
+    @calls_rules("sparse")
+    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        if not self.alive:
+            raise UnexpectedTracerError(args[0] if args else None)
+        operands = [self.leave(arg) for arg in args]
+        if not any([isinstance(operand, JAXSparse) for operand in operands]):
+            with set_current_trace(self.parent):
+                return self.parent.process_primitive(primitive, args, params)
+        rule = SPARSE[primitive]
+        operands = [one if isinstance(one, JAXSparse) else as_operand(one) for one in operands]
+        with set_current_trace(self.parent):
+            found = rule(*operands, **params)
+        for one in found if primitive.multiple_results else (found,):
+            if not isinstance(one, JAXSparse) and not is_operand(one):
+                what = f"{one!r} of type {type(one).__name__}; expected an array, dense or sparse"
+                raise TypeError(f"the sparse rule of {primitive.identity!r} returned {what}")
+        if primitive.multiple_results:
+            return tuple([self.enter(one) for one in found])
+        return self.enter(found)
+
+
+def sparsified_flat(function: Callable[..., Sequence[Any]], values: Sequence[Any]) -> list[Any]:
+    """Run a function of flat values, some of which are sparse arrays. Its results are likewise."""
+    trace = SparseTrace(current_trace())
+    try:
+        with set_current_trace(trace):
+            args = [trace.enter(value) for value in values]
+            outs = [trace.leave(out) for out in function(*args)]
+    finally:
+        reference = close_trace(trace)
+    if thread.check_tracer_leaks:
+        del trace, args
+        check_no_leak(reference)
+    return outs
+
+
+def by_decomposition(primitive: Any) -> Callable[..., Any]:
+    """A rule made of a primitive's decomposition."""
+
+    def rule(*operands: Any, **params: Any) -> Any:
+        def run(*values: Any) -> Any:
+            out = decomposed(primitive, values, params)
+            return tuple(out) if primitive.multiple_results else (out,)
+
+        with DerivedRule(primitive, "sparse"):
+            outs = sparsified_flat(run, operands)
+        return tuple(outs) if primitive.multiple_results else outs[0]
+
+    return rule
+
+
+def dense_within(value: Any) -> Any:
+    """The value of a tracer with its zeros, where it may stand for a sparse array: a sum with a dense one is dense."""
+    trace = getattr(value, "_trace", None)
+    while trace is not None and type(trace) is not SparseTrace:
+        trace = getattr(trace, "parent", None)
+    if trace is None:
+        return value
+    if dtypes.issubdtype(value.dtype, bool):
+        return dense_within(value.astype("int8")).astype(bool)
+    return value + tnp.zeros(value.shape, value.dtype)

@@ -1,0 +1,271 @@
+"""`Dimension`: a size that is no number yet. It calculates and compares like an integer, as far as that is decided."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from tangrad._symbolic.errors import InconclusiveDimensionOperation
+from tangrad._symbolic.evaluation import INTEGERS, evaluate_polynomial
+from tangrad._symbolic.filling import filled_in
+from tangrad._symbolic.intervals import Interval, Knowledge, interval
+from tangrad._symbolic.normal import UNIT, ZERO, extremum, normal, quotient, remainder
+from tangrad._symbolic.polynomials import MAX, MIN, Polynomial, number
+from tangrad._symbolic.primitives import dimension_as_value_p
+from tangrad._symbolic.proofs import never_negative
+from tangrad._symbolic.solving import plan
+from tangrad.core import SymbolicDimension, dtypes, max_size
+
+
+class Dimension(SymbolicDimension):
+    """A polynomial in dimension variables, for shapes; made by `symbolic_shape`, immutable.
+
+    `+ - * // % **` give dimensions or, where the variables cancel, integers. `==` is true where both are always the
+    same, and false elsewhere. `<`, `<=`, `>`, `>=` and `bool` raise InconclusiveDimensionOperation where the answer
+    depends on the sizes. With floating-point numbers and arrays, and in `/`, it is an array of an integer.
+
+    Attributes:
+        scope: the `SymbolicScope` of its variables.
+        polynomial: its canonical form.
+
+    >>> from tangrad.export import symbolic_shape
+    >>> a, b = symbolic_shape("a, b")
+    >>> (a + b) * (a - b), 2 * a - a - a, (4 * a + 2) // 4
+    (a^2 - b^2, 0, a)
+    >>> a + 1 > 1, a * b >= b
+    (True, True)
+    """
+
+    __slots__ = ("__weakref__", "polynomial", "scope")
+    __array_priority__ = 100  # NumPy's arrays leave mixed arithmetic to this class
+    __array_ufunc__ = None
+    scope: Any
+    polynomial: Polynomial
+
+    def __init__(self, scope: Knowledge, polynomial: Polynomial) -> None:
+        self.scope = scope
+        self.polynomial = polynomial
+
+    def __repr__(self) -> str:
+        return self.polynomial.text
+
+    def __hash__(self) -> int:
+        return hash(self.polynomial)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Dimension and self.scope is other.scope and self.polynomial == other.polynomial
+
+    def __copy__(self) -> Dimension:
+        return self
+
+    def __deepcopy__(self, _: Any) -> Dimension:
+        return self
+
+    def variables(self) -> tuple[str, ...]:
+        """The names of its variables, sorted."""
+        return tuple(sorted(self.polynomial.variables()))
+
+    def bounds(self) -> Interval:
+        """Between which integers (or infinities) it lies, by interval arithmetic: both ends are safe, not tight."""
+        return interval(self.polynomial, self.scope)
+
+    def evaluate(self, sizes: Any, arithmetic: Any = None) -> Any:
+        return evaluate_polynomial(self.polynomial, sizes, arithmetic or INTEGERS)
+
+    def extremum(self, largest: bool, sizes: tuple[Any, ...]) -> Any:
+        return _extremum(self.scope, largest, sizes)
+
+    def plan(self, shapes: Any, labels: Any = ()) -> Any:
+        return plan(shapes, labels)
+
+    def filled_in(self, value: Any, sizes: Any) -> Any:
+        return filled_in(value, sizes)
+
+    def __tangrad_array__(self) -> Any:
+        return dimension_as_value_p.bind(dimension=self, dtype=dtypes.default_int_dtype())
+
+    # --- arithmetic -------------------------------------------------------------------------------------------------
+
+    def __neg__(self) -> Any:
+        return dimension(self.scope, self.polynomial.scaled(-1))
+
+    def __pos__(self) -> Dimension:
+        return self
+
+    def __abs__(self) -> Any:
+        return max_size(self, -self)
+
+    def __pow__(self, exponent: Any) -> Any:
+        if type(exponent) is not int or exponent < 0:
+            return self.__tangrad_array__() ** exponent
+        result: Any = 1
+        for _ in range(exponent):
+            result = result * self
+        return result
+
+    def __truediv__(self, other: Any) -> Any:
+        return self.__tangrad_array__() / other
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return other / self.__tangrad_array__()
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    # --- comparisons ------------------------------------------------------------------------------------------------
+
+    def __ge__(self, other: Any) -> Any:
+        return _compared(self, other, ">=", 1)
+
+    def __le__(self, other: Any) -> Any:
+        return _compared(self, other, "<=", -1)
+
+    def __gt__(self, other: Any) -> Any:
+        return _negated(_compared(self, other, ">", -1))
+
+    def __lt__(self, other: Any) -> Any:
+        return _negated(_compared(self, other, "<", 1))
+
+    def __bool__(self) -> bool:
+        if never_negative(self.polynomial - UNIT, self.scope):
+            return True
+        if never_negative(self.polynomial.scaled(-1) - UNIT, self.scope):
+            return True
+        raise InconclusiveDimensionOperation(
+            f"whether the dimension {self} is 0 depends on the sizes. If it never is, say so: "
+            f'symbolic_shape(..., constraints=("{self} >= 1",))'
+        )
+
+    # --- no number --------------------------------------------------------------------------------------------------
+
+    def __index__(self) -> int:
+        raise InconclusiveDimensionOperation(
+            f"the dimension {self} is no number yet: what needs its value is computed with arrays instead "
+            f"(tangrad.numpy.array({self})), or is not to be had of symbolic dimensions"
+        )
+
+    __int__ = __index__
+
+    def __float__(self) -> float:
+        return float(self.__index__())
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            f"the dimension {self} belongs to a scope of this process and is not pickled: pickle its text, and parse "
+            "it with symbolic_shape"
+        )
+
+
+def dimension(scope: Knowledge, polynomial: Polynomial) -> Any:
+    """A polynomial as a size: an integer where it is constant, else a `Dimension`, in canonical form."""
+    polynomial = normal(polynomial, scope)
+    constant = polynomial.constant
+    return Dimension(scope, polynomial) if constant is None else constant
+
+
+def polynomial_of(value: Any, scope: Any) -> Polynomial | None:
+    """A size as a polynomial; None for what is no size. Raises ValueError for a dimension of another scope."""
+    if type(value) is Dimension:
+        if value.scope is not scope:
+            raise ValueError(
+                f"the dimension {value} belongs to another scope than what it meets here: variables of one program "
+                "come from one scope; pass scope=... to symbolic_shape, or write all shapes in one call"
+            )
+        return value.polynomial
+    if isinstance(value, (bool, float, complex)) or getattr(value, "shape", ()) != ():
+        return None
+    if hasattr(type(value), "aval"):
+        return None
+    try:
+        return number(operator.index(value))
+    except TypeError:
+        return None
+
+
+def _arithmetic(name: str, of_polynomials: Callable[[Polynomial, Polynomial, Knowledge], Polynomial]) -> None:
+    """Give `Dimension` a binary operator, and its reflection."""
+    on_values = getattr(operator, f"__{name}__")
+
+    def method(self: Dimension, other: Any) -> Any:
+        polynomial = polynomial_of(other, self.scope)
+        if polynomial is None:
+            return _with_values(on_values, self, other)
+        return dimension(self.scope, of_polynomials(self.polynomial, polynomial, self.scope))
+
+    def reflected(self: Dimension, other: Any) -> Any:
+        polynomial = polynomial_of(other, self.scope)
+        if polynomial is None:
+            return _with_values(lambda one, another: on_values(another, one), self, other)
+        return dimension(self.scope, of_polynomials(polynomial, self.polynomial, self.scope))
+
+    for prefix, made in (("__", method), ("__r", reflected)):
+        made.__name__ = f"{prefix}{name}__"
+        made.__qualname__ = f"Dimension.{made.__name__}"
+        setattr(Dimension, made.__name__, made)
+
+
+def _with_values(function: Callable[[Any, Any], Any], size: Dimension, other: Any) -> Any:
+    """Arithmetic with what is no size: a number or an array. NotImplemented for anything else."""
+    if isinstance(other, (bool, float, complex)) or hasattr(other, "dtype"):
+        return function(size.__tangrad_array__(), other)
+    return NotImplemented
+
+
+_arithmetic("add", lambda a, b, _: a + b)
+_arithmetic("sub", lambda a, b, _: a - b)
+_arithmetic("mul", lambda a, b, _: a * b)
+_arithmetic("floordiv", quotient)
+_arithmetic("mod", remainder)
+
+
+def _extremum(scope: Any, largest: bool, sizes: tuple[Any, ...]) -> Any:
+    kind = MAX if largest else MIN
+    operands = [polynomial_of(size, scope) for size in sizes]
+    if any([operand is None for operand in operands]):
+        raise TypeError(f"{kind} of sizes takes integers and dimensions, got {sizes}")
+    return dimension(scope, extremum(kind, operands, scope))  # type: ignore[arg-type]
+
+
+def _compared(one: Dimension, other: Any, sign: str, direction: int) -> Any:
+    """Whether `one - other`, times the direction, is never negative; NotImplemented for what is no size."""
+    polynomial = polynomial_of(other, one.scope)
+    if polynomial is None:
+        if isinstance(other, (bool, float)) or hasattr(other, "dtype"):
+            return _ON_VALUES[sign](one.__tangrad_array__(), other)
+        return NotImplemented
+    difference = (one.polynomial - polynomial).scaled(direction)
+    if difference == ZERO or never_negative(difference, one.scope):
+        return True
+    if never_negative(difference.scaled(-1) - UNIT, one.scope):
+        return False
+    raise inconclusive(f"{one} {sign} {other}", *_as_constraints(one, other, sign))
+
+
+def _as_constraints(one: Any, other: Any, sign: str) -> tuple[str, str]:
+    """The comparison, and its contrary, in the words of constraints, which know `>=` and `==` alone."""
+    return {
+        ">=": (f"{one} >= {other}", f"{other} >= {one + 1}"),
+        "<=": (f"{other} >= {one}", f"{one} >= {other + 1}"),
+        ">": (f"{one} >= {other + 1}", f"{other} >= {one}"),
+        "<": (f"{other} >= {one + 1}", f"{one} >= {other}"),
+    }[sign]
+
+
+def inconclusive(question: str, always: str, never: str) -> InconclusiveDimensionOperation:
+    """The error of a comparison that is true for some sizes and false for others."""
+    return InconclusiveDimensionOperation(
+        f"whether {question} depends on the sizes. If it always holds, say so: "
+        f'symbolic_shape(..., constraints=("{always}",)); if it never does: ("{never}",)'
+    )
+
+
+_ON_VALUES = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
+
+
+def _negated(answer: Any) -> Any:
+    """`a < b` is `not a >= b`; what is no answer about sizes is handed on."""
+    return not answer if answer is True or answer is False else answer

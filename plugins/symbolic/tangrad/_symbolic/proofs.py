@@ -1,0 +1,134 @@
+"""Whether a polynomial is never negative: a search for a combination of what is known from which that follows.
+
+A step adds a known fact (a polynomial that is at least 0) in such a multiple that a term goes
+away; what is left is tried by interval arithmetic. This is Fourier-Motzkin elimination, goal first and cut off at a
+depth, over monomials taken as unknowns. It may miss a proof, it never finds a wrong one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tangrad._symbolic.intervals import INFINITY, Knowledge, atom_interval, interval, monomial_interval
+from tangrad._symbolic.polynomials import (
+    FLOORDIV,
+    MAX,
+    MIN,
+    MOD,
+    ONE,
+    Atom,
+    Monomial,
+    Polynomial,
+    combination,
+    degree,
+    monomial_quotient,
+    number,
+    single,
+)
+
+DEPTH = 4  # facts that a proof may use
+EFFORT = 200  # polynomials that are looked at before the search gives up
+TERMS = (
+    100_000  # and terms of theirs and of facts, some tenths of a second: a file may state facts of hundreds of terms
+)
+REMEMBERED = 4096
+
+
+def never_negative(polynomial: Polynomial, known: Knowledge) -> bool:
+    """Whether `polynomial >= 0` follows from what is known. False: it does not, or nobody found out."""
+    constant = polynomial.constant
+    if constant is not None:
+        return constant >= 0
+    found = known.decided.get(polynomial)
+    if found is None:
+        found = _Search(known).proves(polynomial, DEPTH)
+        if len(known.decided) >= REMEMBERED:
+            known.decided.clear()
+        known.decided[polynomial] = found
+    return found
+
+
+class _Search:
+    def __init__(self, known: Knowledge) -> None:
+        self.known = known
+        self.seen: dict[Polynomial, int] = {}  # polynomial -> the depth it was tried with
+        self.terms = 0  # that were looked at
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether the search gives up."""
+        return len(self.seen) > EFFORT or self.terms > TERMS
+
+    def proves(self, polynomial: Polynomial, depth: int) -> bool:
+        if interval(polynomial, self.known)[0] >= 0:
+            return True
+        if depth == 0 or self.is_exhausted or self.seen.get(polynomial, 0) >= depth:
+            return False
+        self.seen[polynomial] = depth
+        cases = _cases(polynomial)
+        if cases is not None:
+            return all([self.proves(case, depth - 1) for case in cases])
+        for monomial, coefficient in polynomial.terms:
+            if monomial == ONE:
+                continue
+            for fact in self._facts(monomial):
+                if self.is_exhausted:
+                    return False
+                self.terms += len(polynomial.terms) + len(fact.terms)
+                weight = fact.coefficient(monomial)
+                if weight * coefficient > 0:
+                    left = combination(polynomial, abs(weight), fact, -abs(coefficient))
+                    if self.proves(left, depth - 1):
+                        return True
+        return False
+
+    def _facts(self, monomial: Monomial) -> Iterator[Polynomial]:
+        """Polynomials that are at least 0, and have a term with this monomial."""
+        known = self.known
+        for fact in known.facts:
+            self.terms += len(fact.terms)
+            for term, _ in fact.terms:
+                rest = None if term == ONE else monomial_quotient(monomial, term)
+                if rest is not None and monomial_interval(rest, known)[0] >= 0:
+                    yield fact.times(rest)
+        for atom, _ in monomial:
+            rest = monomial_quotient(monomial, ((atom, 1),))
+            if rest is None or monomial_interval(rest, known)[0] < 0:
+                continue
+            if degree(rest):
+                low, high = atom_interval(atom, known)
+                if low > -INFINITY:
+                    yield (single(atom) - number(low)).times(rest)
+                if high < INFINITY:
+                    yield (number(high) - single(atom)).times(rest)
+            for fact in _facts_of_operation(atom, known):
+                yield fact.times(rest)
+
+
+def _cases(polynomial: Polynomial) -> list[Polynomial] | None:
+    """`r - max(a, b) >= 0` holds where `r - a >= 0` and `r - b >= 0` do, and only there; `r + min(a, b)` likewise."""
+    for monomial, coefficient in polynomial.terms:
+        if degree(monomial) == 1 and monomial[0][0].kind == (MAX if coefficient < 0 else MIN):
+            rest = polynomial - Polynomial([(monomial, coefficient)])
+            return [combination(rest, 1, operand, coefficient) for operand in monomial[0][0].operands]
+    return None
+
+
+def _facts_of_operation(atom: Atom, known: Knowledge) -> Iterator[Polynomial]:
+    """What holds of an operation and its operands."""
+    itself = single(atom)
+    if atom.kind in (MAX, MIN):
+        for operand in atom.operands:
+            yield itself - operand if atom.kind == MAX else operand - itself
+    elif atom.kind in (FLOORDIV, MOD):
+        dividend, divisor = atom.operands
+        if interval(divisor, known)[0] < 1:
+            return
+        if atom.kind == MOD:
+            yield divisor - number(1) - itself
+            if interval(dividend, known)[0] >= 0:
+                yield dividend - itself
+        else:
+            remainder = dividend - divisor * itself
+            yield remainder
+            yield divisor - number(1) - remainder

@@ -1,0 +1,208 @@
+"""The sizes of dimension variables, from the shapes of arguments: each argument's dimension is an equation.
+
+Solved one unknown at a time: of the equations in which one unknown is left, linearly, one is taken. What is not used
+for that is checked, and so are the constraints of the scope.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from tangrad._symbolic.errors import UnsolvableDimensionsError
+from tangrad._symbolic.evaluation import Arithmetic, evaluate, evaluate_polynomial
+from tangrad._symbolic.polynomials import Polynomial, variable
+from tangrad.core import is_symbolic
+
+
+class Place(NamedTuple):
+    """A dimension of an argument: the number of the argument, the axis, and the size that is written there."""
+
+    argument: int
+    axis: int
+    size: Any
+
+
+class Step(NamedTuple):
+    """How a variable is found: `(the size at place - rest) / factor`."""
+
+    name: str
+    place: Place
+    factor: int
+    rest: Polynomial
+
+
+class Plan(NamedTuple):
+    """How the variables of shapes are found, and what is then to be checked.
+
+    Attributes:
+        names: of the variables, sorted.
+        scope: their scope, None where there is none.
+        shapes: the shapes that it was made for.
+        steps: in the order in which they are taken.
+        checks: the places that no step used.
+        labels: what the arguments are called in messages.
+    """
+
+    names: tuple[str, ...]
+    scope: Any
+    shapes: tuple[tuple[Any, ...], ...]
+    steps: tuple[Step, ...]
+    checks: tuple[Place, ...]
+    labels: tuple[str, ...]
+
+    def sizes(self, shapes: Sequence[Sequence[int]]) -> dict[str, int]:
+        """The sizes of the variables for arguments of these shapes.
+
+        Raises ValueError for shapes that do not fit: it names the argument, the dimension, and both sizes.
+        """
+        for label, expected, actual in zip(self.labels, self.shapes, shapes, strict=True):
+            if len(expected) != len(actual):
+                raise ValueError(
+                    f"{label} is of shape {shape_text(expected)} with {len(expected)} dimensions, "
+                    f"got one of shape {tuple(actual)}"
+                )
+        found: dict[str, int] = {}
+        for step in self.steps:
+            self._take(step, shapes, found)
+        for place in self.checks:
+            self._check(place, shapes, found)
+        self._check_scope(found)
+        return found
+
+    def found(
+        self, actual: Callable[[int, int], Any], arithmetic: Arithmetic, known: Mapping[str, Any]
+    ) -> Iterator[tuple[str, Any]]:
+        """Each variable with its value in somebody's arithmetic; nothing is checked.
+
+        Args:
+            actual: from the number of an argument and an axis to the size there.
+            known: where the values of the variables that were yielded before are found.
+        """
+        for step in self.steps:
+            size = actual(step.place.argument, step.place.axis)
+            if step.rest.terms:
+                rest = evaluate_polynomial(step.rest.scaled(-1), known, arithmetic)
+                size = arithmetic.add(size, rest)
+            if step.factor < 0:
+                size = arithmetic.multiply(arithmetic.constant(-1), size)
+            if abs(step.factor) != 1:
+                size = arithmetic.floordiv(size, arithmetic.constant(abs(step.factor)))
+            yield step.name, size
+
+    def _take(self, step: Step, shapes: Sequence[Sequence[int]], found: dict[str, int]) -> None:
+        actual = shapes[step.place.argument][step.place.axis]
+        rest = evaluate_polynomial(step.rest, found)
+        value, left = divmod(actual - rest, step.factor)
+        low, high = self.scope.size_range(step.name)
+        if left or value < 1:
+            known = ", ".join([f"{name} = {size}" for name, size in found.items()])
+            raise ValueError(
+                f"{self._described(step.place, actual)}, which {step.place.size} is for no {step.name} of at least 1"
+                + (f" where {known}" if known else "")
+            )
+        if value < low or (not math.isinf(high) and value > high):
+            limit = f"at least {low}" if value < low else f"at most {high}"
+            raise ValueError(
+                f"{self._described(step.place, actual)}, so {step.name} is {value}; its constraints "
+                f"({', '.join(self.scope.constraints)}) say that it is {limit}"
+            )
+        found[step.name] = value
+
+    def _check(self, place: Place, shapes: Sequence[Sequence[int]], found: dict[str, int]) -> None:
+        actual, expected = shapes[place.argument][place.axis], evaluate(place.size, found)
+        if actual != expected:
+            origin = f"where {place.size} is {expected}{self._origin(place.size, found)}"
+            wanted = origin if is_symbolic(place.size) else f"not {expected}"
+            raise ValueError(f"{self._described(place, actual)}, {wanted}")
+
+    def _described(self, place: Place, actual: int) -> str:
+        label, shape = self.labels[place.argument], self.shapes[place.argument]
+        return f"{label} is of shape {shape_text(shape)}; its dimension {place.axis} has size {actual}"
+
+    def _origin(self, size: Any, found: Mapping[str, int]) -> str:
+        """Where the values of the variables in a size come from."""
+        if not is_symbolic(size):
+            return ""
+        parts = []
+        for step in self.steps:
+            if step.name in size.variables():
+                label = self.labels[step.place.argument]
+                parts.append(f"{step.name} = {found[step.name]} by dimension {step.place.axis} of {label}")
+        return f" ({', '.join(parts)})" if parts else ""
+
+    def _check_scope(self, found: dict[str, int]) -> None:
+        for text, left, sign, right in self.scope.stated if self.scope is not None else ():
+            if not (left.variables() | right.variables()) <= set(found):
+                continue
+            sides = evaluate_polynomial(left, found), evaluate_polynomial(right, found)
+            if not (sides[0] >= sides[1] if sign == ">=" else sides[0] == sides[1]):
+                sizes = ", ".join([f"{name} = {size}" for name, size in sorted(found.items())])
+                raise ValueError(
+                    f"the constraint {text} does not hold for {sizes}: its sides are {sides[0]} and {sides[1]}"
+                )
+
+
+def shape_text(shape: Sequence[Any]) -> str:
+    """A shape in words: `(n, 2*m + 1)`."""
+    return f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)})"
+
+
+def plan(shapes: Sequence[Sequence[Any]], labels: Sequence[str] = ()) -> Plan:
+    """How to find the variables in `shapes`, which the arguments called `labels` have.
+
+    Raises UnsolvableDimensionsError where they do not determine them.
+
+    >>> from tangrad.export import symbolic_shape
+    >>> from tangrad._symbolic.solving import plan
+    >>> plan([symbolic_shape("b, 2*n + 1")]).sizes([(4, 7)])
+    {'b': 4, 'n': 3}
+    """
+    labels = tuple(labels) or tuple([f"argument {position}" for position in range(len(shapes))])
+    places = [Place(i, axis, size) for i, shape in enumerate(shapes) for axis, size in enumerate(shape)]
+    symbolic = [place for place in places if is_symbolic(place.size)]
+    scope = _common_scope([place.size for place in symbolic])
+    names = sorted(set().union(*[place.size.variables() for place in symbolic]))
+    steps: list[Step] = []
+    known: set[str] = set()
+    while len(known) < len(names):
+        step = next((found for place in symbolic if (found := _step(place, known))), None)
+        if step is None:
+            raise _unsolvable(sorted(set(names) - known), symbolic, labels)
+        steps.append(step)
+        known.add(step.name)
+    used = {step.place[:2] for step in steps}
+    checks = [place for place in places if place[:2] not in used]
+    return Plan(tuple(names), scope, tuple(map(tuple, shapes)), tuple(steps), tuple(checks), labels)
+
+
+def _common_scope(sizes: Sequence[Any]) -> Any:
+    scopes = {id(size.scope): size.scope for size in sizes}
+    if len(scopes) > 1:
+        raise ValueError(
+            f"the dimensions {', '.join(map(str, sizes))} come from {len(scopes)} scopes; write all shapes with one: "
+            "symbolic_shape(..., scope=scope)"
+        )
+    return next(iter(scopes.values()), None)
+
+
+def _step(place: Place, known: set[str]) -> Step | None:
+    """The one unknown of a dimension, where it is linear in it with a number as its factor."""
+    polynomial = place.size.polynomial
+    unknown = polynomial.variables() - known
+    if len(unknown) != 1:
+        return None
+    (name,) = unknown
+    itself = variable(name)
+    factor = polynomial.coefficient(itself.terms[0][0])
+    rest = polynomial - itself.scaled(factor)
+    return Step(name, place, factor, rest) if factor and name not in rest.variables() else None
+
+
+def _unsolvable(names: Sequence[str], places: Sequence[Place], labels: Sequence[str]) -> UnsolvableDimensionsError:
+    listed = ", ".join([f"{place.size} (dimension {place.axis} of {labels[place.argument]})" for place in places])
+    return UnsolvableDimensionsError(
+        f"the shapes of the arguments do not determine {', '.join(names)}: there must be dimensions that are linear in "
+        f"them one by one, such as n or 2*n + 1; there are {listed}"
+    )

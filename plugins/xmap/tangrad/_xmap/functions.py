@@ -1,0 +1,379 @@
+"""`xmap`: a function of single examples made into one of arrays with named axes, spread over meshes and loops."""
+
+from __future__ import annotations
+
+import operator
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tangrad import tree
+from tangrad._jit.function import jit
+from tangrad._sharding.context import current_mesh
+from tangrad._sharding.named import NamedSharding, PartitionSpec
+from tangrad._xmap.indices import check_looped
+from tangrad._xmap.lowering import REPLICATED, check_same_mesh, chosen_lowering, tracing_for
+from tangrad._xmap.placement import partition_of
+from tangrad._xmap.primitives import in_scope, without_axes, xmap_p
+from tangrad._xmap.resource_typing import check_clashes, picture
+from tangrad._xmap.resources import Assigned, check_divides, read_resources, resolve
+from tangrad._xmap.specs import Positions, SpecTree
+from tangrad._xmap.variation import named, varying_results
+from tangrad.core import (
+    EVAL_TRACE,
+    Array,
+    ClosedJaxpr,
+    Tracer,
+    api_boundary,
+    array_leaves,
+    as_array,
+    as_operand,
+    cache_context,
+    closed_over_as_arguments,
+    copy_identity,
+    register_cache,
+    returned_leaves,
+    thread,
+    trace_to_jaxpr,
+)
+from tangrad.tree_util import keystr
+
+PROGRAM_LIMIT = 64  # programs kept for one mapped function
+
+
+def xmap(
+    fun: Callable[..., Any],
+    in_axes: Any,
+    out_axes: Any,
+    *,
+    axis_sizes: Mapping[Any, int] | None = None,
+    axis_resources: Mapping[Any, Any] | None = None,
+    donate_argnums: int | Sequence[int] = (),
+    backend: str | None = None,
+) -> MappedFunction:
+    """Map `fun`, a function of single examples, over named axes of its arguments.
+
+    Args:
+        fun: a function of trees of arrays. Within it the axes are there by name alone, for `lax.psum(x, "i")`,
+            `numpy.sum(x, axis="i")` and the like.
+        in_axes: for each argument which of its dimensions are which axis: a dictionary `{position: name}`, negative
+            positions counting from the end; a list `[name, None, ...]` with an entry for each dimension, which asserts
+            their number unless it ends with an ellipsis; a tuple of these, or a tree that is a prefix of the arguments.
+        out_axes: the same for the results. Along an axis that a result does not vary along it is repeated.
+        axis_sizes: sizes of axes, which have to agree with those of the arguments.
+        axis_resources: axis -> what it is spread over: the name of an axis of the mesh in use, a `SerialLoop`, the name
+            of a `serial_loop` in scope, or a tuple of these, the loop last. Results do not depend on it.
+        donate_argnums: positions of arguments whose buffers may be overwritten.
+        backend: the name of the backend to run on.
+
+    Returns:
+        a function of positional arguments, compiled once for each signature, with `lower(...)` and `picture(...)`.
+
+    Raises:
+        TypeError, ValueError: for specs that are none, names that are unknown or repeated, and, when it is called, for
+            ranks and sizes that do not fit, sizes that resources do not divide, results that vary along axes which
+            out_axes leaves out, resources that are not in scope, and arrays that are spread over the mesh in another
+            way.
+        ResourceClashError: for axes spread over the same mesh axis that meet in one value. NotImplementedError: for
+            collectives along axes in serial loops.
+
+    >>> import tangrad
+    >>> import tangrad.numpy as np
+    >>> from tangrad import lax
+    >>> centred = tangrad.xmap(lambda x: x - lax.pmean(x, "i"), in_axes={0: "i"}, out_axes={0: "i"})
+    >>> centred(np.array([1.0, 2.0, 6.0]))
+    Array([-2., -1.,  3.], dtype=float32)
+    """
+    return MappedFunction(fun, in_axes, out_axes, axis_sizes, axis_resources, donate_argnums, backend)
+
+
+_every: weakref.WeakSet[MappedFunction] = weakref.WeakSet()
+
+
+@register_cache
+def _clear() -> None:
+    for mapped in list(_every):
+        mapped.clear_cache()
+
+
+class _Program:
+    """What `fun` is for arguments of certain types: parameters of an equation, what is closed over, its structure."""
+
+    __slots__ = ("consts", "out_tree", "params")
+
+    def __init__(self, params: dict[str, Any], consts: list[Any], out_tree: Any) -> None:
+        self.params = params
+        self.consts = consts
+        self.out_tree = out_tree
+
+
+class MappedFunction:
+    """A function of arrays with named axes; see `xmap`."""
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        in_axes: Any,
+        out_axes: Any,
+        axis_sizes: Mapping[Any, int] | None = None,
+        axis_resources: Mapping[Any, Any] | None = None,
+        donate_argnums: int | Sequence[int] = (),
+        backend: str | None = None,
+    ) -> None:
+        if not callable(fun):
+            raise TypeError(f"xmap expects a function, got {fun!r} of type {type(fun).__name__}")
+        self._fun = fun
+        self._name = getattr(fun, "__name__", type(fun).__name__)
+        self._in, self._out = SpecTree(in_axes, "in_axes"), SpecTree(out_axes, "out_axes")
+        self._given_sizes = _checked_sizes(axis_sizes)
+        known = tuple(dict.fromkeys([*self._given_sizes, *self._in.names]))
+        unknown = [name for name in self._out.names if name not in known]
+        if unknown:
+            raise ValueError(
+                f"xmap: out_axes names axes that are neither in in_axes nor in axis_sizes: "
+                f"{', '.join(map(repr, unknown))}; the axes are {', '.join(map(repr, known)) or 'none'}"
+            )
+        self._resources = read_resources({} if axis_resources is None else axis_resources, known)
+        self._programs: dict[Any, _Program] = {}
+        self._jitted = jit(
+            _positional(self._bind, self._name), donate_argnums=_checked_positions(donate_argnums), backend=backend
+        )
+        _every.add(self)
+        copy_identity(self, fun)  # type: ignore[arg-type]
+        self._call = api_boundary(self._apply)
+
+    def __call__(self, *args: Any) -> Any:
+        return self._call(*args)
+
+    def _apply(self, *args: Any) -> Any:
+        leaves = tree.leaves(args)
+        if thread.trace is EVAL_TRACE and not any([isinstance(leaf, Tracer) for leaf in leaves]):
+            self._check_spread(args)
+            return self._settled(self._jitted(*args), leaves, args)
+        return self._bind(*args)
+
+    def _settled(self, outs: Any, leaves: Sequence[Any], args: tuple[Any, ...]) -> Any:
+        """Results on a mesh, lying as their axes say: compilers that were free to choose may have chosen otherwise."""
+        if not any(self._resources.values()) or current_mesh().empty:
+            return outs
+        avals = tree.structure(args).unflatten([as_operand(leaf).aval for leaf in leaves])
+        params = self._program(*avals).params
+        if params["sharding"] is None or params["lowering"] == REPLICATED:
+            return outs
+        arrays, structure = tree.flatten(outs)
+        found, assigned, mesh = [], dict(params["resources"]), params["sharding"].mesh
+        for array, positions in zip(arrays, params["out_axes"], strict=True):
+            ndim = len(array.shape)
+            wanted = NamedSharding(mesh, partition_of(positions, ndim, assigned))
+            spread = getattr(array, "spread", None)
+            lies = spread is not None and spread.is_equivalent_to(wanted, ndim)
+            found.append(array if lies else wanted.constrain(array))
+        return structure.unflatten(found)
+
+    def lower(self, *args: Any) -> Any:
+        """The program for these arguments (arrays or `ShapeDtypeStruct`s), not yet compiled, as that of `jit`."""
+        return self._jitted.lower(*args)
+
+    def picture(self, *args: Any) -> str:
+        """Where each axis of each value lives, as a table: along a mesh axis, in a loop, or as a dimension of arrays.
+
+        Args: arrays or `ShapeDtypeStruct`s.
+
+        >>> import tangrad
+        >>> import tangrad.numpy as np
+        >>> scaled = tangrad.xmap(lambda x, y: x * y, in_axes=({0: "i"}, {}), out_axes={0: "i"})
+        >>> print(scaled.picture(np.ones(4), 2.0))
+        value       of one example  i (4)
+        argument 0  f32[]           vector
+        argument 1  f32[]           -
+        mul         f32[]           vector
+        result 0    f32[]           vector
+        """
+        params = self._program(*self._jitted.trace(*args).in_avals[0]).params
+        return picture(
+            params["jaxpr"], params["in_axes"], params["out_axes"], params["sizes"], dict(params["resources"])
+        )
+
+    def clear_cache(self) -> None:
+        """Forget the programs of this function."""
+        self._programs.clear()
+        self._jitted.clear_cache()
+
+    def __repr__(self) -> str:
+        return f"<xmapped {self._name}>"
+
+    # --- a call ------------------------------------------------------------------------------------------------------
+
+    def _bind(self, *args: Any) -> Any:
+        leaves, structure = array_leaves(args, f"xmap: of the arguments of {self._name}, the leaf at ")
+        operands = [as_operand(leaf) for leaf in leaves]
+        program = self._program(*structure.unflatten([operand.aval for operand in operands]))
+        outs = xmap_p.bind(*program.consts, *operands, **program.params)
+        return program.out_tree.unflatten([as_array(out) for out in outs])
+
+    def _program(self, *avals: Any) -> _Program:
+        """The program for arguments of these types, kept unless it closed over values of a function that is traced."""
+        leaves, structure = tree.flatten(avals)
+        key = (structure, tuple(leaves), cache_context(), thread.axis_environment)
+        found = self._programs.get(key)
+        if found is None:
+            found = self._trace(avals)
+            if not any([isinstance(const, Tracer) for const in found.consts]):
+                while len(self._programs) >= PROGRAM_LIMIT:
+                    self._programs.pop(next(iter(self._programs)), None)
+                self._programs[key] = found
+        return found
+
+    def _trace(self, args: tuple[Any, ...]) -> _Program:
+        avals, structure = tree.flatten(args)
+        in_axes = self._positions(args)
+        sizes = self._sizes(args, in_axes)
+        self._check_shadows(sizes)
+        assigned = resolve(self._resources)
+        mesh = current_mesh()
+        for name, one in assigned.items():
+            check_divides(name, sizes[name], one, mesh.shape)
+        check_same_mesh(mesh)
+        inner = [aval.update(shape=without_axes(aval.shape, axes)) for aval, axes in zip(avals, in_axes, strict=True)]
+        jaxpr, consts, out_tree = self._traced(inner, structure, sizes, mesh)
+        pairs = tuple(sizes.items())
+        in_axes = [*[()] * len(consts), *in_axes]
+        out_axes = self._result_axes(jaxpr, out_tree, in_axes, pairs)
+        looped = [name for name, one in assigned.items() if one.loop > 1]
+        check_looped(jaxpr.jaxpr, looped)
+        check_clashes(jaxpr, in_axes, out_axes, pairs, assigned, self._name)
+        on_mesh = any([one.mesh_axes for one in assigned.values()])
+        params = {
+            "jaxpr": jaxpr,
+            "name": self._name,
+            "in_axes": tuple(in_axes),
+            "out_axes": tuple(out_axes),
+            "sums": ((),) * len(out_axes),
+            "sizes": pairs,
+            "resources": tuple([(name, one) for name, one in assigned.items() if one != Assigned()]),
+            "sharding": NamedSharding(mesh, PartitionSpec()) if on_mesh else None,
+            "lowering": chosen_lowering(),
+        }
+        return _Program(params, consts, out_tree)
+
+    def _traced(self, avals: Sequence[Any], structure: Any, sizes: dict[Any, int], mesh: Any) -> Any:
+        """The program of one example, the values of outer traces that it closed over, the structure of its result."""
+        out_tree: list[Any] = []
+
+        def flat(*tracers: Any) -> list[Any]:
+            outs, found = returned_leaves(self._fun(*structure.unflatten(tracers)), f"xmap: {self._name}")
+            out_tree.append(found)
+            return outs
+
+        with tracing_for(mesh), in_scope(tuple(sizes.items())):
+            jaxpr, consts = trace_to_jaxpr(flat, avals, self._name)
+        return ClosedJaxpr(closed_over_as_arguments(jaxpr)), consts, out_tree[0]
+
+    # --- what is checked ----------------------------------------------------------------------------------------------
+
+    def _positions(self, args: tuple[Any, ...]) -> list[Positions]:
+        specs = self._in.of_leaves(tree.structure(args))
+        return [
+            spec.positions(len(aval.shape), f"xmap: {_path(args, number)} of {self._name}")
+            for number, (spec, aval) in enumerate(zip(specs, tree.leaves(args), strict=True))
+        ]
+
+    def _sizes(self, args: tuple[Any, ...], in_axes: Sequence[Positions]) -> dict[Any, int]:
+        """The size of each axis. Raises ValueError where two arguments, or one and axis_sizes, do not agree."""
+        sizes, told = dict(self._given_sizes), dict.fromkeys(self._given_sizes, "axis_sizes says")
+        for number, (aval, positions) in enumerate(zip(tree.leaves(args), in_axes, strict=True)):
+            for name, position in positions:
+                size = aval.shape[position]
+                says = f"dimension {position} of {_path(args, number)}, of shape {aval.shape}, is"
+                if sizes.setdefault(name, size) != size:
+                    raise ValueError(
+                        f"xmap: the size of axis {name!r} differs for {self._name}: {told[name]} {sizes[name]}, and "
+                        f"{says} {size}"
+                    )
+                told.setdefault(name, says)
+        missing = [name for name in self._in.names if name not in sizes]
+        if missing:
+            raise ValueError(f"xmap: no argument of {self._name} has axis {missing[0]!r}; state its size in axis_sizes")
+        return sizes
+
+    def _check_shadows(self, sizes: Mapping[Any, int]) -> None:
+        for name, _ in thread.axis_environment:
+            if name in sizes:
+                raise ValueError(
+                    f"xmap: axis {name!r} of {self._name} would hide the axis of that name that is mapped around it; "
+                    f"give one of them another name"
+                )
+
+    def _result_axes(self, jaxpr: Any, out_tree: Any, in_axes: Any, sizes: Any) -> list[Positions]:
+        specs = self._out.of_leaves(out_tree)
+        varying = varying_results(jaxpr, named(in_axes), sizes)
+        found = []
+        for number, (spec, aval, axes) in enumerate(zip(specs, jaxpr.out_avals, varying, strict=True)):
+            undeclared = [name for name, _ in sizes if name in axes and name not in spec.names]
+            if undeclared:
+                raise ValueError(
+                    f"xmap: result {number} of {self._name} varies along axis {undeclared[0]!r}, and its spec {spec!r} "
+                    f"in out_axes does not name that axis; name it, or reduce the result along it: "
+                    f"lax.psum(x, {undeclared[0]!r})"
+                )
+            ndim = len(aval.shape) + len(spec.entries)
+            found.append(spec.positions(ndim, f"xmap: result {number} of {self._name}"))
+        return found
+
+    def _check_spread(self, args: tuple[Any, ...]) -> None:
+        """Raise ValueError for an array that is cut over several devices in another way than its axes are to be."""
+        arrays = [leaf for leaf in tree.leaves(args) if isinstance(leaf, Array)]
+        spread = [getattr(array, "spread", None) for array in arrays]
+        if all([one is None or one.is_fully_replicated for one in spread]):
+            return
+        leaves, structure = tree.flatten(args)
+        avals = structure.unflatten([as_operand(leaf).aval for leaf in leaves])
+        assigned, mesh = resolve(self._resources), current_mesh()
+        for number, (leaf, positions) in enumerate(zip(leaves, self._positions(avals), strict=True)):
+            given = getattr(leaf, "spread", None)
+            if given is None or given.is_fully_replicated:
+                continue
+            ndim = len(leaf.shape)
+            if any([assigned.get(name, Assigned()).mesh_axes for name, _ in positions]):
+                wanted = NamedSharding(mesh, partition_of(positions, ndim, assigned))
+                if not given.is_equivalent_to(wanted, ndim):
+                    raise ValueError(
+                        f"xmap: {_path(args, number)} of {self._name} is spread over devices already, by {given}, and "
+                        f"its axes are to lie by {wanted}; move it first: tangrad.device_put(x, sharding)"
+                    )
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            f"{self!r} belongs to this process, so it cannot be pickled; pickle the function, and xmap it there"
+        )
+
+
+def _path(args: Any, number: int) -> str:
+    return "args" + keystr(tree.leaves_with_path(args)[number][0])
+
+
+def _positional(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def call(*args: Any) -> Any:
+        return function(*args)
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+def _checked_sizes(axis_sizes: Any) -> dict[Any, int]:
+    if axis_sizes is None:
+        return {}
+    if not isinstance(axis_sizes, Mapping):
+        raise TypeError(f"xmap: axis_sizes must be a dictionary from axes to sizes, got {axis_sizes!r}")
+    for name, size in axis_sizes.items():
+        if isinstance(size, bool) or not hasattr(type(size), "__index__") or size < 0:
+            raise TypeError(f"xmap: the size of axis {name!r} must be an integer, 0 or more, got {size!r}")
+    return {name: operator.index(size) for name, size in axis_sizes.items()}
+
+
+def _checked_positions(donate_argnums: Any) -> tuple[int, ...]:
+    given = donate_argnums if isinstance(donate_argnums, (tuple, list)) else (donate_argnums,)
+    try:
+        return tuple([operator.index(position) for position in given])
+    except TypeError:
+        raise TypeError(f"xmap: donate_argnums must be integers, got {donate_argnums!r}") from None

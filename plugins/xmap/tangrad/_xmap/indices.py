@@ -1,0 +1,120 @@
+"""Programs over looped axes: each turn has one chunk only, so where an example is must be handed to the program.
+
+Collectives along a looped axis are refused: they would need the chunks of all turns at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tangrad._lax.elementwise.primitives import add_p, mul_p
+from tangrad._lax.structure.functions import iota
+from tangrad.core import (
+    ClosedJaxpr,
+    JaxprCache,
+    JaxprEqn,
+    Literal,
+    ShapedArray,
+    axes_of_effects,
+    literal,
+    register_cache,
+    sub_jaxprs,
+    thread,
+    trace_to_closed_jaxpr,
+)
+
+_INT32 = np.dtype(np.int32)
+_programs = JaxprCache()
+register_cache(_programs.clear)
+
+
+def _is_index(eqn: JaxprEqn) -> bool:
+    return eqn.primitive.identity == "collectives.axis_index"
+
+
+def _is_call(eqn: JaxprEqn) -> bool:
+    """Whether an equation runs its program once, on its operands, so that it can be put in its place."""
+    return eqn.primitive.identity == "jit.jit"
+
+
+def check_looped(jaxpr: Any, looped: Sequence[Any]) -> None:
+    """Raise NotImplementedError for a collective along a looped axis.
+
+    The index along one is known, but not inside of loops and branches of the program.
+    """
+    for eqn in jaxpr.eqns:
+        used = axes_of_effects(eqn.effects).intersection(looped)
+        if not used or _is_index(eqn):
+            continue
+        if _is_call(eqn):
+            check_looped(eqn.params["jaxpr"].jaxpr, looped)
+            continue
+        name = sorted(used, key=str)[0]
+        inside = next(iter(sub_jaxprs(eqn.params)), None) is not None
+        place = "" if eqn.source_info is None else f" at {eqn.source_info.summarize()}"
+        raise NotImplementedError(
+            f"xmap: axis {name!r} runs in a serial loop, of which each turn has one chunk, and {eqn.primitive.name} "
+            f"{'has a program that uses' if inside else 'uses'} the whole axis{place}; spread the axis over mesh axes "
+            f"only, or leave it without resources"
+        )
+
+
+def with_given_indices(closed: ClosedJaxpr, looped: tuple[Any, ...], sizes: dict[Any, Any]) -> tuple[ClosedJaxpr, Any]:
+    """The program with the indices along looped axes as further arguments, as far as it reads them.
+
+    Returns the program, and pairs of an axis and its indices.
+    """
+    used = tuple([name for name in looped if name in axes_of_effects(closed.effects)])
+    if not used:
+        return closed, ()
+    program = _programs.get(closed, (used, tuple(sizes.items())), lambda: _without_indices(closed, used, sizes))
+    return program, tuple([(name, iota(_INT32, sizes[name])) for name in used])
+
+
+def _without_indices(closed: ClosedJaxpr, used: tuple[Any, ...], sizes: dict[Any, Any]) -> ClosedJaxpr:
+    count = len(closed.in_avals)
+    index = ShapedArray((), _INT32)
+
+    def run(*args: Any) -> list[Any]:
+        return _evaluated(closed, args[:count], dict(zip(used, args[count:], strict=True)), sizes)
+
+    return trace_to_closed_jaxpr(run, [*closed.in_avals, *[index] * len(used)], closed.jaxpr.debug_name)
+
+
+def _evaluated(closed: ClosedJaxpr, args: Sequence[Any], indices: dict[Any, Any], sizes: dict[Any, Any]) -> list[Any]:
+    """The results of a program with the indices given, calls in it included."""
+    jaxpr = closed.jaxpr
+    values = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*closed.consts, *args), strict=True))
+
+    def read(atom: Any) -> Any:
+        return atom if type(atom) is Literal else values[atom]
+
+    for eqn in jaxpr.eqns:
+        operands = [read(atom) for atom in eqn.invars]
+        if not axes_of_effects(eqn.effects) & indices.keys():
+            outs = eqn.primitive.bind(*operands, **eqn.params)
+        elif _is_index(eqn):
+            outs = _index(eqn, indices, sizes)
+        else:
+            outs = _evaluated(eqn.params["jaxpr"], operands, indices, sizes)
+        for var, out in zip(eqn.outvars, outs if eqn.primitive.multiple_results else (outs,), strict=True):
+            values[var] = out
+    return [read(atom) for atom in jaxpr.outvars]
+
+
+def _index(eqn: JaxprEqn, indices: dict[Any, Any], sizes: dict[Any, Any]) -> Any:
+    """The index along the axes of an equation, the first one varying slowest."""
+    given = eqn.params["axis_name"]
+    names = given if isinstance(given, tuple) else (given,)
+    known = {**dict(thread.axis_environment), **sizes}
+    total: Any = None
+    for name in names:
+        index = indices[name] if name in indices else eqn.primitive.bind(axis_name=(name,))
+        if total is None:
+            total = index
+        else:
+            total = add_p.bind(mul_p.bind(total, literal(known[name], _INT32, False)), index)
+    return total

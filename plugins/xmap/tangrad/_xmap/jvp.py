@@ -1,0 +1,136 @@
+"""How a mapped program is differentiated: its program is, and the results are mapped programs again."""
+
+from __future__ import annotations
+
+from itertools import compress
+from typing import Any
+
+from tangrad._xmap.primitives import in_scope, with_axes, xmap_p
+from tangrad._xmap.specs import Positions
+from tangrad._xmap.variation import named, varying_results
+from tangrad.autodiff import (
+    Linearized,
+    PartialEval,
+    Zero,
+    is_marked_linear,
+    jvp_jaxpr,
+    linearize_jaxpr,
+    partial_eval_jaxpr,
+    symbolic_zeros,
+)
+from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, RuleSet, Var, equation_effects
+
+jvp = RuleSet("jvp", api=1)
+linearize = RuleSet("linearize", api=1)
+partial_eval = RuleSet("partial_eval", api=1)
+
+
+@jvp.rule(xmap_p)
+@symbolic_zeros
+def _(
+    primals: Any, tangents: Any, *, jaxpr: Any, in_axes: Any, out_axes: Any, sums: Any, name: str, **params: Any
+) -> Any:
+    nonzero = tuple([type(tangent) is not Zero for tangent in tangents])
+    with in_scope(params["sizes"]):
+        program, nonzero_out = jvp_jaxpr(jaxpr, nonzero)
+    results = xmap_p.bind(
+        *primals,
+        *compress(tangents, nonzero),
+        jaxpr=program,
+        in_axes=(*in_axes, *compress(in_axes, nonzero)),
+        out_axes=(*out_axes, *compress(out_axes, nonzero_out)),
+        sums=(*sums, *compress(sums, nonzero_out)),
+        name=f"jvp_{name}",
+        **params,
+    )
+    count = len(jaxpr.out_avals)
+    outs, rest = results[:count], iter(results[count:])
+    return outs, tuple([next(rest) if has else Zero.of(out) for out, has in zip(outs, nonzero_out, strict=True)])
+
+
+def _residual_axes(program: ClosedJaxpr, in_axes: Any, sizes: Any, count: int) -> tuple[Positions, ...]:
+    """The dimensions of the results after the first `count`, residuals: those that they vary along, in front."""
+    found = varying_results(program, named(in_axes), sizes)[count:]
+    return tuple(
+        [tuple(zip([name for name, _ in sizes if name in axes], range(len(axes)), strict=True)) for axes in found]
+    )
+
+
+@linearize.rule(xmap_p)
+def _(primals: Any, active: Any, *, jaxpr: Any, in_axes: Any, out_axes: Any, sums: Any, **params: Any) -> Any:
+    sizes = params["sizes"]
+    with in_scope(sizes):
+        program = linearize_jaxpr(jaxpr, active)
+    own = _residual_axes(program.primal, in_axes, sizes, len(out_axes))
+    outs = xmap_p.bind(
+        *primals,
+        jaxpr=program.primal,
+        in_axes=in_axes,
+        out_axes=(*out_axes, *own),
+        sums=(*sums, *[()] * len(own)),
+        **params,
+    )
+    primals_out, residuals = program.split(primals, outs)
+    rest = iter(own)
+    axes = [next(rest) if source is None else in_axes[source] for source in program.residual_sources]
+    linear = _as_call(
+        program.linear,
+        in_axes=(*axes, *compress(in_axes, active)),
+        out_axes=tuple(compress(out_axes, program.nonzero)),
+        sums=tuple(compress(sums, program.nonzero)),
+        **params,
+    )
+    return Linearized(tuple(primals_out), tuple(residuals), linear, program.nonzero)
+
+
+def _as_call(program: ClosedJaxpr, **params: Any) -> ClosedJaxpr:
+    """A program of one equation, which maps `program`."""
+    sizes = dict(params["sizes"])
+    inputs = _variables(program.in_avals, params["in_axes"], sizes)
+    outputs = _variables(program.out_avals, params["out_axes"], sizes)
+    params["jaxpr"] = program
+    effects = equation_effects(xmap_p, tuple([var.aval for var in inputs]), params)
+    return ClosedJaxpr(Jaxpr([], inputs, outputs, [JaxprEqn(xmap_p, inputs, outputs, params, effects)]))
+
+
+def _variables(avals: Any, axes: Any, sizes: dict[Any, Any]) -> list[Var]:
+    return [
+        Var(aval.update(shape=with_axes(aval.shape, positions, sizes)))
+        for aval, positions in zip(avals, axes, strict=True)
+    ]
+
+
+@partial_eval.rule(xmap_p)
+def _(known: Any, args: Any, *, jaxpr: Any, in_axes: Any, out_axes: Any, sums: Any, **params: Any) -> Any:
+    if is_marked_linear(jaxpr):
+        return None
+    sizes = params["sizes"]
+    with in_scope(sizes):
+        program = partial_eval_jaxpr(jaxpr, known)
+    if not any(program.out_known):
+        return None
+    given, given_axes = list(compress(args, known)), tuple(compress(in_axes, known))
+    count = sum(program.out_known)
+    own_axes = _residual_axes(program.known, given_axes, sizes, count)
+    results = xmap_p.bind(
+        *given,
+        jaxpr=program.known,
+        in_axes=given_axes,
+        out_axes=(*compress(out_axes, program.out_known), *own_axes),
+        sums=(*compress(sums, program.out_known), *[()] * len(own_axes)),
+        **params,
+    )
+    known_outs, residuals = program.split(given, results)
+    rest = iter(own_axes)
+    axes = [next(rest) if source is None else given_axes[source] for source in program.residual_sources]
+    if all(program.out_known):
+        return PartialEval(known_outs, (), None)
+    unknown_out = [not is_known for is_known in program.out_known]
+    call = _as_call(
+        program.unknown,
+        in_axes=(*axes, *compress(in_axes, [not is_known for is_known in known])),
+        out_axes=tuple(compress(out_axes, unknown_out)),
+        sums=tuple(compress(sums, unknown_out)),
+        **params,
+    )
+    return PartialEval(known_outs, residuals, call.eqns[0])

@@ -1,0 +1,171 @@
+"""What an axis may be spread over: axes of a mesh, which cut it, and serial loops, which go through it in chunks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from tangrad._sharding.context import current_mesh
+from tangrad.core import define_setting, thread
+
+ResourceSet = Any  # a resource, or a tuple of them
+
+
+class SerialLoop:
+    """A loop of so many turns, each of which computes one chunk of an axis, with the memory that a chunk needs.
+
+    Args:
+        length: how many chunks: a positive integer, which divides the size of the axis.
+
+    Raises TypeError and ValueError for anything else.
+
+    >>> from tangrad.experimental.maps import SerialLoop
+    >>> SerialLoop(4)
+    SerialLoop(4)
+    """
+
+    __slots__ = ("length",)
+
+    def __init__(self, length: int) -> None:
+        if isinstance(length, bool) or not isinstance(length, int):
+            raise TypeError(f"SerialLoop takes the number of its turns, got {length!r} of type {type(length).__name__}")
+        if length < 1:
+            raise ValueError(f"SerialLoop needs at least one turn, got {length}")
+        self.length = length
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SerialLoop) and self.length == other.length
+
+    def __hash__(self) -> int:
+        return hash((SerialLoop, self.length))
+
+    def __repr__(self) -> str:
+        return f"SerialLoop({self.length})"
+
+
+def _refuse_text(text: str) -> Any:
+    raise ValueError(
+        "serial loops are for blocks of code: with tangrad.experimental.maps.serial_loop(name, length): ..."
+    )
+
+
+def _checked_loops(value: Any) -> Any:
+    if not isinstance(value, tuple):
+        raise TypeError("expected a tuple of pairs of a name and a SerialLoop")
+    return value
+
+
+loops_in_scope = define_setting(
+    "serial_loops",
+    (),
+    "The serial loops that axis_resources may name; `with serial_loop(name, length):` adds one for a block of code.",
+    parse=_refuse_text,
+    check=_checked_loops,
+    changes_results=True,
+)
+
+
+@contextmanager
+def serial_loop(name: Any, length: int) -> Iterator[None]:
+    """In this context `axis_resources` may name a serial loop of `length` turns.
+
+    Raises ValueError for a name that a mesh axis in use or another loop in scope has.
+
+    >>> import tangrad
+    >>> import tangrad.numpy as np
+    >>> from tangrad.experimental.maps import serial_loop
+    >>> f = tangrad.xmap(lambda x: x + 1, in_axes={0: "i"}, out_axes={0: "i"}, axis_resources={"i": "turns"})
+    >>> with serial_loop("turns", 2):
+    ...     f(np.zeros(4))
+    Array([1., 1., 1., 1.], dtype=float32)
+    """
+    if name in current_mesh().axis_names or name in dict(thread.serial_loops):
+        raise ValueError(f"serial_loop: a resource in scope has the name {name!r} already")
+    with loops_in_scope((*thread.serial_loops, (name, SerialLoop(length)))):
+        yield
+
+
+class Assigned(NamedTuple):
+    """What one axis is spread over.
+
+    Attributes:
+        mesh_axes: names of mesh axes, the slowest varying first.
+        loop: the number of turns of its serial loop; 1: none.
+    """
+
+    mesh_axes: tuple[Any, ...] = ()
+    loop: int = 1
+
+
+def read_resources(axis_resources: Any, known: Sequence[Any]) -> dict[Any, tuple[Any, ...]]:
+    """Axis -> its resources as a tuple, as far as they can be checked without knowing what is in scope.
+
+    Raises ValueError for axes that are not `known`, and for a resource that is there twice; TypeError for what is no
+    dictionary.
+    """
+    if not isinstance(axis_resources, Mapping):
+        raise TypeError(f"xmap: axis_resources must be a dictionary from axes to resources, got {axis_resources!r}")
+    unknown = [name for name in axis_resources if name not in known]
+    if unknown:
+        raise ValueError(
+            f"xmap: axis_resources assigns resources to axes that are neither in in_axes nor in axis_sizes: "
+            f"{_listed(unknown)}; the axes are {_listed(known)}"
+        )
+    found = {}
+    for name, given in axis_resources.items():
+        resources = tuple(given) if isinstance(given, (tuple, list)) else (given,)
+        for number, resource in enumerate(resources):
+            if not isinstance(resource, SerialLoop) and resource in resources[:number]:
+                raise ValueError(f"xmap: axis {name!r} can have each resource once, got {resource!r} twice: {given!r}")
+        found[name] = resources
+    return found
+
+
+def resolve(resources: Mapping[Any, tuple[Any, ...]]) -> dict[Any, Assigned]:
+    """Axis -> what it is spread over, by the mesh in use and the loops in scope.
+
+    Raises ValueError for a resource that is not in scope, a loop before a mesh axis, and a second one.
+    """
+    mesh_axes, loops = current_mesh().axis_names, dict(thread.serial_loops)
+    found = {}
+    for name, given in resources.items():
+        axes: list[Any] = []
+        loop: SerialLoop | None = None
+        for resource in given:
+            turns = resource if isinstance(resource, SerialLoop) else loops.get(resource)
+            if turns is not None:
+                if loop is not None:
+                    raise ValueError(f"xmap: axis {name!r} can have one serial loop, got two: {given}")
+                loop = turns
+            elif resource not in mesh_axes:
+                raise ValueError(
+                    f"xmap: axis {name!r} is to be spread over {resource!r}, and no such resource is in scope. "
+                    f"Mesh axes: {_listed(mesh_axes)}; serial loops: {_listed(loops)}. "
+                    f"A mesh is in scope within `with mesh:`"
+                )
+            elif loop is not None:
+                raise ValueError(
+                    f"xmap: the serial loop of axis {name!r} must come after its mesh axes, got {given}: each device "
+                    f"loops over its own part"
+                )
+            else:
+                axes.append(resource)
+        found[name] = Assigned(tuple(axes), 1 if loop is None else loop.length)
+    return found
+
+
+def check_divides(name: Any, size: int, assigned: Assigned, mesh_shape: Mapping[Any, int]) -> None:
+    """Raise ValueError for an axis that its resources do not cut into equal parts."""
+    parts = math.prod([mesh_shape[axis] for axis in assigned.mesh_axes]) * assigned.loop
+    if size % parts:
+        over = [f"mesh axis {axis!r} of size {mesh_shape[axis]}" for axis in assigned.mesh_axes]
+        over += [f"a serial loop of {assigned.loop} turns"] * (assigned.loop > 1)
+        raise ValueError(
+            f"xmap: axis {name!r} of size {size} does not divide into {parts} equal parts, over {' and '.join(over)}"
+        )
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(sorted([repr(name) for name in names])) or "none"

@@ -1,0 +1,161 @@
+"""Along which axes the values of a program vary.
+
+Batch rules know: a value varies along an axis if it has a mapped dimension for it. So the program is traced as it would
+be run, for types alone, and each value is asked for its dimensions. Calls are looked into, and the bodies of loops and
+branches, with what is carried varying as its result does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tangrad._xmap.specs import Positions
+from tangrad.batching import AxisInfo, BatchTracer, batch_flat
+from tangrad.core import (
+    ClosedJaxpr,
+    JaxprCache,
+    JaxprEqn,
+    Literal,
+    axes_of_effects,
+    register_cache,
+    sub_jaxprs,
+    trace_to_jaxpr,
+)
+
+Names = frozenset[Any]
+Sizes = tuple[tuple[Any, Any], ...]
+
+_known = JaxprCache()
+register_cache(_known.clear)
+
+
+def named(in_axes: Sequence[Positions]) -> tuple[Names, ...]:
+    """The names alone of the axes of each operand."""
+    return tuple([frozenset([name for name, _ in positions]) for positions in in_axes])
+
+
+def varying_results(closed: ClosedJaxpr, given: tuple[Names, ...], sizes: Sizes) -> tuple[Names, ...]:
+    """For each result the axes that it varies along; `given`: the same for each argument."""
+    return _known.get(closed, (given, sizes), lambda: trace_variation(closed, given, sizes, lambda *_: None))  # type: ignore[no-any-return]
+
+
+def axes_of(value: Any) -> Names:
+    """The axes for which a value within mapped functions has a dimension."""
+    found = set()
+    while isinstance(value, BatchTracer):
+        found.add(value._trace.axis.name)  # type: ignore[attr-defined]
+        value = value.value
+    return frozenset(found)
+
+
+# What is told of each value: "result" of an equation, or "argument" of its program; the equation, the variable, the
+# axes, the sizes of all axes in scope.
+Observer = Callable[[str, JaxprEqn, Any, Names, Sizes], None]
+
+
+def trace_variation(closed: ClosedJaxpr, given: Sequence[Names], sizes: Sizes, observe: Observer) -> tuple[Names, ...]:
+    """Trace a program with arguments that vary along the given axes; `observe` each value that it computes.
+
+    Returns the axes of each result.
+    """
+    names = [name for name, _ in sizes]
+    known = dict(sizes)
+    orders = [[name for name in names if name in axes] for axes in given]
+    avals = [
+        aval.update(shape=(*[known[name] for name in order], *aval.shape), named_shape=())
+        for aval, order in zip(closed.in_avals, orders, strict=True)
+    ]
+    found: list[Names] = []
+
+    def level(number: int, values: Sequence[Any]) -> list[Any]:
+        if number == len(names):
+            outs = _Walk(sizes, observe).run(closed, values)
+            found.extend([axes_of(out) for out in outs])
+            return outs
+        dims = [0 if names[number] in order else None for order in orders]
+        info = AxisInfo(names[number], known[names[number]])
+        # Of what is left in front the next axis is the first one: they were put there in this order.
+        return batch_flat(lambda *inner: level(number + 1, inner), values, dims, info)[0]
+
+    trace_to_jaxpr(lambda *values: level(0, values), avals, closed.jaxpr.debug_name or "xmap")
+    return tuple(found)
+
+
+class _Walk:
+    """Goes through a program on mapped values."""
+
+    __slots__ = ("_observe", "_sizes")
+
+    def __init__(self, sizes: Sizes, observe: Observer) -> None:
+        self._sizes = sizes
+        self._observe = observe
+
+    def run(self, closed: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
+        jaxpr = closed.jaxpr
+        values = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*closed.consts, *args), strict=True))
+        for eqn in jaxpr.eqns:
+            operands = [atom if type(atom) is Literal else values[atom] for atom in eqn.invars]
+            if eqn.primitive.identity in _CALLS:
+                outs: Any = self.run(eqn.params["jaxpr"], operands)
+            else:
+                outs = eqn.primitive.bind(*operands, **eqn.params)
+                outs = outs if eqn.primitive.multiple_results else (outs,)
+                self._look_inside(eqn, operands, outs)
+            for var, out in zip(eqn.outvars, outs, strict=True):
+                values[var] = out
+                self._observe("result", eqn, var, axes_of(out), self._sizes)
+        return [atom if type(atom) is Literal else values[atom] for atom in jaxpr.outvars]
+
+    def _look_inside(self, eqn: JaxprEqn, operands: Sequence[Any], outs: Sequence[Any]) -> None:
+        if next(iter(sub_jaxprs(eqn.params)), None) is None:
+            return
+        before, after = [axes_of(value) for value in operands], [axes_of(value) for value in outs]
+        for closed, given, bound in _BODIES.get(eqn.primitive.identity, _any_body)(eqn, before, after):
+            sizes = (*self._sizes, *bound)
+            for var, axes in zip(closed.jaxpr.invars, given, strict=True):
+                self._observe("argument", eqn, var, axes, sizes)
+            trace_variation(closed, given, sizes, self._observe)
+
+
+_CALLS = ("jit.jit", "checkpointing.remat")
+
+
+def _scan_body(eqn: JaxprEqn, before: list[Names], after: list[Names]) -> Any:
+    first = eqn.params["num_consts"]
+    carry = eqn.params["num_carry"]
+    yield eqn.params["jaxpr"], (*before[:first], *after[:carry], *before[first + carry :]), ()
+
+
+def _while_bodies(eqn: JaxprEqn, before: list[Names], after: list[Names]) -> Any:
+    first = eqn.params["cond_nconsts"]
+    second = first + eqn.params["body_nconsts"]
+    yield eqn.params["cond_jaxpr"], (*before[:first], *after), ()
+    yield eqn.params["body_jaxpr"], (*before[first:second], *after), ()
+
+
+def _cond_bodies(eqn: JaxprEqn, before: list[Names], after: list[Names]) -> Any:
+    for branch in eqn.params["branches"]:
+        yield branch, tuple(before[1:]), ()
+
+
+def _xmap_body(eqn: JaxprEqn, before: list[Names], after: list[Names]) -> Any:
+    own = named(eqn.params["in_axes"])
+    given = tuple([outer | inner for outer, inner in zip(before, own, strict=True)])
+    yield eqn.params["jaxpr"], given, eqn.params["sizes"]
+
+
+def _any_body(eqn: JaxprEqn, before: list[Names], after: list[Names]) -> Any:
+    """Of an unknown carrier of programs every value may vary along all axes that come in or out, or are used."""
+    every = frozenset().union(*before, *after, axes_of_effects(eqn.effects))
+    for jaxpr in sub_jaxprs(eqn.params):
+        if isinstance(jaxpr, ClosedJaxpr):
+            yield jaxpr, (every,) * len(jaxpr.in_avals), ()
+
+
+_BODIES = {
+    "control_flow.cond": _cond_bodies,
+    "control_flow.scan": _scan_body,
+    "control_flow.while": _while_bodies,
+    "xmapping.xmap": _xmap_body,
+}

@@ -1,3 +1,0 @@
-"""Functions of values with named axes, and where these axes live. This file only hands names on."""
-
-from tangrad.xmapping.primitives import xmap_p as xmap_p

@@ -1,0 +1,36 @@
+"""Collectives with other names for the axes that they act along."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad._collectives import primitives as p
+from tangrad._collectives.named_axes import as_substitution, renamed_axes
+from tangrad.core import RuleSet
+
+axis_subst = RuleSet("axis_subst", api=1)
+
+
+@axis_subst.rule(p.psum_p, p.pmax_p, p.pmin_p)
+def _(params: Any, subst: Any) -> Any:
+    return {**params, "axes": renamed_axes(params["axes"], subst, "a reduction")}
+
+
+@axis_subst.rule(p.psum_to_p, p.psum_back_p)
+def _(params: Any, subst: Any) -> Any:
+    return {"axes": renamed_axes(params["axes"], subst, "a sum of cotangents")}
+
+
+@axis_subst.rule(p.pvary_p)
+def _(params: Any, subst: Any) -> Any:
+    substitution = as_substitution(subst)
+    found: list[Any] = []
+    for name, size in params["axes"]:
+        names = substitution(name)
+        found.extend([(new, size if len(names) == 1 else substitution.size(new)) for new in names])
+    return {"axes": tuple(found)}
+
+
+@axis_subst.rule(p.all_gather_p, p.reduce_scatter_p, p.all_to_all_p, p.ppermute_p, p.pbroadcast_p, p.axis_index_p)
+def _(params: Any, subst: Any) -> Any:
+    return {**params, "axis_name": renamed_axes(params["axis_name"], subst, "a collective")}

@@ -1,0 +1,290 @@
+"""What the examples along mapped axes send each other: gathering, scattering, permuting."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from tangrad._collectives.axes import checked_axes, size_of_axes
+from tangrad._collectives.groups import checked_groups, group_size
+from tangrad._collectives.leaves import apply_checked, on_leaves
+from tangrad._collectives.primitives import all_gather_p, all_to_all_p, pbroadcast_p, ppermute_p, reduce_scatter_p
+from tangrad._collectives.varying import differing
+from tangrad._lax.checks import canonical_axis
+from tangrad._lax.structure.functions import expand_dims, squeeze
+
+
+def all_gather(
+    x: Any, axis_name: Any, *, axis_index_groups: Any = None, axis: int = 0, tiled: bool = False, to: str = "varying"
+) -> Any:
+    """The values of all examples along mapped axes, in one array that every example has.
+
+    Args:
+        x: a tree of arrays.
+        axis_name: the name of a mapped axis; or several in a tuple or list, the first one varying slowest.
+        axis_index_groups: lists of one length of indices along the axis, each index in exactly one: the members of the
+            example's own group are gathered, in the order of the list. None: all examples are one group.
+        axis: where the new dimension goes; tiled, the dimension along which the values are joined.
+        tiled: whether the values are joined along a dimension that they have, in place of a new one.
+        to: "varying"; other conversions go with sharded maps.
+
+    Returns:
+        a tree of arrays with a dimension more, or, tiled, with a longer one.
+
+    Raises:
+        NameError: for a name that no mapped axis in scope has; the message lists those in scope.
+        ValueError: for an axis named twice, a dimension that is not there, groups that do not fit.
+
+    >>> import tangrad
+    >>> from tangrad import lax
+    >>> import tangrad.numpy as np
+    >>> tangrad.vmap(lambda x: lax.all_gather(x, "i"), axis_name="i")(np.array([1.0, 3.0]))
+    Array([[1., 3.],
+           [1., 3.]], dtype=float32)
+    """
+    if to != "varying":
+        raise ValueError(f"all_gather: to must be 'varying', got {to!r}")
+    names = checked_axes("all_gather", axis_name)
+    if not names:
+        return x
+    size = size_of_axes("all_gather", names)
+    groups = checked_groups("all_gather", axis_index_groups, size, equal=True)
+
+    def gathered(leaf: Any) -> Any:
+        rank = len(leaf.aval.shape) + (0 if tiled else 1)
+        return apply_checked(
+            all_gather_p,
+            differing(leaf, names),
+            axis_name=names,
+            all_gather_dimension=canonical_axis("all_gather", axis, rank),
+            axis_index_groups=groups,
+            axis_size=group_size(groups, size),
+            tiled=bool(tiled),
+        )
+
+    return on_leaves("all_gather", x, gathered)
+
+
+def psum_scatter(
+    x: Any, axis_name: Any, *, scatter_dimension: int = 0, axis_index_groups: Any = None, tiled: bool = False
+) -> Any:
+    """The sum of `x` over all examples along mapped axes, of which each example keeps its own part.
+
+    Args:
+        x: a tree of arrays.
+        axis_name: the name of a mapped axis; or several in a tuple or list, the first one varying slowest.
+        scatter_dimension: the dimension whose elements, or slices, go to one example each.
+        axis_index_groups: lists of one length of indices along the axis, each index in exactly one, which sum and
+            scatter for themselves. None: all examples are one group.
+        tiled: whether the dimension stays, as one slice of several, in place of one element.
+
+    Returns:
+        a tree of arrays without that dimension, or, tiled, with one that is shorter.
+
+    Raises:
+        NameError: for a name that no mapped axis in scope has; the message lists those in scope.
+        ValueError: for an axis named twice, a dimension that is not there or does not fit the axes, groups that do not.
+
+    >>> import tangrad
+    >>> from tangrad import lax
+    >>> import tangrad.numpy as np
+    >>> tangrad.vmap(lambda x: lax.psum_scatter(x, "i"), axis_name="i")(np.array([[1.0, 3.0], [10.0, 30.0]]))
+    Array([11., 33.], dtype=float32)
+    """
+    names = checked_axes("psum_scatter", axis_name)
+    if not names:
+        return x
+    size = size_of_axes("psum_scatter", names)
+    groups = checked_groups("psum_scatter", axis_index_groups, size, equal=True)
+
+    def scattered(leaf: Any) -> Any:
+        rank = len(leaf.aval.shape)
+        return apply_checked(
+            reduce_scatter_p,
+            differing(leaf, names),
+            axis_name=names,
+            scatter_dimension=canonical_axis("psum_scatter", scatter_dimension, rank, "scatter_dimension"),
+            axis_index_groups=groups,
+            axis_size=group_size(groups, size),
+            tiled=bool(tiled),
+        )
+
+    return on_leaves("psum_scatter", x, scattered)
+
+
+def all_to_all(
+    x: Any, axis_name: Any, split_axis: int, concat_axis: int, *, axis_index_groups: Any = None, tiled: bool = False
+) -> Any:
+    """A dimension of `x` becomes the mapped axis, and the mapped axis becomes a dimension.
+
+    Each example cuts `x` along `split_axis` and sends a slice to every example; each joins what it gets along
+    `concat_axis`.
+
+    Args:
+        x: a tree of arrays.
+        axis_name: the name of a mapped axis; or several in a tuple or list, the first one varying slowest.
+        split_axis: the dimension that is cut; its size is that of the axes, or, tiled, a multiple.
+        concat_axis: where the new dimension goes once the other one is gone; tiled, the dimension along which slices
+            are joined.
+        axis_index_groups: lists of one length of indices along the axis, each index in exactly one, which exchange
+            among themselves. None: all examples are one group.
+        tiled: whether dimensions stay: one is cut into slices, one is joined of slices.
+
+    Returns:
+        a tree of arrays.
+
+    Raises:
+        NameError: for a name that no mapped axis in scope has; the message lists those in scope.
+        ValueError: for an axis named twice, a dimension that is not there or does not fit the axes, groups that do not.
+
+    >>> import tangrad
+    >>> from tangrad import lax
+    >>> import tangrad.numpy as np
+    >>> tangrad.vmap(lambda x: lax.all_to_all(x, "i", 0, 0), axis_name="i")(np.array([[1.0, 3.0], [10.0, 30.0]]))
+    Array([[ 1., 10.],
+           [ 3., 30.]], dtype=float32)
+    """
+    return _all_to_all("all_to_all", x, axis_name, split_axis, concat_axis, axis_index_groups, tiled)
+
+
+def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: Any = None) -> Any:
+    """A dimension of `x` and a mapped axis of the same size, swapped: `all_to_all(x, axis_name, axis, axis)`.
+
+    >>> import tangrad
+    >>> from tangrad import lax
+    >>> import tangrad.numpy as np
+    >>> tangrad.vmap(lambda x: lax.pswapaxes(x, "i", 0), axis_name="i")(np.array([[1.0, 3.0], [10.0, 30.0]]))
+    Array([[ 1., 10.],
+           [ 3., 30.]], dtype=float32)
+    """
+    return _all_to_all("pswapaxes", x, axis_name, axis, axis, axis_index_groups, False)
+
+
+def _all_to_all(
+    function: str, x: Any, axis_name: Any, split_axis: int, concat_axis: int, axis_index_groups: Any, tiled: bool
+) -> Any:
+    names = checked_axes(function, axis_name)
+    total = size_of_axes(function, names)
+    groups = checked_groups(function, axis_index_groups, total, equal=True)
+    size = group_size(groups, total)
+
+    def exchanged(leaf: Any) -> Any:
+        leaf = differing(leaf, names)
+        shape = leaf.aval.shape
+        split = canonical_axis(function, split_axis, len(shape), "split_axis")
+        concat = canonical_axis(function, concat_axis, len(shape), "concat_axis")
+        if not tiled:
+            if shape[split] != size:
+                raise ValueError(
+                    f"{function}: dimension {split} of x, which becomes the mapped axis, must have the size of the "
+                    f"axes {names}, {size}, got {leaf.aval.str_short()}; tiled=True allows a multiple of it"
+                )
+            # As if tiled, along a new dimension of size 1; the dimension that is cut is left with size 1.
+            if split != concat:
+                concat += split < concat
+                leaf = expand_dims(leaf, (concat,))
+                split += concat <= split
+        params = {"axis_index_groups": groups, "axis_size": size}
+        out = apply_checked(all_to_all_p, leaf, axis_name=names, split_axis=split, concat_axis=concat, **params)
+        return out if tiled or split == concat else squeeze(out, (split,))
+
+    return on_leaves(function, x, exchanged) if names else x
+
+
+def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
+    """Values sent along a mapped axis, from one example to another.
+
+    Args:
+        x: a tree of arrays.
+        axis_name: the name of a mapped axis; or several in a tuple or list, the first one varying slowest.
+        perm: pairs of indices, a source and a destination; no two have the same source, or the same destination.
+
+    Returns:
+        a tree of arrays of the types of `x`: at each destination the value of its source, elsewhere zeros.
+
+    Raises:
+        NameError: for a name that no mapped axis in scope has; the message lists those in scope.
+        ValueError: for sources or destinations that repeat, or that the axis does not have.
+
+    >>> import tangrad
+    >>> from tangrad import lax
+    >>> import tangrad.numpy as np
+    >>> tangrad.vmap(lambda x: lax.ppermute(x, "i", [(0, 1), (1, 2)]), axis_name="i")(np.array([1.0, 3.0, 5.0]))
+    Array([0., 1., 3.], dtype=float32)
+    """
+    names = checked_axes("ppermute", axis_name)
+    pairs = _checked_permutation(perm, size_of_axes("ppermute", names))
+    return on_leaves("ppermute", x, lambda leaf: ppermute_p.bind(differing(leaf, names), axis_name=names, perm=pairs))
+
+
+def _checked_permutation(perm: Any, size: Any) -> tuple[tuple[int, int], ...]:
+    try:
+        pairs = tuple([(operator.index(source), operator.index(destination)) for source, destination in perm])
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"ppermute: perm must be a list of pairs of integers, a source and a destination, got {perm!r}"
+        ) from None
+    for what, indices in (("sources", [pair[0] for pair in pairs]), ("destinations", [pair[1] for pair in pairs])):
+        repeated = sorted({index for index in indices if indices.count(index) > 1})
+        if repeated:
+            raise ValueError(f"ppermute: the {what} of perm must not repeat, but {repeated[0]} does: {list(pairs)}")
+        outside = [index for index in indices if not 0 <= index < size]
+        if outside:
+            raise ValueError(
+                f"ppermute: the {what} of perm must be indices along the axis, 0 to {size - 1}, got {outside[0]}: "
+                f"{list(pairs)}"
+            )
+    return pairs
+
+
+def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
+    """Values in another order along a mapped axis: the example with index i gets that of index `perm[i]`.
+
+    Args:
+        x, axis_name: as for `ppermute`.
+        perm: each index along the axis, once.
+
+    Raises NameError for a name that no mapped axis in scope has, ValueError if `perm` is no permutation of the axis.
+
+    >>> import tangrad
+    >>> from tangrad import lax
+    >>> import tangrad.numpy as np
+    >>> tangrad.vmap(lambda x: lax.pshuffle(x, "i", [2, 0, 1]), axis_name="i")(np.array([1.0, 3.0, 5.0]))
+    Array([5., 1., 3.], dtype=float32)
+    """
+    size = size_of_axes("pshuffle", checked_axes("pshuffle", axis_name))
+    try:
+        sources = [operator.index(index) for index in perm]
+    except TypeError:
+        raise TypeError(f"pshuffle: perm must be a list of integers, got {perm!r}") from None
+    if sorted(sources) != list(range(size)):
+        raise ValueError(f"pshuffle: perm must hold each index along the axis, 0 to {size - 1}, once, got {perm!r}")
+    return ppermute(x, axis_name, [(source, destination) for destination, source in enumerate(sources)])
+
+
+def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
+    """The value of one example, for all examples along mapped axes.
+
+    Args:
+        x: a tree of arrays.
+        axis_name: the name of a mapped axis; or several in a tuple or list, the first one varying slowest.
+        source: the index of the example whose value all get.
+
+    Raises NameError for a name that no mapped axis in scope has, ValueError for an index that the axis does not have.
+
+    >>> import tangrad
+    >>> from tangrad import lax
+    >>> import tangrad.numpy as np
+    >>> tangrad.vmap(lambda x: lax.pbroadcast(x, "i", 1), axis_name="i")(np.array([1.0, 3.0, 5.0]))
+    Array([3., 3., 3.], dtype=float32)
+    """
+    names = checked_axes("pbroadcast", axis_name)
+    size = size_of_axes("pbroadcast", names)
+    try:
+        index = operator.index(source)
+    except TypeError:
+        raise TypeError(f"pbroadcast: source must be an integer, got {source!r}") from None
+    if not 0 <= index < size:
+        raise ValueError(f"pbroadcast: source must be an index along the axis, 0 to {size - 1}, got {index}")
+    return on_leaves("pbroadcast", x, lambda leaf: pbroadcast_p.bind(leaf, axis_name=names, source=index))

@@ -1,0 +1,108 @@
+"""Where an example is along mapped axes, and how large these are: `axis_index`, `axis_size`; `pvary`, `pcast`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad._collectives.axes import as_tuple, checked_axes, size_of_axes, told_by_types
+from tangrad._collectives.leaves import checked_leaves
+from tangrad._collectives.varying import differing, index_along, joint_index
+from tangrad.core import as_array, as_operand
+
+
+def axis_index(axis_name: Any) -> Any:
+    """The index of the example along a mapped axis.
+
+    Args:
+        axis_name: the name of a mapped axis; or several in a tuple or list, the first one varying slowest.
+
+    Returns:
+        an int32 scalar.
+
+    Raises NameError for a name that no mapped axis in scope has; the message lists those in scope.
+
+    >>> import tangrad
+    >>> from tangrad import lax
+    >>> import tangrad.numpy as np
+    >>> tangrad.vmap(lambda x: x + 10 * lax.axis_index("i"), axis_name="i")(np.zeros(3, int))
+    Array([ 0, 10, 20], dtype=int32)
+    """
+    checked_axes("axis_index", axis_name)
+    if not isinstance(axis_name, (tuple, list)):
+        return as_array(index_along(axis_name))
+    return as_array(joint_index(tuple(axis_name)))
+
+
+def axis_size(axis_name: Any) -> int:
+    """The size of a mapped axis.
+
+    Args:
+        axis_name: the name of a mapped axis; or several in a tuple or list: the product of their sizes.
+
+    Returns:
+        a Python integer.
+
+    Raises NameError for a name that no mapped axis in scope has; the message lists those in scope.
+
+    >>> import tangrad
+    >>> from tangrad import lax
+    >>> import tangrad.numpy as np
+    >>> tangrad.vmap(lambda x: x / lax.axis_size("i"), axis_name="i")(np.ones(4))
+    Array([0.25, 0.25, 0.25, 0.25], dtype=float32)
+    """
+    return size_of_axes("axis_size", checked_axes("axis_size", axis_name))  # type: ignore[no-any-return]
+
+
+def pvary(x: Any, axis_name: Any) -> Any:
+    """`x`, marked as differing along mapped axes; along which it is marked already, it stays. See `pcast`.
+
+    Raises NameError for a name that no mapped axis in scope has, TypeError for leaves that are no arrays.
+
+    >>> import tangrad
+    >>> from tangrad import lax
+    >>> import tangrad.numpy as np
+    >>> tangrad.vmap(lambda x: lax.pvary(x, "i"), axis_name="i")(np.ones(2))
+    Array([1., 1.], dtype=float32)
+    """
+    return _marked("pvary", x, axis_name)[0]
+
+
+def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
+    """`x`, marked as differing along mapped axes. Its values stay, and the mark is only seen by derivatives.
+
+    Types tell along which axes values differ within a `shard_map` that checks them; elsewhere this is `x`. A derivative
+    with respect to what is the same along an axis is summed over it; with respect to what is marked it is that of
+    each device by itself.
+
+    Args:
+        x: a tree of arrays.
+        axis_name: the name of a mapped axis, or several in a tuple.
+        to: "varying"; other conversions go with shardings that the compiler checks.
+
+    Raises:
+        ValueError: for another `to`, and for a value that differs along all of the axes already.
+        NameError: for a name that no mapped axis in scope has. TypeError: for leaves that are no arrays.
+
+    >>> import tangrad
+    >>> from tangrad import lax
+    >>> import tangrad.numpy as np
+    >>> tangrad.vmap(lambda x: lax.pcast(x, "i", to="varying"), axis_name="i")(np.ones(2))
+    Array([1., 1.], dtype=float32)
+    """
+    if to != "varying":
+        raise ValueError(f"pcast: to must be 'varying', got {to!r}")
+    marked, before = _marked("pcast", x, axis_name)
+    names = as_tuple(axis_name)
+    for aval in before:
+        if names and told_by_types(aval, names) == names:
+            raise ValueError(f"pcast: a value of type {aval.str_short()} differs along {names} already")
+    return marked
+
+
+def _marked(function: str, x: Any, axis_name: Any) -> tuple[Any, list[Any]]:
+    """The tree, marked, and the types that its leaves had."""
+    names = checked_axes(function, as_tuple(axis_name))
+    leaves, structure = checked_leaves(function, x)
+    operands = [as_operand(leaf) for leaf in leaves]
+    marked = structure.unflatten([as_array(differing(operand, names)) for operand in operands])
+    return marked, [operand.aval for operand in operands]

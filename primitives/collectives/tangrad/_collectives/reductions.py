@@ -1,0 +1,167 @@
+"""Sums, means, maxima and minima along mapped axes: `psum`, `pmean`, `pmax`, `pmin`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tangrad._collectives.axes import Axes, checked_axes, names_among, positions_among, size_of_axes
+from tangrad._collectives.groups import Groups, checked_groups, group_size, group_sizes, have_one_size
+from tangrad._collectives.leaves import apply_checked, checked_leaves, on_leaves
+from tangrad._collectives.positions import axis_index
+from tangrad._collectives.primitives import pmax_p, pmin_p, psum_p
+from tangrad._collectives.varying import differing
+from tangrad._lax.checks import canonical_axis
+from tangrad._lax.elementwise.functions import convert_element_type, div, mul
+from tangrad._lax.reductions.primitives import reduce_sum_p
+from tangrad._lax.structure.functions import dynamic_index_in_dim
+from tangrad.core import Primitive, Tracer, as_array, as_operand, dtypes
+
+_INT32 = np.dtype(np.int32)
+
+
+def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+    """The sum of `x` over all examples along mapped axes.
+
+    Args:
+        x: a tree of arrays; booleans count as int32.
+        axis_name: the name of a mapped axis, or several in a tuple or list. Integers among them are dimensions of the
+            arrays, which are summed as well.
+        axis_index_groups: lists of indices along the axis, each index in exactly one: the sum is that of the example's
+            own group. None: all examples are one group.
+
+    Returns:
+        a tree of arrays of the types of `x`, less the dimensions that were summed. Of values that are no tracers, and
+        so the same for all examples, it is a product: `psum(1, "i")` is the size of the axis, a Python integer.
+
+    Raises:
+        NameError: for a name that no mapped axis in scope has; the message lists those in scope.
+        ValueError: for an axis named twice, a dimension that is not there, groups that do not cover the axis, or groups
+            beside dimensions. TypeError: for leaves that are no arrays.
+
+    >>> import tangrad
+    >>> from tangrad import lax
+    >>> import tangrad.numpy as np
+    >>> tangrad.vmap(lambda x: x / lax.psum(x, "i"), axis_name="i")(np.array([1.0, 3.0]))
+    Array([0.25, 0.75], dtype=float32)
+    """
+    axes, groups = _arguments("psum", axis_name, axis_index_groups)
+    if not axes:
+        return x
+    leaves, structure = checked_leaves("psum", x)
+    if not any([isinstance(leaf, Tracer) for leaf in leaves]):
+        count = _count(names_among(axes), groups)
+        return structure.unflatten([_constant_sum(leaf, positions_among(axes), count) for leaf in leaves])
+    return structure.unflatten([as_array(_reduced(psum_p, _number(leaf), axes, groups)) for leaf in leaves])
+
+
+def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+    """The mean of `x` over all examples along mapped axes; arguments as for `psum`. The mean of integers is float.
+
+    >>> import tangrad
+    >>> from tangrad import lax
+    >>> import tangrad.numpy as np
+    >>> tangrad.vmap(lambda x: x - lax.pmean(x, "i"), axis_name="i")(np.array([1.0, 3.0]))
+    Array([-1.,  1.], dtype=float32)
+    """
+    axes, groups = _arguments("pmean", axis_name, axis_index_groups)
+    leaves, structure = checked_leaves("pmean", x)
+    sums = structure.flatten_up_to(psum(x, axes, axis_index_groups=groups))
+    count = _count(names_among(axes), groups)
+    return structure.unflatten([_quotient(total, leaf, axes, count) for total, leaf in zip(sums, leaves)])
+
+
+def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+    """The greatest value of `x` among all examples along mapped axes; arguments as for `psum`. NaN if there is one.
+
+    >>> import tangrad
+    >>> from tangrad import lax
+    >>> import tangrad.numpy as np
+    >>> tangrad.vmap(lambda x: lax.pmax(x, "i"), axis_name="i")(np.array([1.0, 3.0]))
+    Array([3., 3.], dtype=float32)
+    """
+    return _extreme("pmax", pmax_p, x, axis_name, axis_index_groups)
+
+
+def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+    """The least value of `x` among all examples along mapped axes; arguments as for `psum`. NaN if there is one.
+
+    >>> import tangrad
+    >>> from tangrad import lax
+    >>> import tangrad.numpy as np
+    >>> tangrad.vmap(lambda x: lax.pmin(x, "i"), axis_name="i")(np.array([1.0, 3.0]))
+    Array([1., 1.], dtype=float32)
+    """
+    return _extreme("pmin", pmin_p, x, axis_name, axis_index_groups)
+
+
+def _extreme(function: str, primitive: Primitive, x: Any, axis_name: Any, axis_index_groups: Any) -> Any:
+    axes, groups = _arguments(function, axis_name, axis_index_groups)
+    return on_leaves(function, x, lambda leaf: _reduced(primitive, leaf, axes, groups)) if axes else x
+
+
+def _arguments(function: str, axis_name: Any, axis_index_groups: Any) -> tuple[Axes, Groups]:
+    axes = checked_axes(function, axis_name, positions=True)
+    if axis_index_groups is not None and positions_among(axes):
+        raise ValueError(f"{function}: axis_index_groups go with named axes only, but axis_name is {axis_name!r}")
+    return axes, checked_groups(function, axis_index_groups, size_of_axes(function, names_among(axes)))
+
+
+def _count(names: Axes, groups: Groups) -> Any:
+    """How many examples are summed: a Python integer, unless groups of several sizes are."""
+    if groups is None or have_one_size(groups):
+        return group_size(groups, size_of_axes("psum", names))
+    return dynamic_index_in_dim(group_sizes(groups), axis_index(names), keepdims=False)
+
+
+def _reduced(primitive: Primitive, x: Any, axes: Axes, groups: Groups) -> Any:
+    operand = x if groups is None else differing(x, names_among(axes))  # each group has a value of its own
+    return apply_checked(primitive, operand, axes=_in_rank(primitive.name, axes, x), axis_index_groups=groups)
+
+
+def _in_rank(function: str, axes: Axes, x: Any) -> Axes:
+    """The axes with dimensions counted from the front."""
+    if not positions_among(axes):
+        return axes
+    rank = len(x.aval.shape)
+    return tuple([canonical_axis(function, a, rank, "axis_name") if isinstance(a, int) else a for a in axes])
+
+
+def _number(leaf: Any) -> Any:
+    """What can be summed: booleans count."""
+    operand = as_operand(leaf)
+    return convert_element_type(operand, _INT32) if operand.aval.dtype == np.bool_ else operand
+
+
+def _constant_sum(leaf: Any, positions: tuple[int, ...], count: Any) -> Any:
+    """The sum of a value that is the same everywhere; of a Python number or a NumPy array, again such a one."""
+    kind = type(leaf)
+    if kind in (int, float, complex) and not positions and type(count) is int:
+        return leaf * kind(count)
+    if isinstance(leaf, (np.ndarray, np.generic)) and leaf.dtype != np.bool_ and not positions and type(count) is int:
+        with np.errstate(all="ignore"):
+            return np.multiply(leaf, np.asarray(count).astype(leaf.dtype))
+    operand = _number(leaf)
+    if positions:
+        axes = tuple(sorted(_in_rank("psum", positions, operand)))
+        operand = reduce_sum_p.bind(operand, axes=axes)
+    if type(count) is not int:
+        count = convert_element_type(count, operand.aval.dtype)
+    return as_array(mul(operand, count))
+
+
+def _quotient(total: Any, leaf: Any, axes: Axes, count: Any) -> Any:
+    """A sum over some examples, and dimensions of the leaf, divided by how many there are."""
+    for axis in positions_among(axes):
+        count = count * as_operand(leaf).aval.shape[axis]
+    if type(total) in (int, float, complex) and type(count) is int:
+        return total / count
+    operand = as_operand(total)
+    dtype = operand.aval.dtype
+    if not dtypes.issubdtype(dtype, np.inexact):
+        wide = np.dtype(dtype).itemsize == 8
+        operand = convert_element_type(operand, np.float64 if wide else np.float32)
+    if type(count) is not int:
+        count = convert_element_type(count, operand.aval.dtype)
+    return as_array(div(operand, count))

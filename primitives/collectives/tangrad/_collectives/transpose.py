@@ -1,0 +1,89 @@
+"""How collectives map cotangents back: sums to sums, gathering to scattering, each sender to its receiver."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tangrad._collectives import primitives as p
+from tangrad._collectives.axes import Axes, names_among, positions_among, told_by_types
+from tangrad._collectives.varying import differing
+from tangrad._lax.elementwise.primitives import eq_p, select_n_p
+from tangrad._lax.structure.functions import full_like
+from tangrad._lax.structure.primitives import broadcast_in_dim_p
+from tangrad.autodiff import linear_transpose_rule
+from tangrad.core import RuleSet, literal
+
+transpose = RuleSet("transpose", api=1)
+
+
+def _psum(ct: Any, operand: Any, *, axes: Axes, axis_index_groups: Any) -> Any:
+    """Each example's value went into every sum, so it gets the sum of all their cotangents.
+
+    Where types tell that the values differ and the sum does not, there is one sum, and one cotangent for all.
+    """
+    positions, names = positions_among(axes), names_among(axes)
+    if positions:
+        kept = tuple([axis for axis in range(operand.ndim) if axis not in positions])
+        ct = broadcast_in_dim_p.bind(ct, shape=operand.shape, broadcast_dimensions=kept)
+    if axis_index_groups is None:
+        names = _untold(operand, names)
+    return p.psum_p.bind(ct, axes=names, axis_index_groups=axis_index_groups) if names else ct
+
+
+def _untold(operand: Any, names: Axes) -> Axes:
+    """The axes along which no type says that the operand differs."""
+    told = told_by_types(operand, names)
+    return tuple([name for name in names if name not in told])
+
+
+def _all_gather(ct: Any, operand: Any, *, all_gather_dimension: int, **params: Any) -> Any:
+    return p.reduce_scatter_p.bind(ct, scatter_dimension=all_gather_dimension, **params)
+
+
+def _reduce_scatter(ct: Any, operand: Any, *, scatter_dimension: int, **params: Any) -> Any:
+    return p.all_gather_p.bind(ct, all_gather_dimension=scatter_dimension, **params)
+
+
+def _all_to_all(ct: Any, operand: Any, *, split_axis: int, concat_axis: int, **params: Any) -> Any:
+    return p.all_to_all_p.bind(ct, split_axis=concat_axis, concat_axis=split_axis, **params)
+
+
+def _ppermute(ct: Any, operand: Any, *, axis_name: Axes, perm: tuple[tuple[int, int], ...]) -> Any:
+    return p.ppermute_p.bind(ct, axis_name=axis_name, perm=tuple([(to, source) for source, to in perm]))
+
+
+def _pbroadcast(ct: Any, operand: Any, *, axis_name: Axes, source: int) -> Any:
+    """The source gets the sum of all cotangents, the others, whose values nobody has, nothing."""
+    names = _untold(operand, axis_name)
+    total = p.psum_p.bind(ct, axes=names, axis_index_groups=None) if names else ct
+    index = differing(p.axis_index_p.bind(axis_name=axis_name), axis_name)
+    here = eq_p.bind(index, literal(source, np.dtype(np.int32), False))
+    return select_n_p.bind(here, full_like(total, 0), total)
+
+
+linear_transpose_rule(transpose, p.psum_p, _psum)
+linear_transpose_rule(transpose, p.all_gather_p, _all_gather)
+linear_transpose_rule(transpose, p.reduce_scatter_p, _reduce_scatter)
+linear_transpose_rule(transpose, p.all_to_all_p, _all_to_all)
+linear_transpose_rule(transpose, p.ppermute_p, _ppermute)
+linear_transpose_rule(transpose, p.pbroadcast_p, _pbroadcast)
+linear_transpose_rule(
+    transpose, p.pvary_p, lambda ct, operand, axes: ct
+)  # summed by who holds it to the operand's type
+
+
+@transpose.rule(p.psum_to_p)
+def _psum_to(ct: Any, x: Any, source: Any, like: Any, *, axes: Axes) -> Any:
+    """As of a sum; what differed along the axes is still told by `source`."""
+    return p.psum_to_p.bind(ct, source, like, axes=axes), None, None
+
+
+@transpose.rule(p.psum_back_p)
+def _psum_back(ct: Any, x: Any, like: Any, *, axes: Axes) -> Any:
+    return p.psum_to_p.bind(ct, ct, like, axes=axes), None
+
+
+transpose.not_applicable("it is not linear", p.pmax_p, p.pmin_p)
+transpose.not_applicable("it has no operands", p.axis_index_p)

@@ -1,0 +1,184 @@
+"""Transforms along one axis: `tangrad.numpy.fft.fft`, `ifft`, `rfft`, `irfft`, `hfft` and `ihfft`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad._fft.primitives import FftType
+from tangrad._fft.transforms import conjugated, opposite, size_argument, transform_operand, transformed
+from tangrad._numpy.fusing import as_one
+from tangrad._numpy.operands import canonical_axis
+from tangrad.core import transfers
+
+# Of what transfer guards ask: what fills an axis up, or comes of conjugates, is made of numbers.
+COPIES_FROM_HOST = {
+    **dict.fromkeys(["hfft", "ihfft"], True),
+    **dict.fromkeys(
+        ["fft", "ifft", "irfft", "rfft"],
+        lambda given: given.get("n") is not None or transfers.is_from_host(given["a"]),
+    ),
+}
+
+
+def _along(name: str, fft_type: FftType, x: Any, n: Any, axis: Any, norm: Any) -> Any:
+    axes = (canonical_axis(name, axis, x.aval.ndim),)
+    return transformed(name, fft_type, x, axes, None if n is None else (size_argument(name, n, "n"),), norm)
+
+
+@as_one("n", "axis", "norm")
+def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The discrete Fourier transform along an axis: y[k] = Σ a[j] exp(-2πi jk/n).
+
+    Args:
+        a: an array with at least one dimension, real or complex; whole numbers and booleans become floats.
+        n: how many points: the axis is cut, or filled up with zeros; None: as many as there are.
+        axis: along which dimension; negative ones count from the end.
+        norm: "backward" or None: 1; "ortho": n ** -0.5; "forward": 1 / n: what the sum is multiplied by.
+
+    Returns:
+        A complex array with n elements along `axis`: complex128 for 64-bit floats, else complex64.
+
+    Raises:
+        TypeError: `a` is no array, or `n` or `axis` no integer.
+        ValueError: `axis` is out of bounds, `n` less than 1, or `norm` unknown.
+
+    >>> import tangrad.numpy as np
+    >>> np.fft.fft(np.array([1.0, 2.0, 3.0, 4.0]))
+    Array([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j], dtype=complex64)
+    """
+    name = "fft"
+    return _along(name, FftType.FFT, transform_operand(name, a, FftType.FFT), n, axis, norm)
+
+
+@as_one("n", "axis", "norm")
+def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The inverse of `fft`: y[j] = Σ a[k] exp(2πi jk/n) / n.
+
+    Args:
+        a: an array with at least one dimension, real or complex; whole numbers and booleans become floats.
+        n: how many points: the axis is cut, or filled up with zeros; None: as many as there are.
+        axis: along which dimension; negative ones count from the end.
+        norm: "backward" or None: 1 / n; "ortho": n ** -0.5; "forward": 1: what the sum is multiplied by.
+
+    Returns:
+        A complex array with n elements along `axis`: complex128 for 64-bit floats, else complex64.
+
+    Raises:
+        TypeError: `a` is no array, or `n` or `axis` no integer.
+        ValueError: `axis` is out of bounds, `n` less than 1, or `norm` unknown.
+
+    >>> import tangrad.numpy as np
+    >>> np.fft.ifft(np.array([4.0, 0.0, 0.0, 0.0]))
+    Array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j], dtype=complex64)
+    """
+    name = "ifft"
+    return _along(name, FftType.IFFT, transform_operand(name, a, FftType.IFFT), n, axis, norm)
+
+
+@as_one("n", "axis", "norm")
+def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The transform of a real array along an axis: the first n // 2 + 1 elements of `fft`.
+
+    The others are their conjugates.
+
+    Args:
+        a: a real array with at least one dimension; whole numbers and booleans become floats.
+        n: how many points: the axis is cut, or filled up with zeros; None: as many as there are.
+        axis: along which dimension; negative ones count from the end.
+        norm: "backward" or None: 1; "ortho": n ** -0.5; "forward": 1 / n: what the sum is multiplied by.
+
+    Returns:
+        A complex array with n // 2 + 1 elements along `axis`: complex128 for 64-bit floats, else complex64.
+
+    Raises:
+        TypeError: `a` is no array or complex, or `n` or `axis` no integer.
+        ValueError: `axis` is out of bounds, `n` less than 1, or `norm` unknown, or there are no points.
+
+    >>> import tangrad.numpy as np
+    >>> np.fft.rfft(np.array([1.0, 2.0, 3.0, 4.0]))
+    Array([10.+0.j, -2.+2.j, -2.+0.j], dtype=complex64)
+    """
+    name = "rfft"
+    return _along(name, FftType.RFFT, transform_operand(name, a, FftType.RFFT), n, axis, norm)
+
+
+@as_one("n", "axis", "norm")
+def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The inverse of `rfft`: a real array from the first n // 2 + 1 elements of its transform.
+
+    The imaginary parts of the first element, and of the last one for even n, are taken for 0.
+
+    Args:
+        a: an array with at least one dimension, real or complex; whole numbers and booleans become floats.
+        n: how many points the result has: the axis is cut to n // 2 + 1 elements, or filled up with zeros; None:
+            2 (m - 1) for an axis of m elements.
+        axis: along which dimension; negative ones count from the end.
+        norm: "backward" or None: 1 / n; "ortho": n ** -0.5; "forward": 1: what the sum is multiplied by.
+
+    Returns:
+        A real array with n elements along `axis`: float64 for 64-bit floats, else float32.
+
+    Raises:
+        TypeError: `a` is no array, or `n` or `axis` no integer.
+        ValueError: `axis` is out of bounds, `n` less than 1, or `norm` unknown, or there are no points.
+
+    >>> import tangrad.numpy as np
+    >>> np.fft.irfft(np.array([10.0, -2.0 + 2.0j, -2.0]))
+    Array([1., 2., 3., 4.], dtype=float32)
+    """
+    name = "irfft"
+    return _along(name, FftType.IRFFT, transform_operand(name, a, FftType.IRFFT), n, axis, norm)
+
+
+@as_one("n", "axis", "norm")
+def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The transform, which is real, of an array whose second half is the conjugate of its first, reversed.
+
+    Args:
+        a: the first half, an array with at least one dimension, real or complex; whole numbers and booleans become
+            floats.
+        n: how many points the result has: the axis is cut to n // 2 + 1 elements, or filled up with zeros; None:
+            2 (m - 1) for an axis of m elements.
+        axis: along which dimension; negative ones count from the end.
+        norm: "backward" or None: 1; "ortho": n ** -0.5; "forward": 1 / n: what the sum is multiplied by.
+
+    Returns:
+        A real array with n elements along `axis`: float64 for 64-bit floats, else float32.
+
+    Raises:
+        TypeError: `a` is no array, or `n` or `axis` no integer.
+        ValueError: `axis` is out of bounds, `n` less than 1, or `norm` unknown, or there are no points.
+
+    >>> import tangrad.numpy as np
+    >>> np.fft.hfft(np.array([1.0, 2.0, 1.0]))
+    Array([ 6.,  0., -2.,  0.], dtype=float32)
+    """
+    name, inverse = "hfft", opposite("hfft", norm)
+    x = conjugated(transform_operand(name, a, FftType.IRFFT))
+    return _along(name, FftType.IRFFT, x, n, axis, inverse)
+
+
+@as_one("n", "axis", "norm")
+def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real array.
+
+    Args:
+        a: a real array with at least one dimension; whole numbers and booleans become floats.
+        n: how many points: the axis is cut, or filled up with zeros; None: as many as there are.
+        axis: along which dimension; negative ones count from the end.
+        norm: "backward" or None: 1 / n; "ortho": n ** -0.5; "forward": 1: what the sum is multiplied by.
+
+    Returns:
+        A complex array with n // 2 + 1 elements along `axis`: complex128 for 64-bit floats, else complex64.
+
+    Raises:
+        TypeError: `a` is no array or complex, or `n` or `axis` no integer.
+        ValueError: `axis` is out of bounds, `n` less than 1, or `norm` unknown, or there are no points.
+
+    >>> import tangrad.numpy as np
+    >>> np.fft.ihfft(np.array([6.0, 0.0, -2.0, 0.0]))
+    Array([1.-0.j, 2.-0.j, 1.-0.j], dtype=complex64)
+    """
+    name, forward = "ihfft", opposite("ihfft", norm)
+    x = transform_operand(name, a, FftType.RFFT)
+    return conjugated(_along(name, FftType.RFFT, x, n, axis, forward))

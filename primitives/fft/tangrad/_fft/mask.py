@@ -1,0 +1,18 @@
+"""Transforms of padded arrays: along other dimensions than the padded ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad._fft.primitives import fft_p
+from tangrad._masking import Sizes, check_whole
+from tangrad.core import RuleSet
+
+mask = RuleSet("mask", api=1)
+
+
+@mask.rule(fft_p)
+def _(args: Any, shapes: Any, *, sizes: Sizes, fft_type: Any, fft_lengths: Any) -> Any:
+    (x,), (shape,) = args, shapes
+    check_whole(fft_p, shape, range(len(shape) - len(fft_lengths), len(shape)))
+    return fft_p.bind(x, fft_type=fft_type, fft_lengths=fft_lengths)

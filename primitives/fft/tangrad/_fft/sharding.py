@@ -1,0 +1,10 @@
+"""How transforms lie: as the operands do, along the dimensions that are transformed, too."""
+
+from __future__ import annotations
+
+from tangrad._fft.primitives import fft_p
+from tangrad._sharding.propagation import positionwise
+from tangrad.core import RuleSet
+
+sharding = RuleSet("sharding", api=1)
+positionwise(sharding, fft_p)

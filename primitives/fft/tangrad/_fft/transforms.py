@@ -1,0 +1,119 @@
+"""What the transforms of `numpy.fft` are made of: axes anywhere, other sizes than the array has, and norms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from tangrad._fft.primitives import FftType, fft_p, point_count
+from tangrad._lax.elementwise.primitives import conj_p, convert_element_type_p, div_p, mul_p, sqrt_p
+from tangrad._lax.operands import size_operand
+from tangrad._lax.structure.primitives import pad_p, transpose_p
+from tangrad._numpy.operands import convert, index_argument, is_complex, promote_inexact
+from tangrad.core import dtypes, is_symbolic, literal
+
+# norm -> how much of the number of points, as a power, a transform is multiplied by: forward, inverse (which divides).
+_POWERS: dict[Any, tuple[float, float]] = {
+    None: (0, 0),
+    "backward": (0, 0),
+    "ortho": (-0.5, 0.5),
+    "forward": (-1, 1),
+}
+# What is a forward transform by its name, but computed by the inverse one, or the other way round.
+_OPPOSITE = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
+
+
+def check_norm(name: str, norm: Any) -> None:
+    """Raise ValueError for a norm that there is not."""
+    if not (norm is None or isinstance(norm, str)) or norm not in _POWERS:
+        raise ValueError(f"{name}: norm must be 'backward', 'ortho', 'forward' or None, got {norm!r}")
+
+
+def opposite(name: str, norm: Any) -> str:
+    """The norm that the transform in the other direction has where this one has `norm`."""
+    check_norm(name, norm)
+    return _OPPOSITE[norm]
+
+
+def transform_operand(name: str, value: Any, fft_type: FftType) -> Any:
+    """An array or number as a transform takes it: float32, float64 or the complex dtypes with these parts."""
+    (x,) = promote_inexact(name, value)
+    if fft_type.takes_real:
+        if is_complex(x):
+            raise TypeError(f"{name} takes real arrays, got dtype {x.aval.dtype.name}; take the real part, or use fft")
+        narrow = dtypes.bit_width(x.aval.dtype) < 32
+        return convert(x, dtypes.as_dtype("float32") if narrow else x.aval.dtype)
+    return convert(x, dtypes.to_complex_dtype(x.aval.dtype))
+
+
+def size_argument(name: str, value: Any, argument: str) -> int:
+    """A number of points. Raises TypeError for what is no integer, ValueError for less than one."""
+    size = index_argument(name, value, argument)
+    if size < 1:
+        raise ValueError(f"{name}: {argument} must be positive, got {value!r}")
+    return size
+
+
+def transformed(
+    name: str, fft_type: FftType, x: Any, axes: Sequence[int], sizes: Sequence[int] | None, norm: Any
+) -> Any:
+    """The transform of an operand along axes that are known to be there, the last of which may be halved.
+
+    `sizes`: numbers of points, to which the operand is cut or filled up with zeros; None: those that it has.
+    """
+    check_norm(name, norm)
+    lengths = _own_lengths(name, fft_type, x, axes) if sizes is None else tuple(sizes)
+    if not axes and (fft_type.takes_real or fft_type.gives_real):
+        raise ValueError(f"{name}: there must be an axis to transform along, got axes ()")
+    if not axes:
+        return x
+    rank = x.aval.ndim
+    x = _resized(x, axes, fft_type.sizes(lengths)[0])
+    order = (*[d for d in range(rank) if d not in axes], *axes)
+    moves = order != tuple(range(rank))
+    out = fft_p.bind(transpose_p.bind(x, permutation=order) if moves else x, fft_type=fft_type, fft_lengths=lengths)
+    power = _POWERS[norm][fft_type.is_inverse]
+    if power and 0 not in lengths:
+        out = mul_p.bind(out, _power(point_count(lengths), power, out.aval.dtype))
+    if not moves:
+        return out
+    return transpose_p.bind(out, permutation=tuple([order.index(d) for d in range(rank)]))
+
+
+def conjugated(x: Any) -> Any:
+    """The complex conjugates."""
+    return conj_p.bind(x)
+
+
+def _own_lengths(name: str, fft_type: FftType, x: Any, axes: Sequence[int]) -> tuple[Any, ...]:
+    lengths = [x.aval.shape[axis] for axis in axes]
+    if fft_type.gives_real and axes:
+        lengths[-1] = 2 * (lengths[-1] - 1)
+    if (fft_type.gives_real or fft_type.takes_real) and axes and lengths[-1] < 1:
+        size = x.aval.shape[axes[-1]]
+        raise ValueError(f"{name}: axis {axes[-1]} of size {size} has no points to transform; say how many there are")
+    return tuple(lengths)
+
+
+def _power(count: Any, power: float, dtype: Any) -> Any:
+    """Roots by `sqrt`, which is exact where it can be."""
+    if is_symbolic(count):
+        return convert_element_type_p.bind(_symbolic_power(count, power), new_dtype=dtype, weak_type=False)
+    value = math.sqrt(count) if abs(power) == 0.5 else float(count)
+    return literal(1 / value if power < 0 else value, dtype)
+
+
+def _symbolic_power(count: Any, power: float) -> Any:
+    value = size_operand(count, dtypes.default_float_dtype())
+    value = sqrt_p.bind(value) if abs(power) == 0.5 else value
+    return div_p.bind(literal(1.0, value.aval.dtype), value) if power < 0 else value
+
+
+def _resized(x: Any, axes: Sequence[int], sizes: Sequence[Any]) -> Any:
+    config = [(0, 0, 0)] * x.aval.ndim
+    for axis, size in zip(axes, sizes):
+        config[axis] = (0, size - x.aval.shape[axis], 0)
+    if all([high == 0 for _, high, _ in config]):
+        return x
+    return pad_p.bind(x, literal(0, x.aval.dtype), padding_config=tuple(config))

@@ -1,0 +1,52 @@
+"""How Fourier transforms map cotangents back.
+
+The matrix of a transform, w[jk] = exp(∓2πi jk/n), is symmetric. RFFT is FFT of a real operand, of which the results
+beyond the middle are dropped: back, these are zeros, and the real part is left. IRFFT of z is the real part of
+Σ μ[k] z[k] exp(2πi jk/n) / N, where μ counts the elements that z[k] stands for: one at k = 0 and, for even n, at
+k = n/2, two in between.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad._fft.primitives import FftType, fft_p, point_count
+from tangrad._lax.elementwise.primitives import conj_p, mul_p, real_p
+from tangrad._lax.structure.primitives import broadcast_in_dim_p, pad_p
+from tangrad.autodiff import linear_transpose_rule
+from tangrad.core import RuleSet, literal
+
+transpose = RuleSet("transpose", api=1)
+
+
+def _fft(ct: Any, operand: Any, *, fft_type: FftType, fft_lengths: tuple[Any, ...]) -> Any:
+    if fft_type.takes_real:
+        return _from_half(ct, fft_lengths)
+    if fft_type.gives_real:
+        return _to_half(ct, fft_lengths)
+    return fft_p.bind(ct, fft_type=fft_type, fft_lengths=fft_lengths)
+
+
+def _from_half(ct: Any, lengths: tuple[Any, ...]) -> Any:
+    rest = lengths[-1] - ct.aval.shape[-1]
+    config = ((0, 0, 0),) * (ct.aval.ndim - 1) + ((0, rest, 0),)
+    whole = pad_p.bind(ct, literal(0, ct.aval.dtype), padding_config=config)
+    return real_p.bind(fft_p.bind(whole, fft_type=FftType.FFT, fft_lengths=lengths))
+
+
+def _to_half(ct: Any, lengths: tuple[Any, ...]) -> Any:
+    half = conj_p.bind(fft_p.bind(ct, fft_type=FftType.RFFT, fft_lengths=lengths))
+    return mul_p.bind(half, _weights(half.aval, lengths))
+
+
+def _weights(aval: Any, lengths: tuple[Any, ...]) -> Any:
+    """μ / N, for each element of a half."""
+    scale = 1 / point_count(lengths)
+    middle = 1 - lengths[-1] % 2  # whether there is an element at n / 2, which stands for itself
+    inner = aval.shape[-1] - 1 - middle
+    twos = broadcast_in_dim_p.bind(literal(2 * scale, aval.dtype), shape=(inner,), broadcast_dimensions=())
+    weights = pad_p.bind(twos, literal(scale, aval.dtype), padding_config=((1, middle, 0),))
+    return broadcast_in_dim_p.bind(weights, shape=aval.shape, broadcast_dimensions=(aval.ndim - 1,))
+
+
+linear_transpose_rule(transpose, fft_p, _fft)

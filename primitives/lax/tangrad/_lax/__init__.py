@@ -1,0 +1,1 @@
+"""What `tangrad.lax` is made of: modules for this distribution alone."""

@@ -1,0 +1,75 @@
+"""How contractions act on mapped axes: by another contraction, with as few axes moved as can be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad._lax.contractions.dimensions import batched
+from tangrad._lax.contractions.primitives import DotDimensionNumbers, dot_general_p
+from tangrad._lax.contractions.ragged import CONTRACTING, RaggedDotDimensionNumbers, layout, ragged_dot_general_p
+from tangrad._lax.structure.primitives import broadcast_in_dim_p
+from tangrad.batching import move_axis, place_axis
+from tangrad.core import RuleSet
+
+batch = RuleSet("batch", api=1)
+
+
+@batch.rule(dot_general_p)
+def _dot_general(
+    args: Any, dims: Any, *, axis_info: Any, dimension_numbers: Any, precision: Any, preferred_element_type: Any
+) -> Any:
+    lhs, rhs = args
+    numbers, dim = batched(dimension_numbers, lhs.aval.ndim, rhs.aval.ndim, *dims)
+    out = dot_general_p.bind(
+        lhs, rhs, dimension_numbers=numbers, precision=precision, preferred_element_type=preferred_element_type
+    )
+    return out, dim
+
+
+@batch.rule(ragged_dot_general_p)
+def _ragged(args: Any, dims: Any, *, axis_info: Any, ragged_dot_dimension_numbers: Any, **params: Any) -> Any:
+    """A single mapped factor has one dimension more that is left over; else there is one more batch dimension."""
+    lhs, rhs, group_sizes = args
+    lhs_dim, rhs_dim, sizes_dim = dims
+    numbers = ragged_dot_dimension_numbers
+    if sizes_dim is None and (lhs_dim is None or rhs_dim is None):
+        return _left_over(lhs, lhs_dim, rhs, rhs_dim, group_sizes, numbers, params)
+    lhs, rhs = [place_axis(x, dim, 0, axis_info.size) for x, dim in ((lhs, lhs_dim), (rhs, rhs_dim))]
+    if sizes_dim is not None or len(group_sizes.aval.shape) > 1:
+        form = layout(numbers, lhs.aval.ndim - 1, rhs.aval.ndim - 1)
+        prefix = tuple([lhs.aval.shape[axis + 1] for axis in form.prefix])
+        group_sizes = _for_each(place_axis(group_sizes, sizes_dim, 0, axis_info.size), prefix)
+    contracting, batch_axes = [[_shifted(axes) for axes in pair] for pair in numbers.dot_dimension_numbers]
+    dot = DotDimensionNumbers((contracting, [(0, *axes) for axes in batch_axes]))
+    shifted = RaggedDotDimensionNumbers(
+        dot, _shifted(numbers.lhs_ragged_dimensions), _shifted(numbers.rhs_group_dimensions)
+    )
+    out = ragged_dot_general_p.bind(lhs, rhs, group_sizes, ragged_dot_dimension_numbers=shifted, **params)
+    return out, int(layout(numbers, lhs.aval.ndim - 1, rhs.aval.ndim - 1).mode is CONTRACTING)
+
+
+def _left_over(
+    lhs: Any, lhs_dim: Any, rhs: Any, rhs_dim: Any, group_sizes: Any, numbers: Any, params: dict[str, Any]
+) -> Any:
+    form = layout(numbers, lhs.aval.ndim - (lhs_dim is not None), rhs.aval.ndim - (rhs_dim is not None))
+    if lhs_dim is not None:  # behind the ragged dimension: groups may differ along those before it
+        lhs = move_axis(lhs, lhs_dim, lhs.aval.ndim - 1)
+    else:
+        rhs = move_axis(rhs, rhs_dim, rhs.aval.ndim - 1)
+    out = ragged_dot_general_p.bind(lhs, rhs, group_sizes, ragged_dot_dimension_numbers=numbers, **params)
+    if lhs_dim is None:
+        return out, out.aval.ndim - 1
+    return out, (form.mode is CONTRACTING) + len(form.lhs_batch) + len(form.lhs_free)
+
+
+def _for_each(group_sizes: Any, prefix: tuple[Any, ...]) -> Any:
+    """Sizes of groups, mapped along their first axis, for each element of the prefix."""
+    shape = group_sizes.aval.shape
+    if len(shape) > 2 or not prefix:
+        return group_sizes
+    whole = (shape[0], *prefix, shape[1])
+    return broadcast_in_dim_p.bind(group_sizes, shape=whole, broadcast_dimensions=(0, len(whole) - 1))
+
+
+def _shifted(axes: Any) -> tuple[int, ...]:
+    return tuple([axis + 1 for axis in axes])

@@ -1,0 +1,265 @@
+"""`tangrad.lax.dot_general`, `dot`, `batch_matmul` and their ragged relations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad._lax.contractions.precision import canonicalize_precision
+from tangrad._lax.contractions.primitives import DotDimensionNumbers, dot_general_p
+from tangrad._lax.contractions.ragged import RaggedDotDimensionNumbers, ragged_dot_general_p, ragged_numbers
+from tangrad._lax.operands import operand
+from tangrad._lax.placement.out_sharding import laid
+from tangrad.core import dtypes
+
+_SIMPLE = {(left, right): DotDimensionNumbers((((left - 1,), (0,)), ((), ()))) for left in (1, 2) for right in (1, 2)}
+
+
+def dot_general(
+    lhs: Any,
+    rhs: Any,
+    dimension_numbers: Any,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Any:
+    """The products of two arrays, summed over some dimensions and paired along others.
+
+    Args:
+        lhs, rhs: arrays of one dtype, or of two of which one includes the other.
+        dimension_numbers: `((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch))`, four sequences of dimensions,
+            not negative. Contracting dimensions are summed over, batch dimensions paired; their sizes must agree.
+        precision: None, a `lax.Precision` or its name, a pair of these, or a `lax.DotAlgorithm` or a preset of them.
+        preferred_element_type: the dtype of the result, in which products are added up if it is wider; default: the
+            operands' dtype.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+
+    Returns:
+        An array whose dimensions are the batch dimensions, the others of `lhs`, and the others of `rhs`.
+
+    Raises:
+        TypeError: for dtypes that do not meet, or dimension numbers that are not such sequences.
+        ValueError: for dimensions that do not exist, are repeated, or differ in size, or an unknown precision.
+
+    >>> import numpy as np
+    >>> import tangrad
+    >>> batch = np.ones((2, 3, 4), np.float32)
+    >>> tangrad.lax.dot_general(batch, batch, (([2], [2]), ([0], [0]))).shape
+    (2, 3, 3)
+    """
+    options = (DotDimensionNumbers(dimension_numbers), precision, preferred_element_type)
+    return _dot(lhs, rhs, *options) if out_sharding is None else laid(out_sharding, _dot, lhs, rhs, *options)
+
+
+def dot(
+    lhs: Any,
+    rhs: Any,
+    *,
+    dimension_numbers: Any = None,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """The product of vectors and matrices; with `dimension_numbers`, any contraction.
+
+    Args:
+        lhs, rhs: arrays with one or two dimensions; with `dimension_numbers` any number.
+        dimension_numbers: as for `lax.dot_general`; default: the last dimension of `lhs` and the first of `rhs`.
+        precision: as for `lax.dot_general`.
+        preferred_element_type: as for `lax.dot_general`.
+        out_sharding: as for `lax.dot_general`.
+
+    Returns:
+        An array: the number u·v, the vector M·v or u·M, or the matrix M·N.
+
+    Raises:
+        TypeError: for dtypes that do not meet.
+        ValueError: for shapes that do not fit.
+
+    >>> import numpy as np
+    >>> import tangrad
+    >>> tangrad.lax.dot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    Array(11., dtype=float32)
+    """
+    if dimension_numbers is not None:
+        return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type, out_sharding=out_sharding)
+    lhs, rhs = _operand("dot", lhs, "lhs"), _operand("dot", rhs, "rhs")
+    left, right = lhs.aval.shape, rhs.aval.shape
+    numbers = _SIMPLE.get((len(left), len(right)))
+    if numbers is None or left[-1] != right[0]:
+        raise ValueError(
+            "dot: without dimension_numbers, lhs and rhs must be vectors or matrices, the last dimension of lhs as "
+            f"long as the first of rhs; got shapes {left} and {right}"
+        )
+    options = (numbers, precision, preferred_element_type)
+    return _dot(lhs, rhs, *options) if out_sharding is None else laid(out_sharding, _dot, lhs, rhs, *options)
+
+
+def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:
+    """The matrix products of the last two dimensions, paired along all dimensions before them.
+
+    Args:
+        lhs, rhs: arrays of equal rank, at least 2, with equal dimensions before the last two.
+        precision: as for `lax.dot_general`.
+
+    Returns:
+        An array of the same rank.
+
+    Raises:
+        TypeError: for dtypes that do not meet.
+        ValueError: for ranks or shapes that do not fit.
+
+    >>> import numpy as np
+    >>> import tangrad
+    >>> tangrad.lax.batch_matmul(np.ones((5, 2, 3), np.float32), np.ones((5, 3, 4), np.float32)).shape
+    (5, 2, 4)
+    """
+    lhs, rhs = _operand("batch_matmul", lhs, "lhs"), _operand("batch_matmul", rhs, "rhs")
+    rank = lhs.aval.ndim
+    if rank < 2 or rhs.aval.ndim != rank:
+        raise ValueError(
+            "batch_matmul: lhs and rhs must have equal rank, at least 2, "
+            f"got shapes {lhs.aval.shape} and {rhs.aval.shape}"
+        )
+    batch = tuple(range(rank - 2))
+    numbers = DotDimensionNumbers((((rank - 1,), (rank - 2,)), (batch, batch)))
+    return _dot(lhs, rhs, numbers, precision, None)
+
+
+def _operand(name: str, value: Any, argument: str) -> Any:
+    return value if hasattr(type(value), "aval") else operand(name, value, argument)
+
+
+def _dot(lhs: Any, rhs: Any, numbers: DotDimensionNumbers, precision: Any, preferred: Any) -> Any:
+    return dot_general_p.bind(
+        _operand("dot_general", lhs, "lhs"),
+        _operand("dot_general", rhs, "rhs"),
+        dimension_numbers=numbers,
+        precision=canonicalize_precision(precision),
+        preferred_element_type=_checked_dtype(preferred),
+    )
+
+
+# --- ragged --------------------------------------------------------------------------------------------------------
+
+_ROWS_IN_GROUPS = RaggedDotDimensionNumbers(DotDimensionNumbers((((1,), (1,)), ((), ()))), (0,), (0,))
+
+
+def ragged_dot(
+    lhs: Any,
+    rhs: Any,
+    group_sizes: Any,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    group_offset: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """The product of a matrix whose rows are in groups, with a matrix for each group.
+
+    Args:
+        lhs: a matrix (m, k). The first `group_sizes[0]` rows are those of the first group, and so on; rows beyond the
+            last group give zeros.
+        rhs: matrices (g, k, n), one for each group.
+        group_sizes: integers (g,).
+        precision: as for `lax.dot_general`.
+        preferred_element_type: as for `lax.dot_general`.
+        group_offset: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+
+    Returns:
+        A matrix (m, n).
+
+    Raises:
+        TypeError: for dtypes that do not meet, or sizes that are not integers.
+        ValueError: for shapes that do not fit.
+        NotImplementedError: for a `group_offset`.
+
+    >>> import numpy as np
+    >>> import tangrad
+    >>> rows, matrices = np.ones((4, 1), np.float32), np.array([[[1.0]], [[2.0]]], np.float32)
+    >>> tangrad.lax.ragged_dot(rows, matrices, np.array([1, 2]))
+    Array([[1.],
+           [2.],
+           [2.],
+           [0.]], dtype=float32)
+    """
+    lhs, rhs = _operand("ragged_dot", lhs, "lhs"), _operand("ragged_dot", rhs, "rhs")
+    sizes = _operand("ragged_dot", group_sizes, "group_sizes")
+    ranks = tuple([len(x.aval.shape) for x in (lhs, rhs, sizes)])
+    if ranks != (2, 3, 1):
+        found = ", ".join([str(x.aval.shape) for x in (lhs, rhs, sizes)])
+        raise ValueError(f"ragged_dot takes lhs (m, k), rhs (g, k, n) and group_sizes (g,), got shapes {found}")
+    return _ragged(
+        lhs, rhs, sizes, _ROWS_IN_GROUPS, precision, preferred_element_type, group_offset, out_sharding, "ragged_dot"
+    )
+
+
+def ragged_dot_general(
+    lhs: Any,
+    rhs: Any,
+    group_sizes: Any,
+    ragged_dot_dimension_numbers: Any,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    group_offset: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """A contraction in which one dimension of `lhs` is divided into groups.
+
+    Where that dimension is left over, each group meets its own part of `rhs`, which has a dimension that counts the
+    groups; what lies beyond the last group gives zeros. Where it is contracted, the sums of each group stand by
+    themselves. Where it is a batch dimension, this is `lax.dot_general`.
+
+    Args:
+        lhs, rhs: arrays of numbers.
+        group_sizes: integers (g,), or (*prefix, g) with sizes for each element of the batch dimensions of `lhs` and
+            those of its dimensions that are of one sort with the ragged one and stand before it.
+        ragged_dot_dimension_numbers: a `lax.RaggedDotDimensionNumbers`.
+        precision: as for `lax.dot_general`.
+        preferred_element_type: as for `lax.dot_general`.
+        group_offset: None.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+
+    Returns:
+        An array with the dimensions of that of `lax.dot_general`, without that of the groups; or, where the ragged
+        dimension is contracted, with the groups as first one.
+
+    Raises:
+        TypeError: for dtypes that do not meet, sizes that are not integers, or dimension numbers that are none.
+        ValueError: for dimensions that do not exist or shapes that do not fit.
+        NotImplementedError: for a `group_offset`.
+
+    >>> import numpy as np
+    >>> import tangrad
+    >>> lax = tangrad.lax
+    >>> numbers = lax.RaggedDotDimensionNumbers((((0,), (0,)), ((), ())), (0,), ())
+    >>> x = np.ones((3, 1), np.float32)
+    >>> lax.ragged_dot_general(x, x, np.array([1, 2]), numbers).shape
+    (2, 1, 1)
+    """
+    numbers = ragged_numbers(ragged_dot_dimension_numbers)
+    name = "ragged_dot_general"
+    lhs, rhs = _operand(name, lhs, "lhs"), _operand(name, rhs, "rhs")
+    sizes = _operand(name, group_sizes, "group_sizes")
+    return _ragged(lhs, rhs, sizes, numbers, precision, preferred_element_type, group_offset, out_sharding, name)
+
+
+def _ragged(
+    lhs: Any, rhs: Any, sizes: Any, numbers: Any, precision: Any, preferred: Any, offset: Any, sharding: Any, name: str
+) -> Any:
+    if offset is not None:
+        raise NotImplementedError(f"{name}: group_offset is not supported; leave out the groups before it")
+    params = {
+        "ragged_dot_dimension_numbers": numbers,
+        "precision": canonicalize_precision(precision),
+        "preferred_element_type": _checked_dtype(preferred),
+    }
+    if sharding is None:
+        return ragged_dot_general_p.bind(lhs, rhs, sizes, **params)
+    return laid(sharding, ragged_dot_general_p.bind, lhs, rhs, sizes, **params)
+
+
+def _checked_dtype(preferred: Any) -> Any:
+    if preferred is None:
+        return None
+    return dtypes.check_user_dtype_supported(preferred, "preferred_element_type")

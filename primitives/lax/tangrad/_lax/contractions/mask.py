@@ -1,0 +1,29 @@
+"""Products of padded arrays: what does not count is 0, in the operands, and in the result for its cotangent's sake."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad._lax.contractions.primitives import dot_general_p, result_shape
+from tangrad._lax.contractions.ragged import ragged_dot_general_p, ragged_result_shape
+from tangrad._masking import Sizes
+from tangrad.core import RuleSet
+
+mask = RuleSet("mask", api=1)
+
+
+@mask.rule(dot_general_p)
+def _(args: Any, shapes: Any, *, sizes: Sizes, dimension_numbers: Any, **params: Any) -> Any:
+    lhs, rhs = [sizes.fill(x, shape, 0) for x, shape in zip(args, shapes)]
+    out = dot_general_p.bind(lhs, rhs, dimension_numbers=dimension_numbers, **params)
+    return sizes.fill(out, result_shape(shapes[0], shapes[1], dimension_numbers), 0)
+
+
+@mask.rule(ragged_dot_general_p)
+def _(args: Any, shapes: Any, *, sizes: Sizes, ragged_dot_dimension_numbers: Any, **params: Any) -> Any:
+    # Groups that do not count have no rows.
+    operands = [sizes.fill(x, shape, 0) for x, shape in zip(args, shapes)]
+    numbers = ragged_dot_dimension_numbers
+    out = ragged_dot_general_p.bind(*operands, ragged_dot_dimension_numbers=numbers, **params)
+    lhs, rhs, group_sizes = shapes
+    return sizes.fill(out, ragged_result_shape(lhs, rhs, group_sizes, numbers), 0)

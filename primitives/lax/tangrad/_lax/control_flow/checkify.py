@@ -1,0 +1,152 @@
+"""Control flow with checks: the programs within return errors, and loops carry the first one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tangrad._checkify import CheckedProgram, Checks, checked_program
+from tangrad._checkify.state import Layout, earlier, placed
+from tangrad._lax.control_flow.primitives import cond_p, scan_p, split_list, while_p
+from tangrad.core import ClosedJaxpr, JaxprCache, RuleSet, register_cache, trace_to_closed_jaxpr, weak_key
+
+checkify = RuleSet("checkify", api=1)
+
+_made = JaxprCache()
+register_cache(_made.clear)
+
+
+def _together(programs: Sequence[CheckedProgram]) -> tuple[Layout, list[int]]:
+    """The layout of the errors of several programs, and for each where its failures begin."""
+    offsets: list[int] = []
+    failures: list[Any] = []
+    for program in programs:
+        offsets.append(len(failures))
+        failures.extend(program.layout.failures)
+    return Layout(failures), offsets
+
+
+@checkify.rule(cond_p)
+def _(args: Any, *, checks: Checks, branches: Any) -> Any:
+    def make() -> tuple[Any, ...]:
+        programs = [checked_program(branch, checks.enabled) for branch in branches]
+        layout, offsets = _together(programs)
+        return layout, tuple([_branch(*each, layout) for each in zip(programs, offsets, strict=True)])
+
+    layout, made = _made.get(branches[0], ("cond", checks.enabled, weak_key(branches)), make)
+    return checks.take(layout, cond_p.bind(*args, branches=made))
+
+
+def _branch(program: CheckedProgram, offset: int, layout: Layout) -> ClosedJaxpr:
+    """A branch that returns an error of the layout of all branches."""
+    if not layout.failures:
+        return program.jaxpr
+
+    def run(*values: Any) -> list[Any]:
+        outs, leaves = program.run(*values)
+        return [*outs, *placed(program.layout, leaves, layout, offset)]
+
+    return trace_to_closed_jaxpr(run, program.jaxpr.in_avals, "a checked branch")
+
+
+@checkify.rule(scan_p)
+def _(args: Any, *, checks: Checks, jaxpr: Any, num_consts: int, num_carry: int, **params: Any) -> Any:
+    program = checked_program(jaxpr, checks.enabled)
+    layout = program.layout
+    consts, rest = args[:num_consts], args[num_consts:]
+    body = _made.get(
+        jaxpr, ("scan", checks.enabled, num_consts, num_carry), lambda: _turn(program, num_consts, num_carry)
+    )
+    outs = scan_p.bind(
+        *consts,
+        *layout.clear(),
+        *rest,
+        jaxpr=body,
+        num_consts=num_consts,
+        num_carry=layout.count + num_carry,
+        **params,
+    )
+    return checks.take(layout, (*outs[layout.count :], *outs[: layout.count]))
+
+
+def _turn(program: CheckedProgram, num_consts: int, num_carry: int) -> ClosedJaxpr:
+    """The body of a scan that carries the first error, in front of what it carried before."""
+    layout = program.layout
+    if not layout.failures:
+        return program.jaxpr
+    avals = program.jaxpr.in_avals
+
+    def run(*values: Any) -> list[Any]:
+        consts, before, rest = split_list(values, num_consts, layout.count)
+        outs, leaves = program.run(*consts, *rest)
+        return [*earlier(before, leaves), *outs]
+
+    return trace_to_closed_jaxpr(run, [*avals[:num_consts], *layout.avals, *avals[num_consts:]], "a checked turn")
+
+
+@checkify.rule(while_p)
+def _(args: Any, *, checks: Checks, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nconsts: int) -> Any:
+    condition = checked_program(cond_jaxpr, checks.enabled)
+    body = checked_program(body_jaxpr, checks.enabled)
+    cond_consts, body_consts, carry = split_list(args, cond_nconsts, body_nconsts)
+    loop = _CheckedLoop(condition, body, cond_nconsts, body_nconsts)
+    key = ("while", checks.enabled, weak_key(cond_jaxpr), cond_nconsts, body_nconsts)
+    tested, turned = _made.get(body_jaxpr, key, lambda: (loop.condition(), loop.body()))
+    outs = while_p.bind(
+        *cond_consts,
+        *cond_consts,
+        *body_consts,
+        *loop.before(cond_consts, carry),
+        *carry,
+        cond_jaxpr=tested,
+        body_jaxpr=turned,
+        cond_nconsts=cond_nconsts,
+        body_nconsts=cond_nconsts + body_nconsts,
+    )
+    count = loop.layout.count
+    return checks.take(loop.layout, (*outs[count:], *outs[:count]))
+
+
+class _CheckedLoop:
+    """A while loop that carries the first error of its condition and its body, in front of what it carried before.
+
+    What the condition finds is noted before the loop, and at the end of each turn: the condition of a loop returns no
+    error. So the body takes the constants of the condition, too, before its own.
+    """
+
+    def __init__(self, condition: CheckedProgram, body: CheckedProgram, cond_nconsts: int, body_nconsts: int) -> None:
+        self._condition, self._body = condition, body
+        self._counts = cond_nconsts, body_nconsts
+        self.layout, self._offsets = _together([condition, body])
+
+    def before(self, cond_consts: Sequence[Any], carry: Sequence[Any]) -> list[Any]:
+        """The error before the first turn."""
+        if not self._condition.layout.failures:
+            return self.layout.clear()
+        _, leaves = self._condition.run(*cond_consts, *carry)
+        return placed(self._condition.layout, leaves, self.layout, self._offsets[0])
+
+    def condition(self) -> ClosedJaxpr:
+        """The condition without its checks; it does not read the error."""
+        consts, carry = split_list(self._condition.jaxpr.in_avals, self._counts[0])
+
+        def run(*values: Any) -> list[Any]:
+            given, _, rest = split_list(values, self._counts[0], self.layout.count)
+            return self._condition.run(*given, *rest)[0]
+
+        return trace_to_closed_jaxpr(run, [*consts, *self.layout.avals, *carry], "a checked condition")
+
+    def body(self) -> ClosedJaxpr:
+        """The body, which puts its error, and then that of the condition, behind those before."""
+        cond_consts, _ = split_list(self._condition.jaxpr.in_avals, self._counts[0])
+        body_consts, carry = split_list(self._body.jaxpr.in_avals, self._counts[1])
+
+        def run(*values: Any) -> list[Any]:
+            of_condition, of_body, before, rest = split_list(values, *self._counts, self.layout.count)
+            outs, leaves = self._body.run(*of_body, *rest)
+            found = earlier(before, placed(self._body.layout, leaves, self.layout, self._offsets[1]))
+            return [*earlier(found, self.before(of_condition, outs)), *outs]
+
+        return trace_to_closed_jaxpr(
+            run, [*cond_consts, *body_consts, *self.layout.avals, *carry], "a checked turn of a loop"
+        )

@@ -1,0 +1,203 @@
+"""How conditionals and loops are linearised: the primal is computed now, the rest is a linear program on residuals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tangrad._lax.control_flow.evaluation import chosen, with_common_types
+from tangrad._lax.control_flow.halves import call_program, equation, with_zeros, zeros_atom
+from tangrad._lax.control_flow.primitives import CHOICES, rows_type, scan_p, split_list, while_p
+from tangrad._lax.control_flow.programs import rearranged, without_effects
+from tangrad._lax.control_flow.residuals import BranchResiduals, LoopResiduals, second_half
+from tangrad._lax.control_flow.tangents import WhileTangents
+from tangrad.autodiff import Linearized, linearize_jaxpr, mark_linear
+from tangrad.core import ClosedJaxpr, Jaxpr, JaxprCache, Primitive, RuleSet, Tracer, Var, register_cache
+
+linearize = RuleSet("linearize", api=1)
+
+_halves = JaxprCache()
+register_cache(_halves.clear)
+
+Flags = tuple[bool, ...]
+
+
+def _chosen_avals(avals: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
+    return [aval for aval, flag in zip(avals, flags, strict=True) if flag]
+
+
+# --- one of several programs ----------------------------------------------------------------------------------------
+
+
+def _choice(primitive: Primitive, lead: int) -> None:
+    """Register the rule of a primitive that runs one of several programs; its first `lead` operands say which."""
+
+    @linearize.rule(primitive)
+    def _(primals: Any, active: Any, *, branches: Any, **others: Any) -> Any:
+        index, operands, flags = primals[:lead], primals[lead:], tuple(active[lead:])
+        if lead and not isinstance(index[0], Tracer):  # only the branch that runs matters
+            return _one_branch(branches, chosen(index[0], len(branches)), operands, flags)
+        key = (primitive.name, branches[1:], flags, tuple(others.items()))
+        avals = [value.aval for value in index]
+        halves = _halves.get(branches[0], key, lambda: _BranchHalves(primitive, branches, others, flags, avals))
+        bound = primitive.bind(*index, *operands, branches=halves.primal, **others)
+        outs, slots = split_list(bound, len(halves.nonzero))
+        return Linearized(tuple(outs), (*index, *slots, *operands), halves.linear, halves.nonzero)
+
+
+for _primitive, _lead in CHOICES.items():
+    _choice(_primitive, _lead)
+
+
+def _one_branch(branches: Sequence[ClosedJaxpr], position: int, operands: Sequence[Any], active: Flags) -> Linearized:
+    program = linearize_jaxpr(branches[position], active)
+    outs, residuals = program.split(operands, call_program(program.primal, operands))
+    return Linearized(with_common_types(outs, branches), tuple(residuals), program.linear, program.nonzero)
+
+
+class _BranchHalves:
+    """Branches linearised together.
+
+    Attributes:
+        primal: the branches, which give residuals too.
+        linear: closed jaxpr `(index, slots, operands, active tangents) -> tangents`.
+        nonzero: for each output, whether it has a tangent.
+    """
+
+    __slots__ = ("linear", "nonzero", "primal")
+
+    def __init__(
+        self,
+        primitive: Primitive,
+        branches: Sequence[ClosedJaxpr],
+        others: dict[str, Any],
+        active: Flags,
+        index_avals: Sequence[Any],
+    ) -> None:
+        made = [linearize_jaxpr(branch, active) for branch in branches]
+        self.nonzero = tuple([any(flags) for flags in zip(*[program.nonzero for program in made])])
+        sources = [program.residual_sources for program in made]
+        residuals = BranchResiduals([program.primal for program in made], sources, len(self.nonzero))
+        self.primal = residuals.branches
+        operands = branches[0].in_avals
+        second = []
+        for program, places in zip(made, residuals.places, strict=True):
+            linear = with_zeros(program.linear, program.nonzero, self.nonzero, branches[0].out_avals)
+            second.append(mark_linear(second_half(linear, places, residuals.slots, operands, sum(active))))
+        avals = [*index_avals, *residuals.slots, *operands, *_chosen_avals(operands, active)]
+        invars = [Var(aval) for aval in avals]
+        call = equation(primitive, invars, {"branches": tuple(second), **others})
+        self.linear = ClosedJaxpr(Jaxpr([], invars, call.outvars, [call]))
+
+
+# --- while ----------------------------------------------------------------------------------------------------------
+
+
+@linearize.rule(while_p)
+def _(primals: Any, active: Any, **params: Any) -> Any:
+    # How often the loop runs is not known, so there is no room for residuals: the second half runs it once more, with
+    # tangents.
+    outs = while_p.bind(*primals, **params)
+    cond_nconsts = params["cond_nconsts"]
+    key = ("while", tuple(active), params["cond_jaxpr"], cond_nconsts)
+    linear, nonzero = _halves.get(params["body_jaxpr"], key, lambda: _linear_while(params, primals, tuple(active)))
+    return Linearized(tuple(outs), tuple(primals), linear, nonzero)
+
+
+def _linear_while(params: dict[str, Any], primals: Sequence[Any], active: Flags) -> tuple[ClosedJaxpr, Flags]:
+    loop = WhileTangents(params, active)
+    cond_nconsts, body_nconsts = params["cond_nconsts"], params["body_nconsts"]
+    values = [Var(primal.aval) for primal in primals]
+    tangents: list[Any] = [Var(var.aval) if has else None for var, has in zip(values, active, strict=True)]
+    cond_consts, body_consts, init = split_list(values, cond_nconsts, body_nconsts)
+    _, const_tangents, init_tangents = split_list(tangents, cond_nconsts, body_nconsts)
+    eqns: list[Any] = []
+    started = [
+        zeros_atom(var.aval, eqns) if tangent is None else tangent
+        for var, tangent, has in zip(init, init_tangents, loop.carry, strict=True)
+        if has
+    ]
+    given = [tangent for tangent in const_tangents if tangent is not None]
+    # Side effects take place in the first half, and not once more.
+    body = mark_linear(without_effects(loop.params["body_jaxpr"]))
+    again = {**loop.params, "cond_jaxpr": without_effects(loop.params["cond_jaxpr"]), "body_jaxpr": body}
+    call = equation(while_p, [*cond_consts, *body_consts, *given, *init, *started], again)
+    invars = [*values, *[tangent for tangent in tangents if tangent is not None]]
+    return ClosedJaxpr(Jaxpr([], invars, call.outvars[len(init) :], [*eqns, call])), loop.carry
+
+
+# --- scan -----------------------------------------------------------------------------------------------------------
+
+
+@linearize.rule(scan_p)
+def _(primals: Any, active: Any, **params: Any) -> Any:
+    others = tuple([(name, value) for name, value in params.items() if name != "jaxpr"])
+    halves = _halves.get(params["jaxpr"], ("scan", tuple(active), others), lambda: _ScanHalves(params, tuple(active)))
+    num_consts, num_carry = params["num_consts"], params["num_carry"]
+    consts, init, xs = split_list(primals, num_consts, num_carry)
+    before = halves.residuals.before(consts, init)
+    results = scan_p.bind(*before, *consts, *init, *xs, **halves.primal_params)
+    last, ys, stacked = split_list(results, num_carry, len(halves.nonzero) - num_carry)
+    fixed, rows = halves.residuals.values(before, consts, init, xs, ys, stacked)
+    return Linearized((*last, *ys), (*fixed, *rows), halves.linear, halves.nonzero)
+
+
+class _ScanHalves:
+    """A scan linearised.
+
+    Attributes:
+        residuals: the body with residuals, and where they are.
+        primal_params: of the scan over it.
+        linear: closed jaxpr `(fixed residuals, rows of residuals, active tangents) -> tangents`.
+        nonzero: for each output, whether it has a tangent.
+    """
+
+    __slots__ = ("linear", "nonzero", "primal_params", "residuals")
+
+    def __init__(self, params: dict[str, Any], active: Flags) -> None:
+        jaxpr, num_consts, num_carry = params["jaxpr"], params["num_consts"], params["num_carry"]
+        consts, started, xs = map(tuple, split_list(active, num_consts, num_carry))
+        carry: Flags = started
+        while True:
+            made = linearize_jaxpr(jaxpr, (*consts, *carry, *xs))
+            found = tuple([a or b for a, b in zip(carry, made.nonzero[:num_carry], strict=True)])
+            if found == carry:
+                break
+            carry = found
+        self.nonzero = (*carry, *made.nonzero[num_carry:])
+        self.residuals = LoopResiduals(made.primal, made.residual_sources, num_consts, num_carry, len(self.nonzero))
+        hoisted = len(self.residuals.body.in_avals) - len(jaxpr.in_avals)
+        self.primal_params = {**params, "jaxpr": self.residuals.body, "num_consts": num_consts + hoisted}
+        linear = with_zeros(made.linear, made.nonzero, self.nonzero, jaxpr.out_avals)
+        self.linear = self._as_scan(linear, params, consts, started, carry, xs)
+
+    def _as_scan(
+        self, linear: ClosedJaxpr, params: dict[str, Any], consts: Flags, started: Flags, carry: Flags, xs: Flags
+    ) -> ClosedJaxpr:
+        """A scan of the linear body, which takes `(residuals, tangents of consts, carry, slices)`."""
+        is_fixed = self.residuals.is_fixed
+        count = len(is_fixed)
+        fixed = [position for position in range(count) if is_fixed[position]]
+        rows = [position for position in range(count) if not is_fixed[position]]
+        of_consts, of_carry, of_xs = split_list(range(count, len(linear.in_avals)), sum(consts), sum(carry))
+        order = [*fixed, *of_consts, *of_carry, *rows, *of_xs]
+        body = mark_linear(rearranged(linear, order, range(len(linear.out_avals))))
+        length = params["length"]
+        avals = linear.in_avals
+
+        def stacked(positions: Sequence[int]) -> list[Var]:
+            return [Var(rows_type(avals[p].strip_weak_type(), length)) for p in positions]
+
+        fixed_vars, const_vars = [Var(avals[p]) for p in fixed], [Var(avals[p]) for p in of_consts]
+        row_vars, x_vars = stacked(rows), stacked(of_xs)
+        eqns: list[Any] = []
+        given, first = [], []
+        carried = [is_started for is_started, has in zip(started, carry, strict=True) if has]
+        for position, is_started in zip(of_carry, carried, strict=True):
+            if is_started:
+                given.append(Var(avals[position]))
+            first.append(given[-1] if is_started else zeros_atom(avals[position], eqns))
+        new = {**params, "jaxpr": body, "num_consts": len(fixed) + len(of_consts), "num_carry": len(of_carry)}
+        call = equation(scan_p, [*fixed_vars, *const_vars, *first, *row_vars, *x_vars], new)
+        invars = [*fixed_vars, *row_vars, *const_vars, *given, *x_vars]
+        return ClosedJaxpr(Jaxpr([], invars, call.outvars, [*eqns, call]))

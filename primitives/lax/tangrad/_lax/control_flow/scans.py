@@ -1,0 +1,264 @@
+"""`scan`: a function along the first axis of arrays, with a carry."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tangrad import tree
+from tangrad._lax.control_flow.bodies import Body, flat_operands, function_name, trace_body
+from tangrad._lax.control_flow.mismatches import check_trees, check_types
+from tangrad._lax.control_flow.primitives import row_type, same_type, scan_p
+from tangrad._lax.control_flow.programs import as_different, handed_on, rearranged
+from tangrad._lax.elementwise.primitives import convert_element_type_p
+from tangrad._lax.structure.functions import index_in_dim, stack
+from tangrad.core import (
+    ClosedJaxpr,
+    ShapedArray,
+    api_boundary,
+    as_array,
+    dtypes,
+    is_concrete,
+    join_named_shapes,
+    thread,
+)
+from tangrad.errors import ConcretizationTypeError
+from tangrad.tree_util import keystr
+
+
+@api_boundary
+def scan(
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any = None,
+    length: Any = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+    _split_transpose: bool = False,
+) -> Any:
+    """Run `carry, y = f(carry, x)` for each slice `x` of `xs` along its first axis.
+
+    It is as this, but one small loop in the program, however long:
+
+        carry, ys = init, []
+        for x in xs:
+            carry, y = f(carry, x)
+            ys.append(y)
+        return carry, stack(ys)
+
+    Args:
+        f: a function of the carry and a slice that returns the next carry and a result. The carry keeps its structure
+            and types. What it closes over may be traced too.
+        init: the first carry: arrays, and trees of them, or None.
+        xs: arrays with a common first axis, and trees of them; None: `length` times, with None as slice.
+        length: how many times; needed where there is no `xs`.
+        reverse: whether to go from the last slice to the first; results stay at the place of their slices.
+        unroll: how many runs of `f` stand in one turn of the loop; True or 0: all of them, without a loop.
+
+    Returns:
+        the last carry, and the results stacked along a new first axis.
+
+    Raises:
+        TypeError: for an `f` that is no function, that does not return a pair, or whose carry changes in structure or
+            type; the message names the leaf.
+        ValueError: for `xs` without first axis or with different ones, for a missing or wrong `length`, and for a
+            negative `unroll`.
+
+    >>> import tangrad
+    >>> tangrad.lax.scan(lambda total, x: (total + x, total), 0, tangrad.numpy.arange(4))
+    (Array(6, dtype=int32), Array([0, 0, 1, 3], dtype=int32, weak_type=True))
+    """
+    if not callable(f):
+        raise TypeError(f"scan: f must be a function, got {f!r} of type {type(f).__name__}")
+    return run_scan(f, init, xs, length, reverse, unroll)
+
+
+def run_scan(
+    f: Callable[[Any, Any], Any],
+    init: Any,
+    xs: Any,
+    length: Any,
+    reverse: bool,
+    unroll: Any,
+    what: str = "scan",
+    original: Any = None,
+    tag: Any = None,
+) -> Any:
+    """`scan`; for functions made of it, `what` is their name and `original` the user's function (see `trace_body`)."""
+    slices, xs_tree = flat_operands(xs, what, "xs")
+    length = _length(what, xs, slices, length)
+    unroll = _unroll(what, unroll, length)
+    carry, carry_tree = flat_operands(init, what, "init")
+    if thread.disable_jit and length and all([is_concrete(value) for value in (*carry, *slices)]):
+        return _in_python(f, init, slices, xs_tree, length, reverse)
+    in_tree = tree.structure((init, xs))
+    slice_avals = [row_type(x.aval) for x in slices]
+
+    def trace(avals: Sequence[Any]) -> Body:
+        return trace_body(f, in_tree, [*avals, *slice_avals], what, original, tag)
+
+    body = trace([c.aval for c in carry])
+    carry_out_tree, y_tree = _halves(what, body, f if original is None else original)
+    if carry_out_tree == carry_tree:
+        carry, body = settled(carry, body, trace)
+    label = f"{what}: function {function_name(f if original is None else original)}"
+    out_avals = body.out_avals[: carry_out_tree.num_leaves]
+    check_carry(label, carry_tree, [c.aval for c in carry], carry_out_tree, out_avals, None if tag != "fori" else 1)
+    params = {"length": length, "reverse": bool(reverse), "unroll": unroll}
+    outs = _bind(body.jaxpr, body.consts, carry, slices, params)
+    return carry_tree.unflatten(outs[: len(carry)]), y_tree.unflatten(outs[len(carry) :])
+
+
+def _bind(
+    jaxpr: ClosedJaxpr, consts: Sequence[Any], carry: Sequence[Any], slices: Sequence[Any], params: dict[str, Any]
+) -> list[Any]:
+    """The results of a scan. A carry that the body hands on as it came is a constant of it, and slices that it only
+    gives back are the array that they are of: neither is a result of the primitive."""
+    num_consts, num_carry = len(consts), len(carry)
+    sources = handed_on([jaxpr])
+    kept = [k for k in range(num_carry) if sources[k] != num_consts + k]
+    fixed = [k for k in range(num_carry) if sources[k] == num_consts + k]
+    first_slice = num_consts + num_carry
+    from_slices = {
+        k: slices[source - first_slice]
+        for k, source in enumerate(sources)
+        if k >= num_carry and source is not None and source >= first_slice
+    }
+    made = [*kept, *[k for k in range(num_carry, len(sources)) if k not in from_slices]]
+    order = [*range(num_consts), *[num_consts + k for k in (*fixed, *kept)], *range(first_slice, len(jaxpr.in_avals))]
+    outs = scan_p.bind(
+        *consts,
+        *[carry[k] for k in (*fixed, *kept)],
+        *slices,
+        jaxpr=rearranged(jaxpr, order, made),
+        num_consts=num_consts + len(fixed),
+        num_carry=len(kept),
+        **params,
+    )
+    results = {**dict(zip(made, outs, strict=True)), **from_slices, **{k: carry[k] for k in fixed}}
+    return [as_array(results[k]) for k in range(len(sources))]
+
+
+def _length(what: str, xs: Any, slices: list[Any], length: Any) -> Any:
+    sizes = []
+    for position, x in enumerate(slices):
+        if not x.aval.shape:
+            path = keystr(tree.leaves_with_path(xs)[position][0])
+            raise ValueError(f"{what}: xs{path} has no first axis to scan over, it is {x.aval.str_short()}")
+        sizes.append(x.aval.shape[0])
+    if length is not None:
+        length = _known(what, length)
+        if length < 0:
+            raise ValueError(f"{what}: length must not be negative, got {length}")
+        if any([size != length for size in sizes]):
+            raise ValueError(f"{what}: length is {length}, but the first axes of xs have sizes {_listed(sizes)}")
+        return length
+    if not sizes:
+        raise ValueError(f"{what}: there is nothing to scan over and no length: give xs with leaves, or length")
+    if any([size != sizes[0] for size in sizes]):
+        raise ValueError(f"{what}: the first axes of xs must have one size, got {_listed(sizes)}")
+    return sizes[0]
+
+
+def _known(what: str, length: Any) -> int:
+    try:
+        return int(length)
+    except ConcretizationTypeError as error:
+        error.add_note(f"It is the length of {what}, which decides the shape of the results.")
+        raise
+
+
+def _listed(sizes: list[Any]) -> str:
+    return ", ".join([str(size) for size in dict.fromkeys(sizes)])
+
+
+def _unroll(what: str, unroll: Any, length: Any) -> int:
+    if isinstance(unroll, bool):
+        return max(length, 1) if unroll else 1
+    try:
+        count = operator.index(unroll)
+    except TypeError:
+        raise TypeError(
+            f"{what}: unroll must be a boolean or an integer, got {unroll!r} of type {type(unroll).__name__}"
+        ) from None
+    if count < 0:
+        raise ValueError(f"{what}: unroll must be a boolean or a number that is not negative, got {unroll!r}")
+    return count or max(length, 1)
+
+
+def _halves(what: str, body: Body, f: Any) -> tuple[Any, Any]:
+    """The structures of carry and result in what the body returned. Raises TypeError unless it is a pair."""
+    children = body.out_tree.children()
+    if len(children) != 2:
+        raise TypeError(
+            f"{what}: function {function_name(f)} must return a pair (carry, result), got a result of structure "
+            f"{body.out_tree}"
+        )
+    return children[0], children[1]
+
+
+def settled(carry: list[Any], body: Body, trace: Callable[[Sequence[Any]], Body]) -> tuple[list[Any], Body]:
+    """The carry in the types that the body makes of it, and the body for these: dtypes in place of weak ones, and the
+    named axes along which it differs after a turn, which can be more each time. What differed before counts as
+    differing after, so that its cotangents are of one type from turn to turn.
+    """
+    changed = promote_weak_types(carry, body.out_avals)
+    if changed is not None:
+        carry = changed
+        body = trace([c.aval for c in carry])
+    avals = [c.aval for c in carry]
+    while True:
+        axes = [join_named_shapes(pair) for pair in zip(avals, body.out_avals)]
+        if all([aval.named_shape == found for aval, found in zip(avals, axes)]):
+            jaxpr = body.jaxpr if thread.typed_axes is None else as_different(body.jaxpr, axes)
+            return carry, body if jaxpr is body.jaxpr else Body(jaxpr, body.consts, body.out_tree)
+        avals = [aval.update(named_shape=found) for aval, found in zip(avals, axes)]
+        body = trace(avals)
+
+
+def promote_weak_types(carry: list[Any], out_avals: Sequence[Any]) -> list[Any] | None:
+    """The carry with weakly typed values in the dtypes that the body makes of them; None where nothing changes.
+
+    So a loop may start from the number 0 and go on with float32 arrays.
+    """
+    changed = False
+    promoted = list(carry)
+    for position, (value, out) in enumerate(zip(carry, out_avals)):
+        if value.aval.weak_type and not same_type(value.aval, out):
+            dtype = dtypes.result_type(value, ShapedArray((), out.dtype, out.weak_type))
+            promoted[position] = convert_element_type_p.bind(value, new_dtype=dtype, weak_type=False)
+            changed = True
+    return promoted if changed else None
+
+
+def check_carry(
+    label: str, in_tree: Any, in_avals: list[Any], out_tree: Any, out_avals: list[Any], part: int | None = None
+) -> None:
+    """Raise TypeError unless the carry that a body returns is as that which it takes.
+
+    `part`: the only child of the carry that the user knows of; the others are right.
+    """
+    if part is not None:
+        in_tree, in_avals = _child(in_tree, in_avals, part)
+        out_tree, out_avals = _child(out_tree, out_avals, part)
+    check_trees(label, "the carry it takes", in_tree, "the carry it returns", out_tree)
+    hint = "Convert the initial carry, or what the function returns, so that the types are equal."
+    check_types(label, in_tree, "the carry it takes", in_avals, "the carry it returns", out_avals, hint)
+
+
+def _child(treedef: Any, avals: list[Any], part: int) -> tuple[Any, list[Any]]:
+    children = treedef.children()
+    start = sum([child.num_leaves for child in children[:part]])
+    return children[part], avals[start : start + children[part].num_leaves]
+
+
+def _in_python(f: Any, init: Any, slices: list[Any], xs_tree: Any, length: Any, reverse: bool) -> Any:
+    """With `disable_jit`: the user's function itself, on concrete values."""
+    carry, results = init, []
+    for i in range(length - 1, -1, -1) if reverse else range(length):
+        carry, y = f(carry, xs_tree.unflatten([index_in_dim(x, i, keepdims=False) for x in slices]))
+        results.append(y)
+    if reverse:
+        results.reverse()
+    return carry, tree.map(lambda *parts: stack([as_array(part) for part in parts]), *results)

@@ -1,0 +1,213 @@
+"""Choosing between values, and conversions: `tangrad.lax.select`, `clamp`, `convert_element_type`, …"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from tangrad._lax.checks import check_int
+from tangrad._lax.elementwise.primitives import (
+    bitcast_convert_type_p,
+    clamp_p,
+    convert_element_type_p,
+    reduce_precision_p,
+    select_n_p,
+)
+from tangrad._lax.operands import align, operand
+from tangrad.core import Array, dtypes, literal
+
+
+def select(pred: Any, on_true: Any, on_false: Any) -> Any:
+    """The elements of `on_true` where `pred` holds, those of `on_false` elsewhere.
+
+    Args:
+        pred: a boolean array of the shape of the others, or a scalar.
+        on_true, on_false: arrays or numbers of one dtype and shape, or scalars beside it.
+
+    Returns:
+        An array of the shape and dtype of `on_true` and `on_false`.
+
+    Raises:
+        TypeError: for dtypes that differ, or a `pred` that is not boolean.
+        ValueError: for shapes that do not fit.
+
+    >>> import tangrad
+    >>> tangrad.lax.select(True, 1.0, 2.0)
+    Array(1., dtype=float32, weak_type=True)
+    """
+    return select_n(pred, on_false, on_true)
+
+
+def select_n(which: Any, *cases: Any) -> Any:
+    """For each element, that of the case which `which` names.
+
+    Args:
+        which: a boolean array (False names the first of two cases) or one of int32, in [0, number of cases); of the
+            shape of the cases, or a scalar.
+        cases: arrays or numbers of one dtype and shape, or scalars beside it.
+
+    Returns:
+        An array of the shape and dtype of the cases.
+
+    Raises:
+        TypeError: without cases, for dtypes that differ, or a `which` of another dtype.
+        ValueError: for shapes that do not fit.
+
+    >>> import tangrad
+    >>> tangrad.lax.select_n(2, 10, 20, 30)
+    Array(30, dtype=int32, weak_type=True)
+    """
+    which = which if hasattr(type(which), "aval") else operand("select_n", which, "which")
+    if cases:
+        first = cases[0].aval if hasattr(type(cases[0]), "aval") else None
+        if first is None or any(not hasattr(type(case), "aval") or case.aval is not first for case in cases):
+            cases = align("select_n", *cases)
+    return select_n_p.bind(which, *cases)
+
+
+def clamp(min: Any, x: Any, max: Any) -> Any:
+    """Each element of `x`, or the bound that it passes; `max` where the bounds cross.
+
+    Args:
+        min: the lower bound, of the shape of `x` or a scalar.
+        x: an array or number. Complex ones are compared by their real parts alone.
+        max: the upper bound, of the shape of `x` or a scalar.
+
+    Returns:
+        An array of the shape and dtype of `x`.
+
+    Raises:
+        TypeError: for other dtypes, or dtypes that differ.
+        ValueError: for shapes that do not fit.
+
+    >>> import tangrad
+    >>> tangrad.lax.clamp(0.0, 1.5, 1.0)
+    Array(1., dtype=float32, weak_type=True)
+    """
+    return clamp_p.bind(*align("clamp", min, x, max))
+
+
+def convert_element_type(operand: Any, new_dtype: Any) -> Any:
+    """The elements in another dtype.
+
+    Floats become integers by truncation and saturation, NaN becomes 0; wider integers wrap; numbers become booleans by
+    comparison with 0; complex numbers lose their imaginary part, with a warning.
+
+    Args:
+        operand: an array or number.
+        new_dtype: a dtype, its name, or `bool`, `int`, `float`, `complex`; 64-bit ones become 32-bit, with a warning if
+            they were named, unless `enable_x64` is set.
+
+    Returns:
+        An array of the shape of `operand` and dtype `new_dtype`, not weakly typed.
+
+    Raises:
+        TypeError: `new_dtype` is not a dtype, or a key is converted.
+        ValueError: `new_dtype` is None.
+
+    >>> import tangrad
+    >>> tangrad.lax.convert_element_type(2.7, "int32")
+    Array(2, dtype=int32)
+    """
+    if new_dtype is None:
+        raise ValueError("convert_element_type: new_dtype must be a dtype, got None")
+    dtype = new_dtype if isinstance(new_dtype, dtypes.ExtendedDType) else _canonical(new_dtype)
+    if not hasattr(type(operand), "aval"):
+        operand = _host_operand(operand, dtype)
+    aval = operand.aval
+    if aval.dtype is dtype and not aval.weak_type and isinstance(operand, Array):
+        return operand
+    if aval.dtype.kind == "c" and dtype.kind not in "cb":
+        warnings.warn(
+            f"convert_element_type from {dtypes.dtype_name(aval.dtype)} to {dtypes.dtype_name(dtype)} "
+            "drops the imaginary part",
+            np.exceptions.ComplexWarning,
+            stacklevel=dtypes.user_stack_level(),
+        )
+    return convert_element_type_p.bind(operand, new_dtype=dtype, weak_type=False)
+
+
+_named: dict[str, Any] = {}  # names -> dtypes: NumPy takes several microseconds to understand one
+_NAMES_LIMIT = 256
+
+
+def _canonical(dtype: Any) -> Any:
+    if type(dtype) is str:
+        known = _named.get(dtype)
+        if known is None:
+            known = dtypes.as_dtype(dtype)
+            if len(_named) < _NAMES_LIMIT:
+                _named[dtype] = known
+        dtype = known
+    return dtypes.check_user_dtype_supported(dtype, "convert_element_type")
+
+
+def _host_operand(value: Any, dtype: Any) -> Any:
+    """A host value as an operand of its own dtype; Python integers wrap, even those that only 64 bits hold."""
+    if type(value) is int and dtypes.issubdtype(dtype, np.integer):
+        limits = dtypes.iinfo(dtype)
+        if not int(limits.min) <= value <= int(limits.max):
+            value = (value - int(limits.min)) % (int(limits.max) - int(limits.min) + 1) + int(limits.min)
+        return literal(value, dtype, True)
+    return operand("convert_element_type", value, "operand")
+
+
+def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
+    """The same bits read as another dtype.
+
+    Args:
+        operand: an array or number.
+        new_dtype: a dtype; boolean, complex and key dtypes go to themselves only. A narrower one adds a trailing
+            dimension with the parts, the least significant first; a wider one needs and consumes such a dimension.
+
+    Returns:
+        An array of dtype `new_dtype`.
+
+    Raises:
+        TypeError: for dtypes whose bits cannot be read.
+        ValueError: for a last dimension that does not make up one element.
+
+    >>> import tangrad
+    >>> tangrad.lax.bitcast_convert_type(1.0, "int32")
+    Array(1065353216, dtype=int32)
+    """
+    made = operand if hasattr(type(operand), "aval") else _operand(operand)
+    dtype = dtypes.check_user_dtype_supported(new_dtype, "bitcast_convert_type")
+    return bitcast_convert_type_p.bind(made, new_dtype=dtype)
+
+
+def _operand(value: Any) -> Any:
+    return operand("bitcast_convert_type", value, "operand")
+
+
+def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
+    """Each element rounded to what a float with fewer bits can hold, in the dtype that it has.
+
+    Args:
+        operand: an array or number, floating.
+        exponent_bits: at least 1.
+        mantissa_bits: at least 0.
+
+    Returns:
+        An array of the shape and dtype of `operand`.
+
+    Raises:
+        TypeError: for other dtypes, or numbers of bits that are no integers.
+        ValueError: for too few bits.
+
+    >>> import tangrad
+    >>> tangrad.lax.reduce_precision(1.2345, 8, 3)
+    Array(1.25, dtype=float32, weak_type=True)
+    """
+    made = operand if hasattr(type(operand), "aval") else _floating(operand)
+    return reduce_precision_p.bind(
+        made,
+        exponent_bits=check_int("reduce_precision", exponent_bits, "exponent_bits"),
+        mantissa_bits=check_int("reduce_precision", mantissa_bits, "mantissa_bits"),
+    )
+
+
+def _floating(value: Any) -> Any:
+    return operand("reduce_precision", value, "operand")

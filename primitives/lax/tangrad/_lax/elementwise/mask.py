@@ -1,0 +1,11 @@
+"""How the elementwise primitives act on padded arrays: each position by itself."""
+
+from __future__ import annotations
+
+from tangrad._lax.elementwise.primitives import bitcast_convert_type_p, elementwise
+from tangrad._masking import positionwise, whole
+from tangrad.core import RuleSet
+
+mask = RuleSet("mask", api=1)
+positionwise(mask, *[p for p in elementwise.primitives.values() if p is not bitcast_convert_type_p])
+whole(mask, bitcast_convert_type_p)

@@ -1,0 +1,19 @@
+"""How results of the elementwise primitives lie: as their operands do, which must agree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad._lax.elementwise.primitives import bitcast_convert_type_p, elementwise
+from tangrad._sharding.propagation import positionwise
+from tangrad.core import RuleSet
+
+sharding = RuleSet("sharding", api=1)
+positionwise(sharding, *[p for p in elementwise.primitives.values() if p is not bitcast_convert_type_p])
+
+
+@sharding.rule(bitcast_convert_type_p)
+def _(operands: Any, results: Any, params: Any) -> Any:
+    """A last dimension of parts of numbers is whole in the memory of one device."""
+    rank = results[0].ndim
+    return ((*operands[0].axes, ())[:rank],)

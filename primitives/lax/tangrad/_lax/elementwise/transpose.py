@@ -1,0 +1,94 @@
+"""How the elementwise primitives that are linear map cotangents back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad._lax.checks import COMPLEX, is_kind
+from tangrad._lax.elementwise import primitives as p
+from tangrad.autodiff import is_linear, linear_transpose_rule, unbroadcast
+from tangrad.core import RuleSet, literal
+
+transpose = RuleSet("transpose", api=1)
+
+
+def _zero(like: Any) -> Any:
+    return literal(0, like.aval.dtype, True)
+
+
+# --- one operand ---------------------------------------------------------------------------------------------------
+
+linear_transpose_rule(transpose, p.neg_p, lambda ct, x: p.neg_p.bind(ct))
+linear_transpose_rule(transpose, p.real_p, lambda ct, x: p.complex_p.bind(ct, _zero(ct)))
+linear_transpose_rule(transpose, p.imag_p, lambda ct, x: p.complex_p.bind(_zero(ct), p.neg_p.bind(ct)))
+linear_transpose_rule(
+    transpose, p.conj_p, lambda ct, x: p.conj_p.bind(ct) if is_kind(x.dtype, (COMPLEX,)) else p.real_p.bind(ct)
+)
+linear_transpose_rule(
+    transpose,
+    p.convert_element_type_p,
+    lambda ct, x, **_: p.convert_element_type_p.bind(ct, new_dtype=x.dtype, weak_type=x.weak_type),
+)
+linear_transpose_rule(transpose, p.reduce_precision_p, lambda ct, x, **params: p.reduce_precision_p.bind(ct, **params))
+
+# --- two operands --------------------------------------------------------------------------------------------------
+
+
+@transpose.rule(p.add_p)
+def _add(ct: Any, x: Any, y: Any) -> Any:
+    return unbroadcast(ct, x.aval) if is_linear(x) else None, unbroadcast(ct, y.aval) if is_linear(y) else None
+
+
+@transpose.rule(p.sub_p)
+def _sub(ct: Any, x: Any, y: Any) -> Any:
+    return (
+        unbroadcast(ct, x.aval) if is_linear(x) else None,
+        p.neg_p.bind(unbroadcast(ct, y.aval)) if is_linear(y) else None,
+    )
+
+
+@transpose.rule(p.mul_p)
+def _mul(ct: Any, x: Any, y: Any) -> Any:
+    if is_linear(x):
+        if is_linear(y):
+            raise TypeError("mul: a product of two arguments is not linear in both, so it cannot be transposed")
+        return unbroadcast(p.mul_p.bind(ct, y), x.aval), None
+    return None, unbroadcast(p.mul_p.bind(x, ct), y.aval)
+
+
+@transpose.rule(p.div_p)
+def _div(ct: Any, x: Any, y: Any) -> Any:
+    if is_linear(y):
+        raise TypeError("div: a quotient is not linear in its denominator, so it cannot be transposed by it")
+    return unbroadcast(p.div_p.bind(ct, y), x.aval), None
+
+
+@transpose.rule(p.complex_p)
+def _complex(ct: Any, x: Any, y: Any) -> Any:
+    return (
+        unbroadcast(p.real_p.bind(ct), x.aval) if is_linear(x) else None,
+        unbroadcast(p.neg_p.bind(p.imag_p.bind(ct)), y.aval) if is_linear(y) else None,
+    )
+
+
+# --- selection -----------------------------------------------------------------------------------------------------
+
+
+@transpose.rule(p.select_n_p)
+def _select_n(ct: Any, which: Any, *cases: Any) -> Any:
+    zero = _zero(ct)
+
+    def part(position: int, case: Any) -> Any:
+        if not is_linear(case):
+            return None
+        chosen = [ct if i == position else zero for i in range(len(cases))]
+        if len(cases) == 1:
+            return unbroadcast(ct, case.aval)
+        return unbroadcast(p.select_n_p.bind(which, *chosen), case.aval)
+
+    return (None, *[part(position, case) for position, case in enumerate(cases)])
+
+
+transpose.not_applicable(
+    "it is not linear", *[each for each in p.elementwise.primitives.values() if each not in transpose.rules]
+)

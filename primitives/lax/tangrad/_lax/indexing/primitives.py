@@ -1,0 +1,145 @@
+"""The primitives of the family: gather, and the scatters that set, add, subtract, multiply, and take the extremum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tangrad._lax.checks import NUMERIC, ORDERED, check_dtype
+from tangrad._lax.indexing.dimension_numbers import window_sizes
+from tangrad.core import Primitive, PrimitiveSet, ShapedArray, dtypes
+
+indexing = PrimitiveSet("indexing", api=1)
+
+
+def _check_dimensions(name: str, what: str, dims: Sequence[int], rank: int, ordered: bool = True) -> None:
+    for dim in dims:
+        if not 0 <= dim < rank:
+            raise ValueError(f"{name}: {what} {tuple(dims)} must be from 0 to {rank - 1}")
+    if len(set(dims)) != len(dims):
+        raise ValueError(f"{name}: {what} {tuple(dims)} must not repeat")
+    if ordered and list(dims) != sorted(dims):
+        raise ValueError(f"{name}: {what} {tuple(dims)} must be sorted")
+
+
+def _check_common(name: str, operand: Any, indices: Any, numbers: Any) -> None:
+    """What gather and scatter have in common: indices, and the dimensions of the operand that they are along."""
+    if not dtypes.issubdtype(indices.dtype, np.integer):
+        raise TypeError(f"{name}: indices must be integers, got dtype {dtypes.dtype_name(indices.dtype)}")
+    if indices.ndim == 0:
+        raise ValueError(f"{name}: indices need a last dimension with the components of each index, got shape ()")
+    _, left_out, index_map, operand_batching, indices_batching = numbers.astuple()
+    names = numbers.fields
+    _check_dimensions(name, names[1], left_out, operand.ndim)
+    _check_dimensions(name, names[2], index_map, operand.ndim, ordered=False)
+    _check_dimensions(name, names[3], operand_batching, operand.ndim)
+    _check_dimensions(name, names[4], indices_batching, indices.ndim - 1, ordered=False)
+    if len(index_map) != indices.shape[-1]:
+        raise ValueError(
+            f"{name}: {names[2]} has {len(index_map)} entries, but the last dimension of indices {indices.shape} "
+            f"has {indices.shape[-1]}"
+        )
+    if set(left_out) & set(operand_batching) or set(index_map) & set(operand_batching):
+        raise ValueError(f"{name}: {names[3]} {operand_batching} must not be in {names[1]} or {names[2]}")
+    sizes = [operand.shape[dim] for dim in operand_batching]
+    if sizes != [indices.shape[dim] for dim in indices_batching]:
+        raise ValueError(f"{name}: the batching dimensions of operand and indices must have equal sizes")
+
+
+@indexing.primitive(name="gather", weak_type="own")
+def gather_p(
+    operand: Any,
+    indices: Any,
+    *,
+    dimension_numbers: Any,
+    slice_sizes: tuple[Any, ...],
+    indices_are_sorted: bool,
+    unique_indices: bool,
+    mode: Any,
+    fill_value: Any,
+) -> Any:
+    """Slices of the operand that begin at the given indices."""
+    numbers = dimension_numbers
+    _check_common("gather", operand, indices, numbers)
+    if len(slice_sizes) != operand.ndim:
+        raise ValueError(f"gather: slice_sizes {slice_sizes} must have an entry for each dimension of {operand.shape}")
+    for dim, (size, whole) in enumerate(zip(slice_sizes, operand.shape)):
+        if not 0 <= size <= whole:
+            raise ValueError(f"gather: slice size {size} of dimension {dim} must be from 0 to its size {whole}")
+    left_out = (*numbers.collapsed_slice_dims, *numbers.operand_batching_dims)
+    for dim in left_out:
+        if slice_sizes[dim] > 1:
+            raise ValueError(
+                f"gather: dimension {dim} is collapsed or batching, so its slice size must be 1, not {slice_sizes[dim]}"
+            )
+    window = [size for dim, size in enumerate(slice_sizes) if dim not in left_out]
+    rank = indices.ndim - 1 + len(window)
+    _check_dimensions("gather", "offset_dims", numbers.offset_dims, rank)
+    if len(window) != len(numbers.offset_dims):
+        raise ValueError(
+            f"gather: offset_dims {numbers.offset_dims} must have {len(window)} entries, one for each slice dimension"
+        )
+    batch, offset = iter(indices.shape[:-1]), iter(window)
+    shape = tuple([next(offset if dim in numbers.offset_dims else batch) for dim in range(rank)])
+    return ShapedArray(shape, operand.dtype, operand.weak_type)
+
+
+def _scatter(name: str, documentation: str) -> Primitive:
+    def abstract_eval(
+        operand: Any,
+        indices: Any,
+        updates: Any,
+        *,
+        dimension_numbers: Any,
+        indices_are_sorted: bool,
+        unique_indices: bool,
+        mode: Any,
+    ) -> Any:
+        _check_scatter(name, operand, indices, updates, dimension_numbers)
+        return ShapedArray(operand.shape, operand.dtype, operand.weak_type and updates.weak_type)
+
+    abstract_eval.__doc__ = documentation
+    return indexing.primitive(abstract_eval, name=name, weak_type="own")  # type: ignore[no-any-return]
+
+
+def _check_scatter(name: str, operand: Any, indices: Any, updates: Any, numbers: Any) -> None:
+    _check_common(name, operand, indices, numbers)
+    if operand.dtype != updates.dtype:
+        found = f"{dtypes.dtype_name(operand.dtype)} and {dtypes.dtype_name(updates.dtype)}"
+        raise TypeError(f"{name}: operand and updates must have one dtype, got {found}")
+    if name in ("scatter_min", "scatter_max"):
+        check_dtype(name, operand, ORDERED, "operand")
+    if name == "scatter_sub":
+        check_dtype(name, operand, NUMERIC, "operand")
+    _check_dimensions(name, "update_window_dims", numbers.update_window_dims, updates.ndim)
+    window_rank = operand.ndim - len(numbers.inserted_window_dims) - len(numbers.operand_batching_dims)
+    if len(numbers.update_window_dims) != window_rank:
+        raise ValueError(
+            f"{name}: update_window_dims {numbers.update_window_dims} must have {window_rank} entries, one for each "
+            f"dimension of "
+            f"the operand {operand.shape} that is neither inserted nor batching"
+        )
+    if updates.ndim != window_rank + indices.ndim - 1:
+        raise ValueError(
+            f"{name}: updates of shape {updates.shape} must have {window_rank} window dimensions and "
+            f"{indices.ndim - 1} for the indices {indices.shape}"
+        )
+    batch = [size for dim, size in enumerate(updates.shape) if dim not in numbers.update_window_dims]
+    if batch != list(indices.shape[:-1]):
+        raise ValueError(
+            f"{name}: updates {updates.shape} do not have the batch dimensions of the indices {indices.shape[:-1]}"
+        )
+    for size, whole in zip(window_sizes(numbers, operand.shape, updates.shape), operand.shape):
+        if size > whole:
+            raise ValueError(f"{name}: windows of the updates {updates.shape} exceed the operand {operand.shape}")
+
+
+scatter_p = _scatter("scatter", "The operand with windows replaced by updates.")
+scatter_add_p = _scatter("scatter_add", "The operand with updates added to windows.")
+scatter_sub_p = _scatter("scatter_sub", "The operand with updates subtracted from windows.")
+scatter_mul_p = _scatter("scatter_mul", "The operand with windows multiplied by updates.")
+scatter_min_p = _scatter("scatter_min", "The operand with the lesser of windows and updates.")
+scatter_max_p = _scatter("scatter_max", "The operand with the greater of windows and updates.")
+SCATTERS = (scatter_p, scatter_add_p, scatter_sub_p, scatter_mul_p, scatter_min_p, scatter_max_p)

@@ -1,0 +1,1 @@
+"""What `tangrad.lax.linalg` is made of: modules for this distribution alone."""

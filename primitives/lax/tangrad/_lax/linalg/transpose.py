@@ -1,0 +1,19 @@
+"""How triangular systems map cotangents back: by the transposed system."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad._lax.linalg.primitives import cholesky_p, cholesky_update_p, triangular_solve_p
+from tangrad.autodiff import is_linear
+from tangrad.core import RuleSet
+
+transpose = RuleSet("transpose", api=1)
+transpose.not_applicable("it is not linear", cholesky_p, cholesky_update_p)
+
+
+@transpose.rule(triangular_solve_p)
+def _triangular_solve(ct: Any, a: Any, b: Any, *, transpose_a: bool, **params: Any) -> Any:
+    if is_linear(a):
+        raise TypeError("triangular_solve is linear in b, not in a")
+    return None, triangular_solve_p.bind(a, ct, transpose_a=not transpose_a, **params)

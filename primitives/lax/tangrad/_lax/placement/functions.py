@@ -1,0 +1,65 @@
+"""The public functions of the family."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad import tree
+from tangrad._lax.placement.primitives import Target, device_put_p
+from tangrad.core import Array, Device, Sharding, Tracer, as_array, as_operand, get_aval, is_array_value, transfers
+from tangrad.errors import UnexpectedTracerError
+from tangrad.tree_util import flatten_axes
+
+
+@transfers.copies_explicitly
+def device_put(
+    x: Any, device: Any = None, *, src: Any = None, donate: bool = False, may_alias: bool | None = None
+) -> Any:
+    """The arrays of a tree on a device, and committed to it: what is computed from them stays there.
+
+    Args:
+        x: a tree of arrays, NumPy arrays and numbers.
+        device: a device, a sharding over several, a partition spec by the mesh in use, None (as arrays are made, not
+            committed), or a tree of these that is a prefix of `x`.
+
+    Raises TypeError for what is not an array, ValueError for what is neither device nor sharding, and for an array that
+    a sharding cannot cut, naming the dimension and the axes of the mesh; RuntimeError for a partition spec where no
+    mesh is in use.
+
+    >>> import tangrad
+    >>> tangrad.device_put(1.5, tangrad.devices()[0])
+    Array(1.5, dtype=float32, weak_type=True)
+    """
+    leaves, treedef = tree.flatten(x)
+    targets = flatten_axes("device_put device", treedef, device)
+    return treedef.unflatten([_put(leaf, target) for leaf, target in zip(leaves, targets)])
+
+
+def _put(leaf: Any, device: Any) -> Any:
+    if not is_array_value(leaf):
+        raise TypeError(f"device_put takes arrays and numbers, got {leaf!r} of type {type(leaf).__name__}")
+    if isinstance(leaf, Tracer) and not leaf._trace.alive:
+        raise UnexpectedTracerError(leaf)
+    if hasattr(device, "to_sharding") and not isinstance(device, Sharding):  # a partition spec
+        device = device.to_sharding("device_put")
+    if transfers.watch.on:
+        _say_copy(leaf, device)
+    if device is None:
+        return leaf if isinstance(leaf, Array) else as_array(leaf)
+    if isinstance(device, Device):
+        return device_put_p.bind(leaf if isinstance(leaf, Array) else as_operand(leaf), target=Target(device))
+    if isinstance(device, Sharding):
+        device.check_shape(get_aval(leaf).shape, "device_put: an array")
+        return device.constrain(leaf)
+    raise ValueError(
+        f"device_put takes a device (tangrad.devices()) or a sharding, got {device!r} of type {type(device).__name__}"
+    )
+
+
+def _say_copy(leaf: Any, device: Any) -> None:
+    if not isinstance(leaf, Array):
+        transfers.copied(transfers.HOST_TO_DEVICE, get_aval(leaf), device, explicit=True)
+    elif isinstance(device, Device | Sharding) and not isinstance(leaf, Tracer):
+        wanted = {device} if isinstance(device, Device) else set(device.device_order)
+        if leaf.devices() != wanted:
+            transfers.copied(transfers.DEVICE_TO_DEVICE, leaf.aval, device, explicit=True)

@@ -1,0 +1,11 @@
+"""How results of sorting lie: as the operands, whose sorted dimension must be whole."""
+
+from __future__ import annotations
+
+from tangrad._lax.sorting.primitives import sort_p, top_k_p
+from tangrad._sharding.propagation import along
+from tangrad.core import RuleSet
+
+sharding = RuleSet("sharding", api=1)
+along("dimension", sharding, sort_p)
+along("axis", sharding, top_k_p)

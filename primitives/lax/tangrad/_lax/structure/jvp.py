@@ -1,0 +1,45 @@
+"""How the structural primitives act on tangents: they are linear, so tangents are moved as the elements are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad._lax.structure import primitives as p
+from tangrad.autodiff import Zero, instantiate, linear_jvp, symbolic_zeros, zero_jvp
+from tangrad.core import RuleSet
+
+jvp = RuleSet("jvp", api=1)
+
+linear_jvp(jvp, p.broadcast_in_dim_p, p.reshape_p, p.transpose_p, p.squeeze_p, p.rev_p)
+linear_jvp(jvp, p.slice_p, p.split_p, p.concatenate_p, p.pad_p, p.copy_p)
+zero_jvp(jvp, p.iota_p, p.stop_gradient_p)
+
+
+@jvp.rule(p.dynamic_slice_p)
+@symbolic_zeros
+def _dynamic_slice(primals: Any, tangents: Any, *, slice_sizes: Any) -> Any:
+    operand, *starts = primals
+    answer = p.dynamic_slice_p.bind(operand, *starts, slice_sizes=slice_sizes)
+    if type(tangents[0]) is Zero:
+        return answer, Zero.of(answer)
+    return answer, p.dynamic_slice_p.bind(tangents[0], *starts, slice_sizes=slice_sizes)
+
+
+@jvp.rule(p.dynamic_update_slice_p)
+@symbolic_zeros
+def _dynamic_update_slice(primals: Any, tangents: Any) -> Any:
+    operand, update, *starts = primals
+    answer = p.dynamic_update_slice_p.bind(operand, update, *starts)
+    if type(tangents[0]) is Zero and type(tangents[1]) is Zero:
+        return answer, Zero.of(answer)
+    return answer, p.dynamic_update_slice_p.bind(instantiate(tangents[0]), instantiate(tangents[1]), *starts)
+
+
+@jvp.rule(p.optimization_barrier_p)
+@symbolic_zeros
+def _optimization_barrier(primals: Any, tangents: Any) -> Any:
+    answers = p.optimization_barrier_p.bind(*primals)
+    given = [tangent for tangent in tangents if type(tangent) is not Zero]
+    # Tangents have a barrier of their own, so that primals do not wait for them.
+    moved = iter(p.optimization_barrier_p.bind(*given) if given else ())
+    return answers, tuple([tangent if type(tangent) is Zero else next(moved) for tangent in tangents])

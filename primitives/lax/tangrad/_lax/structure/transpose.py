@@ -1,0 +1,144 @@
+"""How the structural primitives map cotangents back: what was copied is summed, what was cut out is padded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tangrad._lax.elementwise.primitives import sub_p
+from tangrad._lax.reductions.primitives import reduce_sum_p
+from tangrad._lax.structure import primitives as p
+from tangrad.autodiff import Zero, is_linear, linear_transpose_rule, symbolic_zeros, zeros
+from tangrad.core import RuleSet, literal
+
+transpose = RuleSet("transpose", api=1)
+
+
+def _zero(like: Any) -> Any:
+    return literal(0, like.aval.dtype, like.aval.weak_type)
+
+
+def total(value: Any, axes: Sequence[int]) -> Any:
+    """The sum over some axes."""
+    return reduce_sum_p.bind(value, axes=tuple(axes)) if axes else value
+
+
+# --- shape ---------------------------------------------------------------------------------------------------------
+
+
+def _broadcast_in_dim(ct: Any, operand: Any, *, shape: Any, broadcast_dimensions: Any) -> Any:
+    stretched = [d for d, size in zip(broadcast_dimensions, operand.shape) if size != shape[d]]
+    kept = [d for d in broadcast_dimensions if d not in stretched]
+    ct = total(ct, [d for d in range(len(shape)) if d not in kept])
+    if not stretched:
+        return ct
+    back = tuple([i for i, d in enumerate(broadcast_dimensions) if d not in stretched])
+    return p.broadcast_in_dim_p.bind(ct, shape=operand.shape, broadcast_dimensions=back)
+
+
+def _reshape(ct: Any, operand: Any, *, new_sizes: Any, dimensions: Any) -> Any:
+    if dimensions is None:
+        return p.reshape_p.bind(ct, new_sizes=operand.shape, dimensions=None)
+    ordered = p.reshape_p.bind(ct, new_sizes=tuple([operand.shape[d] for d in dimensions]), dimensions=None)
+    return p.transpose_p.bind(ordered, permutation=inverse(dimensions))
+
+
+def inverse(permutation: Sequence[int]) -> tuple[int, ...]:
+    """The permutation that undoes one."""
+    return tuple(sorted(range(len(permutation)), key=permutation.__getitem__))
+
+
+linear_transpose_rule(transpose, p.broadcast_in_dim_p, _broadcast_in_dim)
+linear_transpose_rule(transpose, p.reshape_p, _reshape)
+linear_transpose_rule(
+    transpose, p.transpose_p, lambda ct, x, *, permutation: p.transpose_p.bind(ct, permutation=inverse(permutation))
+)
+linear_transpose_rule(
+    transpose, p.squeeze_p, lambda ct, x, *, dimensions: p.reshape_p.bind(ct, new_sizes=x.shape, dimensions=None)
+)
+linear_transpose_rule(transpose, p.rev_p, lambda ct, x, *, dimensions: p.rev_p.bind(ct, dimensions=dimensions))
+linear_transpose_rule(transpose, p.copy_p, lambda ct, x: ct)
+
+# --- parts ---------------------------------------------------------------------------------------------------------
+
+
+def _slice(ct: Any, operand: Any, *, start_indices: Any, limit_indices: Any, strides: Any) -> Any:
+    steps = strides or (1,) * len(start_indices)
+    config = []
+    for start, step, taken, size in zip(start_indices, steps, ct.aval.shape, operand.shape):
+        config.append((start, size - start - p.dilated_size(taken, step - 1), step - 1))
+    return p.pad_p.bind(ct, _zero(ct), padding_config=tuple(config))
+
+
+linear_transpose_rule(transpose, p.slice_p, _slice)
+
+
+@transpose.rule(p.split_p)
+def _split(cotangents: Any, operand: Any, *, sizes: Any, axis: int) -> Any:
+    return (p.concatenate_p.bind(*cotangents, dimension=axis) if len(cotangents) > 1 else cotangents[0],)
+
+
+@transpose.rule(p.dynamic_slice_p)
+def _dynamic_slice(ct: Any, operand: Any, *starts: Any, slice_sizes: Any) -> Any:
+    return (p.dynamic_update_slice_p.bind(zeros(operand.aval), ct, *starts), *[None] * len(starts))
+
+
+@transpose.rule(p.dynamic_update_slice_p)
+def _dynamic_update_slice(ct: Any, operand: Any, update: Any, *starts: Any) -> Any:
+    rest = update_ct = None
+    if is_linear(operand):
+        rest = p.dynamic_update_slice_p.bind(ct, zeros(update.aval), *starts)
+    if is_linear(update):
+        update_ct = p.dynamic_slice_p.bind(ct, *starts, slice_sizes=update.aval.shape)
+    return (rest, update_ct, *[None] * len(starts))
+
+
+# --- joining -------------------------------------------------------------------------------------------------------
+
+
+@transpose.rule(p.concatenate_p)
+def _concatenate(ct: Any, *operands: Any, dimension: int) -> Any:
+    sizes = tuple([operand.aval.shape[dimension] for operand in operands])
+    if len(operands) == 1:
+        return (ct,)
+    parts = p.split_p.bind(ct, sizes=sizes, axis=dimension)
+    return tuple([part if is_linear(operand) else None for part, operand in zip(parts, operands)])
+
+
+@transpose.rule(p.pad_p)
+def _pad(ct: Any, operand: Any, padding_value: Any, *, padding_config: Any) -> Any:
+    operand_ct = _unpad(ct, operand.aval.shape, padding_config)
+    if not is_linear(padding_value):
+        return operand_ct, None
+    # All that is not the operand's is the padding's; what was cut off the operand has got zeros.
+    every = total(ct, range(len(padding_config)))
+    return operand_ct if is_linear(operand) else None, sub_p.bind(every, total(operand_ct, range(len(padding_config))))
+
+
+def _unpad(ct: Any, shape: Any, config: Any) -> Any:
+    """The operand's own part of a padded array; zeros where it was cut off."""
+    if any(size == 0 for size in shape):
+        return p.broadcast_in_dim_p.bind(_zero(ct), shape=shape, broadcast_dimensions=())
+    undone = tuple([(-low, -high, 0) for low, high, _ in config])
+    whole = p.pad_p.bind(ct, _zero(ct), padding_config=undone)
+    steps = tuple([interior + 1 for _, _, interior in config])
+    if all(step == 1 for step in steps):
+        return whole
+    return p.slice_p.bind(whole, start_indices=(0,) * len(config), limit_indices=whole.aval.shape, strides=steps)
+
+
+# --- identities ----------------------------------------------------------------------------------------------------
+
+
+@transpose.rule(p.optimization_barrier_p)
+@symbolic_zeros
+def _optimization_barrier(cotangents: Any, *operands: Any) -> Any:
+    given = [ct for ct in cotangents if type(ct) is not Zero]
+    moved = iter(p.optimization_barrier_p.bind(*given) if given else ())
+    return tuple([None if type(ct) is Zero else next(moved) for ct in cotangents])
+
+
+transpose.not_applicable("it has no operands", p.iota_p)
+# Of a value that has a tangent none passes. What a linear program hands it is itself a tangent, as when a rule of a
+# user's calls jvp of a mapped conditional: forward it stays what it is, and so does its cotangent.
+linear_transpose_rule(transpose, p.stop_gradient_p, lambda ct, x: ct)

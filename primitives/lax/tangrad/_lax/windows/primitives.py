@@ -1,0 +1,259 @@
+"""The convolution, the reductions over windows, what their derivatives need, and the types of the results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tangrad._lax.checks import (
+    ANY,
+    COMPLEX,
+    FLOATING,
+    INTEGER,
+    NUMERIC,
+    SIGNED,
+    check_dtype,
+    check_same_dtype,
+    is_kind,
+)
+from tangrad._lax.elementwise.primitives import ge_p, le_p
+from tangrad._lax.windows.decompositions import reduce_window_by_dimensions
+from tangrad._lax.windows.dimensions import ConvDimensionNumbers
+from tangrad._lax.windows.shapes import (
+    conv_shape_tuple,
+    dilated_shape,
+    permuted,
+    reduce_window_shape_tuple,
+    unpermuted,
+)
+from tangrad.core import ClosedJaxpr, Primitive, PrimitiveSet, ShapedArray, dtypes, is_symbolic
+
+windows = PrimitiveSet("windows", api=1)
+
+Pads = tuple[tuple[Any, Any], ...]
+
+
+# --- convolution ---------------------------------------------------------------------------------------------------
+
+
+@windows.primitive(name="conv_general_dilated")
+def conv_general_dilated_p(
+    lhs: Any,
+    rhs: Any,
+    *,
+    window_strides: tuple[int, ...],
+    padding: Pads,
+    lhs_dilation: tuple[int, ...],
+    rhs_dilation: tuple[int, ...],
+    dimension_numbers: ConvDimensionNumbers,
+    feature_group_count: int,
+    batch_group_count: int,
+    precision: Any,
+    preferred_element_type: Any,
+) -> Any:
+    """The products of a kernel with each window of an input, summed over the window and the input's features.
+
+    The input is dilated, then padded, and the windows, dilated themselves, move over it in strides.
+    """
+    name = "conv_general_dilated"
+    check_dtype(name, lhs, ANY, "lhs")
+    check_dtype(name, rhs, ANY, "rhs")
+    check_same_dtype(name, (lhs, rhs))
+    if lhs.ndim != rhs.ndim or lhs.ndim != len(dimension_numbers.lhs_spec):
+        raise ValueError(
+            f"{name} requires lhs and rhs of equal rank, as in dimension_numbers {tuple(dimension_numbers)}, "
+            f"got shapes {lhs.shape} and {rhs.shape}"
+        )
+    for value, argument in ((window_strides, "window_strides"), (padding, "padding")):
+        _check_spatial(name, value, lhs.ndim - 2, argument)
+    for dilation, argument in ((lhs_dilation, "lhs_dilation"), (rhs_dilation, "rhs_dilation")):
+        _check_spatial(name, dilation, lhs.ndim - 2, argument)
+        _check_positive(name, dilation, argument)
+    _check_positive(name, window_strides, "window_strides")
+    lhs_spec, rhs_spec, out_spec = dimension_numbers
+    left, right = permuted(lhs.shape, lhs_spec), permuted(rhs.shape, rhs_spec)
+    _check_groups(left, right, feature_group_count, batch_group_count)
+    left = (*left[:2], *dilated_shape(left[2:], lhs_dilation))
+    right = (*right[:2], *dilated_shape(right[2:], rhs_dilation))
+    out = conv_shape_tuple(left, right, window_strides, padding, batch_group_count)
+    return ShapedArray(unpermuted(out, out_spec), _result_dtype(lhs.dtype, preferred_element_type))
+
+
+def _check_spatial(name: str, value: Sequence[Any], count: int, argument: str) -> None:
+    if len(value) != count:
+        raise ValueError(
+            f"{name}: {argument} must have an entry for each of {count} spatial dimensions, got {tuple(value)}"
+        )
+
+
+def _check_positive(name: str, value: Sequence[Any], argument: str) -> None:
+    if any([not is_symbolic(item) and item < 1 for item in value]):
+        raise ValueError(f"{name}: {argument} must be at least 1, got {tuple(value)}")
+
+
+def _check_groups(left: Sequence[Any], right: Sequence[Any], features: int, batches: int) -> None:
+    """Shapes are in the order (batch, feature, …) and (output feature, input feature, …)."""
+    name = "conv_general_dilated"
+    for count, argument in ((features, "feature_group_count"), (batches, "batch_group_count")):
+        if not count > 0:
+            raise ValueError(f"{name}: {argument} must be positive, got {count}")
+        if right[0] % count:
+            raise ValueError(f"{name}: {argument} {count} must divide the output features of rhs, which are {right[0]}")
+    if features > 1 and batches > 1:
+        raise ValueError(
+            f"{name}: feature_group_count and batch_group_count must not both be greater than 1, "
+            f"got {features} and {batches}"
+        )
+    if left[0] % batches:
+        raise ValueError(f"{name}: batch_group_count {batches} must divide the batch size of lhs, which is {left[0]}")
+    if left[1] % features:
+        raise ValueError(f"{name}: feature_group_count {features} must divide the features of lhs, which are {left[1]}")
+    if left[1] // features != right[1]:
+        raise ValueError(
+            f"{name}: the features of lhs, {left[1]}, divided by feature_group_count, {features}, must equal the input "
+            f"features of rhs, {right[1]}"
+        )
+
+
+def _result_dtype(dtype: Any, preferred: Any) -> Any:
+    if preferred is None or preferred is dtype or preferred == dtype:
+        return dtype
+    found, wanted = dtypes.dtype_name(dtype), dtypes.dtype_name(preferred)
+    accepted = {INTEGER: (INTEGER, FLOATING), FLOATING: (FLOATING,), COMPLEX: (COMPLEX,)}
+    fits = all([not is_kind(dtype, (kind,)) or is_kind(preferred, kinds) for kind, kinds in accepted.items()])
+    changes_sign = is_kind(preferred, (INTEGER,)) and is_kind(dtype, (SIGNED,)) and not is_kind(preferred, (SIGNED,))
+    if not fits or changes_sign:
+        raise TypeError(f"conv_general_dilated: preferred_element_type {wanted} does not hold products of {found}")
+    if dtypes.bit_width(preferred) < dtypes.bit_width(dtype):
+        raise TypeError(
+            f"conv_general_dilated: preferred_element_type must not be narrower than {found}, the dtype of the "
+            f"operands, got {wanted}"
+        )
+    return preferred
+
+
+# --- reductions over windows ---------------------------------------------------------------------------------------
+
+
+def window_shape(name: str, operand: Any, params: dict[str, Any]) -> tuple[Any, ...]:
+    """The shape of a reduction over windows. Raises ValueError for parameters that do not fit the operand."""
+    for argument, value in params.items():
+        if len(value) != operand.ndim:
+            raise ValueError(
+                f"{name}: {argument} must have an entry for each dimension of the operand, of shape {operand.shape}, "
+                f"got {tuple(value)}"
+            )
+        if argument != "padding":
+            _check_positive(name, value, argument)
+    return reduce_window_shape_tuple(operand.shape, **params)
+
+
+def _reduce_window(name: str, accepted: tuple[str, ...], documentation: str) -> Primitive:
+    def abstract_eval(
+        operand: Any,
+        *,
+        window_dimensions: tuple[int, ...],
+        window_strides: tuple[int, ...],
+        padding: Pads,
+        base_dilation: tuple[int, ...],
+        window_dilation: tuple[int, ...],
+    ) -> Any:
+        check_dtype(name, operand, accepted, "operand")
+        params = {
+            "window_dimensions": window_dimensions,
+            "window_strides": window_strides,
+            "padding": padding,
+            "base_dilation": base_dilation,
+            "window_dilation": window_dilation,
+        }
+        return ShapedArray(window_shape(name, operand, params), operand.dtype)
+
+    abstract_eval.__doc__ = documentation
+    return windows.primitive(abstract_eval, name=name)
+
+
+reduce_window_sum_p = _reduce_window("reduce_window_sum", NUMERIC, "The sum of each window; padding counts as 0.")
+reduce_window_max_p = _reduce_window("reduce_window_max", ANY, "The greatest element of each window.")
+reduce_window_min_p = _reduce_window("reduce_window_min", ANY, "The least element of each window.")
+
+
+@windows.primitive(
+    name="reduce_window", multiple_results=True, weak_type="never", decompose=reduce_window_by_dimensions
+)
+def reduce_window_p(*args: Any, jaxpr: ClosedJaxpr, **params: Any) -> Any:
+    """Several operands reduced together over windows, by a program of scalars.
+
+    The first half of the arguments are the operands, the second their initial values, which stand for padding too.
+    `jaxpr` takes as many scalars of each of two partial results and combines them; it must be associative, and the
+    initial values its identity.
+    """
+    operands, initial = args[: len(args) // 2], args[len(args) // 2 :]
+    if not operands or len(operands) != len(initial):
+        raise TypeError(f"reduce_window takes operands and as many initial values, got {len(args)} arguments")
+    for position, (operand, start) in enumerate(zip(operands, initial)):
+        if operand.shape != operands[0].shape:
+            shapes = ", ".join([str(aval.shape) for aval in operands])
+            raise ValueError(f"reduce_window: operands must have one shape, got {shapes}")
+        if start.shape:
+            raise ValueError(f"reduce_window: init_value {position} must be a scalar, got shape {start.shape}")
+        if start.dtype != operand.dtype:
+            found, expected = dtypes.dtype_name(start.dtype), dtypes.dtype_name(operand.dtype)
+            raise TypeError(
+                f"reduce_window: init_value {position} must have the operand's dtype {expected}, got {found}"
+            )
+    expected_avals = [ShapedArray((), aval.dtype) for aval in initial]
+    found_avals = [aval.strip_weak_type() for aval in jaxpr.out_avals]
+    if found_avals != expected_avals:
+        raise TypeError(
+            "reduce_window: computation must return scalars of the types of init_value, "
+            f"{[aval.str_short() for aval in expected_avals]}, got {[aval.str_short() for aval in found_avals]}"
+        )
+    shape = window_shape("reduce_window", operands[0], params)
+    return tuple([ShapedArray(shape, operand.dtype) for operand in operands])
+
+
+# --- the derivative of the greatest and least elements -------------------------------------------------------------
+
+
+def _check_selection(name: str, operand: Any, select_prim: Any) -> None:
+    check_dtype(name, operand, (FLOATING,), "operand")
+    if select_prim is not ge_p and select_prim is not le_p:
+        raise TypeError(f"{name}: select_prim must be the primitive ge or le, got {select_prim!r}")
+
+
+@windows.primitive(name="select_and_gather_add")
+def select_and_gather_add_p(tangents: Any, operand: Any, *, select_prim: Primitive, **params: Any) -> Any:
+    """In each window of `operand` an element is selected, the first that compares so to the rest; its tangent."""
+    name = "select_and_gather_add"
+    _check_selection(name, operand, select_prim)
+    check_same_dtype(name, (tangents, operand))
+    if tangents.shape != operand.shape:
+        raise ValueError(f"{name}: tangents and operand must have one shape, got {tangents.shape} and {operand.shape}")
+    return ShapedArray(window_shape(name, operand, params), tangents.dtype)
+
+
+@windows.primitive(name="select_and_scatter_add")
+def select_and_scatter_add_p(
+    source: Any,
+    operand: Any,
+    *,
+    select_prim: Primitive,
+    window_dimensions: tuple[int, ...],
+    window_strides: tuple[int, ...],
+    padding: Pads,
+) -> Any:
+    """In each window of `operand` an element is selected; the elements of `source`, added up where they belong."""
+    name = "select_and_scatter_add"
+    _check_selection(name, operand, select_prim)
+    check_same_dtype(name, (source, operand))
+    params = {"window_dimensions": window_dimensions, "window_strides": window_strides, "padding": padding}
+    expected = window_shape(name, operand, params)
+    if source.shape != expected:
+        raise ValueError(
+            f"{name}: source must have an element for each window of the operand, shape {expected}, got {source.shape}"
+        )
+    return ShapedArray(operand.shape, source.dtype)
+
+
+# What each reduction to one element selects by.
+SELECTIONS: dict[Primitive, Primitive] = {reduce_window_max_p: ge_p, reduce_window_min_p: le_p}

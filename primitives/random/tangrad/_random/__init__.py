@@ -1,0 +1,1 @@
+"""What `tangrad.random` is made of: modules for this distribution alone."""

@@ -1,0 +1,57 @@
+"""Random orthogonal matrices: `tangrad.random.orthogonal`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tangrad._lax.placement.out_sharding import lies_as_said
+from tangrad._numpy.arithmetic import sign
+from tangrad._numpy.axes import matrix_transpose
+from tangrad._numpy.matrices import diagonal
+from tangrad._numpy.matrix_factors import qr
+from tangrad._numpy.operands import index_argument
+from tangrad._random.distributions.arguments import float_dtype
+from tangrad._random.distributions.normal import normal
+from tangrad.core import canonicalize_shape
+
+
+@lies_as_said
+def orthogonal(
+    key: Any, n: int, shape: Sequence[int] = (), dtype: Any = None, m: int | None = None, *, out_sharding: Any = None
+) -> Any:
+    """Orthogonal matrices, all alike (by the measure of Haar); unitary ones of a complex dtype.
+
+    Args:
+        key: a key.
+        n: the number of rows.
+        shape: how many matrices.
+        dtype: a float or complex dtype; None: float32, or float64 with `enable_x64`.
+        m: the number of columns; None: `n`. With fewer columns than rows the columns are orthogonal, else the rows.
+        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+
+    Returns:
+        An array (*shape, n, m).
+
+    Raises:
+        TypeError: `n` or `m` is no integer.
+        ValueError: for another dtype.
+
+    Source: Mezzadri, How to generate random matrices from the classical compact groups, Notices AMS 54 (2007).
+
+    >>> import tangrad
+    >>> q = tangrad.random.orthogonal(tangrad.random.key(0), 2)
+    >>> abs(tangrad.numpy.round(q @ q.T, 3))
+    Array([[1., 0.],
+           [0., 1.]], dtype=float32)
+    """
+    rows = index_argument("random.orthogonal", n, "n")
+    columns = rows if m is None else index_argument("random.orthogonal", m, "m")
+    kind = float_dtype("random.orthogonal", dtype, np.inexact)
+    size = (*canonicalize_shape(shape), max(rows, columns), min(rows, columns))
+    factor, triangle = qr(normal(key, size, kind))
+    # The factors are unique once the diagonal is positive: without that the measure would not be uniform.
+    factor = factor * sign(diagonal(triangle, axis1=-2, axis2=-1))[..., None, :]
+    return matrix_transpose(factor) if rows < columns else factor

@@ -1,0 +1,137 @@
+"""How the programs of distributions draw, and how primitives are made of them.
+
+A distribution is one primitive, whose decomposition is its program: so an eager call is one step on every backend,
+compiled as a whole, and jaxprs say `random_normal`. The parameter `partitionable` of each says which of the two streams
+of `threefry.py` it draws from: the setting `threefry_partitionable` at the time of the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tangrad._lax.checks import check_dtype
+from tangrad._lax.elementwise.primitives import bitcast_convert_type_p, or_p, shift_right_logical_p, sub_p
+from tangrad._lax.structure.functions import unstack
+from tangrad._random.cipher import check_keys, random
+from tangrad._random.distributions.arguments import (
+    check_safe_cast,
+    float_dtype,
+    parameter,
+    sample_shape,
+)
+from tangrad._random.functions import one_key
+from tangrad._random.primitives import random_bits_p, random_split_p
+from tangrad._random.settings import threefry_partitionable
+from tangrad._random.threefry import BIT_WIDTHS, convert
+from tangrad.core import Primitive, ShapedArray, dtypes, literal
+
+Program = Callable[..., Any]
+
+
+class Stream:
+    """Keys, of rank 0 but in the programs of samplers without operands, and which stream they draw from."""
+
+    __slots__ = ("keys", "partitionable")
+
+    def __init__(self, keys: Any, partitionable: bool) -> None:
+        self.keys = keys
+        self.partitionable = partitionable
+
+    def split(self, count: int = 2) -> list[Stream]:
+        """Streams independent of each other; this one must not be used again."""
+        new = random_split_p.bind(self.keys, shape=(count,), partitionable=self.partitionable)
+        return [Stream(keys, self.partitionable) for keys in unstack(new, self.keys.aval.ndim)]
+
+    def bits(self, shape: tuple[int, ...], bit_width: int = 32) -> Any:
+        """Unsigned integers, all equally likely."""
+        return random_bits_p.bind(self.keys, bit_width=bit_width, shape=shape, partitionable=self.partitionable)
+
+    def split_bits(self, shape: tuple[int, ...], bit_width: int = 32) -> list[Any]:
+        """The bits of the two streams of `split()`, by one call of the generator, which is most of such a program."""
+        new = random_split_p.bind(self.keys, shape=(2,), partitionable=self.partitionable)
+        bits = random_bits_p.bind(new, bit_width=bit_width, shape=shape, partitionable=self.partitionable)
+        return list(unstack(bits, self.keys.aval.ndim))
+
+    def draw(self, primitive: Primitive, *operands: Any, **params: Any) -> Any:
+        """A sample of another distribution."""
+        return primitive.bind(self.keys, *operands, partitionable=self.partitionable, **params)
+
+
+def sampler(name: str, program: Program, documentation: str, accepts: str | None = None) -> Primitive:
+    """A primitive that draws: an array of `shape` and `dtype` for each key, or for one key and operands.
+
+    `program(stream, *operands, shape=, dtype=, **params)` is its decomposition. Operands have rank 0 or that shape, and
+    the dtype of the result; or, with `accepts`, one of any dtype of that kind.
+    """
+
+    def abstract_eval(keys: Any, *operands: Any, shape: Any, dtype: Any, partitionable: bool, **params: Any) -> Any:
+        check_keys(name, keys)
+        for operand in operands:
+            if keys.shape or operand.shape not in ((), shape):
+                raise ValueError(
+                    f"{name} takes one key, and operands without dimensions or of shape {shape}; got keys of shape "
+                    f"{keys.shape} and operands of shapes {[operand.shape for operand in operands]}"
+                )
+            if accepts is not None:
+                check_dtype(name, operand, (accepts,), "operands")
+            elif operand.dtype != dtype:
+                found = f"{dtypes.dtype_name(operand.dtype)} and {dtypes.dtype_name(dtype)}"
+                raise TypeError(f"{name} takes operands of the dtype that it draws, got {found}")
+        return ShapedArray((*keys.shape, *shape), dtype)
+
+    def decompose(keys: Any, *operands: Any, partitionable: bool, **params: Any) -> Any:
+        return program(Stream(keys, partitionable), *operands, **params)
+
+    abstract_eval.__doc__ = documentation
+    primitive: Primitive = random.primitive(abstract_eval, name=name, weak_type="never", decompose=decompose)
+    return primitive
+
+
+def draw(name: str, primitive: Primitive, key: Any, *operands: Any, **params: Any) -> Any:
+    """A sample for the public function `name`."""
+    keys = one_key(name, key)
+    return primitive.bind(keys, *operands, partitionable=threefry_partitionable.value, **params)
+
+
+# --- [0, 1) --------------------------------------------------------------------------------------------------------
+
+
+def draw_broadcast(name: str, primitive: Primitive, key: Any, shape: Any, dtype: Any, **parameters: Any) -> Any:
+    """Floats of a distribution whose parameters broadcast to the shape of the result."""
+    kind = float_dtype(name, dtype)
+    sizes = sample_shape(name, shape, *parameters.values())
+    check_safe_cast(name, kind, **parameters)
+    operands = [parameter(name, value, kind, sizes, argument) for argument, value in parameters.items()]
+    return draw(name, primitive, key, *operands, shape=sizes, dtype=kind)
+
+
+def unit_bits(dtype: Any) -> int:
+    """How many random bits a float of that dtype is made of: its own, but 8 where it keeps fewer. Raises TypeError."""
+    information = dtypes.finfo(dtype)
+    if information.bits not in BIT_WIDTHS:
+        raise TypeError(f"uniform numbers have 8, 16, 32 or 64 bits, not the {information.bits} of {dtype}")
+    return 8 if information.nmant < 8 else int(information.bits)
+
+
+def unit_floats(bits: Any, dtype: Any) -> Any:
+    """Floats in [0, 1): random bits fill the mantissa of a float in [1, 2), from which 1 is taken."""
+    information = dtypes.finfo(dtype)
+    words = BIT_WIDTHS[information.bits]
+    surplus = bits.aval.dtype.itemsize * 8 - information.nmant
+    if bits.aval.dtype != words:
+        bits = convert(bits, words)
+    one = np.ones((), dtype)
+    mantissa = shift_right_logical_p.bind(bits, literal(surplus, words))
+    filled = or_p.bind(mantissa, literal(int(one.view(words)), words))  # type: ignore[call-overload]
+    floats = bitcast_convert_type_p.bind(filled, new_dtype=dtype)
+    return sub_p.bind(floats, literal(one[()], dtype))
+
+
+def _unit(stream: Stream, *, shape: Any, dtype: Any) -> Any:
+    return unit_floats(stream.bits(shape, unit_bits(dtype)), dtype)
+
+
+random_uniform_p = sampler("random_uniform", _unit, "Floats in [0, 1), equally spaced and all equally likely.")

@@ -1,0 +1,72 @@
+"""Random numbers have no tangents: keys, bits and ciphers are not numbers that vary. Parameters of distributions do.
+
+Where a sample depends on parameters, its derivative is that of its program, the bits being what they are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad._lax.elementwise.functions import convert_element_type, div, eq, exp, gt, mul, select, sub
+from tangrad._lax.special.functions import random_gamma_grad
+from tangrad._lax.structure.functions import full_like
+from tangrad._random import cipher, generators, primitives
+from tangrad._random.distributions import counts, gamma, integers, inversion, normal, shaped, stream, uniform
+from tangrad.autodiff import elementwise_jvp, zero_jvp
+from tangrad.core import RuleSet
+from tangrad.dtypes import finfo
+
+jvp = RuleSet("jvp", api=1)
+
+zero_jvp(
+    jvp,
+    cipher.threefry2x32_p,
+    cipher.random_wrap_p,
+    generators.rng_bit_generator_p,
+    cipher.random_unwrap_p,
+    primitives.random_seed_p,
+    primitives.random_split_p,
+    primitives.random_fold_in_p,
+    primitives.random_bits_p,
+    stream.random_uniform_p,
+    normal.random_normal_p,
+    normal.random_maxwell_p,
+    uniform.random_bernoulli_p,
+    uniform.random_fine_bernoulli_p,
+    integers.random_integers_p,
+    inversion.random_exponential_p,
+    inversion.random_gumbel_p,
+    inversion.random_laplace_p,
+    inversion.random_logistic_p,
+    inversion.random_cauchy_p,
+    shaped.random_geometric_p,
+    counts.random_poisson_p,
+    counts.random_binomial_p,
+)
+
+
+def _moves(answer: Any, low: Any) -> Any:
+    """1 for samples above the lower bound, 0 for those at the bound itself, which only move with it."""
+    return convert_element_type(gt(answer, low), answer.aval.dtype)
+
+
+elementwise_jvp(
+    jvp,
+    uniform.random_between_p,
+    lambda t, answer, unit, low, high: mul(t, mul(sub(high, low), _moves(answer, low))),
+    lambda t, answer, unit, low, high: mul(t, sub(1.0, mul(unit, _moves(answer, low)))),
+    lambda t, answer, unit, low, high: mul(t, mul(unit, _moves(answer, low))),
+)
+
+
+def _gamma(t: Any, answer: Any, keys: Any, a: Any, *, log_space: bool, partitionable: bool) -> Any:
+    """How a sample moves with the parameter, its rank held fixed."""
+    if not log_space:
+        return mul(t, random_gamma_grad(a, answer))
+    sample = exp(answer)
+    tiny = full_like(sample, float(finfo(sample.aval.dtype).tiny))
+    sample = select(eq(sample, 0), tiny, sample)
+    return mul(t, div(random_gamma_grad(a, sample), sample))
+
+
+elementwise_jvp(jvp, gamma.random_gamma_p, None, _gamma)

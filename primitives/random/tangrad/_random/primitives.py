@@ -1,0 +1,101 @@
+"""The primitives of the family: the cipher (`cipher.py`), and seeding, splitting, folding in and drawing bits.
+
+The latter are defined by decomposition, as the generator of the keys has it, which backends compile as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tangrad._random import block_keys, threefry
+from tangrad._random.cipher import check_keys, random, random_unwrap_p, random_wrap_p, threefry2x32_p
+from tangrad._random.keys import KeyType
+from tangrad.core import ShapedArray, dtypes
+
+__all__ = [
+    "random",
+    "random_bits_p",
+    "random_fold_in_p",
+    "random_seed_p",
+    "random_split_p",
+    "random_unwrap_p",
+    "random_wrap_p",
+    "threefry2x32_p",
+]
+
+
+# Generator -> the program of each primitive.
+PROGRAMS: dict[str, dict[str, Callable[..., Any]]] = {
+    "threefry2x32": {
+        "seed": threefry.seed,
+        "split": threefry.split,
+        "fold_in": threefry.fold_in,
+        "bits": threefry.bits,
+    },
+    "rbg": {
+        "seed": block_keys.seed,
+        "split": block_keys.split,
+        "fold_in": block_keys.fold_in,
+        "bits": block_keys.bits,
+    },
+    "unsafe_rbg": {
+        "seed": block_keys.seed,
+        "split": block_keys.unsafe_split,
+        "fold_in": block_keys.unsafe_fold_in,
+        "bits": block_keys.bits,
+    },
+}
+
+
+def _of_generator(name: str) -> Callable[..., Any]:
+    """The program `name` of the generator of the keys that it takes."""
+
+    def program(keys: Any, *others: Any, **params: Any) -> Any:
+        return PROGRAMS[keys.aval.dtype.implementation][name](keys, *others, **params)
+
+    return program
+
+
+def _seed(seeds: Any, *, impl: KeyType) -> Any:
+    return PROGRAMS[impl.implementation]["seed"](seeds, impl=impl)
+
+
+def _check_integers(name: str, aval: Any, argument: str) -> None:
+    if not dtypes.issubdtype(aval.dtype, np.integer):
+        raise TypeError(f"{name} takes integers for {argument}, got {aval.str_short()}")
+
+
+@random.primitive(name="random_seed", weak_type="never", decompose=_seed)
+def random_seed_p(seeds: Any, *, impl: KeyType) -> Any:
+    """A key for each seed."""
+    _check_integers("random_seed", seeds, "seeds")
+    return ShapedArray(seeds.shape, impl)
+
+
+@random.primitive(name="random_split", weak_type="never", decompose=_of_generator("split"))
+def random_split_p(keys: Any, *, shape: tuple[int, ...], partitionable: bool) -> Any:
+    """New keys, of the given shape, from each key."""
+    check_keys("random_split", keys)
+    return ShapedArray((*keys.shape, *shape), keys.dtype)
+
+
+@random.primitive(name="random_fold_in", weak_type="never", decompose=_of_generator("fold_in"))
+def random_fold_in_p(keys: Any, data: Any) -> Any:
+    """A new key from each key and a number."""
+    check_keys("random_fold_in", keys)
+    _check_integers("random_fold_in", data, "data")
+    if keys.shape and data.shape and keys.shape != data.shape:
+        raise ValueError(f"random_fold_in takes keys and data of one shape, got {keys.shape} and {data.shape}")
+    return ShapedArray(keys.shape or data.shape, keys.dtype)
+
+
+@random.primitive(name="random_bits", weak_type="never", decompose=_of_generator("bits"))
+def random_bits_p(keys: Any, *, bit_width: int, shape: tuple[int, ...], partitionable: bool) -> Any:
+    """Uniformly distributed bits, an array of the given shape from each key."""
+    check_keys("random_bits", keys)
+    if bit_width not in threefry.BIT_WIDTHS:
+        raise TypeError(f"random_bits draws 8, 16, 32 or 64 bits, not {bit_width}")
+    return ShapedArray((*keys.shape, *shape), threefry.BIT_WIDTHS[bit_width])

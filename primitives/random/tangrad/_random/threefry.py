@@ -1,0 +1,196 @@
+"""What is made of the Threefry cipher, as programs of primitives: seeds, splits, folds and bits.
+
+Two streams: with `partitionable`, element i of an array is the cipher of i, so that parts can be drawn apart; the older
+stream ciphers halves of a range, and depends on the size of the whole.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tangrad._lax.elementwise import primitives as p
+from tangrad._lax.structure.primitives import (
+    broadcast_in_dim_p,
+    concatenate_p,
+    iota_p,
+    reshape_p,
+    slice_p,
+    squeeze_p,
+)
+from tangrad._random.cipher import random_unwrap_p, random_wrap_p, threefry2x32_p
+from tangrad.core import is_symbolic, literal, product
+
+BIT_WIDTHS = {8: np.dtype(np.uint8), 16: np.dtype(np.uint16), 32: np.dtype(np.uint32), 64: np.dtype(np.uint64)}
+UINT32 = BIT_WIDTHS[32]
+UINT64 = BIT_WIDTHS[64]
+
+
+def _number(value: int, dtype: Any = UINT32) -> Any:
+    return literal(value, dtype)
+
+
+def convert(x: Any, dtype: Any) -> Any:
+    return p.convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
+
+
+def _words(keys: Any) -> tuple[Any, Any]:
+    """The two words of each key."""
+    words = random_unwrap_p.bind(keys)
+    shape = words.aval.shape
+    parts = []
+    for i in range(2):
+        starts, limits = (*[0] * (len(shape) - 1), i), (*shape[:-1], i + 1)
+        part = slice_p.bind(words, start_indices=starts, limit_indices=limits, strides=None)
+        parts.append(squeeze_p.bind(part, dimensions=(len(shape) - 1,)))
+    return parts[0], parts[1]
+
+
+def _stack(first: Any, second: Any) -> Any:
+    """Two arrays side by side along a new last dimension."""
+    columns = [reshape_p.bind(x, new_sizes=(*x.aval.shape, 1), dimensions=None) for x in (first, second)]
+    return concatenate_p.bind(*columns, dimension=len(first.aval.shape))
+
+
+def _spread(x: Any, shape: tuple[int, ...]) -> Any:
+    """A value for each key, repeated along new last dimensions."""
+    lead = x.aval.shape
+    if not shape or not lead:
+        return x
+    return broadcast_in_dim_p.bind(x, shape=(*lead, *shape), broadcast_dimensions=tuple(range(len(lead))))
+
+
+def _counts(lead: tuple[int, ...], shape: tuple[int, ...]) -> tuple[Any, Any]:
+    """The number of each element of an array of the given shape, as the high and low words of 64 bits."""
+    size = product(shape)
+    if is_symbolic(size) or size < 1 << 32:
+        low = iota_p.bind(dtype=UINT32, shape=(size,), dimension=0)
+        low = reshape_p.bind(low, new_sizes=shape, dimensions=None)
+        high: Any = _number(0)
+        if shape:
+            high = broadcast_in_dim_p.bind(high, shape=shape, broadcast_dimensions=())
+    else:
+        numbers = iota_p.bind(dtype=UINT64, shape=(size,), dimension=0)
+        numbers = reshape_p.bind(numbers, new_sizes=shape, dimensions=None)
+        low = convert(numbers, UINT32)
+        high = convert(p.shift_right_logical_p.bind(numbers, _number(32, UINT64)), UINT32)
+    if lead and shape:
+        positions = tuple(range(len(lead), len(lead) + len(shape)))
+        high = broadcast_in_dim_p.bind(high, shape=(*lead, *shape), broadcast_dimensions=positions)
+        low = broadcast_in_dim_p.bind(low, shape=(*lead, *shape), broadcast_dimensions=positions)
+    return high, low
+
+
+def _halves(keys: Any, count: int) -> Any:
+    """The older stream: `count` words for each key, the cipher of the halves of a range."""
+    key1, key2 = _words(keys)
+    lead = key1.aval.shape
+    half = (count + 1) // 2
+    first = iota_p.bind(dtype=UINT32, shape=(half,), dimension=0)
+    second = p.add_p.bind(first, _number(half))
+    if count % 2:  # the range is filled up with a zero at its end
+        kept = slice_p.bind(second, start_indices=(0,), limit_indices=(half - 1,), strides=None)
+        zero = broadcast_in_dim_p.bind(_number(0), shape=(1,), broadcast_dimensions=())
+        second = concatenate_p.bind(kept, zero, dimension=0)
+    if lead:
+        position = (len(lead),)
+        first = broadcast_in_dim_p.bind(first, shape=(*lead, half), broadcast_dimensions=position)
+        second = broadcast_in_dim_p.bind(second, shape=(*lead, half), broadcast_dimensions=position)
+    outs = threefry2x32_p.bind(_spread(key1, (half,)), _spread(key2, (half,)), first, second)
+    both = concatenate_p.bind(*outs, dimension=len(lead))
+    if not count % 2:
+        return both
+    starts, limits = (0,) * (len(lead) + 1), (*lead, count)
+    return slice_p.bind(both, start_indices=starts, limit_indices=limits, strides=None)
+
+
+def seed(seeds: Any, *, impl: Any) -> Any:
+    """A key holds the high and the low word of its seed."""
+    return random_wrap_p.bind(_seed_words(seeds), impl=impl)
+
+
+def _seed_words(seeds: Any) -> Any:
+    width = seeds.aval.dtype.itemsize * 8
+    if width > 32:
+        high = convert(p.shift_right_logical_p.bind(seeds, _number(32, seeds.aval.dtype)), UINT32)
+        low = p.and_p.bind(seeds, _number(0xFFFFFFFF, seeds.aval.dtype))
+        return _stack(high, convert(low, UINT32))
+    low = convert(seeds, UINT32)
+    shape = seeds.aval.shape
+    high = broadcast_in_dim_p.bind(_number(0), shape=shape, broadcast_dimensions=()) if shape else _number(0)
+    return _stack(high, low)
+
+
+def split(keys: Any, *, shape: tuple[int, ...], partitionable: bool) -> Any:
+    """New keys: the cipher of their numbers."""
+    impl = keys.aval.dtype
+    if partitionable:
+        key1, key2 = _words(keys)
+        high, low = _counts(key1.aval.shape, shape)
+        return random_wrap_p.bind(
+            _stack(*threefry2x32_p.bind(_spread(key1, shape), _spread(key2, shape), high, low)), impl=impl
+        )
+    words = _halves(keys, 2 * product(shape))
+    return random_wrap_p.bind(
+        reshape_p.bind(words, new_sizes=(*keys.aval.shape, *shape, 2), dimensions=None), impl=impl
+    )
+
+
+def fold_in(keys: Any, data: Any) -> Any:
+    """A new key: the cipher of the number's own key."""
+    key1, key2 = _words(keys)
+    words = _seed_words(convert(data, UINT32))
+    count1, count2 = _words(random_wrap_p.bind(words, impl=keys.aval.dtype))
+    return random_wrap_p.bind(_stack(*threefry2x32_p.bind(key1, key2, count1, count2)), impl=keys.aval.dtype)
+
+
+def bits(keys: Any, *, bit_width: int, shape: tuple[int, ...], partitionable: bool) -> Any:
+    """Bits for every element."""
+    return _bits_by_number(keys, bit_width, shape) if partitionable else _bits_of_range(keys, bit_width, shape)
+
+
+def _bits_by_number(keys: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
+    key1, key2 = _words(keys)
+    high, low = _counts(key1.aval.shape, shape)
+    first, second = threefry2x32_p.bind(_spread(key1, shape), _spread(key2, shape), high, low)
+    if bit_width == 64:
+        return _join(first, second)
+    both = p.xor_p.bind(first, second)
+    return both if bit_width == 32 else convert(both, BIT_WIDTHS[bit_width])
+
+
+def _join(high: Any, low: Any) -> Any:
+    """Two words as one of 64 bits."""
+    shifted = p.shift_left_p.bind(convert(high, UINT64), _number(32, UINT64))
+    return p.or_p.bind(shifted, convert(low, UINT64))
+
+
+def _bits_of_range(keys: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
+    lead = keys.aval.shape
+    size = product(shape)
+    count = -(-bit_width * size // 32)
+    words = _halves(keys, count)
+    axis = len(lead)
+    if bit_width == 64:
+        starts, limits = (0,) * axis, lead
+        parts = [
+            slice_p.bind(
+                words, start_indices=(*starts, i * size), limit_indices=(*limits, (i + 1) * size), strides=None
+            )
+            for i in range(2)
+        ]
+        drawn = _join(*parts)
+    elif bit_width == 32:
+        drawn = words
+    else:
+        per_word = 32 // bit_width
+        wide = (*lead, count, per_word)
+        shifts = iota_p.bind(dtype=UINT32, shape=wide, dimension=axis + 1)
+        shifts = p.shift_left_p.bind(shifts, _number(bit_width.bit_length() - 1))
+        spread = broadcast_in_dim_p.bind(words, shape=wide, broadcast_dimensions=tuple(range(axis + 1)))
+        parts_ = p.and_p.bind(p.shift_right_logical_p.bind(spread, shifts), _number((1 << bit_width) - 1))
+        drawn = reshape_p.bind(parts_, new_sizes=(*lead, count * per_word), dimensions=None)
+        drawn = convert(drawn, BIT_WIDTHS[bit_width])
+        drawn = slice_p.bind(drawn, start_indices=(0,) * (axis + 1), limit_indices=(*lead, size), strides=None)
+    return reshape_p.bind(drawn, new_sizes=(*lead, *shape), dimensions=None)
