@@ -2,11 +2,15 @@
 
 import argparse
 import hashlib
+import tomllib
 from pathlib import Path
+from typing import Any
 
 from hatchling.builders.wheel import WheelBuilder
 
 from tools.workspace import ROOT, distributions, umbrella
+
+SHARED = ROOT / "tools" / "shared_metadata.toml"
 
 
 def folders(root: Path = ROOT) -> list[Path]:
@@ -14,18 +18,37 @@ def folders(root: Path = ROOT) -> list[Path]:
     return [umbrella(root).folder, *(part.folder for part in distributions(root).values())]
 
 
+def configuration(folder: Path) -> dict[str, Any]:
+    """Return the `pyproject.toml` of a distribution, with what all of them have in common.
+
+    What it states itself comes first; the umbrella, which has a README, states everything.
+    """
+    own = tomllib.loads((folder / "pyproject.toml").read_text())
+    if "readme" in own["project"]:
+        return own
+    shared = tomllib.loads(SHARED.read_text())
+    text = shared["readme"].format_map(own["project"]).lstrip()
+    project = {**shared["project"], "readme": {"text": text, "content-type": "text/markdown"}, **own["project"]}
+    return {**own, "project": project}
+
+
+def _build_one(folder: Path, target: Path) -> Path:
+    builder = WheelBuilder(str(folder), config=configuration(folder))
+    return Path(next(builder.build(directory=str(target), versions=["standard"])))
+
+
 def build(target: Path, root: Path = ROOT) -> list[Path]:
     """Build every wheel into `target`, which must be a folder or absent, and return their paths."""
     target.mkdir(parents=True, exist_ok=True)
-    return [Path(next(WheelBuilder(str(f)).build(directory=str(target), versions=["standard"]))) for f in folders(root)]
+    return [_build_one(folder, target) for folder in folders(root)]
 
 
 def tree_state(root: Path = ROOT) -> str:
     """Return a digest of everything that goes into the wheels: it names a cache of them."""
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(SHARED.read_bytes())
     for folder in folders(root):
         shipped = sorted(path for path in folder.glob("tangrad*/**/*") if path.is_file() and path.suffix != ".pyc")
-        for path in [folder / "pyproject.toml", folder / "README.md", *shipped]:
+        for path in [folder / "pyproject.toml", *shipped]:
             digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 

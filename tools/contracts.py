@@ -67,7 +67,8 @@ LAZY = {
     "tangrad._core.composition.plugin": "loads what an entry point names",
     "tangrad._core.composition.discovery": "asks other finders than those of folders only where there are some",
     "tangrad._core.composition.registry": "loads pluggy at the first look-up",
-    "tangrad._core.composition.module_rivals": "imports a module on disk that somebody's entry claims, and says whose it is",
+    "tangrad._core.composition.module_rivals": "imports a module on disk that an entry claims, and says whose it is",
+    "tangrad._core.composition.moved_modules": "imports modules under their new names",
     "tangrad._core.composition.manager": "examines hook objects only where there are some",
     "tangrad._backend_xla.backend": "loads the compiler at the first computation: moving data needs none",
     "tangrad._backend_xla.executable": "loads the persistent cache of programs where one is asked for",
@@ -320,18 +321,18 @@ def _above(name: str) -> Iterator[str]:
 
 def check_order(house: House) -> list[str]:
     """Each room of the kernel's distribution imports the rooms below it alone."""
-    height = {f"tangrad.{room}": number for number, room in enumerate(ORDER)}
+    height = {f"tangrad._core.{room}": number for number, room in enumerate(ORDER)}
     problems = []
     for name in house.imports:
         own = height.get(_room(name), len(ORDER))
         for target in executed(name, house) if house.owner.get(name) == CORE else ():
-            if target != "tangrad" and height.get(_room(target), len(ORDER)) > own:
+            if target not in ("tangrad", "tangrad._core") and height.get(_room(target), len(ORDER)) > own:
                 problems.append(f"{name} imports {target}, which is above it: {' < '.join(ORDER)}")
     return problems
 
 
 def _room(name: str) -> str:
-    return ".".join(name.split(".")[:2])
+    return ".".join(name.split(".")[:3])
 
 
 def check_lazy(house: House) -> list[str]:

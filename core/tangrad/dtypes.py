@@ -1,13 +1,9 @@
-"""Dtypes as users ask about them: limits, kinds, promotion.
-
-`objects`: which dtypes there are; `kinds`: what they are; `lattice`: where they meet; `promotion`: where values meet;
-`system`: all that the system itself needs of them, which is `tangrad.core.dtypes`.
-"""
+"""Dtypes as users ask about them: limits, kinds, promotion."""
 
 from typing import Any
 
 from tangrad._core.diagnostics.errors import TypePromotionError as TypePromotionError
-from tangrad._core.dtypes.kinds import bit_width as itemsize_bits
+from tangrad._core.dtypes.kinds import bit_width as itemsize_bits  # noqa: F401 - public
 from tangrad._core.dtypes.kinds import finfo as finfo
 from tangrad._core.dtypes.kinds import iinfo as iinfo
 from tangrad._core.dtypes.kinds import issubdtype as issubdtype

@@ -14,7 +14,6 @@ from tangrad._core.tree.operations import tree_reduce_associative as reduce_asso
 from tangrad._core.tree.operations import tree_structure as structure
 from tangrad._core.tree.operations import tree_transpose as transpose
 from tangrad._core.tree.operations import tree_unflatten as unflatten
-from tangrad._core.tree.partials import Partial as _Partial  # registers it
 from tangrad._core.tree.paths import tree_flatten_with_path as flatten_with_path
 from tangrad._core.tree.paths import tree_leaves_with_path as leaves_with_path
 from tangrad._core.tree.paths import tree_map_with_path as map_with_path

@@ -15,7 +15,9 @@ CORE = {
     "core/tangrad/__init__.py": "",
     "core/tangrad/core/__init__.py": "from tangrad._core.kernel.trace import f as f\n",
     "core/tangrad/_core/kernel/__init__.py": "",
-    "core/tangrad/_core/kernel/trace.py": "# why\n\nfrom typing import Any\n\ndef f() -> Any: ...\ndef _g() -> Any: ...\n",
+    "core/tangrad/_core/kernel/trace.py": (
+        "# why\n\nfrom typing import Any\n\ndef f() -> Any: ...\ndef _g() -> Any: ...\n"
+    ),
     "plugins/one/pyproject.toml": """
         [project]
         name = "tangrad-one"

@@ -120,7 +120,7 @@ def test_a_setting_whose_owner_is_not_installed(monkeypatch):
 def test_importing_tangrad_loads_no_settings_of_plugins():
     code = """
 import sys, tangrad
-assert not [name for name in sys.modules if name.endswith(".settings") and name != "tangrad.settings"]
+assert not [name for name in sys.modules if name.endswith(".settings") and name != "tangrad._core.settings"]
 assert tangrad.config.threefry_partitionable is True
 assert "tangrad._random.settings" in sys.modules and "tangrad._random.functions" not in sys.modules
 """

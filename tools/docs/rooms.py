@@ -17,7 +17,7 @@ from pathlib import Path
 from tools.workspace import ROOT
 
 PAGE = ROOT / "docs" / "kernel.md"
-KERNEL = ROOT / "core" / "tangrad"
+KERNEL = ROOT / "core" / "tangrad" / "_core"
 ROOMS = ("kernel", "composition", "dtypes", "diagnostics", "settings", "tree")
 # What a newcomer reads first; the other modules follow by name.
 FIRST = {
@@ -56,7 +56,7 @@ def table(room: str) -> str:
     for name, path in modules(room).items():
         total += code_lines(path)
         rows.append(f"| `{name}` | {rounded(code_lines(path))} | {_summary(path)} |")
-    return "\n".join([*rows, f"| all of `tangrad.{room}` | {round(total / 100) * 100} | |"])
+    return "\n".join([*rows, f"| all of `tangrad._core.{room}` | {round(total / 100) * 100} | |"])
 
 
 def _summary(path: Path) -> str:
@@ -83,11 +83,11 @@ def problems(text: str) -> list[str]:
         part = re.search(rf"<!-- room {room} -->\n(.*?)<!-- /room {room} -->", text, re.DOTALL)
         stated = {row["module"]: int(row["lines"]) for row in ROW.finditer(part[1] if part else "")}
         actual = {name: code_lines(path) for name, path in modules(room).items()}
-        found += [f"tangrad.{room}.{name} is not in the page" for name in actual if name not in stated]
-        found += [f"tangrad.{room}.{name} is in the page only" for name in stated if name not in actual]
+        found += [f"tangrad._core.{room}.{name} is not in the page" for name in actual if name not in stated]
+        found += [f"tangrad._core.{room}.{name} is in the page only" for name in stated if name not in actual]
         for name, lines in stated.items():
             if name in actual and abs(actual[name] - lines) > max(25, lines // 5):
-                found.append(f"tangrad.{room}.{name} has {actual[name]} lines, not {lines}")
+                found.append(f"tangrad._core.{room}.{name} has {actual[name]} lines, not {lines}")
     return found
 
 

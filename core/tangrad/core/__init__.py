@@ -4,7 +4,8 @@ What rules and backends must look like to a type checker is in `tangrad.core.pro
 Plugins take from the kernel only these names, those of `tangrad.dtypes`, `tangrad.errors`, `tangrad.tree`,
 `tangrad.tree_util` and `tangrad.typing`; what changes in them follows the policy of the extension API.
 
-Order of reading: `aval`, `primitive`, `trace`, `jaxpr`, `staging`, `rules`, `compilation`; then `tangrad._core.composition`.
+Order of reading in `tangrad._core.kernel`: `aval`, `primitive`, `trace`, `jaxpr`, `staging`, `rules`, `compilation`;
+then `tangrad._core.composition`.
 """
 
 from importlib import import_module as _import_module

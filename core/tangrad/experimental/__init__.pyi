@@ -1,5 +1,9 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
+from tangrad._core.settings.config import (
+    without_x64 as disable_x64,
+    with_x64 as enable_x64,
+)
 from tangrad._custom_rules.dead_code import custom_dce as custom_dce
 from tangrad._debug.functions import io_callback as io_callback
 from tangrad.experimental import checkify as checkify
@@ -9,10 +13,6 @@ from tangrad.experimental import ode as ode
 from tangrad.experimental import pjit as pjit
 from tangrad.experimental import shard_map as shard_map
 from tangrad.experimental import sparse as sparse
-from tangrad._core.settings.config import (
-    without_x64 as disable_x64,
-    with_x64 as enable_x64,
-)
 
 __all__ = [
     "checkify",

@@ -14,6 +14,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from tangrad._core.composition import moved_modules
 from tangrad._core.composition.missing_names import explanations, install_finder
 from tangrad._core.composition.module_rivals import chosen, guard, is_on_disk, rivals_of
 from tangrad._core.composition.plugin import HOOKS_GROUP, Plugin
@@ -41,6 +42,7 @@ def public_package(module_name: str) -> tuple[Callable[[str], Any], Callable[[],
     """
     prefix = (module_name + ".").removeprefix(_ROOT)
     install_finder()
+    moved_modules.install()
     if not _resolved:
         composition().on_change(_forget)
     resolved = _resolved.setdefault(module_name, {})

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tangrad import tree
 from tangrad._core.kernel.primitive import EVAL_TRACE
 from tangrad._core.kernel.trace import Trace, Tracer
 from tangrad._core.settings.config import thread
+from tangrad._core.tree.operations import tree_leaves
 
 
 class CompileTimeTrace(Trace):
@@ -39,7 +39,7 @@ def computes_at_once(args: Any) -> bool:
     trace = thread.trace
     if trace is EVAL_TRACE:
         return True
-    return type(trace) is CompileTimeTrace and not any([isinstance(leaf, Tracer) for leaf in tree.leaves(args)])
+    return type(trace) is CompileTimeTrace and not any([isinstance(leaf, Tracer) for leaf in tree_leaves(args)])
 
 
 @contextmanager

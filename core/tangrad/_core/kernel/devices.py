@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from tangrad import tree
 from tangrad._core.kernel.array import Array
 from tangrad._core.kernel.backend import Device, backend_named, loaded_backends, preferred_backend
 from tangrad._core.kernel.backends import devices_of
 from tangrad._core.kernel.trace import Tracer
 from tangrad._core.kernel.transfers import copies_explicitly, read
+from tangrad._core.tree.operations import tree_leaves, tree_map
 
 
 def devices(backend: str | None = None) -> list[Device]:
@@ -119,7 +119,7 @@ def device_get(x: Any) -> Any:
     >>> tangrad.device_get({"a": np.arange(3)})
     {'a': array([0, 1, 2], dtype=int32)}
     """
-    return tree.map(_to_host, x)
+    return tree_map(_to_host, x)
 
 
 def _to_host(leaf: Any) -> Any:
@@ -139,7 +139,7 @@ def block_until_ready(x: Any) -> Any:
     >>> tangrad.block_until_ready(np.zeros(2))
     Array([0., 0.], dtype=float32)
     """
-    for leaf in tree.leaves(x):
+    for leaf in tree_leaves(x):
         if isinstance(leaf, Array) and not isinstance(leaf, Tracer):
             type(leaf).backend.block_until_ready(leaf)
     return x
@@ -147,7 +147,7 @@ def block_until_ready(x: Any) -> Any:
 
 def copy_to_host_async(x: Any) -> None:
     """Start to copy the arrays of a tree to the host, where the backend can do that beside other work."""
-    for leaf in tree.leaves(x):
+    for leaf in tree_leaves(x):
         start = getattr(leaf, "copy_to_host_async", None)
         if start is not None and not isinstance(leaf, Tracer):
             start()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad import tree
 from tangrad._core.kernel.aval import is_array_value
 from tangrad._core.tree.keys import keystr
+from tangrad._core.tree.operations import tree_flatten
+from tangrad._core.tree.paths import tree_leaves_with_path
 
 _EXPECTED = "expected arrays, numbers, and trees of them"
 
@@ -24,7 +25,7 @@ def array_leaves(value: Any, what: str, cure: str = _EXPECTED) -> tuple[list[Any
         ...
     TypeError: argument a['x'] is 'one' of type str; expected arrays, numbers, and trees of them
     """
-    leaves, structure = tree.flatten(value)
+    leaves, structure = tree_flatten(value)
     for position, leaf in enumerate(leaves):
         if not hasattr(type(leaf), "aval") and not is_array_value(leaf):  # no call for an array
             cure += "; a function is no operand: close over it" if callable(leaf) and cure is _EXPECTED else ""
@@ -43,7 +44,7 @@ def returned_leaves(value: Any, function: str, place: str = "result") -> tuple[l
         ...
     TypeError: step returned, at result[1]['loss'], 'high' of type str; expected arrays, numbers, and trees of them
     """
-    leaves, structure = tree.flatten(value)
+    leaves, structure = tree_flatten(value)
     for position, leaf in enumerate(leaves):
         if not hasattr(type(leaf), "aval") and not is_array_value(leaf):  # no call for an array
             where = place + _path(value, position)
@@ -53,4 +54,4 @@ def returned_leaves(value: Any, function: str, place: str = "result") -> tuple[l
 
 
 def _path(value: Any, position: int) -> str:
-    return keystr(tree.leaves_with_path(value)[position][0])
+    return keystr(tree_leaves_with_path(value)[position][0])

@@ -1,1 +1,3 @@
-"""What `tangrad.tree` is made of: modules for this distribution alone."""
+"""Pytrees in pure Python, on purpose: nested containers of arrays, taken apart into leaves and a structure."""
+
+from tangrad._core.tree import partials as partials  # registers its type

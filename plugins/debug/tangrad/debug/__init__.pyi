@@ -1,5 +1,6 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
+from tangrad._core.diagnostics.errors import CallbackError as CallbackError
 from tangrad._debug.breakpoints import debug_breakpoint as breakpoint
 from tangrad._debug.effects import (
     DebugEffect as DebugEffect,
@@ -10,7 +11,6 @@ from tangrad._debug.printing import (
     debug_log as log,
     debug_print as print,
 )
-from tangrad._core.diagnostics.errors import CallbackError as CallbackError
 from tangrad._sharding.pictures import (
     visualize_array_sharding as visualize_array_sharding,
     visualize_sharding as visualize_sharding,

@@ -1,7 +1,5 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.numpy import fft as fft
-from tangrad.numpy import linalg as linalg
 from tangrad._numpy.analytic import (
     acos as acos,
     arccos as arccos,
@@ -508,6 +506,8 @@ from tangrad._numpy.window_functions import (
     hanning as hanning,
     kaiser as kaiser,
 )
+from tangrad.numpy import fft as fft
+from tangrad.numpy import linalg as linalg
 
 __all__ = [
     "ComplexWarning",

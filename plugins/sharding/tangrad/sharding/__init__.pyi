@@ -1,6 +1,5 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.core import Sharding as Sharding
 from tangrad._sharding.abstract import (
     AbstractMesh as AbstractMesh,
     get_abstract_mesh as get_abstract_mesh,
@@ -26,6 +25,7 @@ from tangrad._sharding.named import (
 from tangrad._sharding.positional import PositionalSharding as PositionalSharding
 from tangrad._sharding.propagation import ShardingTypeError as ShardingTypeError
 from tangrad._sharding.single_device import SingleDeviceSharding as SingleDeviceSharding
+from tangrad.core import Sharding as Sharding
 
 __all__ = [
     "AbstractMesh",

@@ -21,19 +21,6 @@ from tangrad._collectives.reductions import (
     pmin as pmin,
     psum as psum,
 )
-from tangrad._lax.control_flow.associative import associative_scan as associative_scan
-from tangrad._lax.control_flow.conditionals import (
-    cond as cond,
-    platform_dependent as platform_dependent,
-    switch as switch,
-)
-from tangrad._lax.control_flow.loops import (
-    fori_loop as fori_loop,
-    while_loop as while_loop,
-)
-from tangrad._lax.control_flow.maps import map as map
-from tangrad._lax.control_flow.repeated_windows import scatter_apply as scatter_apply
-from tangrad._lax.control_flow.scans import scan as scan
 from tangrad._custom_rules.composites import composite as composite
 from tangrad._custom_rules.linear_solves import custom_linear_solve as custom_linear_solve
 from tangrad._custom_rules.roots import (
@@ -42,7 +29,6 @@ from tangrad._custom_rules.roots import (
 )
 from tangrad._fft.functions import fft as fft
 from tangrad._fft.primitives import FftType as FftType
-from tangrad.lax import linalg as linalg
 from tangrad._lax.contractions.functions import (
     batch_matmul as batch_matmul,
     dot as dot,
@@ -59,6 +45,19 @@ from tangrad._lax.contractions.precision import (
 from tangrad._lax.contractions.primitives import DotDimensionNumbers as DotDimensionNumbers
 from tangrad._lax.contractions.ragged import RaggedDotDimensionNumbers as RaggedDotDimensionNumbers
 from tangrad._lax.contractions.scaled import scaled_dot as scaled_dot
+from tangrad._lax.control_flow.associative import associative_scan as associative_scan
+from tangrad._lax.control_flow.conditionals import (
+    cond as cond,
+    platform_dependent as platform_dependent,
+    switch as switch,
+)
+from tangrad._lax.control_flow.loops import (
+    fori_loop as fori_loop,
+    while_loop as while_loop,
+)
+from tangrad._lax.control_flow.maps import map as map
+from tangrad._lax.control_flow.repeated_windows import scatter_apply as scatter_apply
+from tangrad._lax.control_flow.scans import scan as scan
 from tangrad._lax.elementwise.accuracy import (
     AccuracyMode as AccuracyMode,
     Tolerance as Tolerance,
@@ -258,6 +257,7 @@ from tangrad._random.generators import (
     rng_bit_generator as rng_bit_generator,
 )
 from tangrad._sharding.functions import with_sharding_constraint as with_sharding_constraint
+from tangrad.lax import linalg as linalg
 
 __all__ = [
     "AccuracyMode",

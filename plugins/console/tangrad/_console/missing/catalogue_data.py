@@ -11,16 +11,11 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "experimental.checkify.float_checks experimental.checkify.index_checks "
         "experimental.checkify.init_error experimental.checkify.nan_checks experimental.checkify.user_checks"
     ),
-    "tangrad-custom-rules": "checkpoint checkpoint_policies remat",
     "tangrad-collectives": (
         "lax.all_gather lax.all_to_all lax.axis_index lax.axis_size lax.pbroadcast lax.pcast lax.pmax "
         "lax.pmean lax.pmin lax.ppermute lax.pshuffle lax.psum lax.psum_scatter lax.pswapaxes lax.pvary"
     ),
     "tangrad-console": "print_environment_info",
-    "tangrad-lax": (
-        "lax.associative_scan lax.cond lax.fori_loop lax.map lax.platform_dependent lax.scan "
-        "lax.scatter_apply lax.switch lax.while_loop"
-    ),
     "tangrad-core": (
         "Array Device block_until_ready check_tracer_leaks checking_leaks clear_caches config "
         "copy_to_host_async debug_infs debug_nans default_backend default_device device_count device_get "
@@ -31,9 +26,10 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "transfer_guard_host_to_device typeof typing use_backend"
     ),
     "tangrad-custom-rules": (
-        "closure_convert custom_gradient custom_jvp custom_transpose custom_vjp custom_vmap "
-        "experimental.custom_dce lax.composite lax.custom_implicit_solve lax.custom_linear_solve "
-        "lax.custom_root linear_call"
+        "checkpoint checkpoint_policies closure_convert custom_gradient custom_jvp custom_transpose "
+        "custom_vjp custom_vmap experimental.custom_dce hessian jacfwd jacobian jacrev lax.composite "
+        "lax.custom_implicit_solve lax.custom_linear_solve lax.custom_root linear_call remat "
+        "test_util.check_grads test_util.check_jvp test_util.check_vjp"
     ),
     "tangrad-debug": (
         "debug.CallbackError debug.DebugEffect debug.OrderedDebugEffect debug.breakpoint debug.callback "
@@ -47,6 +43,62 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "experimental.multihost_utils.host_local_array_to_global_array "
         "experimental.multihost_utils.process_allgather experimental.multihost_utils.sync_global_devices"
     ),
+    "tangrad-export": (
+        "export.DisabledSafetyCheck export.Exported export.default_export_platform export.deserialize "
+        "export.export export.maximum_supported_calling_convention_version "
+        "export.minimum_supported_calling_convention_version export.register_namedtuple_serialization "
+        "export.register_pytree_node_serialization xla_computation"
+    ),
+    "tangrad-ffi": (
+        "ffi.FfiError ffi.ffi_call ffi.ffi_lowering ffi.host_lowering ffi.include_dir ffi.pycapsule "
+        "ffi.register_ffi_target ffi.register_ffi_type"
+    ),
+    "tangrad-fft": (
+        "lax.FftType lax.fft numpy.fft.fft numpy.fft.fft2 numpy.fft.fftfreq numpy.fft.fftn numpy.fft.fftshift "
+        "numpy.fft.hfft numpy.fft.ifft numpy.fft.ifft2 numpy.fft.ifftn numpy.fft.ifftshift numpy.fft.ihfft "
+        "numpy.fft.irfft numpy.fft.irfft2 numpy.fft.irfftn numpy.fft.rfft numpy.fft.rfft2 numpy.fft.rfftfreq "
+        "numpy.fft.rfftn"
+    ),
+    "tangrad-jit": "ShapeDtypeStruct eval_shape explain_cache_misses jit make_jaxpr no_tracing",
+    "tangrad-lax": (
+        "default_matmul_precision device_put lax.AccuracyMode lax.ConvDimensionNumbers "
+        "lax.ConvGeneralDilatedDimensionNumbers lax.DotAlgorithm lax.DotAlgorithmPreset "
+        "lax.DotDimensionNumbers lax.GatherDimensionNumbers lax.GatherScatterMode lax.Precision "
+        "lax.PrecisionLike lax.RaggedDotDimensionNumbers lax.RoundingMethod lax.ScatterDimensionNumbers "
+        "lax.Tolerance lax.abs lax.acos lax.acosh lax.add lax.approx_max_k lax.approx_min_k lax.argmax "
+        "lax.argmin lax.asin lax.asinh lax.associative_scan lax.atan lax.atan2 lax.atanh lax.batch_matmul "
+        "lax.bessel_i0e lax.bessel_i1e lax.betainc lax.bitcast_convert_type lax.bitwise_and lax.bitwise_not "
+        "lax.bitwise_or lax.bitwise_xor lax.broadcast lax.broadcast_in_dim lax.broadcast_like "
+        "lax.broadcast_shapes lax.broadcast_to_rank lax.broadcasted_iota lax.cbrt lax.ceil lax.clamp lax.clz "
+        "lax.collapse lax.complex lax.concatenate lax.cond lax.conj lax.conv lax.conv_dimension_numbers "
+        "lax.conv_general_dilated lax.conv_general_dilated_local lax.conv_general_dilated_patches "
+        "lax.conv_general_permutations lax.conv_general_shape_tuple lax.conv_shape_tuple lax.conv_transpose "
+        "lax.conv_transpose_shape_tuple lax.conv_with_general_padding lax.convert_element_type lax.cos "
+        "lax.cosh lax.cumlogsumexp lax.cummax lax.cummin lax.cumprod lax.cumsum lax.digamma lax.div lax.dot "
+        "lax.dot_general lax.dtype lax.dynamic_index_in_dim lax.dynamic_slice lax.dynamic_slice_in_dim "
+        "lax.dynamic_update_index_in_dim lax.dynamic_update_slice lax.dynamic_update_slice_in_dim lax.empty "
+        "lax.eq lax.erf lax.erf_inv lax.erfc lax.exp lax.exp2 lax.expand_dims lax.expm1 lax.floor "
+        "lax.fori_loop lax.full lax.full_like lax.gather lax.ge lax.gt lax.igamma lax.igamma_grad_a "
+        "lax.igammac lax.imag lax.index_in_dim lax.index_take lax.integer_pow lax.iota lax.is_finite lax.le "
+        "lax.lgamma lax.linalg.EigImplementation lax.linalg.EighImplementation lax.linalg.SvdAlgorithm "
+        "lax.linalg.cholesky lax.linalg.cholesky_update lax.linalg.eig lax.linalg.eigh lax.linalg.hessenberg "
+        "lax.linalg.householder_product lax.linalg.lu lax.linalg.lu_pivots_to_permutation lax.linalg.ormqr "
+        "lax.linalg.qdwh lax.linalg.qr lax.linalg.schur lax.linalg.svd lax.linalg.symmetric_product "
+        "lax.linalg.triangular_solve lax.linalg.tridiagonal lax.linalg.tridiagonal_solve lax.log lax.log1p "
+        "lax.logistic lax.lt lax.map lax.max lax.min lax.mul lax.mulhi lax.ne lax.neg lax.nextafter "
+        "lax.optimization_barrier lax.pad lax.padtype_to_pads lax.platform_dependent lax.polygamma "
+        "lax.population_count lax.pow lax.ragged_dot lax.ragged_dot_general lax.random_gamma_grad lax.real "
+        "lax.reciprocal lax.reduce lax.reduce_and lax.reduce_max lax.reduce_min lax.reduce_or "
+        "lax.reduce_precision lax.reduce_prod lax.reduce_sum lax.reduce_window lax.reduce_window_shape_tuple "
+        "lax.reduce_xor lax.rem lax.reshape lax.rev lax.round lax.rsqrt lax.scaled_dot lax.scan lax.scatter "
+        "lax.scatter_add lax.scatter_apply lax.scatter_max lax.scatter_min lax.scatter_mul lax.scatter_sub "
+        "lax.select lax.select_n lax.shape_as_value lax.shift_left lax.shift_right_arithmetic "
+        "lax.shift_right_logical lax.sign lax.sin lax.sinh lax.slice lax.slice_in_dim lax.sort "
+        "lax.sort_key_val lax.split lax.sqrt lax.square lax.squeeze lax.stack lax.stage lax.stop_gradient "
+        "lax.sub lax.switch lax.tan lax.tanh lax.tile lax.top_k lax.transpose lax.unstack lax.while_loop "
+        "lax.zeros_like_array lax.zeta"
+    ),
+    "tangrad-masking": "mask shapecheck",
     "tangrad-nn": (
         "example_libraries.optimizers.JoinPoint example_libraries.optimizers.Optimizer "
         "example_libraries.optimizers.OptimizerState example_libraries.optimizers.adagrad "
@@ -70,70 +122,8 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "example_libraries.stax.Relu example_libraries.stax.Selu example_libraries.stax.Sigmoid "
         "example_libraries.stax.Softmax example_libraries.stax.Softplus example_libraries.stax.SumPool "
         "example_libraries.stax.Tanh example_libraries.stax.elementwise example_libraries.stax.parallel "
-        "example_libraries.stax.serial example_libraries.stax.shape_dependent"
-    ),
-    "tangrad-export": (
-        "export.DisabledSafetyCheck export.Exported export.default_export_platform export.deserialize "
-        "export.export export.maximum_supported_calling_convention_version "
-        "export.minimum_supported_calling_convention_version export.register_namedtuple_serialization "
-        "export.register_pytree_node_serialization"
-    ),
-    "tangrad-ffi": (
-        "ffi.FfiError ffi.ffi_call ffi.ffi_lowering ffi.host_lowering ffi.include_dir ffi.pycapsule "
-        "ffi.register_ffi_target ffi.register_ffi_type"
-    ),
-    "tangrad-fft": (
-        "lax.FftType lax.fft numpy.fft.fft numpy.fft.fft2 numpy.fft.fftfreq numpy.fft.fftn numpy.fft.fftshift "
-        "numpy.fft.hfft numpy.fft.ifft numpy.fft.ifft2 numpy.fft.ifftn numpy.fft.ifftshift numpy.fft.ihfft "
-        "numpy.fft.irfft numpy.fft.irfft2 numpy.fft.irfftn numpy.fft.rfft numpy.fft.rfft2 numpy.fft.rfftfreq "
-        "numpy.fft.rfftn"
-    ),
-    "tangrad-scipy": "image.ResizeMethod image.resize image.scale_and_translate",
-    "tangrad-custom-rules": (
-        "hessian jacfwd jacobian jacrev test_util.check_grads test_util.check_jvp test_util.check_vjp"
-    ),
-    "tangrad-jit": "ShapeDtypeStruct eval_shape explain_cache_misses jit make_jaxpr no_tracing",
-    "tangrad-lax": (
-        "default_matmul_precision device_put lax.AccuracyMode lax.ConvDimensionNumbers "
-        "lax.ConvGeneralDilatedDimensionNumbers lax.DotAlgorithm lax.DotAlgorithmPreset "
-        "lax.DotDimensionNumbers lax.GatherDimensionNumbers lax.GatherScatterMode lax.Precision "
-        "lax.PrecisionLike lax.RaggedDotDimensionNumbers lax.RoundingMethod lax.ScatterDimensionNumbers "
-        "lax.Tolerance lax.abs lax.acos lax.acosh lax.add lax.approx_max_k lax.approx_min_k lax.argmax "
-        "lax.argmin lax.asin lax.asinh lax.atan lax.atan2 lax.atanh lax.batch_matmul lax.bessel_i0e "
-        "lax.bessel_i1e lax.betainc lax.bitcast_convert_type lax.bitwise_and lax.bitwise_not lax.bitwise_or "
-        "lax.bitwise_xor lax.broadcast lax.broadcast_in_dim lax.broadcast_like lax.broadcast_shapes "
-        "lax.broadcast_to_rank lax.broadcasted_iota lax.cbrt lax.ceil lax.clamp lax.clz lax.collapse "
-        "lax.complex lax.concatenate lax.conj lax.conv lax.conv_dimension_numbers lax.conv_general_dilated "
-        "lax.conv_general_dilated_local lax.conv_general_dilated_patches lax.conv_general_permutations "
-        "lax.conv_general_shape_tuple lax.conv_shape_tuple lax.conv_transpose lax.conv_transpose_shape_tuple "
-        "lax.conv_with_general_padding lax.convert_element_type lax.cos lax.cosh lax.cumlogsumexp lax.cummax "
-        "lax.cummin lax.cumprod lax.cumsum lax.digamma lax.div lax.dot lax.dot_general lax.dtype "
-        "lax.dynamic_index_in_dim lax.dynamic_slice lax.dynamic_slice_in_dim lax.dynamic_update_index_in_dim "
-        "lax.dynamic_update_slice lax.dynamic_update_slice_in_dim lax.empty lax.eq lax.erf lax.erf_inv "
-        "lax.erfc lax.exp lax.exp2 lax.expand_dims lax.expm1 lax.floor lax.full lax.full_like lax.gather "
-        "lax.ge lax.gt lax.igamma lax.igamma_grad_a lax.igammac lax.imag lax.index_in_dim lax.index_take "
-        "lax.integer_pow lax.iota lax.is_finite lax.le lax.lgamma lax.linalg.cholesky "
-        "lax.linalg.cholesky_update lax.linalg.triangular_solve lax.log lax.log1p lax.logistic lax.lt lax.max "
-        "lax.min lax.mul lax.mulhi lax.ne lax.neg lax.nextafter lax.optimization_barrier lax.pad "
-        "lax.padtype_to_pads lax.polygamma lax.population_count lax.pow lax.ragged_dot lax.ragged_dot_general "
-        "lax.random_gamma_grad lax.real lax.reciprocal lax.reduce lax.reduce_and lax.reduce_max "
-        "lax.reduce_min lax.reduce_or lax.reduce_precision lax.reduce_prod lax.reduce_sum lax.reduce_window "
-        "lax.reduce_window_shape_tuple lax.reduce_xor lax.rem lax.reshape lax.rev lax.round lax.rsqrt "
-        "lax.scaled_dot lax.scatter lax.scatter_add lax.scatter_max lax.scatter_min lax.scatter_mul "
-        "lax.scatter_sub lax.select lax.select_n lax.shape_as_value lax.shift_left lax.shift_right_arithmetic "
-        "lax.shift_right_logical lax.sign lax.sin lax.sinh lax.slice lax.slice_in_dim lax.sort "
-        "lax.sort_key_val lax.split lax.sqrt lax.square lax.squeeze lax.stack lax.stage lax.stop_gradient "
-        "lax.sub lax.tan lax.tanh lax.tile lax.top_k lax.transpose lax.unstack lax.zeros_like_array lax.zeta"
-    ),
-    "tangrad-lax": (
-        "lax.linalg.EigImplementation lax.linalg.EighImplementation lax.linalg.SvdAlgorithm lax.linalg.eig "
-        "lax.linalg.eigh lax.linalg.hessenberg lax.linalg.householder_product lax.linalg.lu "
-        "lax.linalg.lu_pivots_to_permutation lax.linalg.ormqr lax.linalg.qdwh lax.linalg.qr lax.linalg.schur "
-        "lax.linalg.svd lax.linalg.symmetric_product lax.linalg.tridiagonal lax.linalg.tridiagonal_solve"
-    ),
-    "tangrad-masking": "mask shapecheck",
-    "tangrad-nn": (
-        "nn.celu nn.dot_product_attention nn.elu nn.gelu nn.glu nn.hard_sigmoid nn.hard_silu nn.hard_swish "
+        "example_libraries.stax.serial example_libraries.stax.shape_dependent nn.celu "
+        "nn.dot_product_attention nn.elu nn.gelu nn.glu nn.hard_sigmoid nn.hard_silu nn.hard_swish "
         "nn.hard_tanh nn.identity nn.leaky_relu nn.log1mexp nn.log_sigmoid nn.log_softmax nn.logmeanexp "
         "nn.logsumexp nn.mish nn.one_hot nn.relu nn.relu6 nn.scaled_matmul nn.selu nn.sigmoid nn.silu "
         "nn.soft_sign nn.softmax nn.softplus nn.sparse_plus nn.sparse_sigmoid nn.squareplus nn.standardize "
@@ -211,12 +201,9 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "numpy.unique numpy.unique_all numpy.unique_counts numpy.unique_inverse numpy.unique_values "
         "numpy.unpackbits numpy.unravel_index numpy.unsignedinteger numpy.unstack numpy.unwrap numpy.vander "
         "numpy.var numpy.vdot numpy.vecdot numpy.vecmat numpy.vectorize numpy.vsplit numpy.vstack numpy.where "
-        "numpy.zeros numpy.zeros_like numpy_rank_promotion"
+        "numpy.zeros numpy.zeros_like numpy_rank_promotion ops.segment_max ops.segment_min ops.segment_prod "
+        "ops.segment_sum"
     ),
-    "tangrad-scipy": "experimental.ode.odeint",
-    "tangrad-numpy": "ops.segment_max ops.segment_min ops.segment_prod ops.segment_sum",
-    "tangrad-sharding": "experimental.pjit.pjit experimental.pjit.with_sharding_constraint",
-    "tangrad-sharding": "pmap soft_pmap",
     "tangrad-random": (
         "default_prng_impl enable_custom_prng lax.RandomAlgorithm lax.rng_bit_generator legacy_prng_key "
         "random.NamedShape random.PRNGKey random.ball random.bernoulli random.beta random.binomial "
@@ -231,6 +218,7 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     ),
     "tangrad-runtime": "runtime.ArtifactError runtime.Limits runtime.load runtime.save",
     "tangrad-scipy": (
+        "experimental.ode.odeint image.ResizeMethod image.resize image.scale_and_translate "
         "scipy.cluster.vq.vq scipy.fft.dct scipy.fft.dctn scipy.fft.idct scipy.fft.idctn "
         "scipy.integrate.trapezoid scipy.interpolate.RegularGridInterpolator scipy.linalg.block_diag "
         "scipy.linalg.cho_factor scipy.linalg.cho_solve scipy.linalg.cholesky scipy.linalg.circulant "
@@ -293,16 +281,16 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "scipy.stats.vonmises.logpdf scipy.stats.vonmises.pdf scipy.stats.wrapcauchy.logpdf "
         "scipy.stats.wrapcauchy.pdf"
     ),
-    "tangrad-sharding": "experimental.shard_map.shard_map shard_map",
     "tangrad-sharding": (
         "NamedSharding P Shard debug.visualize_array_sharding debug.visualize_sharding device_put_replicated "
-        "device_put_sharded experimental.mesh_utils.create_device_mesh lax.with_sharding_constraint "
-        "make_array_from_callback make_array_from_process_local_data make_array_from_single_device_arrays "
-        "make_mesh reshard set_mesh sharding.AbstractMesh sharding.AxisType sharding.GSPMDSharding "
-        "sharding.HloSharding sharding.Mesh sharding.NamedSharding sharding.PartitionSpec "
-        "sharding.PositionalSharding sharding.Sharding sharding.ShardingTypeError "
+        "device_put_sharded experimental.mesh_utils.create_device_mesh experimental.pjit.pjit "
+        "experimental.pjit.with_sharding_constraint experimental.shard_map.shard_map "
+        "lax.with_sharding_constraint make_array_from_callback make_array_from_process_local_data "
+        "make_array_from_single_device_arrays make_mesh pmap reshard set_mesh shard_map sharding.AbstractMesh "
+        "sharding.AxisType sharding.GSPMDSharding sharding.HloSharding sharding.Mesh sharding.NamedSharding "
+        "sharding.PartitionSpec sharding.PositionalSharding sharding.Sharding sharding.ShardingTypeError "
         "sharding.SingleDeviceSharding sharding.auto_axes sharding.explicit_axes sharding.get_abstract_mesh "
-        "sharding.get_mesh sharding.reshard sharding.set_mesh sharding.use_mesh"
+        "sharding.get_mesh sharding.reshard sharding.set_mesh sharding.use_mesh soft_pmap"
     ),
     "tangrad-sparse": (
         "experimental.sparse.BCOO experimental.sparse.BCSR experimental.sparse.COO experimental.sparse.CSC "
@@ -332,75 +320,64 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "export.InconclusiveDimensionOperation export.SymbolicScope export.is_symbolic_dim "
         "export.symbolic_args_specs export.symbolic_shape"
     ),
-    "tangrad-export": "xla_computation",
     "tangrad-xmap": "xmap",
 }
 
 MODULES: dict[str, str] = {  # distribution: the tops of its tree
-    "tangrad-autodiff": "tangrad.autodiff",
+    "tangrad-autodiff": "tangrad._autodiff tangrad.autodiff",
     "tangrad-backend-numpy": "tangrad._backend_numpy",
     "tangrad-backend-xla": "tangrad._backend_xla",
-    "tangrad-batching": "tangrad.batching",
-    "tangrad-checkify": "tangrad.experimental.checkify tangrad._checkify",
-    "tangrad-custom-rules": "tangrad.ad_checkpoint tangrad._custom_rules.checkpoint",
+    "tangrad-batching": "tangrad._batching tangrad.batching",
+    "tangrad-checkify": "tangrad._checkify tangrad.experimental.checkify",
     "tangrad-collectives": "tangrad._collectives",
-    "tangrad-compat": "tangrad.compat",
-    "tangrad-conformance": "tangrad.conformance",
+    "tangrad-compat": "tangrad._compat tangrad.compat",
+    "tangrad-conformance": "tangrad._conformance tangrad.conformance",
     "tangrad-console": "tangrad.__main__ tangrad._console",
-    "tangrad-lax": "tangrad._lax.control_flow",
-    "tangrad-custom-rules": "tangrad.custom_batching tangrad.custom_derivatives tangrad._custom_rules",
-    "tangrad-debug": "tangrad.debug tangrad._debug",
-    "tangrad-distributed": "tangrad.distributed tangrad.experimental.multihost_utils tangrad._distributed",
-    "tangrad-nn": "tangrad.example_libraries",
+    "tangrad-custom-rules": (
+        "tangrad._custom_rules tangrad.ad_checkpoint tangrad.custom_batching tangrad.custom_derivatives "
+        "tangrad.test_util"
+    ),
+    "tangrad-debug": "tangrad._debug tangrad.debug tangrad.monitoring tangrad.profiler",
+    "tangrad-distributed": "tangrad._distributed tangrad.distributed tangrad.experimental.multihost_utils",
     "tangrad-export": "tangrad._export",
-    "tangrad-ffi": "tangrad.ffi",
+    "tangrad-ffi": "tangrad._ffi tangrad.ffi",
     "tangrad-fft": "tangrad._fft",
-    "tangrad-scipy": "tangrad.image",
-    "tangrad-custom-rules": "tangrad._custom_rules.jacobians tangrad.test_util",
     "tangrad-jit": "tangrad._jit tangrad.stages",
-    "tangrad-lax": "tangrad.lax",
-    "tangrad-lax": "tangrad._lax.decompositions",
+    "tangrad-lax": "tangrad._lax tangrad.lax",
     "tangrad-masking": "tangrad._masking",
-    "tangrad-collectives": "tangrad._collectives.named_axes",
-    "tangrad-nn": "tangrad.nn",
-    "tangrad-numpy": "tangrad.dlpack tangrad.flatten_util tangrad.numpy",
-    "tangrad-scipy": "tangrad._scipy.ode tangrad.experimental.ode",
-    "tangrad-numpy": "tangrad.ops",
-    "tangrad-sharding": "tangrad.experimental.pjit tangrad._sharding.pjit",
-    "tangrad-sharding": "tangrad._sharding.pmap",
-    "tangrad-debug": "tangrad.monitoring tangrad.profiler tangrad._debug.profiling",
-    "tangrad-random": "tangrad.random",
-    "tangrad-runtime": "tangrad.runtime",
-    "tangrad-conformance": "tangrad._conformance.scaffold",
-    "tangrad-scipy": "tangrad.scipy",
-    "tangrad-sharding": "tangrad.experimental.shard_map tangrad._sharding.shard_map",
-    "tangrad-sharding": "tangrad.experimental.mesh_utils tangrad.sharding tangrad._sharding",
-    "tangrad-sparse": "tangrad.experimental.sparse tangrad._sparse",
-    "tangrad-symbolic": "tangrad.export tangrad._symbolic",
-    "tangrad-export": "tangrad._export.hlo_computations",
-    "tangrad-xmap": "tangrad.experimental.maps tangrad._xmap",
+    "tangrad-nn": "tangrad._nn tangrad.example_libraries tangrad.nn",
+    "tangrad-numpy": "tangrad._numpy tangrad.dlpack tangrad.flatten_util tangrad.numpy tangrad.ops",
+    "tangrad-random": "tangrad._random tangrad.random",
+    "tangrad-runtime": "tangrad._runtime tangrad.runtime",
+    "tangrad-scipy": "tangrad._scipy tangrad.experimental.ode tangrad.image tangrad.scipy",
+    "tangrad-sharding": (
+        "tangrad._sharding tangrad.experimental.mesh_utils tangrad.experimental.pjit "
+        "tangrad.experimental.shard_map tangrad.sharding"
+    ),
+    "tangrad-sparse": "tangrad._sparse tangrad.experimental.sparse",
+    "tangrad-symbolic": "tangrad._symbolic tangrad.export",
+    "tangrad-xmap": "tangrad._xmap tangrad.experimental.maps",
 }
 
 FAMILIES: dict[str, str] = {  # distribution: families of primitives
     "tangrad-autodiff": "autodiff",
     "tangrad-batching": "batching",
     "tangrad-checkify": "runtime_checks",
-    "tangrad-custom-rules": "checkpointing",
     "tangrad-collectives": "collectives",
-    "tangrad-lax": "control_flow",
-    "tangrad-custom-rules": "composites custom_rules linear_calls mapped_calls partial_calls solves",
+    "tangrad-custom-rules": "checkpointing composites custom_rules linear_calls mapped_calls partial_calls solves",
     "tangrad-debug": "callbacks",
     "tangrad-export": "exporting",
     "tangrad-ffi": "foreign",
     "tangrad-fft": "fft",
     "tangrad-jit": "jit",
-    "tangrad-lax": "contractions elementwise indexing linalg placement reductions sorting special structure windows",
-    "tangrad-lax": "decompositions systems",
+    "tangrad-lax": (
+        "contractions control_flow decompositions elementwise indexing linalg placement reductions sorting "
+        "special structure systems windows"
+    ),
     "tangrad-nn": "activations",
     "tangrad-numpy": "numerical whole_arrays",
     "tangrad-random": "random",
-    "tangrad-sharding": "shard_map",
-    "tangrad-sharding": "sharding",
+    "tangrad-sharding": "shard_map sharding",
     "tangrad-symbolic": "dimensions",
     "tangrad-xmap": "xmapping",
 }
@@ -411,13 +388,12 @@ RULE_KINDS: dict[str, str] = {  # distribution: rule kinds
     "tangrad-backend-xla": "lower.xla lower.xla.cpu lower.xla.cuda lower.xla.rocm lower.xla.tpu",
     "tangrad-batching": "batch split_axis",
     "tangrad-checkify": "checkify",
-    "tangrad-custom-rules": "recompute",
-    "tangrad-core": "dce",
-    "tangrad-masking": "mask",
     "tangrad-collectives": "axis_subst",
+    "tangrad-core": "dce",
+    "tangrad-custom-rules": "recompute",
+    "tangrad-masking": "mask",
     "tangrad-runtime": "portable",
-    "tangrad-sharding": "replication",
-    "tangrad-sharding": "sharding",
+    "tangrad-sharding": "replication sharding",
     "tangrad-sparse": "sparse",
 }
 
@@ -463,17 +439,14 @@ BACKENDS: dict[str, str] = {  # distribution: backends
 }
 
 COMMANDS: dict[str, str] = {  # distribution: commands of `tangrad`
-    "tangrad-conformance": "conformance",
+    "tangrad-conformance": "conformance new",
     "tangrad-console": "doctor plugins rules stubs",
-    "tangrad-conformance": "new",
 }
 
 USUAL: dict[str, str] = {  # distribution: those that it brings
     "tangrad": (
-        "tangrad-autodiff tangrad-backend-numpy tangrad-batching tangrad-custom-rules tangrad-collectives "
-        "tangrad-console tangrad-lax tangrad-core tangrad-custom-rules tangrad-debug tangrad-fft "
-        "tangrad-custom-rules tangrad-jit tangrad-lax tangrad-lax tangrad-collectives tangrad-nn tangrad-numpy "
-        "tangrad-numpy tangrad-sharding tangrad-sharding tangrad-random tangrad-sharding tangrad-sharding "
-        "tangrad-symbolic tangrad-xmap"
+        "tangrad-autodiff tangrad-backend-numpy tangrad-batching tangrad-collectives tangrad-console "
+        "tangrad-core tangrad-custom-rules tangrad-debug tangrad-fft tangrad-jit tangrad-lax tangrad-nn "
+        "tangrad-numpy tangrad-random tangrad-sharding tangrad-symbolic tangrad-xmap"
     ),
 }

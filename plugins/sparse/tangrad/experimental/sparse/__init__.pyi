@@ -1,6 +1,5 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad.experimental.sparse import linalg as linalg
 from tangrad._sparse.base import JAXSparse as JAXSparse
 from tangrad._sparse.bcoo import BCOO as BCOO
 from tangrad._sparse.compressed import BCSR as BCSR
@@ -71,6 +70,7 @@ from tangrad._sparse.structure import (
     bcoo_transpose as bcoo_transpose,
     bcoo_update_layout as bcoo_update_layout,
 )
+from tangrad.experimental.sparse import linalg as linalg
 
 __all__ = [
     "BCOO",

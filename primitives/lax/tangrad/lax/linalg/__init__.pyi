@@ -1,10 +1,5 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad._lax.linalg.functions import (
-    cholesky as cholesky,
-    cholesky_update as cholesky_update,
-    triangular_solve as triangular_solve,
-)
 from tangrad._lax.decompositions.algorithms import (
     EigImplementation as EigImplementation,
     EighImplementation as EighImplementation,
@@ -27,6 +22,11 @@ from tangrad._lax.decompositions.reduced_forms import (
     schur as schur,
     tridiagonal as tridiagonal,
     tridiagonal_solve as tridiagonal_solve,
+)
+from tangrad._lax.linalg.functions import (
+    cholesky as cholesky,
+    cholesky_update as cholesky_update,
+    triangular_solve as triangular_solve,
 )
 
 __all__ = [
