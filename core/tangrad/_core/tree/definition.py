@@ -7,19 +7,9 @@ from itertools import islice
 from typing import Any, NoReturn, TypeAlias
 from weakref import WeakValueDictionary, ref
 
-from tangrad._core.tree import deep
+from tangrad._core.tree import deep, interning
 from tangrad._core.tree.dispatch import are_leaves, flatteners, on_replacement
-from tangrad._core.tree.interning import (
-    BY_VALUE,
-    PLAIN,
-    Table,
-    data_key,
-    equal_data,
-    forgetter,
-    hash_data,
-    intern,
-    same_data,
-)
+from tangrad._core.tree.interning import Table, data_key, equal_data, forgetter, hash_data, intern, same_data
 from tangrad._core.tree.specialised import Writer, compile_build, compile_take
 
 Leaf: TypeAlias = Any
@@ -248,7 +238,7 @@ class PyTreeDef:
 
         It may not where metadata compare by value: a tree would be given those of another.
         """
-        return (self.take or self.specialised_take()) is not None and self.comparison != BY_VALUE
+        return (self.take or self.specialised_take()) is not None and self.comparison != interning.BY_VALUE
 
     def specialised_take(self) -> Callable[[Any], list[Any] | None] | None:
         """Count a use; return `take`, which is generated when a structure has been used often."""
@@ -406,7 +396,7 @@ class NodeKind:
 
 def _make(kind: NodeKind | None, data: Any, subtrees: tuple[PyTreeDef, ...], comparison: int) -> PyTreeDef:
     comparison = max([comparison, *[subtree.comparison for subtree in subtrees]])
-    made: PyTreeDef = object.__new__(_ByValue if comparison == BY_VALUE else PyTreeDef)
+    made: PyTreeDef = object.__new__(_ByValue if comparison == interning.BY_VALUE else PyTreeDef)
     made.kind, made.data, made.subtrees, made.comparison = kind, data, subtrees, comparison
     made.num_leaves = sum([subtree.num_leaves for subtree in subtrees]) if kind is not None else 1
     made.num_nodes = sum([subtree.num_nodes for subtree in subtrees]) + 1
@@ -426,7 +416,7 @@ def _forget_takes() -> None:
         structure.take = None
 
 
-LEAF: PyTreeDef = _make(None, None, (), PLAIN)
+LEAF: PyTreeDef = _make(None, None, (), interning.PLAIN)
 
 
 def _leaf() -> PyTreeDef:
