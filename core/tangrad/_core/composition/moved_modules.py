@@ -92,7 +92,7 @@ class Finder:
         if not name.startswith(_ROOT):
             return None
         if name == "tangrad.backends":  # the old parent of two packages, itself none
-            return ModuleSpec(name, _Loader(ModuleType(name)), is_package=True)
+            return _spec(name, ModuleType(name), is_package=True)
         new = new_name(name)
         if new is None:
             return None
@@ -108,8 +108,14 @@ class Finder:
             DeprecationWarning,
             stacklevel=3,  # the import: the finder before this one asks it
         )
-        package = hasattr(module, "__path__")
-        return ModuleSpec(name, _Loader(_package(name, module) if package else module), is_package=package)
+        if hasattr(module, "__path__"):
+            return _spec(name, _package(name, module), is_package=True)
+        return _spec(name, module, is_package=False)
+
+
+def _spec(name: str, module: ModuleType, is_package: bool) -> ModuleSpec:
+    loader: Any = _Loader(module)  # importlib's abstract class would be one import more
+    return ModuleSpec(name, loader, is_package=is_package)
 
 
 class _Loader:
