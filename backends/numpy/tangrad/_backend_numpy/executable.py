@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from tangrad._backend_numpy.array import NumpyArray, is_sole_owner, physical
 from tangrad._backend_numpy.blocks import FEWEST_STEPS, find_blocks
 from tangrad._backend_numpy.entry import entry_function
@@ -24,8 +26,10 @@ FOLD_LIMIT = 1 << 20  # bytes: results that depend on constants alone are kept u
 def build(closed: ClosedJaxpr, donated: Sequence[bool] = ()) -> Program:
     """Lower a closed jaxpr to the steps that run."""
     program = Program(FOLD_LIMIT)
-    program.plan = plan_of(closed.in_avals)
-    types = [physical(aval) for aval in closed.in_avals]
+    avals = closed.in_avals
+    if any([size.__class__ is not int for aval in avals for size in aval.shape]):
+        program.plan = plan_of(avals)
+    types = [aval if isinstance(aval.dtype, np.dtype) else physical(aval) for aval in avals]
     arguments = [program.argument(type_.shape, type_.dtype) for type_ in types]
     program.donated = {value.stored for value, gone in zip(arguments, donated) if gone}
     results = lower_jaxpr(program, closed, arguments)

@@ -28,7 +28,7 @@ from tangrad._backend_numpy.program import Program, Shape, Stored, Value, broadc
 from tangrad._backend_numpy.select import selection
 from tangrad._backend_numpy.sizes import equation_at_sizes
 from tangrad._backend_numpy.totals import reduction
-from tangrad.core import ClosedJaxpr, Literal, calls_rules, dtypes, keeps_alive, params_key, rule_table
+from tangrad.core import ClosedJaxpr, Literal, ShapedArray, calls_rules, dtypes, keeps_alive, params_key, rule_table
 
 KIND = "lower.numpy"
 _rules = rule_table(KIND)
@@ -93,7 +93,7 @@ class Lowering:
         dtype = ufunc_result_dtype(function, found)
         if dtype is None:
             return self._in_wider_dtype(function, values)
-        result = self._elementwise(Ufunc(function), values, dtypes.as_dtype(dtype))
+        result = self._elementwise(Ufunc(function), values, dtype)
         # Some ufuncs widen dtypes of ml_dtypes by themselves, unsigned ones to signed ones of 8 bits.
         widened = found[0].isbuiltin != 1 and _kind(dtype) in (_kind(found[0]), "i")
         return self.cast(result, found[0]) if widened else result
@@ -312,7 +312,8 @@ def lower_jaxpr(program: Program, closed: ClosedJaxpr, arguments: Sequence[Value
     for eqn in jaxpr.eqns:
         operands = tuple([read(atom) for atom in eqn.invars])
         out_avals = tuple([var.aval for var in eqn.outvars])
-        in_avals = tuple([atom.aval.plain for atom in eqn.invars])
+        types = [atom.aval for atom in eqn.invars]
+        in_avals = tuple([aval if type(aval) is ShapedArray else aval.plain for aval in types])
         results = lower_primitive(program, eqn.primitive, operands, in_avals, out_avals, eqn.params, eqn.effects)
         values.update(zip(eqn.outvars, results))
     return tuple([read(atom) for atom in jaxpr.outvars])
@@ -368,7 +369,8 @@ def lower_primitive(
 @calls_rules("lower.numpy")
 def _check_types(primitive: Any, outs: tuple[Value, ...], out_avals: Sequence[Any]) -> None:
     found = [(value.shape, value.dtype) if isinstance(value, Value) else value for value in outs]
-    expected = [(type_.shape, type_.dtype) for type_ in map(physical, out_avals)]
+    types = [aval if isinstance(aval.dtype, np.dtype) else physical(aval) for aval in out_avals]
+    expected = [(type_.shape, type_.dtype) for type_ in types]
     if found != expected:
         raise TypeError(f"the {KIND!r} rule of primitive {primitive.identity!r} gives {found}, expected {expected}")
 

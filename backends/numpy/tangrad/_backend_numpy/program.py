@@ -8,6 +8,7 @@ it is, and a scalar that was broadcast stays a scalar through any number of elem
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,7 +18,7 @@ from tangrad._backend_numpy.functions import UNKNOWN, VIEW, Broadcast, Function
 from tangrad._backend_numpy.quiet import run_quietly
 from tangrad._backend_numpy.size_text import has_symbolic
 from tangrad._backend_numpy.sizes import SizedBroadcast
-from tangrad.core import is_symbolic, product
+from tangrad.core import dtypes as dtype_system
 
 Shape = tuple[Any, ...]  # integers, and dimensions that are known at the call
 SMALL_CONSTANT = 64  # bytes: constants up to this size are compared by contents
@@ -42,12 +43,12 @@ class Stored:
     @property
     def size(self) -> Any:
         """The number of elements: symbolic, if it is known at the call only."""
-        return product(self.shape)
+        return math.prod(self.shape)
 
     @property
     def nbytes(self) -> int:
         size = self.size
-        return UNKNOWN_BYTES if is_symbolic(size) else int(size * self.dtype.itemsize)
+        return size * self.dtype.itemsize if type(size) is int else UNKNOWN_BYTES
 
     def __repr__(self) -> str:
         return f"<{self.dtype.name}{list(self.shape)}{'' if self.constant is None else ' constant'}>"
@@ -268,7 +269,7 @@ def ufunc_result_dtype(ufunc: Any, dtypes: tuple[Any, ...]) -> Any:
     key = (ufunc, dtypes)
     if key not in _result_dtypes:
         try:
-            _result_dtypes[key] = ufunc(*[np.empty(0, dtype) for dtype in dtypes]).dtype
+            _result_dtypes[key] = dtype_system.as_dtype(ufunc(*[np.empty(0, dtype) for dtype in dtypes]).dtype)
         except TypeError:
             _result_dtypes[key] = None
     return _result_dtypes[key]

@@ -96,7 +96,9 @@ def vmap(
         def flat(*tracers: Any) -> list[Any]:
             call_args, call_kwargs = treedef.unflatten(tracers)
             out = fun(*call_args, **call_kwargs)
-            outs, structure = returned_leaves(out, "vmap: the function")
+            outs, structure = tree.flatten(out)
+            if not all([hasattr(type(leaf), "aval") for leaf in outs]):
+                returned_leaves(out, "vmap: the function")
             out_tree.append(structure)
             return outs
 

@@ -265,7 +265,9 @@ def trace_call(fun: Callable[..., Any], call: Call, name: str, avals: Sequence[A
     def flat(*tracers: Any) -> list[Any]:
         args, kwargs = call.arguments(tracers)
         out = fun(*args, **kwargs)
-        leaves, treedef = returned_leaves(out, f"jitted function {name!r}")
+        leaves, treedef = tree.flatten(out)
+        if not all([hasattr(type(leaf), "aval") for leaf in leaves]):
+            returned_leaves(out, f"jitted function {name!r}")
         out_tree.append(treedef)
         return leaves
 

@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from tangrad._jit import settings
 from tangrad._jit.call import Options
 
 
@@ -24,10 +23,9 @@ def check_function(fun: Any) -> None:
         )
 
 
-def check_disjoint(options: Options) -> None:
-    both = set(options.static_argnums) & set(options.donate_argnums) or set(options.static_argnames) & set(
-        options.donate_argnames
-    )
+def check_disjoint(static: Any, donated: Any) -> None:
+    """Raise ValueError for arguments, by their positions and by their names, that are both."""
+    both = set(static[0]) & set(donated[0]) or set(static[1]) & set(donated[1])
     if both:
         raise ValueError(f"arguments cannot be static and donated at once: {sorted(both)}")
 
@@ -63,6 +61,5 @@ def refuse_within(options: Options, name: str) -> None:
 
 
 def refuse_tracing(name: str) -> None:
-    """Raise RuntimeError where the setting `no_tracing` says that nothing may be traced."""
-    if settings.no_tracing.value:
-        raise RuntimeError(f"jitted function {name!r} would be traced for this call, and the setting no_tracing is on")
+    """Raise RuntimeError: the setting `no_tracing` says that nothing may be traced."""
+    raise RuntimeError(f"jitted function {name!r} would be traced for this call, and the setting no_tracing is on")

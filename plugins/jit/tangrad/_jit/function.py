@@ -11,6 +11,8 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from inspect import CO_GENERATOR
+from types import FunctionType
 from typing import Any
 
 from tangrad import tree
@@ -33,6 +35,7 @@ from tangrad._jit.donations import refusing_shared, taken_over
 from tangrad._jit.layout import ShardingTree, constrained, shardings_of_arguments, shardings_of_results, stated
 from tangrad._jit.placed import Placed
 from tangrad._jit.primitives import jit_p
+from tangrad._jit.settings import no_tracing
 from tangrad._jit.signature import infer_other, signature_of
 from tangrad._jit.stages import Lowered, TracedFunction
 from tangrad.core import (
@@ -188,7 +191,8 @@ class JitFunction:
         abstracted_axes: Any = None,
         compiler_options: Any = None,
     ) -> None:
-        check_function(fun)
+        if type(fun) is not FunctionType or fun.__code__.co_flags & CO_GENERATOR:
+            check_function(fun)
         if device is not None and backend is not None:
             raise ValueError(f"jit takes device or backend, not both; got device={device!r} and backend={backend!r}")
         layout = (
@@ -217,13 +221,16 @@ class JitFunction:
         )
         axes = self._axes = None if abstracted_axes is None else abstracted(abstracted_axes)
         keep_unused = bool(keep_unused) or axes is not None  # an argument may be there for its sizes
-        signature = signature_of(fun)
-        static = infer_other(signature, static_argnums, static_argnames, "static")
-        donated = infer_other(signature, donate_argnums, donate_argnames, "donate")
-        for_compiler = sorted_options(compiler_options, "jit: compiler_options")
+        static: tuple[tuple[int, ...], tuple[str, ...]] = ((), ())
+        donated: tuple[tuple[int, ...], tuple[str, ...]] = ((), ())
+        if any([value is not None for value in self._arguments[:4]]):
+            signature = signature_of(fun)
+            static = infer_other(signature, static_argnums, static_argnames, "static")
+            donated = infer_other(signature, donate_argnums, donate_argnames, "donate")
+            check_disjoint(static, donated)
+        for_compiler = () if compiler_options is None else sorted_options(compiler_options, "jit: compiler_options")
         options = Options(*static, *donated, keep_unused, device, backend, bool(inline), *layout, axes, for_compiler)
         self._options = options
-        check_disjoint(options)
         self._name = getattr(fun, "__name__", type(fun).__name__)
         self._sharded = layout != (None, None)
         self._plain = not (
@@ -424,7 +431,8 @@ class JitFunction:
         found = self._tables.traced.get(key)
         if found is not None:
             return found
-        refuse_tracing(self._name)
+        if no_tracing.value:
+            refuse_tracing(self._name)
         start = time.perf_counter()
         avals = None
         if self._sharded:

@@ -6,7 +6,7 @@ from typing import Any
 
 from tangrad._lax.checks import COMPLEX, is_kind
 from tangrad._lax.elementwise import primitives as p
-from tangrad.autodiff import is_linear, linear_transpose_rule, unbroadcast
+from tangrad.autodiff import Linear, is_linear, linear_transpose_rule, unbroadcast
 from tangrad.core import RuleSet, literal
 
 transpose = RuleSet("transpose", api=1)
@@ -14,6 +14,11 @@ transpose = RuleSet("transpose", api=1)
 
 def _zero(like: Any) -> Any:
     return literal(0, like.aval.dtype, True)
+
+
+def _back(ct: Any, aval: Any) -> Any:
+    """`unbroadcast`, which is asked only where there is something to sum."""
+    return ct if ct.aval.shape == aval.shape else unbroadcast(ct, aval)
 
 
 # --- one operand ---------------------------------------------------------------------------------------------------
@@ -49,11 +54,11 @@ def _sub(ct: Any, x: Any, y: Any) -> Any:
 
 @transpose.rule(p.mul_p)
 def _mul(ct: Any, x: Any, y: Any) -> Any:
-    if is_linear(x):
-        if is_linear(y):
+    if type(x) is Linear:
+        if type(y) is Linear:
             raise TypeError("mul: a product of two arguments is not linear in both, so it cannot be transposed")
-        return unbroadcast(p.mul_p.bind(ct, y), x.aval), None
-    return None, unbroadcast(p.mul_p.bind(x, ct), y.aval)
+        return _back(p.mul_p.bind(ct, y), x.aval), None
+    return None, _back(p.mul_p.bind(x, ct), y.aval)
 
 
 @transpose.rule(p.div_p)
