@@ -26,7 +26,7 @@ from tools.workspace import ROOT, Distribution, distributions, owners
 
 REFLECTED = frozenset([f"__{name}__" for name in BINARY_OPERATORS])
 
-CATALOGUE = "plugins/console/tangrad/_console/missing/catalogue_data.py"
+CATALOGUE = "plugins/console/tangrad/_console/explanations/catalogue_data.py"
 WIDTH = 120  # of a line
 COMPOSED = "public_package("  # a module whose names come from the entry points calls this
 MEANS = "tangrad._core.composition.api"  # and this one defines it

@@ -7,7 +7,7 @@ import types
 
 import pytest
 
-from tangrad._console.missing.catalogue_data import PUBLIC_NAMES
+from tangrad._console.explanations.catalogue_data import PUBLIC_NAMES
 from tangrad._core.composition.hook_names import ARGUMENTS
 from tangrad.core import rule_kinds
 from tools.docs import extension, reference, tables

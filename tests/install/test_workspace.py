@@ -103,7 +103,7 @@ def test_stubs_name_every_public_object(small):
 
 def test_the_catalogue_names_the_owner_of_everything(small):
     names: dict = {}
-    exec(generated(small)["plugins/console/tangrad/_console/missing/catalogue_data.py"], names)
+    exec(generated(small)["plugins/console/tangrad/_console/explanations/catalogue_data.py"], names)
     assert names["PUBLIC_NAMES"] == {"tangrad-core": "typeof", "tangrad-lax": "lax.CLIP lax.asin lax.sin"}
     assert names["MODULES"] == {"tangrad-lax": "tangrad.lax"}
     assert names["FAMILIES"] == {"tangrad-lax": "elementwise"}

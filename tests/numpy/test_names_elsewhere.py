@@ -7,8 +7,8 @@ import pytest
 import tangrad
 import tangrad.numpy as tnp
 from tangrad import lax, nn, random
-from tangrad._console.missing.elsewhere import ATTRIBUTES, FUNCTIONS, LAYERS, LAYERS_ARE
-from tangrad._console.missing.suggestions import for_array
+from tangrad._console.explanations.elsewhere import ATTRIBUTES, FUNCTIONS, LAYERS, LAYERS_ARE
+from tangrad._console.explanations.suggestions import for_array
 
 X = tnp.arange(3.0)
 SCOPE = {"tangrad": tangrad, "tnp": tnp, "lax": lax, "nn": nn, "random": random, "x": X}

@@ -24,7 +24,7 @@ from typing import Any
 # A child goes on where its parent forked, and needs the locks that are held there as they are.
 os.register_at_fork = lambda **_: None  # type: ignore[assignment]
 import tangrad
-from tangrad._console.missing import catalogue
+from tangrad._console.explanations import catalogue
 from tangrad._core.composition.unfinished import unfinished_module
 from tangrad.core import EVAL_TRACE, thread
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tangrad._console.missing import catalogue
+from tangrad._console.explanations import catalogue
 
 PROGRAM = Path(__file__).parent / "first_use.py"
 TWICE = Path(__file__).parent / "imported_twice.py"
@@ -57,7 +57,7 @@ def test_first_uses_by_eight_threads_at_once(backend: str) -> None:
     code = """
 import sys, threading
 import first_use
-from tangrad._console.missing import catalogue
+from tangrad._console.explanations import catalogue
 names = " ".join(catalogue.PUBLIC_NAMES[key] for key in ("tangrad-nn", "tangrad-lax", "tangrad-random")).split()
 sys.setswitchinterval(1e-5)
 start, answers = threading.Barrier(8), []

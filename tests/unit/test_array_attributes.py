@@ -9,7 +9,7 @@ import pytest
 
 import tangrad
 import tangrad.numpy as np
-from tangrad._console.missing import catalogue
+from tangrad._console.explanations import catalogue
 from tangrad._core.composition.attributes import ATTRIBUTES_GROUP, attributes
 from tangrad._core.kernel.array import Array
 from tangrad.core import register

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import tangrad
-from tangrad._console.missing.explanations import explanations
+from tangrad._console.explanations.missing import explanations
 from tangrad.core import Array, Backend, backend_names, composition, configure_plugins, get_backend, register
 from tangrad.errors import BackendError
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tangrad._console.missing import catalogue
+from tangrad._console.explanations import catalogue
 from tangrad.errors import PluginConflictError
 from tests.unit.plugin_site import Site
 

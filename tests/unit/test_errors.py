@@ -8,9 +8,12 @@ import weakref
 import pytest
 
 import tangrad
+from tangrad._console.explanations.leaks import describe_leak
+from tangrad._console.explanations.rules import missing_rule
 from tangrad._core.diagnostics import errors
 from tangrad._core.diagnostics.source_info import current_source
-from tangrad.core import ShapedArray
+from tangrad._lax.elementwise.primitives import sin_p
+from tangrad.core import Explanations, PrimitiveSet, RuleKind, RuleSet, ShapedArray, register, rule_table
 
 TRACER_ERRORS = [
     errors.ConcretizationTypeError,
@@ -95,31 +98,41 @@ def test_tracer_errors_take_a_finished_message_and_a_bare_tracer(error):
 
 
 def test_a_missing_rule_says_who_and_the_two_lines_that_add_it():
-    text = errors.missing_rule_message(
-        "nufft.nufft1",
-        "lower.numpy",
-        shipped_by="tangrad-finufft",
-        owner="tangrad-backend-numpy",
-        signature="(ctx, *operands, **params)",
-        providers=["tangrad-backend-numpy", "tangrad-backend-numpy", "other"],
-    )
-    assert "primitive 'nufft.nufft1', shipped by tangrad-finufft, has no rule of kind 'lower.numpy'" in text
-    assert "belongs to tangrad-backend-numpy" in text
-    assert "rules of this kind: other, tangrad-backend-numpy." in text
-    assert (
-        '[project.entry-points."tangrad.rules.lower.numpy"]\n    nufft = "some_package.lower_numpy:lower_numpy"' in text
-    )
-    assert "@lower_numpy.rule(nufft1)\n    def _(ctx, *operands, **params): ..." in text
+    family = PrimitiveSet("nufft_family", api=1)
+    plain = family.primitive(lambda x: x, name="nufft1")
+    kind = RuleKind("lower.abacus", signature="(ctx, *operands, **params)", doc="beads", api=1)
+    rules = RuleSet("lower.abacus", api=1)
+    rules.rule(sin_p)(lambda ctx, x: x)
+    with register(family), register(kind):
+        text = missing_rule("lower.abacus", plain, "tangrad-finufft 2.0")
+        assert (
+            "primitive 'nufft_family.nufft1', shipped by tangrad-finufft 2.0, has no rule of kind 'lower.abacus'"
+            in text
+        )
+        assert "belongs to (by hand) (beads)" in text
+        assert "rules of this kind: none." in text
+        assert (
+            '[project.entry-points."tangrad.rules.lower.abacus"]\n'
+            '    nufft_family = "some_package.lower_abacus:lower_abacus"'
+        ) in text
+        assert "@lower_abacus.rule(nufft1)\n    def _(ctx, *operands, **params): ..." in text
+        with register(rules):
+            assert "rules of this kind: (by hand)." in missing_rule("lower.abacus", plain, "it")
+        with pytest.raises(errors.MissingRuleError) as raised:
+            rule_table("lower.abacus")[plain]
+        assert str(raised.value) == missing_rule("lower.abacus", plain, "(by hand)")
+    assert "no installed distribution declares that kind" in missing_rule("lower.abacus", plain, "it")
 
 
-def test_a_missing_rule_without_providers():
-    text = errors.missing_rule_message("a.b", "jvp", shipped_by="x", owner="y", signature="(primals, tangents)")
-    assert "rules of this kind: none." in text
+def test_the_kernel_alone_says_less_of_rules_and_leaks():
+    class Plain:
+        identity = "a.b"
+
+    assert "'a.b', shipped by x, has no rule of kind 'jvp'" in Explanations().missing_rule("jvp", Plain, "x")
+    assert "FakeTrace has ended and 1 of its tracers" in Explanations().leak(FakeTrace(), [None])
 
 
 def test_a_decomposition_that_does_not_help_is_not_denied():
-    from tangrad.core import PrimitiveSet, RuleKind, register, rule_table
-
     family = PrimitiveSet("decomposed_family", api=1)
     doubled = family.primitive(lambda x: x, name="doubled", decompose=lambda x: x + x)
     plain = family.primitive(lambda x: x, name="plain")
@@ -138,7 +151,7 @@ def test_a_decomposition_that_does_not_help_is_not_denied():
     [("tangrad-nn", False, True), ("tangrad-nn", True, False), ("tangrad-export", False, False)],
 )
 def test_the_whole_is_offered_only_where_it_helps(monkeypatch, distribution, is_installed, is_usual):
-    from tangrad._console.missing.explanations import not_installed
+    from tangrad._console.explanations.missing import not_installed
     from tangrad.core import composition
 
     index = type(composition().index)
@@ -149,7 +162,7 @@ def test_the_whole_is_offered_only_where_it_helps(monkeypatch, distribution, is_
 
 
 def test_the_distribution_of_a_package_is_that_of_most_of_its_names():
-    from tangrad._console.missing import catalogue
+    from tangrad._console.explanations import catalogue
 
     assert catalogue.distribution_of("export") == catalogue.distribution_of_module("tangrad.export") == "tangrad-export"
     assert catalogue.distribution_of("export.symbolic_shape") == "tangrad-symbolic"
@@ -228,7 +241,7 @@ def collector_sees_all():
 
 def leak_message(tracer):
     gc.collect()
-    return str(errors.leaked_tracers(FakeTrace(), [tracer]))
+    return str(describe_leak(FakeTrace(), [tracer]))
 
 
 def test_leaks_name_the_global(collector_sees_all):
@@ -259,14 +272,14 @@ def test_leaks_name_attributes_slots_and_closures():
 
 def test_many_leaks_are_not_all_told():
     many = [FakeTracer() for _ in range(9)]
-    text = str(errors.leaked_tracers(FakeTrace(), many))
+    text = str(describe_leak(FakeTrace(), many))
     assert "9 of its tracers" in text
     assert "and 4 more" in text
     assert len(text.splitlines()) < 12
 
 
 def test_a_leaked_trace_without_tracers():
-    assert "though none of its tracers" in str(errors.leaked_tracers(FakeTrace(), []))
+    assert "though none of its tracers" in str(describe_leak(FakeTrace(), []))
 
 
 def test_what_a_worker_raises_can_be_sent_home():

@@ -9,7 +9,7 @@ import pytest
 
 import tangrad
 import tangrad.core
-from tangrad._console.missing import catalogue
+from tangrad._console.explanations import catalogue
 from tangrad._core.composition.missing_names import MissingDistributionFinder
 from tangrad._core.composition.registry import composition
 from tangrad._core.diagnostics.errors import (

@@ -14,7 +14,7 @@ import pytest
 from tangrad._conformance.scaffold import KINDS, check_free, names_for, render, write
 from tangrad._conformance.scaffold.naming import LONGEST
 from tangrad._console.cli import main
-from tangrad._console.missing import catalogue
+from tangrad._console.explanations import catalogue
 
 RULES = "B,C4,E,F,I,ISC,N,PIE,PLE,RUF,SIM,UP,W"
 LONG = "abcdefgh_jklmnopqrstuvwxyz"[:LONGEST]

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import tangrad
-from tangrad._console.missing import catalogue
+from tangrad._console.explanations import catalogue
 from tangrad._core.kernel.all_settings import SETTINGS_GROUP, names, setting
 from tangrad._core.settings.config import SETTINGS, cache_context, define_flag, thread
 from tangrad.core import composition, config

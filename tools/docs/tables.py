@@ -15,7 +15,7 @@ import re
 import sys
 
 from tangrad._compat.setting_names import NAMES, Alias, Fixed
-from tangrad._console.missing.catalogue_data import PUBLIC_NAMES
+from tangrad._console.explanations.catalogue_data import PUBLIC_NAMES
 from tangrad._console.report.surroundings import _OTHER_VARIABLES
 from tangrad._core.kernel.all_settings import usable_settings
 from tools import array_api

@@ -29,7 +29,6 @@ from tangrad._core.composition.registry import register as register
 from tangrad._core.composition.versioning import EXTENSION_API as EXTENSION_API
 from tangrad._core.composition.versioning import deprecated_name as _deprecated_name
 from tangrad._core.diagnostics.errors import RefusedError as RefusedError
-from tangrad._core.diagnostics.errors import check_no_leak as check_no_leak
 from tangrad._core.diagnostics.errors import mixed_backends as mixed_backends
 from tangrad._core.diagnostics.logs import Logger as Logger
 from tangrad._core.diagnostics.public_boundaries import class_boundary as class_boundary
@@ -121,6 +120,7 @@ from tangrad._core.kernel.keys import exact_equality as exact_equality
 from tangrad._core.kernel.keys import params_key as params_key
 from tangrad._core.kernel.keys import typed_key as typed_key
 from tangrad._core.kernel.keys import value_key as value_key
+from tangrad._core.kernel.leaks import check_no_leak as check_no_leak
 from tangrad._core.kernel.nan_checks import check_results as check_results
 from tangrad._core.kernel.nan_checks import without_value_checks as without_value_checks
 from tangrad._core.kernel.primitive import EVAL_TRACE as EVAL_TRACE

@@ -1,4 +1,4 @@
-"""What an error says of a name that nothing installed provides; who knows more than the kernel is asked only then.
+"""What an error says of what is missing, or left behind; who knows more than the kernel is asked only then.
 
 That is the entry `missing` of the group `tangrad.explanations`: an instance of a class below `Explanations`.
 """
@@ -20,7 +20,7 @@ _CURE = "pip install tangrad brings the usual ones; where tangrad-console is ins
 
 
 class Explanations:
-    """What the kernel says by itself. A subclass may say more, of all kinds of names or of some."""
+    """What the kernel says by itself. A subclass may say more, of everything or of some."""
 
     def missing_name(self, module_name: str, name: str, installed: set[str]) -> AttributeError:
         """Return the error for a public name; `installed`: the others of its package."""
@@ -56,6 +56,21 @@ class Explanations:
     def backends_to_install(self, name: str | None = None) -> str:
         """Return what an error about a missing backend or platform says of how to get it, or, without a name, any."""
         return " Backends are entries of the group 'tangrad.backends', of distributions such as tangrad-backend-numpy"
+
+    def missing_rule(self, kind_name: str, primitive: Any, shipped_by: str) -> str:
+        """Return the words of the error for a primitive without a rule of a kind; `shipped_by`: its distribution."""
+        return (
+            f"primitive {primitive.identity!r}, shipped by {shipped_by}, has no rule of kind {kind_name!r}: there is "
+            f"none in the group of entry points 'tangrad.rules.{kind_name}' (where tangrad-console is installed, this "
+            "says how to add one)"
+        )
+
+    def leak(self, trace: Any, leaked: Sequence[Any]) -> str:
+        """Return the words of the error for tracers that are still held after their trace has ended."""
+        return (
+            f"{type(trace).__name__} has ended and {len(leaked)} of its tracers are still held (where tangrad-console "
+            "is installed, this says by what)"
+        )
 
     def distribution_of(self, name: str) -> str | None:
         """Return the distribution of a public name, written without the leading `tangrad.`; None: it is not known."""

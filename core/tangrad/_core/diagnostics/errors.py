@@ -7,12 +7,8 @@ outlive its trace.
 
 from __future__ import annotations
 
-import gc
-import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
-
-from tangrad._core.diagnostics.leaks import describe_leak
 
 
 class TangradError(Exception):
@@ -195,23 +191,6 @@ class LeakedTracerError(TangradError, RuntimeError):
     """With the setting `check_tracer_leaks`: a transformation has ended and something still holds its tracers."""
 
 
-def check_no_leak(reference: weakref.ref[Any]) -> None:
-    """With `check_tracer_leaks`: raise LeakedTracerError if something still holds tracers of the ended trace."""
-    if reference() is None:
-        return
-    gc.collect()
-    trace = reference()
-    if trace is None:
-        return
-    leaked = [obj for obj in gc.get_referrers(trace) if getattr(obj, "_trace", None) is trace]
-    raise leaked_tracers(trace, leaked)
-
-
-def leaked_tracers(trace: Any, leaked: Sequence[Any]) -> LeakedTracerError:
-    """The error for the tracers of an ended trace that are still held, and by whom."""
-    return LeakedTracerError(describe_leak(trace, leaked))
-
-
 # --- sizes ---------------------------------------------------------------------------------------------------------
 
 
@@ -304,40 +283,6 @@ class MissingRuleError(TangradError, NotImplementedError, TypeError):
             f"be: {self}"
         )
         return MissingRuleError(message, self.primitive, self.kind)
-
-
-def missing_rule_message(
-    primitive: str,
-    kind: str,
-    *,
-    shipped_by: str,
-    owner: str,
-    signature: str,
-    providers: Iterable[str] = (),
-    decomposes: bool = False,
-) -> str:
-    """What MissingRuleError says of `primitive` ('family.name') without a rule of `kind`, with the lines that add one.
-
-    `shipped_by`: the primitive's distribution; `owner`: the distribution that owns the kind; `signature`: of its rules;
-    `providers`: the installed distributions that ship rule sets of the kind; `decomposes`: whether the primitive has a
-    decomposition, which no rule of this kind is made of then.
-    """
-    family, _, name = primitive.rpartition(".")
-    listed = ", ".join(sorted(set(providers))) or "none"
-    variable = kind.replace(".", "_")
-    lacks = ", no rule of a more general kind, and no decomposition that would stand in"
-    if decomposes:
-        lacks = " and none of a more general kind; it has a decomposition, but rules of this kind are not made of one"
-    return (
-        f"primitive {primitive!r}, shipped by {shipped_by}, has no rule of kind {kind!r}{lacks}.\n"
-        f"The kind belongs to {owner}. Installed distributions with rules of this kind: {listed}.\n\n"
-        f"Two lines add one. In the pyproject.toml of any distribution:\n\n"
-        f'    [project.entry-points."tangrad.rules.{kind}"]\n'
-        f'    {family} = "some_package.{variable}:{variable}"\n\n'
-        f'and in that module, with {variable} = RuleSet("{kind}", api=1):\n\n'
-        f"    @{variable}.rule({name})\n"
-        f"    def _{signature}: ..."
-    )
 
 
 # --- plugins and distributions -------------------------------------------------------------------------------------

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tangrad._core.composition.missing_names import explanations
 from tangrad._core.composition.plugin import Plugin
 from tangrad._core.composition.registry import composition
 from tangrad._core.composition.versioning import EXTENSION_API, provider
-from tangrad._core.diagnostics.errors import MissingRuleError, PluginConflictError, missing_rule_message
+from tangrad._core.diagnostics.errors import MissingRuleError, PluginConflictError
 from tangrad._core.diagnostics.rule_sites import calls_rules
 from tangrad._core.kernel.aval import get_aval
-from tangrad._core.kernel.declarations import PRIMITIVES_GROUP, RULE_KINDS_GROUP, RULES_GROUP, RuleKind
+from tangrad._core.kernel.declarations import PRIMITIVES_GROUP
 from tangrad._core.kernel.primitive import Primitive
 
 
@@ -37,21 +38,8 @@ def missing_message(kind_name: str, primitive: Primitive, reason: str | None) ->
     head = f"primitive {primitive.identity!r}, shipped by {owner}, has no rule of kind {kind_name!r}"
     if reason is not None:
         return f"{head}: {reason}"
-    kind_plugin = composition().find(RULE_KINDS_GROUP, kind_name)
-    not_asked = composition().manager.not_asked()
-    if kind_plugin is None:
-        return f"{head}, and no installed distribution declares that kind{not_asked}"
-    kind: RuleKind = kind_plugin.load()
-    message = missing_rule_message(
-        primitive.identity,
-        kind_name,
-        shipped_by=owner,
-        owner=f"{provider(kind_plugin)} ({kind.doc})",
-        signature=kind.signature,
-        providers=[plugin.distribution for plugin in composition().entries(RULES_GROUP + kind_name)],
-        decomposes=primitive.decompose is not None,
-    )
-    return message + not_asked
+    words = explanations().missing_rule(kind_name, primitive, owner)
+    return words + composition().manager.not_asked()
 
 
 @calls_rules("decompose")

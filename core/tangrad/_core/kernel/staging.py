@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import Any, cast
 
 from tangrad._core.composition.hooks import HookContext, hooks
-from tangrad._core.diagnostics.errors import UnexpectedTracerError, check_no_leak
+from tangrad._core.diagnostics.errors import UnexpectedTracerError
 from tangrad._core.diagnostics.rule_sites import calls_rules
 from tangrad._core.diagnostics.source_info import SourceInfo, current_source
 from tangrad._core.dtypes import system as dtypes
@@ -17,6 +17,7 @@ from tangrad._core.kernel.backend import as_operand
 from tangrad._core.kernel.effects import NO_EFFECTS
 from tangrad._core.kernel.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, closed_over_as_arguments, equation_effects
 from tangrad._core.kernel.jaxpr_check import check_jaxpr
+from tangrad._core.kernel.leaks import check_no_leak
 from tangrad._core.kernel.rule_errors import check_decomposition
 from tangrad._core.kernel.trace import Trace, Tracer, close_trace
 from tangrad._core.settings.config import thread

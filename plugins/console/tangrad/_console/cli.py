@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import tangrad
-from tangrad._console.missing import catalogue
-from tangrad._console.missing.explanations import comes_with_tangrad
+from tangrad._console.explanations import catalogue
+from tangrad._console.explanations.missing import comes_with_tangrad
 from tangrad.core import Plugin, composition
 from tangrad.errors import MissingDistributionError, PluginError, PluginWarning, RefusedError
 

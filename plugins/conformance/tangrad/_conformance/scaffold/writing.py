@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from tangrad._conformance.scaffold.naming import Names
-from tangrad._console.missing import catalogue
+from tangrad._console.explanations import catalogue
 from tangrad.core import composition
 
 

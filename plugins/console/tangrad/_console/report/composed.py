@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tangrad._console.missing import catalogue
+from tangrad._console.explanations import catalogue
 from tangrad._console.report import cures
 from tangrad._console.report.model import Problem, counted
 from tangrad._console.report.plugins import all_plugins, load_all

@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 from importlib import import_module
 from importlib.util import find_spec
 
-from tangrad._console.missing import catalogue
+from tangrad._console.explanations import catalogue
 from tangrad._console.report import cures
 from tangrad._console.report.model import Problem
 from tangrad._console.report.plugins import all_plugins

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from tangrad._console import stubs
-from tangrad._console.missing import catalogue
+from tangrad._console.explanations import catalogue
 from tangrad._console.report import cures
 from tangrad._console.report.model import BAD, GOOD, PLAIN, QUIET, WARNING, Entry, Problem, Table, counted
 from tangrad._console.report.plugins import all_plugins

@@ -1,13 +1,15 @@
-"""The errors for what is ours and not installed: names, modules, settings, backends; with what to install."""
+"""What errors say of what is missing, with what to install or to write, and of what is left behind."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
 
-from tangrad._console.missing import catalogue
-from tangrad._console.missing.suggestions import for_array, for_module
-from tangrad.core import Explanations, composition
+from tangrad._console.explanations import catalogue
+from tangrad._console.explanations.leaks import describe_leak
+from tangrad._console.explanations.rules import missing_rule
+from tangrad._console.explanations.suggestions import for_array, for_module
+from tangrad.core import Explanations, Primitive, Trace, Tracer, composition
 from tangrad.errors import MissingDistributionError, MissingDistributionImportError
 
 _ROOT = "tangrad."
@@ -80,6 +82,14 @@ class CatalogueExplanations(Explanations):
         named = [_REQUIREMENTS.get(name, owners.get(name, ""))] if name in _REQUIREMENTS or name in owners else []
         others = [_REQUIREMENTS.get(backend, owner) for backend, owner in owners.items() if not is_installed(owner)]
         return f" Install one: pip install {' or '.join(named or others)}" if named or others else ""
+
+    def missing_rule(self, kind_name: str, primitive: Primitive, shipped_by: str) -> str:
+        """Return the words for a primitive without a rule, with the lines that add one."""
+        return missing_rule(kind_name, primitive, shipped_by)
+
+    def leak(self, trace: Trace, leaked: Sequence[Tracer]) -> str:
+        """Return the words for tracers of an ended trace, with what holds them."""
+        return describe_leak(trace, leaked)
 
     def distribution_of(self, name: str) -> str | None:
         """Return the distribution of a public name; None if none of ours ships it."""

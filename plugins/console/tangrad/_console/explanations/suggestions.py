@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from functools import lru_cache
 
-from tangrad._console.missing import catalogue
-from tangrad._console.missing.elsewhere import ATTRIBUTES, FUNCTIONS, LAYERS, LAYERS_ARE, WITHIN
+from tangrad._console.explanations import catalogue
+from tangrad._console.explanations.elsewhere import ATTRIBUTES, FUNCTIONS, LAYERS, LAYERS_ARE, WITHIN
 
 _ROOT = "tangrad."
 _CLOSE, _VERY_CLOSE = 0.65, 0.85  # the second where there is something better to say

@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tangrad._console.missing.catalogue_data import ARRAY_ATTRIBUTES as ARRAY_ATTRIBUTES
-from tangrad._console.missing.catalogue_data import BACKENDS as BACKENDS
-from tangrad._console.missing.catalogue_data import COMMANDS as COMMANDS
-from tangrad._console.missing.catalogue_data import FAMILIES as FAMILIES
-from tangrad._console.missing.catalogue_data import MODULES as MODULES
-from tangrad._console.missing.catalogue_data import PUBLIC_NAMES as PUBLIC_NAMES
-from tangrad._console.missing.catalogue_data import RULE_KINDS as RULE_KINDS
-from tangrad._console.missing.catalogue_data import SETTING_NAMES as SETTING_NAMES
-from tangrad._console.missing.catalogue_data import SETTINGS as SETTINGS
-from tangrad._console.missing.catalogue_data import USUAL as USUAL
+from tangrad._console.explanations.catalogue_data import ARRAY_ATTRIBUTES as ARRAY_ATTRIBUTES
+from tangrad._console.explanations.catalogue_data import BACKENDS as BACKENDS
+from tangrad._console.explanations.catalogue_data import COMMANDS as COMMANDS
+from tangrad._console.explanations.catalogue_data import FAMILIES as FAMILIES
+from tangrad._console.explanations.catalogue_data import MODULES as MODULES
+from tangrad._console.explanations.catalogue_data import PUBLIC_NAMES as PUBLIC_NAMES
+from tangrad._console.explanations.catalogue_data import RULE_KINDS as RULE_KINDS
+from tangrad._console.explanations.catalogue_data import SETTING_NAMES as SETTING_NAMES
+from tangrad._console.explanations.catalogue_data import SETTINGS as SETTINGS
+from tangrad._console.explanations.catalogue_data import USUAL as USUAL
 
 
 def owner_in(table: Mapping[str, str], name: str) -> str | None:
     """Return the distribution that ships `name`, by one of the tables of this module; None if none of ours does.
 
-    >>> from tangrad._console.missing import catalogue
+    >>> from tangrad._console.explanations import catalogue
     >>> catalogue.owner_in(catalogue.RULE_KINDS, "jvp"), catalogue.owner_in(catalogue.FAMILIES, "elementwise")
     ('tangrad-autodiff', 'tangrad-lax')
     """
@@ -38,7 +38,7 @@ def distribution_of(name: str) -> str | None:
 
     A public module (`numpy`) counts as a name. None if no first-party distribution ships it.
 
-    >>> from tangrad._console.missing.catalogue import distribution_of
+    >>> from tangrad._console.explanations.catalogue import distribution_of
     >>> distribution_of("grad")
     'tangrad-autodiff'
     """
@@ -51,7 +51,7 @@ def distribution_of_module(name: str) -> str | None:
     The catalogue knows the top of each distribution's tree: a module below it has the distribution of its nearest
     known package.
 
-    >>> from tangrad._console.missing.catalogue import distribution_of_module
+    >>> from tangrad._console.explanations.catalogue import distribution_of_module
     >>> distribution_of_module("tangrad.numpy")
     'tangrad-numpy'
     """
