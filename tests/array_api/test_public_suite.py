@@ -15,7 +15,7 @@ from tools.array_api import BACKENDS, SUBJECTS, VERSIONS, as_table, main, reason
 @pytest.mark.parametrize("name", ["tangrad-numpy", "tangrad-xla"])
 def test_what_fails_has_a_reason(name, version):
     subject = SUBJECTS[name]
-    if importlib.util.find_spec(f"tangrad.backends.{subject.backend}.backend") is None:
+    if importlib.util.find_spec(f"tangrad._backend_{subject.backend}.backend") is None:
         pytest.skip(f"the backend {subject.backend} is not installed")
     try:
         suite_folder()

@@ -272,7 +272,7 @@ def outcome(name: str, has_numpy: bool) -> str:
 def own(error: BaseException) -> bool:
     """Whether it was the example that used what is not there, and not our function."""
     frames = traceback.extract_tb(getattr(error, "unfiltered_traceback", None) or error.__traceback__)
-    kernel = ("/tangrad/core/", "/tangrad/kernel/", "/tangrad/composition/")
+    kernel = ("/tangrad/core/", "/tangrad/_core/kernel/", "/tangrad/_core/composition/")
     return [frame for frame in frames if not any(part in frame.filename for part in kernel)][-1].filename == EXAMPLE
 
 

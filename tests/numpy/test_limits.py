@@ -14,7 +14,7 @@ INF, NAN = onp.inf, onp.nan
 
 @pytest.fixture(params=["numpy", "xla"], autouse=True)
 def backend(request):
-    pytest.importorskip(f"tangrad.backends.{request.param}.backend")
+    pytest.importorskip(f"tangrad._backend_{request.param}.backend")
     with tangrad.use_backend(request.param):
         yield request.param
 

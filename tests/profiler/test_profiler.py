@@ -14,7 +14,7 @@ from tests.ports import free_port
 
 @pytest.fixture(params=["numpy", "xla"])
 def backend(request):
-    pytest.importorskip(f"tangrad.backends.{request.param}.backend")
+    pytest.importorskip(f"tangrad._backend_{request.param}.backend")
     with tangrad.use_backend(request.param):
         yield request.param
 

@@ -116,7 +116,7 @@ def test_what_are_no_options(given):
 
 @pytest.mark.parametrize(("backend", "dialect"), [("numpy", "jaxpr"), ("xla", None), ("xla", "stablehlo")])
 def test_text_that_says_which_line_made_it(backend, dialect):
-    pytest.importorskip(f"tangrad.backends.{backend}.backend")
+    pytest.importorskip(f"tangrad._backend_{backend}.backend")
     with tangrad.use_backend(backend):
         lowered = tangrad.jit(lambda x: np.sin(x)).lower(X)
         assert __file__.rpartition("/")[2] in lowered.as_text(dialect, debug_info=True)
@@ -125,6 +125,6 @@ def test_text_that_says_which_line_made_it(backend, dialect):
 
 @pytest.mark.parametrize(("backend", "dialect"), [("numpy", None), ("numpy", "python"), ("xla", "hlo")])
 def test_text_that_cannot_say_it(backend, dialect):
-    pytest.importorskip(f"tangrad.backends.{backend}.backend")
+    pytest.importorskip(f"tangrad._backend_{backend}.backend")
     with tangrad.use_backend(backend), pytest.raises(ValueError, match="dialect"):
         tangrad.jit(lambda x: np.sin(x)).lower(X).as_text(dialect, debug_info=True)

@@ -123,7 +123,7 @@ def test_elements_one_after_the_other():
 
 @pytest.mark.parametrize("backend", ["numpy", "xla"])
 def test_protocols_of_other_libraries(backend):
-    pytest.importorskip(f"tangrad.backends.{backend}.backend")
+    pytest.importorskip(f"tangrad._backend_{backend}.backend")
     with tangrad.use_backend(backend):
         x = np.arange(3.0)
         assert not hasattr(x, "__cuda_array_interface__")
