@@ -1,4 +1,4 @@
-"""JAX compiled in haste, where it tells what is right: a program runs once, on a few numbers."""
+"""JAX compiled in haste, where it is the reference: a program runs once, on a few numbers."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Ports for tests that listen, or find that nobody does."""
+"""Ports for tests that listen, or find that no program does."""
 
 import random
 import socket
@@ -10,7 +10,7 @@ _draws = random.SystemRandom()  # two processes of one suite must not draw the s
 
 
 def free_port() -> int:
-    """A port of this machine at which nobody listens."""
+    """A port of this machine at which no program listens."""
     while True:
         port = _draws.choice(CHOICE)
         with socket.socket() as trial:

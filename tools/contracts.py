@@ -4,12 +4,12 @@
     python -m tools.contracts           check the tree
 
 Checked, each against what the tree declares, so that no list is kept twice:
-- every module of every distribution is in the graph, and none that nobody ships;
+- every module of every distribution is in the graph, and none that no distribution ships;
 - a module imports only its own distribution, those that its `pyproject.toml` requires, and the standard library; a name
   taken from a composed package (`lax.scan`) counts as an import of the distribution that ships the name;
 - a distribution imports everything that it requires, but for what `UNSEEN` lists with a reason;
 - kinds of distributions require only the kinds that the architecture allows (`MAY_REQUIRE`);
-- a rule file may also import the owners of the rule kind and of the family that it serves; nobody imports a rule file;
+- a rule file may also import the owners of the rule kind and the family that it serves; no module imports rule files;
 - who is not the kernel takes from it only what its public modules export (`tools/kernel_names.py` lists them), but for
   the files in `PRIVILEGED`;
 - no cycle between modules, as they are executed: the packages above what is imported count, and so do imports inside
@@ -73,7 +73,7 @@ LAZY = {
     "tangrad._backend_xla.backend": "loads the compiler at the first computation: moving data needs none",
     "tangrad._backend_xla.executable": "loads the persistent cache of programs where one is asked for",
     "tangrad._backend_xla.jaxlib_version": "describes an installation only where it is found wanting",
-    "tangrad._backend_numpy.backend": "as XLA's: whoever asks which backends there are does not load the compiler",
+    "tangrad._backend_numpy.backend": "as XLA's: asking which backends there are does not load the compiler",
     "tangrad._backend_xla.gpus": "loads the PJRT plugin that is installed",
     "tangrad._compat.finder": "imports what a module of the alias stands for when that is imported",
     "tangrad._console.report.entries": "looks into the packages that entries name",
@@ -82,11 +82,11 @@ LAZY = {
 # Files outside the kernel that look into its rooms, what they look into, and why there is no public way yet. An entry
 # that is not needed any more is a breach, too.
 PRIVILEGED = {
+    ("tangrad._console.report.entries", "tangrad._core.composition.plugin"): "lists the groups that exist",
     (
-        "tangrad._console.report.entries",
-        "tangrad._core.composition.plugin",
-    ): "tells misspelt groups from those that there are",
-    ("tangrad._compat.names._src.tree_util", "tangrad._core.tree.definition"): "tells the types of nodes from others",
+        "tangrad._compat.names._src.tree_util",
+        "tangrad._core.tree.definition",
+    ): "distinguishes types of nodes from others",
     (
         "tangrad._console.report.trace",
         "tangrad._core.composition.plugin",
@@ -97,7 +97,7 @@ PRIVILEGED = {
 JAXLIB_FILES = ("jaxlib_api", "jaxlib_calls", "jaxlib_coordination", "jaxlib_profiler", "mlir")
 ONLY_IN = {"jaxlib": {f"tangrad._backend_xla.{name}" for name in JAXLIB_FILES}}
 
-# Packages used where they are installed, and required by nobody.
+# Packages used where they are installed, and never required.
 OPTIONAL = {"ml_dtypes", "mpi4py", "scipy"}
 
 # What is required and needed without an import that could be seen, and what for.
@@ -257,7 +257,7 @@ def check_arrows(house: House) -> list[str]:
 
 
 def check_used(house: House) -> list[str]:
-    """A distribution imports what it requires: a requirement that nothing imports costs everybody an installation."""
+    """A distribution imports what it requires: a requirement that nothing imports costs an installation for nothing."""
     problems = []
     for part in house.parts.values():
         imports = [house.imports[name] for name in part.modules if name in house.imports]
@@ -351,7 +351,7 @@ def check_lengths(house: House) -> list[str]:
 
 
 def check_sizes(house: House) -> list[str]:
-    """All that everybody installs can be read in a few days."""
+    """What every installation has can be read in a few days."""
     counted = [path for name, path in house.files.items() if house.owner.get(name) == CORE]
     lines = sum(map(code_lines, counted))
     return [f"{CORE} has {lines} lines of code, more than {CORE_LINES}"] if lines > CORE_LINES else []

@@ -224,7 +224,7 @@ def generate(root: Path = ROOT) -> dict[Path, str]:
     for name, (distribution, value) in public_api(parts).items():
         package, _, leaf = f"tangrad.{name}".rpartition(".")
         if package not in files:
-            raise ApiError(f"{distribution}: the public name {name!r} needs a module {package}, which nobody ships")
+            raise ApiError(f"{distribution}: the public name {name!r} needs a module {package}, which no one has")
         if package not in composed:
             raise ApiError(f"{distribution}: {package} does not compose its names, so {name!r} cannot be found in it")
         by_package[package][leaf] = value

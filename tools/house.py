@@ -14,13 +14,12 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
 
+from tools import words
 from tools.contracts import CORE, House, executed
 from tools.docs.rooms import code_lines
 from tools.import_graph import cycles
 from tools.workspace import ROOT
 
-# Words of a private language, where the field or plain English has one of its own.
-WORDS = re.compile(r"\b(lies|laid|told|tells?|nobody|somebody|whoever)\b")
 SHORT = 15  # lines: a shorter file needs a reason
 _FORWARDING = (ast.Import, ast.ImportFrom, ast.Expr)
 
@@ -115,9 +114,8 @@ class Figures:
         return [(name, text) for name, text in self.texts.items() if self.house.owner.get(name) != CORE]
 
     def private_words(self) -> int:
-        """private words in code and documentation"""
-        pages = [self.root / path for path in self.tracked if path.endswith(".md") and not path.startswith("tests/")]
-        return sum([len(WORDS.findall(text)) for text in (*self.texts.values(), *[page.read_text() for page in pages])])
+        """private words in tracked text"""
+        return len(words.problems(self.root))
 
     def lines_of_the_report(self) -> dict[str, Callable[[], int]]:
         """Text -> what counts it, in the order in which they are defined."""

@@ -30,7 +30,7 @@ class Imports:
     nested: list[tuple[str, int]] = field(default_factory=list)
 
     def with_composed(self, value_module: Callable[[str], str | None]) -> dict[str, int]:
-        """Return `modules`, and the modules behind `names` (`value_module` tells which)."""
+        """Return `modules`, and the modules behind `names` (`value_module` says which)."""
         found = {value_module(name): line for name, line in self.names.items()}
         return self.modules | {module: line for module, line in found.items() if module is not None}
 

@@ -3,7 +3,7 @@
     python train_digits_with_bar.py docs/examples/train_digits.py [picture.png]
 
 The steps are those of the demo, an unchanged file. It makes them one by one, from Python; here all of them are one
-scan, jitted, which tells Python how far it is.
+scan, jitted, which reports to Python how far it is.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A residual network with batch normalisation that tells drawn shapes apart.
+"""A residual network with batch normalisation that classifies drawn shapes.
 
 The images are made on the way: discs, squares, triangles and crosses of any size, place and brightness, with noise.
 Batch normalisation (Ioffe and Szegedy 2015) has a state beside the parameters: running means and variances, which

@@ -1,8 +1,9 @@
 """Train a small transformer on 8 devices, 2 for the data times 4 for the model, in four ways that give the same losses.
 
-The model is written once. Attention heads and hidden units are spread over the mesh axis `model`, examples over `data`:
+The model is written once. Attention heads and hidden units are sharded over the mesh axis `model`, examples over
+`data`:
 
-    jit         the compiler is told how arrays lie, and finds out the rest
+    jit         the compiler gets the shardings of arrays, and infers the rest
     shard_map   each device runs its part of the model; two sums over `model` a layer forward, and two backward
     pmap        the same over a row of 8 devices, whose groups of 4 and of 2 stand for the axes
     xmap        the axes have names in the program; where they are computed is said outside
@@ -121,7 +122,7 @@ def updated(parameters, gradients):
 
 
 def step(parameters, tokens):
-    """The new parameters, and the loss before the step: on one device, or spread by the compiler."""
+    """The new parameters, and the loss before the step: on one device, or partitioned by the compiler."""
     value, gradients = tangrad.value_and_grad(loss)(parameters, tokens)
     return updated(parameters, gradients), value
 
@@ -144,7 +145,7 @@ def step_of_one_device(parameters, tokens, sum_over_model, mean_over_data):
     return updated(parameters, mean_over_data(gradients)), mean_over_data(value)
 
 
-# --- how parameters lie ---------------------------------------------------------------------------------------------
+# --- shardings of parameters ----------------------------------------------------------------------------------------
 
 
 def for_each_parameter(function, parameters) -> dict:
@@ -181,14 +182,14 @@ def mesh_of_eight():
 
 
 def step_by_jit(mesh, parameters):
-    """The step that the compiler spreads as its arguments lie, and how the parameters lie."""
-    lie = for_each_parameter(lambda array, cut: NamedSharding(mesh, spec(array, cut)), parameters)
+    """The step that the compiler partitions by the shardings of its arguments, and the shardings of the parameters."""
+    shardings = for_each_parameter(lambda array, cut: NamedSharding(mesh, spec(array, cut)), parameters)
     examples, everywhere = NamedSharding(mesh, P("data")), NamedSharding(mesh, P())
-    return tangrad.jit(step, in_shardings=(lie, examples), out_shardings=(lie, everywhere)), lie
+    return tangrad.jit(step, in_shardings=(shardings, examples), out_shardings=(shardings, everywhere)), shardings
 
 
 def step_by_shard_map(mesh, parameters):
-    """The step of which each device runs its part, with sums along the axes of the mesh; how the parameters lie."""
+    """The step of which each device runs its part, with sums along mesh axes; the parameters' shardings."""
     specs = for_each_parameter(spec, parameters)
     of_part = partial(
         step_of_one_device,
@@ -212,7 +213,7 @@ def step_by_pmap():
 
 
 def step_by_xmap(parameters):
-    """Parts of the model and examples are named axes, spread over the mesh that the step is called within."""
+    """Parts of the model and examples are named axes, sharded over the mesh that the step is called within."""
     parts = for_each_parameter(lambda array, cut: {} if cut is None else {cut: "parts"}, parameters)
     losses = tangrad.xmap(
         partial(loss, leave=lambda x: lax.psum(x, "parts")),
@@ -240,8 +241,8 @@ def prepared(way: str):
         case "one device":
             return tangrad.jit(step), parameters, same
         case "jit" | "shard_map":
-            spread, lie = (step_by_jit if way == "jit" else step_by_shard_map)(mesh, parameters)
-            return spread, tangrad.device_put(parameters, lie), same
+            sharded_step, shardings = (step_by_jit if way == "jit" else step_by_shard_map)(mesh, parameters)
+            return sharded_step, tangrad.device_put(parameters, shardings), same
         case "pmap":
             return step_by_pmap(), for_each_parameter(on_eight, parameters), for_devices
         case "xmap":

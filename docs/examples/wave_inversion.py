@@ -133,7 +133,7 @@ def invert(recorded, setting: Setting, steps: int):
 
 
 def smoothed(x):
-    """Without what is finer than waves can tell: means with the neighbours, twice."""
+    """Without what is smaller than waves can resolve: means with the neighbours, twice."""
     for _ in range(2):
         x = jnp.pad(x, 1, mode="edge")
         x = (x[:-2] + 2 * x[1:-1] + x[2:]) / 4

@@ -116,7 +116,7 @@ def test_arrays_without_dimensions_or_elements():
 
 
 @pytest.mark.parametrize("make", [lambda: np.arange(4), lambda: np.arange(4) * 2, lambda: np.asarray(numpy.arange(4))])
-def test_nobody_can_write(make):
+def test_they_are_read_only(make):
     x = make()
     before = x.tolist()
     with pytest.raises(TypeError):

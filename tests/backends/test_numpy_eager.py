@@ -129,7 +129,7 @@ def test_cache_is_bounded_and_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not dispatch._kernels
 
 
-def test_parameters_are_told_apart_by_type() -> None:
+def test_parameters_are_distinguished_by_type() -> None:
     x = put([1.5, -2.5])
     for dtype, expected in (("int32", [1, -2]), ("bool", [True, True]), ("float64", [1.5, -2.5])):
         result = p.convert_element_type_p.bind(x, new_dtype=np.dtype(dtype), weak_type=False)

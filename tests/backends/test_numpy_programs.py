@@ -285,7 +285,7 @@ def test_effects_happen_in_order_and_are_never_dropped() -> None:
 # --- arguments -----------------------------------------------------------------------------------------------------
 
 
-def test_donated_memory_is_reused_if_nobody_else_sees_it() -> None:
+def test_donated_memory_is_reused_if_it_is_visible_nowhere_else() -> None:
     values = np.arange(10_000, dtype=F32)
     x, g = put(values), put(values)
     pointer = x.unsafe_buffer_pointer()
@@ -299,7 +299,7 @@ def test_donated_memory_is_reused_if_nobody_else_sees_it() -> None:
 
 
 @pytest.mark.parametrize("witness", ["view", "shown", "alias", "twice"])
-def test_donated_memory_that_somebody_sees_is_left_alone(witness: str) -> None:
+def test_donated_memory_that_is_visible_elsewhere_is_left_alone(witness: str) -> None:
     values = np.arange(10_000, dtype=F32)
     x, g = put(values), put(np.ones(10_000, F32))
     seen: Any = None

@@ -26,17 +26,17 @@ def on_xla():
 
 
 def calls(text: str) -> list[tuple[object, ...]]:
-    """The custom calls of a module, in order: target, what it is told, aliases, layouts, types."""
+    """The custom calls of a module, in order: target, configuration, aliases, layouts, types."""
     found = []
     for line in text.splitlines():
         target = re.search(r"custom_call @(\w+)", line)
         if target is not None:
             config = re.search(r"backend_config = (\{[^}]*\}|\"[^\"]+\")", line)
-            told = sorted(config[1].strip("{}").split(", ")) if config else []
+            configured = sorted(config[1].strip("{}").split(", ")) if config else []
             aliases = re.findall(r"output_tuple_indices = \[\d*\], operand_index = \d+", line)
             layouts = re.findall(r"(?:operand|result)_layouts = \[(.*?>)\]", line)
             types = re.search(r": (\(.*?\) -> .*?)(?: loc\(.*)?$", line)
-            found.append((target[1], [one for one in told if one], aliases, layouts, types[1]))
+            found.append((target[1], [one for one in configured if one], aliases, layouts, types[1]))
     return found
 
 

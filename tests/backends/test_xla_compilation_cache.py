@@ -147,7 +147,7 @@ def test_entries_that_others_could_have_written_are_not_run(folder, compilations
 
 
 def as_another_user(monkeypatch):
-    """`read_own_file` as it is where the files belong to somebody else, at the first reading."""
+    """`read_own_file` as it is where the files belong to another user, at the first reading."""
     original, readings = compilation_cache.read_own_file, []
 
     def read(file: str) -> bytes:

@@ -221,7 +221,7 @@ def test_large_constants_make_a_new_context() -> None:
     assert "func.func public @main" in lowered.as_text()  # its own context lives on
 
 
-def test_locations_tell_line_scope_and_program() -> None:
+def test_locations_have_line_scope_and_program() -> None:
     def function(x: object) -> tuple:
         with named_scope("layer"):
             y = p.sin_p.bind(x)

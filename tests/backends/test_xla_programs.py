@@ -41,7 +41,7 @@ def test_literals_and_arrays_mix() -> None:
         assert p.mul_p.bind(x, two).tolist() == [2, 4, 6]
         assert p.sub_p.bind(two, x).tolist() == [1, 0, -1]
     assert p.add_p.bind(two, two).weak_type and not p.add_p.bind(x, two).weak_type
-    # The sign of zero and the type tell literals apart.
+    # The sign of zero and the type distinguish literals.
     zeros = [p.div_p.bind(literal(1.0, F32), literal(zero, F32)).item() for zero in (0.0, -0.0)]
     assert zeros == [np.inf, -np.inf]
 
@@ -56,7 +56,7 @@ def test_programs_are_kept_and_forgotten() -> None:
     assert p.tanh_p.bind(x).shape == (2,)
 
 
-def test_parameters_are_told_apart_by_type() -> None:
+def test_parameters_are_distinguished_by_type() -> None:
     x = put([1.5, -2.5])
     for dtype, expected in (("int32", [1, -2]), ("bool", [True, True]), ("float64", [1.5, -2.5])):
         out = p.convert_element_type_p.bind(x, new_dtype=np.dtype(dtype), weak_type=False)
@@ -307,7 +307,7 @@ wide = xla.put(np.array([2**40]), ShapedArray((1,), "int64"), d1)
 assert xla.move(wide, d2).tolist() == [2**40]
 
 # an array over several devices
-from tangrad._backend_xla import jaxlib_api, spread
+from tangrad._backend_xla import jaxlib_api, sharded
 from tangrad.sharding import GSPMDSharding
 raw = [d.raw for d in (d0, d1, d2, d3)]
 contents = np.arange(8, dtype=np.float32)
@@ -344,7 +344,7 @@ text = '''module @sums attributes {mhlo.num_replicas = 4 : i32, mhlo.num_partiti
 options = jaxlib_api.make_compile_options([[device] for device in raw], 1, 1)
 module = bytecode(ir.Module.parse(text, vocabulary().context))
 executable = jaxlib_api.compile_and_load(d0.client, module, raw, options)
-place = spread.placement_of(split)
+place = sharded.placement_of(split)
 handler = jaxlib_api.result_handler(aval, place.sharding, True)
 (out,) = executable.execute_sharded([xla.put(contents, aval, split).value]).consume_with_handlers([handler])
 result = type(array)(aval, out, place)

@@ -265,7 +265,7 @@ def test_parts_of_nothing():
     assert np.roll(x[:0], 3).shape == (0,) and list(x[:0]) == []
 
 
-# --- a primitive of somebody else ------------------------------------------------------------------------------------
+# --- a primitive of another package ----------------------------------------------------------------------------------
 
 others = PrimitiveSet("others_of_values", api=1)
 scaled_by_p = Primitive(

@@ -4,7 +4,7 @@ import sys
 
 if __package__:
     from .cli import main
-else:  # started by its path: this folder is first on the path of imports, which nobody wants
+else:  # started by its path: this folder is first on the path of imports, which is not wanted
     from loading import load_package
 
     del sys.path[0]

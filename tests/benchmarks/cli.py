@@ -1,4 +1,4 @@
-"""The command line of the benchmarks; `--help` tells the options."""
+"""The command line of the benchmarks; `--help` lists the options."""
 
 import argparse
 import sys
@@ -64,7 +64,7 @@ def print_profile(rows: Sequence[Row], peer_python: str) -> int:
     return 0
 
 
-def tell(message: str) -> None:
+def report(message: str) -> None:
     """Progress, on standard error: one line that is overwritten on a terminal."""
     ending = "\r" if sys.stderr.isatty() else "\n"
     print(f"{message:<78}", end=ending, file=sys.stderr, flush=True)
@@ -76,7 +76,7 @@ def measure(rows: Sequence[Row], options: argparse.Namespace) -> list[Result]:
         options.rounds, options.seconds, options.peer_python, options.clock, options.hlo, options.xmap_python
     )
     try:
-        return driver.run(rows, tell)
+        return driver.run(rows, report)
     finally:
         driver.close()
 

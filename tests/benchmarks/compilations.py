@@ -1,4 +1,4 @@
-"""How many programs a side has compiled so far, by what the side itself tells of it."""
+"""How many programs a side has compiled so far, by what the side itself reports."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -10,7 +10,7 @@ _counters: dict[str, Callable[[], int]] = {}
 
 
 def counter(module: str) -> Callable[[], int]:
-    """The function that tells the number, of programs compiled since this was first asked for. NumPy compiles none."""
+    """The function that returns the number of programs compiled since this was first asked for. NumPy compiles none."""
     if module not in _counters:
         _counters[module] = _MAKERS.get(module, _of_none)()
     return _counters[module]

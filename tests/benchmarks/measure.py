@@ -29,7 +29,7 @@ class Case:
     `call()` does it once. Where caches would hide the work, `fresh()` makes a new function (untimed) for each call and
     the work is `call(function)`. `finish()`, inside the timed section, waits for asynchronous results. `equations()` is
     the number of jaxpr equations behind a call and `hlo()` the optimised HLO text, where they mean something;
-    `compilations()` gives the function that tells how many programs the side has compiled.
+    `compilations()` gives the function that returns how many programs the side has compiled.
     """
 
     call: Callable[..., Any]
@@ -43,7 +43,7 @@ class Case:
 def compilations_of_a_call(case: Case) -> int:
     """How many programs one call compiles, after another one; of a fresh case, on something fresh."""
     if case.compilations is None:
-        raise ValueError("nobody counts what this case compiles")
+        raise ValueError("there is no count of what this case compiles")
     compiled = case.compilations()
     loop_seconds(case, 1)
     before = compiled()

@@ -56,7 +56,7 @@ lax.sample{number} = tangrad_sample{number}.primitives:sample_call
 
 
 def write_fake_distributions(folder: Path, count: int = PLUGIN_COUNT) -> None:
-    """Write `count` dist-info folders with entry points. Their modules do not exist: nobody may import them."""
+    """Write `count` dist-info folders with entry points. Their modules do not exist: importing them is an error."""
     for number in range(count):
         info = folder / f"tangrad_sample{number}-1.0.dist-info"
         info.mkdir(parents=True)

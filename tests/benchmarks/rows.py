@@ -48,7 +48,7 @@ class Peer:
 class Row:
     """One line of the budgets.
 
-    `unit` is 'seconds' or 'bytes'; `per_equation` divides by each side's own equations; `count_compilations` tells
+    `unit` is 'seconds' or 'bytes'; `per_equation` divides by each side's own equations; `count_compilations` says
     beside the time how many programs a call compiles; `judge` says what is held against the limit: the 'ratio', the
     'difference' (subject less peer), or the subject's own 'value'.
     """
@@ -218,7 +218,7 @@ def many_devices_rows() -> list[Row]:
 
 
 def xmap_rows() -> list[Row]:
-    """Named axes on 8 devices, against JAX 0.4.23, where somebody has an interpreter with it."""
+    """Named axes on 8 devices, against JAX 0.4.23, where there is an interpreter with it."""
     calls = ("xmap: dispatch", "xmap: product 256 from the host")
     n, x, peer = TANGRAD_NUMPY_8.name, TANGRAD_XLA_8.name, JAX_0_4_23.name
     return [

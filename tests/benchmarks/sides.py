@@ -30,7 +30,7 @@ class Side:
     interpreter: str = "peer"
 
     def compilations(self) -> Callable[[], int]:
-        """The function that tells how many programs the side has compiled."""
+        """The function that returns how many programs the side has compiled."""
         return counter(self.module)
 
     def api(self) -> Any:

@@ -96,10 +96,10 @@ def quick_driver(monkeypatch):
 def test_driver_judges_ratio_and_value(quick_driver):
     over = numpy_row(peers=(rows.Peer("numpy", 1e-6),))
     imports = numpy_row(program="import", kind="process", unit="bytes", judge="value", peers=(rows.Peer("numpy", 1.0),))
-    told = []
-    results = quick_driver.run([numpy_row(), over, imports], told.append)
+    printed = []
+    results = quick_driver.run([numpy_row(), over, imports], printed.append)
     assert [result.verdict for result in results] == ["OK", "OVER", "OVER"]
-    assert len(told) == 3
+    assert len(printed) == 3
     assert results[2].judged == results[2].subject > 1e6
     assert "1 OK, 2 OVER" in report.summary(results)
 

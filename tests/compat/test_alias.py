@@ -25,7 +25,7 @@ def test_import_jax_means_tangrad_and_no_longer():
         import sys
         import tangrad
         import tangrad.numpy
-        assert not [name for name in sys.modules if name.startswith("tangrad.compat")]  # nobody has it by default
+        assert not [name for name in sys.modules if name.startswith("tangrad.compat")]  # it is not loaded by default
 
         import tangrad.compat.jax as alias
         with alias.install() as installation:
@@ -230,7 +230,7 @@ def test_settings_of_the_environment(backend):
             import tangrad.compat.jax
             tangrad.compat.jax.install()
             import jax
-        # Tangrad's own variable goes before; a value that is refused is told of, and not used.
+        # Tangrad's own variable goes before; a value that is refused is reported, and not used.
         assert jax.config.jax_debug_nans and not jax.config.jax_enable_x64 and jax.config.jax_pprint_use_color is False
         (warning,) = warned
         assert "JAX_THREAD_GUARD='true'" in str(warning.message) and "cannot be True" in str(warning.message)

@@ -87,7 +87,7 @@ def functions(name):
 
 
 def computes(root, function, letters):
-    """Whether a call has a result, as far as types tell: the arrays are traced, the numbers are not."""
+    """Whether a call has a result, as far as types say: the arrays are traced, the numbers are not."""
     values = [POOL[letter] for letter in letters]
     places = [place for place, value in enumerate(values) if isinstance(value, numpy.ndarray | numpy.generic)]
 

@@ -1,4 +1,4 @@
-"""Calls under a transfer guard that refuses what nobody asked for: Tangrad refuses what JAX does, and nothing else."""
+"""Calls under a transfer guard that refuses implicit copies: Tangrad refuses what JAX does, and nothing else."""
 
 import importlib
 import warnings

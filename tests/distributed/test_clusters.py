@@ -1,4 +1,4 @@
-"""Who a process is, from what schedulers tell it; and initialising on a backend of one process."""
+"""Who a process is, from the environment that schedulers set; and initialising on a backend of one process."""
 
 import sys
 import types
@@ -59,7 +59,7 @@ SLURM_PORT = port_of("1234.0")
             ("open_mpi", Cluster(f"10.0.0.7:{port_of(HEAD)}", 4, 2, (0,))),
         ),
         (ONE_MACHINE, ("open_mpi", Cluster(f"127.0.0.1:{port_of('prterun-host-7@1')}", 4, 2, (0,)))),
-        (OPEN_MPI, ("open_mpi", Cluster(None, 4, 2, (0,)))),  # Open MPI 5 tells nobody where mpirun is
+        (OPEN_MPI, ("open_mpi", Cluster(None, 4, 2, (0,)))),  # Open MPI 5 does not say where mpirun is
         (SLURM | ONE_MACHINE, ("open_mpi", Cluster(f"127.0.0.1:{port_of('prterun-host-7@1')}", 4, 2, (0,)))),
         (JAX_JOB, ("kubernetes", Cluster("train-worker-0:6666", 3, 1))),
         ({"KUBERNETES_SERVICE_HOST": "10.96.0.1"}, ("", Cluster())),

@@ -1,4 +1,4 @@
-"""How processes meet, tried out in threads: everybody is there, somebody is missing, or does not belong."""
+"""How processes meet, tried out in threads: all are there, one is missing, or does not belong."""
 
 import contextlib
 import socket
@@ -115,7 +115,7 @@ def test_who_does_not_fit_is_sent_away(address: Address, number: int, count: int
 
 
 def test_two_with_one_number(address: Address) -> None:
-    """Nobody waits for the number that is nobody's."""
+    """No process waits for a number that belongs to none."""
     host = Host(address, False, 3)  # listens already: the second would not wait for it for long
     found = at_once(
         lambda: hosted(address, 3, host=host),
@@ -169,22 +169,22 @@ def test_one_that_comes_again_after_its_end(address: Address, pause: float) -> N
 
 
 @pytest.mark.parametrize("said", [b"GET / HTTP/1.1\r\n\r\n", b'{"process": "1"}\n', b"\xff\n", b"x" * 10_000, b""])
-def test_strangers_are_ignored(address: Address, said: bytes) -> None:
-    def stranger_first() -> Any:
-        with socket.create_connection(tuple(address), SOON) as stranger:
+def test_unrelated_connections_are_ignored(address: Address, said: bytes) -> None:
+    def unrelated_first() -> Any:
+        with socket.create_connection(tuple(address), SOON) as unrelated:
             with contextlib.suppress(OSError):  # who reads nonsense may have hung up by now
-                stranger.sendall(said)
-                stranger.shutdown(socket.SHUT_WR)
+                unrelated.sendall(said)
+                unrelated.shutdown(socket.SHUT_WR)
             return meet(address, 1, 2, SOON)
 
     host = Host(address, False, 2)
-    lines, line = at_once(lambda: hosted(address, 2, host=host), stranger_first)
+    lines, line = at_once(lambda: hosted(address, 2, host=host), unrelated_first)
     assert line.there() == address
     lines[1].close()
     line.close()
 
 
-def test_somebody_else_answers(address: Address) -> None:
+def test_another_program_answers(address: Address) -> None:
     with socket.create_server(tuple(address)) as listener:
 
         def answer() -> None:
@@ -230,7 +230,7 @@ class _Watched:
             vigil.close()
 
 
-def test_the_loss_of_one_is_told_to_all(address: Address) -> None:
+def test_all_are_notified_of_the_loss_of_one(address: Address) -> None:
     watched = _Watched(address)
     watched.lines[2][0].socket.shutdown(socket.SHUT_RDWR)
     for number in (0, 1):
@@ -240,7 +240,7 @@ def test_the_loss_of_one_is_told_to_all(address: Address) -> None:
     watched.close()
 
 
-def test_the_error_that_ended_one_is_told_to_all(address: Address) -> None:
+def test_all_are_notified_of_the_error_that_ended_one(address: Address) -> None:
     watched = _Watched(address)
     watched.vigils[1].say_why(ValueError("no data"))
     for number in (0, 2):
@@ -250,30 +250,30 @@ def test_the_error_that_ended_one_is_told_to_all(address: Address) -> None:
     assert 1 not in watched.said
 
 
-def test_whoever_waits_for_a_loss_goes_on_when_all_have_been_told(address: Address) -> None:
+def test_waiting_for_a_loss_ends_when_all_have_been_notified(address: Address) -> None:
     """Else an error that follows from the loss could overtake the news of it."""
     watched = _Watched(address)
-    telling, told = threading.Event(), threading.Event()
+    notifying, notified = threading.Event(), threading.Event()
 
-    def tell(**message: object) -> None:
-        telling.set()
-        assert told.wait(SOON)
+    def notify(**message: object) -> None:
+        notifying.set()
+        assert notified.wait(SOON)
 
-    watched.vigils[0]._tell_others = tell
+    watched.vigils[0]._notify_others = notify
     waiting = threading.Thread(target=lambda: waited.append(watched.vigils[0].wait_for_loss(SOON)))
     waited: list[bool] = []
     waiting.start()
     watched.lines[2][0].socket.shutdown(socket.SHUT_RDWR)
-    assert telling.wait(SOON)
+    assert notifying.wait(SOON)
     waiting.join(0.2)
     assert waiting.is_alive() and not waited
-    told.set()
+    notified.set()
     waiting.join(SOON)
     assert waited == [True] and 0 in watched.said
     watched.close()
 
 
-def test_goodbyes_end_nobody(address: Address) -> None:
+def test_goodbyes_end_no_process(address: Address) -> None:
     watched = _Watched(address)
     for number in (2, 0, 1):
         watched.vigils[number].say_goodbye()

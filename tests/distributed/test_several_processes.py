@@ -28,12 +28,12 @@ def of_one_process() -> dict:
 
 # What each call that must fail says, in every process.
 ERRORS = {
-    "read": "RuntimeError: the array f32[8] lies on devices of other processes too",
+    "read": "RuntimeError: the array f32[8] is on devices of other processes too",
     "differ": "the same contents in each: those of the processes [1",
     "remote": "which can put arrays on its own devices only",
     "alone": "argument 0, f32[8], is an array of this process alone",
     "too long": "pmap: the mapped axis has size 9, and this process has ",
-    "stacked": "process_allgather: f32[8] lies on devices of several processes",
+    "stacked": "process_allgather: f32[8] is on devices of several processes",
     "shapes": "process_allgather: the processes [1",
     "sources": "broadcast_one_to_all: is_source must be true in one process, and is in [0, 1",
     "not equal": "AssertionError: after loading: the values of in_tree['b'] of the processes [1",
@@ -93,10 +93,10 @@ def test_without_one_the_others_end(lost: int, how: str, words: str | None) -> N
 
 REFUSED = {
     "port in use": "RuntimeError: tangrad.distributed.initialize: process 0 cannot listen at '127.0.0.1:",
-    "nobody there": "process 1 found no process 0 at 'localhost:",
+    "no answer": "process 1 found no process 0 at 'localhost:",
     "unknown host": "process 1 found no process 0 at 'no-such-host.invalid:1234' within 0.3 s (initialization_timeout)",
     "not of this machine": "process 0 cannot listen at '192.0.2.1:1234'",
-    "somebody else": "process 1 reached '127.0.0.1:",
+    "another program": "process 1 reached '127.0.0.1:",
     "some missing": "and of 3 processes (num_processes) these did not come: 1, 2",
     "no port": "coordinator_address must be of the form 'host:port', with a port from 1 to 65535, got 'localhost'",
     "bad port": "got 'localhost:99999'",

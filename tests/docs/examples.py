@@ -1,6 +1,6 @@
 """Finds the examples in Markdown files: fenced blocks of Python.
 
-Three kinds of block, told apart by how they begin:
+Three kinds of block, distinguished by how they begin:
 - `>>> ...`: a session; its output is compared (`...` matches anything, runs of blanks are equal);
 - `# some/path.py`: the contents of a file that the text asks the reader to write; the guide's own test writes it;
 - anything else: a program, run as it stands.

@@ -75,7 +75,7 @@ def test_the_readme_has_a_first_program():
     assert any(block.is_program or block.is_session for block in blocks(ROOT / "README.md"))
 
 
-def test_blocks_are_told_apart(tmp_path):
+def test_blocks_are_distinguished(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(
         "```python\nx = 1\n```\n\n1. item\n\n    ```python\n    >>> x\n    1\n    ```\n\n"

@@ -162,8 +162,8 @@ def check_case(name):
     assert (error.get(), jitted.get()) == (expected, expected)
     try:
         plain = function(*args)
-    except (checkify.JaxRuntimeError, ValueError) as refused:  # a check of the user's, that nobody takes
-        assert "(`check` failed)" in str(refused) or "nobody takes its error" in str(refused)
+    except (checkify.JaxRuntimeError, ValueError) as refused:  # a check of the user's, whose error is not taken
+        assert "(`check` failed)" in str(refused) or "its error is not returned" in str(refused)
         plain = out
     for one, two, three in zip(*[tangrad.tree.leaves(each) for each in (plain, out, again)], strict=True):
         np.testing.assert_allclose(one, two, rtol=1e-6)
@@ -277,16 +277,16 @@ def test_only_what_is_asked_for_is_looked_for(on):
         for errors in (checkify.nan_checks, checkify.div_checks, checkify.user_checks, checkify.index_checks)
     ]
     assert found == [NAN.format("log"), "division by zero", NOT_POSITIVE.format("nan", "nan"), None]
-    # One that is not looked for here is left to whoever checks the function around.
+    # One that is not looked for here is left to the check around the function.
     inner = lambda x: checkify.checkify(positive, errors=checkify.nan_checks)(x)[1]
     assert checkify.checkify(tangrad.jit(inner))(-1.0)[0].get() == NOT_POSITIVE.format(-1.0, -2.0)
 
 
-def test_a_check_that_nobody_takes():
+def test_a_check_whose_error_is_not_taken():
     with pytest.raises(checkify.JaxRuntimeError, match=r"^-1.0 is not positive") as raised:
         positive(-1.0)
     assert isinstance(raised.value, RuntimeError)
-    with pytest.raises(ValueError, match="nobody takes its error"):
+    with pytest.raises(ValueError, match="its error is not returned"):
         tangrad.jit(positive)(-1.0)
     assert tangrad.jit(lambda x: (checkify.debug_check(x > 0, "no"), x)[1])(-1.0) == -1
     error, _ = checkify.checkify(positive)(-1.0)

@@ -30,7 +30,7 @@ def made(name):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_they_stand_for_the_matrix(name):
+def test_they_represent_the_matrix(name):
     matrix = made(name)
     assert (matrix.shape, matrix.nse, matrix.dtype, matrix.ndim) == ((3, 4), 4, np.float32, 2)
     assert repr(matrix) == f"{name}(float32[3, 4], nse=4)"

@@ -289,7 +289,7 @@ BAD = {
     "limits": (
         lambda: sparse.bcoo_slice(M, start_indices=(0, 2), limit_indices=(3, 9)),
         ValueError,
-        "do not lie within the shape",
+        "are not within the shape",
     ),
     "count": (lambda: sparse.bcoo_slice(M, start_indices=(0,), limit_indices=(3, 4)), ValueError, "1 start_indices"),
     "sizes": (lambda: sparse.bcoo_dynamic_slice(M, (0, 0), (4, 4)), ValueError, "slice_sizes"),

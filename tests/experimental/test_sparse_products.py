@@ -1,4 +1,4 @@
-"""What contractions of sparse arrays are computed in, how exactly, and where they lie."""
+"""What contractions of sparse arrays are computed in, how exactly, and on which devices they are."""
 
 import numpy as np
 import pytest

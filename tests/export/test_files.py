@@ -54,7 +54,7 @@ def test_ten_thousand_damaged_files_are_refused(data):
             export.deserialize(damaged)
 
 
-def test_descriptions_that_lie_are_refused(data):
+def test_false_descriptions_are_refused(data):
     start = HEADER.size
     lengths = HEADER.unpack(data[:start])[3:6]
     description = json.loads(data[start : start + lengths[0]])
@@ -77,12 +77,12 @@ def test_descriptions_that_lie_are_refused(data):
         ("disabled_checks", [1]),
         ("name", None),
     ]:
-        lie = json.dumps({**description, key: value}).encode()
+        false = json.dumps({**description, key: value}).encode()
         with pytest.raises(ValueError, match="its description cannot be read"):
-            export.deserialize(packed(lie, module))
-    for lie in (b"[]", b"{}", b"\xff", b"[" * 100_000):
+            export.deserialize(packed(false, module))
+    for false in (b"[]", b"{}", b"\xff", b"[" * 100_000):
         with pytest.raises(ValueError, match="its description cannot be read"):
-            export.deserialize(packed(lie, module))
+            export.deserialize(packed(false, module))
     newer = json.dumps({**description, "calling_convention": 99}).encode()
     with pytest.raises(ValueError, match="calling convention 99"):
         export.deserialize(packed(newer, module))

@@ -176,10 +176,10 @@ def test_registered_nodes_are_written_and_read(registered):
         export.deserialize(data).call(Pair(np.zeros(2), Scaled(np.ones(3), 2.0)))
 
 
-def test_nodes_that_nobody_registered_are_named(registered):
+def test_nodes_that_are_not_registered_are_named(registered):
     data = with_nodes().serialize()
     kept = _by_name.pop("tests.Pair")
-    with pytest.raises(ValueError, match=r"a node 'tests\.Pair', which nobody registered"):
+    with pytest.raises(ValueError, match=r"a node 'tests\.Pair', which is not registered"):
         export.deserialize(data)
     _by_name["tests.Pair"] = kept
     with pytest.raises(ValueError, match="got a Other"):

@@ -94,7 +94,7 @@ def test_memory_of_an_operand_becomes_that_of_a_result():
     kept = onp.array(x)
     increment = lambda x: ffi.ffi_call("test_increment", like(x), input_output_aliases={0: 0})(x)
     onp.testing.assert_allclose(increment(x), kept + 1, rtol=1e-6)
-    onp.testing.assert_array_equal(x, kept)  # somebody holds it: it was copied
+    onp.testing.assert_array_equal(x, kept)  # it is referenced elsewhere: it was copied
     onp.testing.assert_allclose(tangrad.jit(lambda x: increment(increment(x)) + x)(x), 2 * kept + 2, rtol=1e-6)
 
 

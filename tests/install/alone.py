@@ -115,7 +115,7 @@ PROGRAMS = {
     "experimental.checkify.check": CHECK + "assert checked(-1.0)[0].get() and not checked(1.0)[0].get()",
     "experimental.checkify.check_error": CHECK + "assert checkify.check_error(checked(1.0)[0]) is None",
     "experimental.checkify.checkify": CHECK + "equal(checked(1.0)[1], 1)",
-    "experimental.checkify.debug_check": CHECK + "checkify.debug_check(lax.lt(1.0, 0.0), 'nobody looks')",
+    "experimental.checkify.debug_check": CHECK + "checkify.debug_check(lax.lt(1.0, 0.0), 'not checked')",
     "lax.cond": LAX + "equal(lax.cond(True, lax.neg, lax.abs, 3.0), -3)",
     "lax.platform_dependent": LAX + "equal(lax.platform_dependent(3.0, tpu=lax.abs, cpu=lax.neg), -3)",
     "lax.switch": LAX + "equal(lax.switch(1, (lax.neg, lax.abs), 3.0), 3)",
@@ -199,7 +199,7 @@ PROGRAMS = {
     "random.NamedShape": "shape = tangrad.random.NamedShape(2, i=3)\nequal([*shape, shape.named['i']], [2, 3])",
     "random.clone": "key = tangrad.random.key(1)\nequal(tangrad.random.clone(key).shape, ())",
 }
-# Without somebody who maps an axis these can only say that nobody does.
+# Without a mapped axis these can only say that it is not mapped.
 NAMELESS = {
     "all_gather": "'i'",
     "all_to_all": "'i', 0, 0",

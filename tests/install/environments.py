@@ -65,7 +65,7 @@ def wheel_folder(root: Path = ROOT) -> Path:
 
 
 def _forget_old(shelf: Path, keep: int = 5) -> None:
-    """Remove all but the newest builds, and none that was asked for within an hour: somebody may be using it."""
+    """Remove all but the newest builds, and none that was asked for within an hour: it may be in use."""
     ages: dict[Path, float] = {}
     for path in shelf.iterdir():
         with contextlib.suppress(FileNotFoundError):  # another process tidies up, too

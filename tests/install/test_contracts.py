@@ -314,7 +314,7 @@ def test_sample_packages_and_templates_take_what_the_kernel_exports(house, tmp_p
 
 
 def test_names_that_are_loaded_later_are_declared():
-    """What `tangrad.core` resolves at the first use is what it tells type checkers, from the same modules."""
+    """What `tangrad.core` resolves at the first use is what it declares for type checkers, from the same modules."""
     tree = ast.parse((ROOT / "core/tangrad/core/__init__.py").read_text())
     (block,) = [statement for statement in tree.body if isinstance(statement, ast.If)]
     declared = {}

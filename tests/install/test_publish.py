@@ -27,7 +27,7 @@ ALONE = '#!/bin/sh\nexec {python} "$@"\n'
 
 
 def reader(folder: Path, wheels: Path) -> dict[str, str]:
-    """The variables of somebody whose `python` is the running one, and whose index has the tree's wheels."""
+    """The variables of a user whose `python` is the running one, and whose index has the tree's wheels."""
     commands = folder / "bin"
     commands.mkdir()
     text = (WITH_UV if HAVE_UV else ALONE).format(python=sys.executable, uv=" ".join(UV))

@@ -17,7 +17,7 @@ BACKEND = "tangrad-backend-numpy"
 
 @dataclass(frozen=True)
 class Subset:
-    """A set of distributions to ask for, what must work with them, and names that must tell what to install."""
+    """A set of distributions to ask for, what must work with them, and names whose error must say what to install."""
 
     name: str
     requirements: tuple[str, ...]

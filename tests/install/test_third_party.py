@@ -73,7 +73,7 @@ LOGBOOK_PROGRAM = """
     with tangrad.use_backend("logbook"):
         assert numpy.allclose(tangrad.jit(np.sin)(np.array([0.5])), numpy.sin(0.5))
 """
-# A kernel whose extension API has gone up by one, as far as its plugins can tell.
+# A kernel whose extension API has gone up by one, as far as its plugins can see.
 NEXT_KERNEL = """
 import warnings
 import tangrad
@@ -125,7 +125,7 @@ def test_importing_tangrad_does_not_import_a_plugin(make_environment, sample):
     )
 
 
-def test_a_rule_that_nobody_ships(make_environment, sample):
+def test_a_rule_that_no_distribution_ships(make_environment, sample):
     environment = make_environment(*BOTH, sample("horner"))
     printed = run(
         environment,
@@ -143,7 +143,7 @@ def test_a_rule_that_nobody_ships(make_environment, sample):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_a_rule_for_somebody_elses_primitive(make_environment, sample, backend):
+def test_a_rule_for_another_distributions_primitive(make_environment, sample, backend):
     environment = make_environment(*BOTH, sample("horner"), sample("horner_batch"))
     program = textwrap.dedent(PRIMITIVE_PROGRAM) + textwrap.dedent(
         """

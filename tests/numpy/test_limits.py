@@ -76,7 +76,7 @@ def test_debug_nans_sees_them():
 
 @pytest.mark.parametrize("function", ["convolve", "correlate"])
 @pytest.mark.parametrize("mode", ["full", "same", "valid"])
-def test_what_lies_beyond_a_vector_is_not_multiplied(function, mode):
+def test_what_is_beyond_a_vector_is_not_multiplied(function, mode):
     generator = onp.random.default_rng(0)
     for first, second in itertools.product([1, 2, 4, 5], [1, 2, 3, 4]):
         a, v = (generator.normal(size=size).astype("float32") for size in (first, second))

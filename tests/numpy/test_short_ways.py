@@ -95,7 +95,7 @@ def test_scalars_compute_as_arrays_do(dtype):
 
 
 def test_parts_are_operations_while_results_are_looked_at(backend, monkeypatch):
-    monkeypatch.setattr(EVAL_TRACE, "process_primitive", evaluate)  # as before anybody wanted checks
+    monkeypatch.setattr(EVAL_TRACE, "process_primitive", evaluate)  # as before checks were switched on
     x = tnp.asarray([1.0, np.nan])
     assert [x[0].shape, x[0].shape] == [(), ()]  # the first may be an operation that is compiled, and empties tables
     assert type(x) in _parts

@@ -20,7 +20,7 @@ def arrays():
     return tuple([np.asarray(value) for value in (X, Y, I)])
 
 
-# Operands of the user's own: refused whoever calls the function for them.
+# Operands of the user's own: refused whichever function is called for them.
 RANKS = {
     "operator": lambda x, y: x + y,
     "reflected": lambda x, y: Y + x,

@@ -395,7 +395,7 @@ def test_traced_arrays_stay_traced():
 
 
 def test_arrays_elsewhere_are_left_to_operations():
-    """Whoever put an array on a device gets the result there."""
+    """The result is on the device of the committed array."""
     for backend in ("numpy", "xla"):
         with use_backend(backend):
             device = tangrad.devices()[0]

@@ -210,7 +210,7 @@ def test_the_matrix_shows_a_derived_cell_where_it_can_be_derived(part, part_of_i
 
 
 def test_a_package_of_rules_alone(monkeypatch):
-    """Its primitives are those that it has rules for, whoever ships them."""
+    """Its primitives are those that it has rules for, of any distribution."""
     rules = RuleSet("batch", api=1, override=True)
     rules.add(cos_p, rule_table("batch").cell(cos_p).rule)
     with register(rules) as registration:
@@ -218,8 +218,8 @@ def test_a_package_of_rules_alone(monkeypatch):
         assert cos_p in primitives_of(name)
     backend = primitives_of("tangrad-backend-numpy")
     assert sin_p in backend and len(backend) > 100
-    with pytest.raises(LookupError, match="neither primitives nor rules are registered by: nobody"):
-        primitives_of("nobody")
+    with pytest.raises(LookupError, match="neither primitives nor rules are registered by: no_one"):
+        primitives_of("no_one")
 
 
 # --- checks of one's own ----------------------------------------------------------------------------------------------
@@ -228,7 +228,7 @@ parity = RuleKind("parity", api=1, signature="() -> 1 for even functions, -1 for
 
 
 def check_parity(sample):
-    """f(-x) against f(x), where somebody has said how they are related."""
+    """f(-x) against f(x), where a relation between them is declared."""
     sign = rule_table("parity").get_rule(sample.primitive)
     if sign is not None:
 

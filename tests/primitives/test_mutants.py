@@ -411,7 +411,7 @@ def at_compile_time(rule):
 
 
 def dropped_on_xla(rule):
-    """The call may be dropped, since nobody uses its results."""
+    """The call may be dropped, since its results are unused."""
 
     def wrong(ctx, *operands, **params):
         eqn, ctx.eqn = ctx.eqn, ctx.eqn.replace(effects=frozenset())
@@ -482,7 +482,7 @@ def test_effects_of_a_primitive_are_observed(declared, evaluate, is_right):
     assert (not report.failures) == is_right, report.text()
 
 
-def test_effects_that_nobody_can_observe_are_a_failure():
+def test_effects_that_cannot_be_observed_are_a_failure():
     family, primitive, lower = effectful([], frozenset([DebugEffect()]))
     with register(family), register(lower):
         report = check(primitive, [Sample(primitive, (draw(2, 3),), backends=("numpy",))], ["effects"])

@@ -173,7 +173,7 @@ def nowhere(rule):
 
 
 def as_the_operand(rule):
-    """An operation that tells examples apart is taken for one that does not."""
+    """An operation that distinguishes examples is taken for one that does not."""
     return lambda varying, params: varying[0] if varying else frozenset()
 
 

@@ -199,7 +199,7 @@ def everything_dropped(found):
 
 
 def other_results(rule):
-    """The results that nobody uses stay, those that somebody uses go."""
+    """The unused results stay, those that are used go."""
 
     def wrong(used_outputs, equation):
         wanted = list(reversed(used_outputs))

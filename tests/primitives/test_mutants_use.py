@@ -232,7 +232,7 @@ def lowered(function, decompose=lax.neg):
 
 
 def strideless(x):
-    """The elements as they lie in memory, from the lowest address on."""
+    """The elements in the order of memory, from the lowest address on."""
     flat = x[tuple([slice(None, None, -1) if step < 0 else slice(None) for step in x.strides])]
     return -np.ascontiguousarray(flat).reshape(x.shape)
 
@@ -241,7 +241,7 @@ def column_wise(x):
     return -x.reshape(-1, order="A").reshape(x.shape) if x.flags.f_contiguous else -x
 
 
-def test_operands_that_lie_otherwise_in_memory():
+def test_operands_of_another_memory_layout():
     assert not lowered(lambda x: -x).failing(X)
     for wrong in (strideless, column_wise):
         report = lowered(wrong).report(X, checks=["layouts", "abstract"])

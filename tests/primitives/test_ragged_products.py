@@ -133,7 +133,7 @@ def test_bad_dimension_numbers(ragged, group, message):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_results_lie_as_they_are_told(backend):
+def test_results_have_the_given_sharding(backend):
     x, y, sizes = ROWS
     with backend_setting(backend):
         sharding = tangrad.NamedSharding(tangrad.make_mesh((1,), ("rows",)), tangrad.P("rows"))

@@ -80,7 +80,7 @@ def test_long_arrays_of_several_dimensions_and_gradients():
     assert_same(slope, expected)
 
 
-def test_numbers_below_the_normal_ones_are_told_from_zero_in_long_arrays():
+def test_subnormal_numbers_differ_from_zero_in_long_arrays():
     tiny = np.tile(np.float32([1e-40, 0, -1e-40, 3]), 2000)
     with backend_setting("xla"):
         assert_same(lax.sort(tiny), np.sort(tiny))

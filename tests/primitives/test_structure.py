@@ -224,7 +224,7 @@ def test_barrier_keeps_computations_apart(backend):
     def all_needed(x):
         return lax.optimization_barrier((x, lax.sin(x)))[0]
 
-    # XLA's compiler is told by an operation; NumPy's programs have been through ours when they are shown.
+    # XLA's compiler sees it as an operation; NumPy's programs have been through ours when they are shown.
     sine, barrier = ("stablehlo.sine ", "stablehlo.optimization_barrier ") if backend == "xla" else ("= sin(", "")
     with using(backend):
         for function, sines in ((apart, 2), (all_needed, 1)):
@@ -328,7 +328,7 @@ BAD = {
     "pad numbers": (lambda: lax.pad(X, 0.0, 3), TypeError, "three integers for each dimension"),
     "tile": (lambda: lax.tile(X, (2,)), ValueError, "for each dimension"),
     "starts": (lambda: lax.dynamic_slice(X, (0,), (1, 1)), ValueError, "one index for each of 2 dimensions, got 1"),
-    "slice sizes": (lambda: lax.dynamic_slice(X, (0, 0), (1, 9)), ValueError, "must lie between 0 and the shape"),
+    "slice sizes": (lambda: lax.dynamic_slice(X, (0, 0), (1, 9)), ValueError, "must be between 0 and the shape"),
     "starts of floats": (lambda: lax.dynamic_slice(X, (0, 1.5), (1, 1)), TypeError, "dtype float32 for start_indices"),
     "starts of two dtypes": (
         lambda: p.dynamic_slice_p(X, np.int32(0), np.int8(1), slice_sizes=(1, 1)), TypeError, "got int32 and int8",

@@ -191,8 +191,8 @@ def test_nothing_to_convolve():
     args = draw("float32", 2, 3, 1), draw("float32", 4, 3, 2)
     gradient = tangrad.grad(lambda w: lax.reduce_sum(function(tangrad)(args[0], w), (0, 1, 2)))(args[1])
     assert_same(gradient, np.zeros((4, 3, 2), np.float32))
-    nobody = tangrad.vmap(function(tangrad))(np.zeros((0, 2, 3, 5), np.float32), np.zeros((0, 4, 3, 2), np.float32))
-    assert nobody.shape == (0, 2, 4, 4)
+    empty = tangrad.vmap(function(tangrad))(np.zeros((0, 2, 3, 5), np.float32), np.zeros((0, 4, 3, 2), np.float32))
+    assert empty.shape == (0, 2, 4, 4)
 
 
 # --- reductions over windows ---------------------------------------------------------------------------------------

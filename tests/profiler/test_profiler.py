@@ -133,7 +133,7 @@ LISTENERS = {
 
 @pytest.mark.parametrize("kind", LISTENERS)
 def test_listeners_hear_events_of_their_kind(kind):
-    register, unregister, record, told = LISTENERS[kind]
+    register, unregister, record, arguments = LISTENERS[kind]
     seen, others = [], []
 
     def listen(*values, **details):
@@ -144,10 +144,10 @@ def test_listeners_hear_events_of_their_kind(kind):
         if other != kind:
             getattr(monitoring, other_register)(lambda *values, **details: others.append(values))
     try:
-        getattr(monitoring, record)("/app/x", *told, size=1)
-        assert seen == [(("/app/x", *told), {"size": 1})] and not others
+        getattr(monitoring, record)("/app/x", *arguments, size=1)
+        assert seen == [(("/app/x", *arguments), {"size": 1})] and not others
         getattr(monitoring, unregister)(listen)
-        getattr(monitoring, record)("/app/x", *told)
+        getattr(monitoring, record)("/app/x", *arguments)
         assert len(seen) == 1
         with pytest.raises(ValueError, match="no listener"):
             getattr(monitoring, unregister)(listen)
@@ -155,5 +155,5 @@ def test_listeners_hear_events_of_their_kind(kind):
         monitoring.clear_event_listeners()
     getattr(monitoring, register)(listen)
     monitoring.clear_event_listeners()
-    getattr(monitoring, record)("/app/x", *told)
+    getattr(monitoring, record)("/app/x", *arguments)
     assert len(seen) == 1

@@ -2,7 +2,7 @@
 where they are discrete; on both backends, eager and jitted.
 
 The columns of a sample belong to several parameters. Each must follow its own distribution and not that of the next
-column, which shows that there are samples enough to tell them apart.
+column, which shows that there are samples enough to distinguish them.
 """
 
 import inspect

@@ -84,7 +84,7 @@ def mutants(artifact: bytes, count: int, seed: int):
 
 
 def sealed(artifact: bytes, count: int, seed: int):
-    """Files whose checksums are right, and whose descriptions were altered: somebody did it on purpose."""
+    """Files whose checksums are right, and whose descriptions were altered on purpose."""
     draw = random.Random(seed)
     sections = {name: bytes(part) for name, part in unpack(artifact).items()}
     for _ in range(count):
@@ -162,7 +162,7 @@ def test_a_header_that_claims_gigabytes(tmp_path, artifact):
     count = struct.unpack_from("<I", claims, 12)[0]
     rows = claims[HEADER_BYTES : HEADER_BYTES + 40 * count]
     struct.pack_into("<I", claims, 24, zlib.crc32(bytes(claims[:24]) + bytes(rows)))
-    with pytest.raises(ArtifactError, match="does not lie where it should"):
+    with pytest.raises(ArtifactError, match="is not where it should be"):
         runtime.load(bytes(claims))
 
 
@@ -230,7 +230,7 @@ def with_size(size):
         (with_size({}), "expected a size or a constraint as text"),
         (with_size("z"), "depends on the sizes"),
         (with_size("(n"), "cannot be read"),
-        (lambda d: d["types"].append([{"dtype": "int32"}, ["z*n"], False]), "do not tell z"),
+        (lambda d: d["types"].append([{"dtype": "int32"}, ["z*n"], False]), "do not determine z"),
         (lambda d: d.update(constraints=[LONG_SUM] * 9), "more than 4000 letters"),
         (lambda d: d.update(constraints=["n >= 1"] * 65), "at most 64 are read"),
         # What takes long to find out is given up, and the rest is read.

@@ -110,7 +110,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
     assert os.listdir(tmp_path) == ["it.tgr"]
 
 
-def test_primitives_of_nobody_are_refused_when_saving(tmp_path):
+def test_unregistered_primitives_are_refused_when_saving(tmp_path):
     family = PrimitiveSet("homemade", api=1)
     double = family.primitive(lambda x: ShapedArray(x.shape, x.dtype), name="double")
     lower = RuleSet("lower.numpy", api=1)

@@ -130,7 +130,7 @@ def changed(change):
         (lambda d: d["types"][0].__setitem__(1, [2, 3]), "does not take what the program|gives"),
     ],
 )
-def test_files_that_lie_about_sizes_are_refused(change, message):
+def test_files_with_false_sizes_are_refused(change, message):
     assert runtime.load(changed(lambda d: None))(np.ones((2, 3), "float32")).shape == (6,)
     with pytest.raises(ArtifactError, match=message):
         runtime.load(changed(change))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tests.transformations.callback_support import INT, ONE, ROWS, THREE, like, note, program, scalar, tell
+from tests.transformations.callback_support import INT, ONE, ROWS, THREE, like, note, program, report, scalar
 
 # --- callbacks for input and output ----------------------------------------------------------------------------------
 
@@ -10,10 +10,10 @@ from tests.transformations.callback_support import INT, ONE, ROWS, THREE, like, 
 @program(ONE, calls=3)
 def io_in_order(api, record):
     def f(x):
-        tell(api, record, "first", x)
+        report(api, record, "first", x)
         y = api.numpy.sin(x)
-        tell(api, record, "second", y)
-        tell(api, record, "third", x + y)
+        report(api, record, "second", y)
+        report(api, record, "third", x + y)
         return y
 
     return f
@@ -22,8 +22,8 @@ def io_in_order(api, record):
 @program(ONE, ordered=False, calls=2)
 def io_without_order(api, record):
     def f(x):
-        tell(api, record, "a", x, ordered=False)
-        tell(api, record, "b", x * 2, ordered=False)
+        report(api, record, "a", x, ordered=False)
+        report(api, record, "b", x * 2, ordered=False)
         return x
 
     return f
@@ -47,12 +47,12 @@ def io_with_results(api, record):
 def io_in_loops(api, record):
     def f(n):
         def step(i, c):
-            tell(api, record, "turn", i)
-            tell(api, record, "carry", c)
+            report(api, record, "turn", i)
+            report(api, record, "carry", c)
             return c + i
 
         total = api.lax.fori_loop(0, n, step, 0)
-        tell(api, record, "total", total)
+        report(api, record, "total", total)
         return total
 
     return f
@@ -62,11 +62,11 @@ def io_in_loops(api, record):
 def io_in_a_scan(api, record):
     def f(x):
         def step(c, row):
-            tell(api, record, "row", row)
+            report(api, record, "row", row)
             return c + row, c
 
         out = api.lax.scan(step, np.float32(0), x, reverse=True)
-        tell(api, record, "end", out[0])
+        report(api, record, "end", out[0])
         return out
 
     return f
@@ -75,12 +75,12 @@ def io_in_a_scan(api, record):
 @program(THREE)
 def io_in_branches(api, record):
     def f(x):
-        tell(api, record, "before", x)
+        report(api, record, "before", x)
         for index in (0, 1, 2):
             api.lax.switch(
-                index, [lambda x, tag=tag: tell(api, record, tag, x) for tag in ("zero", "one", "two")], x + index
+                index, [lambda x, tag=tag: report(api, record, tag, x) for tag in ("zero", "one", "two")], x + index
             )
-        tell(api, record, "after", x)
+        report(api, record, "after", x)
         return x
 
     return f
@@ -90,13 +90,13 @@ def io_in_branches(api, record):
 def io_in_jitted_calls(api, record):
     @api.jit
     def inner(x):
-        tell(api, record, "inner", x)
+        report(api, record, "inner", x)
         return x + 1
 
     def f(x):
-        tell(api, record, "start", x)
+        report(api, record, "start", x)
         y = inner(inner(x))
-        tell(api, record, "end", y)
+        report(api, record, "end", y)
         return y
 
     return f
@@ -131,7 +131,7 @@ def io_in_a_custom_rule(api, record):
 @program(ONE)
 def io_past_a_gradient(api, record):
     def f(x):
-        tell(api, record, "x", api.lax.stop_gradient(x))
+        report(api, record, "x", api.lax.stop_gradient(x))
         return x * x
 
     return api.grad(f)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tests.transformations.callback_support import ONE, THREE, failing, like, scalar, tell
+from tests.transformations.callback_support import ONE, THREE, failing, like, report, scalar
 
 
 def fails(x):
@@ -86,12 +86,12 @@ def pure_without_a_way_to_map(api, record):
 
 @failing(THREE)
 def ordered_io_mapped(api, record):
-    return api.vmap(lambda x: tell(api, record, "x", x))
+    return api.vmap(lambda x: report(api, record, "x", x))
 
 
 @failing(THREE)
 def io_in_a_mapped_branch(api, record):
-    return api.vmap(lambda x: api.lax.cond(x > 1, lambda: tell(api, record, "x", x, False), lambda: None))
+    return api.vmap(lambda x: api.lax.cond(x > 1, lambda: report(api, record, "x", x, False), lambda: None))
 
 
 @failing(ONE)

@@ -56,7 +56,7 @@ def scalar(api, dtype="float32"):
     return api.ShapeDtypeStruct((), dtype)
 
 
-def tell(api, record, tag, x, ordered=True):
+def report(api, record, tag, x, ordered=True):
     api.experimental.io_callback(lambda x: record(tag, x), None, x, ordered=ordered)
 
 

@@ -67,7 +67,7 @@ def test_under_transformations():
     assert float(result) == 2 and lines == ["3.0"]
 
 
-def test_an_expression_that_fails_is_told():
+def test_an_expression_that_fails_is_reported():
     _, lines = session(doubled, 1.0, commands="unknown\np (\n\nc")
     assert lines[0] == "NameError: name 'unknown' is not defined"
     assert lines[1].startswith("SyntaxError")

@@ -263,14 +263,14 @@ def test_failures_that_are_kept_are_few(on_xla):
 def test_effects_are_in_order_across_programs(backend):
     seen = []
     note = lambda tag: lambda x: seen.append((tag, float(x)))
-    tell = lambda tag, x: experimental.io_callback(note(tag), None, x, ordered=True)
-    first = tangrad.jit(lambda x: (tell("first", x[0, 0] * 0 + 1), x)[1])
-    second = tangrad.jit(lambda x: (tell("second", x[0, 0] * 0 + 2), x)[1])
+    report = lambda tag, x: experimental.io_callback(note(tag), None, x, ordered=True)
+    first = tangrad.jit(lambda x: (report("first", x[0, 0] * 0 + 1), x)[1])
+    second = tangrad.jit(lambda x: (report("second", x[0, 0] * 0 + 2), x)[1])
     x = slow_product()
     for _ in range(3):
         first(slow_product())
         second(x)
-        tell("directly", np.float32(3))
+        report("directly", np.float32(3))
         first(x)
     tangrad.effects_barrier()
     assert seen == [("first", 1), ("second", 2), ("directly", 3), ("first", 1)] * 3

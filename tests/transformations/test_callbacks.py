@@ -257,13 +257,13 @@ def test_a_tangent_is_shown_when_it_is_pushed_forward(backend):
 
 def test_two_backends_have_one_order():
     seen = []
-    tell = lambda tag: lambda x: (experimental.io_callback(lambda x: seen.append(tag), None, x, ordered=True), x)[1]
+    report = lambda tag: lambda x: (experimental.io_callback(lambda x: seen.append(tag), None, x, ordered=True), x)[1]
     with backend_setting("xla"):
         x = slow_product()
-        on_xla = tangrad.jit(lambda x: tell("xla")(x[0, 0]))
+        on_xla = tangrad.jit(lambda x: report("xla")(x[0, 0]))
         on_xla(slow_product())
     with backend_setting("numpy"):
-        tangrad.jit(tell("numpy"))(tnp.ones(()))
+        tangrad.jit(report("numpy"))(tnp.ones(()))
     on_xla(x)
     tangrad.effects_barrier()
     assert seen == ["xla", "numpy", "xla"]

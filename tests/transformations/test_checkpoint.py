@@ -248,7 +248,7 @@ def test_equal_policies_find_the_same_programs():
     assert policies.save_only_these_names("a") != policies.save_only_these_names("b")
 
 
-def test_what_is_kept_is_told_by_where_it_is_written():
+def test_what_is_kept_is_reported_by_source_line():
     def f(w, x):
         return numpy_of(tangrad).sin(x @ w)
 

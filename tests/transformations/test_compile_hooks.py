@@ -1,4 +1,4 @@
-"""Every hook fires from real programs: passes and observers, whoever it is that compiles."""
+"""Every hook fires from real programs: passes and observers, whatever compiles."""
 
 import ast
 import types
@@ -24,13 +24,13 @@ def backend(request):
 
 
 class Log:
-    """All hooks, with what each was told."""
+    """All hooks, with the arguments of each."""
 
     def __init__(self):
         self.programs, self.events = [], []
 
-    def note(self, hook, context, **told):
-        self.events.append((hook, context.function_name, context.backend, told))
+    def note(self, hook, context, **details):
+        self.events.append((hook, context.function_name, context.backend, details))
 
     @hookimpl
     def tangrad_jaxpr_pass(self, closed_jaxpr, context):
@@ -63,7 +63,7 @@ class Log:
         """The events of these functions, with the hook's name first."""
         return [event[0] for event in self.events if event[1] in names]
 
-    def told(self, hook, **values):
+    def seen(self, hook, **values):
         return [e for e in self.events if e[0] == hook and all(e[3].get(k) == v for k, v in values.items())]
 
 
@@ -84,12 +84,12 @@ def test_jit(log, backend):
     wave(x)
     assert log.of("wave") == ["traced", "cache_miss", "lowered", "compiled"]
     assert [name for name, _ in log.programs].count("wave") == 1
-    (miss,) = [event for event in log.told("cache_miss") if event[1] == "wave"]
+    (miss,) = [event for event in log.seen("cache_miss") if event[1] == "wave"]
     assert miss[2] == backend and miss[3] == {"cache": "memory", "reason": "new function"}
     wave(x)
     assert log.of("wave")[-1] == "cache_hit"
     wave(np.array([1, 2]))
-    assert log.told("cache_miss", reason="new types of the arguments")
+    assert log.seen("cache_miss", reason="new types of the arguments")
 
 
 def test_why_a_function_is_compiled_again(log):
@@ -99,7 +99,7 @@ def test_why_a_function_is_compiled_again(log):
     power({"a": np.array(X), "b": 1.0}, 3)
     with tangrad.default_matmul_precision("highest"):
         power({"a": np.array(X)}, 2)
-    reasons = [event[3]["reason"] for event in log.told("cache_miss", cache="memory") if event[1] == "<lambda>"]
+    reasons = [event[3]["reason"] for event in log.seen("cache_miss", cache="memory") if event[1] == "<lambda>"]
     assert reasons == [
         "new function",
         "new static values",
@@ -117,7 +117,7 @@ def test_eager_scan(log, backend):
     assert [name for name, _ in log.programs].count("scan") == 1
     assert log.of("scan") == ["cache_miss", "lowered", "compiled"]
     assert any(name == "sin" for name in _primitives(dict(log.programs)["scan"]))
-    assert log.told("traced"), "the body was traced"
+    assert log.seen("traced"), "the body was traced"
     lax.scan(step, 0.0, x)
     assert log.of("scan").count("compiled") == 1 and log.of("scan")[-1] == "cache_hit"
 
@@ -136,10 +136,10 @@ def test_eager_gradient(log, backend):
     assert "tanh" in halves and "pullback_mul" in halves
     for hook in ("cache_miss", "lowered", "compiled"):
         assert hook in log.of("tanh") and hook in log.of("pullback_mul")
-    assert log.told("traced")
-    count = len(log.told("compiled"))
+    assert log.seen("traced")
+    count = len(log.seen("compiled"))
     assert gradient(x).tolist() == first.tolist()
-    assert len(log.told("compiled")) == count and "cache_hit" in log.of("tanh")
+    assert len(log.seen("compiled")) == count and "cache_hit" in log.of("tanh")
 
 
 def test_ahead_of_time(log, backend):
@@ -149,7 +149,7 @@ def test_ahead_of_time(log, backend):
 
     lowered = ahead.lower(np.array(X))
     assert [event for event in log.of("ahead") if event != "traced"] == ["cache_miss", "lowered"]
-    assert log.told("cache_miss", reason="compiled ahead of time")
+    assert log.seen("cache_miss", reason="compiled ahead of time")
     compiled = lowered.compile()
     assert log.of("ahead")[-1] == "compiled" and "ahead" in dict(log.programs)
     numpy.testing.assert_allclose(compiled(np.array(X)), numpy.sin(X), rtol=1e-6)
@@ -158,7 +158,7 @@ def test_ahead_of_time(log, backend):
 def test_a_program_inside_another_and_a_call_of_it(log):
     inner = tangrad.jit(lambda x: np.cos(x) + 1.0)
     tangrad.vmap(inner)(np.array(X))
-    assert log.told("compiled") and any("cos" in _primitives(program) for _, program in log.programs)
+    assert log.seen("compiled") and any("cos" in _primitives(program) for _, program in log.programs)
 
 
 @pytest.mark.skipif("xla" not in BACKENDS, reason="one operation is a program on XLA alone")
@@ -185,9 +185,9 @@ def test_the_persistent_cache(log, backend, tmp_path):
     finally:
         config.update("compilation_cache_dir", before[0])
         config.update("xla_cache_min_compile_seconds", before[1])
-    misses = log.told("cache_miss", cache="disk")
+    misses = log.seen("cache_miss", cache="disk")
     assert misses and misses[0][3]["reason"] == "there is no entry" and misses[0][2] == "xla"
-    assert [event[1] for event in log.told("cache_hit", cache="disk")].count("<lambda>") == 1
+    assert [event[1] for event in log.seen("cache_hit", cache="disk")].count("<lambda>") == 1
 
 
 def _primitives(closed):
@@ -249,7 +249,7 @@ def test_a_pass_changes_an_eager_gradient(backend):
         numpy.testing.assert_allclose(function(x), numpy.sin(X), rtol=1e-6)
 
 
-def test_nans_are_found_by_whoever_compiles(backend):
+def test_nans_are_found_by_whatever_compiles(backend):
     with tangrad.debug_nans(True):
         compiled = tangrad.jit(lambda x: np.log(x)).lower(np.array(X)).compile()
         with pytest.raises(FloatingPointError, match="log"):
@@ -260,11 +260,11 @@ def _from_kernel(node):
     return isinstance(node, ast.ImportFrom) and (node.module or "").startswith(("tangrad.core", "tangrad._core.kernel"))
 
 
-def test_nobody_else_compiles():
+def test_nothing_else_compiles():
     """Options for a backend are made by the kernel's one room alone; by the doctor, which examines backends; and by
     XLA's, to try a jaxlib that is newer than the tested ones, or options that a user gives, with a program of no
     operations, and to hand a program over several devices on with the options that it was given; and by what adds to
-    given options the shardings that types tell."""
+    given options the shardings in types."""
     users = set()
     for part in distributions().values():
         for name, path in part.modules.items():

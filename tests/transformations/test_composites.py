@@ -13,7 +13,7 @@ from tangrad.errors import UnexpectedTracerError
 jax = pytest.importorskip("jax")
 
 BACKENDS = ("numpy", "xla")
-TOLD = {"axis": 0, "fast": True, "factor": 2.5, "name": "wave", "sizes": (1, 2), "of": np.dtype("int8")}
+ATTRIBUTES = {"axis": 0, "fast": True, "factor": 2.5, "name": "wave", "sizes": (1, 2), "of": np.dtype("int8")}
 X = np.arange(6, dtype=np.float32).reshape(3, 2)
 
 
@@ -32,18 +32,18 @@ def test_it_is_its_definition_under_every_transformation(backend):
     plain = lambda x: tnp.sin(x) * 2.5
     with tangrad.use_backend(backend):
         for wrap in (lambda f: f, tangrad.jit):
-            np.testing.assert_allclose(wrap(lambda x: function(x, **TOLD)["sum"])(X), plain(X).sum(0), rtol=1e-6)
-            gradient = wrap(tangrad.grad(lambda x: function(x, **TOLD)["sum"].sum()))(X)
+            np.testing.assert_allclose(wrap(lambda x: function(x, **ATTRIBUTES)["sum"])(X), plain(X).sum(0), rtol=1e-6)
+            gradient = wrap(tangrad.grad(lambda x: function(x, **ATTRIBUTES)["sum"].sum()))(X)
             np.testing.assert_allclose(gradient, 2.5 * np.cos(X), rtol=1e-5)
-            mapped = wrap(tangrad.vmap(lambda x: function(x, **TOLD)["sum"]))(X[None])
+            mapped = wrap(tangrad.vmap(lambda x: function(x, **ATTRIBUTES)["sum"]))(X[None])
             np.testing.assert_allclose(mapped, plain(X).sum(0)[None], rtol=1e-6)
 
 
 def test_xla_gets_one_operation_as_jax_writes_it():
-    told = TOLD | {"scales": None}
+    attributes = ATTRIBUTES | {"scales": None}
 
     def lines(library, lower):
-        text = lower(library.jit(lambda x: waves(library)(x, **told)["sum"]))
+        text = lower(library.jit(lambda x: waves(library)(x, **attributes)["sum"]))
         return [line.strip().partition(" = ")[2] for line in text.splitlines() if "stablehlo.composite" in line]
 
     with tangrad.use_backend("xla"):
@@ -52,7 +52,7 @@ def test_xla_gets_one_operation_as_jax_writes_it():
 
 
 def test_mapped_it_stays_one_operation():
-    program = tangrad.make_jaxpr(tangrad.vmap(lambda x: waves(tangrad)(x, **TOLD)))(X[None])
+    program = tangrad.make_jaxpr(tangrad.vmap(lambda x: waves(tangrad)(x, **ATTRIBUTES)))(X[None])
     assert [equation.primitive.name for equation in program.eqns] == ["composite"]
 
 

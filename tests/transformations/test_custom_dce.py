@@ -83,7 +83,7 @@ def test_the_function_may_close_over_traced_values():
     assert numpy.allclose(tangrad.jit(f)(1.0), 6.0)  # what the rule says
 
 
-def test_none_stands_for_a_whole_part_of_the_results():
+def test_none_means_a_whole_part_of_the_results():
     function = custom_dce(lambda x: {"waves": (np.sin(x), np.cos(x)), "other": np.tanh(x)})
 
     @function.def_dce
@@ -140,7 +140,7 @@ ASKED = []
 
 @custom_dce
 def entangled(x, y):
-    """Two results of one loop, each of which the loop needs: nothing of it is dead as long as nobody says so."""
+    """Two results of one loop, each of which the loop needs: nothing of it is dead unless a rule says so."""
     step = lambda pair, _: ((np.sin(pair[0]) + 0.0 * pair[1], np.exp(pair[1] * pair[0])), None)
     (first, second), _ = lax.scan(step, (x, y), None, length=2)
     return first, second

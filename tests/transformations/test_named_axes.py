@@ -423,7 +423,7 @@ def test_a_new_name_is_not_caught_by_a_bound_one(binder):
     assert axes_of_effects(renamed.effects) == {"i"} and renamed.eqns[0].params["axis_name"] == "i_1"
     x = np.stack([X, 3 * X + 1])
     same(run(renamed, x, ("i",)), run(jaxpr, x, ("j",)))
-    # A name that nobody takes comes through as it is, and so do two at once.
+    # A name that is not taken comes through as it is, and so do two at once.
     other = subst_axis_names(jaxpr, {"j": "k", "i": "never"})
     assert other.eqns[0].params["axis_name"] == "i"
     same(run(other, x, ("k",)), run(jaxpr, x, ("j",)))
@@ -452,7 +452,7 @@ def test_a_primitive_that_names_axes_needs_a_rule():
 
 
 def test_a_rule_is_not_derived_from_what_holds_without_names_only():
-    """Somebody's transformation, whose rules are derived where it has none, around a sum along a mapped axis."""
+    """A third party's transformation, whose rules are derived where it has none, around a sum along a mapped axis."""
     derived = lambda primitive: lambda args, **params: primitive.decompose(*args, **params)
     kind = RuleKind("without_rules", api=1, signature="(args, **params) -> result", doc="runs it", derive=derived)
     words = r"psum along the mapped axis 'i' .* has no rule for the primitive 'collectives\.psum'"

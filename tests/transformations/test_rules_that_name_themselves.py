@@ -355,7 +355,7 @@ def test_a_rule_set_of_a_kind_that_is_none(kind, meant):
         register(rules)
 
 
-def test_a_rule_set_of_a_kind_that_somebody_may_declare_later_is_taken():
+def test_a_rule_set_of_a_kind_that_may_be_declared_later_is_taken():
     rules = RuleSet("weather", api=1)
     rules.add(find_primitive("elementwise.sin"), lambda *args: args)
     register(rules).undo()

@@ -58,7 +58,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_they_are_the_arrays_that_they_stand_for(name):
+def test_they_are_the_arrays_that_they_represent(name):
     program = PROGRAMS[name]
     x = np.asarray(SQUARE)
 

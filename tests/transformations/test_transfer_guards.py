@@ -118,7 +118,7 @@ def refused(program, guard):
 
 
 @pytest.mark.parametrize("name", IMPLICIT)
-def test_what_nobody_asked_for(name):
+def test_implicit_copies(name):
     program = IMPLICIT[name]
     assert not refused(program, tangrad.transfer_guard("allow"))
     assert refused(program, tangrad.transfer_guard("disallow"))

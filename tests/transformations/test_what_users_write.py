@@ -170,7 +170,7 @@ class StandsElsewhere:
 
 
 @pytest.mark.parametrize("value", [Stands(X), StandsElsewhere()])
-def test_objects_that_stand_for_arrays(value):
+def test_objects_that_represent_arrays(value):
     close(np.sin(value), numpy.sin(X))
     close(np.asarray(value), X)
     close(np.array(value, "int32"), X.astype("int32"))
@@ -182,7 +182,7 @@ def test_objects_that_stand_for_arrays(value):
     close(tangrad.jit(lambda x: np.sum(Stands(x)))(X), X.sum())
 
 
-def test_an_object_that_stands_for_no_array():
+def test_an_object_that_represents_no_array():
     with pytest.raises(TypeError, match=r"Stands.__tangrad_array__ must return an array or a number, got 'text'"):
         np.asarray(Stands("text"))
 

@@ -51,7 +51,7 @@ def test_a_property_of_ones_own():
         assert X.nothing.tolist() == [0, 0, 0]
 
 
-def test_an_operator_of_somebody_else():
+def test_an_operator_of_another_type():
     def times(x, y):
         return ("times", x, y)
 

@@ -1,4 +1,4 @@
-"""Which backend is used where nobody chooses: that of the highest priority which can be loaded."""
+"""Which backend is used by default: that of the highest priority which can be loaded."""
 
 import subprocess
 import sys
@@ -26,7 +26,7 @@ class Imaginary(Backend):
 
 
 @pytest.fixture(autouse=True)
-def nobody_chooses():
+def no_backend_is_chosen():
     with tangrad.use_backend(None):
         yield
 
@@ -116,7 +116,7 @@ def test_a_backend_that_is_not_there_is_refused_where_it_is_chosen(choose):
         assert get_backend().name == backend_names()[0]
 
 
-def test_whoever_chooses_loads_no_other_backend():
+def test_a_chosen_backend_loads_no_other():
     code = """
 import sys, tangrad, tangrad.numpy as np
 np.sin(np.arange(3.0))

@@ -36,7 +36,7 @@ def test_texts_of_the_environment(text: str, printed: str) -> None:
 
 
 @pytest.mark.parametrize("backend", ["numpy", "xla"])
-def test_what_has_no_array_among_its_operands_lies_on_the_default_device(backend: str) -> None:
+def test_what_has_no_array_among_its_operands_is_on_the_default_device(backend: str) -> None:
     if backend == "xla":
         pytest.importorskip("jaxlib")
     code = """
@@ -65,7 +65,7 @@ print("there")
 
 @pytest.mark.parametrize("backend", ["numpy", "xla"])
 def test_what_an_eager_gradient_keeps_is_kept_for_each_default_device(backend: str) -> None:
-    """Literals among cotangents and residuals become arrays once; then they lie where new arrays lay that time."""
+    """Literals among cotangents and residuals become arrays once; then they are where new arrays were that time."""
     if backend == "xla":
         pytest.importorskip("jaxlib")
     code = """

@@ -61,7 +61,7 @@ def test_operations_are_traced_after_they_were_remembered():
 @pytest.mark.parametrize(
     "x", [numpy.arange(3, dtype="int32"), numpy.array([1.0, -2.0], "float32")], ids=["int", "float"]
 )
-def test_numbers_that_are_equal_are_told_apart(x):
+def test_numbers_that_are_equal_are_distinguished(x):
     made = np.asarray(x)
     for number in (0.0, -0.0, 0, 1, 1.0, True, numpy.float32(1), numpy.int8(1)) * 2:
         result = made * number

@@ -233,7 +233,7 @@ class FakeTrace:
 
 @pytest.fixture
 def collector_sees_all():
-    """The collector is told to leave what the tests' modules hold alone, and names none of it as a holder."""
+    """The collector leaves what the tests' modules hold alone, and names none of it as a holder."""
     gc.unfreeze()
     yield
     gc.freeze()
@@ -270,7 +270,7 @@ def test_leaks_name_attributes_slots_and_closures():
     assert held() is tracer
 
 
-def test_many_leaks_are_not_all_told():
+def test_of_many_leaks_some_are_listed():
     many = [FakeTracer() for _ in range(9)]
     text = str(describe_leak(FakeTrace(), many))
     assert "9 of its tracers" in text

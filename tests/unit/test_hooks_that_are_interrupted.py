@@ -1,4 +1,4 @@
-"""Time-outs that come upon a plugin at work: whoever set them gets them, and the plugin stays as it was."""
+"""Time-outs that come upon a plugin at work: the caller gets them, and the plugin stays as it was."""
 
 import ctypes
 import signal

@@ -125,7 +125,7 @@ def test_negative_dimensions_are_refused():
 # --- keys ----------------------------------------------------------------------------------------------------------
 
 
-def test_keys_tell_types_and_the_sign_of_zero_apart():
+def test_keys_distinguish_types_and_the_sign_of_zero():
     values = [
         1,
         1.0,

@@ -1,4 +1,4 @@
-"""Arrays of several backends in one operation or call: refused, unless somebody says where to run."""
+"""Arrays of several backends in one operation or call: refused, unless the user says where to run."""
 
 import numpy
 import pytest

@@ -8,7 +8,7 @@ from tests.unit.plugin_site import Site
 
 OURS, THEIRS, CONFLICT = "tangrad.numpy", "acme_numpy", "conflict"
 WORDS = "'numpy' of group 'tangrad.api' is provided by tangrad-numpy (the module tangrad.numpy) and acme 1.0 ("
-# However users come to the module, and whoever came before them.
+# However users come to the module, and whatever came before them.
 WAYS = {
     "attribute": "import tangrad\nfound = tangrad.numpy",
     "import as": "import tangrad.numpy as found",
@@ -18,7 +18,7 @@ WAYS = {
     "after a name": "import tangrad\nassert float(tangrad.grad(lambda x: x * x)(1.0)) == 2\nfound = tangrad.numpy",
 }
 DECIDED = {
-    "nobody": ({}, CONFLICT),
+    "none": ({}, CONFLICT),
     "deny theirs": ({"TANGRAD_DENY": "acme"}, OURS),
     "deny the entry": ({"TANGRAD_DENY": "acme:api:numpy"}, OURS),
     "allow ours": ({"TANGRAD_ALLOW": "tangrad-*"}, OURS),
@@ -44,7 +44,7 @@ def site(tmp_path: Path) -> Site:
 
 
 CASES = [
-    *[("nobody", "acme_numpy", way) for way in WAYS],
+    *[("none", "acme_numpy", way) for way in WAYS],
     *[("prefer theirs", "acme_numpy", way) for way in WAYS],
     *[(decided, "acme_numpy", "import as") for decided in DECIDED],
     *[(decided, "acme_parts:module", "attribute") for decided in DECIDED],

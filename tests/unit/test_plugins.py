@@ -301,9 +301,9 @@ def test_by_hand_beside_an_installed_one_is_a_conflict_unless_it_overrides(site:
 
 def test_what_cannot_be_registered(site: Site) -> None:
     composition = site.composition()
-    with pytest.raises(TypeError, match="cannot tell what 3 of type int is"):
+    with pytest.raises(TypeError, match="cannot find out what 3 of type int is"):
         composition.register(3)
-    with pytest.raises(TypeError, match="cannot tell what <class"):
+    with pytest.raises(TypeError, match="cannot find out what <class"):
         composition.register(Registrable)
     with pytest.raises(ValueError, match="nothing to register"):
         composition.register(Registrable())

@@ -140,7 +140,7 @@ def test_denied_and_conflicting_names(site: Site) -> None:
 
 
 @pytest.mark.usefixtures("imaginary")
-def test_a_missing_name_tells_what_to_install() -> None:
+def test_a_missing_name_says_what_to_install() -> None:
     with pytest.raises(MissingDistributionError, match="pip install tangrad-imaginary") as raised:
         tangrad.imagine  # type: ignore[attr-defined]
     assert isinstance(raised.value, AttributeError) and "tangrad.imagine " in str(raised.value)
@@ -194,7 +194,7 @@ def test_whose_explanations_are_broken_has_those_of_the_kernel(site: Site) -> No
         "import tangrad.wonders.imaginary",
     ],
 )
-def test_a_missing_import_tells_what_to_install(statement: str) -> None:
+def test_a_missing_import_says_what_to_install(statement: str) -> None:
     with pytest.raises(MissingDistributionImportError, match="pip install tangrad-imaginary") as raised:
         exec(statement)
     assert isinstance(raised.value, ModuleNotFoundError)

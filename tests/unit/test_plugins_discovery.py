@@ -289,7 +289,7 @@ def test_a_record_that_is_no_file_of_this_user_alone_is_ignored(large: Site, fau
             (record.parent / "planted").write_bytes(falsified)
             record.symlink_to("planted")
         elif fault == "a pipe":
-            os.mkfifo(record)  # an ordinary open would wait for somebody who writes
+            os.mkfifo(record)  # an ordinary open would wait for a writer
         else:
             record.mkdir()
     assert found(large, cached=True) == expected
@@ -392,7 +392,7 @@ def test_files_of_others_in_the_cache_folder_stay(large: Site, monkeypatch: pyte
     plant(large.cache / "0123456789abcdee.txt", b"", 1)
     (large.cache / "0123456789abcded.txt").mkdir()
     if hasattr(os, "mkfifo"):
-        os.mkfifo(large.cache / "0123456789abcdec.txt")  # an ordinary open would wait for somebody who writes
+        os.mkfifo(large.cache / "0123456789abcdec.txt")  # an ordinary open would wait for a writer
     before = {file.name for file in large.cache.iterdir()}
     for number in range(4):
         plant(large.cache / records.file_name(f"/old{number}"), with_checksum(b"old"), number)

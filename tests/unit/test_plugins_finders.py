@@ -1,4 +1,4 @@
-"""Distributions that lie in no folder: finders with distributions of their own, archives, zipped applications."""
+"""Distributions that are in no folder: finders with distributions of their own, archives, zipped applications."""
 
 import importlib.metadata
 import subprocess
@@ -64,7 +64,7 @@ def test_the_distributions_of_a_finder_are_plugins_like_any(tmp_path: Path) -> N
     assert result.stdout.split("\n")[:3] == ["42", "['frozen-plugin']", "3.0"], result.stderr
 
 
-def test_a_finder_that_knows_what_lies_in_a_folder_too_adds_nothing(tmp_path: Path) -> None:
+def test_a_finder_that_knows_what_is_in_a_folder_too_adds_nothing(tmp_path: Path) -> None:
     site = Site(tmp_path / "site")
     site.add(
         "frozen-plugin",

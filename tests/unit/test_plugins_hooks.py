@@ -1,4 +1,4 @@
-"""Compile-time hooks: passes and observers, those that misbehave, and that nobody pays who has none."""
+"""Compile-time hooks: passes and observers, those that misbehave, and that they cost nothing where there are none."""
 
 import types
 from collections.abc import Iterator

@@ -77,7 +77,7 @@ def test_a_distribution_is_registered_when_a_look_up_concerns_it_and_not_before(
     assert plugin is not None and plugin.status == "available" and "managed_a" not in sys.modules
     assert used(composition) == ["plugin-a"]
     assert plugin.load() == 1
-    assert composition.find(API, "nobody") is None and used(composition) == ["plugin-a"]
+    assert composition.find(API, "no_one") is None and used(composition) == ["plugin-a"]
     assert len(composition.manager.contributions("tangrad.rules.jvp", "f")) == 1
     assert used(composition) == ["plugin-a", "plugin-b"]
     composition.refresh()
@@ -96,7 +96,7 @@ def test_a_cell_is_asked_for_once(site: Site) -> None:
     undo()
 
 
-def test_the_hooks_of_the_manager_answer_whoever_calls_them(site: Site) -> None:
+def test_the_hooks_of_the_manager_answer_direct_calls(site: Site) -> None:
     site.add("plugin-a", {API: {"a": "m:a"}, "tangrad.rules.jvp": {"f": "m:f", "f.more": "m:g", "other": "m:h"}})
     composition = site.composition()
     composition.find(API, "a")
@@ -135,7 +135,7 @@ def test_a_provider_computes_rules_for_any_family(family: PrimitiveSet) -> None:
         return rules_for(primitives, "computed") if kind == "managed_kind" else None
 
     with provider(tangrad_rules=tangrad_rules) as registration:
-        plugin_manager()  # loads the hook objects where nobody has since a refresh: then all answers are asked for anew
+        plugin_manager()  # loads the hook objects if not done since a refresh: all answers are asked for anew
         found = cell(family)
         assert found.status == "rule" and found.rule(0) == "computed"
         assert found.plugin.distribution == "(by hand)" and found.plugin.group == "tangrad.rules.managed_kind"
@@ -147,7 +147,7 @@ def test_a_provider_computes_rules_for_any_family(family: PrimitiveSet) -> None:
     assert composition().provenance(found.plugin.load()) is None
 
 
-def test_a_provider_without_the_family_is_told_so() -> None:
+def test_a_provider_without_the_family_is_named() -> None:
     family = PrimitiveSet("never_registered", api=1)
     primitive = family.primitive(lambda x: x, name="one")
     seen: list[Any] = []
@@ -232,7 +232,7 @@ def test_the_rules_of_an_installed_provider_are_its_distribution_s(site: Site) -
     assert used(composition) == ["plugin-a"]
 
 
-def test_what_is_looked_up_while_hook_objects_are_imported_is_settled_anew(site: Site) -> None:
+def test_what_is_looked_up_while_hook_objects_are_imported_is_resolved_anew(site: Site) -> None:
     source = (
         "from tangrad.core import hookimpl\nimport builtins\n"
         "builtins.looking_up()\n"
@@ -653,7 +653,7 @@ def test_a_denied_provider_is_named_where_something_is_missing(site: Site, monke
         with pytest.raises(MissingRuleError, match=r"Not asked was blocked-provider:.*denied by configure_plugins"):
             rule_table("jvp")[primitive]
         with pytest.raises(AttributeError, match="Not asked was blocked-provider"):
-            tangrad.numpy.nobody_has_this
+            tangrad.numpy.no_such_name
     finally:
         monkeypatch.undo()
         composition().refresh()

@@ -110,7 +110,7 @@ def test_denied_rivals_make_no_conflict(site: Site) -> None:
 
 
 @pytest.mark.parametrize("text", ["api:name=plugin-b", "tangrad.api:name = Plugin_B ", "x:y=z,api:name=plugin-b"])
-def test_a_preference_settles_a_conflict(site: Site, text: str) -> None:
+def test_a_preference_resolves_a_conflict(site: Site, text: str) -> None:
     site.add("plugin-a", {API: {"name": "m:a"}})
     site.add("plugin-b", {API: {"name": "m:b"}})
     composition = site.composition(TANGRAD_PREFER=text)
@@ -121,7 +121,7 @@ def test_a_preference_settles_a_conflict(site: Site, text: str) -> None:
     assert plugin is not None and plugin.distribution == "plugin-a"
 
 
-def test_a_preference_for_who_is_not_there_settles_nothing(site: Site) -> None:
+def test_a_preference_for_what_is_not_installed_resolves_nothing(site: Site) -> None:
     site.add("plugin-a", {API: {"name": "m:a"}})
     site.add("plugin-b", {API: {"name": "m:b"}})
     with pytest.raises(PluginConflictError):
@@ -192,7 +192,7 @@ def test_a_failed_configuration_changes_nothing(site: Site) -> None:
     assert composition.entries(API)[0].status == "denied"
 
 
-def test_patterns_that_match_nothing_are_told(site: Site) -> None:
+def test_patterns_that_match_nothing_are_reported(site: Site) -> None:
     site.add("plugin-a", {API: {"a": "m:a"}})
     composition = site.composition(TANGRAD_DENY="plugin-a,plugni-b,x:api:*,jvp:sin")
     found = [problem.what for problem in list_problems(composition)]

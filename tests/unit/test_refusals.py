@@ -29,7 +29,7 @@ from tests.unit.plugin_site import Site
 HAS_XLA = "xla" in backend_names()
 BACKENDS = ["numpy", pytest.param("xla", marks=pytest.mark.skipif(not HAS_XLA, reason="there is no such backend"))]
 
-# A package that keeps callbacks into Python out of production, as somebody would install it.
+# A package that keeps callbacks into Python out of production, as a user would install it.
 NO_CALLBACKS = """
 from tangrad.core import RefusedError, hookimpl
 

@@ -127,7 +127,7 @@ def test_sameness_of_data():
     assert all(data_key(left)[0] != data_key(right)[0] for left, right in pairs)
 
 
-def test_structures_that_nobody_holds_are_forgotten():
+def test_structures_without_references_are_forgotten():
     class Big:
         pass
 

@@ -1,4 +1,4 @@
-"""Runs what needs eight devices, in processes of its own: the number of devices is settled at their first use."""
+"""Runs what needs eight devices, in processes of its own: the number of devices is fixed at their first use."""
 
 import os
 import subprocess

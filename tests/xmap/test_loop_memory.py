@@ -16,7 +16,7 @@ CHUNKS = (2, 4, 8)
 
 
 def layer(x: Any, w: Any) -> Any:
-    """Of an example of 64 numbers: what lies in between has 64 times as many."""
+    """Of an example of 64 numbers: what is in between has 64 times as many."""
     h = np.tanh(x @ w)
     outer = np.outer(h, h)
     return np.sum(np.sin(outer) @ outer)

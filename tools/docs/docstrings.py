@@ -1,7 +1,7 @@
 """Docstrings into Markdown: free text, sections (`Args:`, `Raises:`, ...) and examples, as the house writes them.
 
 The sections are those of the Google style. Two things need care. Paragraphs were wrapped by machine in places, so that
-a continuation may stand where a name could: the names of the signature tell. And what looks like Markdown and is none
+a continuation may stand where a name could: the names of the signature decide. And what looks like Markdown and is none
 (`x**2`, `<folder>`, `_name`) must come out as it is.
 """
 

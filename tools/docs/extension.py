@@ -50,7 +50,7 @@ def page() -> str:
         "",
         "What a package registers in its `pyproject.toml`, or computes. How to go about it is in",
         "[Writing a plugin](../plugin-guide.md); `tangrad plugins` lists what is installed, `tangrad doctor` what is",
-        "misspelt or nobody asks for.",
+        "misspelt or never asked for.",
         "",
         "## Groups of entry points",
         "",

@@ -82,7 +82,7 @@ def planned(way: str, data: int, model: int) -> Plan:
     ended = time.process_time()
     found = collectives(hlo)
     if unexpected := {one.kind for one in found} - {"all-reduce"}:
-        raise RuntimeError(f"{way} on {data} x {model} devices has collectives that nobody asked for: {unexpected}")
+        raise RuntimeError(f"{way} on {data} x {model} devices has unexpected collectives: {unexpected}")
     volume = sum([on_the_network(one.group, one.bytes) for one in found])
     formula = volume_by_formula(sizes, bytes_of[True], bytes_of[False], data, model)
     return Plan(
@@ -131,7 +131,7 @@ def answer(way: str, data: int, model: int) -> None:
 
 
 def ask(way: str, data: int, model: int) -> Plan:
-    """The plan, by a process of its own: the number of devices is settled at their first use."""
+    """The plan, by a process of its own: the number of devices is fixed at their first use."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("XLA_", "TANGRAD_"))}
     environment |= {"TANGRAD_BACKEND": "xla", "TANGRAD_NUM_CPU_DEVICES": str(min(data * model, OF_A_PROCESS))}
     command = [sys.executable, "-m", "tools.docs.plans", way, str(data), str(model)]

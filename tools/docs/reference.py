@@ -27,7 +27,7 @@ from tools.generate_api import public_api
 from tools.kernel_names import declared_names
 from tools.workspace import ROOT, Distribution, distributions
 
-# Page -> the packages on it. What lies below a page's package and is not named here is put on that page, too.
+# Page -> the packages on it. What is below a page's package and is not named here is put on that page, too.
 PAGES = {
     "tangrad": "Transformations, settings, devices",
     "tangrad.numpy": "NumPy's functions",
@@ -42,7 +42,7 @@ PAGES = {
     "tangrad._backend_xla.lowering": "What rules for the XLA backend work with",
     "tangrad.conformance": "The conformance kit",
 }
-# Packages that are ordinary modules: nothing in the entry points tells that they are public. Single files directly in
+# Packages that are ordinary modules: nothing in the entry points says that they are public. Single files directly in
 # `tangrad` are public as well: what implements something there is a package.
 PLAIN_PACKAGES = (
     "tangrad.tree",
@@ -181,7 +181,7 @@ def _grouped(package: str, names: list[Name], parts: Mapping[str, Distribution])
 
 
 def _rank(package: str, key: str) -> tuple[bool, bool, str]:
-    """What the package defines itself comes first, what is nobody's last."""
+    """What the package defines itself comes first, what has no owner last."""
     return not key, not key.startswith(package + "."), key
 
 

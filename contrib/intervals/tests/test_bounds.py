@@ -1,4 +1,4 @@
-"""Sampled points and exact arithmetic lie between the bounds; the demo's network; what is refused."""
+"""Sampled points and exact arithmetic are between the bounds; the demo's network; what is refused."""
 
 from fractions import Fraction
 

@@ -20,7 +20,7 @@ def on(request):
 
 @pytest.fixture(autouse=True)
 def moves(monkeypatch):
-    """What bars were told, a list for each: how far they are after each move; and that they were closed."""
+    """The updates of bars, a list for each: how far they are after each move; and that they were closed."""
     bars = []
 
     class Recorder(tangrad_progress.tqdm.tqdm):

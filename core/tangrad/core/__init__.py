@@ -41,8 +41,8 @@ from tangrad._core.diagnostics.source_info import copy_identity as copy_identity
 from tangrad._core.diagnostics.source_info import current_source as current_source
 from tangrad._core.diagnostics.source_info import is_internal as is_internal
 from tangrad._core.dtypes import system as _dtypes
-from tangrad._core.dtypes.conversions import can_stand_for_array as can_stand_for_array
-from tangrad._core.dtypes.conversions import stands_for as stands_for
+from tangrad._core.dtypes.conversions import can_represent_array as can_represent_array
+from tangrad._core.dtypes.conversions import represented_array as represented_array
 from tangrad._core.dtypes.sizes import SymbolicDimension as SymbolicDimension
 from tangrad._core.dtypes.sizes import as_size as as_size
 from tangrad._core.dtypes.sizes import first_symbolic as first_symbolic

@@ -21,9 +21,9 @@ from tangrad._autodiff.tape import transpose_flat as transpose_flat
 from tangrad._autodiff.transpose_rules import Linear as Linear
 from tangrad._autodiff.transpose_rules import is_linear as is_linear
 from tangrad._autodiff.transpose_rules import linear_transpose_rule as linear_transpose_rule
+from tangrad._autodiff.varying import current_typed_axes as current_typed_axes
 from tangrad._autodiff.varying import each_by_itself as each_by_itself
 from tangrad._autodiff.varying import marked as marked
-from tangrad._autodiff.varying import told_axes as told_axes
 from tangrad._autodiff.zeros import Zero as Zero
 from tangrad._autodiff.zeros import add_tangents as add_tangents
 from tangrad._autodiff.zeros import instantiate as instantiate

@@ -1,6 +1,6 @@
 """Events of a program, such as how often a file was read or how long it took, handed to listeners that collect them.
 
-Tangrad tells of its own work by hooks (`tangrad_compiled` and the like); these events are those of users and libraries.
+Tangrad reports its own work by hooks (`tangrad_compiled` and the like); these events are those of users and libraries.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ _scalars: list[Callable[..., Any]] = []
 _KINDS = (_events, _durations, _spans, _scalars)
 
 
-def _tell(listeners: list[Callable[..., Any]], *told: Any, **details: Any) -> None:
+def _notify(listeners: list[Callable[..., Any]], *arguments: Any, **details: Any) -> None:
     for listener in tuple(listeners):  # one may take itself off
-        listener(*told, **details)
+        listener(*arguments, **details)
 
 
 def record_event(event: str, **kwargs: str | int) -> None:
-    """Tell listeners that something happened.
+    """Notify listeners of an event.
 
     Args:
         event: its name, by custom a path: "/app/cache/hit".
@@ -35,22 +35,22 @@ def record_event(event: str, **kwargs: str | int) -> None:
     [('/app/start', {'attempt': 1})]
     >>> monitoring.clear_event_listeners()
     """
-    _tell(_events, event, **kwargs)
+    _notify(_events, event, **kwargs)
 
 
 def record_event_duration_secs(event: str, duration: float, **kwargs: str | int) -> None:
-    """Tell listeners that something took `duration` seconds."""
-    _tell(_durations, event, duration, **kwargs)
+    """Notify listeners that something took `duration` seconds."""
+    _notify(_durations, event, duration, **kwargs)
 
 
 def record_event_time_span(event: str, start_time: float, end_time: float, **kwargs: str | int) -> None:
-    """Tell listeners that something lasted from `start_time` to `end_time`, in seconds."""
-    _tell(_spans, event, start_time, end_time, **kwargs)
+    """Notify listeners that something lasted from `start_time` to `end_time`, in seconds."""
+    _notify(_spans, event, start_time, end_time, **kwargs)
 
 
 def record_scalar(event: str, value: float | int, **kwargs: str | int) -> None:
-    """Tell listeners of a number."""
-    _tell(_scalars, event, value, **kwargs)
+    """Notify listeners of a number."""
+    _notify(_scalars, event, value, **kwargs)
 
 
 def register_event_listener(callback: Callable[..., Any]) -> None:

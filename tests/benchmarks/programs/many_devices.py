@@ -1,4 +1,4 @@
-"""Eight devices of the processor: what it costs to spread arrays and to call what runs on several, and collectives."""
+"""Eight devices of the processor: what it costs to shard arrays and to call what runs on several, and collectives."""
 
 from collections.abc import Callable
 from typing import Any
@@ -104,11 +104,11 @@ def lowering_case(side: Side) -> Case:
     mesh = mesh_of_eight(api)
     layers = models.to_api(api, [models.transformer_parameters(WIDTH, HEADS, HIDDEN)] * LAYERS)
     inputs = api.numpy.asarray(models.draws(1).normal(size=(8, 16, WIDTH)).astype("float32"))
-    lie = [
+    shardings = [
         {name: cut(api, mesh, *[None] * CUT[name], "y") if name in CUT else cut(api, mesh) for name in p}
         for p in layers
     ]
-    options = {"in_shardings": (lie, cut(api, mesh, "x")), "out_shardings": (lie, cut(api, mesh))}
+    options = {"in_shardings": (shardings, cut(api, mesh, "x")), "out_shardings": (shardings, cut(api, mesh))}
     return Case(
         lambda function: api.jit(function, **options).lower(layers, inputs).compiler_ir(),
         fresh=lambda: transformer_step(api),

@@ -29,7 +29,7 @@ PROGRAMS = {"two-process all-reduce": (2, all_reduce)}
 
 
 def main(side_name: str, program: str, address: str, number: str) -> None:
-    """One of the processes. Those of JAX are told to use Gloo, as Tangrad does."""
+    """One of the processes. Those of JAX are configured to use Gloo, as Tangrad does."""
     api = SIDES[side_name].api()
     count, make = PROGRAMS[program]
     if api.__name__ == "jax":

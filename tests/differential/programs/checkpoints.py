@@ -102,7 +102,7 @@ def checkpoint_without_barriers(api, x, y):
 
 @program(lambda r: ({"a": normal(r, 2), "n": integers(r, 0, 5)}, [normal(r), None]), vmap=False, usual=True)
 def checkpoint_of_trees(api, tree, pair):
-    """Trees with integers and None in and out; gradients of some leaves; results that nobody uses."""
+    """Trees with integers and None in and out; gradients of some leaves; results that are unused."""
     np = api.numpy
 
     @api.checkpoint

@@ -124,7 +124,7 @@ def cond_in_scan(api, init, xs):
 
 @program(lambda r: (normal(r), normal(r), normal(r, 4)), grad=(0, 1, 2), usual=True)
 def scan_with_parts_that_stay(api, a, b, xs):
-    """A carry handed on unchanged, one that nobody reads, and a result that is a slice."""
+    """A carry handed on unchanged, one that is not read, and a result that is a slice."""
     step = lambda c, x: ((c[0], c[1] * c[0], c[2] + 1.0), (x, c[1] + x))
     return api.lax.scan(step, (a, b, 0.0), xs)
 

@@ -8,7 +8,7 @@ from ..corpus import complex_normal, integers, normal, program, uniform
 
 
 def halved(api, function, slope):
-    """`function` of one argument, with half its slope: so that nobody can miss that the rule is used."""
+    """`function` of one argument, with half its slope: so that it is evident that the rule is used."""
     custom = api.custom_jvp(function)
     custom.defjvp(lambda primals, tangents: (custom(*primals), 0.5 * slope(*primals) * tangents[0]))
     return custom

@@ -24,9 +24,9 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
 def refused(theirs: inspect.Signature, ours: inspect.Signature) -> Iterator[str]:
     """What calls of `theirs` say that `ours` does not understand, argument by argument.
 
-    "x": no such keyword; "x by position": its place is another one's, or nobody's; "x=": another default; "x missing":
+    "x": no such keyword; "x by position": its place is another one's, or no one's; "x=": another default; "x missing":
     it may be left out there, and not here; "*args", "**kwargs": there may be any more. Keyword-only arguments whose
-    names begin with an underscore are nobody's to use.
+    names begin with an underscore are private.
     """
     own = list(ours.parameters.values())
     places = iter([item for item in own if item.kind in POSITIONAL])
@@ -65,9 +65,9 @@ def _refused_argument(
 
 
 def same_default(theirs: Any, ours: Any) -> bool:
-    """Whether leaving the argument out means the same, as far as the two values tell.
+    """Whether leaving the argument out means the same, as far as the two values show.
 
-    A marker that stands for "nothing was said" tells nothing, so it is equal to all.
+    A marker that stands for "nothing was said" shows nothing, so it is equal to all.
     """
     if is_marker(theirs) or is_marker(ours):
         return True

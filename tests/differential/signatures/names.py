@@ -120,7 +120,7 @@ def of_module(their_name: str, our_name: str, name: str, seen: dict[Any, str]) -
 def of_members(name: str, theirs: Any, ours: Any, methods: Any = None) -> Iterator[str]:
     """The differences of the public methods of two classes or objects; members that are not there at all, too.
 
-    `methods`: an object whose methods tell the signature of those that hand on whatever they are given.
+    `methods`: an object whose methods have the signature of those that hand on whatever they are given.
     """
     built_in = {
         item for kind in BUILT_IN if isinstance(theirs, type) and issubclass(theirs, kind) for item in dir(kind)

@@ -1,6 +1,6 @@
 """Calls of `initialize` that must fail, in one process: what they say, and that nothing is left of them.
 
-Argument: a port at which nobody listens. Prints, as JSON, each call's name and its error.
+Argument: a port at which no program listens. Prints, as JSON, each call's name and its error.
 """
 
 import json
@@ -20,10 +20,10 @@ def main(free: str) -> dict[str, str]:
     files = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
     errors = {
         "port in use": error_of(f"127.0.0.1:{taken}", 2, 0),
-        "nobody there": error_of(f"localhost:{free}", 2, 1, initialization_timeout=0.3),
+        "no answer": error_of(f"localhost:{free}", 2, 1, initialization_timeout=0.3),
         "unknown host": error_of("no-such-host.invalid:1234", 2, 1, initialization_timeout=0.3),
         "not of this machine": error_of("192.0.2.1:1234", 2, 0, coordinator_bind_address="192.0.2.1:1234"),
-        "somebody else": error_of(f"127.0.0.1:{taken}", 2, 1, initialization_timeout=0.3),
+        "another program": error_of(f"127.0.0.1:{taken}", 2, 1, initialization_timeout=0.3),
         "some missing": error_of(f"localhost:{free}", 3, 0, initialization_timeout=0.3),
         "no port": error_of("localhost", 2, 0),
         "bad port": error_of("localhost:99999", 2, 0),

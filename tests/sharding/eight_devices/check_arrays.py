@@ -1,4 +1,4 @@
-"""Arrays over several devices: what they tell, how they are made and moved, and eager computation with them."""
+"""Arrays over several devices: their properties, how they are made and moved, and eager computation with them."""
 
 import copy
 import pickle
@@ -17,7 +17,7 @@ from tests.sharding.eight_devices.support import ON_XLA, assert_equal, by, matri
 DEVICES = tangrad.devices()
 
 
-def test_what_an_array_tells() -> None:
+def test_the_properties_of_an_array() -> None:
     x = tangrad.device_put(matrix(), by("x", "y"))
     assert x.sharding == by("x", "y") and x.committed and x.is_fully_addressable and not x.is_fully_replicated
     assert x.devices() == set(DEVICES) and len(x.addressable_shards) == len(x.global_shards) == 8
@@ -27,7 +27,7 @@ def test_what_an_array_tells() -> None:
     assert shard.data.sharding == SingleDeviceSharding(DEVICES[6])
     assert_equal(x.addressable_data(1), matrix()[:4, 2:4])
     assert x.on_device_size_in_bytes() > 0
-    with pytest.raises(ValueError, match="lies on 8 devices"):
+    with pytest.raises(ValueError, match="is on 8 devices"):
         _ = x.device
 
 
@@ -228,7 +228,7 @@ def test_rows_on_devices_of_their_own() -> None:
     rows = tangrad.device_put_sharded([{"w": np.full(2, i)} for i in range(3)], devices)["w"]
     assert rows.tolist() == [[0, 0], [1, 1], [2, 2]] and rows.devices() == set(devices)
     assert [buffer.shape for buffer in rows.device_buffers] == [(1, 2)] * 3
-    with pytest.raises(ValueError, match="lies on 3 devices"):
+    with pytest.raises(ValueError, match="is on 3 devices"):
         _ = rows.device_buffer
     assert rows.device_buffers[1].device_buffer.tolist() == [[1, 1]]
     mapped = tangrad.pmap(lambda row: tangrad.lax.psum(row, "i"), axis_name="i", devices=devices)(rows)

@@ -140,7 +140,7 @@ def test_bad_calls() -> None:
     x = tangrad.device_put(matrix(), by("x", "y"))
     jit = tangrad.jit
     for error, call, words in [
-        (ValueError, lambda: jit(lambda a: a, in_shardings=by("y"))(x), "lies by .* in_shardings say .*'y'"),
+        (ValueError, lambda: jit(lambda a: a, in_shardings=by("y"))(x), "is sharded by .* in_shardings say .*'y'"),
         (ValueError, lambda: jit(lambda a: a, in_shardings=by("y"))(np.ones((6, 8))),
          r"argument args\[0\] of shape \(6, 8\).*dimension 0, of size 6.*'y' of size 4"),
         (ValueError, lambda: jit(lambda a: a, out_shardings=by("y"))(np.ones((6, 8))), "result of shape"),
@@ -169,14 +169,14 @@ def test_python_functions_that_programs_call() -> None:
     x = tangrad.device_put(matrix(), by("x", "y"))
     calls = []
 
-    def tell(total):
+    def note(total):
         calls.append(float(total))
 
     def double(a):
         return tangrad.pure_callback(lambda b: np.asarray(b) * 2, tangrad.ShapeDtypeStruct(a.shape, a.dtype), a)
 
     def function(a):
-        tangrad.debug.callback(tell, a.sum())
+        tangrad.debug.callback(note, a.sum())
         return double(a)
 
     assert_equal(tangrad.jit(function)(x), 2 * matrix())
@@ -240,22 +240,22 @@ def test_specs_of_more_dimensions_name_the_argument() -> None:
             call()
 
 
-def test_how_arguments_and_results_lie() -> None:
+def test_shardings_of_arguments_and_results() -> None:
     x = matrix()
 
-    def lying(function: Any, *args: Any, **options: Any) -> tuple[Any, Any]:
+    def placements(function: Any, *args: Any, **options: Any) -> tuple[Any, Any]:
         compiled = tangrad.jit(function, **options).lower(*args).compile()
         return compiled.input_shardings, compiled.output_shardings
 
     one = tangrad.sharding.SingleDeviceSharding(tangrad.devices()[0])
-    assert lying(lambda a, b: {"sum": a + b["u"]}, x, {"u": x}) == (((one, {"u": one}), {}), {"sum": one})
-    ins, outs = lying(lambda a, b: (a + b, a.sum()), x, x, in_shardings=(by("x"), None))
+    assert placements(lambda a, b: {"sum": a + b["u"]}, x, {"u": x}) == (((one, {"u": one}), {}), {"sum": one})
+    ins, outs = placements(lambda a, b: (a + b, a.sum()), x, x, in_shardings=(by("x"), None))
     assert ins == ((by("x"), by()), {}) and outs[1].is_fully_replicated
-    assert lying(lambda a: a * 2, x, out_shardings=by("y")) == (((by(),), {}), by("y"))
-    assert lying(lambda a: a * 2, tangrad.device_put(x, by("x", "y"))) == (((by("x", "y"),), {}), by("x", "y"))
+    assert placements(lambda a: a * 2, x, out_shardings=by("y")) == (((by(),), {}), by("y"))
+    assert placements(lambda a: a * 2, tangrad.device_put(x, by("x", "y"))) == (((by("x", "y"),), {}), by("x", "y"))
     struct = tangrad.ShapeDtypeStruct((8, 8), "float32", sharding=by("x"))
-    assert lying(lambda a: a.sum(), struct)[0] == ((by("x"),), {})
-    assert lying(lambda a, b: 2.0 * b, x, x)[0] == ((None, one), {})  # what is not read lies nowhere
+    assert placements(lambda a: a.sum(), struct)[0] == ((by("x"),), {})
+    assert placements(lambda a, b: 2.0 * b, x, x)[0] == ((None, one), {})  # what is not read is placed nowhere
     compiled = tangrad.jit(lambda a, *, b: a + b).lower(x, b=x).compile()
     assert compiled.input_shardings == ((one,), {"b": one}) and compiled.output_shardings == one
     assert compiled(x, b=x).sharding == one

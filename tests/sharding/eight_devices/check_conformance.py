@@ -76,7 +76,7 @@ def capturing(rule: Any) -> Any:
 
 
 def nameless(rule: Any) -> Any:
-    """Inside of the call nobody knows the mapped axis by its name."""
+    """Inside of the call the mapped axis is not known by its name."""
 
     def wrong(args: Any, dims: Any, *, axis_info: Any, **params: Any) -> Any:
         return rule(args, dims, axis_info=AxisInfo(None, axis_info.size), **params)

@@ -1,4 +1,4 @@
-"""Axes of type `Explicit`: types tell how values lie, and operations say how their results do, or that they cannot.
+"""Axes of type `Explicit`: types have shardings, and operations infer those of their results, or raise.
 
 The expected types are those of JAX 0.10 for the same programs, and so is what is refused.
 """
@@ -53,7 +53,7 @@ def turned_p(x: Any) -> Any:
     return x.update(shape=x.shape[::-1])
 
 
-def laid(shape: tuple[int, ...], spec: P) -> Any:
+def sharded(shape: tuple[int, ...], spec: P) -> Any:
     return tangrad.device_put(numbers(shape), NamedSharding(EXPLICIT, spec))
 
 
@@ -66,8 +66,8 @@ KEPT: list[tuple[str, Callable[..., Any], tuple[Any, ...], P]] = [
     ("one operand", tnp.sin, (BOTH,), P("x", "y")),
     ("number beside", lambda a: 2 * a + 1, (BOTH,), P("x", "y")),
     ("equal", tnp.add, (BOTH, BOTH), P("x", "y")),
-    ("one tells", tnp.add, (ROWS, WHOLE), P("x", None)),
-    ("each tells one", tnp.add, (ROWS, COLUMNS), P("x", "y")),
+    ("one of two", tnp.add, (ROWS, WHOLE), P("x", None)),
+    ("each of two", tnp.add, (ROWS, COLUMNS), P("x", "y")),
     ("vector", tnp.add, (BOTH, ((8,), P("y"))), P("x", "y")),
     ("column", tnp.add, (BOTH, ((8, 1), P("x", None))), P("x", "y")),
     ("untyped", lambda a: a + tnp.arange(8.0), (BOTH,), P("x", "y")),
@@ -127,8 +127,8 @@ KEPT: list[tuple[str, Callable[..., Any], tuple[Any, ...], P]] = [
     ("compiled", tangrad.jit(tnp.sin), (BOTH,), P("x", "y")),
     ("by the compiler", auto_axes(lambda a: a.T @ a, out_sharding=P("x", "y")), (BOTH,), P("x", "y")),
     ("imaginary part of real numbers", tnp.imag, (BOTH,), P("x", "y")),
-    ("laid anew", lambda a: reshard(a, P(None, "x")), (BOTH,), P(None, "x")),
-    ("constrained as it lies", lambda a: lax.with_sharding_constraint(a, P("x", "y")), (BOTH,), P("x", "y")),
+    ("resharded", lambda a: reshard(a, P(None, "x")), (BOTH,), P(None, "x")),
+    ("constrained to its own", lambda a: lax.with_sharding_constraint(a, P("x", "y")), (BOTH,), P("x", "y")),
     ("map over devices", lambda a: tangrad.shard_map(lambda p: 2 * p, in_specs=P("x", "y"), out_specs=P("x", "y"))(a),
      (BOTH,), P("x", "y")),
 ]  # fmt: skip
@@ -137,7 +137,7 @@ KEPT: list[tuple[str, Callable[..., Any], tuple[Any, ...], P]] = [
 OF_A_MESH = [
     case[1]
     for case in KEPT
-    if case[0] in ("by the compiler", "laid anew", "constrained as it lies", "map over devices")
+    if case[0] in ("by the compiler", "resharded", "constrained to its own", "map over devices")
 ]
 
 
@@ -156,14 +156,14 @@ def check(found: Any, function: Callable[..., Any], operands: Any, expected: P) 
 
 @pytest.mark.skipif(ON_XLA, reason="compiled all together below")
 @pytest.mark.parametrize(("function", "operands", "expected"), [case[1:] for case in KEPT], ids=[c[0] for c in KEPT])
-def test_how_results_lie(function: Callable[..., Any], operands: Any, expected: P) -> None:
-    arrays = [laid(*operand) for operand in operands]
+def test_shardings_of_results(function: Callable[..., Any], operands: Any, expected: P) -> None:
+    arrays = [sharded(*operand) for operand in operands]
     for run in (function, tangrad.jit(function)):
         check(run(*arrays), function, operands, expected)
 
 
-def test_how_results_lie_in_one_program() -> None:
-    arrays = [[laid(*operand) for operand in operands] for _, _, operands, _ in KEPT]
+def test_shardings_of_results_in_one_program() -> None:
+    arrays = [[sharded(*operand) for operand in operands] for _, _, operands, _ in KEPT]
     together = tangrad.jit(lambda all_: [case[1](*operands) for case, operands in zip(KEPT, all_, strict=True)])
     for found, (name, function, operands, expected) in zip(together(arrays), KEPT, strict=True):
         try:
@@ -175,39 +175,39 @@ def test_how_results_lie_in_one_program() -> None:
 
 KEY = tangrad.random.key(0)
 TO = P("y", "x")
-# Functions whose argument says how a result of shape (8, 8) lies.
+# Functions with an argument for the sharding of a result of shape (8, 8).
 SAID: dict[str, Callable[..., Any]] = {
     "zeros": lambda to: tnp.zeros((8, 8), out_sharding=to),
     "ones": lambda to: tnp.ones((8, 8), device=to),
     "empty": lambda to: tnp.empty((8, 8), out_sharding=to),
     "full": lambda to: tnp.full((8, 8), 2.0, out_sharding=to),
-    "zeros_like": lambda to: tnp.zeros_like(laid(*BOTH), out_sharding=to),
-    "ones_like": lambda to: tnp.ones_like(laid(*BOTH), out_sharding=to),
-    "full_like": lambda to: tnp.full_like(laid(*BOTH), 3.0, out_sharding=to),
+    "zeros_like": lambda to: tnp.zeros_like(sharded(*BOTH), out_sharding=to),
+    "ones_like": lambda to: tnp.ones_like(sharded(*BOTH), out_sharding=to),
+    "full_like": lambda to: tnp.full_like(sharded(*BOTH), 3.0, out_sharding=to),
     "array": lambda to: tnp.array(numbers((8, 8)), out_sharding=to),
-    "asarray": lambda to: tnp.asarray(laid(*BOTH) if to else numbers((8, 8)), device=to),
+    "asarray": lambda to: tnp.asarray(sharded(*BOTH) if to else numbers((8, 8)), device=to),
     "eye": lambda to: tnp.eye(8, device=to),
-    "reshape": lambda to: tnp.reshape(laid((64,), P("y")), (8, 8), out_sharding=to),
-    "x.reshape": lambda to: laid((64,), P("y")).reshape(8, 8, out_sharding=to),
-    "broadcast_to": lambda to: tnp.broadcast_to(laid((8,), P("x")), (8, 8), out_sharding=to),
-    "repeat": lambda to: tnp.repeat(laid((4, 8), P("y")), 2, axis=0, out_sharding=to),
-    "matmul": lambda to: tnp.matmul(laid(*BOTH), laid((8, 8), P("y")), out_sharding=to),
-    "dot": lambda to: tnp.dot(laid(*BOTH), laid((8, 8), P("y")), out_sharding=to),
-    "tensordot": lambda to: tnp.tensordot(laid(*BOTH), laid((8, 8), P("y")), 1, out_sharding=to),
-    "einsum": lambda to: tnp.einsum("ij,jk->ik", laid(*BOTH), laid((8, 8), P("y")), out_sharding=to),
-    "x.at[].get": lambda to: laid(*ROWS).at[tnp.arange(8)].get(out_sharding=to),
-    "x.at[].set": lambda to: laid(*ROWS).at[tnp.arange(2)].set(1.0, out_sharding=to),
+    "reshape": lambda to: tnp.reshape(sharded((64,), P("y")), (8, 8), out_sharding=to),
+    "x.reshape": lambda to: sharded((64,), P("y")).reshape(8, 8, out_sharding=to),
+    "broadcast_to": lambda to: tnp.broadcast_to(sharded((8,), P("x")), (8, 8), out_sharding=to),
+    "repeat": lambda to: tnp.repeat(sharded((4, 8), P("y")), 2, axis=0, out_sharding=to),
+    "matmul": lambda to: tnp.matmul(sharded(*BOTH), sharded((8, 8), P("y")), out_sharding=to),
+    "dot": lambda to: tnp.dot(sharded(*BOTH), sharded((8, 8), P("y")), out_sharding=to),
+    "tensordot": lambda to: tnp.tensordot(sharded(*BOTH), sharded((8, 8), P("y")), 1, out_sharding=to),
+    "einsum": lambda to: tnp.einsum("ij,jk->ik", sharded(*BOTH), sharded((8, 8), P("y")), out_sharding=to),
+    "x.at[].get": lambda to: sharded(*ROWS).at[tnp.arange(8)].get(out_sharding=to),
+    "x.at[].set": lambda to: sharded(*ROWS).at[tnp.arange(2)].set(1.0, out_sharding=to),
     "lax.full": lambda to: lax.full((8, 8), 2.0, sharding=to),
-    "lax.full_like": lambda to: lax.full_like(laid(*BOTH), 2.0, sharding=to),
+    "lax.full_like": lambda to: lax.full_like(sharded(*BOTH), 2.0, sharding=to),
     "lax.empty": lambda to: lax.empty((8, 8), "float32", out_sharding=to),
-    "lax.broadcast": lambda to: lax.broadcast(laid((8,), P("x")), (8,), out_sharding=to),
-    "lax.broadcast_in_dim": lambda to: lax.broadcast_in_dim(laid((8,), P("x")), (8, 8), (0,), out_sharding=to),
+    "lax.broadcast": lambda to: lax.broadcast(sharded((8,), P("x")), (8,), out_sharding=to),
+    "lax.broadcast_in_dim": lambda to: lax.broadcast_in_dim(sharded((8,), P("x")), (8, 8), (0,), out_sharding=to),
     "lax.broadcasted_iota": lambda to: lax.broadcasted_iota("float32", (8, 8), 0, out_sharding=to),
-    "lax.reshape": lambda to: lax.reshape(laid((64,), P("y")), (8, 8), out_sharding=to),
-    "lax.reduce_sum": lambda to: lax.reduce_sum(laid((8, 2, 8), P("x")), (1,), out_sharding=to),
-    "lax.reduce": lambda to: lax.reduce(laid((8, 2, 8), P("x")), np.float32(0), lax.add, (1,), to),
-    "lax.dot": lambda to: lax.dot(laid(*BOTH), laid((8, 8), P("y")), out_sharding=to),
-    "lax.dot_general": lambda to: lax.dot_general(laid(*BOTH), laid((8, 8), P("y")), (((1,), (0,)), ((), ())),
+    "lax.reshape": lambda to: lax.reshape(sharded((64,), P("y")), (8, 8), out_sharding=to),
+    "lax.reduce_sum": lambda to: lax.reduce_sum(sharded((8, 2, 8), P("x")), (1,), out_sharding=to),
+    "lax.reduce": lambda to: lax.reduce(sharded((8, 2, 8), P("x")), np.float32(0), lax.add, (1,), to),
+    "lax.dot": lambda to: lax.dot(sharded(*BOTH), sharded((8, 8), P("y")), out_sharding=to),
+    "lax.dot_general": lambda to: lax.dot_general(sharded(*BOTH), sharded((8, 8), P("y")), (((1,), (0,)), ((), ())),
                                                   out_sharding=to),
     "normal": lambda to: tangrad.random.normal(KEY, (8, 8), out_sharding=to),
     "uniform": lambda to: tangrad.random.uniform(KEY, (8, 8), out_sharding=to),
@@ -216,7 +216,7 @@ SAID: dict[str, Callable[..., Any]] = {
     "permutation": lambda to: tangrad.random.permutation(KEY, numbers((8, 8)), out_sharding=to),
     "initializers.glorot_uniform": lambda to: tangrad.nn.initializers.glorot_uniform()(KEY, (8, 8), out_sharding=to),
     "initializers.zeros": lambda to: tangrad.nn.initializers.zeros(KEY, (8, 8), out_sharding=to),
-    "segment_sum": lambda to: tangrad.ops.segment_sum(laid(*ROWS), tnp.arange(8), 8, out_sharding=to),
+    "segment_sum": lambda to: tangrad.ops.segment_sum(sharded(*ROWS), tnp.arange(8), 8, out_sharding=to),
 }  # fmt: skip
 AMBIGUOUS = ("matmul", "dot", "tensordot", "einsum", "x.at[].get", "x.at[].set", "lax.dot", "lax.dot_general",
              "segment_sum")  # fmt: skip
@@ -224,7 +224,7 @@ AMBIGUOUS = ("matmul", "dot", "tensordot", "einsum", "x.at[].get", "x.at[].set",
 
 @pytest.mark.skipif(ON_XLA, reason="compiled all together below")
 @pytest.mark.parametrize("name", SAID)
-def test_how_a_result_is_said_to_lie(name: str) -> None:
+def test_stated_sharding_of_a_result(name: str) -> None:
     whole = NamedSharding(EXPLICIT, P())
     for to in (TO, NamedSharding(EXPLICIT, TO)):
         found = SAID[name](to)
@@ -234,7 +234,7 @@ def test_how_a_result_is_said_to_lie(name: str) -> None:
         SAID[name](5)
 
 
-def test_how_results_are_said_to_lie_in_one_program() -> None:
+def test_stated_shardings_of_results_in_one_program() -> None:
     found = tangrad.jit(lambda: [make(TO) for make in SAID.values()])()
     for array, name in zip(found, SAID, strict=True):
         assert spec_of(array) == TO and array.sharding.is_equivalent_to(NamedSharding(EXPLICIT, TO), 2), name
@@ -245,9 +245,9 @@ def test_one_place_is_enough() -> None:
         tnp.zeros(8, device=tangrad.devices()[0], out_sharding=P("x"))
     with pytest.raises(ValueError, match="does not divide into 2 equal parts"):
         tnp.zeros(7, out_sharding=P("x"))
-    assert spec_of(tnp.zeros_like(laid(*BOTH))) == P("x", "y") == spec_of(lax.full_like(laid(*BOTH), 0))
-    assert spec_of(tnp.zeros_like(laid(*BOTH), shape=(8,))) == P(None)
-    assert spec_of(tnp.imag(laid(*BOTH))) == P("x", "y") == spec_of(tangrad.jit(tnp.imag)(laid(*BOTH)))
+    assert spec_of(tnp.zeros_like(sharded(*BOTH))) == P("x", "y") == spec_of(lax.full_like(sharded(*BOTH), 0))
+    assert spec_of(tnp.zeros_like(sharded(*BOTH), shape=(8,))) == P(None)
+    assert spec_of(tnp.imag(sharded(*BOTH))) == P("x", "y") == spec_of(tangrad.jit(tnp.imag)(sharded(*BOTH)))
 
 
 REFUSED: list[tuple[str, Callable[..., Any], tuple[Any, ...], str]] = [
@@ -280,21 +280,21 @@ REFUSED: list[tuple[str, Callable[..., Any], tuple[Any, ...], str]] = [
 
 @pytest.mark.skipif(ON_XLA, reason="types are the same on all backends")
 @pytest.mark.parametrize(("function", "operands", "words"), [case[1:] for case in REFUSED], ids=[c[0] for c in REFUSED])
-def test_what_types_do_not_tell(function: Callable[..., Any], operands: Any, words: str) -> None:
-    arrays = [laid(*operand) for operand in operands]
+def test_what_is_ambiguous(function: Callable[..., Any], operands: Any, words: str) -> None:
+    arrays = [sharded(*operand) for operand in operands]
     for run in (function, tangrad.jit(function)):
         with pytest.raises(ShardingTypeError, match=words) as error:
             run(*arrays)
         assert "reshard" in str(error.value)
 
 
-def test_types_tell() -> None:
-    array = laid(*BOTH)
+def test_types_have_shardings() -> None:
+    array = sharded(*BOTH)
     found = tangrad.typeof(array)
     assert str(found) == "float32[8@x,8@y]" and found.str_short() == "f32[8@x,8@y]"
     assert found.sharding == NamedSharding(AbstractMesh.of(EXPLICIT), P("x", "y")) == array.aval.sharding
     assert array.sharding == NamedSharding(EXPLICIT, P("x", "y"))
-    assert found is tangrad.typeof(2 * array) and found is not tangrad.typeof(laid(*ROWS))
+    assert found is tangrad.typeof(2 * array) and found is not tangrad.typeof(sharded(*ROWS))
     assert found.update(dtype="int32").sharding.spec == P("x", "y") and found.update(shape=(64,)).sharding.spec == P(
         None
     )
@@ -306,7 +306,7 @@ def test_types_tell() -> None:
     assert tangrad.typeof(2.0).sharding.spec == P()
 
 
-def test_a_type_is_told_wherever_an_array_comes_from() -> None:
+def test_types_have_shardings_wherever_an_array_comes_from() -> None:
     sharding = NamedSharding(EXPLICIT, P("x"))
     contents = numbers((8, 2))
     parts = [tangrad.device_put(contents[index], device) for device, index in
@@ -329,7 +329,7 @@ def test_a_type_is_told_wherever_an_array_comes_from() -> None:
 
 
 def test_programs_are_partitioned_as_types_say() -> None:
-    array, weights = laid(*ROWS), laid(*COLUMNS)
+    array, weights = sharded(*ROWS), sharded(*COLUMNS)
     lowered = tangrad.jit(lambda a, b: tnp.tanh(a @ b) * 2).lower(array, weights)
     compiled = lowered.compile()
     assert_equal(compiled(array, weights), np.tanh(numbers((8, 8)) @ numbers((8, 8))) * 2)
@@ -359,7 +359,7 @@ def test_functions_within_which_other_types_hold() -> None:
         seen.append((tangrad.sharding.get_abstract_mesh().axis_types, spec_of(a)))
         return a @ a
 
-    array = laid(*BOTH)
+    array = sharded(*BOTH)
     for wrapped in (auto_axes(within, out_sharding=P("x")), auto_axes(out_sharding=P("x"))(within)):
         assert spec_of(wrapped(array)) == P("x", None)
     assert spec_of(tangrad.jit(lambda a: auto_axes(within)(a, out_sharding=P("y")))(array)) == P("y", None)
@@ -387,11 +387,11 @@ def test_functions_within_which_other_types_hold() -> None:
 
 def test_two_meshes_do_not_meet() -> None:
     other = tangrad.make_mesh((4, 2), ("x", "y"), AxisType.Explicit)
-    with pytest.raises(ShardingTypeError, match="they lie on two meshes"):
-        laid(*BOTH) + tangrad.device_put(numbers((8, 8)), NamedSharding(other, P("x")))
+    with pytest.raises(ShardingTypeError, match="they are sharded over two meshes"):
+        sharded(*BOTH) + tangrad.device_put(numbers((8, 8)), NamedSharding(other, P("x")))
 
 
-def test_a_mesh_without_devices_stands_for_the_one_in_use() -> None:
+def test_a_mesh_without_devices_means_the_one_in_use() -> None:
     shape = AbstractMesh.of(EXPLICIT)
     array = tangrad.device_put(numbers((8, 8)), NamedSharding(shape, P("x", "y")))
     assert array.sharding == NamedSharding(EXPLICIT, P("x", "y")) and spec_of(array) == P("x", "y")
@@ -423,14 +423,14 @@ def test_types_of_axes() -> None:
 
 
 def test_a_rule_of_ones_own() -> None:
-    """What was refused for the lack of a rule is computed where somebody registers one."""
+    """What was refused for the lack of a rule is computed where one is registered."""
     rules = RuleSet("sharding", api=1)
 
     @rules.rule(turned_p)
     def _(operands: Any, results: Any, params: Any) -> Any:
         return (operands[0].axes[::-1],)
 
-    array = laid((8, 4), P("x", None))
+    array = sharded((8, 4), P("x", None))
     with register(rules):
         assert tangrad.make_jaxpr(turned_p)(array).out_avals[0].sharding.spec == P(None, "x")
     tangrad.clear_caches()
@@ -452,8 +452,8 @@ def test_a_training_step() -> None:
         return value, tangrad.tree.map(lambda p, g: p - 0.1 * g, params, gradients)
 
     plain = {"in": numbers((8, 16)), "out": numbers((16, 8))}
-    params = {"in": laid((8, 16), P(None, "y")), "out": laid((16, 8), P("y", None))}
-    x, losses = laid(*ROWS), []
+    params = {"in": sharded((8, 16), P(None, "y")), "out": sharded((16, 8), P("y", None))}
+    x, losses = sharded(*ROWS), []
     for _ in range(3):
         value, params = step(params, x)
         expected, plain = step(plain, numbers((8, 8)))

@@ -67,13 +67,13 @@ def _mesh() -> Iterator[None]:
         yield
 
 
-def laid(contents: np.ndarray, spec: P) -> Any:
+def sharded(contents: np.ndarray, spec: P) -> Any:
     return tangrad.device_put(contents, NamedSharding(EXPLICIT, spec))
 
 
 def check(function: Callable[..., Any], arrays: Any, specs: Any, expected: Any) -> None:
     whole = tangrad.tree.leaves(function(*arrays))
-    given = [laid(array, spec) for array, spec in zip(arrays, specs, strict=True)]
+    given = [sharded(array, spec) for array, spec in zip(arrays, specs, strict=True)]
     for run in (function, tangrad.jit(function)):
         results = tangrad.tree.leaves(run(*given))
         assert [tangrad.typeof(result).sharding.spec for result in results] == list(expected)
@@ -83,10 +83,10 @@ def check(function: Callable[..., Any], arrays: Any, specs: Any, expected: Any) 
 
 
 @pytest.mark.parametrize("name", OF_MATRICES)
-def test_stacks_of_matrices_keep_how_they_lie(name: str) -> None:
+def test_stacks_of_matrices_keep_their_shardings(name: str) -> None:
     function, ranks = OF_MATRICES[name]
     check(function, (MATRICES,), (P("x"),), [P("x", *[None] * rank) for rank in ranks])
-    types = tangrad.make_jaxpr(function)(laid(STACKS, P("x", "y"))).out_avals
+    types = tangrad.make_jaxpr(function)(sharded(STACKS, P("x", "y"))).out_avals
     assert [aval.sharding.spec for aval in types] == [P("x", "y", *[None] * rank) for rank in ranks]
 
 
@@ -94,23 +94,23 @@ def test_stacks_of_matrices_keep_how_they_lie(name: str) -> None:
 @pytest.mark.parametrize("spec", [P("x"), P(None, "y")], ids=str)
 def test_matrices_must_be_whole(name: str, spec: P) -> None:
     with pytest.raises(ShardingTypeError):
-        OF_MATRICES[name][0](laid(ONE, spec))
+        OF_MATRICES[name][0](sharded(ONE, spec))
 
 
 def test_which_dimension_must_be_whole_is_said() -> None:
     with pytest.raises(ShardingTypeError, match=r"svd needs dimension 1 whole, and it is cut along \('y',\)"):
-        tnp.linalg.svd(laid(ONE, P(None, "y")))
+        tnp.linalg.svd(sharded(ONE, P(None, "y")))
 
 
-def test_right_hand_sides_may_be_spread() -> None:
+def test_right_hand_sides_may_be_sharded() -> None:
     specs = (P("x"), P("x", None, "y"))
     check(tnp.linalg.solve, (MATRICES, MATRICES), specs, [specs[1]])
     triangular = lambda a, b: lax.linalg.triangular_solve(a, b, left_side=True, lower=True)
     check(triangular, (MATRICES, MATRICES), specs, [specs[1]])
     with pytest.raises(ShardingTypeError, match="a linear system needs dimension 1 whole"):
-        tnp.linalg.solve(laid(MATRICES, P("x")), laid(MATRICES, P("x", "y")))
+        tnp.linalg.solve(sharded(MATRICES, P("x")), sharded(MATRICES, P("x", "y")))
     with pytest.raises(ShardingTypeError, match=r"dimension 0 is cut along .'x',. and along .'y',."):
-        tnp.linalg.solve(laid(MATRICES, P("x")), laid(MATRICES, P("y")))
+        tnp.linalg.solve(sharded(MATRICES, P("x")), sharded(MATRICES, P("y")))
 
 
 def test_systems_of_vectors() -> None:
@@ -126,7 +126,7 @@ def test_systems_of_vectors() -> None:
 
 
 @pytest.mark.parametrize("spec", [P("x", None), P("x", "y"), P(("x", "y"), None)], ids=str)
-def test_transforms_lie_as_their_operands(spec: P) -> None:
+def test_transforms_are_sharded_as_their_operands(spec: P) -> None:
     for transform in (tnp.fft.fft, tnp.fft.ifft, tnp.fft.fft2, lambda a: tnp.fft.fft(a, axis=0)):
         check(transform, (SIGNAL,), (spec,), [spec])
 
@@ -136,10 +136,10 @@ def test_transforms_whose_results_do_not_divide() -> None:
     check(lambda a: tnp.fft.irfft(a), (SIGNAL,), (P("x"),), [P("x", None)])
     check(tangrad.grad(lambda a: abs(tnp.fft.fft(a)).sum()), (SIGNAL,), (P("x"),), [P("x", None)])
     with pytest.raises(ShardingTypeError, match="dimension 1 of the result, of size 9, does not divide into 4 parts"):
-        tnp.fft.rfft(laid(SIGNAL, P("x", "y")))
+        tnp.fft.rfft(sharded(SIGNAL, P("x", "y")))
 
 
-def test_windows_lie_as_what_they_move_over() -> None:
+def test_windows_are_sharded_as_what_they_move_over() -> None:
     convolution = lambda a, k: lax.conv_general_dilated(a, k, (1,), "SAME")
     check(convolution, (IMAGES, KERNEL), (P("x", None, "y"), P()), [P("x", None, "y")])
     highest = lambda a: lax.reduce_window(a, -np.inf, lax.max, (2, 1), (2, 1), "VALID")
@@ -147,7 +147,7 @@ def test_windows_lie_as_what_they_move_over() -> None:
     running = lambda a: lax.reduce_window(a, 0.0, lax.add, (1, 3), (1, 1), "SAME")
     check(running, (SIGNAL,), (P("x", "y"),), [P("x", "y")])
     with pytest.raises(ShardingTypeError, match="dimension 1 of the result, of size 14, does not divide into 4 parts"):
-        lax.reduce_window(laid(SIGNAL, P("x", "y")), 0.0, lax.add, (1, 3), (1, 1), "VALID")
+        lax.reduce_window(sharded(SIGNAL, P("x", "y")), 0.0, lax.add, (1, 3), (1, 1), "VALID")
 
 
 def test_a_matrix_of_a_diagonal_has_its_rows() -> None:
@@ -172,7 +172,7 @@ def test_every_device_has_the_results_of_callbacks(types: AxisType) -> None:
                 assert tangrad.typeof(result).sharding.spec == P(None, None)
 
 
-def test_derivatives_of_windows_lie_as_the_operand() -> None:
+def test_derivatives_of_windows_are_sharded_as_the_operand() -> None:
     for shape in ((1, 2), (2, 1)):
         highest = lambda a, shape=shape: lax.reduce_window(a, -np.inf, lax.max, shape, shape, "VALID")
         check(tangrad.grad(lambda a, highest=highest: highest(a).sum()), (SIGNAL,), (P("x"),), [P("x", None)])
@@ -196,26 +196,26 @@ OF_KEYS: dict[str, tuple[Callable[..., Any], int]] = {
 
 
 @pytest.mark.parametrize("name", OF_KEYS)
-def test_what_is_drawn_lies_as_its_keys(name: str) -> None:
+def test_what_is_drawn_is_sharded_as_its_keys(name: str) -> None:
     function, rank = OF_KEYS[name]
     expected = P("x", *[None] * rank)
     check(lambda words: function(tangrad.random.wrap_key_data(words)), (WORDS,), (P("x"),), [expected])
 
 
 def test_keys_must_be_whole() -> None:
-    keys = tangrad.jit(tangrad.random.wrap_key_data)(laid(WORDS, P("x")))
+    keys = tangrad.jit(tangrad.random.wrap_key_data)(sharded(WORDS, P("x")))
     assert tangrad.typeof(keys).sharding.spec == P("x") and keys.shape == (8,)
     with pytest.raises(ShardingTypeError, match="a key needs dimension 1 whole"):
-        tangrad.random.wrap_key_data(laid(WORDS, P(None, "x")))
+        tangrad.random.wrap_key_data(sharded(WORDS, P(None, "x")))
 
 
 @pytest.mark.parametrize("spec", [P("x"), P(None, "y"), P("x", "y"), P(("x", "y"))], ids=str)
-def test_numbers_of_gamma_distributions_lie_as_their_parameters(spec: Any) -> None:
+def test_numbers_of_gamma_distributions_are_sharded_as_their_parameters(spec: Any) -> None:
     shapes = np.linspace(0.5, 3, 64, dtype=np.float32).reshape(8, 8)
     key = tangrad.random.key(0)
     samplers = (tangrad.random.gamma, tangrad.random.chisquare, tangrad.random.t, tangrad.random.dirichlet)
     with tangrad.set_mesh(EXPLICIT):
-        x = laid(shapes, spec)
+        x = sharded(shapes, spec)
         for draw in samplers:
             for found in (draw(key, x), tangrad.jit(draw)(key, x)):
                 assert tangrad.typeof(found).sharding.spec == tangrad.typeof(x).sharding.spec

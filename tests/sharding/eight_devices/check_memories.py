@@ -145,13 +145,13 @@ def test_results_wait_in_the_memory_that_is_stated(target: Any, kind: str) -> No
 @elsewhere
 @pytest.mark.parametrize("kind", OTHERS or [None])
 @pytest.mark.parametrize("target", [by("x"), SingleDeviceSharding(DEVICE)], ids=str)
-def test_arguments_lie_in_the_memory_that_is_stated(target: Any, kind: str) -> None:
+def test_arguments_are_in_the_memory_that_is_stated(target: Any, kind: str) -> None:
     there = target.with_memory_kind(kind)
     double = tangrad.jit(lambda a: 2 * a, in_shardings=there)
     waiting = tangrad.device_put(matrix(), there)
     assert_equal(double(waiting), 2 * matrix())
     assert_equal(double(matrix()), 2 * matrix())  # from the host
-    with pytest.raises(ValueError, match=f"argument 0, f32.*lies in the memory 'device'.*say '{kind}'"):
+    with pytest.raises(ValueError, match=f"argument 0, f32.*is in the memory 'device'.*say '{kind}'"):
         double(tangrad.device_put(matrix(), target))
     assert_equal(double(waiting), 2 * matrix())
     assert double.lower(waiting).compile().input_shardings == ((there,), {})

@@ -22,7 +22,7 @@ from tangrad.sharding import PartitionSpec as P
 from tests.sharding.eight_devices.support import assert_equal, by, matrix, mesh
 
 
-def test_a_mesh_tells_its_shape() -> None:
+def test_a_mesh_has_a_shape() -> None:
     grid = mesh()
     assert grid.shape == OrderedDict(x=2, y=4) and grid.axis_names == ("x", "y") and grid.size == 8
     assert grid.device_ids.tolist() == [[0, 1, 2, 3], [4, 5, 6, 7]]

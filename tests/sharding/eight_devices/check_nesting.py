@@ -71,7 +71,7 @@ def test_one_map_within_another(around: str, inner: str) -> None:
     assert_equal(mapped(X), expected)
     assert_equal(tangrad.jit(mapped)(X), expected)
     if inner == "traced before":
-        return  # its types tell nothing of the axes of the map around it
+        return  # its types have nothing of the axes of the map around it
     slope = np.concatenate([2 * np.ones((2, 2)) * X[:2].sum(0), 2 * np.ones((2, 2)) * X[2:].sum(0)])
     assert_equal(tangrad.grad(lambda x: mapped(x).sum())(X), slope)
 

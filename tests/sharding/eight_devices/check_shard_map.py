@@ -321,7 +321,7 @@ def test_parts_are_not_constrained_along_the_axes_of_the_map() -> None:
 
 
 def test_what_names_axes_by_itself_is_not_believed() -> None:
-    """A primitive of somebody's that tells devices apart: no type says so, its effects do."""
+    """A third party's primitive that distinguishes devices: no type says so, its effects do."""
     mine = PrimitiveSet("mine_named", api=1)
 
     @mine.primitive(

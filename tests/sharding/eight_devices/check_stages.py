@@ -1,4 +1,4 @@
-"""What compiled programs tell of where their arguments and results lie. The expected answers are those of JAX 0.10."""
+"""The input and output shardings of compiled programs. The expected answers are those of JAX 0.10."""
 
 from typing import Any
 
@@ -20,13 +20,13 @@ def test_arguments_and_results_are_trees_of_shardings() -> None:
     given = {"u": matrix(), "v": np.ones(8, np.float32)}, matrix()
     compiled = f.lower(*given).compile()
     (first, second), keywords = compiled.input_shardings
-    assert first == {"u": rows, "v": None} and keywords == {}  # nobody reads v
+    assert first == {"u": rows, "v": None} and keywords == {}  # v is not read
     assert second.is_equivalent_to(rows, 2) or second.is_equivalent_to(by(), 2)  # the compiler may choose
-    lies = compiled.output_shardings
-    assert lies[0]["s"].is_equivalent_to(rows, 2) and lies[1].is_equivalent_to(by(), 0)
+    shardings = compiled.output_shardings
+    assert shardings[0]["s"].is_equivalent_to(rows, 2) and shardings[1].is_equivalent_to(by(), 0)
     results = compiled(*given)
-    assert results[0]["s"].sharding == lies[0]["s"] and results[1].sharding == lies[1]
-    assert compiled.out_info[0]["s"].sharding == lies[0]["s"] and compiled.out_info[0]["s"].shape == (8, 8)
+    assert results[0]["s"].sharding == shardings[0]["s"] and results[1].sharding == shardings[1]
+    assert compiled.out_info[0]["s"].sharding == shardings[0]["s"] and compiled.out_info[0]["s"].shape == (8, 8)
     assert_equal(results[0]["s"], 2 * matrix())
 
 
@@ -38,7 +38,7 @@ def test_one_sharding_is_that_of_every_leaf_below() -> None:
     assert compiled.output_shardings == (whole, [rows, rows])
 
 
-def test_arrays_and_types_that_lie_somewhere_say_where() -> None:
+def test_arrays_and_types_have_their_shardings() -> None:
     rows = by("x")
     for given in (tangrad.device_put(matrix(), rows), tangrad.ShapeDtypeStruct((8, 8), "float32", sharding=rows)):
         compiled = tangrad.jit(lambda a, b: a @ b).lower(given, matrix()).compile()
@@ -57,7 +57,7 @@ def test_programs_for_one_device() -> None:
     assert moved.output_shardings == moved.out_info.sharding == moved(matrix()).sharding == SingleDeviceSharding(third)
 
 
-def test_types_that_tell_say_where_results_lie() -> None:
+def test_explicit_types_determine_output_shardings() -> None:
     explicit = mesh().update_axis_types({"x": AxisType.Explicit, "y": AxisType.Explicit})
     with use_mesh(explicit):
         x = tangrad.device_put(matrix(), NamedSharding(explicit, P("x", "y")))
@@ -90,10 +90,10 @@ def test_a_backend_that_does_not_say() -> None:
     compiled._program.executable = Silent
     assert compiled.out_info.sharding is None
     for ask in (lambda: compiled.input_shardings, lambda: compiled.output_shardings):
-        with pytest.raises(NotImplementedError, match=r"does not say where .* lie: its executables need a method"):
+        with pytest.raises(NotImplementedError, match=r"does not report the shardings of .* need a method"):
             ask()
 
 
-def test_on_numpy_results_lie_like_the_argument_that_is_cut_by_in_shardings() -> None:
+def test_on_numpy_results_are_sharded_as_the_argument_of_in_shardings() -> None:
     f = tangrad.jit(lambda a: 2 * a, in_shardings=by("x"))
     assert f(matrix()).sharding == f.lower(matrix()).compile().output_shardings == by("x")

@@ -31,7 +31,7 @@ ELSEWHERE = tangrad.device_put(X, tangrad.devices()[3])
 
 
 @pytest.mark.parametrize("name", IMPLICIT)
-def test_what_nobody_asked_for(name):
+def test_implicit_copies(name):
     guard = tangrad.transfer_guard_device_to_device("disallow")
     with guard, pytest.raises(RuntimeError, match="disallowed device-to-device transfer of f32"):
         IMPLICIT[name](X)
@@ -47,7 +47,7 @@ def test_what_is_asked_for(name):
         EXPLICIT[name](X)
 
 
-def test_what_lies_there_already():
+def test_what_is_there_already():
     with tangrad.transfer_guard("disallow"):
         tangrad.jit(lambda y: y + 1, in_shardings=rows())(SPREAD)
         (SPREAD + SPREAD).sum()

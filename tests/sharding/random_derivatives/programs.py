@@ -67,7 +67,7 @@ class Maker:
     Args:
         random: where choices come from.
         mesh: the sizes of the axes.
-        typed: whether types tell what is the same: else everything counts as differing along all axes.
+        typed: whether types record what is the same: else everything counts as differing along all axes.
         forward: whether forward derivatives are to be taken: rules that only go backward are then not used.
     """
 

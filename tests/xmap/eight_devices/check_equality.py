@@ -61,7 +61,7 @@ NEEDS = {"i": {*ALONG_I, "both"}, "j": {*ALONG_J}}
 
 @st.composite
 def resources(draw: Any, names: list[str]) -> Any:
-    """A mesh of 1 to 8 devices, and what each axis is spread over."""
+    """A mesh of 1 to 8 devices, and what each axis is sharded over."""
     x = draw(st.sampled_from([1, 2, 4]))
     y = draw(st.sampled_from([size for size in (1, 2, 4) if x * size <= 8]))
     left, found = ["x", "y"], {}
@@ -171,8 +171,8 @@ def by_xmap(function: Any, how: Any) -> Any:
 def by_jit(function: Any, how: Any) -> Any:
     shape, (of_a, of_b, *of_results) = how
     mesh = tangrad.make_mesh(shape, ("x", "y"))
-    lie = [NamedSharding(mesh, spec) for spec in (of_a, of_b, *of_results)]
-    return tangrad.jit(nested(function), in_shardings=tuple(lie[:2]), out_shardings=tuple(lie[2:]))
+    shardings = [NamedSharding(mesh, spec) for spec in (of_a, of_b, *of_results)]
+    return tangrad.jit(nested(function), in_shardings=tuple(shardings[:2]), out_shardings=tuple(shardings[2:]))
 
 
 def by_shard_map(function: Any, how: Any) -> Any:

@@ -52,7 +52,7 @@ def collectives(mapped: Any, *args: Any) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("lowering", LOWERINGS)
-def test_results_lie_as_their_axes(lowering: str) -> None:
+def test_results_are_sharded_as_their_axes(lowering: str) -> None:
     with within(lowering):
         found, other = product()(A, W), centred()(A)
     onp.testing.assert_allclose(found, A @ W, rtol=1e-4, atol=1e-4)
@@ -108,14 +108,14 @@ def test_nested_maps_on_two_mesh_axes() -> None:
     onp.testing.assert_allclose(found, A * 2 - A.sum(), rtol=1e-4, atol=1e-4)
 
 
-def test_arguments_that_lie_otherwise() -> None:
+def test_arguments_of_another_sharding() -> None:
     with MESH:
         by_rows = tangrad.device_put(A, NamedSharding(MESH, P(("x", "y"))))
         onp.testing.assert_allclose(centred()(by_rows), (A - A.mean(0)).T, rtol=1e-4, atol=1e-4)
         everywhere = tangrad.device_put(A, NamedSharding(MESH, P()))
         onp.testing.assert_allclose(centred()(everywhere), (A - A.mean(0)).T, rtol=1e-4, atol=1e-4)
         by_columns = tangrad.device_put(A, NamedSharding(MESH, P(None, "x")))
-        with pytest.raises(ValueError, match=r"args\[0\] of .* is spread over devices already, .* move it first"):
+        with pytest.raises(ValueError, match=r"args\[0\] of .* is sharded over devices already, .* move it first"):
             centred()(by_columns)
 
 

@@ -1,4 +1,4 @@
-"""Arrays of the NumPy backend: an aval and an ndarray that nobody writes to."""
+"""Arrays of the NumPy backend: an aval and an ndarray that is never written to."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DLPACK_OPTIONS = tuple([int(part) for part in np.__version__.split(".")[:2]]) >
 class NumpyArray(Array):
     """An array on the first CPU device.
 
-    Literals have the attribute `ndarray` too, so that dispatch need not tell them apart. Whatever cannot be computed
+    Literals have the attribute `ndarray` too, so that dispatch need not distinguish them. Whatever cannot be computed
     with at once lacks it, and takes the slow path: arrays that were deleted, tracers, arrays of other backends and
     other devices.
 
@@ -67,26 +67,26 @@ class NumpyArray(Array):
 
     @property
     def device(self) -> Any:
-        """The device it lies on."""
+        """Its device."""
         return self.backend.devices()[0]
 
     def devices(self) -> set[Any]:
-        """The set of devices it lies on: one."""
+        """The set of its devices: one."""
         return {self.device}
 
     @property
     def committed(self) -> bool:
-        """Whether the user said where it is to be. With a single device nobody needs to."""
+        """Whether the user said where it is to be. With a single device there is no need to."""
         return False
 
     @property
     def is_fully_addressable(self) -> bool:
-        """Whether this process reaches every device it lies on: yes."""
+        """Whether this process reaches every device of the array: yes."""
         return True
 
     @property
     def is_fully_replicated(self) -> bool:
-        """Whether every device that it lies on holds the whole array: yes."""
+        """Whether every device of the array holds all of it: yes."""
         return True
 
     def block_until_ready(self) -> NumpyArray:
@@ -159,7 +159,7 @@ def _read_only(contents: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _number(name: str, kind: type) -> None:
-    """Have an array without dimensions become a number of Python's at once; what cannot be is told by `Array`."""
+    """Have an array without dimensions become a number of Python's at once; for what cannot, `Array` raises."""
     general = getattr(Array, name)
 
     def method(self: NumpyArray) -> Any:
@@ -252,7 +252,7 @@ _SOLE = _references([np.empty(1)], 0)
 
 
 def is_sole_owner(buffers: list[Any], position: int) -> bool:
-    """Whether only `buffers` knows of the array at `position`, and nobody else sees its memory: it may be overwritten.
+    """Whether only `buffers` refers to the array at `position` and to its memory: then it may be overwritten.
 
     Views refer to the array that owns the memory, so they count; so do memory views and DLPack capsules.
     """

@@ -43,8 +43,8 @@ class NumpyDevice(Device):
 class NumpyBackend(Backend):
     """NumPy: pure Python, runs wherever NumPy does.
 
-    Dispatch and compiler are imported at the first computation, not with the backend: whoever only asks which backends
-    there are needs neither.
+    Dispatch and compiler are imported at the first computation, not with the backend: code that only asks which
+    backends there are needs neither.
     """
 
     name = "numpy"
@@ -118,7 +118,7 @@ class NumpyBackend(Backend):
         if device is None or device is chosen_device():
             return placed(aval.plain, contents, self.default_device(), False)
         if isinstance(device, Sharding):
-            return _spread().spread_over(contents, device.type_of(aval), device)  # type: ignore[no-any-return]
+            return _sharded().shard(contents, device.type_of(aval), device)  # type: ignore[no-any-return]
         if type(device) is not NumpyDevice:
             raise ValueError(f"expected a device of the NumPy backend, such as {self.devices()[0]!r}, got {device!r}")
         return placed(aval.plain, contents, device, True)
@@ -148,17 +148,17 @@ class NumpyBackend(Backend):
 
         The contents are shared: all devices are this machine's memory.
         """
-        if isinstance(device, Sharding) and _lies_by(array, device):
+        if isinstance(device, Sharding) and _is_sharded_by(array, device):
             return array
         return self._placed(array.buffer(), array.aval, device)
 
     def assemble(self, aval: ShapedArray, sharding: Any, parts: Any) -> NumpyArray:
         """An array of its parts, on one device each, in the order of the sharding's devices; nothing is copied."""
-        return _spread().assembled(aval, sharding, parts)  # type: ignore[no-any-return]
+        return _sharded().assembled(aval, sharding, parts)  # type: ignore[no-any-return]
 
     def parts(self, array: NumpyArray) -> list[NumpyArray]:
         """The parts of an array, on one device each, in the order of its devices."""
-        return _spread().parts_of(array)  # type: ignore[no-any-return]
+        return _sharded().parts_of(array)  # type: ignore[no-any-return]
 
     def from_dlpack(self, external: Any, device: Any = None, copy: bool | None = None) -> NumpyArray:
         """An array over the memory of another library's array, or a copy of it.
@@ -226,14 +226,14 @@ class NumpyBackend(Backend):
             _dispatch().clear_caches()
 
 
-def _lies_by(array: NumpyArray, sharding: Sharding) -> bool:
-    return getattr(array, "spread", None) == sharding and array.aval is sharding.type_of(array.aval)
+def _is_sharded_by(array: NumpyArray, sharding: Sharding) -> bool:
+    return getattr(array, "user_sharding", None) == sharding and array.aval is sharding.type_of(array.aval)
 
 
-def _spread() -> Any:
-    from tangrad._backend_numpy import spread
+def _sharded() -> Any:
+    from tangrad._backend_numpy import sharded
 
-    return spread
+    return sharded
 
 
 def _compiler() -> Any:

@@ -1,7 +1,7 @@
 """Which arrays a program may write over: who shares memory with whom, and who is needed until when.
 
-Every array lies in one or more *memories*. A step with a fresh result opens one; a view lies in those of its operands.
-A memory may be written to if the program opened it (or the caller gave it away), nobody of whom nothing is known has
+Every array uses one or more *memories*. A step with a fresh result opens one; a view uses those of its operands.
+A memory may be written to if the program opened it (or the caller donated it), nothing unknown has
 seen it, and no array in it is needed any more.
 """
 
@@ -41,7 +41,7 @@ class Plan:
 
     Attributes:
         into: result -> the dead array that it is written into.
-        memories: array -> the memories in which it lies.
+        memories: array -> the memories that it uses.
         exact: the arrays that show each element of one memory once: writing to them spoils nothing else.
     """
 
@@ -80,7 +80,7 @@ class Plan:
         nature = step.function.nature
         if nature is ELEMENTWISE or nature is FRESH:
             for stored in step.outputs:
-                if stored in self.program.destinations:  # whoever gave the argument reads the result there
+                if stored in self.program.destinations:  # the caller that gave the argument reads the result there
                     self.into[stored] = self.program.destinations[stored]
                     self.memories[stored] = (Memory(stored, FOREVER, False),)
                     continue
@@ -92,7 +92,7 @@ class Plan:
             return
         shared = tuple(dict.fromkeys([memory for stored in step.inputs for memory in self._memories_of(stored)]))
         if nature is not VIEW:
-            for memory in shared:  # somebody unknown may keep what it saw
+            for memory in shared:  # an unknown function may keep what it saw
                 memory.ours = memory.donated = False
         for stored in step.outputs:
             self.memories[stored] = shared or (Memory(stored, FOREVER, False),)
@@ -118,7 +118,7 @@ class Plan:
         self.into[result] = target
         (memory,) = self.memories[target]
         until = self.needed_until.get(result, position)
-        if memory.donated:  # whether the result lies in it is known at run time only; in any case it is ours
+        if memory.donated:  # whether the result uses it is known at run time only; in any case it is ours
             memory = Memory(result, until, True)
         memory.until = until
         self.memories[result] = (memory,)

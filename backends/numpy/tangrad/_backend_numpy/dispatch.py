@@ -18,8 +18,8 @@ from tangrad._backend_numpy.functions import VIEW
 from tangrad._backend_numpy.lowering import lower_primitive
 from tangrad._backend_numpy.program import Program
 from tangrad._backend_numpy.quiet import is_reentrant, quiet, run_quietly
+from tangrad._backend_numpy.sharded import common_place
 from tangrad._backend_numpy.source import program_function
-from tangrad._backend_numpy.spread import common_place
 from tangrad.core import (
     FixedParams,
     JaxprCache,
@@ -183,7 +183,7 @@ def _keep_free_memory() -> None:
     """Have the C library keep memory that is freed, instead of giving it back and asking for it anew at every call.
 
     glibc maps large arrays one by one and unmaps them when they are freed, so that every temporary is paid for in page
-    faults: six additions of 65,536 floats took 620 µs, and 51 after this. It learns better when it sees a large array
+    faults: six additions of 65,536 floats took 620 µs, and 51 after this. It adapts when it sees a large array
     freed: from then on memory up to that size comes from the heap, of which it keeps twice as much. The array is never
     touched, so it takes no memory; other C libraries are not impressed.
     """

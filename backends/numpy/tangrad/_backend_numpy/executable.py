@@ -14,10 +14,10 @@ from tangrad._backend_numpy.functions import ELEMENTWISE, FRESH
 from tangrad._backend_numpy.lowering import lower_jaxpr
 from tangrad._backend_numpy.program import Program
 from tangrad._backend_numpy.quiet import run_quietly
+from tangrad._backend_numpy.sharded import Place, ProgramLayout, common_place
 from tangrad._backend_numpy.simplify import simplify
 from tangrad._backend_numpy.size_text import plan_of
 from tangrad._backend_numpy.source import Source, function_from
-from tangrad._backend_numpy.spread import Place, ProgramLayout, common_place
 from tangrad.core import ClosedJaxpr, CompileOptions, Executable, checked_operands, first_symbolic
 
 FOLD_LIMIT = 1 << 20  # bytes: results that depend on constants alone are kept up to this size

@@ -4,8 +4,8 @@ A `Function` is known to the code generator by its *nature* and by its text. The
 memory of its result:
 
 - `ELEMENTWISE`: each element of the result is computed from the operands' elements at the same place, into memory of
-  its own; operands of different shapes broadcast as NumPy has it. Such steps write over operands that nobody needs any
-  more, and run in blocks.
+  its own; operands of different shapes broadcast as NumPy has it. Such steps write over operands that are not needed
+  any more, and run in blocks.
 - `FRESH`: the result is in memory of its own, which nothing else refers to; it may be overwritten when it is dead.
 - `VIEW`: the result may show memory of the operands. If it has as many elements as its operand it shows each of them
   once.

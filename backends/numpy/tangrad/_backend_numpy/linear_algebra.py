@@ -66,7 +66,7 @@ def _solve_block(a: Array, b: Array, unit_diagonal: bool) -> Array:
 
 
 def _substitute(a: Array, b: Array) -> Array:
-    """Row by row, which tells where the zeros on the diagonal are."""
+    """Row by row, which shows where the zeros on the diagonal are."""
     x = b.copy()
     for row in range(a.shape[-1] - 1, -1, -1):
         x[..., row, :] /= a[..., row, row, None]

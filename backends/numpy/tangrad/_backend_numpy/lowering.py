@@ -73,7 +73,7 @@ class Lowering:
         return Value(self.program.constant(array), array.shape)
 
     def full(self, shape: Shape, value: Any, dtype: Any) -> Value:
-        """The same number everywhere; it takes no memory until somebody needs all elements."""
+        """The same number everywhere; it takes no memory until all elements are needed."""
         return Value(self.constant(value, dtype).stored, shape)
 
     def value(self, operand: Any, dtype: Any) -> Value:

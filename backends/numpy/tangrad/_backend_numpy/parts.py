@@ -1,7 +1,7 @@
 """Parts of arrays outside of programs: `x[index]` as NumPy takes it, without an operation.
 
 NumPy's rules for what it accepts are those of `tangrad.numpy`, with two exceptions, which are left to operations: what
-lies beyond an array (NumPy raises) and kinds of indices that only one of the two knows (lists, booleans, floats).
+is outside of an array (NumPy raises) and kinds of indices that only one of the two knows (lists, booleans, floats).
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ class Step:
 
     Attributes:
         several: whether the function returns a tuple (of `outputs`), or the one output itself.
-        effectful: whether it must run though nobody uses its results.
+        effectful: whether it must run even if its results are unused.
         primitive: the primitive that it comes from, for the comments of the text.
     """
 
@@ -162,7 +162,7 @@ class Program:
         return Value(stored, shape)
 
     def constant(self, array: np.ndarray[Any, Any]) -> Stored:
-        """A constant array, which nobody may write to any more. Small equal ones are one."""
+        """A constant array, which must not be written to any more. Small equal ones are one."""
         if array.nbytes > SMALL_CONSTANT:
             return Stored(array.shape, array.dtype, array)
         key = (array.dtype, array.shape, array.tobytes())
@@ -232,7 +232,7 @@ class Program:
             rewrite(self)
 
     def drop_dead_steps(self) -> None:
-        """Take out the steps whose results nobody uses."""
+        """Remove the steps whose results are unused."""
         live = set(self.outputs)
         kept = []
         for step in reversed(self.steps):

@@ -22,7 +22,7 @@ from tangrad._backend_numpy.program import Program, Step, Stored
 from tangrad._backend_numpy.size_text import lines_of_sizes
 from tangrad.core import free_after_fork, register_cache
 
-LARGE = 1 << 14  # bytes: arrays from here on are let go as soon as nobody needs them
+LARGE = 1 << 14  # bytes: arrays from here on are released as soon as they are not needed
 CODE_CACHE_LIMIT = 1024
 _BUILTIN_NAMES = frozenset(("range", "len", "slice", "max", "min"))
 

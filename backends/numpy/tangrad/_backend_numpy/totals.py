@@ -45,7 +45,7 @@ def wide_dtype(dtype: Any) -> Any:
 
 
 class _Plain(Reduction):
-    """A reduction over one axis or all: NumPy is a little faster if it is told so without a tuple."""
+    """A reduction over one axis or all: NumPy is a little faster if given an integer, not a tuple."""
 
     __slots__ = ()
 

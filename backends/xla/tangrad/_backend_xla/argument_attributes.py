@@ -1,4 +1,4 @@
-"""What is said of the arguments and results of an entry: whose memory is taken over, how they lie on devices."""
+"""What is said of the arguments and results of an entry: whose memory is donated, how they are sharded."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def donation_attributes(words: Vocabulary, jaxpr: Jaxpr, donated: Sequence[bool]
 
 
 def sharding_attributes(meshes: Meshes, words: Vocabulary, jaxpr: Jaxpr, donated: Sequence[bool]) -> dict[str, Any]:
-    """How arguments and results lie on devices, and which arguments may be written over: the compiler finds by what."""
+    """How arguments and results are sharded, and which arguments may be written over: the compiler finds by what."""
     layout = meshes.layout
     arguments, results = [], []
     for position, (var, sharding) in enumerate(zip(jaxpr.invars, layout.inputs, strict=True)):

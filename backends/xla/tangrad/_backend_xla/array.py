@@ -1,4 +1,4 @@
-"""Arrays of the XLA backend: an aval, a buffer of jaxlib, and where it lies."""
+"""Arrays of the XLA backend: an aval, a buffer of jaxlib, and its placement."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DLPACK_KINDS = {"cpu": 1, "cuda": 2, "rocm": 10}  # the DLPack standard's number
 
 
 class Placement:
-    """Where arrays lie: one object for each device (or set of devices) and commitment, so that it compares by identity.
+    """A place of arrays: one object for each device (or set of devices) and commitment, which compares by identity.
 
     An array is *committed* if the user said where it is to be; operations on it run there, and committed arrays of
     different devices do not meet. An uncommitted one may be moved.
@@ -26,15 +26,15 @@ class Placement:
         reachable: those of this process, which alone hold buffers that it can read.
         sharding: jaxlib's sharding object.
         committed: see above.
-        spread: the user's `Sharding` over several devices, None for one device.
+        user_sharding: the user's `Sharding` over several devices, None for one device.
     """
 
-    __slots__ = ("__weakref__", "committed", "devices", "reachable", "sharding", "spread")
+    __slots__ = ("__weakref__", "committed", "devices", "reachable", "sharding", "user_sharding")
 
     def __init__(
-        self, devices: Sequence[Any], sharding: Any, committed: bool, spread: Any = None, reachable: Any = None
+        self, devices: Sequence[Any], sharding: Any, committed: bool, user_sharding: Any = None, reachable: Any = None
     ) -> None:
-        self.spread = spread
+        self.user_sharding = user_sharding
         self.devices = tuple(devices)
         self.reachable = self.devices if reachable is None else tuple(reachable)
         self.sharding = sharding
@@ -49,7 +49,7 @@ class XlaArray(Array):
 
     Attributes:
         value: jaxlib's array.
-        placement: where it lies.
+        placement: its devices and sharding.
     """
 
     __slots__ = ("_unsent", "placement", "value")
@@ -64,7 +64,7 @@ class XlaArray(Array):
 
     @classmethod
     def unsent(cls, aval: ShapedArray, contents: Any, placement: Placement) -> XlaArray:
-        """An array whose contents go to its device when somebody computes with it; they must never change."""
+        """An array whose contents go to its device when a computation needs it; they must never change."""
         array: XlaArray = object.__new__(cls)
         array.aval = aval
         array._unsent = contents
@@ -122,16 +122,16 @@ class XlaArray(Array):
             return jaxlib_api.to_numpy(self._single(0, aval), aval.dtype)
         if not self.is_whole_here():
             raise RuntimeError(
-                f"the array {self.aval.str_short()} lies on devices of other processes too, and its contents cannot be "
+                f"the array {self.aval.str_short()}is on devices of other processes too, and its contents cannot be "
                 "read by this one alone; gather them in all processes "
                 "(tangrad.experimental.multihost_utils.process_allgather(x, tiled=True)), or read the parts that are "
                 "here (x.addressable_shards)"
             )
         whole = np.empty(aval.shape, aval.dtype)
         number = {device: number for number, device in enumerate(self.placement.reachable)}
-        spread, seen = self.placement.spread, set()
-        parts = spread.parts(aval.shape)
-        for device, index, key in zip(spread.device_order, parts.indices, parts.numbers, strict=True):
+        user_sharding, seen = self.placement.user_sharding, set()
+        parts = user_sharding.parts(aval.shape)
+        for device, index, key in zip(user_sharding.device_order, parts.indices, parts.numbers, strict=True):
             if key not in seen and device in number:  # of parts that are repeated, one
                 seen.add(key)
                 part = self._single(number[device], aval.update(shape=whole[index].shape))
@@ -141,9 +141,9 @@ class XlaArray(Array):
 
     def _holders(self, shape: Sequence[int]) -> dict[str, tuple[Any, list[Any]]]:
         """For each part its index, and the devices that hold it."""
-        spread = self.placement.spread
+        user_sharding = self.placement.user_sharding
         found: dict[str, tuple[Any, list[Any]]] = {}
-        for device, index in zip(spread.device_order, spread.indices(shape), strict=True):
+        for device, index in zip(user_sharding.device_order, user_sharding.indices(shape), strict=True):
             found.setdefault(str(index), (index, []))[1].append(device)
         return found
 
@@ -185,13 +185,13 @@ class XlaArray(Array):
 
     @property
     def device(self) -> Any:
-        """The device it lies on. Raises ValueError for an array on several; see `devices()`."""
+        """Its device. Raises ValueError for an array on several; see `devices()`."""
         if len(self.placement.devices) != 1:
-            raise ValueError(f"the array lies on {len(self.placement.devices)} devices; use x.devices() or x.sharding")
+            raise ValueError(f"the array is on {len(self.placement.devices)} devices; use x.devices() or x.sharding")
         return self.placement.devices[0]
 
     def devices(self) -> set[Any]:
-        """The set of devices it lies on."""
+        """The set of its devices."""
         return set(self.placement.devices)
 
     @property
@@ -201,7 +201,7 @@ class XlaArray(Array):
 
     @property
     def is_fully_addressable(self) -> bool:
-        """Whether this process reaches every device it lies on."""
+        """Whether this process reaches every device of the array."""
         return bool(self.placement.sharding.is_fully_addressable)
 
     @property
@@ -210,9 +210,9 @@ class XlaArray(Array):
         return bool(self.placement.sharding.is_fully_replicated)
 
     @property
-    def spread(self) -> Any:
-        """Its `Sharding` over several devices; None if it lies on one."""
-        return self.placement.spread
+    def user_sharding(self) -> Any:
+        """Its `Sharding` over several devices; None if it is on one."""
+        return self.placement.user_sharding
 
     def block_until_ready(self) -> XlaArray:
         """Wait until it is computed, and return it. Raises the error of the computation, if it failed."""
@@ -269,7 +269,7 @@ class XlaArray(Array):
         own = self.__dlpack_device__()
         if dl_device is not None and tuple(map(int, dl_device)) != own:
             raise BufferError(
-                f"the array lies on DLPack device {own}; exporting it to {tuple(dl_device)} is not supported"
+                f"the array is on DLPack device {own}; exporting it to {tuple(dl_device)} is not supported"
             )
         if isinstance(self.aval.dtype, dtypes.ExtendedDType):
             self._numbers()  # raises

@@ -121,16 +121,16 @@ class XlaBackend(Backend):
             return _memories().stored(self.put(contents, aval, device.with_memory_kind(None)), device)  # type: ignore[no-any-return]
         placement = self._placement(device)
         aval = _type_at(aval, device)
-        if placement.spread is not None:
-            _spread().check_agreement(contents, placement)
-            return _spread().put(contents, aval, placement)  # type: ignore[no-any-return]
+        if placement.user_sharding is not None:
+            _sharded().check_agreement(contents, placement)
+            return _sharded().put(contents, aval, placement)  # type: ignore[no-any-return]
         return XlaArray(aval, jaxlib_api.put(contents, physical, placement.sharding), placement)
 
     def _placement(self, device: Any) -> Any:
         if device is None or device is chosen_device():
             return self.default_device().uncommitted
         if isinstance(device, Sharding):
-            return _spread().placement_of(device)
+            return _sharded().placement_of(device)
         if type(device) is not XlaDevice:
             raise ValueError(f"expected a device of the XLA backend, such as {self.home()!r}, got {device!r}")
         if device.process_index != self.process_index:
@@ -145,9 +145,9 @@ class XlaBackend(Backend):
         return array.to_numpy()  # type: ignore[no-any-return]
 
     def rows(self, array: Any) -> Iterator[XlaArray] | None:
-        """The slices along the first axis, by way of the host where that is where they lie: nothing is compiled.
+        """The slices along the first axis, by way of the host where their memory is the host's: nothing is compiled.
 
-        They are sent back when somebody computes with them: most are read. Large ones are left to operations, which
+        They are sent back when a computation needs them: most are read. Large ones are left to operations, which
         run meanwhile.
         """
         placement = array.placement
@@ -167,13 +167,13 @@ class XlaBackend(Backend):
                 yield unsent(aval, row, placement)
 
     def move(self, array: XlaArray, device: Any) -> XlaArray:
-        """The array on a device, or as a sharding says, committed to it; copied only if it lies elsewhere."""
+        """The array on a device, or as a sharding says, committed to it; copied only if it is elsewhere."""
         if _says_memory(device):
             return _memories().stored(self.move(array, device.with_memory_kind(None)), device)  # type: ignore[no-any-return]
         placement = self._placement(device)
         array = array.in_usual_memory()
-        if placement.spread is not None and array.is_fully_addressable:
-            _spread().check_agreement(array, placement)
+        if placement.user_sharding is not None and array.is_fully_addressable:
+            _sharded().check_agreement(array, placement)
         moved = _compiler().move(array, placement)
         aval = _type_at(moved.aval, device)
         return moved if aval is moved.aval else XlaArray(aval, moved.value, moved.placement)  # type: ignore[no-any-return]
@@ -182,16 +182,16 @@ class XlaBackend(Backend):
         """An array of its parts on devices of this process, in the order of the sharding's; nothing is copied."""
         placement = self._placement(sharding)
         aval = _type_at(aval, sharding)
-        if placement.spread is None:
+        if placement.user_sharding is None:
             return XlaArray(aval, parts[0].value, placement)
-        return _spread().assemble(aval, placement, parts)  # type: ignore[no-any-return]
+        return _sharded().assemble(aval, placement, parts)  # type: ignore[no-any-return]
 
     def parts(self, array: XlaArray) -> list[XlaArray]:
         """The parts of an array on devices of this process, in the order of its sharding's."""
-        return _spread().parts_of(array)  # type: ignore[no-any-return]
+        return _sharded().parts_of(array)  # type: ignore[no-any-return]
 
     def places(self, arrays: Any) -> tuple[Any, ...]:
-        """Where each array lies; () where all lie on the one device that there is."""
+        """The placement of each array; () where all are on the one device that there is."""
         if self.device_count() == 1:
             return ()
         return tuple([array.placement for array in arrays])
@@ -278,10 +278,10 @@ class XlaBackend(Backend):
             self._dispatcher.clear()
 
 
-def _spread() -> Any:
-    from tangrad._backend_xla import spread
+def _sharded() -> Any:
+    from tangrad._backend_xla import sharded
 
-    return spread
+    return sharded
 
 
 def _memories() -> Any:
@@ -291,7 +291,7 @@ def _memories() -> Any:
 
 
 def _type_at(aval: Any, place: Any) -> Any:
-    """The type of an array that is put at a place, which may be a sharding that types tell of."""
+    """The type of an array that is put at a place, which may be a sharding that is part of types."""
     return place.type_of(aval) if isinstance(place, Sharding) else aval.plain
 
 

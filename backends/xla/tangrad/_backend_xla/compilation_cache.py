@@ -192,7 +192,7 @@ ABANDONED_SECONDS = 3600
 def _make_room(folder: Path, limit: int) -> None:
     """Remove the least recently used entries until the rest take at most `limit` bytes, and crashed writers' files.
 
-    Whoever chose the folder may keep other things in it: what has no name as entries have, or does not begin as they
+    The user may keep other things in the folder: what has no name as entries have, or does not begin as they
     do, is neither counted nor touched.
     """
     entries = []

@@ -1,7 +1,7 @@
 """Several processes that compute together: which of them this one is, and its connection to the coordination service.
 
-`tangrad-distributed` brings the processes together, and then tells each of them here; the platforms are started with
-what is said, so this comes before the first use of a device.
+`tangrad-distributed` brings the processes together, and then each of them records that here; the platforms are started
+with what is said, so this comes before the first use of a device.
 """
 
 from __future__ import annotations

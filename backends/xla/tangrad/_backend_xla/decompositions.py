@@ -1,6 +1,6 @@
 """Decompositions by functions of libraries: LAPACK's on CPUs, those modelled on them on GPUs.
 
-The functions below take the name of the library's function and what it is told besides; operands, results and what is
+The functions below take the name of the library's function and its options; operands, results and what is
 done for empty matrices and for failures is the same everywhere.
 """
 

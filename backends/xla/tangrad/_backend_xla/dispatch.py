@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tangrad._backend_xla import jaxlib_api, spread
+from tangrad._backend_xla import jaxlib_api, sharded
 from tangrad._backend_xla.array import XlaArray
 from tangrad._backend_xla.calls import wrapped
 from tangrad._backend_xla.executable import Program, device_for
@@ -249,7 +249,7 @@ class Dispatcher:
 
     def _run_moving(self, entry: _Entry, arrays: Sequence[XlaArray]) -> list[XlaArray]:
         placement = entry.placement
-        if type(placement) is tuple or placement.spread is not None:
+        if type(placement) is tuple or placement.user_sharding is not None:
             return entry.program.execute(arrays)  # type: ignore[no-any-return]
         return entry.program.execute([moved(array, placement) for array in arrays])  # type: ignore[no-any-return]
 
@@ -277,7 +277,7 @@ class Dispatcher:
         closed = one_equation(primitive, [array.aval for array in arrays], params)
         target: Any = None
         options: dict[str, Any] = {}
-        if any([array.placement.spread is not None for array in arrays]):
+        if any([array.placement.user_sharding is not None for array in arrays]):
             options["places"] = tuple([array.placement for array in arrays])
         else:
             target = common_placement(arrays, primitive.name) or device_for(self._backend).uncommitted
@@ -288,8 +288,8 @@ class Dispatcher:
     # --- arguments --------------------------------------------------------------------------------------------------
 
     def _beside(self, arrays: list[XlaArray], args: Sequence[Any]) -> list[XlaArray]:
-        """The arguments, of which literals beside arrays over several devices lie on all of these. They are kept."""
-        place = next((array.placement for array in arrays if array.placement.spread is not None), None)
+        """The arguments; beside arrays over several devices, literals are replicated on these, and kept."""
+        place = next((array.placement for array in arrays if array.placement.user_sharding is not None), None)
         if place is None:
             return arrays
         return [
@@ -302,8 +302,8 @@ class Dispatcher:
         if found is None:
             if len(self._literals) >= LITERAL_LIMIT:
                 self._literals.clear()
-            everywhere = spread.placement_of(place.spread.resharded((), place.devices))
-            found = self._literals[key] = (literal, spread.move(array, everywhere))
+            everywhere = sharded.placement_of(place.user_sharding.resharded((), place.devices))
+            found = self._literals[key] = (literal, sharded.move(array, everywhere))
         return found[1]
 
     def _operand(self, value: Any) -> XlaArray:

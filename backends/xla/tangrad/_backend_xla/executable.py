@@ -126,8 +126,8 @@ def _plan(backend: Any, closed: ClosedJaxpr, options: CompileOptions) -> Plan | 
     """How a program is to run on several devices, None for one that runs on one."""
     places = options.places or (device_for(backend).uncommitted,) * len(closed.in_avals)
     found = program_shardings(closed)
-    spread_out = found or stated_shardings(options) or any([place.spread is not None for place in places])
-    return Plan(options, found, closed.in_avals, places) if spread_out and options.device is None else None
+    is_sharded = found or stated_shardings(options) or any([place.user_sharding is not None for place in places])
+    return Plan(options, found, closed.in_avals, places) if is_sharded and options.device is None else None
 
 
 def _lower(
@@ -144,7 +144,7 @@ def _lower(
     if replica_axes:
         more["axes"] = AxisEnvironment([name for name, _ in replica_axes], [size for _, size in replica_axes])
     if plan is not None:
-        inputs = tuple([place.spread for place in plan.inputs])
+        inputs = tuple([place.user_sharding for place in plan.inputs])
         more = {**more, "layout": Layout(plan.devices, inputs, options.out_shardings)}
     return lower_to_module(closed, options.name, platform, donated, **more)
 
@@ -197,7 +197,7 @@ class Runner:
     # --- the slow path ----------------------------------------------------------------------------------------------
 
     def recover(self, error: Exception, arrays: Sequence[Any]) -> list[Any]:
-        """Run what the fast path could not, because arguments lie elsewhere or are no arrays of this backend.
+        """Run what the fast path could not, because arguments are elsewhere or are not arrays of this backend.
 
         Raises a clear error where they cannot be used together, and `error` itself where nothing is wrong with them.
         """
@@ -240,7 +240,7 @@ class Runner:
         return loaded, values
 
     def _is_partitioned(self, places: Sequence[Placement]) -> bool:
-        return self._stated or any([place.spread is not None for place in places])
+        return self._stated or any([place.user_sharding is not None for place in places])
 
     def _gather_parts(self, own: Sequence[XlaArray]) -> tuple[Any, list[Any]]:
         """The same for a program over several devices."""
@@ -253,7 +253,7 @@ class Runner:
         return self.load_parts(plan), buffers_for(own, plan)
 
     def plan(self, places: Sequence[Placement]) -> Plan:
-        """How the program runs where arguments lie at these placements."""
+        """How the program runs for arguments with these placements."""
         return Plan(self.options, self._program_shardings, self.in_avals, places)
 
     def load_parts(self, plan: Plan, module: Module | None = None) -> Any:
@@ -397,7 +397,7 @@ class Program(Executable):
         if not isinstance(outputs, tuple):
             outputs = (outputs,) * len(self.out_avals)
         found = _where(inputs), _where(outputs)
-        return found if self._waiting is None else self._waiting.told(*found)  # type: ignore[no-any-return]
+        return found if self._waiting is None else self._waiting.in_memories(*found)  # type: ignore[no-any-return]
 
     def as_text(self) -> str:
         """The optimised HLO."""
@@ -414,7 +414,7 @@ class Program(Executable):
 
 def _where(placements: Sequence[Placement]) -> list[Any]:
     """For each placement the sharding, or the one device."""
-    return [place.devices[0] if place.spread is None else place.spread for place in placements]
+    return [place.devices[0] if place.user_sharding is None else place.user_sharding for place in placements]
 
 
 def compile_module(module: Module, devices: Sequence[Any], compiler_options: Any, options: CompileOptions) -> Any:

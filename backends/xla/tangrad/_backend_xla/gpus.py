@@ -141,7 +141,7 @@ VENDORS = (CUDA, ROCM)
 
 
 def _package_folder(name: str) -> Path | None:
-    """Where a package lies, without importing it (its namespace parent, which holds no code, is imported)."""
+    """The folder of a package, without importing it (its namespace parent, which holds no code, is imported)."""
     try:
         spec = importlib.util.find_spec(name)
     except ModuleNotFoundError:
@@ -187,7 +187,7 @@ def client_options(environ: Any = os.environ) -> dict[str, Any]:
 
 
 def cuda_data_folder() -> str | None:
-    """Where ptxas and libdevice lie, for the compiler: CUDA_ROOT, else NVIDIA's wheels."""
+    """The folder of ptxas and libdevice, for the compiler: CUDA_ROOT, else NVIDIA's wheels."""
     root = os.environ.get("CUDA_ROOT")
     if root:
         return root

@@ -190,7 +190,7 @@ def part(ctx: Any, x: Any, out_aval: Any, starts: Sequence[Any], limits: Sequenc
 
 
 def window(ctx: Any, x: Any, in_aval: Any, out_aval: Any, starts: Sequence[Any], start_aval: Any) -> Any:
-    """The part of the size of `out_aval` at computed places, moved so that it lies within `x`; both avals physical."""
+    """The part of the size of `out_aval` at computed places, moved so that it is within `x`; both avals physical."""
     if not ctx.sizes or not has_symbolic(out_aval.shape):
         sizes = {"slice_sizes": ctx.vocabulary.integers(out_aval.shape)}
         return ctx.op("stablehlo.dynamic_slice", ctx.types[out_aval], (x, *starts), sizes)

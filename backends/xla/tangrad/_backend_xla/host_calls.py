@@ -34,7 +34,7 @@ def emit_host_call(
         function: takes NumPy arrays, good during the call only, and returns NumPy arrays of exactly the types
             `out_avals`.
         effect: an ordered effect that the call has: it waits for the effect's token, and leaves a new one.
-        has_side_effect: whether it must happen though nobody uses its results.
+        has_side_effect: whether it must happen even if its results are unused.
     """
     number = ctx.module.add_host_callback(_guarded(function, ctx.module.platform, effect is not None))
     if effect is not None:
@@ -57,11 +57,11 @@ def emit_host_call(
         ctx.tokens[effect] = results.pop(0)
         out_avals = out_avals[1:]
     if by_one:
-        results = [_told_to_all(ctx, value, aval) for value, aval in zip(results, out_avals, strict=True)]
+        results = [_broadcast_to_all(ctx, value, aval) for value, aval in zip(results, out_avals, strict=True)]
     return results
 
 
-def _told_to_all(ctx: Any, value: Any, aval: Any) -> Any:
+def _broadcast_to_all(ctx: Any, value: Any, aval: Any) -> Any:
     """What the first device was given, on every device: the others have memory for it, and nothing in it."""
     attribute = ctx.module.meshes.on_every_device(physical_aval(aval).ndim)
     return ctx.op("sdy.sharding_constraint", ctx.types[aval], (value,), {"sharding": attribute})

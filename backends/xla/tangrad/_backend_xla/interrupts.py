@@ -5,7 +5,7 @@ jaxlib compiles in a thread of its own and waits for it. In the main thread the 
 handlers in the main thread alone. So such a call is made from another one, for which the main thread waits: an
 interrupt still ends the wait at once, and the call goes on with what is its own until it is done.
 
-The threads are the interpreter's plain ones, and bare locks tell their end. `threading.Thread.start` waits for an
+The threads are the interpreter's plain ones, and bare locks signal their end. `threading.Thread.start` waits for an
 `Event`, written in Python: an interrupt in the midst of that wait leaves the event's lock taken, and the new thread
 stands before it for ever.
 """
@@ -59,7 +59,7 @@ def uninterrupted(call: Callable[..., Any], *args: Any) -> Any:
 
 
 class _Release:
-    """Frees a lock when nobody has it any more."""
+    """Releases a lock when the last reference to it goes."""
 
     __slots__ = ("_lock",)
 

@@ -7,7 +7,7 @@ matter. The class of buffers, `ArrayImpl`, is shared with jax: it is wrapped, ne
 always the one given here, since jaxlib would make a missing one by importing jax. And CUDA is loaded under a name of
 its own.
 
-What differs between releases is settled in this file; which are supported says jaxlib_version.py.
+What differs between releases is handled in this file; which are supported says jaxlib_version.py.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _import_quietly() -> tuple[Any, Any, str]:
 _jax, _hlo, VERSION = _import_quietly()
 
 
-# What only the release tells: a program shows it, but none can be run where there is no GPU.
+# What only the release number shows: a program shows it, but none can be run where there is no GPU.
 GPUS_REDUCE_PAIRS = jaxlib_version.release_of(VERSION) >= (0, 12)
 
 
@@ -134,7 +134,7 @@ def make_plugin_client(name: str, options: dict[str, Any], distributed_client: A
 
 # --- shardings -------------------------------------------------------------------------------------------------------
 
-# The device set that a buffer lies on. jaxlib asks for a method and an attribute that each class below adds; one
+# The device set of a buffer. jaxlib asks for a method and an attribute that each class below adds; one
 # object is made for a device (or mesh) and shared by all its arrays. jax adds properties to the base classes: the
 # slots here come before them.
 
@@ -163,7 +163,7 @@ def memory_kinds(device: Any) -> tuple[str, ...]:
 
 
 class OverDevices(_jax.Sharding):  # type: ignore[misc,name-defined]
-    """An array spread over, or repeated on, several devices.
+    """An array sharded over, or replicated on, several devices.
 
     Args:
         devices: raw devices.
@@ -252,7 +252,7 @@ def put(contents: Any, aval: Any, sharding: OnDevice, *, copy: bool = True) -> A
 def put_shards(contents: Sequence[Any], aval: Any, sharding: OverDevices) -> Any:
     """One array from a NumPy array for each device of the sharding in this process, in the order of its devices.
 
-    The buffers may go on reading from the arrays, which nobody may write to. (Copying them instead fails with "bad
+    The buffers may go on reading from the arrays, which must not be written to. (Copying them instead fails with "bad
     function call" where several are views of one array, up to jaxlib 0.10.2 at least.)
     """
     return _jax.batched_device_put(aval, sharding, list(contents), sharding.reachable, True, False, _ALIAS, True)
@@ -279,7 +279,7 @@ def to_numpy(buffer: Any, dtype: Any) -> np.ndarray[Any, Any]:
     """The contents of a single-device buffer of a dtype, read-only; a view of its memory where that is the host's.
 
     The host's buffers have Python's buffer protocol. jaxlib's own conversion is slower, and imports jax where it is
-    installed (to make an aval that nobody reads): it is left for other devices, and for dtypes narrower than a byte.
+    installed (to make an aval that is never read): it is left for other devices, and for dtypes narrower than a byte.
     """
     if dtype.isbuiltin == 1:  # others the protocol lacks
         try:
@@ -342,7 +342,7 @@ def to_dlpack(buffer: Any, stream: int | None = None) -> Any:
 
     The capsule holds a second handle: deleting the very one that was exported makes XLA end the process.
     """
-    buffer.block_until_ready()  # what could not be computed raises here, and not in whoever reads the capsule
+    buffer.block_until_ready()  # what could not be computed raises here, and not where the capsule is read
     return _jax.buffer_to_dlpack_managed_tensor(buffer.clone(), stream)
 
 
@@ -365,7 +365,7 @@ def with_aval(buffer: Any, aval: Any, sharding: Any) -> Any:
     return buffer._rewrap_with_aval_and_sharding(aval, sharding)
 
 
-# Up to jaxlib 0.10 handlers compare each result with its aval unless told otherwise; later ones never do. The
+# Up to jaxlib 0.10 handlers compare each result with its aval unless an option says otherwise; later ones never do. The
 # function's signature stands in its docstring.
 _UNCHECKED = {"_skip_checks": True} if "_skip_checks" in (_jax.array_result_handler.__doc__ or "") else {}
 
@@ -400,7 +400,7 @@ def make_compile_options(
         num_inputs, num_outputs: of the program, tokens included.
         propagate_to_inputs, propagate_to_outputs: for each, whether the partitioner chooses its sharding (default:
             yes).
-        cuda_data_folder: where ptxas and libdevice lie.
+        cuda_data_folder: the folder of ptxas and libdevice.
         overrides: XLA's debug options by name, such as {"xla_cpu_enable_fast_math": True}.
     """
     options = _jax.CompileOptions()
@@ -479,5 +479,5 @@ def cost_analysis(executable: Any) -> dict[str, float]:
 
 
 def memory_analysis(executable: Any) -> Any:
-    """Sizes in bytes of arguments, outputs, temporaries and code; None where the platform does not tell."""
+    """Sizes in bytes of arguments, outputs, temporaries and code; None where the platform does not report them."""
     return executable.get_compiled_memory_stats()

@@ -55,7 +55,7 @@ def register_custom_type(name: str, registration: dict[str, Any]) -> None:
 
 
 def has_custom_call(name: str, platform: str) -> bool:
-    """Whether programs of a platform can call a function of this name, whoever registered it."""
+    """Whether programs of a platform can call a function of this name, whichever package registered it."""
     if platform == "cpu":
         register_lapack()
     return name in _jax.custom_call_targets(_xla_platform(platform))

@@ -104,7 +104,7 @@ def explanation(error: Exception) -> UnusableJaxlibError:
 
 
 def _what_is_wrong(error: Exception, version: str | None, folder: str | None) -> tuple[str, bool]:
-    """In words, and whether pip has to be told to install it anew: it takes what is there for whole."""
+    """In words, and whether pip needs `--force-reinstall`: it takes what is there for complete."""
     if folder is None:
         return "it is not installed", False
     if version is not None and release_of(version) < OLDEST:

@@ -1,6 +1,6 @@
 """What LAPACK's functions are called with: jaxlib's wrappers take sizes from some operands, and trust the others.
 
-A module that somebody else has made may name any sizes: then a wrapper would write where no array is. So each call is
+A module from elsewhere may name any sizes: then a wrapper would write where no array is. So each call is
 held against this table before XLA gets the module. A size that is not known yet fits any; the module is looked at again
 when all are.
 """

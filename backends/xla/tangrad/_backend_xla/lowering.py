@@ -27,7 +27,7 @@ from tangrad._backend_xla.axes import AxisEnvironment, no_axes
 from tangrad._backend_xla.dimension_values import SIZE, size_value
 from tangrad._backend_xla.jaxlib_api import physical_aval
 from tangrad._backend_xla.manual import MappedAxes, ReplicaAxes
-from tangrad._backend_xla.mesh_words import Layout, Meshes, laid_by_type
+from tangrad._backend_xla.mesh_words import Layout, Meshes, constrained_by_type
 from tangrad._backend_xla.mlir import ir, refined
 from tangrad._backend_xla.vocabulary import Vocabulary, vocabulary
 from tangrad.core import AbstractToken, ClosedJaxpr, Jaxpr, Literal, calls_rules, rule_table
@@ -369,7 +369,11 @@ class FunctionContext:
                     var = eqn.outvars[0]
                     if out.type != types[var.aval]:
                         raise _wrong_type(out, types[var.aval])
-                    env[var] = laid_by_type(self, out, var.aval) if on_mesh and var.aval.finer is not None else out
+                    env[var] = (
+                        constrained_by_type(self, out, var.aval)
+                        if on_mesh and var.aval.infer_types is not None
+                        else out
+                    )
                 elif isinstance(out, (tuple, list)) and len(out) == len(eqn.outvars):
                     for var, value in zip(eqn.outvars, out):
                         if not isinstance(value, ir.Value) or value.type != types[var.aval]:

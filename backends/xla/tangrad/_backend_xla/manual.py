@@ -17,7 +17,7 @@ class MappedAxes:
     Attributes:
         names: the axes that are mapped over.
         environment: all axes there are, with groups in terms of places in their grid.
-        number: the operation that tells a device its number.
+        number: the operation that returns the number of the device.
         has_channels: whether collectives are between partitions, which find each other by channels, or replicas.
     """
 

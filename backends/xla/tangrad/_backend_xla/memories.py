@@ -1,6 +1,6 @@
 """Arrays in another memory of their devices than the usual one: they wait there, and are brought to compute with.
 
-Programs are compiled for the usual memory. So to everybody who computes such an array is one in the usual memory, of
+Programs are compiled for the usual memory. So for computations such an array is one in the usual memory, of
 which a copy is made whenever its buffer is asked for, and which is gone when the computation is. Results that are to
 wait in another memory are copied there when the program has been started.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad._backend_xla import jaxlib_api, spread
+from tangrad._backend_xla import jaxlib_api, sharded
 from tangrad._backend_xla.array import Placement, XlaArray, deleted_message
 from tangrad._backend_xla.jaxlib_api import physical_aval
 from tangrad.core import ClosedJaxpr, CompileOptions, ShapedArray, Sharding, sharding_of_result
@@ -20,7 +20,7 @@ class StoredArray(XlaArray):
     """An array in another memory.
 
     Attributes:
-        placement: where it lies when it is brought to the usual memory.
+        placement: its placement once it is in the default memory.
         value: a buffer there, a new one each time.
     """
 
@@ -41,12 +41,12 @@ class StoredArray(XlaArray):
             for buffer, aval, device in zip(self._stored, _part_avals(self), self.placement.reachable, strict=True)
         ]
         aval, sharding = physical_aval(self.aval), self.placement.sharding
-        if self.placement.spread is None:
+        if self.placement.user_sharding is None:
             return jaxlib_api.with_aval(found[0], aval, sharding)
         return jaxlib_api.assemble(found, aval, sharding)
 
     @property
-    def spread(self) -> Any:
+    def user_sharding(self) -> Any:
         """Its `Sharding`, which says in which memory it is."""
         return self._sharding
 
@@ -83,16 +83,16 @@ class StoredArray(XlaArray):
 
 def _part_avals(array: XlaArray) -> list[Any]:
     """The types of the buffers on the devices of this process."""
-    bounds = spread.layout_of(array.placement, array.aval.shape).bounds
-    return [physical_aval(spread.part_aval(array.aval, one)) for one in bounds]
+    bounds = sharded.layout_of(array.placement, array.aval.shape).bounds
+    return [physical_aval(sharded.part_aval(array.aval, one)) for one in bounds]
 
 
 def stored(array: XlaArray, sharding: Sharding) -> StoredArray:
-    """A copy of an array in the memory that a sharding says; the array lies as that says, in the usual one."""
+    """A copy of an array in the memory that a sharding says; the array is sharded likewise, in the default memory."""
     placement = array.placement
     buffers = [
         jaxlib_api.copy_to(buffer, aval, jaxlib_api.OnDevice(device.raw, sharding.memory_kind))
-        for buffer, aval, device in zip(spread.raw_parts(array), _part_avals(array), placement.reachable, strict=True)
+        for buffer, aval, device in zip(sharded.raw_parts(array), _part_avals(array), placement.reachable, strict=True)
     ]
     return StoredArray(array.aval, placement, sharding, buffers)
 
@@ -118,11 +118,11 @@ class Waiting:
 
         def run(arrays: Sequence[Any]) -> list[Any]:
             for position, (array, there) in enumerate(zip(arrays, self.arguments, strict=True)):
-                own = getattr(getattr(array, "spread", None), "memory_kind", None)
+                own = getattr(getattr(array, "user_sharding", None), "memory_kind", None)
                 if there is not None and own != there.memory_kind and array.committed:
                     own = own or array.placement.devices[0].memory_kinds[0]
                     raise ValueError(
-                        f"{name}: argument {position}, {array.aval.str_short()}, lies in the memory {own!r}, and "
+                        f"{name}: argument {position}, {array.aval.str_short()}, is in the memory {own!r}, and "
                         f"in_shardings say {there.memory_kind!r}; move it first: tangrad.device_put(x, sharding)"
                     )
             outs = execute(arrays)
@@ -130,8 +130,8 @@ class Waiting:
 
         return run
 
-    def told(self, inputs: list[Any], outputs: list[Any]) -> tuple[list[Any], list[Any]]:
-        """How arguments and results lie, given how they do in the usual memory."""
+    def in_memories(self, inputs: list[Any], outputs: list[Any]) -> tuple[list[Any], list[Any]]:
+        """The shardings of arguments and results, given those in the default memory."""
         sides = ((inputs, self.arguments), (outputs, self.results))
         ins, outs = [[_there(*pair) for pair in zip(*side, strict=True)] for side in sides]
         return ins, outs
@@ -145,8 +145,8 @@ def _there(usual_one: Any, there: Any) -> Any:
 
 
 def _waiting(array: XlaArray, where: Sharding) -> XlaArray:
-    spread_by = array.placement.spread
-    return stored(array, where if spread_by is None else spread_by.with_memory_kind(where.memory_kind))
+    user_sharding = array.placement.user_sharding
+    return stored(array, where if user_sharding is None else user_sharding.with_memory_kind(where.memory_kind))
 
 
 def in_usual_memory(closed: ClosedJaxpr, options: CompileOptions) -> tuple[CompileOptions, Waiting]:

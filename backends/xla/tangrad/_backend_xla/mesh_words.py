@@ -14,7 +14,7 @@ from tangrad.core import Sharding
 
 
 class Layout:
-    """How a program lies on several devices.
+    """How a program is sharded over several devices.
 
     Attributes:
         devices: in the order of the partitions.
@@ -39,7 +39,7 @@ class Meshes:
     """The meshes of one module.
 
     Attributes:
-        layout: how the program lies on devices.
+        layout: how the program is sharded.
     """
 
     __slots__ = ("_declare", "_symbols", "_words", "layout")
@@ -124,8 +124,8 @@ def axis_names(sharding: Sharding) -> dict[Any, str]:
     }
 
 
-def laid(ctx: Any, value: Any, aval: Any, sharding: Sharding, open_dimensions: Any = frozenset()) -> Any:
-    """A value of type `aval`, constrained to lie as a sharding says; itself in a program for one device, and in a part
+def constrained(ctx: Any, value: Any, aval: Any, sharding: Sharding, open_dimensions: Any = frozenset()) -> Any:
+    """A value of type `aval`, constrained to a sharding; itself in a program for one device, and in a part
     that is mapped over the devices of another mesh.
     """
     meshes, manual = ctx.module.meshes, ctx.module.manual
@@ -135,6 +135,6 @@ def laid(ctx: Any, value: Any, aval: Any, sharding: Sharding, open_dimensions: A
     return ctx.op("sdy.sharding_constraint", ctx.types[aval], (value,), {"sharding": attribute})
 
 
-def laid_by_type(ctx: Any, value: Any, aval: Any) -> Any:
-    """A value that lies as its type tells; of axes that types do not tell of the compiler decides."""
-    return laid(ctx, value, aval, aval.placed, frozenset() if aval.stated else range(aval.ndim))
+def constrained_by_type(ctx: Any, value: Any, aval: Any) -> Any:
+    """A value constrained to the sharding in its type; along axes that are not in types the compiler decides."""
+    return constrained(ctx, value, aval, aval.placed, frozenset() if aval.stated else range(aval.ndim))

@@ -1,8 +1,8 @@
 """What a module from a file consists of, and whether its functions can be compiled at all.
 
-XLA takes modules from compilers, not from strangers: a function that calls itself, one that is named and not there, or
-loops within loops beyond a few hundred end the process. So that is looked at before XLA gets them. What may be called
-is for those to judge who read files.
+XLA expects modules from compilers, not from untrusted files: a function that calls itself, one that is named and not
+there, or loops within loops beyond a few hundred end the process. So that is looked at before XLA gets them. What may
+be called is for those to judge who read files.
 """
 
 from __future__ import annotations

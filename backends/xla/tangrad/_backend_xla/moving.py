@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tangrad._backend_xla import jaxlib_api, spread
+from tangrad._backend_xla import jaxlib_api, sharded
 from tangrad._backend_xla.array import Placement, XlaArray
 from tangrad._backend_xla.jaxlib_api import physical_aval
 from tangrad.core import transfers
@@ -38,7 +38,7 @@ def _incompatible_message(arrays: Sequence[XlaArray], name: str) -> str:
 
 
 def moved(array: XlaArray, placement: Placement) -> XlaArray:
-    """As `move`, for a computation that needs it there: nobody has asked for a copy."""
+    """As `move`, for a computation that needs it there: an implicit copy."""
     if array.placement.sharding is not placement.sharding:
         transfers.copied(transfers.DEVICE_TO_DEVICE, array.aval, placement.devices[0])
     return move(array, placement)
@@ -47,8 +47,8 @@ def moved(array: XlaArray, placement: Placement) -> XlaArray:
 def move(array: XlaArray, placement: Placement) -> XlaArray:
     """A copy of an array at another placement; the array itself if only the commitment differs."""
     source = array.placement
-    if placement.spread is not None:
-        return array if source is placement else spread.move(array, placement)
+    if placement.user_sharding is not None:
+        return array if source is placement else sharded.move(array, placement)
     if source.sharding is placement.sharding:
         return XlaArray(array.aval, array.value, placement)
     array._check_not_deleted()

@@ -1,8 +1,8 @@
-"""Programs over several devices: which devices, how each argument lies on them, and how each result does.
+"""Programs over several devices: which devices, and how each argument and each result is sharded.
 
 A program is one for several devices where a sharding is stated for an argument or a result, where its equations state
-one, or where an argument lies on several. It is compiled once for each combination of placements of its arguments, as a
-program for as many partitions as there are devices; where nobody says how a result lies, the compiler chooses.
+one, or where an argument is on several. It is compiled once for each combination of placements of its arguments, as a
+program for as many partitions as there are devices; where the sharding of a result is not stated, the compiler chooses.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tangrad._backend_xla import jaxlib_api, spread
+from tangrad._backend_xla import jaxlib_api, sharded
 from tangrad._backend_xla.array import Placement, XlaArray
 from tangrad._backend_xla.jaxlib_api import physical_aval
 from tangrad.core import (
@@ -37,7 +37,7 @@ def stated_shardings(options: Any) -> list[Sharding]:
 
 
 def on_one_device(closed: ClosedJaxpr, options: Any) -> Any:
-    """The options with the shardings that types of results tell; with a device in place of shardings of one device."""
+    """The options with the shardings in the types of results; with a device in place of shardings of one device."""
     options = with_shardings_of_types(closed, options)
     shardings = [*stated_shardings(options), *program_shardings(closed)]
     if not shardings or shardings[0].num_devices > 1 or options.device is not None:
@@ -70,22 +70,22 @@ class Plan:
 
     def _input(self, options: Any, aval: Any, stated: Sharding | None, place: Placement, position: int) -> Placement:
         if stated is None:
-            return place if place.spread is not None else self.replicated()
-        check_argument(options.name, position, aval, place.spread, stated)
-        return spread.placement_of(stated)
+            return place if place.user_sharding is not None else self.replicated()
+        check_argument(options.name, position, aval, place.user_sharding, stated)
+        return sharded.placement_of(stated)
 
     def replicated(self) -> Placement:
         """The placement of what every device has whole."""
-        return spread.placement_of(self.model.resharded((), self.devices))
+        return sharded.placement_of(self.model.resharded((), self.devices))
 
     def output(self, aval: Any, stated: Sharding | None, chosen: Any) -> Placement:
         """The placement of a result: as stated, or as the compiler chose."""
         if stated is not None:
-            return spread.placement_of(stated)
+            return sharded.placement_of(stated)
         tiles, order = jaxlib_api.tiling_of(chosen, aval.ndim)
         if not order:
             return self.replicated()
-        return spread.placement_of(self.model.resharded(tiles, [self.devices[number] for number in order]))
+        return sharded.placement_of(self.model.resharded(tiles, [self.devices[number] for number in order]))
 
 
 def _devices(
@@ -97,9 +97,9 @@ def _devices(
     for position, (aval, place) in enumerate(zip(avals, places, strict=True)):
         if place.committed:
             claims.append((f"argument {position} ({aval.str_short()})", place.devices))
-        if place.spread is not None:
-            models.append(place.spread)
-    return models[0], spread.in_order(agreed_devices(options.name, claims))
+        if place.user_sharding is not None:
+            models.append(place.user_sharding)
+    return models[0], sharded.in_order(agreed_devices(options.name, claims))
 
 
 def load(runner: Any, plan: Plan, compile_for: Any) -> Any:
@@ -167,15 +167,15 @@ def buffers_for(arrays: Sequence[XlaArray], plan: Plan) -> list[Any]:
         sharding = place.sharding
         if not sharding.is_fully_addressable and not sharding.is_fully_replicated and array.is_fully_addressable:
             raise ValueError(
-                f"argument {position}, {array.aval.str_short()}, is an array of this process alone, and is to lie by "
-                f"{place.spread} on devices of several. Make it an array of all processes first: "
+                f"argument {position}, {array.aval.str_short()}, is an array of this process alone, to be sharded by "
+                f"{place.user_sharding} on devices of several. Make it an array of all processes first: "
                 f"tangrad.make_array_from_process_local_data(sharding, part), or tangrad.device_put(x, sharding) of "
                 f"what is the same in each"
             )
     buffers = []
     for array, place in zip(arrays, plan.inputs, strict=True):
         if array.placement is not place:
-            transfers.copied(transfers.DEVICE_TO_DEVICE, array.aval, place.spread)
-            array = spread.move(array, place)
+            transfers.copied(transfers.DEVICE_TO_DEVICE, array.aval, place.user_sharding)
+            array = sharded.move(array, place)
         buffers.append(array.value)
     return buffers

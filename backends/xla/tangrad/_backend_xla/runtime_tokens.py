@@ -4,7 +4,7 @@ Inside a program, tokens order the operations (lowering.py). Between programs, X
 the next program with the same effect is started when it is done.
 
 Each thread orders and waits for what it has started itself: a callback that waits for the program around it would
-never return. What threads that have ended did not wait for is left to whoever waits next.
+never return. What threads that have ended did not wait for is left to the next wait.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tangrad._backend_xla.calls import wrapped
 
 # How many executions with unordered effects may be under way before the oldest is waited for.
 PENDING_LIMIT = 64
-# Of how many failed executions the error is kept for whoever waits.
+# Of how many failed executions the error is kept for a later wait.
 FAILED_LIMIT = 16
 
 

@@ -108,7 +108,7 @@ def _rem(pairs: Any) -> Any:
 
 @rules.rule(p.atan2_p)
 def _atan2(pairs: Any) -> Any:
-    """Of points that lie on one side of the origin, or above or below it, the corners have the extreme angles."""
+    """Of points that are on one side of the origin, or above or below it, the corners have the extreme angles."""
     (low_y, high_y), (low_x, _) = pairs
     around = (low_x <= 0) & (low_y <= 0) & (high_y >= 0)
     return unless(around, *outward(*hull(corners(p.atan2_p.bind, pairs)), LIBRARY), 3.2)
@@ -155,7 +155,7 @@ def _integer_pow(pairs: Any, *, y: int) -> Any:
 
 
 def _wave(function: Any, first_peak: float) -> Any:
-    """The rule of sine or cosine: 1 where a peak lies between the bounds, -1 where a trough does."""
+    """The rule of sine or cosine: 1 where a peak is between the bounds, -1 where a trough does."""
 
     def rule(pairs: Any) -> Any:
         ((low, high),) = pairs

@@ -1,7 +1,7 @@
 """What moves elements moves their bounds; sums add them; of products of arrays midpoints and radii are taken.
 
 Rump, Fast and parallel interval arithmetic, BIT 39, 1999: the product of two intervals of matrices in terms of
-midpoints m and radii r lies within |m_x| r_y + r_x (|m_y| + r_y) of m_x m_y, which takes a few products of matrices.
+midpoints m and radii r is within |m_x| r_y + r_x (|m_y| + r_y) of m_x m_y, which takes a few products of matrices.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The transformation: a trace whose values lie between two values of the trace below, and its rule kind."""
+"""The transformation: a trace whose values are between two values of the trace below, and its rule kind."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ kind = RuleKind(
     signature="(pairs, **params) -> (low, high)",
     doc="bounds of the result, given bounds (low, high) of the operands",
     derive=_by_decomposition,
-    optional=True,  # nobody can say of every operation how its results are bounded; `bounds` refuses such programs
+    optional=True,  # not every operation has known bounds; `bounds` refuses such programs
 )
 intervals = Transformation("intervals", api=1, kinds=(kind,), doc="sound interval bounds")
 
@@ -117,7 +117,7 @@ def bounds(fun: Any) -> Any:
     """What a function can return at least and at most, for arguments between bounds.
 
     Sound: for any arguments in between, each element of what `fun` would return in exact arithmetic, and of what it
-    does return in floating point, lies between the two results. Rounding errors are accounted for. Bounds are those
+    does return in floating point, is between the two results. Rounding errors are accounted for. Bounds are those
     of interval arithmetic: each operation is bounded by itself, so they may be wider than need be.
 
     Args:

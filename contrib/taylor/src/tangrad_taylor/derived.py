@@ -20,7 +20,7 @@ JVP = rule_table("jvp")
 
 
 def derived(primitive: Any) -> Any:
-    """A rule by the jvp rule if somebody wrote one, who knew better than the decomposition; else by that."""
+    """A rule by the jvp rule if there is one, which is better than the decomposition; else by that."""
     by_rule = primitive.decompose is None or JVP.cell(primitive).status == "rule"
     return by_jvp(primitive) if by_rule else by_decomposition(primitive)
 

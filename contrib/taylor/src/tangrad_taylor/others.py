@@ -31,7 +31,7 @@ shard_map = RuleSet("taylor", api=1)
 def _shard_map(
     series: Any, *, jaxpr: Any, mesh: Any, in_shardings: Any, out_shardings: Any, manual_axes: Any, checked: bool
 ) -> Any:
-    """Coefficients lie as their values do."""
+    """Coefficients are sharded as their values are."""
     with axes_in_scope(mesh, manual_axes, checked):
         program, found = taylor_jaxpr(jaxpr, pattern(series))
     outs = shard_map_p.bind(

@@ -35,7 +35,7 @@ def is_inexact(value: Any) -> bool:
 
 
 class Polynomial(Tracer):
-    """A value with its series; of a derived rule's own answer that is computed where somebody asks."""
+    """A value with its series; of a derived rule's own answer that is computed when it is needed."""
 
     __slots__ = ("coefficients", "primal")
 

@@ -135,7 +135,7 @@ def _term(what: str, term: Any, primal: Any) -> Any:
     one, other = term.aval, primal.aval
     if one.shape != other.shape:
         raise ValueError(f"jet: {what} is of shape {one.shape}, its primal of shape {other.shape}")
-    stands_for = one.weak_type and dtypes.promote_types(one.dtype, other.dtype) == other.dtype
-    if one.dtype != other.dtype and not stands_for:
+    converts_freely = one.weak_type and dtypes.promote_types(one.dtype, other.dtype) == other.dtype
+    if one.dtype != other.dtype and not converts_freely:
         raise TypeError(f"jet: {what} is of type {one.str_short()}, its primal of type {other.str_short()}")
     return term if one.dtype == other.dtype else as_array(term).astype(other.dtype)

@@ -1,6 +1,6 @@
 """The backend as the kernel sees it: devices, arrays in and out, primitives applied at once, programs compiled.
 
-Torch is imported with the first array: whoever only compares backends need not wait for it.
+Torch is imported with the first array: code that only compares backends need not wait for it.
 """
 
 from functools import cached_property
@@ -41,7 +41,7 @@ class TorchDevice(Device):
 
 
 class TorchArray(Array):
-    """An array: a tensor that nobody writes to.
+    """An array: a tensor that is never written to.
 
     Attributes:
         tensor: the elements; unsigned integers of 16 bits and more as signed ones, for which torch has operations.
@@ -163,10 +163,10 @@ class TorchBackend(Backend):
             if device.torch == name:
                 return device
         known = ", ".join([str(device.torch) for device in self._devices])
-        raise ValueError(f"a tensor lies on {str(name)!r}, which is no device of the backend 'torch'; it has {known}")
+        raise ValueError(f"a tensor is on {str(name)!r}, which is no device of the backend 'torch'; it has {known}")
 
     def placement(self, arrays):
-        """Where a program on arrays runs: where they are committed to, else where the first one lies."""
+        """Where a program on arrays runs: where they are committed to, else where the first one is."""
         if not self.has_placements:
             return self._devices[0]
         chosen = {array.device for array in arrays if getattr(array, "committed", False)}
@@ -270,7 +270,7 @@ def from_torch(tensor, copy=False):
     Who goes on writing to the tensor changes the array: give away what you still write to with `copy=True`. 64-bit
     dtypes become 32-bit, in memory of their own, unless `enable_x64` is set.
 
-    Raises TypeError for what is no dense tensor, ValueError for a tensor that requires gradients (`detach` it) or lies
+    Raises TypeError for what is no dense tensor, ValueError for a tensor that requires gradients (`detach` it) or is
     on no device of this backend, and MissingRuleError for a dtype that arrays cannot have.
 
     >>> import torch

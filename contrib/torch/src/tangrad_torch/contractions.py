@@ -102,16 +102,16 @@ def conv_general_dilated(
 
 
 def plain_convolution(rank, strides, padding, _, dilation, groups):
-    """As torch has it, which pads both sides alike; otherwise the operand is laid into zeros before."""
+    """As torch has it, which pads both sides alike; otherwise the operand is written into zeros before."""
     alike = all([low == high >= 0 for low, high in padding])
     sides = [low for low, _ in padding] if alike else 0
-    lay = laid_out(padding, (1,) * rank, 0, leading=2)
+    lay = padded(padding, (1,) * rank, 0, leading=2)
     convolve = CONVOLUTIONS[rank]
     return lambda x, w: convolve(x if alike else lay(x), w, None, strides, sides, dilation, groups)
 
 
 def spread_convolution(rank, strides, padding, spread, dilation, groups):
-    """Of an operand whose elements lie apart: a transposed convolution, which never multiplies what is between."""
+    """Of a dilated operand: a transposed convolution, which never multiplies what is between."""
     convolve, spatial = TRANSPOSED[rank], tuple(range(2, 2 + rank))
 
     def function(x, w):
@@ -122,13 +122,13 @@ def spread_convolution(rank, strides, padding, spread, dilation, groups):
         )
         reach = [step * (size - 1) for step, size in zip(dilation, w.shape[2:], strict=True)]
         pads = [(low - far, high - far) for (low, high), far in zip(padding, reach, strict=True)]
-        found = laid_out(pads, (1,) * rank, 0, leading=2)(found)
+        found = padded(pads, (1,) * rank, 0, leading=2)(found)
         return found[(..., *[slice(None, None, stride) for stride in strides])]
 
     return function
 
 
-def laid_out(padding, dilation, value, leading=0):
+def padded(padding, dilation, value, leading=0):
     """The function that lays a tensor into one that is full of a value: its elements apart, and off the borders.
 
     The first `leading` dimensions stay as they are. Negative padding removes elements.
@@ -160,7 +160,7 @@ def reduce_window(join, start):
 
     def rule(call, *, window_dimensions, window_strides, padding, base_dilation, window_dilation):
         shape, joined = call.shape, join(call)
-        lay = laid_out(padding, base_dilation, start(call.inputs[0].dtype))
+        lay = padded(padding, base_dilation, start(call.inputs[0].dtype))
         extents = list(zip(window_dimensions, shape, window_strides, window_dilation, strict=True))
 
         def function(x):
@@ -187,7 +187,7 @@ def selection(counts, *, select_prim, window_dimensions, window_strides, padding
     An element stays selected as long as it compares so to the next one: NaN never does.
     """
     stays, worst = (torch.ge, -math.inf) if select_prim.name == "ge" else (torch.le, math.inf)
-    lay = laid_out(padding, base_dilation, worst)
+    lay = padded(padding, base_dilation, worst)
     extents = list(zip(counts, window_strides, window_dilation, strict=True))
     elements = list(product(*map(range, window_dimensions)))
     parts = [tuple([part(at, *extent) for at, extent in zip(each, extents, strict=True)]) for each in elements]
@@ -206,7 +206,7 @@ def selection(counts, *, select_prim, window_dimensions, window_strides, padding
 
 def select_and_gather_add(call, *, padding, base_dilation, **params):
     select = selection(call.shape, padding=padding, base_dilation=base_dilation, **params)
-    lay, shape = laid_out(padding, base_dilation, 0), call.shape
+    lay, shape = padded(padding, base_dilation, 0), call.shape
 
     def function(tangents, operand):
         if 0 in shape:
@@ -219,7 +219,7 @@ def select_and_gather_add(call, *, padding, base_dilation, **params):
 def select_and_scatter_add(call, *, padding, **params):
     ones = (1,) * len(padding)
     select = selection(call.inputs[0].shape, padding=padding, base_dilation=ones, window_dilation=ones, **params)
-    back = laid_out([(-low, -high) for low, high in padding], ones, 0)
+    back = padded([(-low, -high) for low, high in padding], ones, 0)
 
     def function(source, operand):
         if 0 in source.shape:

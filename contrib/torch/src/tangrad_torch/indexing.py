@@ -9,7 +9,7 @@ from tangrad_torch.tensors import in_order, is_unsigned, stored
 
 
 class Windows:
-    """Where the windows of a gather or scatter lie in the operand.
+    """Where the windows of a gather or scatter are in the operand.
 
     Attributes:
         kept: the dimensions of the operand that windows have in the output or the updates.
@@ -37,7 +37,7 @@ class Windows:
         self.strides = torch.tensor([strides[d] for d in self.index_map], dtype=torch.int64, device=device)
 
     def places(self, indices):
-        """The places of all elements, of shape (windows, sizes of one), moved to lie within; and which did already."""
+        """The places of all elements, of shape (windows, sizes of one), moved to be within; and which were already."""
         starts = indices.to(torch.int64)
         inside = ((starts >= 0) & (starts <= self.limits)).all(-1)
         first = (starts.clamp(torch.zeros_like(self.limits), self.limits) * self.strides).sum(-1)

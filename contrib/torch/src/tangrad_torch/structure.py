@@ -1,6 +1,6 @@
 """How primitives that move elements become torch's functions: views where there are any.
 
-The words that random keys are made of lie along dimensions of their own, which come last.
+The words that random keys are made of have dimensions of their own, which come last.
 """
 
 import torch
@@ -66,7 +66,7 @@ def split(call, *, sizes, axis):
 
 
 def window(shape, sizes):
-    """From start indices to the index of the part, moved so that it lies within the array."""
+    """From start indices to the index of the part, moved so that it is within the array."""
     last = [full - size for full, size in zip(shape, sizes, strict=True)]
 
     def index(starts):

@@ -104,12 +104,12 @@ def exported(tensor, aval):
 
 
 def is_dense(value):
-    """Whether a value is a tensor whose elements lie in memory one by one."""
+    """Whether a value is a tensor whose elements are contiguous in memory."""
     return isinstance(value, torch.Tensor) and value.layout == torch.strided
 
 
 def adopted(tensor):
-    """The dtype that an array of somebody's tensor has, and the elements as they are held."""
+    """The dtype that an array of a user's tensor has, and the elements as they are held."""
     if tensor.dtype not in NAMES:
         raise MissingRuleError(f"the backend 'torch' takes no tensors of {tensor.dtype}", None, KIND)
     name = NAMES[tensor.dtype]

@@ -70,7 +70,7 @@ def public_package(module_name: str) -> tuple[Callable[[str], Any], Callable[[],
         try:
             value = plugin.load()
         except BrokenPluginError:
-            module = _submodule(module_name, name)  # which nobody's entry may hide
+            module = _submodule(module_name, name)  # which no entry may hide
             if module is None:
                 raise
             return module
@@ -85,7 +85,7 @@ def public_package(module_name: str) -> tuple[Callable[[str], Any], Callable[[],
 
     def __dir__() -> list[str]:  # noqa: N807
         package = sys.modules[module_name].__dict__
-        # What the package imported for itself (`os`, `public_package`) is nobody's business.
+        # What the package imported for itself (`os`, `public_package`) is not public.
         own = {name for name, value in package.items() if _belongs(value, module_name) and not name.startswith("_")}
         return sorted({*own, *_names(prefix), *_modules(package.get("__path__", ()))})
 

@@ -6,7 +6,7 @@ the folder is in the state in which it was read: installers add and remove whole
 modification time. What development installs rewrite in place (`*.egg-info`) is checked file by file. (A thousand `stat`
 calls cost 2 ms, so wheels' files are not.)
 
-Distributions that lie elsewhere, in archives or with finders of their own, are asked of importlib.metadata
+Distributions that are elsewhere, in archives or with finders of their own, are asked of importlib.metadata
 (`finders.py`). Nothing here imports a plugin, and nothing here raises: what cannot be read is a problem that the index
 lists.
 """
@@ -24,11 +24,11 @@ from tangrad._core.composition.record import Distribution, Record
 
 # Below this number of names a folder is listed anew each time: that costs as much as reading its record would.
 _SMALL_FOLDER = 64
-# A folder that changed this recently may change again within the same tick of its clock: its record would lie.
+# A folder that changed this recently may change again within the same tick of its clock: its record would be wrong.
 _RACY_NANOSECONDS = 2_000_000_000
 # Records kept in the cache folder; the oldest go first. A cache without a bound would grow with every environment made.
 _MAXIMUM_RECORDS = 128
-# Where the finders come from whose distributions lie in folders of `sys.path`, which are scanned here.
+# Where the finders come from whose distributions are in folders of `sys.path`, which are scanned here.
 _FINDERS_OF_FOLDERS = ("_frozen_importlib_external", "importlib.metadata", "importlib_metadata")
 
 
@@ -89,7 +89,7 @@ class Index:
         return found
 
     def shadowed(self) -> list[tuple[str, str, str]]:
-        """Return `(distribution, where it is used from, where it lies too)` for those that are installed twice."""
+        """Return `(distribution, where it is used from, where it also is)` for those that are installed twice."""
         places: dict[str, str] = {}
         found = []
         for record, hidden in self._records:
@@ -163,7 +163,7 @@ def cache_folder(environ: Mapping[str, str]) -> str | None:
     base = environ.get("XDG_CACHE_HOME") or ""
     if not os.path.isabs(base):  # the XDG specification: relative values are invalid and ignored
         base = os.path.expanduser("~/.cache")
-    # Where there is no home folder expanduser leaves the tilde; a folder of that name would be nobody's wish.
+    # Where there is no home folder expanduser leaves the tilde; a folder of that name would be a mistake.
     return os.path.join(base, "tangrad", "discovery") if os.path.isabs(base) else None
 
 

@@ -23,7 +23,7 @@ def read_regular_file(file: str) -> bytes:
 
 
 def read_own_file(file: str) -> bytes:
-    """Return the contents of a regular file that belongs to this user, and to which nobody else may write.
+    """Return the contents of a regular file that belongs to this user, and to which no other user may write.
 
     Raises OSError where there is none, it cannot be read, or is not so; a symbolic link is not followed.
     """
@@ -62,7 +62,7 @@ def write_new_file(file: str, contents: bytes) -> None:
 
 
 def pass_on_time_out(error: Exception) -> None:
-    """Raise a TimeoutError that somebody's handler has raised: it says nothing about a file, as one of the system does.
+    """Raise a TimeoutError that a signal handler has raised: it says nothing about a file, as one of the system does.
 
     That of the system has a number.
     """

@@ -1,9 +1,9 @@
-"""Distributions that lie in no folder: in archives (zipped applications, wheels), or with finders of their own.
+"""Distributions that are in no folder: in archives (zipped applications, wheels), or with finders of their own.
 
-A frozen application, a browser or an application server puts a finder on `sys.meta_path` that makes modules, and tells
-importlib.metadata of the distributions that they belong to. The scan of folders (`discovery.py`) cannot see those; here
-importlib.metadata is asked: the standard library's, below Python 3.12 the backport, which knows the interface of today.
-This module is imported only where there is such an archive or finder.
+A frozen application, a browser or an application server puts a finder on `sys.meta_path` that makes modules, and
+reports importlib.metadata of the distributions that they belong to. The scan of folders (`discovery.py`) cannot see
+those; here importlib.metadata is asked: the standard library's, below Python 3.12 the backport, which knows the
+interface of today. This module is imported only where there is such an archive or finder.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """What stands between pluggy and the functions of hook objects: one that fails is set aside, and the others go on.
 
-pluggy hands the first exception to whoever asked, and asks nobody any more; and it does not say who gave an answer. So
+pluggy raises the first exception in the caller, and calls no further hook; and it does not say who gave an answer. So
 each function is registered within one of ours, which sets the plugin aside if the function raises or returns what it
 may not, and turns what a provider computes into plugins with a provenance.
 """
@@ -56,7 +56,7 @@ def examined(hook_object: Any) -> list[tuple[str, Any]]:
 
 
 def _check_names(probation: pluggy.PluginManager, hook_object: Any) -> None:
-    """Raise TypeError for hooks that nobody would call: misspelt ones, and functions that are not marked."""
+    """Raise TypeError for hooks that are never called: misspelt ones, and functions that are not marked."""
     callers = probation.get_hookcallers(hook_object) or []
     known = list(ARGUMENTS)
     for caller in callers:
@@ -219,7 +219,7 @@ def _wrapper(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) 
             given = flat((yield))
         except BaseException as error:  # Ctrl-C, no memory: not the wrapper's to keep
             if generator is not None:
-                _tell(generator, error)
+                _throw_into(generator, error)
             raise
         kept = given if words is None else []
         if generator is not None:
@@ -268,7 +268,7 @@ def _explained(error: BaseException, words: str) -> BaseException:
     return TypeError(words) if isinstance(error, StopIteration) else error
 
 
-def _tell(generator: Any, error: BaseException) -> None:
+def _throw_into(generator: Any, error: BaseException) -> None:
     """Let a wrapper clean up; whatever it does, the error goes on."""
     try:
         generator.throw(error)

@@ -44,7 +44,7 @@ def hookimpl(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
 
 class HookContext:
-    """What a hook is told about the program at hand.
+    """What a hook gets to know about the program at hand.
 
     Attributes:
         function_name: the name of the user's function. backend: the name of the backend it is for, or None where none
@@ -84,7 +84,7 @@ class Hooks:
     # --- what transformations and backends call ---------------------------------------------------------------------
 
     def observes(self, hook: str) -> bool:
-        """Whether some plugin implements `hook`, so that it is worth finding out what to tell it."""
+        """Whether some plugin implements `hook`, so that it is worth collecting its arguments."""
         if not self._loaded and not inside.busy:
             self.load()
         return self.active is not None and hook in self.active and not inside.busy

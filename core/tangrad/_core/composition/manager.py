@@ -1,7 +1,7 @@
 """pluggy's manager, the heart of the composition: a distribution with entry points of ours is a plugin of its name.
 
 A distribution is registered when a look-up first concerns it, and answers from its metadata; what its entries name is
-imported later, by whoever uses the answer. The functions of its hook objects are registered with it, guarded
+imported later, where the answer is used. The functions of its hook objects are registered with it, guarded
 (`guards.py`).
 """
 
@@ -100,7 +100,7 @@ class Manager(pluggy.PluginManager):
     # --- asking -----------------------------------------------------------------------------------------------------
 
     def contributions(self, group: str, name: str, **facts: Any) -> list[Plugin]:
-        """Ask everybody what they contribute to a cell.
+        """Ask all plugins what they contribute to a cell.
 
         Args:
             group: the group of entry points that declare such contributions.
@@ -226,7 +226,7 @@ class Manager(pluggy.PluginManager):
             self._composition.changed(None)
 
     def _try_to_load(self, plugin: Plugin) -> None:
-        """Load a hook object. Nobody has asked for it: what keeps it from being loaded must not end every call."""
+        """Load a hook object. The user did not ask for it: what keeps it from being loaded must not end every call."""
         for is_last in (False, True):
             if plugin.status != "available":
                 return
@@ -262,7 +262,7 @@ class Manager(pluggy.PluginManager):
     def _arrange(self) -> None:
         """Register anew those who have hook objects, so that they are called in the order of their names.
 
-        Whoever needs them while that is not done, or was interrupted, arranges them again.
+        A caller that needs them while that is not done, or was interrupted, arranges them again.
         """
         self._loaded = False
         for name in self._bringers:

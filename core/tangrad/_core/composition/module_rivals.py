@@ -1,7 +1,7 @@
-"""Public modules that entries of others claim: `tangrad.numpy` is a folder on disk, and somebody's entry is called so.
+"""Public modules that entries of others claim: `tangrad.numpy` is a folder on disk, and an entry has that name.
 
-Such a cell is a conflict like any other: an error that names both, unless somebody registers with `override=True` or
-the user prefers one; what is denied does not count. Python puts a module into its package as soon as anybody imports
+Such a cell is a conflict like any other: an error that names both, unless one is registered with `override=True` or
+the user prefers one; what is denied does not count. Python puts a module into its package as soon as it is imported,
 it, so what users find under the name is a property of the package's class, and does not depend on who came first. Our
 own modules go on finding what they were written for.
 """
@@ -33,7 +33,7 @@ def is_on_disk(full_name: str) -> bool:
 
 
 def guard(full_name: str) -> None:
-    """Have users find under the name of a module on disk what the composition says, whoever imports it."""
+    """Have users find under the name of a module on disk what the composition says, however it is imported."""
     package_name, _, name = full_name.rpartition(".")
     package = sys.modules[package_name]
     if type(package) is ModuleType:

@@ -1,7 +1,7 @@
 """Whether an exception came from outside of the code that it ended: what is interrupted is not broken.
 
 A time-out raises wherever the program happens to be, in the middle of a plugin that does nothing wrong. It must reach
-whoever set it, the plugin stays as it was, and nothing is done again meanwhile: what took too long would again.
+the caller, the plugin stays as it was, and nothing is done again meanwhile: what took too long would again.
 """
 
 from __future__ import annotations

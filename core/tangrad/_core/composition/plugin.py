@@ -52,7 +52,7 @@ class Plugin:
         distribution: the normalised name of the distribution that ships it; `(by hand)` for `register`.
         version: that distribution's version.
         override: whether it was registered by hand to take precedence.
-        denial: who denied it, and by which pattern; None where nobody did.
+        denial: who denied it, and by which pattern; None where it is not denied.
         cause: why it was set aside, if it was.
     """
 
@@ -283,8 +283,8 @@ def split_value(value: str) -> tuple[str, str]:
     return module, attribute
 
 
-def stands_for(value: str, obj: object) -> bool:
-    """Return whether an entry point's value leads to `obj`, as far as that can be told without importing anything."""
+def names_object(value: str, obj: object) -> bool:
+    """Return whether an entry point's value leads to `obj`, as far as that is known without importing anything."""
     try:
         module, attribute = split_value(value)
     except ValueError:
@@ -316,7 +316,7 @@ def _line_of(error: BaseException, value: str) -> str:
 
 
 def _without_frames(error: BaseException) -> BaseException:
-    """Return `error` with its traceback as a note: the real one would keep the frames of whoever was running alive."""
+    """Return `error` with its traceback as a note: the real one would keep the frames of running functions alive."""
     from traceback import format_tb  # only for broken plugins
 
     lines = [line for line in format_tb(error.__traceback__) if "importlib" not in line and __file__ not in line]

@@ -9,7 +9,7 @@ A pattern is one of three forms (with the wildcards `*`, `?`, `[...]`):
 They come from the environment (`TANGRAD_ALLOW`, `TANGRAD_DENY`: comma separated) and from code (`configure_plugins`).
 What either denies is denied; with an allow list, what it does not name is denied as well. A preference
 (`TANGRAD_PREFER='kind:primitive=distribution'`, or `group:name=distribution` for other plugins, such as
-`api:numpy.einsum`; `kind:family.*` for all primitives of a family) settles a conflict; code has the last word there.
+`api:numpy.einsum`; `kind:family.*` for all primitives of a family) resolves a conflict; code has the last word there.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class Policy:
         return policy
 
     def blocks(self, distribution: str) -> str | None:
-        """Return who denied a distribution as a whole, or None where nobody did."""
+        """Return who denied a distribution as a whole, or None where it is not denied."""
         if distribution in self.blocked:
             return (
                 f"denied by plugin_manager().set_blocked({distribution!r}): unblock({distribution!r}) takes that back"
@@ -171,7 +171,7 @@ class Policy:
         return bool(self.blocked or any(patterns.distributions for patterns in self._deny))
 
     def denial(self, plugin: Plugin) -> str | None:
-        """Return who denied `plugin` and by which pattern, or None where nobody did."""
+        """Return who denied `plugin` and by which pattern, or None where it is not denied."""
         if not self.active or plugin.distribution == BY_HAND:
             return None
         return self.blocks(plugin.distribution) or self._verdict(
@@ -179,7 +179,7 @@ class Policy:
         )
 
     def rule_denial(self, kind: str, primitive: str) -> str | None:
-        """Return who denied the rule of `kind` for `primitive` (`family.name`), or None where nobody did."""
+        """Return who denied the rule of `kind` for `primitive` (`family.name`), or None where it is not denied."""
         if not self.active:
             return None
         return self._verdict(

@@ -1,6 +1,6 @@
 """The record of one folder of `sys.path`: which distributions are in it and the entry points of ours, as text on disk.
 
-A plain text format, because what lies in a cache folder must never be executed, and because `json` costs 1.2 ms to
+A plain text format, because what is in a cache folder must never be executed, and because `json` costs 1.2 ms to
 import:
 
     tangrad-discovery 1 <CRC-32 of the rest>
@@ -182,7 +182,7 @@ class Builder:
             if line.startswith("[") and line.endswith("]"):
                 group = line[1:-1].strip()
             elif line.startswith("[") or (line.endswith("]") and "=" not in line):
-                group = ""  # whose entries follow nobody can say
+                group = ""  # whose entries follow is unknown
                 self.add_problem(name, f"{location}: {line!r} is no header of a section, such as [tangrad.api]")
             elif line and line[0] not in "#;" and group.startswith("tangrad."):
                 entry, equals, value = (part.strip() for part in line.partition("="))
@@ -245,7 +245,7 @@ def parse(data: bytes) -> Record | None:
 def is_record(file: str) -> bool | None:
     """Return whether `file` is a record as discovery writes them: of this user, neither cut nor altered.
 
-    None for a file of another name than records have: it is somebody else's.
+    None for a file of another name than records have: it is another program's.
     """
     return read(file) is not None if _is_own_name(os.path.basename(file)) else None
 
@@ -284,7 +284,7 @@ def write(file: str, record: Record, maximum: int) -> bool:
 def _prune(folder: str, maximum: int) -> None:
     """Delete the oldest records beyond `maximum`, and with them what an interrupted writer left.
 
-    Whoever chose the folder may keep other things in it: what has no name as records have, or does not begin as they
+    The user may keep other things in the folder: what has no name as records have, or does not begin as they
     do, is neither counted nor touched.
     """
     files = [os.path.join(folder, name) for name in os.listdir(folder) if _is_own_name(name)]

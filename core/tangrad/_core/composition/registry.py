@@ -16,7 +16,7 @@ from importlib import invalidate_caches
 from typing import TYPE_CHECKING, Any
 
 from tangrad._core.composition.discovery import Index, cache_folder, discover
-from tangrad._core.composition.plugin import GROUPS, HOOKS_GROUP, NAMES, RULES, Plugin, stands_for
+from tangrad._core.composition.plugin import GROUPS, HOOKS_GROUP, NAMES, RULES, Plugin, names_object
 from tangrad._core.composition.policy import BY_HAND, Policy
 from tangrad._core.diagnostics.errors import PluginConflictError
 from tangrad._core.settings.forks import free_after_fork
@@ -113,7 +113,7 @@ class Composition:
         if found is None:
             with self.lock:
                 found = self._made(group, self.index.rows(group, name, group.startswith(RULES)), name)
-                if found or name is None:  # what is not there is not kept: anybody may ask for any name
+                if found or name is None:  # what is not there is not kept: any name may be asked for
                     self._entries[group, name] = found
         return found
 
@@ -192,7 +192,7 @@ class Composition:
             candidates = [plugin for plugin in self.manager.contributions(group, name) if plugin.name == name]
             admitted = [plugin for plugin in candidates if plugin.denial is None]
             if not candidates:
-                return None  # and not kept: anybody may ask for any name
+                return None  # and not kept: any name may be asked for
             found = self._decide(group, name, admitted) if len(admitted) > 1 else (admitted or candidates)[0]
             answers[group, name] = found
         return found
@@ -211,7 +211,7 @@ class Composition:
             return self.find("tangrad.primitives", family)
         for group in self.groups():
             for plugin in self.entries(group):
-                if stands_for(plugin.value, obj):
+                if names_object(plugin.value, obj):
                     return plugin
         return None
 
@@ -370,7 +370,7 @@ class Composition:
         return remove
 
     def changed(self, plugins: tuple[Plugin, ...] | None) -> None:
-        """Forget what was asked, and tell everybody who keeps answers; `plugins`: those added or removed, None: all."""
+        """Forget what was asked, and notify all that keep answers; `plugins`: those added or removed, None: all."""
         with self.lock:
             self._entries, self._found = {}, {}
             for key in self._computed:
@@ -397,7 +397,7 @@ def _places(obj: Any, group: str | None, name: str | None) -> list[tuple[str, st
             described = obj if hasattr(obj, "__name__") else type(obj)
             return [(group or HOOKS_GROUP, name or described.__name__)]
         raise TypeError(
-            f"cannot tell what {obj!r} of type {type(obj).__name__} is: expected a primitive set, rule set, "
+            f"cannot find out what {obj!r} of type {type(obj).__name__} is: expected a primitive set, rule set, "
             "transformation, backend or hook object, or the arguments group= and name="
         )
     places = [(group or own_group, name or own_name) for own_group, own_name in describe()]

@@ -50,7 +50,7 @@ def check_api_version(plugin: Plugin, loaded: Any) -> None:
 
 
 def _note_number(plugin: Plugin, api: int, whose: str) -> None:
-    """Warn of a distribution that states two numbers: somebody has migrated half of it."""
+    """Warn of a distribution that states two numbers: half of it is migrated."""
     numbers = _stated.setdefault(plugin.distribution, {})
     numbers.setdefault(api, plugin.identity)
     if len(numbers) > 1:
@@ -91,7 +91,14 @@ class Deprecated(NamedTuple):
 
 
 # Old name -> what it stands for. An entry stays until the number of the extension API has gone up twice.
-DEPRECATED: dict[str, Deprecated] = {}
+DEPRECATED: dict[str, Deprecated] = {
+    "can_stand_for_array": Deprecated(
+        "tangrad._core.dtypes.conversions:can_represent_array", "0.2", "tangrad.core.can_represent_array"
+    ),
+    "stands_for": Deprecated(
+        "tangrad._core.dtypes.conversions:represented_array", "0.2", "tangrad.core.represented_array"
+    ),
+}
 
 
 def deprecated_name(module: str, name: str) -> Any:

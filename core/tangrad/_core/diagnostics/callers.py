@@ -2,7 +2,7 @@
 
 Settings that refuse what users may not have meant (operands of different ranks or dtypes) are about the calls that they
 write. Our own functions, and the rules that run under transformations, broadcast and promote inside as they need to. So
-whoever is about to refuse something asks here first; that costs nothing where nothing is refused.
+a function that is about to raise asks here first; that costs nothing where nothing is refused.
 """
 
 from __future__ import annotations

@@ -183,7 +183,7 @@ list, an attribute of an object or a closure is a tracer, which is good for noth
 
     f(1.0); seen[0] + 1                     # this error
 
-Return y beside the result: `return y * 2, y`. To be told where the tracer is kept, run with
+Return y beside the result: `return y * 2, y`. To see where the tracer is kept, run with
 TANGRAD_CHECK_TRACER_LEAKS=1, or within `with tangrad.checking_leaks():`."""
 
 
@@ -213,7 +213,7 @@ class BackendError(TangradError, RuntimeError):
 
 
 def mixed_backends(backend: Any, array: Any) -> ValueError:
-    """The error for an array beside those of another backend: nothing is moved unless somebody says so."""
+    """The error for an array beside those of another backend: nothing is moved implicitly."""
     other = type(array).backend
     return ValueError(
         f"arguments are on different backends, {backend.name!r} and {other.name!r}; "
@@ -261,7 +261,7 @@ def _traced_parameter(name: str, primitive: str, value: Any) -> str:
 
 
 class MissingRuleError(TangradError, NotImplementedError, TypeError):
-    """A primitive met a transformation or backend for which nobody has written its rule.
+    """A primitive met a transformation or backend for which it has no rule.
 
     NotImplementedError, because programs catch that to try another way; TypeError too, because the kinds of the two do
     not fit, which is what TypeError says everywhere else in this package.
@@ -311,7 +311,7 @@ class PluginConflictError(PluginError):
     ) -> PluginConflictError:
         """The error for a cell that several distributions claim, with the lines that decide it.
 
-        The choice that they show is who had the cell before somebody else came: its `owner`, else a part of Tangrad.
+        The choice that they show is who had the cell before another one came: its `owner`, else a part of Tangrad.
         """
         named = [name for name in dict.fromkeys(claimants) if name[0] != "("]
         named.sort(key=lambda one: (one != owner, not one.startswith("tangrad-")))

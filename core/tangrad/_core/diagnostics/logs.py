@@ -1,7 +1,7 @@
 """Loggers that cost nothing until there is something to say.
 
-`logging` takes 5 ms to import, a fifth of what Tangrad needs before its first result. As long as nobody has imported it
-nobody listens, so a debug message can be dropped; a warning loads it, and comes out as every unhandled one does.
+`logging` takes 5 ms to import, a fifth of what Tangrad needs before its first result. As long as it is not imported
+there is no listener, so a debug message can be dropped; a warning loads it, and comes out as every unhandled one does.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Logger:
             self._logger().info(message, *values, stacklevel=2)
 
     def warning(self, message: str, *values: Any) -> None:
-        """For everybody."""
+        """For all threads."""
         self._logger().warning(message, *values, stacklevel=2)
 
     def _logger(self) -> Any:

@@ -113,7 +113,7 @@ def _as_it_is(function: Any) -> Any:
 
 
 def boundary_around(function: Any) -> Any:
-    """A function, ours or somebody else's, within a boundary under the same name; itself if it is a boundary."""
+    """A function, ours or another package's, within a boundary under the same name; itself if it is a boundary."""
     if is_boundary(function):
         return function
     return _boundary(function) if _needs_boundary(function) else api_boundary(function)

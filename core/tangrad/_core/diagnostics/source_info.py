@@ -1,7 +1,7 @@
 """Where in the user's program an operation is: the line behind an equation, and the named scopes around it.
 
 An equation keeps a code object and an offset into it, which cost half a microsecond to take; file, line, column and
-function are worked out when somebody asks. No frame is kept: it would keep every value of the user's function alive.
+function are worked out when they are needed. No frame is kept: it would keep every value of the user's function alive.
 """
 
 from __future__ import annotations

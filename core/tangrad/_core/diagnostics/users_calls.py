@@ -1,6 +1,6 @@
 """The call that the user's program makes, on the way to what runs now, and what it hands over from the host.
 
-Our own functions write numbers into what they compute, too, which copies nothing that anybody asked for. So it is the
+Our own functions write numbers into what they compute, too, which is no copy of the user's. So it is the
 user's call that counts for transfer guards, and what is an operand in it.
 """
 
@@ -93,7 +93,7 @@ def _arguments(frame: FrameType, function: Any) -> tuple[dict[str, Any], dict[st
     """The arguments of a call by the names of the parameters, and what these are where nothing is given."""
     names, starred, others, values = inspect.getargvalues(frame)
     given, rest = {name: values.get(name) for name in names}, values.get(starred or "", ())
-    if function is None or hasattr(function, "__wrapped__"):  # of a function of the user's: nobody knows
+    if function is None or hasattr(function, "__wrapped__"):  # of a function of the user's: unknown
         return given | {"*": rest}, {}
     parameters = inspect.signature(function).parameters
     free = [name for name, one in parameters.items() if one.kind <= one.POSITIONAL_OR_KEYWORD][len(names) :]

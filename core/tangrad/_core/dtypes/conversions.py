@@ -1,4 +1,4 @@
-"""Objects of somebody's own type that stand for arrays: how they say so, and the array that they become."""
+"""Objects of the user's types that represent arrays: the methods that convert them."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from typing import Any
 
 import numpy as np
 
-# Methods that return the array that an object stands for.
+# Methods that return the array that an object represents.
 CONVERSIONS = ("__tangrad_array__", "__jax_array__")
 _NUMBERS = (np.ndarray, np.generic, bool, int, float, complex)
 
 
-def can_stand_for_array(value: Any) -> bool:
+def can_represent_array(value: Any) -> bool:
     """Whether the type of `value` says how to make an array of it: a method `__tangrad_array__` or `__jax_array__`."""
     kind = type(value)
     return hasattr(kind, "__tangrad_array__") or hasattr(kind, "__jax_array__")
 
 
-def stands_for(value: Any) -> Any:
-    """The array that an object of somebody's own type stands for; the object itself where its type says none.
+def represented_array(value: Any) -> Any:
+    """The array that an object represents by a method of its type; the object itself where there is no such method.
 
     Raises TypeError for a method that returns no array.
 

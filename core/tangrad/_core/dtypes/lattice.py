@@ -32,7 +32,7 @@ FLOATS = NARROW_FLOATS + ("bfloat16", "float16", "float32", "float64")
 COMPLEXES = ("complex64", "complex128")
 STRONG = ("bool", *INTEGERS, *FLOATS, *COMPLEXES)
 
-# What lies directly above each node; a node without a row has nothing above it. Narrow types have none on purpose: a
+# What is directly above each node; a node without a row has nothing above it. Narrow types have none on purpose: a
 # program that mixes them with others says which type it wants.
 _STANDARD = {
     "bool": ("i*",),

@@ -74,7 +74,7 @@ class ExtendedDType:
 # --- ml_dtypes, on demand ------------------------------------------------------------------------------------------
 
 
-ML_DTYPES = "ml_dtypes>=0.5,<0.7"  # what the matrix runs; it is required by nobody here
+ML_DTYPES = "ml_dtypes>=0.5,<0.7"  # what the matrix runs; nothing here requires it
 
 
 def ml_dtypes() -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from tangrad._core.diagnostics.callers import written_by_user
 from tangrad._core.diagnostics.errors import TypePromotionError
 from tangrad._core.dtypes import lattice
-from tangrad._core.dtypes.conversions import stands_for
+from tangrad._core.dtypes.conversions import represented_array
 from tangrad._core.dtypes.kinds import iinfo, issubdtype
 from tangrad._core.dtypes.objects import (
     DType,
@@ -66,7 +66,7 @@ def _dtype_and_weak_type(x: Any) -> tuple[DType, bool]:
     for python_type, dtype in python_scalar_dtypes.items():
         if isinstance(x, python_type):  # bool, and subclasses such as enumerations, which are not weak
             return canonicalize_dtype(dtype), False
-    array = stands_for(x)
+    array = represented_array(x)
     if array is not x:
         return _dtype_and_weak_type(array)
     raise TypeError(f"{x!r} of type {kind.__name__} is neither a dtype nor an array or number that has one")
@@ -103,7 +103,7 @@ def coerce_to_array(value: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
         if issubdtype(dtype, np.inexact):
             value = float(value)  # ml_dtypes' types refuse large integers
     if kind in python_scalar_dtypes and abs(value) < _FITS_ALL:
-        return np.asarray(value, dtype)  # nothing can overflow: NumPy need not be told to keep quiet
+        return np.asarray(value, dtype)  # nothing can overflow: NumPy's warnings need not be off
     with np.errstate(over="ignore", invalid="ignore"):
         return np.asarray(value, dtype)
 

@@ -35,7 +35,7 @@ class SymbolicDimension:
 
         An object with `sizes(shapes)`, from shapes of numbers to the sizes of the variables by name; it raises
         ValueError for shapes that do not fit, and calls the arguments by `labels`. Its `found(actual, arithmetic)`
-        yields each name with its value in somebody's arithmetic, from `actual(argument, axis)`.
+        yields each name with its value in a given arithmetic, from `actual(argument, axis)`.
         """
         raise NotImplementedError
 

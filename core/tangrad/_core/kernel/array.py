@@ -76,7 +76,7 @@ class ArrayOperators(ArrayMembers):
 
     def __getattr__(self, name: str) -> Any:
         # Only names that the class lacks come here: plugins' methods and properties. `ndarray` is what the NumPy
-        # backend looks for, to tell its own arrays and literals from all others.
+        # backend looks for, to distinguish its own arrays and literals from all others.
         if name.startswith("__") or name == "ndarray":
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         try:
@@ -164,7 +164,7 @@ class Array(ArrayOperators):
         return self.to_numpy()
 
     def _looked_at(self) -> np.ndarray[Any, Any]:
-        """As `_numbers`, for whoever only looks: it may be what backends compute with, and is not handed out."""
+        """As `_numbers`, to be read only: it may be what backends compute with, and is not returned to users."""
         return self._numbers()
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
@@ -178,7 +178,7 @@ class Array(ArrayOperators):
         return contents.copy() if copy else contents
 
     def _owner(self) -> Any:
-        """An object with the buffer protocol that owns the contents, in any layout. Nobody can write to it."""
+        """An object with the buffer protocol that owns the contents, in any layout. It is read-only."""
         return self._exported(ALL_BUT_WRITING)
 
     def _exported(self, flags: int) -> Any:
@@ -271,7 +271,7 @@ class Literal(ArrayOperators):
     """
 
     __slots__ = ("__weakref__", "_hash", "aval", "ndarray", "val")
-    backend = None  # whoever holds the other operands takes it
+    backend = None  # the backend of the other operands takes it
 
     def __init__(self, val: Any, aval: ShapedArray) -> None:
         array = np.array(val, dtype=aval.dtype)

@@ -1,7 +1,7 @@
 """Abstract values: what a trace knows of an array without its contents.
 
 Avals are interned: two equal avals are one object, so that caches compare them by identity. The intern table holds weak
-references; an aval lives as long as somebody uses it.
+references; an aval lives as long as it is referenced.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from tangrad._core.composition.attributes import attributes
 from tangrad._core.dtypes import system as dtypes
-from tangrad._core.dtypes.conversions import can_stand_for_array, stands_for
+from tangrad._core.dtypes.conversions import can_represent_array, represented_array
 from tangrad._core.dtypes.sizes import is_symbolic, product
 from tangrad._core.settings.config import thread
 
@@ -28,13 +28,13 @@ class AbstractValue:
     """Base of the types of values: `ShapedArray`, `AbstractToken`."""
 
     __slots__ = ("__weakref__",)
-    # Of types that tell more, such as how values lie: `(primitive, avals, params, infer) -> types of results`, where
+    # Of refined types, such as those with shardings: `(primitive, avals, params, infer) -> types of results`, where
     # `infer(avals, params)` is what follows from shapes and dtypes.
-    finer: Callable[..., Any] | None = None
+    infer_types: Callable[..., Any] | None = None
 
     @property
     def plain(self) -> Any:
-        """The type of shape and dtype alone: itself, unless it is a finer one."""
+        """The type of shape and dtype alone: itself, unless it is a refined one."""
         return self
 
     def str_short(self, short_dtypes: bool = True) -> str:
@@ -117,7 +117,7 @@ class ShapedArray(AbstractValue):
 
     @property
     def sharding(self) -> Any:
-        """How values of this type lie on devices, as far as types tell: what arrays' property of that name says."""
+        """The sharding of values of this type, as far as types have one: what arrays' property of that name says."""
         return attributes["sharding"].__get__(self)
 
     @property
@@ -260,7 +260,7 @@ def get_aval(x: Any) -> Any:
     handler = _handlers.get(kind) or _inherited_handler(kind)
     if handler is not None:
         return handler(x)
-    array = stands_for(x)
+    array = represented_array(x)
     if array is x:
         raise TypeError(f"{x!r} of type {kind.__name__} is not an array, a NumPy array or a Python number")
     return get_aval(array)
@@ -277,7 +277,7 @@ def is_array_value(value: Any) -> bool:
     """Whether `value` has an aval."""
     if hasattr(type(value), "aval"):
         return True
-    return _inherited_handler(type(value)) is not None or can_stand_for_array(value)
+    return _inherited_handler(type(value)) is not None or can_represent_array(value)
 
 
 def _numpy_aval(value: Any) -> ShapedArray:

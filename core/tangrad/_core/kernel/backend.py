@@ -9,7 +9,7 @@ import numpy as np
 
 from tangrad._core.diagnostics.errors import BackendError
 from tangrad._core.dtypes import system as dtypes
-from tangrad._core.dtypes.conversions import can_stand_for_array, stands_for
+from tangrad._core.dtypes.conversions import can_represent_array, represented_array
 from tangrad._core.kernel.array import Array, literal
 from tangrad._core.kernel.aval import ShapedArray, get_aval
 from tangrad._core.kernel.backends import Backends
@@ -69,7 +69,7 @@ class Executable:
         return None
 
     def places(self) -> tuple[Sequence[Any], Sequence[Any]]:
-        """For each argument and each result the `Sharding` by which it lies, or the one device where; () if unknown."""
+        """For each argument and each result its `Sharding`, or its one device; () if unknown."""
         return (), ()
 
 
@@ -82,7 +82,7 @@ class CompileOptions:
         donated: for each argument, whether its buffer may be overwritten.
         in_shardings: for each argument the `Sharding` that it must have, or None.
         out_shardings: the same for each result.
-        places: for each argument where it lies in the call that is to be compiled for, as `Backend.places` says; or ().
+        places: for each argument its place in the call that is to be compiled for, as `Backend.places` says; or ().
         extra: options that only one backend knows.
     """
 
@@ -118,7 +118,7 @@ class Backend:
         profiler: what records its programs (`tangrad._debug.profiling.backends` says how); None where nothing does.
         lowering_kind: the rule kind of its lowerings, such as "lower.numpy"; platforms refine it ("lower.xla.cuda").
         array_type: its subclass of `Array`, whose class attribute `backend` is this object.
-        priority: where nobody chooses and several are installed, the one with the highest is used; of equals, the first
+        priority: where none is chosen and several are installed, the one with the highest is used; of equals, the first
             by name. They are all loaded then, so the module of a backend should import its compiler when that is
             needed.
         api: the version of the extension API it was written for.
@@ -155,7 +155,7 @@ class Backend:
         raise NotImplementedError
 
     def adopt(self, contents: np.ndarray[Any, Any], aval: ShapedArray) -> Array:
-        """As `put`, of an array of the aval's shape and dtype that nobody else knows, so that it need not be copied."""
+        """As `put`, of an array of the aval's shape and dtype without other references, which need not be copied."""
         return self.put(contents, aval)
 
     def from_dlpack(self, external: Any, device: Any = None, copy: bool | None = None) -> Array:
@@ -168,7 +168,7 @@ class Backend:
         return self.put(contents, get_aval(contents), device)
 
     def move(self, array: Any, device: Any) -> Array:
-        """One of its arrays on another of its devices, or lying as a `Sharding` says, and committed to that."""
+        """One of its arrays on another of its devices, or sharded as a `Sharding` says, and committed to that."""
         return self.put(array.to_numpy(), array.aval, device)
 
     def assemble(self, aval: ShapedArray, sharding: Any, parts: Sequence[Any]) -> Array:
@@ -222,7 +222,7 @@ class Backend:
         return None
 
     def places(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
-        """Where each of its arrays lies, to compile a program for them; () where that makes no difference."""
+        """The place of each of its arrays, to compile a program for them; () where that makes no difference."""
         return ()
 
     def block_until_ready(self, array: Array) -> None:
@@ -256,7 +256,7 @@ def put(value: Any, aval: ShapedArray | None = None, backend: str | None = None,
     if device is None:
         device = chosen_device()
     chosen = get_backend(backend) if device is None or backend is not None else device.backend
-    value = stands_for(value)
+    value = represented_array(value)
     if isinstance(value, Array):
         value = value.to_numpy()
     if type(value) is int:
@@ -271,8 +271,8 @@ def as_operand(value: Any) -> Any:
     """`value` itself if traces know it (array, tracer, literal); a scalar as a literal, a NumPy array as an array."""
     if hasattr(type(value), "aval"):
         return value
-    if can_stand_for_array(value):
-        return as_operand(stands_for(value))
+    if can_represent_array(value):
+        return as_operand(represented_array(value))
     aval = get_aval(value)
     # A float0 has a field by that name, and no number that could be hashed.
     if not aval.shape and not isinstance(aval.dtype, dtypes.ExtendedDType) and aval.dtype.names is None:
@@ -300,6 +300,6 @@ def as_array(value: Any) -> Any:
     """As `as_operand`, but scalars and literals become arrays: what users are handed."""
     if isinstance(value, Array):
         return value
-    if can_stand_for_array(value):
-        return as_array(stands_for(value))
+    if can_represent_array(value):
+        return as_array(represented_array(value))
     return put(value.ndarray if hasattr(value, "ndarray") else value, getattr(value, "aval", None))

@@ -67,7 +67,7 @@ class Backends(Generic[B]):
     def __init__(self) -> None:
         self._lock = free_after_fork(threading.RLock())
         self._loaded: dict[str, B] = {}
-        self._default: list[B] = []  # the one that is used where nobody chooses, once that is known
+        self._default: list[B] = []  # the one that is used by default, once that is known
         composition().on_change(self._forget)
         backend.check = self.check_setting
 

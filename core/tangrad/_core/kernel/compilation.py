@@ -1,6 +1,6 @@
 """The one way from a jaxpr to something that runs: passes, dead code, the backend, observers, checks, locks, memory.
 
-Whoever compiles a program comes here: `jit`, the stages ahead of time, eager control flow, the halves of eager
+All that compiles programs does it here: `jit`, the stages ahead of time, eager control flow, the halves of eager
 gradients, a backend that makes programs of single equations. So a pass sees every program, and an observer every
 compilation.
 """
@@ -114,14 +114,14 @@ class LoweredProgram:
 
 
 def compile_program(closed: ClosedJaxpr, backend: Backend, name: str, **options: Any) -> Program:
-    """Compile a program: it goes through the passes of hook plugins, and observers are told.
+    """Compile a program: it goes through the passes of hook plugins, and observers are notified.
 
     Args:
         closed: the program. backend: where it is to run. name: for messages and profiles.
         options: `device`; `donated`, for each argument whether it may be overwritten; `keep_unused`, whether to hand on
             arguments that are not read; `thin=False`, where no dead code need be looked for; `in_shardings` and
             `out_shardings`, for each argument and result the sharding that it must have, or None; `places`, where the
-            arguments lie (`Backend.places`); `extra`, what only the backend knows; `reason`, why the program was not
+            arguments are (`Backend.places`); `extra`, what only the backend knows; `reason`, why the program was not
             there already, for observers.
     """
     prepared = _prepare(closed, backend, name, **options)
@@ -246,7 +246,7 @@ def program_for(
 
 
 def report_hit(name: str, backend: Backend | None = None) -> None:
-    """Tell observers that a program was found in memory."""
+    """Notify observers that a program was found in memory."""
     if hooks.cache_hit_observers is not None:
         described = (None, None) if backend is None else (backend.name, backend.platform)
         hooks.cache_hit(HookContext(name, *described), "memory")

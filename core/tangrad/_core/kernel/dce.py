@@ -1,4 +1,4 @@
-"""Dead code: what nobody uses and nothing observes is taken out of jaxprs.
+"""Dead code: what is neither used nor observed is removed from jaxprs.
 
 Equations that carry jaxprs have a rule of kind `dce`, which may thin those jaxprs out too; without one they stay whole.
 It is the one rule kind that belongs to the kernel.

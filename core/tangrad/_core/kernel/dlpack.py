@@ -1,7 +1,7 @@
 """Memory of other libraries by the DLPack protocol, read field by field: what a capsule claims is checked first.
 
 The readers of NumPy and XLA trust a capsule, and a wrong one ends the process; NumPy's lacks bfloat16 and float8, too.
-The structures are those of https://dmlc.github.io/dlpack/latest/c_api.html. Loaded where somebody asks for it.
+The structures are those of https://dmlc.github.io/dlpack/latest/c_api.html. Loaded when it is first needed.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class _VersionedManaged(ctypes.Structure):
     )
 
 
-# The name of a capsule -> what it holds, and its name once somebody has taken it. The names must live for ever.
+# The name of a capsule -> what it holds, and its name once it has been consumed. The names must live for ever.
 _KINDS: dict[bytes, tuple[Any, bytes]] = {
     b"dltensor": (_Managed, b"used_dltensor"),
     b"dltensor_versioned": (_VersionedManaged, b"used_dltensor_versioned"),

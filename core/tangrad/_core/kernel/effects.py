@@ -16,7 +16,7 @@ class Effect:
     ordered = False
     # Whether a transformation may make it happen more often than the program says, such as output for debugging.
     incidental = False
-    # Whether an equation whose results nobody uses may still be dropped.
+    # Whether an equation whose results are unused may still be dropped.
     droppable = False
 
     def __repr__(self) -> str:
@@ -56,7 +56,7 @@ def axes_of_effects(effects: frozenset[Any]) -> frozenset[Any]:
 
 
 def keeps_alive(effects: frozenset[Any]) -> bool:
-    """Whether an equation with these effects must run though nobody uses its results.
+    """Whether an equation with these effects must run even if its results are unused.
 
     >>> from tangrad.core import NO_EFFECTS, Effect, NamedAxisEffect, keeps_alive
     >>> keeps_alive(NO_EFFECTS), keeps_alive({NamedAxisEffect("i")}), keeps_alive({Effect()})

@@ -19,13 +19,13 @@ that names it; everything else goes on.
 
 *Contributions.* The first hooks say what there is. Entry points are the declarative way to implement them: pluggy knows
 each distribution that has some as a plugin of its name, which answers from metadata. A hook object may compute answers
-instead; they count as those of its distribution, and what two distributions claim is a conflict, whoever came first:
+instead; they count as those of its distribution, and what two distributions claim is a conflict, whichever came first:
 order decides nothing. They are asked once for each cell, when it is first needed, and the answer is frozen until
 something is registered, denied or installed.
 
 A *wrapper* of one of them, `hookimpl(wrapper=True)`, is a generator: `contributions = yield` gives it the list of what
 all others contribute (objects with `distribution`, `version`, `group`, `name`, `value` and `load()`), and it returns
-that list. What it leaves out is withheld: whoever needs it gets a DeniedPluginError that names the wrapper. A wrapper
+that list. What it leaves out is withheld: using it raises a DeniedPluginError that names the wrapper. A wrapper
 that raises DeniedPluginError withholds everything, in its own words. It cannot add anything, and one that returns no
 list, and so swallows what the others said, is set aside.
 
@@ -85,15 +85,16 @@ class RuleKindProvider(Protocol):
 
 
 class RuleProvider(Protocol):
-    """Provides rules of a kind for a family, whoever ships that."""
+    """Provides rules of a kind for a family, of any distribution."""
 
     def tangrad_rules(
         self, kind: str, family: str, primitives: Sequence[Primitive]
     ) -> RuleSet[Any] | Sequence[RuleSet[Any]] | None:
         """Return rules of `kind` for primitives of `family`. Entry points: `tangrad.rules.<kind>`.
 
-        `primitives` are all of the family, whoever ships it; none where it was never registered. Rules for primitives
-        that other distributions have rules for are conflicts, unless the set says `RuleSet(..., override=True)`.
+        `primitives` are all of the family, of any distribution; none where it was never registered. Rules for
+        primitives that other distributions have rules for are conflicts, unless the set says `RuleSet(...,
+        override=True)`.
         """
         ...
 

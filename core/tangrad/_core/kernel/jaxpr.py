@@ -27,7 +27,7 @@ class Var:
 
 
 class DropVar(Var):
-    """An output that nobody uses; printed as `_`."""
+    """An unused output; printed as `_`."""
 
     __slots__ = ()
 
@@ -255,7 +255,7 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
 
 
 def _last_uses(jaxpr: Jaxpr) -> dict[int, list[Var]]:
-    """For each equation, the variables that nobody reads after it: evaluation lets their values go."""
+    """For each equation, the variables that are not read after it: evaluation releases their values."""
     last: dict[Any, int] = {}
     for position, eqn in enumerate(jaxpr.eqns):
         for atom in (*eqn.invars, *eqn.outvars):

@@ -16,7 +16,7 @@ INDENT = "  "
 
 
 class Names:
-    """Hands out variable names: a, b, …, z, aa, ab, … in the order of first appearance; `_` to results nobody reads.
+    """Hands out variable names: a, b, …, z, aa, ab, … in the order of first appearance; `_` to unused results.
 
     One object serves a whole text: a name means one variable in it, in nested jaxprs too.
     """

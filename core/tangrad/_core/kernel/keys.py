@@ -1,6 +1,6 @@
 """Cache keys for parameters and static values.
 
-Python says `1 == 1.0 == True` and `0.0 == -0.0`; a cache must tell them apart, or one program would be answered with
+Python says `1 == 1.0 == True` and `0.0 == -0.0`; a cache must distinguish them, or one program would be answered with
 another's result. `typed_key` makes a hashable key that does.
 """
 
@@ -16,7 +16,7 @@ _EXACT: set[type] = {str, type(None), bytes}
 def exact_equality(kind: type) -> type:
     """Declare that equal values of `kind` are interchangeable, as parts of cache keys. A decorator of classes.
 
-    For types that compare by identity, as jaxprs do, and for those whose equality tells apart all that matters.
+    For types that compare by identity, as jaxprs do, and for those whose equality distinguishes all that matters.
 
     >>> from tangrad.core import exact_equality
     >>> @exact_equality

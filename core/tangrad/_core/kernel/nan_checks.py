@@ -3,7 +3,7 @@
 The bottom trace gets a checking function when one of the settings is first turned on; until then it costs nothing.
 
 What counts is what reaches a result: where all branches run and a selection follows, as in a mapped `cond`, what
-is selected away is nobody's concern. So programs within programs are run without a look at each operation, and then
+is selected away is no error. So programs within programs are run without a look at each operation, and then
 their results are looked at, as those of compiled programs are.
 """
 
@@ -50,7 +50,7 @@ def error_for(what: str, where: str) -> FloatingPointError:
 
 @contextmanager
 def without_value_checks() -> Iterator[None]:
-    """Within it no result of an operation is looked at: whoever uses it selects among them."""
+    """Within it no result of an operation is checked: the caller selects among them."""
     before, thread.values_unchecked = thread.values_unchecked, True
     try:
         yield

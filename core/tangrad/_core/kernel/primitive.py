@@ -1,7 +1,7 @@
 """Primitives: the operations that traces see, and the trace at the bottom, which computes them.
 
 A primitive knows its name, how to infer the types of its results, and, optionally, its effects and a decomposition into
-other primitives. Everything else that can be said about it (derivatives, batching, lowering) is a rule in somebody's
+other primitives. Everything else that can be said about it (derivatives, batching, lowering) is a rule in some
 rule set.
 """
 
@@ -136,8 +136,8 @@ class Primitive:
         by_value = (avals, value_key(params)) if params else key
         out = self.memo.get(by_value)
         if out is None:
-            finer = next((aval.finer for aval in avals if aval.finer is not None), None)
-            out = self._infer(avals, params) if finer is None else finer(self, avals, params, self._infer)
+            infer_types = next((aval.infer_types for aval in avals if aval.infer_types is not None), None)
+            out = self._infer(avals, params) if infer_types is None else infer_types(self, avals, params, self._infer)
         if _holds_program(params):
             self.carries_programs = True
         else:

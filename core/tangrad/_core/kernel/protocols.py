@@ -35,7 +35,7 @@ Names: TypeAlias = tuple[Any, ...]
 
 
 class AxisInfo(Protocol):
-    """The axis that a `vmap` maps over, as batch rules are told of it.
+    """The axis that a `vmap` maps over, as batch rules get it.
 
     Attributes:
         name: its name for collectives, or None.
@@ -103,7 +103,7 @@ class PartialEvalRule(Protocol):
 
 
 class DceRule(Protocol):
-    """`(used_outputs, equation) -> (used_inputs, equation or None)`: takes out of its programs what nobody uses."""
+    """`(used_outputs, equation) -> (used_inputs, equation or None)`: removes from its programs what is unused."""
 
     def __call__(self, used_outputs: Sequence[bool], equation: JaxprEqn, /) -> tuple[list[bool], JaxprEqn | None]: ...
 

@@ -3,7 +3,7 @@
 A *rule kind* says what a rule is for (`jvp`, `batch`, `lower.numpy`); a transformation or backend owns it. A *rule set*
 holds the rules of one kind for one family of primitives. A *rule table* is the composition of all rule sets of a kind:
 a plain dictionary from primitive to rule. The first look-up of a primitive of some family loads every rule set of
-(kind, family) from every distribution, settles conflicts and overrides, and freezes the result, so that neither the
+(kind, family) from every distribution, resolves conflicts and overrides, and freezes the result, so that neither the
 order of use nor that of installation can matter.
 """
 
@@ -59,7 +59,7 @@ class Cell:
 
 
 class RuleTable(dict[Primitive, Rule]):
-    """Primitive -> rule, for one kind. `table[primitive]` is one dictionary look-up once the family is settled."""
+    """Primitive -> rule, for one kind. `table[primitive]` is one dictionary look-up once the family is resolved."""
 
     def __init__(self, kind: str) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ class RuleTable(dict[Primitive, Rule]):
         self._lock = free_after_fork(threading.RLock())
 
     def __missing__(self, primitive: Primitive) -> Rule:
-        families = self._families  # see `_settle`
+        families = self._families  # see `_resolve`
         cell = self.cell(primitive)
         if cell.rule is None:
             raise cell.error()
@@ -91,12 +91,12 @@ class RuleTable(dict[Primitive, Rule]):
             return None
 
     def cell(self, primitive: Primitive) -> Cell:
-        """The settled cell of a primitive, with where it comes from."""
+        """The resolved cell of a primitive, with its provenance."""
         if not isinstance(primitive, Primitive):
             raise TypeError(f"expected a primitive, got {primitive!r}")
         cells = self._families.get(primitive.family)
         if cells is None:
-            cells = self._settle(primitive.family)
+            cells = self._resolve(primitive.family)
         cell = cells.get(primitive)
         return self._fallback(primitive) if cell is None else cell
 
@@ -108,7 +108,7 @@ class RuleTable(dict[Primitive, Rule]):
             self._broken = {}
             self._owner = None
 
-    def _settle(self, family: str) -> dict[Primitive, Cell]:
+    def _resolve(self, family: str) -> dict[Primitive, Cell]:
         families = self._families  # thawing puts another dictionary in its place: what was asked before is not kept
         claims: dict[Primitive, list[tuple[Plugin, RuleSet, Any]]] = {}
         broken = []
@@ -184,7 +184,7 @@ def rule_table(kind: str) -> RuleTable:
 
 
 def find_rule_kind(name: str) -> RuleKind | None:
-    """The rule kind called `name`, or None where nobody who owns it is installed."""
+    """The rule kind called `name`, or None where its owner is not installed."""
     plugin = composition().find(RULE_KINDS_GROUP, name)
     return None if plugin is None else plugin.load()
 

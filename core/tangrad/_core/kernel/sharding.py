@@ -1,4 +1,4 @@
-"""Shardings: how an array lies on several devices. Their kinds are plugins; here is what backends know of any of them.
+"""Shardings: how an array is split over several devices. Their kinds are plugins; here is what backends know of all.
 
 A sharding arranges its devices in a grid with named axes, and says for each dimension of an array which axes of the
 grid cut it, the slowest varying first. Along the axes that cut nothing the parts are repeated.
@@ -38,7 +38,7 @@ class Parts(NamedTuple):
 
 @class_boundary
 class Sharding:
-    """How an array lies on devices: the base class, of which a kind of shardings says `device_order`, `grid`,
+    """How an array is sharded over devices: the base class, of which a kind of shardings says `device_order`, `grid`,
     `dimension_axes` and `resharded`.
 
     Shardings do not change, and compare and hash by what they are.
@@ -76,15 +76,15 @@ class Sharding:
         raise NotImplementedError
 
     def with_dimension(self, position: int, ndim: int, axes: Any = None) -> Sharding:
-        """The sharding of arrays of `ndim` dimensions and one more at `position`, which `axes` (None: nobody) cut."""
+        """The sharding of arrays of `ndim` dimensions and one more at `position`, which `axes` (None: none) cut."""
         raise NotImplementedError
 
     def constrain(self, value: Any) -> Any:
-        """`value`, of which programs are told that it lies like this."""
+        """`value`, which programs constrain to this sharding."""
         raise NotImplementedError
 
     def type_of(self, aval: Any) -> Any:
-        """The type of arrays of such shape and dtype that lie so: a finer one, if this kind of shardings has such."""
+        """The type of arrays of such shape and dtype with this sharding: a refined one, if this kind has such."""
         return aval.plain
 
     def to_sharding(self, what: str) -> Sharding:
@@ -124,7 +124,7 @@ class Sharding:
 
     @property
     def says_nothing(self) -> bool:
-        """Whether it is of a type that does not tell how its arrays lie."""
+        """Whether it is of a type without a sharding."""
         return False
 
     @property
@@ -188,7 +188,7 @@ class Sharding:
         return self
 
     def is_equivalent_to(self, other: Sharding, ndim: int) -> bool:
-        """Whether arrays of `ndim` dimensions lie in the same way, on the same devices."""
+        """Whether arrays of `ndim` dimensions are sharded alike, over the same devices."""
         if self is other or self == other:
             return True
         if self.device_set != other.device_set or self.tiles(ndim) != other.tiles(ndim):
@@ -271,22 +271,22 @@ def as_sharding(value: Any, what: str) -> Any:
     return convert(what)
 
 
-# --- what types tell ------------------------------------------------------------------------------------------------
+# --- shardings of types -----------------------------------------------------------------------------------------------
 
 
 def types_by_shardings(avals: Sequence[Any], shardings: Sequence[Any]) -> list[Any]:
-    """The types of values, some of which lie as shardings say; `shardings`: one or None for each, or ()."""
+    """The types of values, some of which are sharded as given; `shardings`: one or None for each, or ()."""
     stated = shardings or (None,) * len(avals)
     return [aval if s is None else s.type_of(aval) for aval, s in zip(avals, stated, strict=True)]
 
 
 def with_shardings_of_types(closed: ClosedJaxpr, options: CompileOptions) -> CompileOptions:
-    """Options that state of results, beside what a caller states, the shardings that their types tell."""
-    told = [getattr(aval, "stated", None) for aval in closed.out_avals]
-    if all([sharding is None for sharding in told]):
+    """Options that state of results, beside what a caller states, the shardings in their types."""
+    by_types = [getattr(aval, "stated", None) for aval in closed.out_avals]
+    if all([sharding is None for sharding in by_types]):
         return options
-    given = options.out_shardings or (None,) * len(told)
-    stated = tuple([by_type if one is None else one for one, by_type in zip(given, told, strict=True)])
+    given = options.out_shardings or (None,) * len(by_types)
+    stated = tuple([by_type if one is None else one for one, by_type in zip(given, by_types, strict=True)])
     return options.changed(out_shardings=stated)
 
 
@@ -315,7 +315,7 @@ def names_memories(closed: ClosedJaxpr, options: CompileOptions) -> bool:
 
 
 def sharding_of_result(jaxpr: Jaxpr, atom: Any) -> Sharding | None:
-    """How a result lies, where the equation that makes it says so."""
+    """The sharding of a result, where the equation that makes it has one."""
     if type(atom) is Literal:
         return None
     for eqn in jaxpr.eqns:
@@ -358,12 +358,12 @@ def stated_claims(options: Any, program: Sequence[Sharding]) -> list[tuple[str, 
 
 
 def check_argument(name: str, position: int, aval: Any, given: Sharding | None, stated: Sharding) -> None:
-    """Raise ValueError for an argument that a stated sharding cannot cut, or that lies in another way already."""
+    """Raise ValueError for an argument that a stated sharding cannot cut, or that is sharded in another way already."""
     stated.check_shape(aval.shape, f"{name}: argument {position}")
     if given is not None and not given.is_equivalent_to(stated, len(aval.shape)):
         raise ValueError(
-            f"{name}: argument {position}, {aval.str_short()}, lies by {given}, and in_shardings say {stated}; move it "
-            f"first: tangrad.device_put(x, sharding)"
+            f"{name}: argument {position}, {aval.str_short()}, is sharded by {given}, and in_shardings say {stated}; "
+            f"move it first: tangrad.device_put(x, sharding)"
         )
 
 

@@ -112,7 +112,7 @@ class StagingTrace(Trace):
     def _equal_constant(self, operand: Any) -> Var | None:
         """The variable of a constant with the same contents: NumPy's arrays become new ones each time they are read.
 
-        Large ones are told apart by identity alone: comparing weights of one shape would take longer than it saves.
+        Large ones are distinguished by identity alone: comparing weights of one shape would take longer than it saves.
         """
         if isinstance(operand, Tracer) or type(operand.aval.size) is not int or operand.nbytes > COMPARED:
             return None
@@ -138,7 +138,7 @@ class StagingTrace(Trace):
                 atoms.append(atom)
                 types.append(atom.aval)
         avals = tuple(types)
-        # A known type and a known source are taken where they lie: each call saved is a twentieth of an equation.
+        # A known type and a known source are read directly: each call saved is a twentieth of an equation.
         out = None if params else primitive.memo.get(avals)
         if out is None:
             out = primitive.infer(avals, params)
@@ -199,7 +199,7 @@ def trace_to_jaxpr(
 
 
 def _report(jaxpr: Jaxpr, consts: Sequence[Any], name: str, seconds: float) -> None:
-    """Tell observers; they do not get tracers, which they could keep."""
+    """Notify observers; they do not get tracers, which they could keep."""
     if any([isinstance(const, Tracer) for const in consts]):
         jaxpr, consts = closed_over_as_arguments(jaxpr), ()
     hooks.traced(HookContext(name), ClosedJaxpr(jaxpr, consts), seconds)

@@ -23,7 +23,7 @@ class Trace:
 
     Attributes:
         alive: False once the transformation that made the trace has ended; its tracers must not be used any more.
-        stages: whether what it processes ends up in a jaxpr, so that somebody will ask for the place in the program.
+        stages: whether what it processes ends up in a jaxpr, so that the place in the program will be needed.
     """
 
     __slots__ = ("__weakref__", "alive", "stages")

@@ -1,6 +1,6 @@
 """Transfer guards: what is copied between the host and devices, or between devices, is logged or refused.
 
-Whoever copies something says so (`copied`); until a guard is first set, that costs one look. What the user's program
+Every copy is reported (`copied`); until a guard is first set, that costs one look. What the user's program
 hands to a function counts (`brought`) if it is a number or an array of NumPy, and so do positions, and what `zeros` is
 made of; what our own functions make inside does not, nor does reading what is in the memory of the host.
 """
@@ -68,7 +68,7 @@ def transfer_guard(new_val: str) -> Iterator[None]:
     refused.
 
     Args:
-        new_val: "allow", "log" or "disallow", which mean copies that nobody asked for; "log_explicit" and
+        new_val: "allow", "log" or "disallow", which mean implicit copies; "log_explicit" and
             "disallow_explicit" mean those by `device_put` and `device_get`, too.
 
     Raises ValueError for another level. A copy that is refused raises RuntimeError. `transfer_guard_host_to_device`,

@@ -6,8 +6,9 @@ dictionary and no environment variable on a hot path. The same object holds the 
 
 Settings that change results are part of the key of every compilation cache: `cache_context()` is that part.
 
-Here are the machinery and the settings that the kernel reads itself. Whoever else reads a setting defines it, in a
-module that the reader imports; an entry of the group `tangrad.settings` names it, so that `table` finds it before that.
+Here are the machinery and the settings that the kernel reads itself. Every other setting is defined where it is read,
+in a module that the reader imports; an entry of the group `tangrad.settings` names it, so that `table` finds it before
+that.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class ThreadState(threading.local):
     trace: Any  # a `tangrad._core.kernel.trace.Trace`
     name_stack: tuple[str, ...] = ()
     axis_environment: tuple[tuple[Any, int], ...] = ()
-    # Who says for which named axes types tell that values differ along them, and sums cotangents over these; or nobody.
+    # For which named axes types record that values differ along them, so that cotangents are summed; or None.
     typed_axes: Any = None
     # Part of the keys of caches, beside `shared.context`.
     overrides: tuple[tuple[str, Any], ...] = ()
@@ -107,11 +108,11 @@ class _Override(ContextDecorator):
         self._previous.append((name in local, local.get(name), thread.overrides))
         try:
             setattr(thread, name, self._value)
-            self._setting.tell(self._value)
+            self._setting.notify(self._value)
             if self._setting.changes_results:
                 others = tuple(item for item in thread.overrides if item[0] != name)
                 thread.overrides = (*others, (name, self._value))
-        except BaseException:  # an interrupt, or what a listener raises: nobody will call `__exit__`
+        except BaseException:  # an interrupt, or what a listener raises: `__exit__` will not be called
             self.__exit__()
             raise
 
@@ -197,14 +198,14 @@ class Setting:
         setattr(ThreadState, self.name, value)
         if self.changes_results:
             shared.context = _interned_context(_changed_values())
-        self.tell(value)
+        self.notify(value)
 
     def on_change(self, listener: Callable[[Any], None]) -> None:
         """Have `listener(value)` called now, and with each value that is set from now on, globally or by a thread."""
         self._listeners.append(listener)
         listener(self.value)
 
-    def tell(self, value: Any) -> None:
+    def notify(self, value: Any) -> None:
         """Call the listeners."""
         for listener in self._listeners:
             listener(value)
@@ -391,7 +392,7 @@ def define_flag(name: str, doc: str, *, default: bool = False, changes_results: 
     Args:
         name: as in `tangrad.config`; `TANGRAD_<NAME>` in the environment.
         doc: one sentence for the table of settings.
-        default: the value where nobody says another.
+        default: the value unless another is given.
         changes_results: whether compiled programs depend on it.
     """
     return define_setting(name, default, doc, parse=parse_bool, check=check_bool, changes_results=changes_results)
@@ -402,7 +403,7 @@ def define_choice(name: str, default: str, choices: tuple[str, ...], doc: str) -
 
     Args:
         name: as in `tangrad.config`; `TANGRAD_<NAME>` in the environment.
-        default: the value where nobody says another.
+        default: the value unless another is given.
         choices: all values, in lower case.
         doc: one sentence for the table of settings.
     """

@@ -1,4 +1,4 @@
-"""Locks across a fork: in the child the threads that held them are gone, and nobody else would release them."""
+"""Locks across a fork: in the child the threads that held them are gone, and nothing else would release them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _new = threading.Lock()
 
 
 def free_after_fork(lock: L) -> L:
-    """Return `lock`, which the child of a fork finds free, whoever held it.
+    """Return `lock`, which the child of a fork finds free, whichever thread held it.
 
     What a lock guards must be whole between any two steps of Python: a fork happens between them.
 

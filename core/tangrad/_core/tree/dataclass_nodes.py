@@ -137,7 +137,7 @@ def _fields(nodetype: type) -> list[Any]:
     """Return the fields that `__init__` takes; none for a class that is no dataclass."""
     if not hasattr(nodetype, "__dataclass_fields__"):
         return []
-    import dataclasses  # loaded by whoever made the dataclass; importing it for all costs 0.7 ms
+    import dataclasses  # loaded by the module of the dataclass; importing it for all costs 0.7 ms
 
     return [field for field in dataclasses.fields(nodetype) if field.init]
 

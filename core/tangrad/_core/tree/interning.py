@@ -1,13 +1,13 @@
-"""Interning of tree structures: equal structures are one object for as long as anybody holds it.
+"""Interning of tree structures: equal structures are one object for as long as it is referenced.
 
 A table maps a key to a weak reference. The key of a structure is made of the identities of its subtrees (which the
 structure keeps alive, so they cannot be reused while its entry is live) and of a key of its node's data.
 
 Data compare in one of three ways, and a structure compares as the least exact of its parts does:
-- PLAIN: strings, numbers, None, tuples of these: the key tells apart `1`, `1.0` and `True`, `0.0` and `-0.0`;
+- PLAIN: strings, numbers, None, tuples of these: the key distinguishes `1`, `1.0` and `True`, `0.0` and `-0.0`;
 - BY_IDENTITY: objects that are equal only to themselves (functions, classes): the key is their identity;
 - BY_VALUE: all else. Its `==` may call unequal things equal, or be slow, or fail, and two equal objects need not be
-  interchangeable (mutable ones are not). The key is their identity too, so nobody is handed another's object; the
+  interchangeable (mutable ones are not). The key is their identity too, so no caller gets another's object; the
   structures made of them compare by value where they are not identical.
 """
 

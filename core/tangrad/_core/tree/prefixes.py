@@ -83,7 +83,7 @@ def flatten_axes(name: str, treedef: PyTreeDef, axis_tree: Any, hint: str = "") 
     if axis_tree is None or kind_of(type(axis_tree)) is None:  # by far the most frequent: one axis for all
         return [axis_tree] * treedef.num_leaves
     axes: list[Any] = []
-    difference = _spread((), treedef, axis_tree, axes)
+    difference = _compare_subtrees((), treedef, axis_tree, axes)
     if difference is None:
         return axes
     raise ValueError(
@@ -92,7 +92,7 @@ def flatten_axes(name: str, treedef: PyTreeDef, axis_tree: Any, hint: str = "") 
     )
 
 
-def _spread(path: KeyPath, structure: PyTreeDef, axis_tree: Any, axes: list[Any]) -> str | None:
+def _compare_subtrees(path: KeyPath, structure: PyTreeDef, axis_tree: Any, axes: list[Any]) -> str | None:
     """Append the axis of each leaf to `axes`; return what hinders that, with @ for the argument's name."""
     kind = None if axis_tree is None else kind_of(type(axis_tree))
     if kind is None:
@@ -107,7 +107,7 @@ def _spread(path: KeyPath, structure: PyTreeDef, axis_tree: Any, axes: list[Any]
         first, second, why = explained or ("one node", "another", "they differ")
         return f"At @{keystr(path)} it has {first}, where the value has {second}: {why}"
     for key, subtree, child in zip(keys, structure.subtrees, children):
-        problem = _spread((*path, key), subtree, child, axes)
+        problem = _compare_subtrees((*path, key), subtree, child, axes)
         if problem is not None:
             return problem
     return None

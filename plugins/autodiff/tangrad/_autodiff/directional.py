@@ -127,7 +127,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_ax
 
     Raises:
         TypeError: for what is not callable, arguments that are no arrays, and `reduce_axes` that are no names.
-        ValueError: for a name twice in `reduce_axes`. NameError: for one that nobody maps.
+        ValueError: for a name twice in `reduce_axes`. NameError: for one that is not mapped.
 
     >>> import tangrad
     >>> value, pullback = tangrad.vjp(lambda x, y: x * y, 2.0, 3.0)
@@ -170,7 +170,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: str | 
     Raises:
         TypeError: for dtypes that are neither all floating-point (or complex) nor all integers (with `reduce_axes` for
             integers), for functions that are not linear, and `reduce_axes` that are no names.
-        ValueError: for a name twice in `reduce_axes`. NameError: for one that nobody maps.
+        ValueError: for a name twice in `reduce_axes`. NameError: for one that is not mapped.
 
     >>> import tangrad
     >>> import tangrad.numpy as np

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._autodiff.varying import as_different_as, told_axes
+from tangrad._autodiff.varying import as_different_as, current_typed_axes
 from tangrad._autodiff.zeros import Zero, instantiate
 from tangrad.core import (
     ClosedJaxpr,
@@ -64,7 +64,7 @@ class JVPTrace(Trace):
 
     @property
     def main(self) -> JVPTrace:
-        """What tells the tracers of one transformation from those of another: the trace itself."""
+        """What distinguishes the tracers of one transformation from those of another: the trace itself."""
         return self
 
     def tracer(self, primal: Any, tangent: Any) -> JVPTracer:
@@ -229,7 +229,7 @@ def jvp_jaxpr(
         if isinstance(instantiate_outputs, bool)
         else tuple(instantiate_outputs)
     )
-    key = (tuple(nonzero), wanted, told_axes())
+    key = (tuple(nonzero), wanted, current_typed_axes())
     return _jvp_programs.get(closed, key, lambda: _jvp_jaxpr(closed, *key[:2]))  # type: ignore[no-any-return]
 
 

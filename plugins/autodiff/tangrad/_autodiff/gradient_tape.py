@@ -1,6 +1,6 @@
 """The tape of an eager gradient: one entry for each operation on concrete values, walked back once.
 
-Where a gradient is taken of concrete values, nobody looks at the linear program itself. So the tape holds for each
+Where a gradient is taken of concrete values, the linear program itself is not needed. So the tape holds for each
 operation its residuals and a compiled pullback (`pullbacks.py`). Operations that carry programs (calls, loops) are
 linearised by their rules, as everywhere, and leave a linear program (`tape.py`) as their entry.
 """

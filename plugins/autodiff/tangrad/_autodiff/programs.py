@@ -9,7 +9,7 @@ from typing import Any
 from tangrad._autodiff.reducing import reduced
 from tangrad._autodiff.tape import linearize_flat, record_linear, record_unknown
 from tangrad._autodiff.transpose_rules import is_linear
-from tangrad._autodiff.varying import told_axes
+from tangrad._autodiff.varying import current_typed_axes
 from tangrad._autodiff.zeros import Zero, instantiate
 from tangrad.core import (
     ClosedJaxpr,
@@ -74,7 +74,7 @@ class LinearizedJaxpr:
 
 def linearize_jaxpr(closed: ClosedJaxpr, active: Sequence[bool]) -> LinearizedJaxpr:
     """Linearise a jaxpr with respect to its active inputs. Remembered as long as the jaxpr lives."""
-    key = ("linearize", tuple(active), told_axes())
+    key = ("linearize", tuple(active), current_typed_axes())
     return _linear_programs.get(closed, key, lambda: _linearize_jaxpr(closed, tuple(active)))  # type: ignore[no-any-return]
 
 
@@ -208,7 +208,7 @@ def transpose_jaxpr(
         closed jaxpr, `(other inputs, cotangents given) -> cotangents of linear inputs that are not zero`, and which are
         not.
     """
-    key = ("transpose", tuple(linear), tuple(has_cotangent), told_axes())
+    key = ("transpose", tuple(linear), tuple(has_cotangent), current_typed_axes())
     return _linear_programs.get(closed, key, lambda: _transpose_jaxpr(closed, *key[1:3]))  # type: ignore[no-any-return]
 
 

@@ -57,7 +57,7 @@ def checked_names(reduce_axes: str | Iterable[Any], name: str) -> tuple[Any, ...
 
 
 def check_in_scope(axes: Sequence[Any], name: str) -> None:
-    """Raise NameError for an axis that nobody maps, listing those in scope."""
+    """Raise NameError for an axis that is not mapped, listing those in scope."""
     scope = dict(thread.axis_environment)
     for axis in axes:
         if axis not in scope:
@@ -79,8 +79,8 @@ def summed_over(axes: tuple[Any, ...]) -> Iterator[None]:
         reduced.axes, thread.overrides = before, overrides
 
 
-def not_told_by_types(axes: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The axes of which types do not tell along which values differ: over the others cotangents are summed anyway."""
+def absent_from_types(axes: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The axes that types do not record: over the others cotangents are summed anyway."""
     typed = thread.typed_axes
     return axes if typed is None else tuple([axis for axis in axes if axis not in typed.names])
 

@@ -66,7 +66,7 @@ def grad(
 
     Raises (the function returned):
         TypeError: for a result that is not a real scalar, or an argument that is not floating-point.
-        NameError: for `reduce_axes` that nobody maps.
+        NameError: for `reduce_axes` that are not mapped.
 
     >>> import tangrad
     >>> tangrad.grad(lambda x: x**3)(2.0)

@@ -1,4 +1,4 @@
-"""How results of differentiation's own arithmetic lie."""
+"""How results of differentiation's own arithmetic are sharded."""
 
 from __future__ import annotations
 

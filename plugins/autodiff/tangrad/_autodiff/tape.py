@@ -14,10 +14,10 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tangrad._autodiff.finer_types import less_said, settled
+from tangrad._autodiff.cotangent_types import with_plain_type, with_type_of
 from tangrad._autodiff.forward import JVP
 from tangrad._autodiff.primitives import add_any_p
-from tangrad._autodiff.reducing import marks, not_told_by_types, reduced, summed_over
+from tangrad._autodiff.reducing import absent_from_types, marks, reduced, summed_over
 from tangrad._autodiff.varying import as_different_as
 from tangrad._autodiff.zeros import Zero, add_tangents, check_cotangent, instantiate, linear_placeholders
 from tangrad.core import (
@@ -293,7 +293,7 @@ class LinearProgram:
         for out, cotangent in zip(self.outputs, cotangents, strict=True):
             if type(out) is TapeTracer and type(cotangent) is not Zero:
                 same = getattr(cotangent, "aval", None) is out.aval
-                _accumulate(pending, out, cotangent if same else settled(cotangent, out.aval))
+                _accumulate(pending, out, cotangent if same else with_type_of(cotangent, out.aval))
         equations, trace = self.equations, self.trace
         for position in range(len(equations) - 1, -1, -1):
             primitive, args, params, outs = equations.pop() if consume else equations[position]
@@ -306,10 +306,12 @@ class LinearProgram:
                 continue
             unknown = [type(arg) is TapeTracer and arg._trace is trace for arg in args]
             operands = [linear_placeholders[a.aval] if u else a for a, u in zip(args, unknown)]
-            if primitive.multiple_results or outs.aval.finer is None:
+            if primitive.multiple_results or outs.aval.infer_types is None:
                 results = rule(cotangent, *operands, **params)
             else:
-                results = rule(less_said(cotangent), *[less_said(operand) for operand in operands], **params)
+                results = rule(
+                    with_plain_type(cotangent), *[with_plain_type(operand) for operand in operands], **params
+                )
             if type(results) is not tuple or len(results) != len(args):
                 raise TypeError(
                     f"the transpose rule of {primitive.identity!r} must return a tuple of {len(args)} cotangents, "
@@ -319,7 +321,7 @@ class LinearProgram:
                 if wanted and result is not None and type(result) is not Zero:
                     if getattr(result, "aval", None) is not arg.aval:
                         check_cotangent(primitive, result, arg.aval)
-                        result = settled(result, arg.aval)
+                        result = with_type_of(result, arg.aval)
                     key = id(arg)
                     earlier = pending.get(key)
                     pending[key] = result if earlier is None else add_any_p.bind(earlier, result)
@@ -393,7 +395,7 @@ def _live(equations: list[Any], outputs: list[Any]) -> list[Any]:
 
 
 def _acts(primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> bool:
-    """Whether an equation has effects that must take place though nobody uses its results."""
+    """Whether an equation has effects that must take place even if its results are unused."""
     if primitive.effects is None and not primitive.carries_programs:
         return False
     return keeps_alive(equation_effects(primitive, tuple([arg.aval for arg in args]), params))
@@ -426,7 +428,7 @@ def linearize_flat(
     `reduce_axes` where values are the same along them.
     """
     previous = thread.trace
-    axes = not_told_by_types(reduce_axes) if reduce_axes else ()
+    axes = absent_from_types(reduce_axes) if reduce_axes else ()
     trace = SummingTrace(previous, axes) if axes else LinearizeTrace(previous)
     thread.trace = trace
     try:

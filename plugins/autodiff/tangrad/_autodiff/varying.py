@@ -1,4 +1,4 @@
-"""Cotangents of values whose types tell along which mapped axes they differ, as within a checked `shard_map`.
+"""Cotangents of values whose types record along which mapped axes they differ, as within a checked `shard_map`.
 
 What is the same along an axis is one value, used on each device: its cotangent is the sum of those from there. What
 differs has a cotangent on each device. So a cotangent that differs along more axes than its value is summed over
@@ -15,8 +15,8 @@ from tangrad._autodiff.zeros import Zero, zeros
 from tangrad.core import get_aval, thread
 
 
-def told_axes() -> tuple[Any, ...] | None:
-    """The axes that types are to tell of now: part of what a transposed program depends on."""
+def current_typed_axes() -> tuple[Any, ...] | None:
+    """The axes that types record now: part of what a transposed program depends on."""
     return None if thread.typed_axes is None else thread.typed_axes.names
 
 
@@ -71,7 +71,7 @@ def check_same(name: str, aval: Any, cotangent: Any) -> None:
 
 
 def _beyond(one: Any, other: Any) -> tuple[Any, ...]:
-    """The axes that the first type tells of and the second does not, among those that types are to tell of now."""
+    """The axes that the first type records and the second does not, among those that types record now."""
     typed = thread.typed_axes
     if typed is None or not one.named_shape or one.named_shape == other.named_shape:
         return ()

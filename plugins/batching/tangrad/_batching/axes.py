@@ -30,7 +30,7 @@ class AxisInfo:
 
     @property
     def in_scope(self) -> tuple[Any, Any]:
-        """The name, and the size that a function of one example is told."""
+        """The name, and the size that a function of one example sees."""
         return self.name, self.size
 
     def __eq__(self, other: object) -> bool:

@@ -1,4 +1,4 @@
-"""How results of batching's own arithmetic lie."""
+"""How results of batching's own arithmetic are sharded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A mapped axis in two parts: the outer one is mapped by somebody else, with a name of its own, the inner one here.
+"""A mapped axis in two parts: the outer one is mapped by the caller, with a name of its own, the inner one here.
 
 What names the axis has a rule of kind `split_axis`, which says it by what names the outer part and by the dimension
 that the inner part is. Where there is no rule, the axis is named by its two parts (kind `axis_subst`), and the inner
@@ -82,7 +82,7 @@ class SplitAxis(AxisInfo):
 
 
 class InnerPart:
-    """The name of the inner part of an axis, where both are named: nobody else can say it."""
+    """The name of the inner part of an axis, where both are named: it is private to this map."""
 
     __slots__ = ("axis",)
 

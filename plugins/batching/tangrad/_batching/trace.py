@@ -39,7 +39,7 @@ def _without_axis(aval: Any, dim: int) -> Any:
     key = (aval, dim)
     found = _unmapped.get(key)
     if found is None:
-        if aval.finer is None:
+        if aval.infer_types is None:
             found = aval.update(shape=aval.shape[:dim] + aval.shape[dim + 1 :])
         else:
             found = aval.without_dimension(dim)
@@ -51,7 +51,7 @@ def _without_axis(aval: Any, dim: int) -> Any:
 
 def _with_axis(aval: Any, size: Any) -> Any:
     """The aval of all examples, the axis in front."""
-    return aval.update(shape=(size, *aval.shape)) if aval.finer is None else aval.with_dimension(0, size)
+    return aval.update(shape=(size, *aval.shape)) if aval.infer_types is None else aval.with_dimension(0, size)
 
 
 class BatchTracer(Tracer):
@@ -243,7 +243,7 @@ def batch_jaxpr(
 
 
 def _without_name(aval: Any, name: Any) -> Any:
-    """A type that does not tell of an axis which is a dimension now."""
+    """A type without an axis which is a dimension now."""
     if not aval.named_shape:
         return aval
     return aval.update(named_shape=tuple([pair for pair in aval.named_shape if pair[0] != name]))

@@ -43,7 +43,7 @@ def vmap(
         out_axes: where the mapped axis of each result goes, likewise; None: the result must not depend on mapped
             arguments.
         axis_name: a name for the axis, for collectives.
-        axis_size: its size, where no argument tells.
+        axis_size: its size, where no argument has it.
         spmd_axis_name: the mesh axis (or a tuple of them) that the axis is sharded over.
         sum_match: whether results for which out_axes says None, and which depend on mapped arguments, are summed over
             the mapped axis; else they are an error.

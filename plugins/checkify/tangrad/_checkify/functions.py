@@ -156,7 +156,7 @@ def debug_check(pred: Any, msg: str, *fmt_args: Any, **fmt_kwargs: Any) -> None:
     Raises as `check`, but for failures.
 
     >>> from tangrad.experimental import checkify
-    >>> checkify.debug_check(1 > 2, "nobody looks")
+    >>> checkify.debug_check(1 > 2, "not checked")
     >>> checkify.checkify(lambda x: checkify.debug_check(x > 2, "too small"))(1)[0].get()
     'too small (`check` failed)'
     """

@@ -1,5 +1,5 @@
 """How a check is checked: its error is noted, where failures of its class are looked for; else it stays a check
-that nobody has to take."""
+that need not be taken."""
 
 from __future__ import annotations
 

@@ -32,13 +32,13 @@ def _raise(args: Any, params: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _refuse(*args: Any, layout: Layout, debug: bool) -> tuple[Any, ...]:
-    """In a compiled program nobody would see the error; checks for debugging are left out."""
+    """In a compiled program the error would be lost; checks for debugging are left out."""
     if debug:
         return ()
     places = [one.place.summarize() for one in layout.failures if one.place is not None]
     where = f" (at {places[0]})" if places else ""
     raise ValueError(
-        f"a check{where} is in a program that is compiled, but nobody takes its error; make it part of the result: "
+        f"a check{where} is in a program that is compiled, but its error is not returned; make it part of the result: "
         "error, out = checkify.checkify(function)(...), around the jitted function or within it"
     )
 

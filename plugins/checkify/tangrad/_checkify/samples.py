@@ -12,7 +12,7 @@ from tangrad._checkify.state import Layout
 from tangrad.conformance import Sample, draw
 from tangrad.tree import structure
 
-UNSEEN = "a check for debugging takes place where somebody takes its error, which is beside the program"
+UNSEEN = "a check for debugging takes place where its error is taken, which is beside the program"
 
 
 def samples() -> list[Sample]:

@@ -194,7 +194,7 @@ class RuleAssignments(MutableMapping[core.Primitive, Rule]):
 
     def __setitem__(self, primitive: core.Primitive, rule: Rule) -> None:
         self.pop(primitive, None)
-        # Whoever assigns a rule to a primitive that has one replaces it.
+        # Assigning a rule to a primitive that has one replaces it.
         rules: RuleSet[Any] = RuleSet(self._kind, api=core.EXTENSION_API, override=True)
         rules.add(primitive, self._adapt(primitive, rule))
         self._rules[primitive] = rule, register(rules)

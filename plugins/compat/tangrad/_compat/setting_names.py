@@ -64,7 +64,7 @@ _DIRECT = "gradients are always linearised directly"
 _DUMPS = "f.lower(x).as_text() and .compile().as_text() give a program's text; the hook tangrad_lowered sees every one"
 _LOCATIONS = "operations carry the line of the user's program that made them"
 _LOGGING = "levels are those of the standard library: logging.getLogger('tangrad').setLevel(...)"
-_MESHES = "types tell of axes of size 1, too"
+_MESHES = "types record axes of size 1, too"
 _PALLAS = "there is no Pallas"
 _PGLE = "programs are not compiled anew by measured profiles"
 _RELAYED = "programs are compiled by each process for itself"
@@ -129,7 +129,7 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax_enable_compilation_cache": Alias("enable_compilation_cache"),
     "jax_enable_custom_prng": Alias("enable_custom_prng"),
     "jax_enable_pgle": Fixed(False, _PGLE),
-    "jax_enable_preemption_service": Fixed(False, "nobody announces that a process is about to be stopped", (True,)),
+    "jax_enable_preemption_service": Fixed(False, "no service announces that a process will be stopped", (True,)),
     "jax_enable_recoverability": Fixed(False, "when a process is lost the others end"),
     "jax_enable_x64": Alias("enable_x64"),
     "jax_error_checking_behavior_divide": Fixed("ignore", "divisions by zero give infinities; debug_infs finds them"),

@@ -13,7 +13,7 @@ from tangrad.core import dtypes, register_aval_handler
 
 Rule = Callable[[Any], Any]
 
-# The classes that have rules without anybody's saying so -> what a value of a class like them is as one of them.
+# The classes that have rules without being registered -> what a value of a class like them is as one of them.
 KNOWN: dict[type, Rule] = {np.ndarray: np.asarray, np.generic: np.asarray}
 KNOWN.update({kind: kind for kind in dtypes.python_scalar_dtypes})
 

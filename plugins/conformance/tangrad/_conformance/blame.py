@@ -2,7 +2,7 @@
 
 A derivative that is compared with differences of a function whose lowering is wrong is no fault of the derivative's.
 So where a check fails, what the primitive gives is asked of everyone who says so: its abstract evaluation, its
-lowerings, its decomposition, the sample's reference. Whoever stands alone is suspected.
+lowerings, its decomposition, the sample's reference. The one that stands alone is suspected.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def _of_other_values(sample: Sample, said: Said) -> tuple[str, ...]:
     most = max(support.values())
     if most == len(said):
         return ()
-    # Two that differ, and nobody else: the decomposition is what its author has written down as right.
+    # Two that differ, and no third: the decomposition is what its author has written down as right.
     trusted = [kind for kind, count in support.items() if count == most] if most > 1 else [DECOMPOSITION]
     return tuple([kind for kind in said if kind not in trusted])
 

@@ -46,7 +46,7 @@ def primitives_of(*distributions: str) -> list[Primitive]:
 
 
 def _rule_sets(wanted: set[Any]) -> list[Any]:
-    """The rule sets of distributions that somebody would use: those without an owner lie dormant."""
+    """The rule sets of distributions that would be used: those without an owner are dormant."""
     kinds = {group for group in composition().groups() if group.startswith(RULES_GROUPS)} if wanted else ()
     return [
         plugin

@@ -8,7 +8,7 @@ from tangrad._console.report import model as page
 from tangrad._console.report.model import BAD, GOOD, QUIET, WARNING
 from tangrad._console.report.page import to_html
 
-SHOWN = 5  # failures that a square of the page tells of
+SHOWN = 5  # failures that a square of the page lists
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ def _chosen_checks(checks: Checks) -> Mapping[str, Check]:
 
 
 def _require_a_backend(report: Report, primitive: Primitive) -> None:
-    """A primitive that runs nowhere is no matter of somebody's incomplete backend."""
+    """A primitive that runs nowhere is not the fault of an incomplete backend."""
     nowhere = {cell.subject for cell in report.absent if cell.check == "abstract"}
     if nowhere and nowhere >= set(backend_names()):
         cell = next(cell for cell in report.absent if cell.check == "abstract")

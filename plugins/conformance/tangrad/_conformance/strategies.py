@@ -1,6 +1,6 @@
 """Samples from Hypothesis strategies: a few examples of each, and the simplest that fails.
 
-Hypothesis is no dependency of the kit: whoever makes a strategy has imported it.
+Hypothesis is no dependency of the kit: code that makes a strategy has imported it.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(command: str, arguments: list[str]) -> int | None:
-    """Run a command and return its exit status; None where there is none, and nobody is known who would provide it."""
+    """Run a command and return its exit status; None where there is none, and no known distribution has it."""
     try:
         function = _loaded(command)
     except (PluginError, RefusedError) as error:

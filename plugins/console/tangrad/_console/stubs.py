@@ -2,7 +2,7 @@
 
 Each package that takes its names from entry points comes with a stub of first-party names. What other distributions add
 is known where they are installed only, so there a *partial stub package* (PEP 561) is written beside them,
-`tangrad-stubs`: for each package that somebody adds to, its stub and these names. Checkers take all else from us.
+`tangrad-stubs`: for each package that a plugin adds to, its stub and these names. Checkers take all else from us.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def default_folder() -> Path:
 
 
 def stub_files(composition: Composition) -> dict[str, str]:
-    """Return the files of the stub package by path, with their text; none where nobody adds a name."""
+    """Return the files of the stub package by path, with their text; none where no plugin adds a name."""
     files: dict[str, str] = {}
     for package, names in sorted(_by_package(composition).items()):
         spec = find_spec(package)

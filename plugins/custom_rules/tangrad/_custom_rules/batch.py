@@ -36,7 +36,7 @@ def _origin(function: Any, axis: AxisInfo) -> Any:
 class _Outs:
     """Which results of a function, and of its rule, differ along the axis: they must agree about that.
 
-    A program tells beforehand; for other functions what runs first decides, the function or its rule.
+    Of a program this is known beforehand; for other functions what runs first decides, the function or its rule.
     """
 
     __slots__ = ("mapped",)

@@ -49,6 +49,6 @@ def composite_samples() -> list[Sample]:
     """Of `composite`: with attributes of every type, and with a result that is an operand."""
     x = draw(2, 3, dtype="float64")
     waves = composite(lambda x, **_: (_bind("sin", x), x), "test.waves", 2)
-    told = {"axis": 1, "fast": True, "name": "wave", "scales": (0.5, np.arange(3)), "more": {"kind": np.dtype("int8")}}
-    args, params = recorded(composite_p, lambda: waves(x, **told))
+    given = {"axis": 1, "fast": True, "name": "wave", "scales": (0.5, np.arange(3)), "more": {"kind": np.dtype("int8")}}
+    args, params = recorded(composite_p, lambda: waves(x, **given))
     return [Sample(composite_p, args, params)]

@@ -115,7 +115,7 @@ def _checked(
     if type(jaxpr) is ClosedJaxpr:
         program = checked_program(jaxpr, checks.enabled)
         function: Any = program.jaxpr
-        # A rule is not given what the function closed over, and could not tell what fails because of that.
+        # A rule is not given what the function closed over, and could not know what fails because of that.
         clear = params["num_consts"] > 0
         error = lambda values: program.layout.clear() if clear else program.run(*values)[1]
         layout_of = lambda: program.layout

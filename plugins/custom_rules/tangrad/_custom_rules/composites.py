@@ -30,7 +30,7 @@ composites = PrimitiveSet("composites", api=1)
 
 @exact_equality
 class Attributes:
-    """What a composite is told beside its operands, by name. Equal where all values are, their types included.
+    """The attributes of a composite, by name. Equal where all values are, their types included.
 
     Attributes:
         values: name -> truth value, number, string, dtype, NumPy array, or a tuple or dictionary of these.
@@ -136,7 +136,7 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
             args, f"{what}: of the arguments of {function_name(decomposition)}, the leaf at "
         )
         operands = [as_operand(leaf) for leaf in leaves]
-        told = Attributes(what, attributes)
+        checked = Attributes(what, attributes)
         structure: list[Any] = []
 
         def flat(*values: Any) -> list[Any]:
@@ -151,7 +151,8 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
                 f"{what}: {function_name(decomposition)} closes over a value that is traced; an operation has only its "
                 "operands, so make the value an argument"
             )
-        outs = composite_p.bind(*operands, jaxpr=ClosedJaxpr(jaxpr, consts), name=name, version=number, attributes=told)
+        program = ClosedJaxpr(jaxpr, consts)
+        outs = composite_p.bind(*operands, jaxpr=program, name=name, version=number, attributes=checked)
         return structure[0].unflatten([as_array(out) for out in outs])
 
     return copy_identity(call, decomposition)

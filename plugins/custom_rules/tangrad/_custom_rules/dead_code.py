@@ -76,7 +76,7 @@ class PartRule:
 class custom_dce(Stackable):  # noqa: N801 - a decorator, named as the field knows it
     """A function with a rule of its own for dead code: what to compute where only some of its results are used.
 
-    Programs are thinned when they are compiled: code whose result nobody uses goes. Of a call that cannot be looked
+    Programs are thinned when they are compiled: code whose result is unused goes. Of a call that cannot be looked
     into, such as one of a kernel, all stays, unless such a rule says what less to call. Outside of `jit` the function
     runs as it is.
 

@@ -19,7 +19,7 @@ def _batch(args: Any, dims: Any, *, axis_info: Any, jaxpr: Any, rule: Any, name:
     if rule is not None:
 
         def make(used: tuple[bool, ...]) -> ClosedJaxpr:
-            # Who reads the results was told which are mapped: the rule must not give a mapped one in place of another.
+            # The reader of the results knows which are mapped: the rule must not give a mapped one in place of another.
             part, found = batch_jaxpr(rule.program(used), mapped, axis_info, chosen(out_mapped, used))
             if list(found) != chosen(out_mapped, used):
                 raise TypeError(f"the rule for dead code of {name} maps results that its function does not")

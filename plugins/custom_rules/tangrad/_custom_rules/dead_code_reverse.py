@@ -4,7 +4,7 @@ A call becomes two: one computes its results and residuals, the other what depen
 Which results the second is needed for is known late, when it is thinned or transposed, and residuals of the whole
 function are of no use to the program that its rule makes of a part. So the second call takes the arguments of the
 first, too: where all its results are used it is made of the residuals, else of the arguments, by the rule; and the
-first call, whose residuals nobody needs any more, is thinned by the rule as well. What both compute then is a common
+first call, whose residuals are not needed any more, is thinned by the rule as well. What both compute then is a common
 subexpression.
 
 Outside of compiled programs nothing is thinned, so there the second call has no rule and takes residuals alone.

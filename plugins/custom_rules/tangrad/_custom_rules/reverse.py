@@ -189,7 +189,7 @@ class FwdRule(UserRule):
         return outs, [as_operand(leaf) for place, leaf in enumerate(residuals) if place not in fixed], bwd
 
     def _or_function(self, values: Sequence[Any]) -> Any:
-        """The forward rule, as a call that becomes one of the function where nobody uses the residuals."""
+        """The forward rule, as a call that becomes one of the function where the residuals are unused."""
         flat, fwd = self._flat, self._rule
         both = custom_dce(lambda *leaves: fwd(*flat.full(leaves)))
 

@@ -1,4 +1,4 @@
-"""Dead code in solves: auxiliary values that nobody uses, and operands that no program reads."""
+"""Dead code in solves: auxiliary values that are unused, and operands that no program reads."""
 
 from __future__ import annotations
 

@@ -74,9 +74,9 @@ def of_one_type_along_axes(
 ) -> tuple[list[Any], Vectors, tuple[Any, ...]]:
     """The vectors of an equation, and its programs, which all differ along the same mapped axes.
 
-    Within a checked `shard_map` types tell along which axes values differ. Where the matrix differs and the right-hand
-    side does not, the solution differs all the same, and the derivatives' equations have such right-hand sides. So all
-    that differs along an axis in one of the programs does so everywhere, as the carries of loops do.
+    Within a checked `shard_map` types record along which axes values differ. Where the matrix differs and the
+    right-hand side does not, the solution differs all the same, and the derivatives' equations have such right-hand
+    sides. So all that differs along an axis in one of the programs does so everywhere, as the carries of loops do.
     """
     if thread.typed_axes is None:
         return operands, vectors, make(vectors)

@@ -103,6 +103,6 @@ def custom_linear_solve_p(
     """The `x` for which `matvec(x)` is `b`, found by `solve`, and its auxiliary values; linear in `b`.
 
     All programs take `(consts, b)` or `(consts, x)`. `vecmat` and `transpose_solve`, the same for the transposed
-    equation, are None where nobody has said how to solve that.
+    equation, are None where no solver of that is given.
     """
     return _solutions(avals, matvec, solve, num_consts, SOLVE_OF_LINEAR)

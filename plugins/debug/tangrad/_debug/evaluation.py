@@ -41,7 +41,7 @@ def _called(
 
 
 def _on_host(backend: Backend, operand: Any) -> Array:
-    """An operand as an array that lies where NumPy can read it."""
+    """An operand as an array that NumPy can read."""
     if not isinstance(operand, Array):  # a literal
         return backend.put(operand.ndarray, operand.aval)
     if type(operand).backend.platform == "cpu":  # type: ignore[attr-defined]

@@ -26,13 +26,13 @@ def pure_callback(
 ) -> Any:
     """Call a Python function without side effects from within a program.
 
-    The function may be called more than once, or not at all where nobody uses its results. It has no derivative: give
+    The function may be called more than once, or not at all where its results are unused. It has no derivative: give
     one to a function around it with `custom_jvp` or `custom_vjp`.
 
     Args:
         callback: a function of trees of arrays, which returns arrays of NumPy or of ours, or numbers.
         result_shape_dtypes: what it returns: a tree of objects with `shape` and `dtype`, such as `ShapeDtypeStruct`.
-        args, kwargs: trees of arrays, handed to the function as arrays that lie on the host.
+        args, kwargs: trees of arrays, passed to the function as arrays on the host.
         sharding: from which device it is called; None, or a sharding of one device.
         vmap_method: how it is mapped by `vmap`: "sequential" and "sequential_unrolled" call it for each row;
             "expand_dims" and "broadcast_all" call it once, with the batch's axis in front of all arguments, for what is
@@ -75,7 +75,7 @@ def io_callback(
     Args:
         callback: a function of trees of arrays, which returns arrays of NumPy or of ours, numbers, or None.
         result_shape_dtypes: what it returns: a tree of objects with `shape` and `dtype`; None for nothing.
-        args, kwargs: trees of arrays, handed to the function as arrays that lie on the host.
+        args, kwargs: trees of arrays, passed to the function as arrays on the host.
         sharding: from which device it is called; None, or a sharding of one device.
         ordered: whether it is called after the ordered callbacks before it in the program, and in earlier programs.
             Those without order may be called in any; under `vmap` only they are possible, for each row.
@@ -114,7 +114,7 @@ def debug_callback(
     Args:
         callback: a function; what it returns is ignored. Left out: `debug.callback(ordered=True)(function, *args)`, for
             functions with keyword arguments of these names.
-        args, kwargs: handed to the function: trees of arrays, as arrays that lie on the host, and any other objects.
+        args, kwargs: handed to the function: trees of arrays, as arrays on the host, and any other objects.
         ordered: whether it is called after the ordered callbacks before it in the program, and in earlier programs.
         partitioned: whether a function that runs on several devices is shown the part of each.
 

@@ -92,7 +92,7 @@ def debug_print(
             of these names.
         args, kwargs: what goes into it: trees of arrays, and any other objects.
         ordered: whether it is printed after the ordered lines before it in the program, and in earlier programs.
-        partitioned: whether values that lie on several devices are shown in parts.
+        partitioned: whether values on several devices are shown in parts.
         skip_format_check: print values that the format has no place for after it, in place of an error.
 
     Raises:

@@ -51,7 +51,7 @@ def _effectful(x: Any) -> list[Sample]:
 
 
 class _Log:
-    """A function of the host that keeps what it is called with, until somebody asks."""
+    """A function of the host that keeps what it is called with, until it is asked."""
 
     def __init__(self) -> None:
         self._seen: list[Any] = []

@@ -1,4 +1,4 @@
-"""How results of callbacks lie: a Python function sees whole operands, and returns whole arrays."""
+"""How results of callbacks are sharded: a Python function sees whole operands, and returns whole arrays."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class ClusterDetector:
         detect: from the environment variables to a `Cluster`, or None for a process that was not started by such a
             cluster.
         priority: of several kinds that say who this process is, the highest is believed.
-        automatic: whether it is asked where nobody names it.
+        automatic: whether it is asked without being named.
 
     >>> from tangrad.distributed import Cluster, ClusterDetector
     >>> def detect(environ):
@@ -74,7 +74,7 @@ def detect(method: str | None, environ: Mapping[str, str] = os.environ) -> tuple
     Args:
         method: the kind that the user names; "deactivate" for none; None for whichever knows this process.
 
-    Raises ValueError for a kind that nobody has installed, or that did not start this process.
+    Raises ValueError for a kind that is not installed, or that did not start this process.
     """
     if method == DEACTIVATED:
         return "", Cluster()

@@ -38,10 +38,10 @@ def process_allgather(in_tree: Any, tiled: bool = False) -> Any:
     >>> process_allgather({"loss": 0.5})
     {'loss': array([0.5], dtype=float32)}
     """
-    spread = [leaf for leaf in tree.leaves(in_tree) if _is_of_several(leaf)]
-    if spread and not tiled:
+    distributed = [leaf for leaf in tree.leaves(in_tree) if _is_of_several(leaf)]
+    if distributed and not tiled:
         raise ValueError(
-            f"process_allgather: {spread[0].aval.str_short()} lies on devices of several processes, and is gathered as "
+            f"process_allgather: {distributed[0].aval.str_short()} is on devices of several processes, and gathered as "
             f"the one array that it is: tiled=True"
         )
     _gathered_description("process_allgather", in_tree)
@@ -170,7 +170,7 @@ def _stacked(leaf: Any, tiled: bool) -> np.ndarray[Any, Any]:
 
 def _gathered(row: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The rows of all processes, one below the other."""
-    rows, everywhere = _spread_rows(row)
+    rows, everywhere = _sharded_rows(row)
     return np.array(everywhere.constrain(rows).to_numpy())
 
 
@@ -179,12 +179,12 @@ def _sent(contents: np.ndarray[Any, Any], mine: bool) -> np.ndarray[Any, Any]:
     row = np.zeros(-(-contents.nbytes // 4), np.uint32)
     if mine:
         row.view(np.uint8)[: contents.nbytes] = np.frombuffer(contents.tobytes(), np.uint8)
-    rows, everywhere = _spread_rows(row)
+    rows, everywhere = _sharded_rows(row)
     total = everywhere.constrain(lax.reduce_sum(rows, (0,))).to_numpy()
     return np.frombuffer(total.tobytes()[: contents.nbytes], contents.dtype).reshape(contents.shape).copy()
 
 
-def _spread_rows(row: np.ndarray[Any, Any]) -> tuple[Any, NamedSharding]:
+def _sharded_rows(row: np.ndarray[Any, Any]) -> tuple[Any, NamedSharding]:
     """A row of each process as one array over the first device of each; and the sharding by which all have all rows."""
     backend = get_backend()
     first: dict[int, Any] = {}

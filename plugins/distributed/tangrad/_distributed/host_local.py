@@ -21,7 +21,7 @@ def host_local_array_to_global_array(local_inputs: Any, global_mesh: Mesh, pspec
         pspecs: a partition spec, or a tree of them that is a prefix of `local_inputs`.
 
     Returns:
-        the tree, with arrays over the mesh; parts that lie on their devices already are not copied.
+        the tree, with arrays over the mesh; parts that are on their devices already are not copied.
 
     Raises ValueError for shapes that the devices of this process cannot share, TypeError for what is no mesh.
 
@@ -41,7 +41,8 @@ def global_array_to_host_local_array(global_inputs: Any, global_mesh: Mesh, pspe
     Args:
         global_inputs: a tree of arrays.
         global_mesh: the mesh.
-        pspecs: how they lie on it, or are to: a partition spec, or a tree of them that is a prefix of `global_inputs`.
+        pspecs: how they are sharded over it, or are to be: a partition spec, or a tree of them that is a prefix of
+            `global_inputs`.
 
     Returns:
         the tree, with arrays that this process can read.

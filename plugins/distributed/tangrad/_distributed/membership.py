@@ -65,7 +65,7 @@ def initialize(
     When one of them is lost, the others end with a message and exit status 1.
 
     Args:
-        coordinator_address: `host:port` of process 0; all can reach it, and nobody else listens there.
+        coordinator_address: `host:port` of process 0; all can reach it, and no other program listens there.
         num_processes: how many processes there are.
         process_id: the number of this one, from 0.
         local_device_ids: the numbers of the GPUs of this machine that the process takes; default: all that it sees.

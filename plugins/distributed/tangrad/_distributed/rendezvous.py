@@ -122,8 +122,8 @@ class Host:
     def gather(self, timeout: float) -> dict[int, Line]:
         """Wait until all others are there: their numbers -> connections. They wait for `let_go` or `send_away`.
 
-        Raises RuntimeError, in those that came too, where somebody is missing after `timeout` seconds, and at once
-        where two have one number: then another number is nobody's, and waiting is in vain.
+        Raises RuntimeError, in those that came too, where a process is missing after `timeout` seconds, and at once
+        where two have one number: then another number belongs to no process, and waiting is in vain.
         """
         deadline = time.monotonic() + timeout
         with selectors.DefaultSelector() as waiting:
@@ -150,10 +150,10 @@ class Host:
         return len(self._lines) == self._count - 1
 
     def _hear(self, key: selectors.SelectorKey, waiting: selectors.BaseSelector) -> None:
-        """Somebody comes, or says who it is. Raises RuntimeError for the number of another."""
+        """A process connects, or says which it is. Raises RuntimeError for the number of another."""
         if key.data is None:
             connection, _ = self._listener.accept()
-            connection.settimeout(1.0)  # for senders of half a line; whoever is registered has data
+            connection.settimeout(1.0)  # for senders of half a line; a registered connection has data
             waiting.register(connection, selectors.EVENT_READ, Line(connection))
             return
         waiting.unregister(key.fileobj)
@@ -172,7 +172,7 @@ class Host:
         )
 
     def _greet(self, line: Line) -> None:
-        """Take somebody in, or send away who does not fit; whoever is no process of ours is hung up on."""
+        """Register a process, or refuse one that does not fit; a connection that is no process of ours is closed."""
         try:
             said = line.receive() or {}
             number, count = said.get("process"), said.get("of")
@@ -201,7 +201,7 @@ class Host:
         self._listener.close()
 
     def let_go(self) -> None:
-        """Tell the others that the service is there. Raises RuntimeError where one is gone again."""
+        """Notify the others that the service is there. Raises RuntimeError where one is gone again."""
         for number, line in self._lines.items():
             try:
                 line.send(service=True)
@@ -209,7 +209,7 @@ class Host:
                 raise RuntimeError(f"process {number} came to {self._address!r}, and was lost again") from error
 
     def send_away(self, reason: str) -> None:
-        """Tell the others why nothing comes of it, and end all connections."""
+        """Send the others the error, and end all connections."""
         self._listener.close()
         for line in self._lines.values():
             with contextlib.suppress(OSError):
@@ -234,8 +234,8 @@ def _refused_by_another(address: Address, count: int) -> str | None:
 def meet(address: Address, number: int, count: int, timeout: float) -> Line:
     """The connection of process `number` to process 0, when all are there.
 
-    Raises RuntimeError where nobody answers within `timeout` seconds, somebody else does, or process 0 says why not;
-    and soon where nobody answers, and another process of this machine waits as process `number`.
+    Raises RuntimeError where there is no answer within `timeout` seconds, or one from another program, or process 0
+    refuses; and soon where there is no answer, and another process of this machine waits as process `number`.
     """
     deadline = time.monotonic() + timeout
     with _claimed(address, number) as alone:
@@ -290,7 +290,7 @@ def _claimed(address: Address, number: int) -> Iterator[bool]:
 
 
 def _reach(address: Address, number: int, deadline: float, timeout: float, alone: bool) -> socket.socket:
-    """A connection to an address where somebody may begin to listen a little later.
+    """A connection to an address at which a process may begin to listen a little later.
 
     A process that is not alone with its number waits shortly, so that process 0 may hear of it, and all others by that.
     """
@@ -316,7 +316,7 @@ def _reach(address: Address, number: int, deadline: float, timeout: float, alone
 
 
 def _listen(address: Address, everywhere: bool) -> socket.socket:
-    """A listening socket that refuses a port at which anybody else listens."""
+    """A listening socket that refuses a port at which another program listens."""
     if everywhere and socket.has_dualstack_ipv6():
         listener = socket.create_server(("", address.port), family=socket.AF_INET6, dualstack_ipv6=True)
     elif everywhere:

@@ -1,8 +1,8 @@
 """Who watches over the other processes: when one is lost, the rest say so and end, and none waits for it forever.
 
 Process 0 has a connection to each other process, and these to it. A connection that ends before its process has said
-goodbye means that the process is lost; process 0 tells the others. A machine that is gone without a word, or a process
-that stands still, is found by XLA's coordination service, which misses its heartbeats.
+goodbye means that the process is lost; process 0 notifies the others. A machine that is gone without a word, or a
+process that stands still, is found by XLA's coordination service, which misses its heartbeats.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class Vigil:
         self._thread.start()
 
     def say_goodbye(self) -> None:
-        """Tell the others that this process leaves, and is not lost."""
-        self._tell_others(bye=True)
+        """Notify the others that this process leaves, and is not lost."""
+        self._notify_others(bye=True)
 
     def say_why(self, error: BaseException) -> None:
-        """Tell the others that an error ends this process."""
+        """Notify the others that an error ends this process."""
         self._over = True
-        self._tell_others(failed=f"{type(error).__name__}: {error}"[:1000])
+        self._notify_others(failed=f"{type(error).__name__}: {error}"[:1000])
 
     def wait_for_loss(self, timeout: float) -> bool:
         """Wait so many seconds for the loss of another process, until all is done about it; whether there is one."""
@@ -66,7 +66,7 @@ class Vigil:
                 line.socket.shutdown(socket.SHUT_RDWR)  # wakes the thread
         self._thread.join()
 
-    def _tell_others(self, **message: object) -> None:
+    def _notify_others(self, **message: object) -> None:
         for line in list(self._lines.values()):
             with contextlib.suppress(OSError):  # that it has ended is noticed elsewhere
                 line.send(**message)
@@ -107,7 +107,7 @@ class Vigil:
             return
         self._over = True
         self._losing.set()
-        self._tell_others(lost=number, why=why)
+        self._notify_others(lost=number, why=why)
         self._end(
             f"tangrad.distributed: process {number} of {self._count} is lost: {why}. Process {self._number} cannot go "
             f"on without it, and ends"

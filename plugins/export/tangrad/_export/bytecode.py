@@ -173,7 +173,7 @@ class _Module:
         return names
 
     def _read_offsets(self, reader: Reader, contents: Reader) -> list[Reader]:
-        """Where each attribute lies."""
+        """The position of each attribute."""
         count = reader.number()
         reader.number()  # of types, which follow the attributes
         found: list[Reader] = []
@@ -247,7 +247,7 @@ class _Module:
             _pass_orders_of_uses(reader, results)
         if mask & HAS_REGIONS:
             head = reader.number()
-            inner = reader.section()[1] if head & 1 else reader  # those that see nothing around them lie together
+            inner = reader.section()[1] if head & 1 else reader  # those that see nothing around them are together
             for _ in range(head >> 1):
                 yield from self._region(inner, depth + 1)
             if inner is not reader and inner.has_more:

@@ -58,7 +58,7 @@ _STABLE = re.compile(
 )
 # Functions of Python: the process that made the program knows them by numbers, in any other these mean something else.
 _PYTHON = re.compile(r"xla_.*python.*callback.*")
-# What waits for somebody outside of the program, who is not there.
+# What waits for a partner outside of the program, which is not there.
 _WAITING = frozenset({"stablehlo.infeed", "stablehlo.outfeed", "stablehlo.send", "stablehlo.recv"})
 _DIALECTS = frozenset({"builtin", "func", "stablehlo", "chlo", "sdy"})
 
@@ -83,7 +83,7 @@ def check_contents(
     waiting = sorted(_WAITING.intersection(operations))
     if waiting:
         raise ValueError(
-            f"{name} has {', '.join(waiting)}, which would wait for ever: there is nobody at the other end"
+            f"{name} has {', '.join(waiting)}, which would wait for ever: there is no partner at the other end"
         )
     foreign = sorted({operation for operation in operations if operation.partition(".")[0] not in _DIALECTS})
     if foreign:
@@ -100,6 +100,6 @@ def check_contents(
     if unknown:
         raise ValueError(
             f"{name} calls {', '.join(unknown)}, which need not be there, or mean the same, where the program "
-            "is run. If it is, whoever exports it says so: "
+            "is run. If it is, declare that when exporting: "
             f"disabled_checks=[DisabledSafetyCheck.custom_call({unknown[0]!r})]"
         )

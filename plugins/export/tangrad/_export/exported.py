@@ -48,7 +48,7 @@ class Exported:
         calling_convention_version: how its function `main` is called; that of `jax.export`.
         nr_devices: how many devices it runs on.
         disabled_safety_checks: checks that its author turned off.
-        in_shardings_hlo, out_shardings_hlo: how arguments and results lie on devices; None: in one place.
+        in_shardings_hlo, out_shardings_hlo: shardings of arguments and results; None: on one device.
         ordered_effects, unordered_effects: what it does beside its results.
         module_kept_var_idx: the positions of the arguments that `main` takes: all of them.
         uses_global_constants: whether `main` takes the number of the platform first.
@@ -99,7 +99,7 @@ class Exported:
 
     @property
     def _key(self) -> Any:
-        """What tells programs apart: names of variables count, their scopes do not."""
+        """What distinguishes programs: names of variables count, their scopes do not."""
         avals = str(self.in_avals), str(self.out_avals)
         trees = self.in_tree, self.out_tree
         programs = self.mlir_module_serialized, self.program_serialized

@@ -133,7 +133,7 @@ def _check_effects(closed: Any, name: str) -> None:
     ordered = sorted([str(effect) for effect in closed.effects if effect.ordered])
     if ordered:
         raise NotImplementedError(
-            f"export: {name} has ordered effects ({', '.join(ordered)}), and an exported program has nobody to wait "
+            f"export: {name} has ordered effects ({', '.join(ordered)}), and an exported program has no caller to wait "
             "for: take them out, or let them be unordered"
         )
 

@@ -41,7 +41,7 @@ def register_namedtuple_serialization(nodetype: type, *, serialized_name: str) -
 
     Args:
         nodetype: what `collections.namedtuple` or `typing.NamedTuple` made.
-        serialized_name: what files call it: whoever reads them registers a type under the same name.
+        serialized_name: what files call it: the reader registers a type under the same name.
 
     Returns:
         `nodetype`, so that this serves as a decorator with `functools.partial`.
@@ -173,7 +173,7 @@ def described_tree(structure: Any, depth: int = 0) -> Any:
 
 
 def tree_from(description: Any) -> Any:
-    """The structure of a description. Raises ValueError for what is none, and for nodes that nobody registered."""
+    """The structure of a description. Raises ValueError for what is none, and for nodes that are not registered."""
     return _built(description, 0)
 
 
@@ -206,7 +206,7 @@ def _registered(name: str, written: str, children: list[Any]) -> Any:
     form = _by_name.get(name)
     if form is None:
         raise ValueError(
-            f"a node {name!r:.80}, which nobody registered: register_namedtuple_serialization or "
+            f"a node {name!r:.80}, which is not registered: register_namedtuple_serialization or "
             f"register_pytree_node_serialization with that name comes before deserialize"
         )
     metadata = form.read(bytes.fromhex(written))

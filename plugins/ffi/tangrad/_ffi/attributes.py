@@ -91,7 +91,7 @@ def _attribute(value: Any, path: str) -> Attribute:
     if isinstance(value, (tuple, list, np.ndarray)):
         found = np.ascontiguousarray(value)
         if found.size == 0 and not isinstance(value, np.ndarray):
-            found = found.astype(np.int64)  # of no elements nothing tells the type
+            found = found.astype(np.int64)  # of no elements the type is unknown
         return Elements(_known(found.dtype, path, value), found.shape, found.tobytes())
     raise TypeError(_refusal(path, value))
 

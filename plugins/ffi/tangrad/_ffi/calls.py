@@ -34,7 +34,7 @@ def ffi_call(
         target_name: the name of the target.
         result_shape_dtypes: an object with `shape` and `dtype`, such as `ShapeDtypeStruct`, for one result; a sequence
             of these for several.
-        has_side_effect: whether the call must happen even where nobody uses its results.
+        has_side_effect: whether the call must happen even if its results are unused.
         vmap_method: how it is mapped by `vmap`: "sequential" and "sequential_unrolled" call it for each row, in a loop
             or one by one; "expand_dims" and "broadcast_all" call it once, with the batch's axis in front of all
             arguments, for what is not mapped of size 1 or of the batch's size; "legacy_vectorized" leaves what is not

@@ -1,6 +1,6 @@
 """The structures of XLA's foreign function interface, as ctypes sees them.
 
-From `xla/ffi/api/c_api.h`, version 0.5 of the interface; what 0.3 has lies at the same places. Every structure begins
+From `xla/ffi/api/c_api.h`, version 0.5 of the interface; what 0.3 has is at the same places. Every structure begins
 with its size and a chain of extensions, of which metadata is the only one used here.
 """
 
@@ -109,7 +109,7 @@ FutureArgs = structure("Future_Args", ("future", c_void_p), ("error", c_void_p))
 
 
 class AttributeList:
-    """Attributes laid out for handlers, which only read them: made once for all calls of a program."""
+    """Attributes encoded for handlers, which only read them: made once for all calls of a program."""
 
     def __init__(self, attributes: Dictionary) -> None:
         self._alive: list[Any] = []  # what the structures point to
@@ -120,11 +120,11 @@ class AttributeList:
         types, names = (c_int * count)(), (POINTER(ByteSpan) * count)()
         values = (c_void_p * count)()
         for position, (name, value) in enumerate(attributes.items):
-            types[position], laid_out = self._attribute(value)
+            types[position], encoded = self._attribute(value)
             span = self._text(name)
             names[position] = ctypes.pointer(span)
-            values[position] = ctypes.addressof(laid_out)
-            self._alive += [span, laid_out]
+            values[position] = ctypes.addressof(encoded)
+            self._alive += [span, encoded]
         self._alive += [types, names, values]
         return Attrs(size=count, types=types, names=names, attrs=values)
 

@@ -232,7 +232,7 @@ class Instance:
                     for stage in ("prepare", "initialize"):
                         self._run(stage, (), ())
                     self._begun = True
-        operands = [_laid_out(array, layout) for array, (_, layout) in zip(arrays, self._operands, strict=True)]
+        operands = [_in_layout(array, layout) for array, (_, layout) in zip(arrays, self._operands, strict=True)]
         results = []
         for position, (aval, layout) in enumerate(self._results):
             # No operand is written to: others may hold it.
@@ -270,7 +270,7 @@ class Instance:
             _raise(errors[0] if errors else None)
 
 
-def _laid_out(array: Any, layout: tuple[int, ...]) -> Any:
+def _in_layout(array: Any, layout: tuple[int, ...]) -> Any:
     return np.ascontiguousarray(np.asarray(array).transpose(layout))
 
 

@@ -109,8 +109,8 @@ def struct_tree(out_tree: Any, avals: Sequence[Any]) -> Any:
 
 
 def _struct(aval: Any) -> ShapeDtypeStruct:
-    # Only finer types tell how values lie; of the others the property is about nothing.
-    sharding = aval.sharding if getattr(aval, "finer", True) else None
+    # Only refined types have shardings; of the others the property says nothing.
+    sharding = aval.sharding if getattr(aval, "infer_types", True) else None
     return ShapeDtypeStruct(aval.shape, aval.dtype, dict(aval.named_shape), sharding, aval.weak_type)
 
 

@@ -227,13 +227,13 @@ def _leaf(leaf: Any, position: int, call: Call, options: Options, leaves: Sequen
 
 
 class AbstractLeaf:
-    """A leaf of which only the type is known, and maybe how it is to lie on devices."""
+    """A leaf of which only the type is known, and maybe its sharding."""
 
-    __slots__ = ("aval", "spread")
+    __slots__ = ("aval", "user_sharding")
 
-    def __init__(self, aval: Any, spread: Any = None) -> None:
+    def __init__(self, aval: Any, user_sharding: Any = None) -> None:
         self.aval = aval
-        self.spread = spread
+        self.user_sharding = user_sharding
 
 
 def _abstract_leaf(leaf: Any, position: int, call: Call, options: Options, leaves: Sequence[Any]) -> Any:
@@ -305,7 +305,7 @@ class Tables:
         self.free()
 
     def free(self) -> None:
-        """Let go of the lock, whoever held it: where a process was forked, that thread is not in the child."""
+        """Release the lock, whichever thread held it: where a process was forked, that thread is not in the child."""
         self.lock = threading.Lock()
 
     def clear(self) -> None:

@@ -70,7 +70,7 @@ SIGNATURE_LIMIT = 4096  # signatures kept per function, traced and compiled; the
 # Function -> options -> tables. Weak in the function: after `del` its programs go.
 _tables: weakref.WeakKeyDictionary[Any, dict[Any, Tables]] = weakref.WeakKeyDictionary()
 _tables_lock = free_after_fork(threading.RLock())
-# The backends' array types: told from trees by their type, at a tenth of what a missing attribute costs.
+# The backends' array types: distinguished from trees by their type, at a tenth of what a missing attribute costs.
 _array_types: set[type] = set()
 
 
@@ -128,9 +128,9 @@ def jit(
         device: where to run. At most one of `device` and `backend`.
         backend: the name of the backend to run on.
         inline: whether a call inside another traced function disappears into it.
-        in_shardings: how the positional arguments, static ones left out, must lie on devices: a sharding, a partition
+        in_shardings: how the positional arguments, static ones left out, must be sharded: a sharding, a partition
             spec (it means axes of the mesh in use), None where nothing is said, or a tuple of trees of these that is a
-            prefix of the arguments. Arrays that nobody has placed are moved.
+            prefix of the arguments. Uncommitted arrays are moved.
         out_shardings: the same for the result; where nothing is said the compiler chooses.
         abstracted_axes: axes of the positional arguments whose sizes are variables of the program, which is traced once
             for all sizes: for each array a dictionary from axes to names, or a tuple with a name or None for each axis,
@@ -144,7 +144,7 @@ def jit(
     Raises:
         TypeError: for what is not callable (generators and static methods included); ValueError: for arguments that the
             signature does not have, for shardings beside a device or backend, and, at a call, for static values that
-            are not hashable, for arrays that a sharding cannot cut, for arrays that lie in another way or on other
+            are not hashable, for arrays that a sharding cannot cut, for arrays of another sharding or on other
             devices, and for compiler options that the backend does not have.
 
     >>> import tangrad

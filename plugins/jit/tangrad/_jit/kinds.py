@@ -1,4 +1,4 @@
-"""Jit as a plugin. It owns no rule kind: its primitive has rules of everybody else's."""
+"""Jit as a plugin. It owns no rule kind: its primitive has rules of all other kinds."""
 
 from __future__ import annotations
 

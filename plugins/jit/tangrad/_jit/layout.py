@@ -42,14 +42,14 @@ class ShardingTree:
 
     def of_leaves(self, structure: Any) -> list[Any]:
         """The sharding of each leaf of a tree, None where nothing is said. Raises ValueError for another structure."""
-        spread = flatten_axes(self.what, structure, self.tree)
-        return [None if leaf is None else as_sharding(leaf, self.what) for leaf in spread]
+        leaves = flatten_axes(self.what, structure, self.tree)
+        return [None if leaf is None else as_sharding(leaf, self.what) for leaf in leaves]
 
 
 def shardings_of_arguments(options: Any, call: Any, name: str) -> list[Any]:
     """The sharding that each leaf of a call must have, or None.
 
-    Raises ValueError for a leaf that cannot be cut so, and for keyword arguments, whose shardings nobody says.
+    Raises ValueError for a leaf that cannot be cut so, and for keyword arguments, which have no shardings.
     """
     if options.in_shardings is None:
         return [None] * len(call.leaves)

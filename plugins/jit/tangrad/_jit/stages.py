@@ -114,7 +114,7 @@ _ON_ONE_DEVICE = "sharding.SingleDeviceSharding"
 
 
 def _on_one_device(device: Any) -> Any:
-    """The sharding of what lies on one device. Raises MissingDistributionError where there are no shardings."""
+    """The sharding of what is on one device. Raises MissingDistributionError where there are no shardings."""
     plugin = composition().find("tangrad.api", _ON_ONE_DEVICE)
     if plugin is None:
         raise MissingDistributionError(f"tangrad.{_ON_ONE_DEVICE}", "tangrad-sharding")
@@ -169,7 +169,7 @@ class Lowered(_Stage):
         stage._backend, stage._options = backend, options
         stage._donated = taken_over(call, traced, options.keep_unused)
         inputs = [
-            getattr(leaf, "spread", None) if sharding is None else sharding
+            getattr(leaf, "user_sharding", None) if sharding is None else sharding
             for leaf, sharding in zip(call.leaves, shardings_of_arguments(options, call, name), strict=True)
         ]
         stage._program = lower_program(
@@ -275,7 +275,7 @@ class Compiled(_Stage):
 
     @property
     def input_shardings(self) -> Any:
-        """How the arguments must lie, as a tree `(positional arguments, keyword arguments)`.
+        """The shardings of the arguments, as a tree `(positional arguments, keyword arguments)`.
 
         None for an argument that the program does not read. Raises NotImplementedError where the backend does not say.
         """
@@ -285,15 +285,17 @@ class Compiled(_Stage):
 
     @property
     def output_shardings(self) -> Any:
-        """How the results lie, as a tree. Raises NotImplementedError where the backend does not say."""
+        """The shardings of the results, as a tree. Raises NotImplementedError where the backend does not say."""
         return self._traced.out_tree.unflatten(self._shardings(1, None, len(self._traced.jaxpr.out_avals)))
 
     @property
     def out_info(self) -> Any:
-        """The types of the result, as a tree of `ShapeDtypeStruct`s that say how each lies, if the backend does."""
+        """The types of the result, as a tree of `ShapeDtypeStruct`s, with shardings if the backend reports them."""
         if not self._program.executable.places()[1] or composition().find("tangrad.api", _ON_ONE_DEVICE) is None:
             return super().out_info
-        return tree.map(lambda struct, lies: struct.update(sharding=lies), super().out_info, self.output_shardings)
+        return tree.map(
+            lambda struct, sharding: struct.update(sharding=sharding), super().out_info, self.output_shardings
+        )
 
     def _shardings(self, side: int, positions: Sequence[int] | None, count: int) -> list[Any]:
         """Those of the arguments (side 0) or of the results (1), None for all that are not at `positions`."""
@@ -301,7 +303,7 @@ class Compiled(_Stage):
         at = range(count) if positions is None else positions
         if len(places) != len(at):
             raise NotImplementedError(
-                f"the backend {self._backend.name!r} does not say where the arguments and results of a program lie: "
+                f"the backend {self._backend.name!r} does not report the shardings of arguments and results: "
                 f"its executables need a method places()"
             )
         found: list[Any] = [None] * count

@@ -46,7 +46,7 @@ def mask(
     Returns:
         `(args, dims) -> result`: `args` is the sequence of arguments, padded at the ends of their dimensions; `dims`
         the logical size of each variable, an integer or an integer scalar, which may be traced. Results are padded as
-        the arguments are: what lies beyond their logical sizes is 0.
+        the arguments are: what is beyond their logical sizes is 0.
 
     Raises:
         ValueError: for padded sizes that do not fit the specs, or one another; for sizes that are missing, or larger

@@ -1,7 +1,7 @@
 """How `mask` rules are written: `(args, shapes, *, sizes, **params) -> results`.
 
 `args` are padded arrays, `shapes` their logical shapes, in which some sizes are symbolic; `params` are as the function
-saw them. The results are padded arrays of whatever logical shapes the primitive infers: what lies beyond these may be
+saw them. The results are padded arrays of whatever logical shapes the primitive infers: what is beyond these may be
 anything. `sizes` is a `Sizes`: it knows padded and logical sizes, and fills what does not count.
 
 Nothing beyond a logical size may reach a result, nor a derivative. So a rule that brings together elements of different

@@ -53,7 +53,7 @@ ARRAYS = Arithmetic(
 
 
 class Sizes:
-    """What rules ask: how large a dimension is, and what lies within.
+    """What rules ask: how large a dimension is, and what is within.
 
     Attributes:
         padded_sizes: for each variable the size that arrays have, an integer.

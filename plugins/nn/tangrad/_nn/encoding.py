@@ -23,7 +23,7 @@ def one_hot(x: Any, num_classes: Any, *, dtype: Any = None, axis: int = -1) -> A
         x: integers: an array or number.
         num_classes: the length of the vectors.
         dtype: of the result; None: the default float.
-        axis: where in the result the vectors lie.
+        axis: the axis of the result along which the vectors are.
 
     Returns:
         An array with one dimension more than `x`.

@@ -13,7 +13,7 @@ import numpy as np
 
 import tangrad.numpy as tnp
 from tangrad import random
-from tangrad._lax.placement.out_sharding import lies_as_said
+from tangrad._lax.placement.out_sharding import takes_out_sharding
 from tangrad._numpy.operands import canonical_axes, canonical_axis
 from tangrad.core import canonicalize_shape, dtypes
 
@@ -50,7 +50,7 @@ def _kind(dtype: Any) -> Any:
 # --- constants -----------------------------------------------------------------------------------------------------
 
 
-@lies_as_said
+@takes_out_sharding
 def zeros(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
     """Zeros: an initializer itself.
 
@@ -58,7 +58,7 @@ def zeros(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any =
         key: not used.
         shape: of the result.
         dtype: of the result; None: the default float.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array.
@@ -70,7 +70,7 @@ def zeros(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any =
     return tnp.zeros(shape, _kind(dtype))
 
 
-@lies_as_said
+@takes_out_sharding
 def ones(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
     """Ones: an initializer itself.
 
@@ -78,7 +78,7 @@ def ones(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = 
         key: not used.
         shape: of the result.
         dtype: of the result; None: the default float.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array.
@@ -105,7 +105,7 @@ def constant(value: Any, dtype: Any = None) -> Initializer:
     Array([0.5, 0.5], dtype=float32)
     """
 
-    @lies_as_said
+    @takes_out_sharding
     def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
         return tnp.full(shape, value, _kind(dtype))
 
@@ -130,7 +130,7 @@ def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
     Array([0.0947667 , 0.09785799], dtype=float32)
     """
 
-    @lies_as_said
+    @takes_out_sharding
     def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
         kind = _kind(dtype)
         return random.uniform(key, shape, kind) * tnp.array(scale, kind)
@@ -153,7 +153,7 @@ def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
     Array([0.16226421, 0.20252648], dtype=float32)
     """
 
-    @lies_as_said
+    @takes_out_sharding
     def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
         kind = _kind(dtype)
         return random.normal(key, shape, kind) * tnp.array(stddev, kind)
@@ -177,7 +177,7 @@ def truncated_normal(stddev: Any = 1e-2, dtype: Any = None, lower: Any = -2.0, u
     Array([0.14559592, 0.17147487], dtype=float32)
     """
 
-    @lies_as_said
+    @takes_out_sharding
     def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
         kind = _kind(dtype)
         drawn = random.truncated_normal(key, lower, upper, shape, kind)
@@ -254,7 +254,7 @@ def variance_scaling(
     if distribution not in _DISTRIBUTIONS:
         raise ValueError(f"variance_scaling: distribution must be one of {_DISTRIBUTIONS}, got {distribution!r}")
 
-    @lies_as_said
+    @takes_out_sharding
     def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
         sizes, kind = canonicalize_shape(shape), _kind(dtype)
         if not dtypes.issubdtype(kind, np.inexact):
@@ -319,7 +319,7 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> In
            [0., 1.]], dtype=float32)
     """
 
-    @lies_as_said
+    @takes_out_sharding
     def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
         sizes, kind = canonicalize_shape(shape), _kind(dtype)
         if len(sizes) < 2:
@@ -351,7 +351,7 @@ def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None)
     """
     centre = orthogonal(scale, column_axis, dtype)
 
-    @lies_as_said
+    @takes_out_sharding
     def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
         sizes, kind = canonicalize_shape(shape), _kind(dtype)
         if len(sizes) not in (3, 4, 5):

@@ -15,7 +15,7 @@ _in_order: dict[int, np.ndarray[Any, Any]] = {}
 def ctypes(self: Any) -> Any:
     """The address of the contents, row after row, as NumPy's arrays have it: `x.ctypes.data`.
 
-    Nobody may write there, and it holds as long as the array. Where the memory is on another device, on several, or in
+    It must not be written to, and holds as long as the array. Where the memory is on another device, on several, or in
     another order, it is that of a copy. Raises TypeError for typed keys and traced arrays.
     """
     contents = np.asarray(self.__array__(), order="C")

@@ -32,7 +32,7 @@ from tangrad._lax.indexing.primitives import (
     scatter_p,
     scatter_sub_p,
 )
-from tangrad._lax.placement.out_sharding import laid
+from tangrad._lax.placement.out_sharding import sharded_call
 from tangrad._lax.structure.primitives import (
     broadcast_in_dim_p,
     dynamic_slice_p,
@@ -143,7 +143,7 @@ class IndexUpdate(NeedsMethod):
         """The part; with mode "fill" what is out of bounds is `fill_value`, by default NaN or the least integer."""
         options = (parsed_mode(mode), fill_value, indices_are_sorted, unique_indices, wrap_negative_indices)
         if out_sharding is not None:
-            return laid(out_sharding, take_index, self._array, self._index, *options)
+            return sharded_call(out_sharding, take_index, self._array, self._index, *options)
         return take_index(self._array, self._index, *options)
 
     @api_boundary
@@ -236,7 +236,7 @@ def updated(
     if out_sharding is not None:
         promises = {"indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices}
         promises["wrap_negative_indices"] = wrap_negative_indices
-        return laid(out_sharding, updated, operation, x, index, values, mode=mode, **promises)
+        return sharded_call(out_sharding, updated, operation, x, index, values, mode=mode, **promises)
     values = _converted(operation, x, values)
     chosen = parsed_mode(mode)
     own = x.aval
@@ -277,7 +277,7 @@ def _changed(
 
 
 def _nowhere(entries: Sequence[Entry], shape: Sequence[Any]) -> bool:
-    """Whether an index without arrays names what lies outside: such updates are dropped, but may be checked for."""
+    """Whether an index without arrays names what is outside: such updates are dropped, but may be checked for."""
     if any([kind in (ARRAY, SCALAR) for kind, _, _ in entries]):
         return False
     return any([kind == INT and not 0 <= value < shape[axis] for kind, axis, value in entries])
@@ -389,7 +389,7 @@ def _extent(bounds: Window | tuple[Any, Any, int]) -> Any:
 
 
 def _update_block(operation: str, x: Any, entries: Sequence[Entry], values: Any) -> Any:
-    """A block that lies within the array: read it, combine, write it back."""
+    """A block that is within the array: read it, combine, write it back."""
     shape = x.aval.shape
     starts: list[Any] = [0] * len(shape)
     sizes = list(shape)

@@ -29,7 +29,7 @@ from tangrad.core import dtypes
 
 @as_one("equal_nan")
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
-    """Tell where two arrays are nearly equal: |a - b| <= atol + rtol * |b|, or both are the same infinity.
+    """Return where two arrays are nearly equal: |a - b| <= atol + rtol * |b|, or both are the same infinity.
 
     Args:
         a, b: arrays or numbers, broadcast against each other; or arrays of random keys, which must be equal.
@@ -83,7 +83,7 @@ def _integers_close(a: Any, b: Any, rtol: Any, atol: Any) -> Any:
 
 @as_one("equal_nan")
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
-    """Tell whether two arrays are nearly equal everywhere; see `isclose`.
+    """Return whether two arrays are nearly equal everywhere; see `isclose`.
 
     Args:
         a, b: arrays or numbers, broadcast against each other.
@@ -114,7 +114,7 @@ def _as_arrays(a1: Any, a2: Any) -> tuple[Any, Any] | None:
 
 @as_one("equal_nan")
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
-    """Tell whether two arrays have one shape and equal elements.
+    """Return whether two arrays have one shape and equal elements.
 
     Args:
         a1, a2: arrays, numbers, or sequences of them.
@@ -138,7 +138,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 
 
 def array_equiv(a1: Any, a2: Any) -> Any:
-    """Tell whether two arrays have equal elements once they are broadcast against each other.
+    """Return whether two arrays have equal elements once they are broadcast against each other.
 
     Args:
         a1, a2: arrays, numbers, or sequences of them.

@@ -25,11 +25,11 @@ from tangrad.core import (
     ShapedArray,
     Tracer,
     as_array,
-    can_stand_for_array,
+    can_represent_array,
     dtypes,
     get_aval,
     put,
-    stands_for,
+    represented_array,
     thread,
 )
 
@@ -61,7 +61,7 @@ def array(
         order: "K" or None.
         ndmin: the least number of dimensions: new ones come first.
         device: the device to put it on, or a sharding; None: that of the contents, or the default one.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array. It is weakly typed if `object` is a Python number, or a weakly typed array, and no dtype is given.
@@ -106,7 +106,7 @@ def asarray(
         order: "K" or None.
         copy: whether to copy an array; None: only if needed. False: raise where a copy is needed.
         device: the device to put it on, or a sharding; None: that of the contents, or the default one.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array. It is weakly typed if `a` is a Python number, or a weakly typed array, and no dtype is given.
@@ -237,7 +237,7 @@ def _check_numbers_fit(numbers: Any, dtype: Any) -> None:
         return
     limits = dtypes.iinfo(dtype)
     whole = np.trunc(numbers) if numbers.dtype.kind == "f" else numbers
-    # The float after the greatest integer: that itself may lie between two floats.
+    # The float after the greatest integer: that itself may be between two floats.
     misfits = numbers[~((whole >= limits.min) & (whole < float(limits.max) + 1))]
     if misfits.size:
         kind = ValueError if np.isnan(misfits[0]) else OverflowError
@@ -381,8 +381,8 @@ def _from_foreign(value: Any, dtype: Any) -> Any:
     """What is neither ours, NumPy's nor a sequence: an object that says how it becomes an array."""
     if value is None:
         raise ValueError("array: None is not a number")
-    if can_stand_for_array(value):
-        made = as_array(stands_for(value))
+    if can_represent_array(value):
+        made = as_array(represented_array(value))
         return made if dtype is None else convert(made, dtype)
     if hasattr(value, "__array__"):
         return _from_numpy(_as_numpy(value), dtype)

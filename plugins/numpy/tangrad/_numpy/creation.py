@@ -72,7 +72,7 @@ def _of_words(shape: tuple[Any, ...], number: Any, dtype: dtypes.ExtendedDType) 
     return dtype.of_physical(as_array(filled(physical.shape, number, physical.dtype)))
 
 
-# (shape, dtype, whether it is weak) -> the type of an array that is made on the host, if nobody says where.
+# (shape, dtype, whether it is weak) -> the type of an array that is made on the host, if no device is given.
 _on_host: dict[Any, Any] = {}
 register_cache(_on_host.clear)
 
@@ -110,7 +110,7 @@ def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: An
         shape: an integer or a sequence of integers.
         dtype: the dtype; None: the default float.
         device: the device to put it on, or a sharding.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of that shape and dtype.
@@ -138,7 +138,7 @@ def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any
         shape: an integer or a sequence of integers.
         dtype: the dtype; None: the default float.
         device: the device to put it on, or a sharding.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of that shape and dtype.
@@ -159,13 +159,13 @@ def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any
 
 
 def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
-    """Make an array; its elements are zeros, since memory that nobody wrote to has no place in pure functions.
+    """Make an array; its elements are zeros, since uninitialised memory has no place in pure functions.
 
     Args:
         shape: an integer or a sequence of integers.
         dtype: the dtype; None: the default float.
         device: the device to put it on, or a sharding.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of that shape and dtype.
@@ -193,7 +193,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, 
         fill_value: a number, or an array that broadcasts to `shape`.
         dtype: the dtype; None: that of `fill_value`.
         device: the device to put it on, or a sharding.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of that shape and dtype; weakly typed if `fill_value` is and no dtype is given.
@@ -268,10 +268,10 @@ def _like(name: str, value: Any, dtype: Any, shape: Any) -> tuple[tuple[Any, ...
 
 
 def _place_like(name: str, value: Any, shape: Any, device: Any, out_sharding: Any) -> Any:
-    """Where an array like another one lies: as it is said, or as the other's type tells."""
+    """The placement of an array like another one: the given one, or that of the other's type."""
     place = place_of(name, device, out_sharding)
     aval = value.aval if hasattr(type(value), "aval") else None
-    if place is None and shape is None and aval is not None and aval.finer is not None:
+    if place is None and shape is None and aval is not None and aval.infer_types is not None:
         return aval.placed
     return device_beside(value) if place is None else place
 
@@ -282,8 +282,8 @@ def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = No
     Args:
         a: an array or number, or anything with a shape and a dtype.
         dtype, shape: what is to differ from `a`.
-        device: the device to put it on, or a sharding; where types tell how `a` lies, by default like that.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        device: the device to put it on, or a sharding; by default the sharding in the type of `a`, if it has one.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of the shape and dtype of `a`, but for `dtype` and `shape`.
@@ -305,8 +305,8 @@ def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = Non
     Args:
         a: an array or number, or anything with a shape and a dtype.
         dtype, shape: what is to differ from `a`.
-        device: the device to put it on, or a sharding; where types tell how `a` lies, by default like that.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        device: the device to put it on, or a sharding; by default the sharding in the type of `a`, if it has one.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of the shape and dtype of `a`, but for `dtype` and `shape`.
@@ -328,7 +328,7 @@ def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: 
     Args:
         prototype: an array or number, or anything with a shape and a dtype.
         dtype, shape: what is to differ from `prototype`.
-        device: the device to put it on, or a sharding; where types tell how `prototype` lies, by default like that.
+        device: the device to put it on, or a sharding; by default the sharding in the type of `prototype`, if any.
 
     Returns:
         An array of the shape and dtype of `prototype`, but for `dtype` and `shape`.
@@ -359,8 +359,8 @@ def full_like(
         a: an array or number, or anything with a shape and a dtype.
         fill_value: a number, or an array that broadcasts to the shape.
         dtype, shape: what is to differ from `a`.
-        device: the device to put it on, or a sharding; where types tell how `a` lies, by default like that.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        device: the device to put it on, or a sharding; by default the sharding in the type of `a`, if it has one.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of the shape and dtype of `a`, but for `dtype` and `shape`.

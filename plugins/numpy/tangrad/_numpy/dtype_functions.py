@@ -55,7 +55,7 @@ def promote_types(a: Any, b: Any) -> Any:
 
 
 def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
-    """Tell whether values of a dtype can be converted to another one under a rule.
+    """Return whether values of a dtype can be converted to another one under a rule.
 
     Args:
         from_: a dtype, array or NumPy scalar.
@@ -79,7 +79,7 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
 
 
 def issubdtype(arg1: Any, arg2: Any) -> bool:
-    """Tell whether a dtype is another one or below it.
+    """Return whether a dtype is another one or below it.
 
     Args:
         arg1, arg2: dtypes, their names, scalar types, or classes such as `numpy.floating`.
@@ -116,7 +116,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
-    """Tell whether a dtype is of a kind of the Array API standard.
+    """Return whether a dtype is of a kind of the Array API standard.
 
     Args:
         dtype: a dtype or its name.
@@ -200,7 +200,7 @@ def _of(value: Any) -> Any:
 
 
 def isscalar(element: Any) -> bool:
-    """Tell whether a value is a number: of Python, of NumPy, or an array without dimensions.
+    """Return whether a value is a number: of Python, of NumPy, or an array without dimensions.
 
     Args:
         element: anything.
@@ -218,7 +218,7 @@ def isscalar(element: Any) -> bool:
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Tell whether a value has a complex dtype.
+    """Return whether a value has a complex dtype.
 
     Args:
         x: an array or number.
@@ -236,7 +236,7 @@ def iscomplexobj(x: Any) -> bool:
 
 
 def isrealobj(x: Any) -> bool:
-    """Tell whether a value has a dtype that is not complex.
+    """Return whether a value has a dtype that is not complex.
 
     Args:
         x: an array or number.
@@ -252,7 +252,7 @@ def isrealobj(x: Any) -> bool:
 
 
 def iterable(y: Any) -> bool:
-    """Tell whether a value can be iterated over.
+    """Return whether a value can be iterated over.
 
     Args:
         y: anything.

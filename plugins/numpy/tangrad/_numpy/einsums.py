@@ -15,7 +15,7 @@ from typing import Any
 from tangrad._lax.contractions.precision import canonicalize_precision
 from tangrad._lax.contractions.primitives import DotDimensionNumbers, dot_general_p
 from tangrad._lax.elementwise.primitives import convert_element_type_p, eq_p, select_n_p
-from tangrad._lax.placement.out_sharding import laid
+from tangrad._lax.placement.out_sharding import sharded_call
 from tangrad._lax.reductions.primitives import reduce_sum_p
 from tangrad._lax.structure.primitives import iota_p, squeeze_p
 from tangrad._numpy.axes import permuted
@@ -242,7 +242,7 @@ def _summed(x: Any, labels: Labels, axes: Sequence[int]) -> tuple[Any, Labels]:
 
 
 def _reduced(x: Any, labels: Labels, needed: Any) -> tuple[Any, Labels]:
-    """Without repeated labels, and without dimensions that nobody asks for."""
+    """Without repeated labels, and without unused dimensions."""
     x, labels = _diagonal(x, labels)
     return _summed(x, labels, [axis for axis, label in enumerate(labels) if label not in needed])
 
@@ -309,7 +309,7 @@ def einsum(
         optimize: in which order operands meet: "auto", "optimal", "greedy", True, False (left to right), or a path.
         precision: how exactly accelerators multiply.
         preferred_element_type: the dtype of the result.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array.
@@ -327,7 +327,7 @@ def einsum(
     refuse_out("einsum", out)
     if out_sharding is not None:
         options = {"precision": precision, "preferred_element_type": preferred_element_type}
-        return laid(out_sharding, einsum, subscripts, *operands, optimize=optimize, **options)
+        return sharded_call(out_sharding, einsum, subscripts, *operands, optimize=optimize, **options)
     if isinstance(subscripts, str) and "{" in subscripts:
         subscripts, operands = positional_subscripts(subscripts, operands)
     run = _einsum_as_one if isinstance(subscripts, str) else _einsum
@@ -370,7 +370,7 @@ def _contracted(chosen: Sequence[Term], needed: Any, sizes: Any, options: Any) -
 
 
 def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> tuple[list[Any], str]:
-    """Tell in which order `einsum` lets operands meet.
+    """Return in which order `einsum` contracts operands.
 
     Args:
         subscripts, operands: as of `einsum`.

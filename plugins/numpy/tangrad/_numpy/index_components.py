@@ -77,7 +77,7 @@ def index_component(entry: Entry, size: Any, wrap_negative: bool = True, modulo:
 
 
 def index_vectors(components: Sequence[Any], shape: tuple[Any, ...]) -> Any:
-    """Index components broadcast to `shape` and laid side by side along a new last dimension."""
+    """Index components broadcast to `shape` and concatenated along a new last dimension."""
     dtype = next((c.aval.dtype for c in components if c.aval.dtype.itemsize > 4), INT32)
     columns = [_column(as_dtype(component, dtype), shape) for component in components]
     return columns[0] if len(columns) == 1 else concatenate_p.bind(*columns, dimension=len(shape))

@@ -1,7 +1,7 @@
 """What stands between the brackets of x[...], read into one entry for each dimension.
 
 An entry is a tuple `(kind, axis, value)`: NEW (a new dimension), SLICE (value: start, stop, step, as Python's `range`
-takes them), INT (a Python integer, counted from the front where it lies within), SCALAR (an integer array without
+takes them), INT (a Python integer, counted from the front where it is within), SCALAR (an integer array without
 dimensions), ARRAY (an integer array).
 """
 
@@ -28,7 +28,7 @@ from tangrad.core import (
 )
 
 NEW, SLICE, INT, SCALAR, ARRAY = "new", "slice", "int", "scalar", "array"
-# A SCALAR that is known to lie within the array: what integers become where programs should not be made for each.
+# A SCALAR that is known to be within the array: what integers become where programs should not be made for each.
 INSIDE = "inside"
 # A SLICE whose start is an operand; its value is then a Window.
 WINDOW = "window"
@@ -105,7 +105,7 @@ def _entry(axis: int, item: Any, size: Any) -> Entry:
         _check_integers(item.aval.dtype)
         if item.aval.shape:
             return ARRAY, axis, item
-        static_position(0, size, axis)  # wherever it lies, it must not lie in nothing
+        static_position(0, size, axis)  # wherever it is, the dimension must not be empty
         return SCALAR, axis, item
     if isinstance(item, (np.ndarray, np.generic)):
         _check_integers(item.dtype)

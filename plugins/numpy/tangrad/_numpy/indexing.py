@@ -232,7 +232,7 @@ def take_index(
     unique_indices: bool = False,
     wrap_negative: bool = True,
 ) -> Any:
-    """x[index] with a mode for what lies outside; None clamps it."""
+    """x[index] with a mode for what is outside; None clamps it."""
     if not isinstance(x, Array):
         x = as_array(x)
     index, masks = without_scalar_masks(index, x.aval.ndim)
@@ -457,7 +457,7 @@ def _gather(x: Any, entries: list[Entry], mode: Any, fill_value: Any, flags: dic
 
 
 def gathered(x: Any, vectors: Any, fill: Any, params: dict[str, Any]) -> Any:
-    """A gather whose fill value may be an operand: what lies within is asked by the same gather then."""
+    """A gather whose fill value may be an operand: what is within is asked by the same gather then."""
     if not hasattr(type(fill), "aval"):
         return gather_p.bind(x, vectors, fill_value=fill, **params)
     everywhere = broadcast_in_dim_p.bind(literal(True, BOOL), shape=x.aval.shape, broadcast_dimensions=())

@@ -49,8 +49,8 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     """Take the cross products of vectors of three components.
 
     Args:
-        a, b: arrays whose vectors lie along `axisa` and `axisb`; other dimensions are broadcast.
-        axisa, axisb, axisc: along which axis of `a`, `b` and the result the vectors lie.
+        a, b: arrays whose vectors are along `axisa` and `axisb`; other dimensions are broadcast.
+        axisa, axisb, axisc: along which axis of `a`, `b` and the result the vectors are.
         axis: all three at once.
 
     Returns:

@@ -40,7 +40,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
     Args:
         x1, x2: arrays, broadcast against each other.
-        axis: along which the vectors lie, in both and in the result.
+        axis: along which the vectors are, in both and in the result.
 
     Raises:
         TypeError: for what is no array; ValueError: for vectors of other lengths, and shapes that do not fit.

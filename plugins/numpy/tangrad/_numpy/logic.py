@@ -295,7 +295,7 @@ def _is_infinite(x: Any) -> Any:
 
 
 def _sign_bit(x: Any) -> Any:
-    """The highest bit, which tells -0.0 and the NaNs apart too."""
+    """The highest bit, which distinguishes -0.0 and the NaNs too."""
     if is_complex(x):
         raise ValueError(f"signbit does not accept complex numbers, got {x.aval.str_short()}")
     if not is_inexact(x):

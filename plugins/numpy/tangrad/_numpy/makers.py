@@ -31,7 +31,7 @@ from tangrad.core import (
     Array,
     DirectCalls,
     api_boundary,
-    can_stand_for_array,
+    can_represent_array,
     filter_traceback,
     own_boundary,
     thread,
@@ -209,7 +209,7 @@ def operator_form(name: str, symbol: str, general: Binary, primitive: Any = None
     def guarded_operator(x: Any, y: Any) -> Any:
         try:
             return general(x, y) if acceptable(symbol, x, y) else NotImplemented
-        except Exception as error:  # it stands in the class, where nobody else would do it
+        except Exception as error:  # it is in the class, where nothing else would do it
             filter_traceback(error)
             raise
 
@@ -225,7 +225,7 @@ def acceptable(symbol: str, x: Any, y: Any) -> bool:
     for value in (x, y):
         if type(value) in _NUMBERS or isinstance(value, Array):
             continue
-        if not isinstance(value, ARRAY_LIKE) and not can_stand_for_array(value):
+        if not isinstance(value, ARRAY_LIKE) and not can_represent_array(value):
             if type(value) in _SEQUENCES:
                 kinds = f"{type(x).__name__!r} and {type(y).__name__!r}"
                 raise TypeError(

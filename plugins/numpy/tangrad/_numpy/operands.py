@@ -22,7 +22,7 @@ from tangrad.core import (
     as_array,
     as_operand,
     as_size,
-    can_stand_for_array,
+    can_represent_array,
     dtypes,
     is_symbolic,
     literal,
@@ -41,7 +41,7 @@ _WEAK_SCALARS = frozenset({int, float, complex})
 ARRAY_LIKE = (Array, Literal, np.ndarray, np.generic, *PYTHON_SCALARS)
 
 # The dtypes that arithmetic takes as they are, and those that have quotients: fast paths ask these. bfloat16 and other
-# dtypes of ml_dtypes join when `promote` first meets them, so that nobody imports ml_dtypes for nothing.
+# dtypes of ml_dtypes join when `promote` first meets them, so that ml_dtypes is not imported for nothing.
 _STANDARD = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64") + (
     *("float16", "float32", "float64"),
     *("complex64", "complex128"),
@@ -69,7 +69,7 @@ register_cache(_clear_tables)
 class _Widths:
     """Whether 64-bit dtypes were turned on or off since the tables were made, as within a part of a program.
 
-    A weak number beside a weak array is then of another dtype in one place than in another, which tables do not tell.
+    A weak number beside a weak array is then of another dtype in one place than in another, which tables do not record.
     """
 
     __slots__ = ("changed", "first")
@@ -93,7 +93,7 @@ dtypes.on_x64_change(_widths.note)
 
 def is_array_like(value: Any) -> bool:
     """Whether functions take `value` where they take an array: not lists, tuples, None, strings."""
-    return hasattr(type(value), "aval") or isinstance(value, ARRAY_LIKE) or can_stand_for_array(value)
+    return hasattr(type(value), "aval") or isinstance(value, ARRAY_LIKE) or can_represent_array(value)
 
 
 def check_array_like(name: str, *values: Any) -> None:

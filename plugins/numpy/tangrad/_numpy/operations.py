@@ -1,6 +1,6 @@
 """The families of the operations that functions of `tangrad.numpy` are outside of transformations.
 
-No program holds one of them, so none is announced: nobody needs rules for them. Backends may have lowerings, by which
+No program holds one of them, so none is announced: they need no rules. Backends may have lowerings, by which
 such a function is a call or two; where there is none, what it is made of is compiled as one program.
 """
 

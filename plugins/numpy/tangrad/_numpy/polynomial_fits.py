@@ -73,7 +73,7 @@ def _fit(x: Any, y: Any, deg: int, rcond: float | None, full: bool, w: Any, cov:
             raise ValueError(f"polyfit: w must have the shape of x, {places.shape}, got {weights.shape}")
         matrix = matrix * weights[:, None]
         right = right * (weights if right.ndim == 1 else weights[:, None])
-    # Columns of one size, so that the singular values tell of the polynomial and not of the unit of x.
+    # Columns of one size, so that the singular values depend on the polynomial and not on the unit of x.
     scale = sqrt((abs(matrix) ** 2).sum(0))
     solution, residuals, rank, singular = lstsq(matrix / scale, right, rcond)
     coefficients = (solution.T / scale).T

@@ -7,7 +7,7 @@ from typing import Any
 
 from tangrad._lax.contractions.precision import canonicalize_precision
 from tangrad._lax.contractions.primitives import DotDimensionNumbers, dot_general_p
-from tangrad._lax.placement.out_sharding import laid
+from tangrad._lax.placement.out_sharding import sharded_call
 from tangrad._lax.structure.primitives import squeeze_p, transpose_p
 from tangrad._numpy.arithmetic import multiply
 from tangrad._numpy.axes import moveaxis
@@ -63,7 +63,7 @@ def matmul(
         a, b: arrays of at least one dimension. A vector counts as a row on the left, as a column on the right.
         precision: how exactly accelerators multiply: None, a name, `lax.Precision`, or a pair.
         preferred_element_type: the dtype in which products are added up, and of the result.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of shape (..., rows of `a`, columns of `b`), less the dimensions of vectors.
@@ -78,7 +78,9 @@ def matmul(
     Array([3., 7.], dtype=float32)
     """
     if out_sharding is not None:
-        return laid(out_sharding, matmul, a, b, precision=precision, preferred_element_type=preferred_element_type)
+        return sharded_call(
+            out_sharding, matmul, a, b, precision=precision, preferred_element_type=preferred_element_type
+        )
     if precision is None and preferred_element_type is None:
         result = plain_product(a, b)
         if result is not None:
@@ -167,7 +169,7 @@ def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = 
         a, b: arrays or numbers; of a vector the only dimension is summed over.
         precision: how exactly accelerators multiply: None, a name, `lax.Precision`, or a pair.
         preferred_element_type: the dtype in which products are added up, and of the result.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array with the other dimensions of `a`, then those of `b`; the product x * y if either is a number.
@@ -181,7 +183,7 @@ def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = 
     Array(11., dtype=float32)
     """
     if out_sharding is not None:
-        return laid(out_sharding, dot, a, b, precision=precision, preferred_element_type=preferred_element_type)
+        return sharded_call(out_sharding, dot, a, b, precision=precision, preferred_element_type=preferred_element_type)
     if precision is None and preferred_element_type is None:
         result = plain_product(a, b)
         if result is not None:
@@ -235,7 +237,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, prefer
 
     Args:
         x1, x2: arrays of at least one dimension.
-        axis: along which the vectors lie, counted from the end (negative).
+        axis: along which the vectors are, counted from the end (negative).
         precision: how exactly accelerators multiply.
         preferred_element_type: the dtype of the result.
 
@@ -390,7 +392,7 @@ def tensordot(
         axes: how many of the last dimensions of `a` and the first of `b`; or a pair: which of `a`, which of `b`.
         precision: how exactly accelerators multiply.
         preferred_element_type: the dtype of the result.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array with the other dimensions of `a`, then those of `b`.
@@ -405,7 +407,7 @@ def tensordot(
     """
     if out_sharding is not None:
         options = {"precision": precision, "preferred_element_type": preferred_element_type}
-        return laid(out_sharding, tensordot, a, b, axes, **options)
+        return sharded_call(out_sharding, tensordot, a, b, axes, **options)
     lhs, rhs = _prepared("tensordot", a, b)
     left, right = lhs.aval.shape, rhs.aval.shape
     left_axes, right_axes = _tensordot_axes(axes, len(left), len(right))

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from tangrad._lax.elementwise.primitives import add_p, convert_element_type_p, mul_p, sub_p
-from tangrad._lax.placement.out_sharding import laid
+from tangrad._lax.placement.out_sharding import sharded_call
 from tangrad._lax.sorting.primitives import sort_p
 from tangrad._numpy.axes import moveaxis
 from tangrad._numpy.conversion import asarray
@@ -51,7 +51,7 @@ def quantile(
     *,
     weights: Any = None,
 ) -> Any:
-    """Find the values below which given shares of the elements lie.
+    """Find the values below which given shares of the elements are.
 
     Args:
         a: an array.
@@ -92,7 +92,7 @@ def percentile(
     weights: Any = None,
     out_sharding: Any = None,
 ) -> Any:
-    """Find the values below which given percentages of the elements lie.
+    """Find the values below which given percentages of the elements are.
 
     Args:
         a: an array.
@@ -103,7 +103,7 @@ def percentile(
         method: as of `quantile`.
         keepdims: whether the axes stay, with size 1.
         weights: as of `quantile`.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array with the dimensions of `q` first; NaN where there is one among the elements.
@@ -119,7 +119,7 @@ def percentile(
     refuse_out("percentile", out)
     if out_sharding is not None:
         how = {"method": method, "keepdims": keepdims, "weights": weights}
-        return laid(out_sharding, percentile, a, q, axis, **how)
+        return sharded_call(out_sharding, percentile, a, q, axis, **how)
     return _quantile("percentile", a, _shares("percentile", q), axis, method, keepdims, weights, False)
 
 
@@ -135,7 +135,7 @@ def nanquantile(
     *,
     weights: Any = None,
 ) -> Any:
-    """Find the values below which given shares of the elements lie that are not NaN.
+    """Find the values below which given shares of the elements are that are not NaN.
 
     Args:
         a: an array.
@@ -174,7 +174,7 @@ def nanpercentile(
     *,
     weights: Any = None,
 ) -> Any:
-    """Find the values below which given percentages of the elements lie that are not NaN.
+    """Find the values below which given percentages of the elements are that are not NaN.
 
     Args:
         a: an array.
@@ -366,7 +366,7 @@ def _elements(ordered: Any, places: Any, rest: tuple[Any, ...]) -> Any:
 
 
 def _by_weight(vectors: Any, weights: Any, shares: Any, leave_out_nan: bool) -> Any:
-    """The least element at or below which the share of the weight lies."""
+    """The least element at or below which the share of the weight is."""
     dtype = vectors.aval.dtype
     nan = isnan(vectors)
     counted = broadcast_to(literal(1, dtype) if weights is None else weights.astype(dtype), vectors.aval.shape)

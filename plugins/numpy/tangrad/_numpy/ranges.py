@@ -58,7 +58,7 @@ def arange(
         step: the distance; default 1.
         dtype: the dtype; None: that in which the arguments meet.
         device: the device to put it on, or a sharding.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of one dimension.

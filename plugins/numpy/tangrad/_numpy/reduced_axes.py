@@ -53,7 +53,7 @@ def with_kept_axes(x: Any, shape: tuple[Any, ...], axes: tuple[int, ...]) -> Any
 
 
 def split_names(axis: Any) -> tuple[tuple[Any, ...], Any]:
-    """The names of mapped axes in scope among the axes of a reduction, and the others; what nobody maps is no name."""
+    """The names of mapped axes in scope among the axes of a reduction, and the others, which are dimensions."""
     if not thread.axis_environment or axis is None or type(axis) is int:
         return (), axis
     scope = [name for name, _ in thread.axis_environment]

@@ -335,7 +335,7 @@ def ptp(a: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> A
 
 @as_one("axis", "out", "keepdims")
 def any(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
-    """Tell whether any element along axes is true, that is not zero.
+    """Return whether any element along axes is true, that is not zero.
 
     Args:
         a: an array or number.
@@ -361,7 +361,7 @@ def any(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, w
 
 @as_one("axis", "out", "keepdims")
 def all(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
-    """Tell whether all elements along axes are true, that is not zero.
+    """Return whether all elements along axes are true, that is not zero.
 
     Args:
         a: an array or number.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import can_stand_for_array, dtypes, get_aval, thread
+from tangrad.core import can_represent_array, dtypes, get_aval, thread
 
 PREPARES_OPERANDS = True  # `written_by_user` asks: functions here are called for others
 
@@ -19,7 +19,7 @@ def shape_of(value: Any) -> tuple[Any, ...]:
         return aval.shape  # type: ignore[no-any-return]
     if isinstance(value, (np.ndarray, np.generic)):
         return value.shape
-    return get_aval(value).shape if can_stand_for_array(value) else ()  # type: ignore[no-any-return]
+    return get_aval(value).shape if can_represent_array(value) else ()  # type: ignore[no-any-return]
 
 
 # Functions whose operands are of different ranks as a matter of course: JAX broadcasts these under every setting, too.

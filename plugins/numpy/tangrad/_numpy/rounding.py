@@ -200,9 +200,9 @@ around = round
 
 
 def _zeros(x: Any) -> Any:
-    """As many as `x` has elements; they lie as these do, where types tell."""
+    """As many as `x` has elements; they are sharded as these are, where types have shardings."""
     made = broadcast_in_dim_p.bind(literal_like(x, 0), shape=x.aval.shape, broadcast_dimensions=())
-    return made if x.aval.finer is None else constrained(made, x.aval.placed)
+    return made if x.aval.infer_types is None else constrained(made, x.aval.placed)
 
 
 real = unary(

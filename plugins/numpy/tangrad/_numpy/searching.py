@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.placement.out_sharding import laid
+from tangrad._lax.placement.out_sharding import sharded_call
 from tangrad._lax.sorting.primitives import search_sorted_p
 from tangrad._lax.structure.primitives import broadcast_in_dim_p
 from tangrad._numpy.at import at
@@ -74,7 +74,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, meth
 
 @as_one("right", "method")
 def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Any:
-    """Find in which interval each value lies.
+    """Find the interval of each value.
 
     Args:
         x: the values.
@@ -117,7 +117,7 @@ def bincount(
         weights: what each occurrence adds; None: 1.
         minlength: the least length of the result.
         length: its length, needed while a function is traced: greater integers are left out.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of one dimension, of integers or of the dtype of `weights`.
@@ -131,7 +131,7 @@ def bincount(
     Array([1, 0, 2], dtype=int32)
     """
     if out_sharding is not None:
-        return laid(out_sharding, bincount, x, weights, minlength, length=length)
+        return sharded_call(out_sharding, bincount, x, weights, minlength, length=length)
     numbers = array_operand("bincount", x)
     if not dtypes.issubdtype(numbers.dtype, np.integer) and numbers.dtype != np.bool_:
         raise TypeError(f"bincount requires integers, got dtype {dtypes.dtype_name(numbers.dtype)}")

@@ -408,7 +408,7 @@ def compress(
 
 
 def _first(name: str, mask: Any, length: int) -> Any:
-    """A mask without what lies beyond `length`, where nothing may be chosen: a traced mask is trusted in that."""
+    """A mask without what is beyond `length`, where nothing may be chosen: a traced mask is trusted in that."""
     if mask.aval.shape[0] <= length:
         return mask
     beyond = getitem(mask, slice(length, None))

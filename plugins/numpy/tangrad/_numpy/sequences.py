@@ -58,7 +58,7 @@ def linspace(
         endpoint: whether `stop` is among them.
         retstep: whether to return the distance too.
         dtype: the dtype; None: the float in which the ends meet; integers are rounded down.
-        axis: where the numbers lie in the result, if the ends have dimensions.
+        axis: the axis of the numbers in the result, if the ends have dimensions.
         device: the device to put it on.
 
     Returns:
@@ -182,7 +182,7 @@ def logspace(
         endpoint: whether the last is among them.
         base: of the logarithms.
         dtype: the dtype; None: the float in which the ends meet.
-        axis: where the numbers lie in the result, if the ends have dimensions.
+        axis: the axis of the numbers in the result, if the ends have dimensions.
 
     Returns:
         An array.
@@ -210,7 +210,7 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
         num: how many.
         endpoint: whether the last is among them.
         dtype: the dtype; None: the float in which the ends meet.
-        axis: where the numbers lie in the result, if the ends have dimensions.
+        axis: the axis of the numbers in the result, if the ends have dimensions.
 
     Returns:
         An array.

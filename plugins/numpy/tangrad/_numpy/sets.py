@@ -245,13 +245,13 @@ def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None)
 def isin(
     element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, method: str = "auto"
 ) -> Any:
-    """Tell which elements of an array are in another one.
+    """Find which elements of an array are in another one.
 
     Args:
         element: an array.
         test_elements: the others.
         assume_unique: ignored.
-        invert: whether to tell which are not.
+        invert: whether to find those that are not.
         method: "auto", "compare_all", "binary_search", "sort": all give the same.
 
     Returns:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.placement.out_sharding import laid
+from tangrad._lax.placement.out_sharding import sharded_call
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, copy_p, reshape_p, squeeze_p
 from tangrad._numpy.axes import transpose
 from tangrad._numpy.conversion import asarray
@@ -41,7 +41,7 @@ def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None, o
         shape: an integer or a sequence of integers, one of which may be -1: what is left.
         order: "C": the last dimension varies first; "F": the first one does.
         copy: True: copy even where nothing changes. False is refused: compilers decide whether memory is shared.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of that shape.
@@ -56,7 +56,7 @@ def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None, o
            [3, 4, 5]], dtype=int32)
     """
     if out_sharding is not None:
-        return laid(out_sharding, reshape, a, shape, order, copy=copy)
+        return sharded_call(out_sharding, reshape, a, shape, order, copy=copy)
     x = _array("reshape", a)
     if copy is False:
         raise NotImplementedError("reshape: copy=False is not supported; None copies where it must")
@@ -137,7 +137,7 @@ def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
     Args:
         a: an array or number.
         order: "C", "K": the last dimension varies first; "F": the first one does.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of one dimension.
@@ -150,7 +150,7 @@ def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
     Array([1., 1., 1., 1.], dtype=float32)
     """
     if out_sharding is not None:
-        return laid(out_sharding, ravel, a, order)
+        return sharded_call(out_sharding, ravel, a, order)
     x = _array("ravel", a)
     if order == "K":
         order = "C"
@@ -300,7 +300,7 @@ def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
     Args:
         array: an array or number.
         shape: an integer or a sequence of integers.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of that shape.
@@ -315,7 +315,7 @@ def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
            [0, 1]], dtype=int32)
     """
     if out_sharding is not None:
-        return laid(out_sharding, broadcast_to, array, shape)
+        return sharded_call(out_sharding, broadcast_to, array, shape)
     x = _array("broadcast_to", array)
     sizes, own = canonical_shape("broadcast_to", shape), x.aval.shape
     if len(own) > len(sizes) or any(a != 1 and a != b for a, b in zip(own[::-1], sizes[::-1])):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.placement.out_sharding import laid
+from tangrad._lax.placement.out_sharding import sharded_call
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, concatenate_p, dynamic_slice_p, rev_p, slice_p
 from tangrad._numpy.axes import swapaxes
 from tangrad._numpy.fusing import Fused, as_one
@@ -79,7 +79,7 @@ def repeat(
         axis: the axis; None: of the array as one dimension.
         total_repeat_length: the length of the result, needed where `repeats` is traced: what is beyond is cut off, what
             is missing repeats the last element. An axis without elements stays as it is.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array.
@@ -94,7 +94,7 @@ def repeat(
     """
     if out_sharding is not None:
         options = {"total_repeat_length": total_repeat_length}
-        return laid(out_sharding, repeat, a, repeats, axis, **options)
+        return sharded_call(out_sharding, repeat, a, repeats, axis, **options)
     x = array_operand("repeat", a)
     if axis is None:
         x, axis = ravel(x), 0
@@ -147,7 +147,7 @@ def _sources(x: Any, repeats: Any, axis: int, length: int) -> Any:
         shape=(size,),
         broadcast_dimensions=(0,) if len(shape_of(repeats)) else (),
     )
-    # An element of the result repeats the one before whose end it lies; past the last end the last element goes on.
+    # An element of the result repeats the one before whose end it is; past the last end the last element goes on.
     starts = broadcast_in_dim_p.bind(literal(0, INT32), shape=(length,), broadcast_dimensions=())
     passed = starts.at[counts.cumsum()].add(1).cumsum()
     return passed.clip(0, size - 1)

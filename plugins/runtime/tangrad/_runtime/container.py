@@ -10,9 +10,9 @@
     32      40 n   the table: for each section its name (16 bytes, ASCII, filled with zeros), its offset (8), its length
                    (8), its CRC-32 (4), and zero (4)
 
-Sections lie in the order of the table, each at the next multiple of 64, with zeros between them; the file ends with the
+Sections are in the order of the table, each at the next multiple of 64, with zeros between them; the file ends with the
 last. Integers are little-endian. So every byte is checked: a file that was cut, altered, or put together from two is
-refused. The first bytes tell, as those of PNG do, a file that was sent as text.
+refused. The first bytes show, as those of PNG do, whether a file was sent as text.
 
 Readers pass over sections that they do not know.
 """
@@ -68,7 +68,7 @@ def unpack(data: bytes | memoryview) -> dict[str, memoryview]:
     end = HEADER_BYTES + _ROW.size * len(rows)
     for name, start, length, checksum in rows:
         if start != _aligned(end) or length > len(view) - start:
-            raise ArtifactError(f"the file is damaged: section {name!r} does not lie where it should")
+            raise ArtifactError(f"the file is damaged: section {name!r} is not where it should be")
         if any(view[end:start]) or zlib.crc32(view[start : start + length]) != checksum:
             raise ArtifactError(f"the file is damaged: section {name!r} is not what was written")
         if name in sections:

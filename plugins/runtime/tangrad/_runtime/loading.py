@@ -40,7 +40,7 @@ class LoadedProgram:
         self._sizes = saved.sizes
         try:
             self._program = compile_program(closed, backend, "saved_program", keep_unused=True)
-        except Exception as error:  # whatever the rules of the backend say of parameters that somebody altered
+        except Exception as error:  # whatever the rules of the backend say of parameters that were altered
             raise ArtifactError(f"the program cannot be compiled: {error}") from error
         # Where the arguments are arrays alone, which need not be looked for in trees, of sizes that are known: what
         # each must be. Of a small program the call is a quarter of the time.
@@ -79,7 +79,7 @@ class LoadedProgram:
 
     def _argument(self, value: Any, array: Any, aval: Any, name: str) -> Any:
         if array.dtype is aval.dtype and array.shape == aval.shape and type(value) is np.ndarray:
-            return self._backend.adopt(array.copy(), aval)  # whoever handed it in may write to it
+            return self._backend.adopt(array.copy(), aval)  # the caller may write to it
         if isinstance(aval.dtype, dtypes.ExtendedDType):
             if not isinstance(value, Array) or value.aval.shape != aval.shape or value.aval.dtype != aval.dtype:
                 raise TypeError(f"argument {name} must be an array of type {aval.str_short()}, got {of_type(value)}")

@@ -13,7 +13,7 @@
     {"primitive": number}        a primitive, likewise
     {"program": number}          a closed jaxpr, likewise: of those before the one that has the parameter
     {"size": "2*n + 1"}          a size that is found at the call
-    {"saved": [name, parts]}     a value of a class that somebody registered: see `saved_types`
+    {"saved": [name, parts]}     a value of a registered class: see `saved_types`
 
 What is none of these (a function, a callback) cannot be saved.
 """

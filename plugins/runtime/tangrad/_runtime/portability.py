@@ -83,9 +83,9 @@ def has_lowering(primitive: Any) -> bool:
 
 
 def portable_program(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """The program in primitives that can be saved, without what nobody uses.
+    """The program in primitives that can be saved, without what is unused.
 
-    Raises ArtifactError for what has no such form, and for effects: a file has nobody to call back.
+    Raises ArtifactError for what has no such form, and for effects: a file has no process to call back.
     """
     portable = _portable(closed)
     jaxpr, _ = dce_jaxpr(portable.jaxpr, [True] * len(portable.out_avals), instantiate=True)

@@ -218,7 +218,7 @@ class _Reader:
         extended = isinstance(aval.dtype, dtypes.ExtendedDType)
         physical = aval.dtype.physical_aval(aval) if extended else aval
         if not all([type(at) is int and at >= 0 for at in (start, length)]) or start + length > len(self._data):
-            raise ArtifactError(f"a constant lies at byte {start!r}, {length!r} bytes long, outside of the data")
+            raise ArtifactError(f"a constant is at byte {start!r}, {length!r} bytes long, outside of the data")
         if physical.size * physical.dtype.itemsize != length:
             raise ArtifactError(f"a constant of type {aval.str_short()} has {length} bytes")
         contents = self._data[start : start + length]

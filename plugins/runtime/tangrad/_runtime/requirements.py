@@ -16,7 +16,7 @@ PRIMITIVES = "tangrad.primitives"
 def requirements_of(primitives: Iterable[Primitive]) -> list[Requirement]:
     """For each family of some primitives: the family, the distribution that ships it, and its version.
 
-    Raises ArtifactError for a primitive that no installed distribution has registered: nobody could find it again.
+    Raises ArtifactError for a primitive that no installed distribution has registered: it could not be found again.
     """
     found: dict[str, Requirement] = {}
     for primitive in primitives:

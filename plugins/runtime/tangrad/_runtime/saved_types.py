@@ -1,4 +1,4 @@
-"""Types of parameters that belong to somebody: how their values are written, and found again by a name.
+"""Types of parameters that plugins define: how their values are written, and found again by a name.
 
 An entry point of group `tangrad.saved_types` names a class; its name is what files call it, its value the class. What
 is written of a value follows from the class, and no code of a file's is ever run:
@@ -27,7 +27,7 @@ _by_class: dict[type, str] = {}
 
 
 def name_of(kind: type) -> str | None:
-    """The name under which values of a class are written, or None where nobody registered it."""
+    """The name under which values of a class are written, or None where it is not registered."""
     if not _by_class:
         for plugin in composition().entries(GROUP):
             _by_class[plugin.load()] = plugin.name

@@ -103,7 +103,7 @@ def _names(fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any
 
 
 def _write(path: Any, contents: bytes) -> None:
-    """Write a whole file or none: whoever reads meanwhile sees the old one."""
+    """Write a whole file or none: a concurrent reader sees the old one."""
     folder, name = os.path.split(os.path.abspath(os.fspath(path)))
     handle, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
     try:

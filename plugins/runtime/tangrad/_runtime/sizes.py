@@ -117,7 +117,7 @@ class SizesAtCall:
         known = set() if self._plan is None else set(self._plan.names)
         missing = variables - known
         if missing:
-            raise ArtifactError(f"the shapes of the arguments do not tell {', '.join(sorted(missing))}")
+            raise ArtifactError(f"the shapes of the arguments do not determine {', '.join(sorted(missing))}")
         self._checked = RecentlyUsed(MOST_SIZES)
 
     @property

@@ -1,4 +1,4 @@
-"""What arrays tell of how they lie on devices: properties and methods of every array."""
+"""How arrays are sharded: properties and methods of every array."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class Shard:
 
 
 class NoPlaceError(ConcretizationTypeError, AttributeError):
-    """A traced array is asked where it lies. Programs that may hold one write `getattr(x, "sharding", None)`."""
+    """The sharding of a traced array is asked for. Programs that may hold one write `getattr(x, "sharding", None)`."""
 
 
 def _sharding(array: Any) -> Sharding:
-    """How the array lies on devices. Of a type: along the explicit axes of its mesh.
+    """The sharding of the array. Of a type: along the explicit axes of its mesh.
 
-    Raises an error that is a ConcretizationTypeError and an AttributeError for a traced array whose type does not tell:
+    Raises an error that is a ConcretizationTypeError and an AttributeError for a traced array whose type has none:
     that has no place yet.
 
     >>> import tangrad
@@ -52,13 +52,13 @@ def _sharding(array: Any) -> Sharding:
     if isinstance(array, ShapedArray):
         return NamedSharding(get_abstract_mesh(), PartitionSpec(*[None] * len(array.shape)))
     if isinstance(array, Tracer):
-        if array.aval.finer is None:
+        if array.aval.infer_types is None:
             raise NoPlaceError(array, "asking for its sharding")
         return array.aval.sharding
-    spread = getattr(array, "spread", None)
-    if spread is None and array.aval.finer is not None:  # a mesh of one device
+    user_sharding = getattr(array, "user_sharding", None)
+    if user_sharding is None and array.aval.infer_types is not None:  # a mesh of one device
         return array.aval.placed
-    return SingleDeviceSharding(array.device) if spread is None else spread
+    return SingleDeviceSharding(array.device) if user_sharding is None else user_sharding
 
 
 def _addressable_shards(array: Any) -> list[Shard]:
@@ -98,7 +98,7 @@ def _device_buffer(array: Any) -> Any:
     """The contents of an array of one device, as an array. Raises ValueError for one on several."""
     buffers = _device_buffers(array)
     if len(buffers) != 1:
-        raise ValueError(f"the array lies on {len(buffers)} devices of this process; use x.device_buffers")
+        raise ValueError(f"the array is on {len(buffers)} devices of this process; use x.device_buffers")
     return buffers[0]
 
 

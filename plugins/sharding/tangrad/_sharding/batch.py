@@ -1,6 +1,6 @@
-"""How constraints are mapped: the mapped dimension lies along the mesh axes that `spmd_axis_name` says, or is free.
+"""Batch rules of constraints: the mapped dimension is sharded along `spmd_axis_name`, or unconstrained.
 
-Where types tell, it stays as it lies.
+Where types have shardings, it keeps its own.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ batch = RuleSet("batch", api=1)
 def _(args: Any, dims: Any, *, axis_info: Any, sharding: Any) -> Any:
     (x,), (dim,) = args, dims
     axes = axis_info.spmd_name
-    if axes is None and x.aval.finer is not None and x.aval.axes[dim]:
+    if axes is None and x.aval.infer_types is not None and x.aval.axes[dim]:
         axes = x.aval.axes[dim]
     wider = sharding.with_dimension(dim, len(x.aval.shape) - 1, axes)
     return sharding_constraint_p.bind(x, sharding=wider), dim

@@ -1,4 +1,4 @@
-"""A value with the constraint that it lies in a certain way."""
+"""A value with a sharding constraint."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._sharding.primitives import settled, sharding_constraint_p
+from tangrad._sharding.primitives import fully_constrained, sharding_constraint_p
 from tangrad.core import EVAL_TRACE, Array, Tracer, as_array, as_operand, get_aval, thread
 from tangrad.errors import UnexpectedTracerError
 
@@ -14,11 +14,11 @@ NUMBERS = "biufc"  # NumPy's kinds of dtypes whose contents are those of an arra
 
 
 def constrained(value: Any, sharding: Any) -> Any:
-    """`value`, constrained to lie as a sharding says. Raises ValueError for a shape that it cannot cut."""
+    """`value`, constrained to a sharding. Raises ValueError for a shape that it cannot cut."""
     if isinstance(value, Tracer) and not value._trace.alive:
         raise UnexpectedTracerError(value)
     if type(value) is np.ndarray and value.dtype.kind in NUMBERS and thread.trace is EVAL_TRACE:
         sharding.check_shape(value.shape)  # part by part from the host, not as a whole by way of the first device
-        return sharding.device_order[0].backend.put(value, get_aval(value), settled(sharding, value.ndim))
+        return sharding.device_order[0].backend.put(value, get_aval(value), fully_constrained(sharding, value.ndim))
     operand = value if isinstance(value, Array) else as_operand(value)
     return as_array(sharding_constraint_p.bind(operand, sharding=sharding))

@@ -1,4 +1,4 @@
-"""Axes that types tell of: values laid anew along them, and functions within which another mesh axis type holds."""
+"""Explicit mesh axes: values resharded along them, and functions within which another mesh axis type holds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from tangrad import tree
 from tangrad._sharding.abstract import AbstractMesh
 from tangrad._sharding.context import current_mesh
-from tangrad._sharding.functions import laid
+from tangrad._sharding.functions import placed_by
 from tangrad._sharding.mesh import Mesh, mesh_in_use
 from tangrad._sharding.mesh_axes import AxisType
 from tangrad._sharding.primitives import auto_axes_p
@@ -17,7 +17,7 @@ from tangrad.tree_util import flatten_axes
 
 
 def reshard(xs: Any, out_shardings: Any) -> Any:
-    """The arrays of a tree, laid on devices as shardings say; along explicit axes of meshes their types say so, too.
+    """The arrays of a tree, moved to the given shardings; along explicit axes of meshes these are part of their types.
 
     Args:
         xs: a tree of arrays.
@@ -39,17 +39,17 @@ def reshard(xs: Any, out_shardings: Any) -> Any:
     """
     if None in flatten_axes("reshard out_shardings", tree.structure(xs), out_shardings):
         raise ValueError(f"reshard needs a sharding for each array, got None among {out_shardings!r}")
-    return laid("reshard", xs, out_shardings, anew=True)
+    return placed_by("reshard", xs, out_shardings, anew=True)
 
 
 def auto_axes(f: Callable[..., Any] | None = None, /, *, axes: Any = None, out_sharding: Any = None) -> Any:
-    """A function within which axes of the mesh are of type `Auto`: types do not tell of them, and the compiler decides.
+    """A function within which axes of the mesh are of type `Auto`: types do not record them, and the compiler decides.
 
     Args:
         f: a function of arrays and trees of arrays; without it a decorator is returned.
         axes: a name of an axis, or several in a tuple; None: all axes of the mesh.
-        out_sharding: how its result lies: a sharding or spec, or a tree of these that is a prefix of the result. It may
-            be given at the call, by keyword.
+        out_sharding: how its result is sharded: a sharding or spec, or a tree of these that is a prefix of the result.
+            It may be given at the call, by keyword.
 
     Returns:
         a function of the same arguments.
@@ -81,16 +81,16 @@ def auto_axes(f: Callable[..., Any] | None = None, /, *, axes: Any = None, out_s
 
 
 def explicit_axes(f: Callable[..., Any] | None = None, /, *, axes: Any = None, in_sharding: Any = None) -> Any:
-    """A function within which axes of the mesh in use are of type `Explicit`: types tell how values lie along them.
+    """A function within which axes of the mesh in use are of type `Explicit`: types record shardings along them.
 
     Args:
         f: a function of arrays and trees of arrays; without it a decorator is returned.
         axes: a name of an axis, or several in a tuple; None: all axes of the mesh.
-        in_sharding: how its positional arguments lie: a sharding or spec, or a tree of these that is a prefix of the
-            tuple of them. It may be given at the call, by keyword.
+        in_sharding: how its positional arguments are sharded: a sharding or spec, or a tree of these that is a prefix
+            of the tuple of them. It may be given at the call, by keyword.
 
     Returns:
-        a function of the same arguments, of whose results types do not tell how they lie along these axes.
+        a function of the same arguments, the types of whose results do not have these axes.
 
     Raises:
         ValueError: at the call, where no mesh is in use, and for an axis that it does not have.
@@ -136,7 +136,7 @@ def _mesh_of(shardings: Any, args: Any) -> Mesh:
         return mesh
     found = [getattr(leaf, "mesh", None) for leaf in tree.leaves(shardings)]
     types = [get_aval(leaf) for leaf in tree.leaves(args) if is_array_value(leaf)]
-    found += [aval.placed.mesh for aval in types if aval.finer is not None]
+    found += [aval.placed.mesh for aval in types if aval.infer_types is not None]
     return next((one for one in found if isinstance(one, Mesh)), mesh)
 
 
@@ -151,6 +151,6 @@ def _named(axes: Any, mesh: Mesh | AbstractMesh, function: str) -> tuple[Any, ..
 
 
 def _forget(leaf: Any, names: tuple[Any, ...]) -> Any:
-    if not is_array_value(leaf) or get_aval(leaf).finer is None:
+    if not is_array_value(leaf) or get_aval(leaf).infer_types is None:
         return leaf
     return auto_axes_p.bind(as_operand(leaf), axes=names)

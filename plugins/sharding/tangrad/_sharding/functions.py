@@ -11,7 +11,7 @@ from tangrad.tree_util import flatten_axes, keystr
 
 
 def with_sharding_constraint(x: Any, shardings: Any) -> Any:
-    """The arrays of a tree, constrained to lie on devices as shardings say: a hint to the compiler that binds it.
+    """The arrays of a tree, constrained to shardings: a hint to the compiler that binds it.
 
     Outside of compiled functions the arrays are moved.
 
@@ -26,7 +26,7 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
 
     Raises:
         ValueError: for an array that cannot be cut so, naming it, the dimension and the axes of the mesh.
-        ShardingTypeError: for an array whose type tells that it lies in another way: `tangrad.sharding.reshard` moves
+        ShardingTypeError: for an array whose type has another sharding: `tangrad.sharding.reshard` moves
             it.
         RuntimeError: for a partition spec where no mesh is in use. TypeError: for what is neither.
 
@@ -37,15 +37,15 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
     >>> tangrad.jit(lambda x: tangrad.lax.with_sharding_constraint(2 * x, sharding))(np.arange(3))
     Array([0, 2, 4], dtype=int32)
     """
-    return laid("with_sharding_constraint", x, shardings, anew=False)
+    return placed_by("with_sharding_constraint", x, shardings, anew=False)
 
 
-def laid(name: str, x: Any, shardings: Any, anew: bool) -> Any:
-    """The arrays of a tree, laid as shardings say.
+def placed_by(name: str, x: Any, shardings: Any, anew: bool) -> Any:
+    """The arrays of a tree, constrained to shardings.
 
     Args:
         name: of the function whose argument `x` is, for messages.
-        anew: whether arrays may lie in another way along explicit axes, of which their types tell.
+        anew: whether arrays may be resharded along explicit axes, which are part of their types.
     """
     leaves, structure = tree.flatten(x)
     targets = flatten_axes(f"{name} shardings", structure, shardings)
@@ -53,19 +53,19 @@ def laid(name: str, x: Any, shardings: Any, anew: bool) -> Any:
     for position, (leaf, target) in enumerate(zip(leaves, targets)):
         if target is not None:
             where = f"{name}: x{keystr(tree.leaves_with_path(x)[position][0])}"
-            leaf = _laid(leaf, as_sharding(target, name), where, anew)
+            leaf = _placed_by(leaf, as_sharding(target, name), where, anew)
         found.append(leaf)
     return structure.unflatten(found)
 
 
-def _laid(leaf: Any, sharding: Any, where: str, anew: bool) -> Any:
+def _placed_by(leaf: Any, sharding: Any, where: str, anew: bool) -> Any:
     if not is_array_value(leaf):
         raise TypeError(f"{where} must be an array, got {leaf!r} of type {type(leaf).__name__}")
     sharding.check_shape(getattr(leaf, "shape", ()), where)
     aval = get_aval(leaf)
-    if not anew and aval.finer is not None and sharding.type_of(aval) is not aval:
+    if not anew and aval.infer_types is not None and sharding.type_of(aval) is not aval:
         raise ShardingTypeError(
-            f"{where} is {aval.str_short()}, whose type tells how it lies, and cannot be constrained to lie by "
+            f"{where} is {aval.str_short()}, whose sharding is part of its type, and cannot be constrained to "
             f"{sharding}; to move it: tangrad.sharding.reshard(x, {getattr(sharding, 'spec', sharding)})"
         )
     return sharding.constrain(leaf)

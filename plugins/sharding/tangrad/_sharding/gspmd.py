@@ -13,7 +13,7 @@ from tangrad.core import Device, Sharding, class_boundary
 
 @class_boundary
 class GSPMDSharding(Sharding):
-    """How an array lies on devices, as an HLO sharding says.
+    """A sharding given as an HLO sharding.
 
     Args:
         devices: the devices that the numbers of the HLO sharding mean.

@@ -1,4 +1,4 @@
-"""Tangents lie as the values do."""
+"""Tangents are sharded as the values are."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ sharding = RuleKind(
     "sharding",
     api=1,
     signature="(operands, results, params) -> axes of each result",
-    doc="the mesh axes that cut each dimension of the results, given those of the operands, where types tell of them",
+    doc="the mesh axes that cut each dimension of the results, given those of the operands, where types have shardings",
     derive=rule_by_decomposition,
     default=missing_rule,
     optional=True,

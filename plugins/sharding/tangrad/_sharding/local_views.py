@@ -12,7 +12,7 @@ from tangrad.core import Array
 
 
 def global_array(value: Any, mesh: Mesh, spec: PartitionSpec) -> Any:
-    """The array over a mesh of which each process has `value`; parts that lie on its devices already are not copied.
+    """The array over a mesh of which each process has `value`; parts that are on its devices already are not copied.
 
     Args:
         value: an array that this process can read, or a NumPy array: what the devices of this process hold, side by
@@ -23,15 +23,15 @@ def global_array(value: Any, mesh: Mesh, spec: PartitionSpec) -> Any:
     sharding = NamedSharding(mesh, spec)
     if not isinstance(value, Array):
         return make_array_from_process_local_data(sharding, value)
-    spread = getattr(value, "spread", None)
-    if spread is None or not spread.is_equivalent_to(NamedSharding(mesh.local_mesh, spec), value.ndim):
+    user_sharding = getattr(value, "user_sharding", None)
+    if user_sharding is None or not user_sharding.is_equivalent_to(NamedSharding(mesh.local_mesh, spec), value.ndim):
         return make_array_from_process_local_data(sharding, value.to_numpy())
     parts = type(value).backend.parts(value)  # type: ignore[attr-defined]
     return make_array_from_single_device_arrays(_scaled(value.shape, spec, mesh.local_mesh, mesh), sharding, parts)
 
 
 def local_array(array: Any, mesh: Mesh, spec: PartitionSpec) -> Any:
-    """What this process has of an array that lies by a spec over a mesh, as an array over its part of the mesh."""
+    """This process's part of an array that is sharded over a mesh, as an array over its part of the mesh."""
     here = mesh.local_mesh
     parts = type(array).backend.parts(array)
     shape = _scaled(array.shape, spec, mesh, here)

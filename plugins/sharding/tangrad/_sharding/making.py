@@ -29,7 +29,7 @@ def make_array_from_callback(
 
     Args:
         shape: the shape of the whole.
-        sharding: how it is to lie on devices.
+        sharding: the sharding of the array.
         data_callback: from a tuple of slices, one for each dimension, to that part of the array, as a NumPy array or
             anything that becomes one.
         dtype: of the array; default: that of the first part.
@@ -75,7 +75,7 @@ def make_array_from_process_local_data(
     """An array of what each process has of it: with one process, of the whole.
 
     Args:
-        sharding: how it is to lie on devices.
+        sharding: the sharding of the array.
         local_data: the part of this process, as a NumPy array: what its devices hold, side by side. Along a dimension
             that is not cut between processes each has the whole.
         global_shape: the shape of the whole; default: what follows if each process has parts of the same size. Where it
@@ -124,7 +124,7 @@ class _Block:
             if numbers != list(range(numbers[0], numbers[0] + len(numbers))):
                 raise ValueError(
                     f"make_array_from_process_local_data: along dimension {dimension} this process holds the parts "
-                    f"{numbers} of {self._tiles[dimension]} by {sharding}, which do not lie side by side; make the "
+                    f"{numbers} of {self._tiles[dimension]} by {sharding}, which are not adjacent; make the "
                     f"array of its parts: tangrad.make_array_from_callback"
                 )
 
@@ -164,11 +164,11 @@ class _Block:
 def make_array_from_single_device_arrays(
     shape: Sequence[int], sharding: Any, arrays: Sequence[Any], *, dtype: Any = None
 ) -> Any:
-    """An array of its parts, which lie on the devices already; nothing is copied.
+    """An array of its parts, which are on the devices already; nothing is copied.
 
     Args:
         shape: the shape of the whole.
-        sharding: how it lies on devices.
+        sharding: the sharding of the array.
         arrays: the parts, each on one device of the sharding, in any order: those of this process.
         dtype: that of the parts, if said.
 

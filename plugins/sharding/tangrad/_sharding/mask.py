@@ -1,4 +1,4 @@
-"""How a padded array is to lie on devices: all of it."""
+"""The sharding of a padded array: of all of it."""
 
 from __future__ import annotations
 

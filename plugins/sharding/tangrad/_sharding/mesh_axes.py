@@ -9,11 +9,11 @@ from typing import Any
 
 
 class AxisType(enum.Enum):
-    """Who decides how values lie along an axis of a mesh.
+    """Who decides how values are sharded along an axis of a mesh.
 
-    `Auto`: the compiler, from the shardings of arguments and constraints. `Explicit`: the program; types of values tell
-    how they lie, and each operation says how its result does. `Manual`: the program, part by part, as inside
-    `shard_map`.
+    `Auto`: the compiler, from the shardings of arguments and constraints. `Explicit`: the program; types of values
+    record how they are sharded, and each operation says how its result is. `Manual`: the program, part by part, as
+    inside `shard_map`.
     """
 
     Auto = enum.auto()
@@ -55,7 +55,7 @@ class MeshAxes:
 
     @property
     def empty(self) -> bool:
-        """Whether it has no axes: the mesh that is there where nobody has made one."""
+        """Whether it has no axes: the mesh that is in use by default."""
         return not self.axis_names
 
     @property
@@ -65,7 +65,7 @@ class MeshAxes:
 
     @property
     def explicit_axes(self) -> tuple[Any, ...]:
-        """The axes that types tell of."""
+        """The axes that types record."""
         return self._of_type(AxisType.Explicit)
 
     @property
@@ -80,7 +80,7 @@ class MeshAxes:
 
     @property
     def are_all_axes_explicit(self) -> bool:
-        """Whether types tell of every axis; not of the empty mesh."""
+        """Whether types record every axis; not of the empty mesh."""
         return len(self.explicit_axes) == len(self.axis_names) > 0
 
     @property

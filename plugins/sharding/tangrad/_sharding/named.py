@@ -10,9 +10,9 @@ from tangrad._sharding.constraint import constrained
 from tangrad._sharding.context import current_mesh
 from tangrad._sharding.gspmd import GSPMDSharding
 from tangrad._sharding.hlo import HloSharding
-from tangrad._sharding.laid_types import LaidType
 from tangrad._sharding.memory import checked_memory_kind
 from tangrad._sharding.mesh import Mesh
+from tangrad._sharding.sharded_types import ShardedType
 from tangrad._sharding.tilings import hlo_of, part_numbers
 from tangrad.core import Device, Sharding, class_boundary
 
@@ -111,10 +111,10 @@ def axes_of(entry: Any) -> tuple[Any, ...]:
 
 @class_boundary
 class NamedSharding(Sharding):
-    """How an array lies on a mesh: along which of its axes each dimension is cut.
+    """How an array is sharded over a mesh: along which of its axes each dimension is cut.
 
     Args:
-        mesh: the mesh. One without devices stands for the mesh in use, wherever arrays or programs are to lie so.
+        mesh: the mesh. One without devices stands for the mesh in use, wherever arrays or programs use it.
         spec: a `PartitionSpec`, or a tuple that could be one.
         memory_kind: the memory of the devices; None for the usual one.
 
@@ -127,7 +127,7 @@ class NamedSharding(Sharding):
     (8, 2)
     """
 
-    __slots__ = ("_hash", "_laid", "_specific", "memory_kind", "mesh", "spec")
+    __slots__ = ("_by_dimensions", "_hash", "_specific", "memory_kind", "mesh", "spec")
     mesh: Any  # a Mesh, or an AbstractMesh
     spec: PartitionSpec
 
@@ -153,7 +153,7 @@ class NamedSharding(Sharding):
         self.memory_kind = memory_kind
         self._hash = hash((mesh, spec, self.memory_kind))
         self._specific: dict[int, tuple[tuple[Any, ...], ...]] = {}
-        self._laid: dict[int, NamedSharding | None] = {}
+        self._by_dimensions: dict[int, NamedSharding | None] = {}
 
     @property
     def device_order(self) -> tuple[Device, ...]:
@@ -167,7 +167,7 @@ class NamedSharding(Sharding):
 
     @property
     def says_nothing(self) -> bool:
-        """Whether it is of no mesh: the sharding of a type that does not tell how its arrays lie."""
+        """Whether it is of no mesh: the sharding of a type that has none."""
         return bool(self.mesh.empty)
 
     def dimension_axes(self, ndim: int) -> tuple[tuple[Any, ...], ...]:
@@ -221,13 +221,13 @@ class NamedSharding(Sharding):
 
     def type_of(self, aval: Any) -> Any:
         plain = aval.plain
-        if plain.ndim not in self._laid:
-            self._laid[plain.ndim] = self._by_explicit_axes(plain.ndim)
-        laid = self._laid[plain.ndim]
-        return plain if laid is None else LaidType(plain, laid)
+        if plain.ndim not in self._by_dimensions:
+            self._by_dimensions[plain.ndim] = self._by_explicit_axes(plain.ndim)
+        explicit = self._by_dimensions[plain.ndim]
+        return plain if explicit is None else ShardedType(plain, explicit)
 
     def _by_explicit_axes(self, ndim: int) -> NamedSharding | None:
-        """The part of it that types tell of; None where it is nothing."""
+        """The part of it that types record; None where it is nothing."""
         explicit = self.mesh.explicit_axes
         if not explicit:
             return None

@@ -37,7 +37,7 @@ def visualize_array_sharding(arr: Any, *, file: str | PathLike[str] | None = Non
 
 
 def visualize_sharding(shape: Sequence[int], sharding: Sharding, *, file: str | PathLike[str] | None = None) -> None:
-    """Print, or draw, the same for any array of a shape that lies as a sharding says.
+    """Print, or draw, the same for any array of a shape and sharding.
 
     >>> import tangrad
     >>> from tangrad.sharding import SingleDeviceSharding

@@ -1,4 +1,4 @@
-"""The primitives of the family: a value of which programs are told how it is to lie on devices, or are told no more."""
+"""The primitives of the family: sharding constraints, and values whose types forget them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tangrad.core import Array, PrimitiveSet, Sharding, as_array
 sharding = PrimitiveSet("sharding", api=1)
 
 
-def settled(target: Sharding, ndim: int) -> Sharding:
+def fully_constrained(target: Sharding, ndim: int) -> Sharding:
     """The sharding of an array of `ndim` dimensions, of which nothing is left to a compiler."""
     if target.unconstrained_dimensions():
         return target.resharded(target.tiles(ndim), part_numbers(target, ndim))
@@ -20,7 +20,7 @@ def settled(target: Sharding, ndim: int) -> Sharding:
 def _move(args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Outside of programs the array is moved."""
     array = as_array(args[0])
-    target = settled(params["sharding"], len(array.aval.shape))
+    target = fully_constrained(params["sharding"], len(array.aval.shape))
     backend = target.device_order[0].backend
     if isinstance(array, Array) and type(array).backend is backend:  # type: ignore[attr-defined]
         return backend.move(array, target)
@@ -29,12 +29,12 @@ def _move(args: tuple[Any, ...], params: dict[str, Any]) -> Any:
 
 @sharding.primitive(name="sharding_constraint", evaluate=_move)
 def sharding_constraint_p(x: Any, *, sharding: Sharding) -> Any:
-    """The same value, lying on devices as a sharding says; along explicit axes of its mesh its type says so, too."""
+    """The same value, sharded as given; along explicit axes of its mesh the sharding is part of its type."""
     sharding.check_shape(x.shape)
     return sharding.type_of(x)
 
 
 @sharding.primitive(name="auto_axes")
 def auto_axes_p(x: Any, *, axes: tuple[Any, ...] | None) -> Any:
-    """The same value, whose type does not tell how it lies along some axes of the mesh, or along any (None)."""
+    """The same value, whose type has no sharding along some axes of the mesh, or along any (None)."""
     return x

@@ -1,7 +1,7 @@
-"""How results lie, given how operands do: rules of kind `sharding`, for values whose types tell.
+"""How results are sharded, given how operands are: rules of kind `sharding`, for values with explicit shardings.
 
 A rule gets, for each operand, its type and the axes that cut each dimension, and the types of the results without such;
-it says for each result the axes, or a whole type. What cannot be told without asking the user is an error that says
+it says for each result the axes, or a whole type. What only the user can decide is an error that says
 what to write. Primitives that carry programs need no rule: the types of the programs' results are the answer.
 """
 
@@ -26,18 +26,18 @@ from tangrad.core import (
 Axes = tuple[tuple[Any, ...], ...]  # for each dimension, the axes of the mesh that cut it
 
 SHARDING = rule_table("sharding")
-_known: set[Primitive] = set()  # those that remember types which rules have told
+_known: set[Primitive] = set()  # those that remember types which rules have returned
 
 
 @register_cache
 def clear_caches() -> None:
-    """Have primitives forget what rules told: others may tell otherwise."""
+    """Have primitives forget what rules returned: others may return something else."""
     while _known:
         _known.pop().clear_cache()
 
 
 class ShardingTypeError(TypeError):
-    """Types do not tell how a result lies on devices, or operands lie in ways that do not go together.
+    """The sharding of a result is ambiguous, or those of operands do not go together.
 
     >>> import tangrad
     >>> from tangrad.sharding import AxisType, PartitionSpec as P, ShardingTypeError
@@ -83,7 +83,7 @@ def types_of_results(
                 f"the sharding rule of {primitive.identity!r} returned {found!r}; expected a tuple with, for "
                 "each result, a tuple of the axes that cut each of its dimensions"
             )
-        types = tuple([_typed(model, aval, laid) for aval, laid in zip(outs, found, strict=True)])
+        types = tuple([_typed(model, aval, axes) for aval, axes in zip(outs, found, strict=True)])
     except Unclear as unclear:
         raise ShardingTypeError(_message(primitive, avals, str(unclear))) from None
     return types if primitive.multiple_results else types[0]
@@ -99,13 +99,13 @@ def _cuts(axes: Any) -> bool:
 
 
 class Unclear(Exception):
-    """What a rule raises: why types do not tell how a result lies. The user is told which primitive and operands."""
+    """What a rule raises: why the sharding of a result is ambiguous. The error names the primitive and the operands."""
 
 
 def _message(primitive: Primitive, avals: Sequence[Any], why: str) -> str:
     types = ", ".join([aval.str_short() for aval in avals])
     return (
-        f"{primitive.name} of {types}: {why}. Say how its result is to lie (out_sharding=, where the function has it; "
+        f"{primitive.name} of {types}: {why}. State the result's sharding (out_sharding=, where the function has it; "
         f"tangrad.sharding.auto_axes(f, out_sharding=...) around any), or move an operand first: "
         f"tangrad.sharding.reshard(x, P(...))"
     )
@@ -113,17 +113,17 @@ def _message(primitive: Primitive, avals: Sequence[Any], why: str) -> str:
 
 def axes_of_type(aval: Any) -> Axes:
     """For each dimension the axes by which a type says that it is cut."""
-    return ((),) * len(aval.shape) if aval.finer is None else aval.axes
+    return ((),) * len(aval.shape) if aval.infer_types is None else aval.axes
 
 
 def _model(primitive: Primitive, avals: Sequence[Any]) -> Any:
-    """A type with the mesh that all have which tell of one."""
-    telling = [aval for aval in avals if aval.finer is not None]
-    for aval in telling[1:]:
-        if aval.placed.mesh != telling[0].placed.mesh:
-            why = f"they lie on two meshes, {telling[0].placed.mesh} and {aval.placed.mesh}"
+    """A type with the mesh that all have which have one."""
+    sharded = [aval for aval in avals if aval.infer_types is not None]
+    for aval in sharded[1:]:
+        if aval.placed.mesh != sharded[0].placed.mesh:
+            why = f"they are sharded over two meshes, {sharded[0].placed.mesh} and {aval.placed.mesh}"
             raise ShardingTypeError(_message(primitive, avals, why))
-    return telling[0]
+    return sharded[0]
 
 
 def _typed(model: Any, aval: Any, axes: Any) -> Any:

@@ -18,7 +18,7 @@ from tangrad.core import backend_names
 def samples() -> list[Sample]:
     """Arrays constrained in every way that there is, on devices of each backend, up to eight; also within a map.
 
-    And arrays whose types are to tell no more of some axes.
+    And arrays whose types are to drop some axes.
     """
     found = []
     for name in backend_names():

@@ -1,4 +1,4 @@
-"""How results of the family lie: as they say."""
+"""How results of the family are sharded: as their parameters say."""
 
 from __future__ import annotations
 

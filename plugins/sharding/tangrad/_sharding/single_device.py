@@ -1,4 +1,4 @@
-"""The sharding of arrays that lie on one device."""
+"""The sharding of arrays that are on one device."""
 
 from __future__ import annotations
 

@@ -23,6 +23,6 @@ def hlo_of(numbering: Sequence[Any], tiles: Sequence[int], order: Sequence[Any])
 
 
 def refuse_axes(sharding: Sharding, axes: Any) -> None:
-    """Raise ValueError where a mapped dimension is to lie along mesh axes, and the sharding has no mesh."""
+    """Raise ValueError where a mapped dimension is to be sharded along mesh axes, and the sharding has no mesh."""
     if axes is not None:
         raise ValueError(f"spmd_axis_name={axes!r} names axes of a mesh, and {sharding} has none; use a NamedSharding")

@@ -1,4 +1,4 @@
-"""Cotangents lie as the values do."""
+"""Cotangents are sharded as the values are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Meshes of devices and how arrays lie on them. The names resolve through the entry points of `tangrad.api`."""
+"""Meshes of devices and shardings of arrays. The names resolve through the entry points of `tangrad.api`."""
 
 from tangrad.core import public_package
 

@@ -14,7 +14,7 @@ from tangrad._sparse import algebra
 from tangrad.core import product
 
 
-def laid_out(mat: Any, n_batch: int, n_dense: int) -> Any:
+def converted(mat: Any, n_batch: int, n_dense: int) -> Any:
     """The same array with other numbers of batch and dense dimensions."""
     data, indices = mat.data, mat.indices
     shape = mat.shape
@@ -98,7 +98,7 @@ def updated(mat: Any, n_batch: int | None, n_dense: int | None, on_inefficient: 
         )
     if on_inefficient not in ("error", "warn", None):
         raise ValueError(f"update_layout: on_inefficient must be 'error', 'warn' or None, got {on_inefficient!r}")
-    kept, whole = mat.data.size, laid_out_size(mat, n_batch, n_dense)
+    kept, whole = mat.data.size, converted_size(mat, n_batch, n_dense)
     if whole > kept and on_inefficient is not None:
         message = (
             f"update_layout: with n_batch={n_batch} and n_dense={n_dense} there are {whole} values to be kept "
@@ -109,10 +109,10 @@ def updated(mat: Any, n_batch: int | None, n_dense: int | None, on_inefficient: 
         warnings.warn(message, SparseEfficiencyWarning, stacklevel=3)
     if (n_batch, n_dense) == (mat.n_batch, mat.n_dense):
         return mat
-    return laid_out(mat, n_batch, n_dense)
+    return converted(mat, n_batch, n_dense)
 
 
-def laid_out_size(mat: Any, n_batch: int, n_dense: int) -> int:
+def converted_size(mat: Any, n_batch: int, n_dense: int) -> int:
     """How many values are kept in another layout."""
     new_batches = mat.shape[mat.n_batch : n_batch]
     new_dense = mat.shape[mat.ndim - n_dense : mat.ndim - mat.n_dense]

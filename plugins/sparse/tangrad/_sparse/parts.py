@@ -61,7 +61,7 @@ def _moved(mat: Any, data: Any, indices: Any, starts: Any, steps: Any, shape: Se
 
 
 def dynamically_sliced(mat: Any, starts: Sequence[Any], sizes: Sequence[int]) -> Any:
-    """The part of these sizes from places that may be traced, moved so that it lies within the array."""
+    """The part of these sizes from places that may be traced, moved so that it is within the array."""
     starts = [tnp.clip(start, 0, full - size) for start, full, size in zip(starts, mat.shape, sizes, strict=True)]
     batch, along, dense = kinds(mat, starts)
     batch_sizes, along_sizes, dense_sizes = kinds(mat, sizes)

@@ -7,7 +7,7 @@ from typing import Any
 import tangrad.numpy as tnp
 from tangrad._lax.contractions.precision import canonicalize_precision
 from tangrad._lax.contractions.primitives import DotDimensionNumbers
-from tangrad._lax.placement.out_sharding import constrained, less_said
+from tangrad._lax.placement.out_sharding import constrained, with_plain_type
 from tangrad._sparse import algebra
 from tangrad._sparse.base import JAXSparse, as_coordinates
 from tangrad._sparse.bcoo import BCOO
@@ -36,7 +36,7 @@ def bcoo_dot_general(
             the operands together.
         precision: as of `lax.dot_general`. Elements are multiplied one by one, as exactly as their dtype has it,
             whatever it says.
-        out_sharding: how a dense result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how a dense result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         a dense array; where both are sparse a sparse one, with an element for each pair of elements.
@@ -66,7 +66,7 @@ def placed_product(name: str, lhs: Any, rhs: Any, numbers: Any, precision: Any, 
         return product_of(lhs, rhs, numbers, dtype)
     if isinstance(lhs, JAXSparse) and isinstance(rhs, JAXSparse):
         raise NotImplementedError(f"{name}: out_sharding where both operands are sparse: so is the result")
-    return constrained(product_of(less_said(lhs), less_said(rhs), numbers, dtype), out_sharding)
+    return constrained(product_of(with_plain_type(lhs), with_plain_type(rhs), numbers, dtype), out_sharding)
 
 
 def product_of(lhs: Any, rhs: Any, numbers: Any, dtype: Any) -> Any:

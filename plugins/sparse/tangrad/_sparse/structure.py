@@ -49,7 +49,7 @@ def bcoo_slice(
 
     As many elements are kept as before, or as there are places, if those are fewer.
 
-    Raises ValueError for what does not lie within the array.
+    Raises ValueError for what is not within the array.
 
     >>> from tangrad.experimental import sparse
     >>> sparse.bcoo_slice(sparse.eye(4), start_indices=(1, 0), limit_indices=(4, 2)).todense()
@@ -63,7 +63,7 @@ def bcoo_slice(
     for start, limit, size in zip(starts, limits, mat.shape, strict=True):
         if not 0 <= start <= limit <= size:
             raise ValueError(
-                f"bcoo_slice: start_indices {tuple(starts)} and limit_indices {tuple(limits)} do not lie within the "
+                f"bcoo_slice: start_indices {tuple(starts)} and limit_indices {tuple(limits)} are not within the "
                 f"shape {mat.shape}"
             )
     if any([step < 1 for step in steps]):
@@ -73,7 +73,7 @@ def bcoo_slice(
 
 @api_boundary
 def bcoo_dynamic_slice(mat: BCOO, start_indices: Sequence[Any], slice_sizes: Sequence[int]) -> BCOO:
-    """The part of `slice_sizes` from places that may be traced, moved so that it lies within, as `lax.dynamic_slice`.
+    """The part of `slice_sizes` from places that may be traced, moved so that it is within, as `lax.dynamic_slice`.
 
     Raises ValueError for sizes beyond those of the array.
 

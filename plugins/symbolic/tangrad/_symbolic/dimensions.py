@@ -67,7 +67,7 @@ class Dimension(SymbolicDimension):
         return tuple(sorted(self.polynomial.variables()))
 
     def bounds(self) -> Interval:
-        """Between which integers (or infinities) it lies, by interval arithmetic: both ends are safe, not tight."""
+        """The integers (or infinities) that bound it, by interval arithmetic: both ends are safe, not tight."""
         return interval(self.polynomial, self.scope)
 
     def evaluate(self, sizes: Any, arithmetic: Any = None) -> Any:

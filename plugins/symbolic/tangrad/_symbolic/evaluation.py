@@ -1,4 +1,4 @@
-"""What a dimension is at given sizes: an integer, or what sizes are in somebody's arithmetic (source, StableHLO)."""
+"""What a dimension is at given sizes: an integer, or what sizes are in another arithmetic (source, StableHLO)."""
 
 from __future__ import annotations
 

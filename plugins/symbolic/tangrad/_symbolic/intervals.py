@@ -1,4 +1,4 @@
-"""Interval arithmetic: between which numbers a polynomial lies, whatever the sizes are.
+"""Interval arithmetic: the numbers between which a polynomial is, whatever the sizes are.
 
 After R. E. Moore, Interval Analysis (1966). Ends are integers or infinities.
 """

@@ -14,7 +14,7 @@ def _value(*, dimension: Any, dtype: Any) -> Any:
     if is_symbolic(dimension):
         raise ValueError(
             f"the dimension {dimension} has no value here: symbolic dimensions are computed with in exported programs, "
-            "whose arguments tell their sizes"
+            "whose arguments determine their sizes"
         )
     return literal(dimension, dtype, True)
 

@@ -35,7 +35,7 @@ REMEMBERED = 4096
 
 
 def never_negative(polynomial: Polynomial, known: Knowledge) -> bool:
-    """Whether `polynomial >= 0` follows from what is known. False: it does not, or nobody found out."""
+    """Whether `polynomial >= 0` follows from what is known. False: it does not, or no proof was found."""
     constant = polynomial.constant
     if constant is not None:
         return constant >= 0

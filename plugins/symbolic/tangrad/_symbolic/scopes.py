@@ -136,7 +136,7 @@ class SymbolicScope:
         self.ranges[atom.text] = (low_end, high_end)
 
     def size_range(self, name: str) -> Interval:
-        """Between which sizes a variable lies."""
+        """The bounds of a variable."""
         return self.ranges.get(name, SIZE)
 
     def size(self, polynomial: Polynomial) -> Any:

@@ -74,7 +74,7 @@ class Plan(NamedTuple):
     def found(
         self, actual: Callable[[int, int], Any], arithmetic: Arithmetic, known: Mapping[str, Any]
     ) -> Iterator[tuple[str, Any]]:
-        """Each variable with its value in somebody's arithmetic; nothing is checked.
+        """Each variable with its value in a given arithmetic; nothing is checked.
 
         Args:
             actual: from the number of an argument and an axis to the size there.

@@ -1,4 +1,4 @@
-"""Dead code in mapped programs: results and arguments that nobody needs go. The axes stay, with their sizes."""
+"""Dead code in mapped programs: unused results and arguments are removed. The axes stay, with their sizes."""
 
 from __future__ import annotations
 

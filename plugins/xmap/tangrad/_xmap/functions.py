@@ -1,4 +1,4 @@
-"""`xmap`: a function of single examples made into one of arrays with named axes, spread over meshes and loops."""
+"""`xmap`: a function of single examples made into one of arrays with named axes, sharded over meshes and loops."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def xmap(
             their number unless it ends with an ellipsis; a tuple of these, or a tree that is a prefix of the arguments.
         out_axes: the same for the results. Along an axis that a result does not vary along it is repeated.
         axis_sizes: sizes of axes, which have to agree with those of the arguments.
-        axis_resources: axis -> what it is spread over: the name of an axis of the mesh in use, a `SerialLoop`, the name
-            of a `serial_loop` in scope, or a tuple of these, the loop last. Results do not depend on it.
+        axis_resources: axis -> what it is sharded over: the name of an axis of the mesh in use, a `SerialLoop`, the
+            name of a `serial_loop` in scope, or a tuple of these, the loop last. Results do not depend on it.
         donate_argnums: positions of arguments whose buffers may be overwritten.
         backend: the name of the backend to run on.
 
@@ -72,9 +72,9 @@ def xmap(
     Raises:
         TypeError, ValueError: for specs that are none, names that are unknown or repeated, and, when it is called, for
             ranks and sizes that do not fit, sizes that resources do not divide, results that vary along axes which
-            out_axes leaves out, resources that are not in scope, and arrays that are spread over the mesh in another
+            out_axes leaves out, resources that are not in scope, and arrays that are sharded over the mesh in another
             way.
-        ResourceClashError: for axes spread over the same mesh axis that meet in one value. NotImplementedError: for
+        ResourceClashError: for axes sharded over the same mesh axis that meet in one value. NotImplementedError: for
             collectives along axes in serial loops.
 
     >>> import tangrad
@@ -148,12 +148,12 @@ class MappedFunction:
     def _apply(self, *args: Any) -> Any:
         leaves = tree.leaves(args)
         if thread.trace is EVAL_TRACE and not any([isinstance(leaf, Tracer) for leaf in leaves]):
-            self._check_spread(args)
-            return self._settled(self._jitted(*args), leaves, args)
+            self._check_shardings(args)
+            return self._as_out_axes_say(self._jitted(*args), leaves, args)
         return self._bind(*args)
 
-    def _settled(self, outs: Any, leaves: Sequence[Any], args: tuple[Any, ...]) -> Any:
-        """Results on a mesh, lying as their axes say: compilers that were free to choose may have chosen otherwise."""
+    def _as_out_axes_say(self, outs: Any, leaves: Sequence[Any], args: tuple[Any, ...]) -> Any:
+        """Results on a mesh, sharded as their axes say: a compiler that was free may have chosen otherwise."""
         if not any(self._resources.values()) or current_mesh().empty:
             return outs
         avals = tree.structure(args).unflatten([as_operand(leaf).aval for leaf in leaves])
@@ -165,9 +165,9 @@ class MappedFunction:
         for array, positions in zip(arrays, params["out_axes"], strict=True):
             ndim = len(array.shape)
             wanted = NamedSharding(mesh, partition_of(positions, ndim, assigned))
-            spread = getattr(array, "spread", None)
-            lies = spread is not None and spread.is_equivalent_to(wanted, ndim)
-            found.append(array if lies else wanted.constrain(array))
+            found_sharding = getattr(array, "user_sharding", None)
+            same = found_sharding is not None and found_sharding.is_equivalent_to(wanted, ndim)
+            found.append(array if same else wanted.constrain(array))
         return structure.unflatten(found)
 
     def lower(self, *args: Any) -> Any:
@@ -280,17 +280,17 @@ class MappedFunction:
 
     def _sizes(self, args: tuple[Any, ...], in_axes: Sequence[Positions]) -> dict[Any, int]:
         """The size of each axis. Raises ValueError where two arguments, or one and axis_sizes, do not agree."""
-        sizes, told = dict(self._given_sizes), dict.fromkeys(self._given_sizes, "axis_sizes says")
+        sizes, origins = dict(self._given_sizes), dict.fromkeys(self._given_sizes, "axis_sizes says")
         for number, (aval, positions) in enumerate(zip(tree.leaves(args), in_axes, strict=True)):
             for name, position in positions:
                 size = aval.shape[position]
                 says = f"dimension {position} of {_path(args, number)}, of shape {aval.shape}, is"
                 if sizes.setdefault(name, size) != size:
                     raise ValueError(
-                        f"xmap: the size of axis {name!r} differs for {self._name}: {told[name]} {sizes[name]}, and "
+                        f"xmap: the size of axis {name!r} differs for {self._name}: {origins[name]} {sizes[name]}, and "
                         f"{says} {size}"
                     )
-                told.setdefault(name, says)
+                origins.setdefault(name, says)
         missing = [name for name in self._in.names if name not in sizes]
         if missing:
             raise ValueError(f"xmap: no argument of {self._name} has axis {missing[0]!r}; state its size in axis_sizes")
@@ -320,17 +320,17 @@ class MappedFunction:
             found.append(spec.positions(ndim, f"xmap: result {number} of {self._name}"))
         return found
 
-    def _check_spread(self, args: tuple[Any, ...]) -> None:
+    def _check_shardings(self, args: tuple[Any, ...]) -> None:
         """Raise ValueError for an array that is cut over several devices in another way than its axes are to be."""
         arrays = [leaf for leaf in tree.leaves(args) if isinstance(leaf, Array)]
-        spread = [getattr(array, "spread", None) for array in arrays]
-        if all([one is None or one.is_fully_replicated for one in spread]):
+        shardings = [getattr(array, "user_sharding", None) for array in arrays]
+        if all([one is None or one.is_fully_replicated for one in shardings]):
             return
         leaves, structure = tree.flatten(args)
         avals = structure.unflatten([as_operand(leaf).aval for leaf in leaves])
         assigned, mesh = resolve(self._resources), current_mesh()
         for number, (leaf, positions) in enumerate(zip(leaves, self._positions(avals), strict=True)):
-            given = getattr(leaf, "spread", None)
+            given = getattr(leaf, "user_sharding", None)
             if given is None or given.is_fully_replicated:
                 continue
             ndim = len(leaf.shape)
@@ -338,8 +338,8 @@ class MappedFunction:
                 wanted = NamedSharding(mesh, partition_of(positions, ndim, assigned))
                 if not given.is_equivalent_to(wanted, ndim):
                     raise ValueError(
-                        f"xmap: {_path(args, number)} of {self._name} is spread over devices already, by {given}, and "
-                        f"its axes are to lie by {wanted}; move it first: tangrad.device_put(x, sharding)"
+                        f"xmap: {_path(args, number)} of {self._name} is sharded over devices already, by {given}, and "
+                        f"its axes are to be sharded by {wanted}; move it first: tangrad.device_put(x, sharding)"
                     )
 
     def __reduce__(self) -> Any:

@@ -57,7 +57,7 @@ def check_looped(jaxpr: Any, looped: Sequence[Any]) -> None:
         place = "" if eqn.source_info is None else f" at {eqn.source_info.summarize()}"
         raise NotImplementedError(
             f"xmap: axis {name!r} runs in a serial loop, of which each turn has one chunk, and {eqn.primitive.name} "
-            f"{'has a program that uses' if inside else 'uses'} the whole axis{place}; spread the axis over mesh axes "
+            f"{'has a program that uses' if inside else 'uses'} the whole axis{place}; shard the axis over mesh axes "
             f"only, or leave it without resources"
         )
 

@@ -1,6 +1,6 @@
 """How mapped programs are put on meshes, and the settings that choose.
 
-- SPMD: the compiler is told how the named dimensions of arguments and results are cut, and partitions the program.
+- SPMD: the compiler gets the shardings of the named dimensions of arguments and results, and partitions the program.
 - Manual: every device runs the program of its parts, with the collectives that the program then needs.
 - Replicated: as manual, but every device is given whole arguments, of which it takes its parts, and gathers results.
 """

@@ -43,7 +43,7 @@ def run_on_parts(
     mesh: Any,
     replicated: bool,
 ) -> list[Any]:
-    """The results of a mapped program, by a map over the mesh axes that its axes are spread over.
+    """The results of a mapped program, by a map over the mesh axes that its axes are sharded over.
 
     Args:
         replicated: whether the devices get whole arguments and gather the results, or are given parts.

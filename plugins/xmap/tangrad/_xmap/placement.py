@@ -1,4 +1,4 @@
-"""A mapped program as what it comes down to: dimensions in place of axes, loops, and constraints where values lie."""
+"""A mapped program as what it comes down to: dimensions in place of axes, loops, and sharding constraints."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def evaluate_mapped(
     places = [*[dict(positions) for positions in in_axes], *[{axis: 0} for axis, _ in indices]]
     if mesh is not None and lowering != SPMD:
         return run_on_parts(mapping, values, places, out_axes, mesh, lowering == REPLICATED)
-    laid = [_laid(value, place.items(), assigned, mesh) for value, place in zip(values, places, strict=True)]
-    outs, found = mapping.run(laid, places)
+    sharded = [_constrained(value, place.items(), assigned, mesh) for value, place in zip(values, places, strict=True)]
+    outs, found = mapping.run(sharded, places)
     return [
-        _laid(placed(out, place, wanted, known), wanted, assigned, mesh)
+        _constrained(placed(out, place, wanted, known), wanted, assigned, mesh)
         for out, place, wanted in zip(outs, found, out_axes, strict=True)
     ]
 
@@ -63,8 +63,8 @@ def partition_of(positions: Any, ndim: int, assigned: dict[Any, Assigned]) -> Pa
     return PartitionSpec(*entries)
 
 
-def _laid(value: Any, positions: Any, assigned: dict[Any, Assigned], mesh: Any) -> Any:
-    """A value of which the compiler is told on which devices its named axes are; other dimensions are its choice."""
+def _constrained(value: Any, positions: Any, assigned: dict[Any, Assigned], mesh: Any) -> Any:
+    """A value whose named axes are constrained to devices; other dimensions are its choice."""
     if mesh is None or not any([assigned.get(name, Assigned()).mesh_axes for name, _ in positions]):
         return value
     spec = partition_of(positions, len(value.aval.shape), assigned)

@@ -99,7 +99,7 @@ def xmap_p(
     """The program `jaxpr`, of one example, for all examples along named axes.
 
     `in_axes` and `out_axes` say which dimensions of operands and results are which axis, `sums` over which axes a
-    result is summed; `sizes` are all axes, `resources` what some are spread over; `sharding` has the mesh that these
+    result is summed; `sizes` are all axes, `resources` what some are sharded over; `sharding` has the mesh that these
     mean, None where they mean none. Results depend neither on these nor on `lowering`.
     """
     if len(avals) != len(jaxpr.in_avals):

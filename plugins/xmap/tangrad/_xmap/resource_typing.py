@@ -14,7 +14,7 @@ Resources = Mapping[Any, Assigned]
 
 
 class ResourceClashError(TypeError):
-    """Two axes that one value varies along are spread over the same axis of a mesh."""
+    """Two axes that one value varies along are sharded over the same axis of a mesh."""
 
 
 def check_clashes(
@@ -25,7 +25,7 @@ def check_clashes(
     resources: Resources,
     name: str,
 ) -> None:
-    """Raise ResourceClashError where axes that are spread over the same mesh axis meet in one value.
+    """Raise ResourceClashError where axes that are sharded over the same mesh axis meet in one value.
 
     Looks at arguments, at every value of the program and of those in it, and at results with the axes that they are
     repeated along.
@@ -68,7 +68,7 @@ def _check(axes: Any, resources: Resources, what: Any) -> None:
         for mesh_axis in resources.get(axis, Assigned()).mesh_axes:
             if mesh_axis in taken:
                 raise ResourceClashError(
-                    f"xmap: axes {taken[mesh_axis]!r} and {axis!r} are both spread over the mesh axis {mesh_axis!r}, "
+                    f"xmap: axes {taken[mesh_axis]!r} and {axis!r} are both sharded over the mesh axis {mesh_axis!r}, "
                     f"and meet in one value: {what()}; give one of them another resource, or none"
                 )
             taken[mesh_axis] = axis

@@ -1,4 +1,4 @@
-"""What an axis may be spread over: axes of a mesh, which cut it, and serial loops, which go through it in chunks."""
+"""What an axis may be sharded over: axes of a mesh, which cut it, and serial loops, which go through it in chunks."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def serial_loop(name: Any, length: int) -> Iterator[None]:
 
 
 class Assigned(NamedTuple):
-    """What one axis is spread over.
+    """What one axis is sharded over.
 
     Attributes:
         mesh_axes: names of mesh axes, the slowest varying first.
@@ -124,7 +124,7 @@ def read_resources(axis_resources: Any, known: Sequence[Any]) -> dict[Any, tuple
 
 
 def resolve(resources: Mapping[Any, tuple[Any, ...]]) -> dict[Any, Assigned]:
-    """Axis -> what it is spread over, by the mesh in use and the loops in scope.
+    """Axis -> what it is sharded over, by the mesh in use and the loops in scope.
 
     Raises ValueError for a resource that is not in scope, a loop before a mesh axis, and a second one.
     """
@@ -141,7 +141,7 @@ def resolve(resources: Mapping[Any, tuple[Any, ...]]) -> dict[Any, Assigned]:
                 loop = turns
             elif resource not in mesh_axes:
                 raise ValueError(
-                    f"xmap: axis {name!r} is to be spread over {resource!r}, and no such resource is in scope. "
+                    f"xmap: axis {name!r} is to be sharded over {resource!r}, and no such resource is in scope. "
                     f"Mesh axes: {_listed(mesh_axes)}; serial loops: {_listed(loops)}. "
                     f"A mesh is in scope within `with mesh:`"
                 )

@@ -49,7 +49,7 @@ def axes_of(value: Any) -> Names:
     return frozenset(found)
 
 
-# What is told of each value: "result" of an equation, or "argument" of its program; the equation, the variable, the
+# What is recorded of each value: "result" of an equation, or "argument" of its program; the equation, the variable, the
 # axes, the sizes of all axes in scope.
 Observer = Callable[[str, JaxprEqn, Any, Names, Sizes], None]
 

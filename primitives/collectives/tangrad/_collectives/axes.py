@@ -101,8 +101,8 @@ def unbound(function: str, name: Any) -> NameError:
     return NameError(f"{function}: no mapped axis is named {name!r}; the named axes in scope are {listed}")
 
 
-def told_by_types(aval: Any, names: Axes) -> Axes:
-    """Those of the axes along which values of a type are said to differ, where types tell that at all."""
+def axes_in_type(aval: Any, names: Axes) -> Axes:
+    """Those of the axes along which values of a type differ, where types record that at all."""
     typed = thread.typed_axes
     if typed is None or not aval.named_shape:
         return ()
@@ -113,7 +113,7 @@ def told_by_types(aval: Any, names: Axes) -> Axes:
 def refuse_names(function: str, axes: Any) -> None:
     """Refuse to decompose a collective that still names an axis: what it is made of holds without names only.
 
-    Raises NameError if nobody maps the axis, MissingRuleError if somebody does: then it is a transformation inside of
+    Raises NameError if the axis is not mapped, MissingRuleError if it is: then it is a transformation inside of
     that map which has no rule for the collective.
     """
     for name in names_among(axes):

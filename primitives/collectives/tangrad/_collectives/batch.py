@@ -159,7 +159,7 @@ _exchange(p.pbroadcast_p, mapped.pbroadcast, several.pbroadcast, _past_anything)
 
 @batch.rule(p.pvary_p)
 def _pvary(args: Any, dims: Any, *, axis_info: AxisInfo, axes: Any) -> Mapped:
-    """The axis that is a dimension now is none that types tell of."""
+    """The axis that is a dimension now is not recorded in types."""
     others = tuple([pair for pair in axes if pair[0] != axis_info.name])
     return (p.pvary_p.bind(args[0], axes=others) if others else args[0]), dims[0]
 

@@ -93,7 +93,7 @@ def all_to_all(
 
 
 def ppermute(x: Any, dim: int | None, size: Any, *, perm: tuple[tuple[int, int], ...]) -> Mapped:
-    """The examples in another order, with zeros where nobody sends."""
+    """The examples in another order, with zeros where nothing is sent."""
     if dim is None and len(perm) == size:
         return x, None
     rows = place_axis(x, dim, 0, size) if dim is None else x

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._collectives.axes import as_tuple, checked_axes, size_of_axes, told_by_types
+from tangrad._collectives.axes import as_tuple, axes_in_type, checked_axes, size_of_axes
 from tangrad._collectives.leaves import checked_leaves
 from tangrad._collectives.varying import differing, index_along, joint_index
 from tangrad.core import as_array, as_operand
@@ -70,9 +70,9 @@ def pvary(x: Any, axis_name: Any) -> Any:
 def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
     """`x`, marked as differing along mapped axes. Its values stay, and the mark is only seen by derivatives.
 
-    Types tell along which axes values differ within a `shard_map` that checks them; elsewhere this is `x`. A derivative
-    with respect to what is the same along an axis is summed over it; with respect to what is marked it is that of
-    each device by itself.
+    Types record along which axes values differ within a `shard_map` that checks them; elsewhere this is `x`. A
+    derivative with respect to what is the same along an axis is summed over it; with respect to what is marked it is
+    that of each device by itself.
 
     Args:
         x: a tree of arrays.
@@ -94,7 +94,7 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
     marked, before = _marked("pcast", x, axis_name)
     names = as_tuple(axis_name)
     for aval in before:
-        if names and told_by_types(aval, names) == names:
+        if names and axes_in_type(aval, names) == names:
             raise ValueError(f"pcast: a value of type {aval.str_short()} differs along {names} already")
     return marked
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tangrad._collectives import primitives as p
-from tangrad._collectives.axes import Axes, names_among, positions_among, told_by_types
+from tangrad._collectives.axes import Axes, axes_in_type, names_among, positions_among
 from tangrad._collectives.varying import differing
 from tangrad._lax.elementwise.primitives import eq_p, select_n_p
 from tangrad._lax.structure.functions import full_like
@@ -21,21 +21,21 @@ transpose = RuleSet("transpose", api=1)
 def _psum(ct: Any, operand: Any, *, axes: Axes, axis_index_groups: Any) -> Any:
     """Each example's value went into every sum, so it gets the sum of all their cotangents.
 
-    Where types tell that the values differ and the sum does not, there is one sum, and one cotangent for all.
+    Where types record that the values differ and the sum does not, there is one sum, and one cotangent for all.
     """
     positions, names = positions_among(axes), names_among(axes)
     if positions:
         kept = tuple([axis for axis in range(operand.ndim) if axis not in positions])
         ct = broadcast_in_dim_p.bind(ct, shape=operand.shape, broadcast_dimensions=kept)
     if axis_index_groups is None:
-        names = _untold(operand, names)
+        names = _axes_not_in_type(operand, names)
     return p.psum_p.bind(ct, axes=names, axis_index_groups=axis_index_groups) if names else ct
 
 
-def _untold(operand: Any, names: Axes) -> Axes:
+def _axes_not_in_type(operand: Any, names: Axes) -> Axes:
     """The axes along which no type says that the operand differs."""
-    told = told_by_types(operand, names)
-    return tuple([name for name in names if name not in told])
+    known = axes_in_type(operand, names)
+    return tuple([name for name in names if name not in known])
 
 
 def _all_gather(ct: Any, operand: Any, *, all_gather_dimension: int, **params: Any) -> Any:
@@ -55,8 +55,8 @@ def _ppermute(ct: Any, operand: Any, *, axis_name: Axes, perm: tuple[tuple[int, 
 
 
 def _pbroadcast(ct: Any, operand: Any, *, axis_name: Axes, source: int) -> Any:
-    """The source gets the sum of all cotangents, the others, whose values nobody has, nothing."""
-    names = _untold(operand, axis_name)
+    """The source gets the sum of all cotangents, the others, whose values are unused, nothing."""
+    names = _axes_not_in_type(operand, axis_name)
     total = p.psum_p.bind(ct, axes=names, axis_index_groups=None) if names else ct
     index = differing(p.axis_index_p.bind(axis_name=axis_name), axis_name)
     here = eq_p.bind(index, literal(source, np.dtype(np.int32), False))
@@ -76,7 +76,7 @@ linear_transpose_rule(
 
 @transpose.rule(p.psum_to_p)
 def _psum_to(ct: Any, x: Any, source: Any, like: Any, *, axes: Axes) -> Any:
-    """As of a sum; what differed along the axes is still told by `source`."""
+    """As of a sum; what differed along the axes still follows from `source`."""
     return p.psum_to_p.bind(ct, source, like, axes=axes), None, None
 
 

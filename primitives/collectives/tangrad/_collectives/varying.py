@@ -1,4 +1,4 @@
-"""Values marked as differing along mapped axes, where types tell along which they do: within checked `shard_map`s."""
+"""Values marked as differing along mapped axes, where types record along which they do: within checked `shard_map`s."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _INT32 = np.dtype(np.int32)
 
 
 def differing(x: Any, names: Axes) -> Any:
-    """An operand, of a type that says that it differs along the axes; itself, where types do not tell."""
+    """An operand, of a type that says that it differs along the axes; itself, where types do not record it."""
     typed = thread.typed_axes
     if typed is None:
         return x

@@ -1,4 +1,4 @@
-"""How transforms lie: as the operands do, along the dimensions that are transformed, too."""
+"""How transforms are sharded: as the operands are, along the dimensions that are transformed, too."""
 
 from __future__ import annotations
 

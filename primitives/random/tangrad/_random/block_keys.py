@@ -1,7 +1,7 @@
 """Keys of the generators `rbg` and `unsafe_rbg`: states of XLA's generators, four words each.
 
 `rbg` makes its keys by Threefry, of both halves of a key by itself, and draws bits by `rng_bit_generator`; `unsafe_rbg`
-makes keys of drawn bits, too, which nobody has shown to be independent.
+makes keys of drawn bits, too, which are not known to be independent.
 """
 
 from __future__ import annotations

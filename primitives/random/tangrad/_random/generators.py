@@ -139,7 +139,7 @@ def rng_bit_generator(
         shape: of the bits.
         dtype: uint8, uint16, uint32 or uint64.
         algorithm: a `lax.RandomAlgorithm`.
-        out_sharding: how the bits lie on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the bits are sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         The state to go on with, and the bits.

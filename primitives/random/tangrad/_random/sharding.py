@@ -1,4 +1,4 @@
-"""How keys and bits lie: as the keys that they are made of; what is drawn from one key is not spread."""
+"""How keys and bits are sharded: as the keys that they are made of; what is drawn from one key is not sharded."""
 
 from __future__ import annotations
 
@@ -31,6 +31,6 @@ def _(operands: Any, results: Any, params: Any) -> Any:
 
 @sharding.rule(random_gamma_p)
 def _(operands: Any, results: Any, params: Any) -> Any:
-    """Each number is drawn from its own parameter; the decomposition, which has them in a row, could not tell."""
+    """Each number is drawn from its own parameter; the decomposition, which has them in a row, could not know which."""
     keys, parameter = [operand.axes for operand in operands]
     return (joined([parameter, (*keys, *[()] * (len(parameter) - len(keys)))]),)

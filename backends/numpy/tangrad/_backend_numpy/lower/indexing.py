@@ -38,7 +38,7 @@ OVERLAP = 16  # windows that are longer overlap too often for that
 
 
 class Windows:
-    """Where the windows of a gather or scatter lie in the operand, for one signature.
+    """Where the windows of a gather or scatter are in the operand, for one signature.
 
     Attributes:
         sizes: of the window, along each dimension of the operand.
@@ -64,7 +64,7 @@ class Windows:
         self.batch_places = {d: places[b] for d, b in zip(self.operand_batching, self.indices_batching)}
 
     def starts(self, indices: Array) -> tuple[Array, Array | None]:
-        """The first element of each window, moved so that the window lies within; and which did already, None: all."""
+        """The first element of each window, moved so that the window is within; and which did already, None: all."""
         starts = indices.reshape(self.count, len(self.index_map)).astype(np.int64)
         inside = starts.view(np.uint64) <= self.unsigned_limits  # so negative ones are great
         if inside.all():

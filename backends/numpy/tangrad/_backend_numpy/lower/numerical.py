@@ -1,6 +1,6 @@
 """Functions of `tangrad.numpy` that NumPy computes in few calls, where their operations one by one are many.
 
-How such rules are written is told in `whole.py`.
+How such rules are written: see `whole.py`.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ def _unravel_index(ctx: Any, indices: Any, shape: Any) -> Any:
     def run(positions: Any) -> Any:
         try:
             found = np.unravel_index(positions, shape)
-        except ValueError:  # some lie beyond the array
+        except ValueError:  # some are outside of the array
             found = np.unravel_index(
                 np.clip(np.where(positions < 0, positions + total, positions), 0, total - 1), shape
             )

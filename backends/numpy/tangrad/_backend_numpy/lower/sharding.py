@@ -1,4 +1,4 @@
-"""The constraint that a value lies in a certain way: it says where results lie, and nothing to be computed."""
+"""Sharding constraints: they say how results are sharded, and there is nothing to compute."""
 
 from __future__ import annotations
 

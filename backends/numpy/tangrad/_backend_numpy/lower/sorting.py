@@ -69,7 +69,7 @@ def _sorted(x: Any, dimension: int, kind: Any = None) -> Any:
 
 
 def _negative_zeros_of(dtype: Any) -> Callable[[Any], Any]:
-    """The function that tells whether some elements of an array of a floating dtype are negative zeros."""
+    """The function that returns whether some elements of an array of a floating dtype are negative zeros."""
     if dtype.isbuiltin != 1 or dtype.itemsize > 8:
         return lambda x: (np.signbit(x) & (x == 0)).any()
     bits = np.dtype(f"i{dtype.itemsize}")  # in which a negative zero is the least integer

@@ -81,7 +81,7 @@ def _split(ctx: Any, x: Any, *, sizes: Any, axis: int) -> Any:
 
 
 def _window(shape: Sequence[int], sizes: Sequence[int]) -> Callable[..., tuple[slice, ...]]:
-    """The function from start indices to the index of the part, moved so that it lies within the array."""
+    """The function from start indices to the index of the part, moved so that it is within the array."""
     last = [full - size for full, size in zip(shape, sizes)]
     if len(sizes) == 1:
         (size,), (end,) = sizes, last

@@ -1,6 +1,6 @@
 """Functions of whole arrays that NumPy has in one call: sets, norms, reductions that leave NaN out.
 
-How such rules are written is told in `whole.py`.
+How such rules are written: see `whole.py`.
 """
 
 from __future__ import annotations

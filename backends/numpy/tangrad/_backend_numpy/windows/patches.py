@@ -34,7 +34,7 @@ def batch_varies_fastest(batch: int, width: int, run_of_channels: int) -> bool:
 
     Args:
         batch: its size. width: the positions along the last spatial dimension.
-        run_of_channels: how many elements lie side by side where channels are the array's last dimension, else 0.
+        run_of_channels: how many elements are adjacent where channels are the array's last dimension, else 0.
     """
     return batch >= LARGE_BATCH and width < LONG_ROW and run_of_channels < MANY_CHANNELS
 
@@ -240,7 +240,7 @@ class Patches:
 
 
 class Copying:
-    """How an array is copied so that its windows can be seen as they lie.
+    """How an array is copied so that its windows can be views.
 
     Attributes:
         dtype: of the copy.

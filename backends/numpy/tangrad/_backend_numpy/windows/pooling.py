@@ -54,12 +54,12 @@ class Window:
 
     @property
     def is_padded(self) -> bool:
-        """Whether the operand has to be padded, dilated or cut before windows lie in it."""
+        """Whether the operand has to be padded, dilated or cut before windows fit into it."""
         return any([axis.is_padded for axis in self.axes])
 
     @property
     def padded_shape(self) -> tuple[int, ...]:
-        """The shape of what windows lie in, up to the last element of the last one."""
+        """The shape of what contains the windows, up to the last element of the last one."""
         return tuple([axis.length for axis in self.axes])
 
     @property

@@ -1,4 +1,4 @@
-"""Products with patches that nobody else reads: a part of the patches at a time, in memory that is kept.
+"""Products with patches that nothing else reads: a part of the patches at a time, in memory that is kept.
 
 The whole matrix of patches has as many elements as the input times the places of the kernel. Made at once, of a batch,
 it leaves the cache before it is multiplied, and its pages are given back to the system and asked for anew in each call.
@@ -136,7 +136,7 @@ def _workspace(make: MakePatches, on_left: bool, turned: bool) -> _Workspace:
 
 
 def _blocks(sizes: Sequence[int], most: int) -> Iterator[tuple[tuple[slice, ...], int, int]]:
-    """Blocks of an array of `sizes` that lie side by side in the order of C, of at most `most` elements if possible.
+    """Blocks of an array of `sizes` that are contiguous in the order of C, of at most `most` elements if possible.
 
     Yields the index of each, and where it starts and stops when elements are counted.
     """

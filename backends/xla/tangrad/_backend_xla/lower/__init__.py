@@ -1,1 +1,1 @@
-"""Lowering rules, a file a family. Nobody imports them: entry points of group `tangrad.rules.lower.xla` name them."""
+"""Lowering rules, a file a family, found through entry points of group `tangrad.rules.lower.xla`, never imported."""

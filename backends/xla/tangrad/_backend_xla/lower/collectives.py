@@ -31,7 +31,7 @@ def _manual(ctx: Any, names: Any) -> Any:
 
 
 def _attributes(ctx: Any, groups: Any, by_global_ids: bool = False) -> dict[str, Any]:
-    """Who takes part; `by_global_ids`: for operations that must be told that groups of partitions are meant."""
+    """Who takes part; `by_global_ids`: for operations with an attribute that groups of partitions are meant."""
     found = {"replica_groups": ctx.vocabulary.elements(groups)}
     if ctx.module.manual.has_channels:
         found["channel_handle"] = ctx.vocabulary.parsed(

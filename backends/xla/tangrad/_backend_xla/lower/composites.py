@@ -20,7 +20,7 @@ def _composite(ctx: Any, *operands: Any, jaxpr: Any, name: str, version: int, at
         return tuple(ctx.inline(jaxpr, operands))
     words = ctx.vocabulary
     symbol = ctx.lower_jaxpr_as_function(jaxpr, name)
-    told = {key: _attribute(words, value) for key, value in attributes.values.items()}
+    found = {key: _attribute(words, value) for key, value in attributes.values.items()}
     made = ctx.ops(
         "stablehlo.composite",
         [ctx.types[aval] for aval in ctx.out_avals],
@@ -29,7 +29,7 @@ def _composite(ctx: Any, *operands: Any, jaxpr: Any, name: str, version: int, at
             "name": words.string(name),
             "decomposition": ir.FlatSymbolRefAttr.get(symbol, words.context),
             "version": words.integer32(version),
-            "composite_attributes": ir.DictAttr.get(told, words.context),
+            "composite_attributes": ir.DictAttr.get(found, words.context),
         },
     )
     return tuple(made.results)

@@ -101,7 +101,7 @@ def _first_columns(ctx: Any, x: Any, aval: Any, out: Any) -> Any:
 
 
 def _svd_by_qr(ctx: Any, x: Any, full_matrices: bool, compute_uv: bool) -> Any:
-    """The function wants no fewer rows than columns: a wide matrix is handed over as it lies, in C's order, which is
+    """The function wants no fewer rows than columns: a wide matrix is passed as it is stored, in C's order, which is
     its transpose in Fortran's; what comes back for U is then Vᴴ, in C's order, and the other way round.
     """
     aval = ctx.in_avals[0]

@@ -38,7 +38,7 @@ def _list(values: Sequence[int]) -> str:
 
 
 def _limits(ctx: Any, operand: Any, index_map: Sequence[int], sizes: Sequence[Any], dtype: Any) -> Any:
-    """The greatest index along each component at which a window lies within the operand."""
+    """The greatest index along each component at which a window is within the operand."""
     greatest = int(dtypes.iinfo(dtype).max)
     limits = [min_size(operand.shape[d] - sizes[d], greatest) for d in index_map]
     if not has_symbolic(limits):
@@ -139,7 +139,7 @@ def _scatter(primitive: Any, body: Callable[..., Any]) -> None:
 
 
 def _clamped(ctx: Any, indices: Any, aval: Any, limits: Any) -> Any:
-    """Indices moved so that every window lies within the operand."""
+    """Indices moved so that every window is within the operand."""
     high = broadcast(ctx, limits, aval, (aval.ndim - 1,))
     low = full(ctx, 0, aval)
     return ctx.op("stablehlo.clamp", ctx.types[aval], (low, indices, high))

@@ -6,7 +6,7 @@ from typing import Any
 
 from tangrad._backend_xla.manual import ManualAxes
 from tangrad._sharding.shard_map.primitives import shard_map_p
-from tangrad._sharding.shard_map.sameness import settled_for
+from tangrad._sharding.shard_map.sameness import with_cotangent_sums_for
 from tangrad._sharding.shard_map.scope import axes_in_scope
 from tangrad._sharding.shard_map.specs import uncut
 from tangrad.core import RuleSet, decomposition_jaxpr
@@ -38,7 +38,7 @@ def _(
     with axes_in_scope(
         mesh, manual_axes, checked
     ):  # rules that were traced late, such as those of users, may have left some
-        jaxpr = settled_for(jaxpr, mesh, manual_axes, in_shardings)
+        jaxpr = with_cotangent_sums_for(jaxpr, mesh, manual_axes, in_shardings)
     manual = ManualAxes(manual_axes, whole, meshes.layout.numbers(whole))
     outs = list(zip(out_shardings, ctx.out_avals, strict=True))
     operation = meshes.manual_computation(

@@ -3,7 +3,7 @@
 It has one fast way to sort, for one array of integers that are compared as such; with a comparator of several
 operations, or with several arrays, it calls a compiled function for each comparison. So key and position are packed
 into a word: words are never equal, their order is the stable order of the keys, and where an element was is seen from
-its word. Numbers below the normal ones are told from 0, which XLA's own comparisons do not do on CPUs.
+its word. Subnormal numbers are distinguished from 0, which XLA's own comparisons do not do on CPUs.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ def debug_info(
 
 
 def flatten_fun(function: WrappedFun, in_tree: Any) -> tuple[WrappedFun, Callable[[], Any]]:
-    """The function of leaves, of positional and keyword arguments, and what tells the structure of its result then."""
+    """The function of leaves, of positional and keyword arguments, and one that returns the structure of its result."""
     return _flattened(function, lambda leaves: in_tree.unflatten(leaves))
 
 

@@ -62,7 +62,7 @@ def _check_declared(sample: Sample) -> None:
 
 
 def _check_decomposition(sample: Sample) -> None:
-    """What is not declared would be dropped where nobody uses the results, or take place in another order."""
+    """What is not declared would be dropped where the results are unused, or take place in another order."""
     avals = [get_aval(value) for value in operands_of(sample)]
     program = decomposition_jaxpr(sample.primitive, avals, dict(sample.params))
     undeclared = frozenset(program.effects) - _declared(sample)
@@ -152,7 +152,7 @@ def _check_unused(sample: Sample, name: str) -> None:
 
     expected, inner = _once(sample, *sample.args), tangrad.jit(unused)
     with use_backend(name):
-        _compare(sample, _seen(sample, tangrad.jit(inner), *sample.args), expected, "where nobody uses the results")
+        _compare(sample, _seen(sample, tangrad.jit(inner), *sample.args), expected, "where the results are unused")
 
 
 def _check_order(sample: Sample, name: str) -> None:

@@ -91,7 +91,7 @@ def _check_avals(found: list[Any], expected: tuple[Any, ...], how: str) -> None:
     if len(found) != len(expected):
         raise Mismatch(f"{len(expected)} results are inferred, {len(found)} {how}")
     for position, (x, y) in enumerate(zip(found, expected)):
-        if x != y and x != y.update(named_shape=()):  # once it is mapped, no type tells of an axis
+        if x != y and x != y.update(named_shape=()):  # once it is mapped, no type has an axis
             raise Mismatch(
                 f"result {position}: inferred {y.str_short()} (weak: {y.weak_type}), "
                 f"{how} {x.str_short()} (weak: {x.weak_type})"

@@ -1,4 +1,4 @@
-"""Operands that do not lie in memory as fresh arrays do: turned around, transposed, and not to be written to."""
+"""Operands with another memory layout than fresh arrays: turned around, transposed, and not to be written to."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Turn = Callable[[Any], Any]
 
 
 def _layouts() -> dict[str, tuple[Turn, Turn]]:
-    """How an array is laid out otherwise (by NumPy), and how a program puts it in order again: without a copy."""
+    """How an array gets another memory layout (by NumPy), and how a program puts it in order again: without a copy."""
     found: dict[str, tuple[Turn, Turn]] = {"transposed": (_moved, _moved_back)}
     if "structure" in families():
         found["negative strides"] = (np.flip, _turned)
@@ -65,7 +65,7 @@ def _check_layout(sample: Sample, name: str, prepare: Turn, undo: Turn) -> None:
 
     with use_backend(name):
         expected = as_numpy(sample.apply(*sample.args))
-        check_same(sample.around(applied)(*args), expected, sample.tolerance, "laid out otherwise, fresh")
+        check_same(sample.around(applied)(*args), expected, sample.tolerance, "in another layout, fresh")
         check_same(sample.around(tangrad.jit(applied))(*args), expected, sample.tolerance, "in a program, fresh")
 
 

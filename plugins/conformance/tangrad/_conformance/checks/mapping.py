@@ -36,7 +36,7 @@ def check_batch(sample: Sample) -> Cells:
 
 
 def _combinations(sample: Sample) -> list[Axes]:
-    """All choices, or, of many, those spread evenly over them."""
+    """All choices, or, of many, an even selection."""
     choices = [(None, *range(np.ndim(arg) - len(sample.axes) + 1)) for arg in sample.args]
     found = [axes for axes in product(*choices) if any([axis is not None for axis in axes])]
     if len(found) <= MOST:

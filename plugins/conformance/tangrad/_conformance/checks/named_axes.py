@@ -67,7 +67,7 @@ def _check_parameters(sample: Sample, names: Names, axes: Axes) -> None:
 
 
 def _check_program(sample: Sample, names: Names, axes: Axes) -> None:
-    """The sample inside a call of a jitted function: the rule of calls passes on what it is told."""
+    """The sample inside a call of a jitted function: the rule of calls passes on what it gets."""
     avals = tuple([get_aval(arg) for arg in sample.example()])
     program = trace_to_closed_jaxpr(sample.apply_one, avals, sample.primitive.name)
     renamed = _substituted(find_primitive("jit.jit"), {"jaxpr": program, "name": "sample"}, names, axes)["jaxpr"]

@@ -19,7 +19,7 @@ Cells = Iterator[tuple[str, Callable[[], None]]]
 
 LENGTH = 200  # of a dimension, or a little less
 MOST = 50_000  # elements of an operand
-PARTS = 8  # how many parts are compared, spread over all
+PARTS = 8  # how many parts are compared, evenly over all
 
 
 def check_sizes(sample: Sample) -> Cells:
@@ -103,7 +103,7 @@ def _goes_along(sample: Sample, size: int) -> bool:
     """Whether, of twice the arguments, each half of the results comes from that half of the arguments."""
     twice = grown(sample, size, 2)
     shapes = [np.shape(arg) for arg in sample.args if np.ndim(arg)]
-    # What is cut is told by its size: no other dimension may have it, before or after.
+    # What is cut is recognised by its size: no other dimension may have it, before or after.
     if twice is None or any([shape.count(size) != 1 or 2 * size in shape for shape in shapes]):
         return False
     whole = _run(twice)

@@ -1,1 +1,1 @@
-"""The commands of this distribution, a file each; found by their entry points, like anybody's."""
+"""The commands of this distribution, a file each; found by their entry points, like those of others."""

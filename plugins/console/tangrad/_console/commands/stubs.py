@@ -27,5 +27,5 @@ def main(arguments: list[str]) -> int:
     for path in changed:
         print(f"{'differs' if options.check else 'written' if path in files else 'deleted'}: {folder / path}")
     if not changed:
-        print(f"{folder / NAME}: nothing to change" if files else "nobody adds a name: no stubs are needed")
+        print(f"{folder / NAME}: nothing to change" if files else "no plugin adds a name: no stubs are needed")
     return 1 if changed and options.check else 0

@@ -25,7 +25,7 @@ def is_installed(distribution: str) -> bool:
 
 
 def not_installed(what: str, distribution: str | None) -> MissingDistributionError | None:
-    """Return the error for what a distribution ships, or None if that is installed, or nobody ships it."""
+    """Return the error for what a distribution ships, or None if that is installed, or in no distribution."""
     if distribution is None or is_installed(distribution):
         return None
     return MissingDistributionError(what, distribution, comes_with_tangrad(distribution))

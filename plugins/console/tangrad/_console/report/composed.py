@@ -20,7 +20,7 @@ _NUMBERED = (
     "tangrad.transformations",
     "tangrad.backends",
 )
-# Groups in which one name can have one owner only; rule sets are settled rule by rule instead.
+# Groups in which one name can have one owner only; rule sets are resolved rule by rule instead.
 _SINGLE = (
     "tangrad.api",
     "tangrad.primitives",
@@ -46,7 +46,7 @@ def plugin_problems(composition: Composition) -> Iterator[Problem]:
         first = f"plugin {group[0].identity}"
         what = f"{first} is set aside" if len(group) == 1 else f"{first} and {len(group) - 1} more are set aside"
         denied = group[0].identity if len(group) == 1 else distribution
-        cure = f"pip install --upgrade {distribution}; where that does not help, tell its author and go without it"
+        cure = f"pip install --upgrade {distribution}; where that does not help, report it to its author"
         if isinstance(group[0].cause, ApiVersionError):
             cure = f"pip install --upgrade {distribution} tangrad-core: both must be of one extension API"
             cure, denied = f"{cure} (this core: {EXTENSION_API}); until then go without it", distribution
@@ -80,16 +80,16 @@ def conflicts(composition: Composition) -> Iterator[Problem]:
             try:
                 composition.find(group, name)
             except PluginConflictError as error:
-                yield _settled(str(error), error.cell, error.claimants)
+                yield _conflict(str(error), error.cell, error.claimants)
 
 
-def _settled(what: str, cell: str, claimants: Sequence[str]) -> Problem:
+def _conflict(what: str, cell: str, claimants: Sequence[str]) -> Problem:
     cure = f"choose {' or '.join(claimants)}, or uninstall all but one of them"
     return Problem(what, cure, cures.prefer(cell, claimants[0]) if claimants else "")
 
 
 def rule_problems() -> Iterator[Problem]:
-    """Cells of the matrix that two distributions fill, or a broken one; or nobody, though all is of one house.
+    """Cells of the matrix that two distributions fill, or a broken one; or none, though all are first-party.
 
     What a third party's primitive or rule kind leaves out is no fault of the installation: `tangrad rules --check`
     finds that.
@@ -112,7 +112,7 @@ def _rule_conflicts(cells: list[Square]) -> Iterator[Problem]:
     for square in cells:
         try:
             error = rule_table(square.kind).cell(square.primitive).error()
-        except Exception:  # settled meanwhile, or broken: reported as such
+        except Exception:  # resolved meanwhile, or broken: reported as such
             continue
         if isinstance(error, PluginConflictError) and error.claimants:
             key = (square.kind, square.primitive.family, error.claimants)
@@ -120,10 +120,10 @@ def _rule_conflicts(cells: list[Square]) -> Iterator[Problem]:
     for (kind, family, claimants), found in together.items():
         first = found[0][1]
         if len(found) == 1:
-            yield _settled(str(first), first.cell, claimants)
+            yield _conflict(str(first), first.cell, claimants)
         else:
             what = f"{len(found)} primitives of family {family!r} have the same conflict, such as: {first}"
-            yield _settled(what, f"{kind}:{family}.*", claimants)
+            yield _conflict(what, f"{kind}:{family}.*", claimants)
 
 
 def _owner(cell: Square) -> str | None:

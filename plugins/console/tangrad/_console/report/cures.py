@@ -20,7 +20,7 @@ def deny(pattern: str) -> str:
 
 
 def prefer(cell: str, distribution: str) -> str:
-    """Settle a conflict, beside whatever is preferred already."""
+    """Resolve a conflict, beside whatever is preferred already."""
     return _added("TANGRAD_PREFER", f"{cell}={distribution}")
 
 

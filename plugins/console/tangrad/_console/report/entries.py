@@ -1,7 +1,7 @@
-"""What `tangrad doctor` says of entry points that nobody will ever ask for: most likely they are misspelt.
+"""What `tangrad doctor` says of entry points that are never looked up: most likely they are misspelt.
 
-Nothing fails because of them, so nothing else tells. What serves something that is not installed is no problem: it is
-dormant. So an entry is reported only where it is close to something that there is, or could be.
+Nothing fails because of them, so nothing else shows it. What serves something that is not installed is no problem: it
+is dormant. So an entry is reported only where it is close to something that there is, or could be.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ def entry_problems(composition: Composition) -> Iterator[Problem]:
         if not plugin.group.startswith(RULES):
             meant = close_to(plugin.group, known_groups)
             if meant is not None:
-                yield _misspelt(plugin, f"the group {plugin.group!r}, which nobody reads", _group(plugin.group, meant))
+                yield _misspelt(plugin, f"the group {plugin.group!r}, which is not read", _group(plugin.group, meant))
             elif plugin.group == _API:
                 yield from _namespace_problem(plugin, packages)
             continue
         meant = _close_kind(kind, known_kinds)
         if meant is not None:
             edit = _group(plugin.group, RULES + meant)
-            yield _misspelt(plugin, f"rules of kind {kind!r}, which nobody owns", edit)
+            yield _misspelt(plugin, f"rules of kind {kind!r}, which has no owner", edit)
         meant = close_to(family, known_families)
         if meant is not None:
             edit = f"write {meant + plugin.name.removeprefix(family)} in place of {plugin.name}"
-            yield _misspelt(plugin, f"rules for the family {family!r}, which nobody ships", edit)
+            yield _misspelt(plugin, f"rules for the family {family!r}, which no distribution ships", edit)
     yield from _rules_without_entry(plugins)
 
 
@@ -147,7 +147,7 @@ def _exists(package: str) -> bool:
 
 
 def _rules_without_entry(plugins: list[Plugin]) -> Iterator[Problem]:
-    """Rules in a set that is registered for other families only: nobody will find them there."""
+    """Rules in a set that is registered for other families only: they are never found there."""
     named = {(one.distribution, one.group, one.name.partition(".")[0]) for one in plugins}
     for plugin in plugins:
         if not plugin.group.startswith(RULES) or plugin.status != "loaded":

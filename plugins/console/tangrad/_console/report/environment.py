@@ -15,7 +15,7 @@ LIBRARIES = ("tangrad", "tangrad-core", "numpy", "ml-dtypes", "jaxlib")
 
 @api_boundary
 def print_environment_info(return_string: bool = False) -> str | None:
-    """Print the versions and devices that somebody needs who is to find a defect; `tangrad doctor` says more.
+    """Print the versions and devices that a bug report needs; `tangrad doctor` says more.
 
     Args:
         return_string: whether the text is returned, and not printed.

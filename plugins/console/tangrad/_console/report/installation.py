@@ -17,7 +17,7 @@ from tangrad._console.report.plugins import TONES, all_plugins
 from tangrad._console.report.requirements import Requirement, is_met, parse_requirement
 from tangrad.core import EXTENSION_API, Composition, cache_folder
 
-# Used where it is there, and required by nobody.
+# Used where it is installed, and not required.
 _OPTIONAL = ("ml-dtypes",)
 
 

@@ -26,7 +26,7 @@ _OTHER_VARIABLES = {
     "TANGRAD_CACHE_DIR": "Where the kernel keeps what it found out about installed plugins; 0: nowhere.",
     "TANGRAD_CUDA_VISIBLE_DEVICES": "The CUDA devices that the XLA backend uses.",
 }
-# Read by what lies underneath.
+# Read by the libraries underneath.
 _FOREIGN_VARIABLES = {
     "XLA_FLAGS": "Options of the XLA compiler.",
     "CUDA_VISIBLE_DEVICES": "The CUDA devices that this process sees.",
@@ -44,7 +44,7 @@ class Variable(NamedTuple):
 
 
 def variables(environment: Mapping[str, str]) -> list[Variable]:
-    """Return the variables that are set and are ours, or look like ours, or matter to what lies underneath."""
+    """Return the variables that are set and are ours, or look like ours, or matter to the libraries underneath."""
     known = _known()
     meanings: dict[str, str | None] = {**_FOREIGN_VARIABLES, **known}
     return [
@@ -133,7 +133,7 @@ def _examined(name: str, variable: str, folder: str | None, is_own: Callable[[st
     try:
         for entry in os.scandir(folder):
             whole = is_own(entry.path) if entry.is_file() else None
-            if whole is not None:  # what else somebody keeps in the folder is not ours to judge
+            if whole is not None:  # what else is kept in the folder is not ours to judge
                 files += 1
                 size += entry.stat().st_size
                 damaged += [] if whole else [entry.path]
@@ -251,7 +251,7 @@ def list_problems(composition: Composition) -> Iterator[Problem]:
             what = f"{source}: {pattern!r} matches no installed plugin"
             yield Problem(what, cure, cures.leave_out(source, pattern))
     of_rules = [(source, pattern) for source, _, found in written for pattern in found]
-    rules = squares()[0] if of_rules else []  # to tell, all of them have to be loaded
+    rules = squares()[0] if of_rules else []  # to know, all of them have to be loaded
     for source, pattern in of_rules:
         only = nothing.extended(deny=[pattern])
         if all(only.rule_denial(cell.kind, cell.primitive.identity) is None for cell in rules):

@@ -114,7 +114,7 @@ def _row(question: Question) -> list[Entry]:
     denied = [plugin for plugin in question.answers if plugin.denial is not None]
     answer = question.failure or ", ".join(dict.fromkeys(_text(plugin) for plugin in question.answers)) or "nothing"
     tone = BAD if question.failure else WARNING if denied else GOOD if question.answers else QUIET
-    asked = ", ".join(question.asked) or "nobody"
+    asked = ", ".join(question.asked) or "none"
     shown = asked if len(question.asked) <= 2 else f"{len(question.asked)} plugins"
     return [
         Entry(question.hook),

@@ -49,7 +49,7 @@ class Version(NamedTuple):
 
     @property
     def public(self) -> Version:
-        """The version, whoever built it."""
+        """The version, without who built it."""
         return self._replace(local=())
 
     @property

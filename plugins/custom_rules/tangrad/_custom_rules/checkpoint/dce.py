@@ -1,4 +1,4 @@
-"""Dead code inside checkpointed calls: results and arguments that nobody needs go."""
+"""Dead code inside checkpointed calls: unused results and arguments are removed."""
 
 from __future__ import annotations
 

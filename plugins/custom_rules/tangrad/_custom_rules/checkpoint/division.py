@@ -139,7 +139,7 @@ def _eval_without_calls(closed: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
     outer = thread.source
     try:
         for eqn in closed.eqns:
-            thread.source = eqn.source_info or outer  # what is kept is told by where it was written
+            thread.source = eqn.source_info or outer  # what is kept is reported by where it was written
             values = [read(atom) for atom in eqn.invars]
             if eqn.primitive.identity == "jit.jit":
                 outs: Any = _eval_without_calls(eqn.params["jaxpr"], values)

@@ -198,7 +198,7 @@ def _names(static_argnames: Any) -> tuple[str, ...]:
 
 
 def _positional_names(fun: Callable[..., Any]) -> list[str]:
-    """The names of the positional parameters of a function; none where it does not tell."""
+    """The names of the positional parameters of a function; none where they are unknown."""
     try:
         parameters = inspect.signature(fun).parameters.values()
     except (TypeError, ValueError, AttributeError):

@@ -1,4 +1,4 @@
-"""`checkpoint_name`: values that policies can tell apart."""
+"""`checkpoint_name`: values that policies can distinguish."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`test_util`: derivatives held against differences, for the tests of whoever writes rules of their own."""
+"""`test_util`: derivatives checked against finite differences, for the tests of rules of your own."""
 
 from __future__ import annotations
 

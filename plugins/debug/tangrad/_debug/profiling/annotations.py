@@ -11,7 +11,7 @@ from tangrad._debug.profiling.traces import own_recording
 from tangrad.core import class_boundary, copy_identity
 
 F = TypeVar("F", bound=Callable[..., Any])
-_STEP = {"_r": 1}  # by which XLA's profiler tells steps from other annotations
+_STEP = {"_r": 1}  # by which XLA's profiler distinguishes steps from other annotations
 
 
 @class_boundary

@@ -59,7 +59,7 @@ class HostTrace:
 
 
 class _Observer:
-    """The hooks by which compilations come into the trace, which are told of when they are over."""
+    """The hooks by which compilations come into the trace, which are reported when they are over."""
 
     def __init__(self, recording: HostTrace) -> None:
         self._recording = recording

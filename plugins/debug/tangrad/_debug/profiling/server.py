@@ -13,7 +13,7 @@ _running: list[Any] = []
 
 
 def start_server(port: int, requires_backend: bool = True) -> Any:
-    """Serve traces on a port, to whoever can reach it: TensorBoard's "capture profile" takes them.
+    """Serve traces on a port, to any client that can reach it: TensorBoard's "capture profile" takes them.
 
     Args:
         port: the number of the port.

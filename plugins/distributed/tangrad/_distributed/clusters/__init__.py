@@ -1,1 +1,1 @@
-"""The clusters whose processes are told by environment variables, or by MPI, who they are."""
+"""The clusters whose processes are identified by environment variables, or by MPI."""

@@ -1,8 +1,8 @@
 """Kubernetes: pods of Kubeflow's JAXJob, and of indexed Jobs with a headless service.
 
-A pod of a JAXJob is told all in COORDINATOR_ADDRESS, COORDINATOR_PORT, NUM_PROCESSES and PROCESS_ID. One of an indexed
-Job is told its number in JOB_COMPLETION_INDEX, and its host name is that of the job and the number, such as "train-3":
-so "train-0" is process 0. How many pods there are nobody tells it.
+A pod of a JAXJob has all in COORDINATOR_ADDRESS, COORDINATOR_PORT, NUM_PROCESSES and PROCESS_ID. One of an indexed
+Job has its number in JOB_COMPLETION_INDEX, and its host name is that of the job and the number, such as "train-3":
+so "train-0" is process 0. How many pods there are is not available.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ PORT = 8476
 
 
 def detect(environ: Mapping[str, str], full_name: Callable[[], str] = socket.getfqdn) -> Cluster | None:
-    """What a pod is told. `full_name`: of this host."""
+    """What a pod's environment says. `full_name`: of this host."""
     if "KUBERNETES_SERVICE_HOST" not in environ:
         return None
     number = environ.get("PROCESS_ID", environ.get("JOB_COMPLETION_INDEX"))

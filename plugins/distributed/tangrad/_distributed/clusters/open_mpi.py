@@ -28,7 +28,7 @@ def _job(environ: Mapping[str, str]) -> str:
 
 
 def _host_of_mpirun(environ: Mapping[str, str]) -> str | None:
-    """The machine where `mpirun` runs, and the first processes with it; up to Open MPI 4 everybody is told.
+    """The machine where `mpirun` runs, and the first processes with it; up to Open MPI 4 every process gets it.
 
     Such as "2118123520.0;tcp://10.0.0.7,192.168.1.7:43211".
     """

@@ -11,11 +11,11 @@ from tangrad._jit.abstract import struct_tree
 from tangrad._jit.call import Call, Options, trace_call
 from tangrad._jit.donations import taken_over
 from tangrad._jit.signature import check_positions, positions, signature_of
-from tangrad._sharding.shard_map.sameness import with_sums_settled
+from tangrad._sharding.shard_map.sameness import with_cotangent_sums
 from tangrad.core import api_boundary, copy_identity, get_backend, lower_program, thread
 
 NO_DEVICES = ("devices", "none")  # parallel maps then need no device for each example: nothing runs
-TUPLE_ABOVE = 100  # as many arguments are taken one by one where nobody says whether they are to be a tuple
+TUPLE_ABOVE = 100  # as many arguments are taken one by one where it is not said whether they are to be a tuple
 
 
 def xla_computation(
@@ -84,7 +84,7 @@ def xla_computation(
             traced = trace_call(fun, call, name)
             # Every replica has arguments of its own.
             differ = [frozenset([axis for axis, _ in axes])] * len(traced.jaxpr.in_avals)
-            closed = with_sums_settled(traced.jaxpr, dict(axes), differ)
+            closed = with_cotangent_sums(traced.jaxpr, dict(axes), differ)
         finally:
             thread.axis_environment, thread.overrides = environment, overrides
         if traced.outer:

@@ -37,7 +37,7 @@ def tilings(what: str, given: Any, structure: Any, avals: Sequence[Any], has_key
         what: for messages.
         given: what the user said: a tuple of integers, None, or a prefix of the tree of these.
         structure, avals: of the leaves.
-        has_keywords: whether there are keyword arguments, of which nobody can say the parts.
+        has_keywords: whether there are keyword arguments, whose parts cannot be named.
 
     Raises TypeError for other than integers, ValueError for parts that do not fit.
     """

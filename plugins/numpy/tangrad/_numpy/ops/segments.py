@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.placement.out_sharding import laid
+from tangrad._lax.placement.out_sharding import sharded_call
 from tangrad._numpy.at import updated
 from tangrad._numpy.creation import full
 from tangrad._numpy.operands import array_operand, broadcast_to_shape, index_argument, is_kind
@@ -35,7 +35,7 @@ def _reduced(
 ) -> Any:
     if out_sharding is not None:
         how = (name, operation, identity, reduction)
-        return laid(out_sharding, _reduced, *how, data, segment_ids, num_segments, bucket_size, None, **options)
+        return sharded_call(out_sharding, _reduced, *how, data, segment_ids, num_segments, bucket_size, None, **options)
     values, ids = array_operand(name, data, 0), array_operand(name, segment_ids, 1)
     if not values.aval.shape:  # one number for all
         values = broadcast_to_shape(values, ids.aval.shape)
@@ -115,7 +115,7 @@ def segment_sum(
         bucket_size: of how many elements at a time the sums are taken, and then those of all: rounding errors of
             sums of many elements grow less. None: of all at once.
         mode: what happens to numbers of no segment, as in `x.at[...]`: "drop", "clip", "promise_in_bounds".
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of shape (num_segments, ...) and the dtype of `data`. A segment without elements is 0.
@@ -168,7 +168,7 @@ def segment_prod(
         bucket_size: of how many elements at a time the products are taken, and then those of all: rounding errors of
             products of many elements grow less. None: of all at once.
         mode: what happens to numbers of no segment, as in `x.at[...]`: "drop", "clip", "promise_in_bounds".
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of shape (num_segments, ...) and the dtype of `data`. A segment without elements is 1.
@@ -220,7 +220,7 @@ def segment_max(
         unique_indices: a promise that no segment has two elements.
         bucket_size: of how many elements at a time the maxima are taken, and then those of all. None: of all at once.
         mode: what happens to numbers of no segment, as in `x.at[...]`: "drop", "clip", "promise_in_bounds".
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of shape (num_segments, ...) and the dtype of `data`. A segment without elements is the least number
@@ -273,7 +273,7 @@ def segment_min(
         unique_indices: a promise that no segment has two elements.
         bucket_size: of how many elements at a time the minima are taken, and then those of all. None: of all at once.
         mode: what happens to numbers of no segment, as in `x.at[...]`: "drop", "clip", "promise_in_bounds".
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of shape (num_segments, ...) and the dtype of `data`. A segment without elements is the greatest number

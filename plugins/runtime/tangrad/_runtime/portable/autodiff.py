@@ -1,4 +1,4 @@
-"""The arithmetic of differentiation, as that of everybody."""
+"""The arithmetic of differentiation, as common primitives."""
 
 from __future__ import annotations
 

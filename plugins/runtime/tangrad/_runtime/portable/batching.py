@@ -1,4 +1,4 @@
-"""The arithmetic of batching, as that of everybody."""
+"""The arithmetic of batching, as common primitives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a value is to lie on several devices: a saved program runs on one."""
+"""Sharding constraints: a saved program runs on one device."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from tangrad.sharding import Mesh, NamedSharding, PartitionSpec, get_mesh
 
 
 class _Unspecified:
-    """What stands for shardings that nobody states, since None is a statement."""
+    """The default for shardings that are not given, since None is a statement."""
 
     __slots__ = ()
 
@@ -36,13 +36,13 @@ def pjit(
     backend: str | None = None,
     inline: bool = False,
 ) -> Any:
-    """Compile `fun` for arrays that lie as shardings say: `tangrad.jit`, but for what None means.
+    """Compile `fun` for arrays of given shardings: `tangrad.jit`, but for what None means.
 
     Args:
         fun: a function of arrays and trees of arrays.
-        in_shardings: how the positional arguments must lie: a sharding, a partition spec (it means axes of the mesh in
-            use at the call), or a prefix of the arguments of these. None means the whole on each device of the mesh in
-            use; without a mesh, and where the argument is left out, nothing is said.
+        in_shardings: how the positional arguments must be sharded: a sharding, a partition spec (it means axes of the
+            mesh in use at the call), or a prefix of the arguments of these. None means the whole on each device of the
+            mesh in use; without a mesh, and where the argument is left out, nothing is said.
         out_shardings: the same for the result.
         static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused, device, backend, inline: as in
             `tangrad.jit`.

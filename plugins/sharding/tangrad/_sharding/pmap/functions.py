@@ -42,7 +42,7 @@ from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
 
 
 class _Unnamed:
-    """The name of a mapped axis that has none: nobody else can say it."""
+    """The name of a mapped axis that has none: a private object."""
 
     __slots__ = ()
 
@@ -203,8 +203,8 @@ class PmapFunction:
         return tree.map(lambda out: local_array(out, mesh, self._spec_of(out)), outs)
 
     def _spec_of(self, out: Any) -> PartitionSpec:
-        """How a result lies: along the mapped axis in one dimension, or the same everywhere."""
-        return PartitionSpec(*[self._name if count > 1 else None for count in out.spread.tiles(out.ndim)])
+        """How a result is sharded: along the mapped axis in one dimension, or the same everywhere."""
+        return PartitionSpec(*[self._name if count > 1 else None for count in out.user_sharding.tiles(out.ndim)])
 
     def _split(self, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[int, Any]]:
         """The arguments that are mapped, and the static ones by their positions."""
@@ -332,9 +332,9 @@ class PmapFunction:
 
 def _placed(leaf: Any, sharding: NamedSharding) -> Any:
     """A concrete argument on the devices."""
-    spread = getattr(leaf, "spread", None) if isinstance(leaf, Array) else None
-    lies_so = spread is not None and spread.is_equivalent_to(sharding, leaf.ndim)
-    if lies_so:
+    user_sharding = getattr(leaf, "user_sharding", None) if isinstance(leaf, Array) else None
+    is_so_sharded = user_sharding is not None and user_sharding.is_equivalent_to(sharding, leaf.ndim)
+    if is_so_sharded:
         return leaf
     if isinstance(leaf, Array):
         transfers.copied(transfers.DEVICE_TO_DEVICE, leaf.aval, sharding)

@@ -32,7 +32,7 @@ from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
 
 
 class _Axis:
-    """The name of an axis that nobody else can say."""
+    """The name of an axis that is private."""
 
     __slots__ = ("_text",)
 

@@ -1,4 +1,4 @@
-"""What a function of parts may say about how its values lie: nothing along the axes that it is mapped over."""
+"""What a function of parts may say about shardings of its values: nothing along the axes that it is mapped over."""
 
 from __future__ import annotations
 

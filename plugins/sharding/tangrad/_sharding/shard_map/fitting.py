@@ -63,7 +63,7 @@ def fitted(
 
     Args:
         recorded: the types of the operands that the equation was made for.
-        names: the axes that types tell of.
+        names: the axes that types record.
     """
     avals = [get_aval(arg) for arg in args]
     if all([one is other or one.named_shape == other.named_shape for one, other in zip(recorded, avals)]):

@@ -2,7 +2,7 @@
 
 Parameters: `jaxpr`, the program; `mesh`; `in_shardings` and `out_shardings`, how operands and results are cut;
 `manual_axes`, the axes of the mesh that the program is mapped over: along the others the compiler partitions it;
-`checked`, whether the types in it tell along which of them values differ.
+`checked`, whether the types in it record along which of them values differ.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Along which mapped axes the values of a program differ: rules of kind `replication`, and a walk over programs.
 
 A value that is computed of values that are the same everywhere along an axis is the same everywhere too, unless the
-operation itself tells devices apart. So the default for a primitive is the union over its operands, and over the axes
+operation itself distinguishes devices. So the default for a primitive is the union over its operands, and over the axes
 that it names; collectives that make values equal have rules that say so, and so have loops, whose carries go round.
 """
 
@@ -58,9 +58,9 @@ def _are_sets(found: Any, count: int) -> bool:
 
 
 def types_suffice(jaxpr: Jaxpr) -> bool:
-    """Whether types, where they tell along which axes values differ, can be believed of a program.
+    """Whether types, where they record along which axes values differ, are right of a program.
 
-    The types of results are those of the operands together. That is right but for what tells devices apart itself; of
+    The types of results are those of the operands together. That is right but for what distinguishes devices itself; of
     that it is known only for what has a rule of its own, and is no program.
     """
     for eqn in jaxpr.eqns:

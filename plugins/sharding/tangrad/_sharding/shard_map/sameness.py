@@ -1,8 +1,8 @@
-"""Sums of cotangents over what differs along the axes of a mesh, settled: who maps a program knows what differs.
+"""Sums of cotangents over what differs along the axes of a mesh: where a program is mapped, it is known what differs.
 
-A gradient with `reduce_axes` leaves sums (`psum_to`) that depend on how the program is mapped. Batch rules settle them
-where an axis becomes a dimension. On a mesh every device has a part of its own, and no dimension tells of the axis. So
-such a program is mapped along a dimension of size 1, as the inner part of an axis whose outer part is the mesh's
+A gradient with `reduce_axes` leaves sums (`psum_to`) that depend on how the program is mapped. Batch rules resolve them
+where an axis becomes a dimension. On a mesh every device has a part of its own, and no dimension stands for the axis.
+So such a program is mapped along a dimension of size 1, as the inner part of an axis whose outer part is the mesh's
 (rules of kind `split_axis`): what the rules map then is what differs.
 """
 
@@ -28,11 +28,11 @@ from tangrad.core import (
 )
 from tangrad.sharding import Mesh, NamedSharding
 
-_settled = JaxprCache()
-register_cache(_settled.clear)
+_programs = JaxprCache()
+register_cache(_programs.clear)
 
 
-def with_sums_settled(closed: ClosedJaxpr, sizes: dict[Any, int], varying: Sequence[frozenset[Any]]) -> ClosedJaxpr:
+def with_cotangent_sums(closed: ClosedJaxpr, sizes: dict[Any, int], varying: Sequence[frozenset[Any]]) -> ClosedJaxpr:
     """The program of parts without sums that wait for what differs; itself where it has none.
 
     Args:
@@ -44,15 +44,15 @@ def with_sums_settled(closed: ClosedJaxpr, sizes: dict[Any, int], varying: Seque
     if not names or not _waits(closed.jaxpr):
         return closed
     key = tuple(sizes.items()), tuple(varying)
-    return _settled.get(closed, key, lambda: _settle(closed, names, sizes, varying))  # type: ignore[no-any-return]
+    return _programs.get(closed, key, lambda: _with_sums(closed, names, sizes, varying))  # type: ignore[no-any-return]
 
 
-def settled_for(
+def with_cotangent_sums_for(
     closed: ClosedJaxpr, mesh: Mesh, manual_axes: Sequence[Any], in_shardings: Sequence[NamedSharding]
 ) -> ClosedJaxpr:
     """The same of a program of parts that are cut as shardings say."""
     sizes = {name: mesh.shape[name] for name in manual_axes}
-    return with_sums_settled(closed, sizes, [frozenset(mentioned(sharding)) for sharding in in_shardings])
+    return with_cotangent_sums(closed, sizes, [frozenset(mentioned(sharding)) for sharding in in_shardings])
 
 
 def _waits(jaxpr: Jaxpr | ClosedJaxpr) -> bool:
@@ -63,7 +63,7 @@ def _waits(jaxpr: Jaxpr | ClosedJaxpr) -> bool:
     return False
 
 
-def _settle(
+def _with_sums(
     closed: ClosedJaxpr, names: Sequence[Any], sizes: dict[Any, int], varying: Sequence[frozenset[Any]]
 ) -> ClosedJaxpr:
     for name in names:

@@ -93,7 +93,7 @@ def sample(
 ) -> Sample:
     """A function of parts, mapped over axes (all) of a mesh.
 
-    `around`: what the map itself is mapped over; `checked`: whether types tell along which axes values differ.
+    `around`: what the map itself is mapped over; `checked`: whether types record along which axes values differ.
     """
     given, manual = around or {}, mesh.axis_names if axes is None else axes
     in_shardings = tuple([NamedSharding(mesh, spec) for spec in in_specs])

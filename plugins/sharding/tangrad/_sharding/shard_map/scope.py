@@ -24,7 +24,7 @@ _around = _Around()
 
 
 class _TypedAxes:
-    """The axes that types tell of while a function is traced for maps that check replication."""
+    """The axes that types record while a function is traced for maps that check replication."""
 
     __slots__ = ("names",)
 
@@ -58,15 +58,15 @@ class _TypedAxes:
 def axes_in_scope(mesh: Mesh, manual: Sequence[Any], checked: bool = False) -> Iterator[None]:
     """Have collectives find the axes of a mesh that a sharded map is over.
 
-    `checked`: whether a user's function is traced for a map that checks replication. Then types tell along which of
+    `checked`: whether a user's function is traced for a map that checks replication. Then types record along which of
     these axes values differ, for derivatives that are taken in the function.
     """
     before = thread.axis_environment, _around.maps, thread.typed_axes, thread.overrides
     names = tuple(manual)
     if checked:
-        told = (*(thread.typed_axes.names if thread.typed_axes is not None else ()), *names)
-        thread.typed_axes = _TypedAxes(told)
-        thread.overrides = (*thread.overrides, ("typed axes", told))  # programs are remembered by it
+        typed = (*(thread.typed_axes.names if thread.typed_axes is not None else ()), *names)
+        thread.typed_axes = _TypedAxes(typed)
+        thread.overrides = (*thread.overrides, ("typed axes", typed))  # programs are remembered by it
     thread.axis_environment = (*thread.axis_environment, *[(name, mesh.shape[name]) for name in names])
     _around.maps = (*_around.maps, (mesh, names))
     try:

@@ -1,4 +1,4 @@
-"""How results of sharded maps lie: as `out_specs` say."""
+"""How results of sharded maps are sharded: as `out_specs` say."""
 
 from __future__ import annotations
 

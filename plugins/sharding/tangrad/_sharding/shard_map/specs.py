@@ -33,14 +33,14 @@ def part_aval(aval: Any, sharding: NamedSharding) -> Any:
 
 
 def differing_part(aval: Any, sharding: NamedSharding) -> Any:
-    """The type of a part that tells along which axes parts differ."""
+    """The type of a part that records along which axes parts differ."""
     sizes = sharding.mesh.shape
     part = part_aval(aval, sharding)
     return part.update(named_shape={**dict(part.named_shape), **{axis: sizes[axis] for axis in mentioned(sharding)}})
 
 
 def whole_aval(aval: Any, sharding: NamedSharding, manual: Sequence[Any]) -> Any:
-    """The type of the array of which `aval` is a part; it tells nothing of the axes that are mapped here."""
+    """The type of the array of which `aval` is a part; it records nothing of the axes that are mapped here."""
     counts = sharding.tiles(len(aval.shape))
     whole = aval.plain.update(
         shape=tuple([size * count for size, count in zip(aval.shape, counts, strict=True)]),

@@ -8,7 +8,7 @@ from typing import Any
 from tangrad._sharding.shard_map.constraints import check_constraints
 from tangrad._sharding.shard_map.primitives import shard_map_p
 from tangrad._sharding.shard_map.replication import types_suffice, varying_of_program
-from tangrad._sharding.shard_map.sameness import settled_for
+from tangrad._sharding.shard_map.sameness import with_cotangent_sums_for
 from tangrad._sharding.shard_map.scope import axes_in_scope
 from tangrad._sharding.shard_map.specs import mentioned, uncut
 from tangrad.core import ClosedJaxpr, closed_over_as_arguments, trace_to_jaxpr
@@ -22,7 +22,7 @@ class MappedProgram:
         jaxpr: of the parts; values that the function closed over, cut nowhere, are its first arguments.
         outer: those values.
         mesh, manual_axes, in_shardings: see `primitives`.
-        checked: whether types in the program tell along which axes values differ.
+        checked: whether types in the program record along which axes values differ.
     """
 
     __slots__ = ("checked", "in_shardings", "jaxpr", "manual_axes", "mesh", "outer")
@@ -46,14 +46,16 @@ class MappedProgram:
         self.manual_axes = manual_axes
         self.in_shardings = (*[uncut(mesh)] * len(self.outer), *shardings)
         with axes_in_scope(mesh, manual_axes, checked):
-            self.jaxpr = settled_for(ClosedJaxpr(closed_over_as_arguments(jaxpr)), mesh, manual_axes, self.in_shardings)
+            self.jaxpr = with_cotangent_sums_for(
+                ClosedJaxpr(closed_over_as_arguments(jaxpr)), mesh, manual_axes, self.in_shardings
+            )
 
     def undeclared(self, out_shardings: Sequence[NamedSharding]) -> list[tuple[int, tuple[Any, ...]]]:
         """The results that may differ along axes that they are not put together along, and which axes.
 
-        Of most programs types tell it. Of others rules tell more: what is gathered, say, is the same everywhere.
+        Of most programs types show it. Of others rules show more: what is gathered, say, is the same everywhere.
         """
-        if self.checked and self._is_told_by_types(out_shardings):
+        if self.checked and self._follows_from_types(out_shardings):
             return []
         inputs = [frozenset(mentioned(sharding)) for sharding in self.in_shardings]
         found = []
@@ -64,7 +66,7 @@ class MappedProgram:
                 found.append((position, beyond))
         return found
 
-    def _is_told_by_types(self, out_shardings: Sequence[NamedSharding]) -> bool:
+    def _follows_from_types(self, out_shardings: Sequence[NamedSharding]) -> bool:
         """Whether types say that no result differs along an axis that it is not put together along."""
         for aval, sharding in zip(self.jaxpr.out_avals, out_shardings, strict=True):
             declared = mentioned(sharding)

@@ -1,9 +1,10 @@
 """How a sharded map of a linear program is transposed.
 
 A result that is the same on several devices is taken from each in equal shares, so each gets a share of its cotangent;
-an argument that is the same on several devices has the sum of their cotangents. Where types tell what is the same, such
-a value is one: its cotangent is whole, and what uses it on each device is summed there (`tangrad._autodiff.varying`).
-That comes to the same, but for users' rules that are not linear in cotangents, such as one that clips them.
+an argument that is the same on several devices has the sum of their cotangents. Where types record what is the same,
+such a value is one: its cotangent is whole, and what uses it on each device is summed there
+(`tangrad._autodiff.varying`). That comes to the same, but for users' rules that are not linear in cotangents, such as
+one that clips them.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ def _(
 
     def alike(sharding: Any, aval: Any) -> tuple[Any, ...]:
         """The axes along which parts are the same, though for all that is known of the program they might differ."""
-        told = [name for name, _ in aval.named_shape]
-        return tuple([axis for axis in not_in(sharding) if not checked or axis in told])
+        typed = [name for name, _ in aval.named_shape]
+        return tuple([axis for axis in not_in(sharding) if not checked or axis in typed])
 
     with axes_in_scope(mesh, manual_axes, checked):
         if checked:

@@ -13,7 +13,7 @@ def subst_under_binder(jaxpr: Any, subst: Any, bound: Sequence[Any]) -> tuple[An
     """Substitute axis names in a program for which the equation that carries it binds names, for `axis_subst` rules.
 
     Inside, a bound name is another axis than the one outside of the same name: it stays. Where a name that comes in
-    would be taken for a bound one, the bound one gets a name that nobody uses.
+    would be taken for a bound one, the bound one gets an unused name.
 
     Args:
         jaxpr: the program.
@@ -35,7 +35,7 @@ def subst_under_binder(jaxpr: Any, subst: Any, bound: Sequence[Any]) -> tuple[An
 
 
 def _fresh(name: Any, taken: set[Any]) -> Any:
-    """A name like this one that nobody has taken."""
+    """A name like this one that is not taken."""
     number = 1
     while f"{name}_{number}" in taken:
         number += 1

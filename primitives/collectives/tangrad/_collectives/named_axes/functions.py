@@ -26,7 +26,7 @@ class RenamedFunction:
 
     @property
     def axes(self) -> tuple[tuple[Any, Any], ...]:
-        """The axes that are in scope with the new names; None for a size that nobody knows."""
+        """The axes that are in scope with the new names; None for an unknown size."""
         found: list[tuple[Any, Any]] = []
         for name, size in self._axes:
             names = self._subst(name)

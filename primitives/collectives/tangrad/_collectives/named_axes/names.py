@@ -20,7 +20,7 @@ class Substitution:
     Args:
         names: a mapping from names to a name or a tuple of names, where others stay as they are; or a function
             `name -> tuple of names`.
-        sizes: the sizes of new axes, where types must tell and no axis of that name is in scope.
+        sizes: the sizes of new axes, where types must record them and no axis of that name is in scope.
     """
 
     __slots__ = ("_done", "_names", "sizes")
@@ -49,13 +49,13 @@ class Substitution:
         return any([self(name) != (name,) for name in names])
 
     def known_size(self, name: Any) -> int | None:
-        """The size of a new axis, or None where nobody knows it."""
+        """The size of a new axis, or None where it is unknown."""
         if name in self.sizes:
             return self.sizes[name]
         return next((size for other, size in reversed(thread.axis_environment) if other == name), None)
 
     def size(self, name: Any) -> int:
-        """The size of a new axis. Raises NameError where nobody knows it."""
+        """The size of a new axis. Raises NameError where it is unknown."""
         size = self.known_size(name)
         if size is not None:
             return size

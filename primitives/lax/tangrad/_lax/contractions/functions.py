@@ -8,7 +8,7 @@ from tangrad._lax.contractions.precision import canonicalize_precision
 from tangrad._lax.contractions.primitives import DotDimensionNumbers, dot_general_p
 from tangrad._lax.contractions.ragged import RaggedDotDimensionNumbers, ragged_dot_general_p, ragged_numbers
 from tangrad._lax.operands import operand
-from tangrad._lax.placement.out_sharding import laid
+from tangrad._lax.placement.out_sharding import sharded_call
 from tangrad.core import dtypes
 
 _SIMPLE = {(left, right): DotDimensionNumbers((((left - 1,), (0,)), ((), ()))) for left in (1, 2) for right in (1, 2)}
@@ -32,7 +32,7 @@ def dot_general(
         precision: None, a `lax.Precision` or its name, a pair of these, or a `lax.DotAlgorithm` or a preset of them.
         preferred_element_type: the dtype of the result, in which products are added up if it is wider; default: the
             operands' dtype.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array whose dimensions are the batch dimensions, the others of `lhs`, and the others of `rhs`.
@@ -48,7 +48,7 @@ def dot_general(
     (2, 3, 3)
     """
     options = (DotDimensionNumbers(dimension_numbers), precision, preferred_element_type)
-    return _dot(lhs, rhs, *options) if out_sharding is None else laid(out_sharding, _dot, lhs, rhs, *options)
+    return _dot(lhs, rhs, *options) if out_sharding is None else sharded_call(out_sharding, _dot, lhs, rhs, *options)
 
 
 def dot(
@@ -92,7 +92,7 @@ def dot(
             f"long as the first of rhs; got shapes {left} and {right}"
         )
     options = (numbers, precision, preferred_element_type)
-    return _dot(lhs, rhs, *options) if out_sharding is None else laid(out_sharding, _dot, lhs, rhs, *options)
+    return _dot(lhs, rhs, *options) if out_sharding is None else sharded_call(out_sharding, _dot, lhs, rhs, *options)
 
 
 def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:
@@ -164,7 +164,7 @@ def ragged_dot(
         precision: as for `lax.dot_general`.
         preferred_element_type: as for `lax.dot_general`.
         group_offset: None.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         A matrix (m, n).
@@ -207,7 +207,7 @@ def ragged_dot_general(
     """A contraction in which one dimension of `lhs` is divided into groups.
 
     Where that dimension is left over, each group meets its own part of `rhs`, which has a dimension that counts the
-    groups; what lies beyond the last group gives zeros. Where it is contracted, the sums of each group stand by
+    groups; what is beyond the last group gives zeros. Where it is contracted, the sums of each group stand by
     themselves. Where it is a batch dimension, this is `lax.dot_general`.
 
     Args:
@@ -218,7 +218,7 @@ def ragged_dot_general(
         precision: as for `lax.dot_general`.
         preferred_element_type: as for `lax.dot_general`.
         group_offset: None.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array with the dimensions of that of `lax.dot_general`, without that of the groups; or, where the ragged
@@ -256,7 +256,7 @@ def _ragged(
     }
     if sharding is None:
         return ragged_dot_general_p.bind(lhs, rhs, sizes, **params)
-    return laid(sharding, ragged_dot_general_p.bind, lhs, rhs, sizes, **params)
+    return sharded_call(sharding, ragged_dot_general_p.bind, lhs, rhs, sizes, **params)
 
 
 def _checked_dtype(preferred: Any) -> Any:

@@ -1,4 +1,4 @@
-"""How results of contractions lie: batch dimensions as both operands, the others as the operand that they are of."""
+"""Shardings of results of contractions: batch dimensions as both operands, others as their operand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be told of a loop by looking at its body: carries that only count, and carries that only add up.
+"""What can be found out about a loop from its body: carries that only count, and carries that only add up.
 
 Backends use it that run loops turn by turn: a counter is known without computing it, and a sum can grow in place.
 """
@@ -45,7 +45,7 @@ def _step(eqn: Any, var: Any) -> int | None:
 
 
 def sums(jaxpr: Jaxpr, first: int, count: int) -> dict[int, Any]:
-    """Of the carries those that terms are added to and that nobody else reads: carry -> equation of the addition."""
+    """Of the carries those that terms are added to and that nothing else reads: carry -> equation of the addition."""
     producers = _producers(jaxpr)
     uses = Counter([atom for eqn in jaxpr.eqns for atom in eqn.invars if type(atom) is not Literal])
     uses.update([atom for atom in jaxpr.outvars if type(atom) is not Literal])

@@ -1,4 +1,4 @@
-"""Dead code in conditionals and loops: results that nobody uses, and, in loops, carries that only feed themselves."""
+"""Dead code in conditionals and loops: unused results, and, in loops, carries that only feed themselves."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def zeros_atom(aval: Any, eqns: list[JaxprEqn]) -> Any:
 
 
 def _differing_zeros(aval: Any, eqns: list[JaxprEqn]) -> Any:
-    """The same of a type that tells of named axes: zeros differ along none, so they are marked where types tell."""
+    """The same of a type with named axes: zeros differ along none, so they are marked where types record that."""
     plain = zeros_atom(aval.update(named_shape=()), eqns)
     typed = thread.typed_axes
     if typed is None:

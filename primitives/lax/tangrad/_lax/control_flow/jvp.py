@@ -21,7 +21,7 @@ def _nonzero(tangents: Sequence[Any]) -> tuple[bool, ...]:
 
 
 def _given(tangents: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
-    """The tangents whose flag is set; zeros that somebody asks for become arrays."""
+    """The tangents whose flag is set; zeros that a rule needs become arrays."""
     return [instantiate(tangent) for tangent, flag in zip(tangents, flags, strict=True) if flag]
 
 

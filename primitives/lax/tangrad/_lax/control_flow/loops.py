@@ -10,7 +10,7 @@ import numpy as np
 from tangrad import tree
 from tangrad._lax.control_flow.bodies import Body, flat_operands, function_name, trace_body
 from tangrad._lax.control_flow.primitives import while_p
-from tangrad._lax.control_flow.scans import check_carry, run_scan, settled
+from tangrad._lax.control_flow.scans import check_carry, fixed_types, run_scan
 from tangrad._lax.elementwise.primitives import add_p, convert_element_type_p, lt_p
 from tangrad.core import (
     ClosedJaxpr,
@@ -74,7 +74,7 @@ def _run_while(what: str, cond_fun: Any, body_fun: Any, init_val: Any, original:
 
     body = trace([c.aval for c in carry])
     if body.out_tree == carry_tree:
-        carry, body = settled(carry, body, trace)
+        carry, body = fixed_types(carry, body, trace)
     user = body_fun if original is None else original
     label = f"{what}: function {function_name(user)}"
     part = None if tag != "fori" else 2

@@ -150,7 +150,7 @@ register_cache(_marked.clear)
 
 
 def as_different(closed: ClosedJaxpr, axes: Sequence[Any]) -> ClosedJaxpr:
-    """A program whose first results count as differing along mapped axes, given as named shapes, where types tell."""
+    """A program whose first results are marked as differing along mapped axes, given as named shapes."""
     typed = thread.typed_axes
     known = [aval.named_shape for aval in closed.out_avals]
     if typed is None or all([wanted == names for wanted, names in zip(axes, known)]):

@@ -65,7 +65,7 @@ def _scan(eqn: Any, wanted: Any, divide: Any) -> Any:
         [*[eqn.invars[position] for position in inputs], *rows],
         {**params, "jaxpr": again, "num_consts": sum(flags[:num_consts]), "num_carry": sum(wanted_carry)},
     )
-    # A carry that only the next turn needs is a result that nobody reads.
+    # A carry that only the next turn needs is an unused result.
     outvars = [
         var if is_wanted else Var(var.aval)
         for var, is_wanted, is_carried in zip(eqn.outvars, wanted, (*wanted_carry, *wanted_ys), strict=True)

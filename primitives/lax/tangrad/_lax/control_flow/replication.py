@@ -45,7 +45,7 @@ def _(varying: Any, params: Any) -> Any:
         found[:] = varying_of_program(params["jaxpr"], [*consts, *carry, *xs])
         return found[:count]
 
-    return (*_settled(carry, turn), *found[count:])
+    return (*_fixed_point(carry, turn), *found[count:])
 
 
 def _places_of_while(count: int, params: dict[str, Any]) -> Places:
@@ -64,10 +64,10 @@ def _(varying: Any, params: Any) -> Any:
         (again,) = varying_of_program(params["cond_jaxpr"], [*for_cond, *carry])
         return [again | found for found in varying_of_program(params["body_jaxpr"], [*for_body, *carry])]
 
-    return tuple(_settled(carry, turn))
+    return tuple(_fixed_point(carry, turn))
 
 
-def _settled(carry: list[Any], turn: Callable[[list[Any]], list[Any]]) -> list[Any]:
+def _fixed_point(carry: list[Any], turn: Callable[[list[Any]], list[Any]]) -> list[Any]:
     """The carry after as many turns as it takes until it differs along no further axis."""
     while True:
         after = [before | found for before, found in zip(carry, turn(carry), strict=True)]

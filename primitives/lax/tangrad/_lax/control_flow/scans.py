@@ -101,7 +101,7 @@ def run_scan(
     body = trace([c.aval for c in carry])
     carry_out_tree, y_tree = _halves(what, body, f if original is None else original)
     if carry_out_tree == carry_tree:
-        carry, body = settled(carry, body, trace)
+        carry, body = fixed_types(carry, body, trace)
     label = f"{what}: function {function_name(f if original is None else original)}"
     out_avals = body.out_avals[: carry_out_tree.num_leaves]
     check_carry(label, carry_tree, [c.aval for c in carry], carry_out_tree, out_avals, None if tag != "fori" else 1)
@@ -198,7 +198,7 @@ def _halves(what: str, body: Body, f: Any) -> tuple[Any, Any]:
     return children[0], children[1]
 
 
-def settled(carry: list[Any], body: Body, trace: Callable[[Sequence[Any]], Body]) -> tuple[list[Any], Body]:
+def fixed_types(carry: list[Any], body: Body, trace: Callable[[Sequence[Any]], Body]) -> tuple[list[Any], Body]:
     """The carry in the types that the body makes of it, and the body for these: dtypes in place of weak ones, and the
     named axes along which it differs after a turn, which can be more each time. What differed before counts as
     differing after, so that its cotangents are of one type from turn to turn.

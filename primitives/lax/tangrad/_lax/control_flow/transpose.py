@@ -14,11 +14,11 @@ from tangrad._lax.control_flow.halves import of_one_type, with_zeros
 from tangrad._lax.control_flow.primitives import CHOICES, scan_p, split_list, while_p
 from tangrad.autodiff import (
     Zero,
+    current_typed_axes,
     each_by_itself,
     instantiate,
     is_linear,
     symbolic_zeros,
-    told_axes,
     transpose_jaxpr,
     zeros,
 )
@@ -58,7 +58,7 @@ def _choice(primitive: Primitive, lead: int) -> None:
         given = _nonzero(cotangents)
         branches = of_one_type(branches, index)
         with each_by_itself([name for value in index for name, _ in value.aval.named_shape]):
-            key = ("branches", branches[1:], linear, given, told_axes())
+            key = ("branches", branches[1:], linear, given, current_typed_axes())
             programs, nonzero = _transposed.get(branches[0], key, lambda: _transpose_branches(branches, linear, given))
         known = [operand for operand in operands if not is_linear(operand)]
         results = iter(primitive.bind(*index, *known, *_given(cotangents, given), branches=programs, **others))
@@ -104,7 +104,9 @@ def _(cotangents: Any, *args: Any, **params: Any) -> Any:
     given = (_nonzero(of_carry), _nonzero(of_ys))
     others = tuple([(name, value) for name, value in params.items() if name != "jaxpr"])
     back = _transposed.get(
-        params["jaxpr"], ("scan", linear, given, others, told_axes()), lambda: _BackwardScan(params, *linear, *given)
+        params["jaxpr"],
+        ("scan", linear, given, others, current_typed_axes()),
+        lambda: _BackwardScan(params, *linear, *given),
     )
     results = scan_p.bind(
         *[const for const in consts if not is_linear(const)],

@@ -107,8 +107,8 @@ def _iterated(x: Any, most: int, eps: float) -> tuple[Any, Any, Any]:
         a, b, c, least = _weights(least)
         after = cond(e.gt(c, LARGE_WEIGHT), _by_qr, _by_cholesky, before, a, b, c)
         close = e.lt(_norm(e.sub(after, before)), e.mul(_norm(after), moves))
-        settled = e.lt(e.abs(e.sub(least, 1)), ends)
-        return e.add(step, 1), after, least, e.bitwise_and(close, settled)
+        converged = e.lt(e.abs(e.sub(least, 1)), ends)
+        return e.add(step, 1), after, least, e.bitwise_and(close, converged)
 
     # All singular values are at most 1 now, and of a matrix of full rank the least is not below rounding.
     least = literal(float(dtypes.finfo(dtype).eps), dtype)

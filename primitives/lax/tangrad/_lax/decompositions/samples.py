@@ -149,7 +149,7 @@ def _eigen() -> list[Sample]:
 
 
 def _up_to_sign(x: Any) -> Any:
-    """The squares of vectors, the values as they are: of one matrix, so that they can be told apart."""
+    """The squares of vectors, the values as they are: of one matrix, so that they can be distinguished."""
     return x if x.aval.ndim == 1 else square(x)
 
 

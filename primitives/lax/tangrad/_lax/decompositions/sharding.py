@@ -1,4 +1,4 @@
-"""How results of decompositions and systems lie: batches as the operands', whose matrices must be whole."""
+"""How results of decompositions and systems are sharded: batches as the operands', whose matrices must be whole."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ stacked(systems, {determinant_p: 2, adjugate_p: 2, pseudoinverse_p: (2, 0), trid
 
 @systems.rule(solve_p)
 def _(operands: Any, results: Any, params: Any) -> Any:
-    """Columns of the right-hand sides are solved one by one: they may be spread."""
+    """Columns of the right-hand sides are solved one by one: they may be sharded."""
     a, b = operands
     rank = len(a.axes)
     uncut_along(a, (rank - 2, rank - 1), "a linear system")

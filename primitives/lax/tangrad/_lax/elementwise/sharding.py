@@ -1,4 +1,4 @@
-"""How results of the elementwise primitives lie: as their operands do, which must agree."""
+"""How results of the elementwise primitives are sharded: as their operands are, which must agree."""
 
 from __future__ import annotations
 

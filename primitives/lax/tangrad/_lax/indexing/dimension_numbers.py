@@ -14,7 +14,7 @@ from tangrad.core import class_boundary, exact_equality
 class GatherScatterMode(enum.Enum):
     """What happens to indices out of bounds.
 
-    CLIP: they are clamped, so that every slice lies within. FILL_OR_DROP: a gathered slice is filled, a scattered
+    CLIP: they are clamped, so that every slice is within. FILL_OR_DROP: a gathered slice is filled, a scattered
     update dropped, where any part of it is outside. PROMISE_IN_BOUNDS: the caller vouches for them.
     """
 

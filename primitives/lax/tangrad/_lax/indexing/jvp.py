@@ -101,7 +101,7 @@ def add_one(numbers: Any) -> Any:
 
 
 def _extremum(primitive: Primitive) -> None:
-    """The tangent of an extremum is that of whoever attains it; those that tie share it equally."""
+    """The tangent of an extremum is that of the element that attains it; those that tie share it equally."""
 
     @jvp.rule(primitive)
     @symbolic_zeros

@@ -80,7 +80,7 @@ def _(
         held,
         dimension_numbers=dimension_numbers,
         slice_sizes=sizes.padded(tuple(slice_sizes)),
-        indices_are_sorted=False,  # what lies beyond is in no order
+        indices_are_sorted=False,  # what is beyond is in no order
         mode=mode,
         **{**params, "unique_indices": False},
     )

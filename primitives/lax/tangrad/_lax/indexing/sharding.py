@@ -1,4 +1,4 @@
-"""How results of gather and scatter lie: slices as the operand, what is gathered as the indices."""
+"""How results of gather and scatter are sharded: slices as the operand, what is gathered as the indices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How factors and solutions of triangular systems lie: batches as the operands', whose matrices must be whole."""
+"""Shardings of factors and solutions of triangular systems: batches as the operands', whose matrices must be whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The arguments `out_sharding` and `device` of public functions: how, and where, their result lies."""
+"""The arguments `out_sharding` and `device` of public functions: the sharding or device of their result."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def stated(out_sharding: Any, what: str) -> Any:
-    """The sharding that `out_sharding` means; None where it says nothing, as that of a type that tells nothing does."""
+    """The sharding that `out_sharding` means; None where it says nothing, as that of a type without a sharding does."""
     if out_sharding is None or getattr(out_sharding, "says_nothing", False):
         return None
     return as_sharding(out_sharding, what)
 
 
 def constrained(x: Any, out_sharding: Any) -> Any:
-    """`x`, lying on devices as `out_sharding` says: None (as it may), a sharding, or a partition spec.
+    """`x`, sharded as `out_sharding` says: None (unconstrained), a sharding, or a partition spec.
 
     Raises TypeError for what is none of these, ValueError where `x` cannot be cut so.
     """
@@ -27,29 +27,29 @@ def constrained(x: Any, out_sharding: Any) -> Any:
     if sharding is None:
         return x
     sharding.check_shape(x.shape, "out_sharding: the result")
-    return sharding.constrain(as_array(x) if get_aval(x).finer is None else x)
+    return sharding.constrain(as_array(x) if get_aval(x).infer_types is None else x)
 
 
-def laid(out_sharding: Any, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """What a function makes of arguments, lying as `out_sharding` says.
+def sharded_call(out_sharding: Any, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """Call a function, and constrain its result to `out_sharding`.
 
-    It gets operands whose types do not tell how they lie: between them and the result the compiler decides.
+    It gets operands without shardings in their types: between them and the result the compiler decides.
     """
-    return constrained(function(*[less_said(arg) for arg in args], **options), out_sharding)
+    return constrained(function(*[with_plain_type(arg) for arg in args], **options), out_sharding)
 
 
-def less_said(value: Any) -> Any:
-    """An operand, or a list of them, without what types tell of how it lies; anything else as it is."""
+def with_plain_type(value: Any) -> Any:
+    """An operand, or a list of them, without the sharding in its type; anything else as it is."""
     if isinstance(value, (list, tuple)):
-        return type(value)([less_said(item) for item in value])
+        return type(value)([with_plain_type(item) for item in value])
     if not is_array_value(value):
         return value
     aval = get_aval(value)
-    return value if aval.finer is None else aval.forgotten(as_operand(value))
+    return value if aval.infer_types is None else aval.as_plain(as_operand(value))
 
 
-def lies_as_said(function: Function) -> Function:
-    """Decorator of a function that makes a new array: how it lies is the keyword argument `out_sharding`."""
+def takes_out_sharding(function: Function) -> Function:
+    """Decorator that gives a function that makes a new array the keyword argument `out_sharding`."""
 
     @functools.wraps(function)
     def made(*args: Any, out_sharding: Any = None, **options: Any) -> Any:
@@ -60,7 +60,7 @@ def lies_as_said(function: Function) -> Function:
 
 
 def place_of(name: str, device: Any, out_sharding: Any) -> Any:
-    """Where a new array is to lie: one of the two arguments, or None. Raises ValueError where both are given."""
+    """Where a new array is placed: one of the two arguments, or None. Raises ValueError where both are given."""
     if out_sharding is None:
         return device
     if device is not None:

@@ -1,4 +1,4 @@
-"""How an array lies that is moved to one device: whole."""
+"""The sharding rule of moves to one device: the result is whole."""
 
 from __future__ import annotations
 

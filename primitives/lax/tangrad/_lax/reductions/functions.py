@@ -10,7 +10,7 @@ from typing import Any
 
 from tangrad._lax.checks import check_int
 from tangrad._lax.operands import operand as _as_operand
-from tangrad._lax.placement.out_sharding import laid
+from tangrad._lax.placement.out_sharding import sharded_call
 from tangrad._lax.reductions import primitives as p
 from tangrad._lax.reductions.generic import reduce as reduce
 from tangrad.core import dtypes, find_primitive, thread
@@ -47,7 +47,7 @@ def reduce_sum(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -
     Args:
         operand: an array or number, integer, floating or complex.
         axes: the dimensions to combine, distinct and not negative; names of mapped axes in scope may be among them.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of the dtype of `operand`, without those dimensions; 0 where nothing is summed.
@@ -62,7 +62,7 @@ def reduce_sum(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -
     Array([4., 6.], dtype=float32)
     """
     if out_sharding is not None:
-        return laid(out_sharding, reduce_sum, operand, axes)
+        return sharded_call(out_sharding, reduce_sum, operand, axes)
     operand = operand if hasattr(type(operand), "aval") else _operand("reduce_sum", operand)
     if _names_among(axes):
         return find_primitive("collectives.psum").bind(operand, axes=tuple(axes), axis_index_groups=None)

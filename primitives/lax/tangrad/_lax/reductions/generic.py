@@ -12,7 +12,7 @@ from tangrad._lax.elementwise import functions as elementwise
 from tangrad._lax.elementwise.primitives import convert_element_type_p
 from tangrad._lax.operands import operand as as_lax_operand
 from tangrad._lax.operands import scalar_like
-from tangrad._lax.placement.out_sharding import constrained, less_said
+from tangrad._lax.placement.out_sharding import constrained, with_plain_type
 from tangrad._lax.reductions import primitives as p
 from tangrad._lax.reductions.tree import reduce_by_tree
 from tangrad.core import ClosedJaxpr, JaxprCache, Tracer, register_cache, trace_to_closed_jaxpr, without_boundary
@@ -36,7 +36,7 @@ def reduce(
         computation: a function `(x, y) -> z` of scalars, or of trees of scalars with the structure of `operands`. It
             must be associative; how often and in what grouping it is applied is not defined.
         dimensions: the dimensions to reduce, distinct and not negative.
-        out_sharding: how each result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how each result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array, or a tree of arrays with the structure that `computation` returns, without those dimensions.
@@ -52,7 +52,7 @@ def reduce(
     Array(5., dtype=float32)
     """
     if out_sharding is not None:
-        operands = tree.map(less_said, operands)
+        operands = tree.map(with_plain_type, operands)
         found = reduce(operands, init_values, computation, dimensions)
         return tree.map(lambda leaf: constrained(leaf, out_sharding), found)
     leaves, structure = tree.flatten(operands)

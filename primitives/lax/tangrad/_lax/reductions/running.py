@@ -1,6 +1,6 @@
 """Running totals by a parallel scan: how the cumulative primitives are said with other primitives.
 
-Neighbours are combined in pairs, the array of half the length is scanned likewise, and what lies between is filled in:
+Neighbours are combined in pairs, the array of half the length is scanned likewise, and what is between is filled in:
 some 2n combinations in 2 log n steps (Blelloch, Prefix Sums and Their Applications, 1990).
 """
 

@@ -1,4 +1,4 @@
-"""How results of reductions lie: as what is left of the operand. Running totals need their dimension whole."""
+"""How results of reductions are sharded: as what is left of the operand. Running totals need their dimension whole."""
 
 from __future__ import annotations
 

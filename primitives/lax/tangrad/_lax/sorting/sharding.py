@@ -1,4 +1,4 @@
-"""How results of sorting lie: as the operands, whose sorted dimension must be whole."""
+"""How results of sorting are sharded: as the operands, whose sorted dimension must be whole."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def product(*terms: Any) -> Any:
 
 
 def unknown(name: str, argument: str) -> Callable[..., Any]:
-    """The derivative that nobody has: an error."""
+    """The derivative that is not implemented: an error."""
 
     def derivative(*_: Any) -> Any:
         raise NotImplementedError(f"{name} has no derivative with respect to {argument}; stop_gradient holds it fixed")

@@ -1,4 +1,4 @@
-"""How results of the special functions lie: as their operands do, which must agree."""
+"""How results of the special functions are sharded: as their operands are, which must agree."""
 
 from __future__ import annotations
 

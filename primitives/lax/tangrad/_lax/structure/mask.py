@@ -58,7 +58,7 @@ mask.add(optimization_barrier_p, lambda args, shapes, *, sizes: optimization_bar
 
 
 def take(x: Any, places: Any, axis: int) -> Any:
-    """The slices of `x` at some places along an axis; those that lie outside are the nearest ones inside."""
+    """The slices of `x` at some places along an axis; those that are outside are the nearest ones inside."""
     shape = x.aval.shape
     others = tuple([d for d in range(len(shape)) if d != axis])
     indices = reshape_p.bind(places, new_sizes=(*places.aval.shape, 1), dimensions=None)
@@ -204,7 +204,7 @@ def _(args: Any, shapes: Any, *, sizes: Sizes, axis: int, **params: Any) -> Any:
 
 
 def _start(index: Any, size: Any, window: Any, sizes: Sizes) -> Any:
-    """Where a window lies, moved into what counts."""
+    """The position of a window, moved into what counts."""
     last = sub_p.bind(number(sizes.logical(size)), number(sizes.logical(window)))
     index = index if index.aval.dtype == INT32 else _as_int32(index)
     return clamp_p.bind(literal(0, INT32), index, last)

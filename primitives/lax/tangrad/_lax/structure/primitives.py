@@ -226,19 +226,19 @@ def split_p(operand: Any, *, sizes: tuple[Any, ...], axis: int) -> Any:
 
 @structure.primitive(name="dynamic_slice", weak_type="own")
 def dynamic_slice_p(operand: Any, *start_indices: Any, slice_sizes: tuple[Any, ...]) -> Any:
-    """The part of size `slice_sizes` from `start_indices`: scalars, moved so that the part lies within the operand."""
+    """The part of size `slice_sizes` from `start_indices`: scalars, moved so that the part is within the operand."""
     _check_start_indices("dynamic_slice", operand, start_indices)
     check_length("dynamic_slice", slice_sizes, operand.ndim, "slice_sizes", "dimension of the operand")
     if any(not (size >= 0 and size <= full) for size, full in zip(slice_sizes, operand.shape)):
         raise ValueError(
-            f"dynamic_slice: slice_sizes {tuple(slice_sizes)} must lie between 0 and the shape {operand.shape}"
+            f"dynamic_slice: slice_sizes {tuple(slice_sizes)} must be between 0 and the shape {operand.shape}"
         )
     return ShapedArray(slice_sizes, operand.dtype, operand.weak_type)
 
 
 @structure.primitive(name="dynamic_update_slice", weak_type="own")
 def dynamic_update_slice_p(operand: Any, update: Any, *start_indices: Any) -> Any:
-    """The operand with `update` written over it from `start_indices`, moved so that the update lies within."""
+    """The operand with `update` written over it from `start_indices`, moved so that the update is within."""
     _check_start_indices("dynamic_update_slice", operand, start_indices)
     check_same_dtype("dynamic_update_slice", (operand, update))
     if update.ndim != operand.ndim:
@@ -290,20 +290,22 @@ def concatenate_p(*operands: Any, dimension: int) -> Any:
     return _result(first, (*first.shape[:dimension], total, *first.shape[dimension + 1 :]))
 
 
-def _laid_into(operand: Any, padding_value: Any, *lows: Any, shape: tuple[int, ...], interior: tuple[int, ...]) -> Any:
-    """The operand laid into an array that is full of the padding value, at places that are operands."""
+def _padded_from(
+    operand: Any, padding_value: Any, *lows: Any, shape: tuple[int, ...], interior: tuple[int, ...]
+) -> Any:
+    """The operand written into an array that is full of the padding value, at places that are operands."""
     if any(interior):
         operand = pad_p.bind(operand, padding_value, padding_config=tuple([(0, 0, count) for count in interior]))
     around = broadcast_in_dim_p.bind(padding_value, shape=shape, broadcast_dimensions=())
     return dynamic_update_slice_p.bind(around, operand, *lows)
 
 
-def _type_of_laid_into(operand: Any, padding_value: Any, *_: Any, shape: tuple[int, ...], interior: Any) -> Any:
+def _type_of_pad_from(operand: Any, padding_value: Any, *_: Any, shape: tuple[int, ...], interior: Any) -> Any:
     return ShapedArray(shape, operand.dtype, operand.weak_type and padding_value.weak_type)
 
 
 # What paddings are outside of programs, where they are compiled; no program holds one.
-_laid_into_p = Primitive("pad_from", _type_of_laid_into, family="structure", weak_type="own", decompose=_laid_into)
+_pad_from_p = Primitive("pad_from", _type_of_pad_from, family="structure", weak_type="own", decompose=_padded_from)
 
 
 def _pad_by_operands(operand: Any, padding_value: Any, *, padding_config: Any) -> Callable[..., Any] | None:
@@ -316,7 +318,7 @@ def _pad_by_operands(operand: Any, padding_value: Any, *, padding_config: Any) -
         return None
     lows = [literal(low, _INT32) for low, _, _ in padding_config]
     interior = tuple([item[2] for item in padding_config])
-    return lambda operand, value: _laid_into_p.bind(operand, value, *lows, shape=shape, interior=interior)
+    return lambda operand, value: _pad_from_p.bind(operand, value, *lows, shape=shape, interior=interior)
 
 
 @structure.primitive(name="pad", value_form=_pad_by_operands)

@@ -1,4 +1,4 @@
-"""How results of the structural primitives lie: dimension by dimension as what they are made of."""
+"""How results of the structural primitives are sharded: dimension by dimension as what they are made of."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _(operands: Any, results: Any, params: Any) -> Any:
 
 @sharding.rule(p.slice_p, p.dynamic_slice_p, p.pad_p)
 def _(operands: Any, results: Any, params: Any) -> Any:
-    """A part lies as the whole, if its sizes divide: that is looked at for every result."""
+    """A part is sharded as the whole, if its sizes divide: that is checked for every result."""
     return (operands[0].axes,)
 
 
@@ -37,7 +37,7 @@ def _(operands: Any, results: Any, params: Any) -> Any:
 
 @sharding.rule(p.dynamic_update_slice_p)
 def _(operands: Any, results: Any, params: Any) -> Any:
-    """The part that is written lies as what it is written over."""
+    """The part that is written is sharded as what it is written over."""
     return (joined([operand.axes for operand in operands[:2]]),)
 
 
@@ -66,7 +66,7 @@ def _(operands: Any, results: Any, params: Any) -> Any:
 
 
 def reshaped(old: Sequence[int], axes: Axes, new: Sequence[int]) -> Axes:
-    """How an array of shape `old`, cut by `axes`, lies when it has shape `new`.
+    """How an array of shape `old`, cut by `axes`, is sharded when it has shape `new`.
 
     Shapes fall into the shortest runs of dimensions with equal products. A dimension that stays keeps its axes. Where
     one is divided into several, the foremost of these gets them; where several join in one, that gets the axes of all,

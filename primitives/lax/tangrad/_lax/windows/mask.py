@@ -1,7 +1,8 @@
 """Windows over padded arrays: what does not count is replaced by what padding means to the operation.
 
-Windows lie as they would without it, since they are counted from the start. Explicit padding at the end adds to what is
-replaced; that of dimensions with padding at the end that depends on the size is refused by the primitives themselves.
+Windows are placed as they would be without it, since they are counted from the start. Explicit padding at the end adds
+to what is replaced; that of dimensions with padding at the end that depends on the size is refused by the primitives
+themselves.
 """
 
 from __future__ import annotations

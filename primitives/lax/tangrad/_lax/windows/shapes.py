@@ -31,7 +31,7 @@ def dilated_shape(shape: Sequence[Any], dilations: Sequence[Any]) -> tuple[Any, 
 
 
 def strided(size: Any, window: Any, stride: Any) -> Any:
-    """How many windows begin within a dimension so that they lie in it, in steps of `stride`."""
+    """How many windows begin within a dimension so that they are within it, in steps of `stride`."""
     return at_least_zero((size - window) // stride + 1)
 
 

@@ -1,4 +1,4 @@
-"""How results of convolutions and of reductions over windows lie: as the operands, where sizes divide."""
+"""How results of convolutions and of reductions over windows are sharded: as the operands, where sizes divide."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ sharding = RuleSet("sharding", api=1)
 
 @sharding.rule(p.conv_general_dilated_p)
 def _(operands: Any, results: Any, params: Any) -> Any:
-    """Examples and places lie as those of lhs, features as the kernel says, whose windows must be whole."""
+    """Examples and places are sharded as those of lhs, features as the kernel says, whose windows must be whole."""
     lhs, rhs = operands
     numbers = params["dimension_numbers"]
     if params["feature_group_count"] != 1 or params["batch_group_count"] != 1:
@@ -31,7 +31,7 @@ def _(operands: Any, results: Any, params: Any) -> Any:
 
 @sharding.rule(p.reduce_window_sum_p, p.reduce_window_max_p, p.reduce_window_min_p)
 def _(operands: Any, results: Any, params: Any) -> Any:
-    """Windows lie as the operand does; that their number divides is looked at for every result."""
+    """Windows are sharded as the operand is; that their number divides is checked for every result."""
     return (operands[0].axes,)
 
 
@@ -47,5 +47,5 @@ def _(operands: Any, results: Any, params: Any) -> Any:
 
 @sharding.rule(p.select_and_scatter_add_p)
 def _(operands: Any, results: Any, params: Any) -> Any:
-    """What is scattered over the operand lies as it."""
+    """What is scattered over the operand is sharded as it is."""
     return (joined([operands[1].axes, operands[0].axes]),)

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.placement.out_sharding import lies_as_said
+from tangrad._lax.placement.out_sharding import takes_out_sharding
 from tangrad._random.functions import draw_bits
 from tangrad._random.named_shapes import takes_named_shapes
 from tangrad.core import dtypes
 
 
 @takes_named_shapes
-@lies_as_said
+@takes_out_sharding
 def bits(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Uniformly distributed unsigned integers.
 

@@ -11,7 +11,7 @@ import tangrad.numpy as tnp
 from tangrad._lax.checks import FLOATING
 from tangrad._lax.control_flow.scans import scan
 from tangrad._lax.elementwise import functions as lax
-from tangrad._lax.placement.out_sharding import lies_as_said
+from tangrad._lax.placement.out_sharding import takes_out_sharding
 from tangrad._lax.reductions.functions import cumsum
 from tangrad._lax.special.functions import lgamma
 from tangrad._lax.structure.functions import full_like
@@ -78,7 +78,7 @@ def _poisson_hat(rate: Any) -> Hat:
 random_poisson_p = sampler("random_poisson", _poisson, "Numbers k with probability λ^k exp(-λ) / k!.", accepts=FLOATING)
 
 
-@lies_as_said
+@takes_out_sharding
 def poisson(
     key: Any, lam: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -89,7 +89,7 @@ def poisson(
         lam: λ, not negative: a number, or an array.
         shape: of the result, to which `lam` broadcasts; None: that of `lam`.
         dtype: an integer dtype; None: int32, or int64 with `enable_x64`.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.

@@ -12,7 +12,7 @@ import numpy as np
 from tangrad._lax.checks import FLOATING, check_dtype
 from tangrad._lax.control_flow.loops import while_loop
 from tangrad._lax.elementwise import functions as lax
-from tangrad._lax.placement.out_sharding import lies_as_said
+from tangrad._lax.placement.out_sharding import takes_out_sharding
 from tangrad._lax.reductions.functions import reduce_max, reduce_or, reduce_sum
 from tangrad._lax.structure.functions import broadcast_in_dim, full, reshape, stop_gradient
 from tangrad._lax.structure.primitives import broadcast_in_dim_p
@@ -121,7 +121,7 @@ def random_gamma_p(keys: Any, a: Any, *, log_space: bool, partitionable: bool) -
 # --- gamma and loggamma --------------------------------------------------------------------------------------------
 
 
-@lies_as_said
+@takes_out_sharding
 def gamma(key: Any, a: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Numbers of the gamma distribution, of density ∝ x^(a - 1) exp(-x) for x ≥ 0.
 
@@ -130,7 +130,7 @@ def gamma(key: Any, a: Any, shape: Sequence[int] | None = None, dtype: Any = Non
         a: positive: a number, or an array. Differentiable.
         shape: of the result, to which `a` broadcasts; None: that of `a`.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -145,7 +145,7 @@ def gamma(key: Any, a: Any, shape: Sequence[int] | None = None, dtype: Any = Non
     return _gamma_sample("random.gamma", key, a, shape, dtype, False)
 
 
-@lies_as_said
+@takes_out_sharding
 def loggamma(
     key: Any, a: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -156,7 +156,7 @@ def loggamma(
         a: positive: a number, or an array. Differentiable.
         shape: of the result, to which `a` broadcasts; None: that of `a`.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -201,7 +201,7 @@ def _beta(stream: Stream, a: Any, b: Any, *, shape: Any, dtype: Any) -> Any:
 random_beta_p = sampler("random_beta", _beta, "Numbers of density ∝ x^(a - 1) (1 - x)^(b - 1).")
 
 
-@lies_as_said
+@takes_out_sharding
 def beta(
     key: Any, a: Any, b: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -212,7 +212,7 @@ def beta(
         a, b: positive: numbers, or arrays that broadcast together. Differentiable.
         shape: of the result, to which they broadcast; None: that of both together.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -235,7 +235,7 @@ def _dirichlet(stream: Stream, alpha: Any, *, shape: Any, dtype: Any) -> Any:
 random_dirichlet_p = sampler("random_dirichlet", _dirichlet, "Positive numbers whose sum along the last axis is 1.")
 
 
-@lies_as_said
+@takes_out_sharding
 def dirichlet(
     key: Any, alpha: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -246,7 +246,7 @@ def dirichlet(
         alpha: positive: an array of vectors. Differentiable.
         shape: of the array of vectors, to which the shape of `alpha` without its last dimension broadcasts; None: that.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `dtype`, and of `shape` + the length of the vectors.
@@ -276,7 +276,7 @@ def _chisquare(stream: Stream, df: Any, *, shape: Any, dtype: Any) -> Any:
 random_chisquare_p = sampler("random_chisquare", _chisquare, "Sums of the squares of df normal numbers.")
 
 
-@lies_as_said
+@takes_out_sharding
 def chisquare(
     key: Any, df: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -287,7 +287,7 @@ def chisquare(
         df: the degrees of freedom: a positive number, or an array. Differentiable.
         shape: of the result, to which `df` broadcasts; None: that of `df`.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -308,7 +308,7 @@ def _f(stream: Stream, dfnum: Any, dfden: Any, *, shape: Any, dtype: Any) -> Any
 random_f_p = sampler("random_f", _f, "Ratios of two χ² numbers, each divided by its degrees of freedom.")
 
 
-@lies_as_said
+@takes_out_sharding
 def f(
     key: Any,
     dfnum: Any,
@@ -325,7 +325,7 @@ def f(
         dfnum, dfden: the degrees of freedom: numbers, or arrays that broadcast together. Differentiable.
         shape: of the result, to which they broadcast; None: that of both together.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -348,7 +348,7 @@ def _t(stream: Stream, df: Any, *, shape: Any, dtype: Any) -> Any:
 random_t_p = sampler("random_t", _t, "Student's numbers with df degrees of freedom.")
 
 
-@lies_as_said
+@takes_out_sharding
 def t(key: Any, df: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Numbers of Student's t distribution.
 
@@ -357,7 +357,7 @@ def t(key: Any, df: Any, shape: Sequence[int] | None = None, dtype: Any = None, 
         df: the degrees of freedom: a positive number, or an array. Differentiable.
         shape: of the result, to which `df` broadcasts; None: that of `df`.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -396,7 +396,7 @@ random_generalized_normal_p = sampler(
 random_ball_p = sampler("random_ball", _ball, "Points in the unit ball of the p-norm, along the last axis.")
 
 
-@lies_as_said
+@takes_out_sharding
 def generalized_normal(
     key: Any, p: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -407,7 +407,7 @@ def generalized_normal(
         p: a positive number. Differentiable.
         shape: of the result.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -430,7 +430,7 @@ def generalized_normal(
     )
 
 
-@lies_as_said
+@takes_out_sharding
 def ball(
     key: Any, d: int, p: Any = 2, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -442,7 +442,7 @@ def ball(
         p: which norm: a positive number. Differentiable.
         shape: of the array of vectors.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `dtype`, and of `shape` + (d,).

@@ -9,7 +9,7 @@ import numpy as np
 
 from tangrad._lax.checks import INTEGER
 from tangrad._lax.elementwise import functions as lax
-from tangrad._lax.placement.out_sharding import lies_as_said
+from tangrad._lax.placement.out_sharding import takes_out_sharding
 from tangrad._lax.structure.functions import full_like
 from tangrad._random.distributions.arguments import converted, fitted, int_dtype
 from tangrad._random.distributions.stream import Stream, draw, sampler
@@ -54,7 +54,7 @@ _INT32 = np.dtype(np.int32)
 
 
 @takes_named_shapes
-@lies_as_said
+@takes_out_sharding
 def randint(
     key: Any,
     shape: Sequence[int],
@@ -72,7 +72,7 @@ def randint(
         minval, maxval: the bounds: integers, or arrays of integers that broadcast to `shape`. Where `maxval` is not
             greater the result is `minval`.
         dtype: of the result; None: int32, or int64 with `enable_x64`.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.

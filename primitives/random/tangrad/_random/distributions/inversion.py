@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tangrad._lax.elementwise import functions as lax
-from tangrad._lax.placement.out_sharding import lies_as_said
+from tangrad._lax.placement.out_sharding import takes_out_sharding
 from tangrad._lax.structure.functions import index_in_dim
 from tangrad._random.distributions.arguments import float_dtype
 from tangrad._random.distributions.stream import Stream, draw, random_uniform_p, sampler
@@ -40,7 +40,7 @@ random_exponential_p = sampler("random_exponential", _exponential, "Numbers of d
 
 
 @takes_named_shapes
-@lies_as_said
+@takes_out_sharding
 def exponential(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Exponentially distributed numbers, of density exp(-x) for x ≥ 0.
 
@@ -48,7 +48,7 @@ def exponential(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_s
         key: a key.
         shape: of the result.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -123,7 +123,7 @@ MODES = ("highest", "high", "low")
 
 
 @takes_named_shapes
-@lies_as_said
+@takes_out_sharding
 def gumbel(
     key: Any, shape: Sequence[int] = (), dtype: Any = None, mode: str | None = None, *, out_sharding: Any = None
 ) -> Any:
@@ -135,7 +135,7 @@ def gumbel(
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
         mode: "low" (the default: in float32 no sample is beyond 16), "high" (beyond 32), or "highest"; both take twice
             the bits.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -172,7 +172,7 @@ random_laplace_p = sampler("random_laplace", _laplace, "Numbers of density exp(-
 
 
 @takes_named_shapes
-@lies_as_said
+@takes_out_sharding
 def laplace(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Numbers of Laplace's distribution, of density exp(-|x|) / 2.
 
@@ -180,7 +180,7 @@ def laplace(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_shard
         key: a key.
         shape: of the result.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -201,7 +201,7 @@ random_logistic_p = sampler("random_logistic", _logistic, "Numbers of density ex
 
 
 @takes_named_shapes
-@lies_as_said
+@takes_out_sharding
 def logistic(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Numbers of the logistic distribution, of density exp(-x) / (1 + exp(-x))².
 
@@ -209,7 +209,7 @@ def logistic(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_shar
         key: a key.
         shape: of the result.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -230,7 +230,7 @@ random_cauchy_p = sampler("random_cauchy", _cauchy, "Numbers of density 1 / (π 
 
 
 @takes_named_shapes
-@lies_as_said
+@takes_out_sharding
 def cauchy(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Numbers of Cauchy's distribution, of density 1 / (π (1 + x²)).
 
@@ -238,7 +238,7 @@ def cauchy(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_shardi
         key: a key.
         shape: of the result.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.

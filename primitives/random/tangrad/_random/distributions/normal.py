@@ -10,7 +10,7 @@ import numpy as np
 from tangrad._lax.contractions.functions import dot_general
 from tangrad._lax.elementwise import functions as lax
 from tangrad._lax.linalg.functions import cholesky
-from tangrad._lax.placement.out_sharding import lies_as_said
+from tangrad._lax.placement.out_sharding import takes_out_sharding
 from tangrad._lax.reductions.functions import reduce_sum
 from tangrad._lax.special.functions import erf, erf_inv
 from tangrad._lax.structure.functions import broadcast_in_dim, broadcast_shapes, stop_gradient
@@ -55,7 +55,7 @@ random_normal_p = sampler("random_normal", _normal, "Standard normal numbers; co
 
 
 @takes_named_shapes
-@lies_as_said
+@takes_out_sharding
 def normal(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Standard normal numbers, of mean 0 and variance 1.
 
@@ -63,7 +63,7 @@ def normal(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_shardi
         key: a key.
         shape: of the result.
         dtype: a float or complex dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -102,7 +102,7 @@ random_truncated_normal_p = sampler(
 
 
 @takes_named_shapes
-@lies_as_said
+@takes_out_sharding
 def truncated_normal(
     key: Any,
     lower: Any,
@@ -119,7 +119,7 @@ def truncated_normal(
         lower, upper: numbers, or arrays that broadcast together. Differentiable.
         shape: of the result, to which they broadcast; None: that of both together.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -148,7 +148,7 @@ def _lognormal(stream: Stream, sigma: Any, *, shape: Any, dtype: Any) -> Any:
 random_lognormal_p = sampler("random_lognormal", _lognormal, "exp of normal numbers of standard deviation sigma.")
 
 
-@lies_as_said
+@takes_out_sharding
 def lognormal(
     key: Any, sigma: Any = 1.0, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -159,7 +159,7 @@ def lognormal(
         sigma: a number, or an array of them. Differentiable.
         shape: of the result, to which `sigma` broadcasts; None: that of `sigma`.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -183,7 +183,7 @@ def _maxwell(stream: Stream, *, shape: Any, dtype: Any) -> Any:
 random_maxwell_p = sampler("random_maxwell", _maxwell, "The length of a vector of three standard normal numbers.")
 
 
-@lies_as_said
+@takes_out_sharding
 def maxwell(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Numbers of the Maxwell distribution: lengths of vectors of three standard normal numbers.
 
@@ -191,7 +191,7 @@ def maxwell(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_shard
         key: a key.
         shape: of the result.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -255,7 +255,7 @@ def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Sequence[int] = 
 # --- several dimensions --------------------------------------------------------------------------------------------
 
 
-@lies_as_said
+@takes_out_sharding
 def multivariate_normal(
     key: Any,
     mean: Any,
@@ -275,7 +275,7 @@ def multivariate_normal(
         shape: of the array of vectors, to which those of `mean` and `cov` broadcast; None: that of both together.
         dtype: of the normal numbers; None: that of `mean` and `cov`.
         method: how the matrices are taken apart: "cholesky", or "svd" or "eigh", which semidefinite ones have too.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` + the length of the vectors.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.placement.out_sharding import lies_as_said
+from tangrad._lax.placement.out_sharding import takes_out_sharding
 from tangrad._numpy.arithmetic import sign
 from tangrad._numpy.axes import matrix_transpose
 from tangrad._numpy.matrices import diagonal
@@ -18,7 +18,7 @@ from tangrad._random.distributions.normal import normal
 from tangrad.core import canonicalize_shape
 
 
-@lies_as_said
+@takes_out_sharding
 def orthogonal(
     key: Any, n: int, shape: Sequence[int] = (), dtype: Any = None, m: int | None = None, *, out_sharding: Any = None
 ) -> Any:
@@ -30,7 +30,7 @@ def orthogonal(
         shape: how many matrices.
         dtype: a float or complex dtype; None: float32, or float64 with `enable_x64`.
         m: the number of columns; None: `n`. With fewer columns than rows the columns are orthogonal, else the rows.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array (*shape, n, m).

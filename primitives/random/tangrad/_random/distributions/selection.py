@@ -14,7 +14,7 @@ from tangrad._lax.checks import canonical_axis
 from tangrad._lax.elementwise import functions as lax
 from tangrad._lax.indexing.dimension_numbers import GatherDimensionNumbers
 from tangrad._lax.indexing.functions import gather
-from tangrad._lax.placement.out_sharding import lies_as_said
+from tangrad._lax.placement.out_sharding import takes_out_sharding
 from tangrad._lax.reductions.functions import argmax, cumsum
 from tangrad._lax.sorting.functions import sort_key_val, top_k
 from tangrad._lax.structure.functions import expand_dims, full, index_in_dim, iota, reshape, slice_in_dim
@@ -56,7 +56,7 @@ def random_shuffle_p(keys: Any, x: Any, *, axis: int, partitionable: bool) -> An
     return x
 
 
-@lies_as_said
+@takes_out_sharding
 def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *, out_sharding: Any = None) -> Any:
     """The elements of an array, or the integers below `x`, in random order.
 
@@ -65,7 +65,7 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *, o
         x: an array, or an integer.
         axis: along which axis.
         independent: whether each row along the axis has an order of its own; else slices are moved as a whole.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of the shape and dtype of `x`, for an integer one of `x` integers.
@@ -217,7 +217,7 @@ def _indices(key: Any, shape: tuple[int, ...], population: int, p: Any, replace:
 # --- categorical ---------------------------------------------------------------------------------------------------
 
 
-@lies_as_said
+@takes_out_sharding
 def categorical(
     key: Any,
     logits: Any,
@@ -237,7 +237,7 @@ def categorical(
         shape: of the result; the shape of `logits` without the axis broadcasts to it. None: that shape.
         replace: whether, among the leading dimensions that `shape` has more, an index can come twice.
         mode: "low" or "high", as of `gumbel`.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of integers.

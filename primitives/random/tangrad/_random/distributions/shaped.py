@@ -7,7 +7,7 @@ from typing import Any
 
 from tangrad._lax.checks import FLOATING
 from tangrad._lax.elementwise import functions as lax
-from tangrad._lax.placement.out_sharding import lies_as_said
+from tangrad._lax.placement.out_sharding import takes_out_sharding
 from tangrad._lax.structure.functions import full_like
 from tangrad._numpy.arithmetic import power
 from tangrad._random.distributions.arguments import (
@@ -31,7 +31,7 @@ def _pareto(stream: Stream, b: Any, *, shape: Any, dtype: Any) -> Any:
 random_pareto_p = sampler("random_pareto", _pareto, "Numbers of density b / x^(b + 1) for x ≥ 1.")
 
 
-@lies_as_said
+@takes_out_sharding
 def pareto(key: Any, b: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Numbers of Pareto's distribution, of density b / x^(b + 1) for x ≥ 1.
 
@@ -40,7 +40,7 @@ def pareto(key: Any, b: Any, shape: Sequence[int] | None = None, dtype: Any = No
         b: positive: a number, or an array. Differentiable.
         shape: of the result, to which `b` broadcasts; None: that of `b`.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -60,7 +60,7 @@ def _rayleigh(stream: Stream, scale: Any, *, shape: Any, dtype: Any) -> Any:
 random_rayleigh_p = sampler("random_rayleigh", _rayleigh, "Numbers of density x / σ² exp(-x² / 2σ²) for x ≥ 0.")
 
 
-@lies_as_said
+@takes_out_sharding
 def rayleigh(
     key: Any, scale: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -71,7 +71,7 @@ def rayleigh(
         scale: σ: a number, or an array. Differentiable.
         shape: of the result, to which `scale` broadcasts; None: that of `scale`.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -134,7 +134,7 @@ def _wald(stream: Stream, mean: Any, *, shape: Any, dtype: Any) -> Any:
 random_wald_p = sampler("random_wald", _wald, "Wald's (inverse Gaussian) numbers of mean μ and scale 1.")
 
 
-@lies_as_said
+@takes_out_sharding
 def wald(
     key: Any, mean: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -145,7 +145,7 @@ def wald(
         mean: μ: a number, or an array. Differentiable.
         shape: of the result, to which `mean` broadcasts; None: that of `mean`.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -169,7 +169,7 @@ random_geometric_p = sampler(
 )
 
 
-@lies_as_said
+@takes_out_sharding
 def geometric(
     key: Any, p: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -180,7 +180,7 @@ def geometric(
         p: the probability of success: a number, or an array.
         shape: of the result, to which `p` broadcasts; None: that of `p`.
         dtype: an integer dtype; None: int32, or int64 with `enable_x64`.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -215,7 +215,7 @@ random_triangular_p = sampler(
 )
 
 
-@lies_as_said
+@takes_out_sharding
 def triangular(
     key: Any,
     left: Any,
@@ -233,7 +233,7 @@ def triangular(
         left, mode, right: numbers, or arrays that broadcast together, with left ≤ mode ≤ right. Differentiable.
         shape: of the result, to which they broadcast; None: that of all together.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.

@@ -9,7 +9,7 @@ import numpy as np
 
 from tangrad._lax.checks import FLOATING, nary
 from tangrad._lax.elementwise import functions as lax
-from tangrad._lax.placement.out_sharding import lies_as_said
+from tangrad._lax.placement.out_sharding import takes_out_sharding
 from tangrad._lax.structure.functions import index_in_dim
 from tangrad._random.cipher import random
 from tangrad._random.distributions.arguments import (
@@ -54,7 +54,7 @@ def between(stream: Stream, shape: tuple[int, ...], dtype: Any, low: Any, high: 
 
 
 @takes_named_shapes
-@lies_as_said
+@takes_out_sharding
 def uniform(
     key: Any,
     shape: Sequence[int] = (),
@@ -71,7 +71,7 @@ def uniform(
         shape: of the result.
         dtype: a float dtype; None: float32, or float64 with `enable_x64`.
         minval, maxval: the bounds: numbers, or arrays that broadcast to `shape`. Differentiable.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.
@@ -122,7 +122,7 @@ random_fine_bernoulli_p = sampler(
 
 
 @takes_named_shapes
-@lies_as_said
+@takes_out_sharding
 def bernoulli(
     key: Any, p: Any = 0.5, shape: Sequence[int] | None = None, mode: str = "low", *, out_sharding: Any = None
 ) -> Any:
@@ -133,7 +133,7 @@ def bernoulli(
         p: the probability: a float, or an array of floats.
         shape: of the result, to which `p` broadcasts; None: that of `p`.
         mode: "low", or "high" for right answers where `p` is below 1e-7, at twice the cost.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         A boolean array.
@@ -163,7 +163,7 @@ def bernoulli(
 
 
 @takes_named_shapes
-@lies_as_said
+@takes_out_sharding
 def rademacher(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """-1 or 1, equally likely.
 
@@ -171,7 +171,7 @@ def rademacher(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sh
         key: a key.
         shape: of the result.
         dtype: of the result; None: int32, or int64 with `enable_x64`.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of `shape` and `dtype`.

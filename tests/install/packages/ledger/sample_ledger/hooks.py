@@ -1,4 +1,4 @@
-"""The rules, for any family of anybody."""
+"""The rules, for any family of any distribution."""
 
 from sample_ledger import by_results
 from tangrad.core import RuleSet, hookimpl

@@ -19,7 +19,7 @@ from tangrad.core import (
 
 
 class LogbookArray(Array):
-    """An array of this backend: a NumPy array that nobody writes to."""
+    """An array of this backend: a NumPy array that is never written to."""
 
     __slots__ = ("contents",)
 

@@ -1,4 +1,4 @@
-"""`jax.experimental.layout`: how arrays lie in memory, which Tangrad leaves to the backend."""
+"""`jax.experimental.layout`: memory layouts of arrays, which Tangrad leaves to the backend."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def broadcasted_iota(dtype: Any, shape: Sequence[Any], dimension: int, *, out_sh
         dtype: an integer, floating or complex dtype.
         shape: the shape of the result.
         dimension: along which the numbers count.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of that shape and dtype.
@@ -75,7 +75,7 @@ def full(shape: Sequence[Any], fill_value: Any, dtype: Any = None, *, sharding: 
         shape: its shape.
         fill_value: a scalar.
         dtype: its dtype; None: that of `fill_value`.
-        sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of that shape and dtype.
@@ -125,7 +125,7 @@ def full_like(
         fill_value: a scalar.
         dtype: another dtype; None: that of `x`.
         shape: another shape; None: that of `x`.
-        sharding: how the result lies on devices; None: as the type of `x` tells, if it does.
+        sharding: how the result is sharded; None: as the type of `x` says, if it does.
 
     Returns:
         An array of that shape and dtype.
@@ -139,7 +139,7 @@ def full_like(
     Array([7., 7.], dtype=float32)
     """
     aval, given = x.aval if hasattr(type(x), "aval") else None, getattr(x, "shape", None)
-    if sharding is None and shape is None and aval is not None and aval.finer is not None:
+    if sharding is None and shape is None and aval is not None and aval.infer_types is not None:
         sharding = aval.placed
     shape = canonicalize_shape((np.shape(x) if given is None else given) if shape is None else shape)
     weak_type = dtype is None and dtypes.is_weakly_typed(x)
@@ -173,7 +173,7 @@ def empty(shape: Sequence[Any], dtype: Any, *, out_sharding: Any = None) -> Any:
     Args:
         shape: its shape.
         dtype: its dtype.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of that shape and dtype.

@@ -301,7 +301,7 @@ def dynamic_index_in_dim(
 
     Args:
         operand: an array.
-        index: an integer scalar; moved into the array where it lies outside.
+        index: an integer scalar; moved into the array where it is outside.
         axis: the axis; negative: from the end.
         keepdims: whether the result keeps the axis, with size 1.
         allow_negative_indices: whether a negative index counts from the end.
@@ -389,7 +389,7 @@ def dynamic_update_index_in_dim(
     Args:
         operand: an array.
         update: an array of the same dtype: without the axis, or with size 1 there.
-        index: an integer scalar; moved into the array where it lies outside.
+        index: an integer scalar; moved into the array where it is outside.
         axis: the axis; negative: from the end.
         allow_negative_indices: whether a negative index counts from the end.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tangrad._lax.checks import canonical_axis, check_int
 from tangrad._lax.operands import operand as as_operand
-from tangrad._lax.placement.out_sharding import laid
+from tangrad._lax.placement.out_sharding import sharded_call
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, reshape_p, rev_p, squeeze_p, transpose_p
 from tangrad.core import Array, canonicalize_shape
 
@@ -18,7 +18,7 @@ def broadcast(operand: Any, sizes: Sequence[Any], *, out_sharding: Any = None) -
     Args:
         operand: an array or number.
         sizes: the sizes of the new dimensions.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of shape `(*sizes, *operand.shape)`.
@@ -46,7 +46,7 @@ def broadcast_in_dim(
         shape: the shape of the result.
         broadcast_dimensions: for each dimension of `operand`, which dimension of the result it becomes, increasing;
             sizes must be equal, or 1 in `operand`.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of that shape, with the dtype of `operand`.
@@ -61,7 +61,7 @@ def broadcast_in_dim(
            [1, 1, 1]], dtype=int32)
     """
     if out_sharding is not None:
-        return laid(out_sharding, broadcast_in_dim, operand, shape, broadcast_dimensions)
+        return sharded_call(out_sharding, broadcast_in_dim, operand, shape, broadcast_dimensions)
     made = operand if hasattr(type(operand), "aval") else as_operand("broadcast_in_dim", operand, "operand")
     shape = canonicalize_shape(shape)
     dimensions = int_tuple("broadcast_in_dim", broadcast_dimensions, "broadcast_dimensions")
@@ -181,7 +181,7 @@ def reshape(
         operand: an array or number.
         new_sizes: the shape of the result, or its one size; it must have as many elements.
         dimensions: the order in which the dimensions of `operand` are gone through; None: as they are.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array of that shape.
@@ -196,7 +196,7 @@ def reshape(
            [3, 4, 5]], dtype=int32)
     """
     if out_sharding is not None:
-        return laid(out_sharding, reshape, operand, new_sizes, dimensions)
+        return sharded_call(out_sharding, reshape, operand, new_sizes, dimensions)
     made = operand if hasattr(type(operand), "aval") else as_operand("reshape", operand, "operand")
     sizes = canonicalize_shape((new_sizes,) if isinstance(new_sizes, int) else new_sizes)
     if dimensions is not None:

@@ -8,7 +8,7 @@ from typing import Any
 from tangrad._lax.checks import check_int
 from tangrad._lax.contractions.precision import canonicalize_precision
 from tangrad._lax.operands import operand
-from tangrad._lax.placement.out_sharding import laid
+from tangrad._lax.placement.out_sharding import sharded_call
 from tangrad._lax.structure.primitives import rev_p, transpose_p
 from tangrad._lax.windows.dimensions import conv_dimension_numbers
 from tangrad._lax.windows.primitives import conv_general_dilated_p
@@ -53,7 +53,7 @@ def conv_general_dilated(
         batch_group_count: into how many groups the batch is divided, each with kernels of its own.
         precision: None, a `lax.Precision` or its name, or a pair of these.
         preferred_element_type: the dtype of the result, in which products are added up; default: the operands' dtype.
-        out_sharding: how the result lies on devices: a sharding, or a partition spec of the mesh in use.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array with n + 2 dimensions.
@@ -72,7 +72,7 @@ def conv_general_dilated(
     if out_sharding is not None:
         how = (window_strides, padding, lhs_dilation, rhs_dilation, dimension_numbers)
         more = (feature_group_count, batch_group_count, precision, preferred_element_type)
-        return laid(out_sharding, conv_general_dilated, lhs, rhs, *how, *more)
+        return sharded_call(out_sharding, conv_general_dilated, lhs, rhs, *how, *more)
     name = "conv_general_dilated"
     lhs = lhs if hasattr(type(lhs), "aval") else operand(name, lhs, "lhs")
     rhs = rhs if hasattr(type(rhs), "aval") else operand(name, rhs, "rhs")

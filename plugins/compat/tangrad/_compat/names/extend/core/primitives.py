@@ -8,7 +8,7 @@ from typing import Any
 from tangrad._compat.primitive_names import primitive_called
 from tangrad._compat.primitives import Primitive
 
-# Asked for to tell them from others; programs traced here have no such equations.
+# Asked for to distinguish them from others; programs traced here have no such equations.
 NEVER = frozenset(["call_p", "closed_call_p", "core_call_p", "xla_pmap_p"])
 
 

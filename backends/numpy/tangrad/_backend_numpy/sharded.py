@@ -1,4 +1,4 @@
-"""Arrays over several simulated devices: one NumPy array for each part, and how results of computations lie."""
+"""Arrays over several simulated devices: one NumPy array for each part, and the shardings of results."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from tangrad.core import (
 )
 
 
-class SpreadArray(NumpyArray):
+class ShardedArray(NumpyArray):
     """An array over several devices. Its slot `ndarray` stays empty, so that dispatch takes the slow path.
 
     Attributes:
-        spread: its sharding.
+        user_sharding: its sharding.
     """
 
-    __slots__ = ("_parts", "spread")
+    __slots__ = ("_parts", "user_sharding")
 
     def __init__(self, aval: Any, sharding: Sharding, parts: Sequence[np.ndarray[Any, Any]]) -> None:
         self.aval = aval
-        self.spread = sharding
+        self.user_sharding = sharding
         self._parts: list[Any] | None = list(parts)
 
     def part_buffers(self) -> list[np.ndarray[Any, Any]]:
@@ -43,9 +43,9 @@ class SpreadArray(NumpyArray):
 
     def buffer(self) -> np.ndarray[Any, Any]:
         parts = self.part_buffers()
-        if self.spread.is_fully_replicated:
+        if self.user_sharding.is_fully_replicated:
             return parts[0]
-        indices = self.spread.parts(self.aval.shape).indices
+        indices = self.user_sharding.parts(self.aval.shape).indices
         inside = parts[0].shape[len(self.aval.shape) :]  # of typed keys
         whole = np.empty((*self.aval.shape, *inside), parts[0].dtype)
         for index, part in zip(indices, parts, strict=True):
@@ -54,10 +54,10 @@ class SpreadArray(NumpyArray):
 
     @property
     def device(self) -> Any:
-        raise ValueError(f"the array lies on {self.spread.num_devices} devices; use x.devices() or x.sharding")
+        raise ValueError(f"the array is on {self.user_sharding.num_devices} devices; use x.devices() or x.sharding")
 
     def devices(self) -> set[Any]:
-        return self.spread.device_set
+        return self.user_sharding.device_set
 
     @property
     def committed(self) -> bool:
@@ -65,7 +65,7 @@ class SpreadArray(NumpyArray):
 
     @property
     def is_fully_replicated(self) -> bool:
-        return self.spread.is_fully_replicated
+        return self.user_sharding.is_fully_replicated
 
     def on_device_size_in_bytes(self) -> int:
         """The bytes of its parts, on all devices together."""
@@ -78,11 +78,11 @@ class SpreadArray(NumpyArray):
         return self._parts is None
 
     def __deepcopy__(self, _: Any) -> Any:
-        return SpreadArray(self.aval, self.spread, [part.copy() for part in self.part_buffers()])
+        return ShardedArray(self.aval, self.user_sharding, [part.copy() for part in self.part_buffers()])
 
 
-def spread_over(contents: np.ndarray[Any, Any], aval: Any, sharding: Sharding) -> NumpyArray:
-    """An array with these contents, lying as a sharding says. Raises ValueError for a shape that it cannot cut."""
+def shard(contents: np.ndarray[Any, Any], aval: Any, sharding: Sharding) -> NumpyArray:
+    """An array with these contents, sharded as given. Raises ValueError for a shape that it cannot cut."""
     contents = np.asarray(contents)
     sharding.check_shape(aval.shape)
     _check_devices(sharding)
@@ -91,7 +91,7 @@ def spread_over(contents: np.ndarray[Any, Any], aval: Any, sharding: Sharding) -
     layout = sharding.parts(aval.shape)
     made = [_own_part(contents, index) for index in layout.distinct]  # devices that hold the same part share it
     parts = [made[number] for number in layout.numbers]
-    return SpreadArray(aval, sharding, parts)
+    return ShardedArray(aval, sharding, parts)
 
 
 def _own_part(contents: np.ndarray[Any, Any], index: Any) -> np.ndarray[Any, Any]:
@@ -115,25 +115,25 @@ def assembled(aval: Any, sharding: Sharding, parts: Sequence[NumpyArray]) -> Num
     buffers = [part.buffer() for part in parts]
     if sharding.num_devices == 1:
         return placed(aval, buffers[0], sharding.device_order[0], True)
-    return SpreadArray(aval, sharding, buffers)
+    return ShardedArray(aval, sharding, buffers)
 
 
 def parts_of(array: NumpyArray) -> list[NumpyArray]:
     """The parts of an array, on one device each, in the order of the devices."""
-    if not isinstance(array, SpreadArray):
+    if not isinstance(array, ShardedArray):
         return [array]
     shape = array.aval.shape
     return [
         placed(array.aval.update(shape=part.shape[: len(shape)]), part, device, True)
-        for part, device in zip(array.part_buffers(), array.spread.device_order, strict=True)
+        for part, device in zip(array.part_buffers(), array.user_sharding.device_order, strict=True)
     ]
 
 
-# --- where results lie ----------------------------------------------------------------------------------------------
+# --- placements of results ------------------------------------------------------------------------------------------
 
 
 class Place:
-    """Where the results of a computation lie.
+    """Where the results of a computation are placed.
 
     Attributes:
         device, committed: for one device.
@@ -151,33 +151,33 @@ class Place:
 
 
 class SeveralDevices(Place):
-    """Several devices. A result lies like the first argument of its shape that lies over them; others are repeated.
+    """Several devices. A result is sharded as the first sharded argument of its shape; others are repeated.
 
     XLA's compiler chooses by more than that; the numbers are the same.
 
     Attributes:
-        lying: shape and sharding of the arguments that lie over these devices.
+        known: shape and sharding of the arguments that are sharded over these devices.
     """
 
-    __slots__ = ("_model", "devices", "lying")
+    __slots__ = ("_model", "devices", "known")
 
-    def __init__(self, devices: tuple[Any, ...], model: Sharding, lying: Sequence[tuple[Any, Sharding]]) -> None:
+    def __init__(self, devices: tuple[Any, ...], model: Sharding, known: Sequence[tuple[Any, Sharding]]) -> None:
         self.devices = devices
         self._model = model
-        self.lying = lying
+        self.known = known
 
     def wrap(self, aval: Any, contents: Any) -> NumpyArray:
-        return spread_over(contents, aval, self.sharding_of(aval))
+        return shard(contents, aval, self.sharding_of(aval))
 
     def sharding_of(self, aval: Any) -> Sharding:
-        """How a result of a type lies."""
-        if aval.finer is not None:
+        """The sharding of a result of a type."""
+        if aval.infer_types is not None:
             return aval.placed  # type: ignore[no-any-return]
-        alike = [sharding for shape, sharding in self.lying if shape == aval.shape]
+        alike = [sharding for shape, sharding in self.known if shape == aval.shape]
         return alike[0] if alike else self.replicated()
 
     def replicated(self) -> Sharding:
-        """How what every device has whole lies."""
+        """The sharding of what is replicated on every device."""
         return self._model.resharded((), self.devices)
 
 
@@ -186,7 +186,7 @@ def common_place(what: str, arrays: Sequence[Any]) -> Place:
 
     Raises ValueError where arrays are committed to different devices.
     """
-    if any([isinstance(array, SpreadArray) for array in arrays]):
+    if any([isinstance(array, ShardedArray) for array in arrays]):
         _say_copies(arrays)
         return _several(what, arrays, [], [])
     device, first = None, 0
@@ -212,17 +212,17 @@ def common_place(what: str, arrays: Sequence[Any]) -> Place:
 
 
 def _several(what: str, arrays: Sequence[Any], claims: list[Any], models: Sequence[Sharding]) -> SeveralDevices:
-    lying = [(array.aval.shape, array.spread) for array in arrays if isinstance(array, SpreadArray)]
+    known = [(array.aval.shape, array.user_sharding) for array in arrays if isinstance(array, ShardedArray)]
     for position, array in enumerate(arrays):
-        if isinstance(array, SpreadArray):
-            claims.append((f"argument {position} ({array.aval.str_short()})", array.spread.device_order))
+        if isinstance(array, ShardedArray):
+            claims.append((f"argument {position} ({array.aval.str_short()})", array.user_sharding.device_order))
         elif isinstance(array, PlacedArray) and array.committed:
             claims.append((f"argument {position} ({array.aval.str_short()})", (array.device,)))
-    return SeveralDevices(agreed_devices(what, claims), [*models, *[sharding for _, sharding in lying]][0], lying)
+    return SeveralDevices(agreed_devices(what, claims), [*models, *[sharding for _, sharding in known]][0], known)
 
 
 def _say_copies(arrays: Sequence[Any], device: Any = None) -> None:
-    """Say which arrays a computation on a device, or on several, has to move: those that nobody has placed."""
+    """Say which arrays a computation on a device, or on several, has to move: the uncommitted ones."""
     if transfers.watch.on:
         for array in arrays:
             if isinstance(array, NumpyArray) and not array.committed and array.device is not device:
@@ -230,7 +230,7 @@ def _say_copies(arrays: Sequence[Any], device: Any = None) -> None:
 
 
 class ProgramLayout:
-    """How a program lies on several devices, where its options or its equations say so."""
+    """How a program is sharded over several devices, where its options or its equations say so."""
 
     __slots__ = ("_claims", "_inputs", "_models", "_name", "_outputs")
 
@@ -256,12 +256,12 @@ class ProgramLayout:
         """The results of a run as arrays."""
         place = self._place(arrays)
         return [
-            place.wrap(aval, contents) if sharding is None else spread_over(contents, sharding.type_of(aval), sharding)
+            place.wrap(aval, contents) if sharding is None else shard(contents, sharding.type_of(aval), sharding)
             for aval, contents, sharding in zip(avals, results, self._outputs, strict=True)
         ]
 
     def places(self, in_avals: Sequence[Any], out_avals: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """For each argument and each result the sharding by which it lies, or the one device where."""
+        """For each argument and each result its sharding, or its one device."""
         model = self._models[0]
         if model.num_devices == 1:
             (device,) = model.device_order
@@ -278,13 +278,13 @@ class ProgramLayout:
         if self._models[0].num_devices == 1:
             return Place(self._models[0].device_order[0], True)
         place = _several(self._name, arrays, list(self._claims), self._models)
-        place.lying = [*self._stated_inputs([array.aval for array in arrays]), *place.lying]
+        place.known = [*self._stated_inputs([array.aval for array in arrays]), *place.known]
         return place
 
     def check(self, arrays: Sequence[Any]) -> None:
-        """Raise ValueError for arguments that do not lie as they must."""
+        """Raise ValueError for arguments that are not sharded as required."""
         self._place(arrays)
         _say_copies(arrays)
         for position, (array, stated) in enumerate(zip(arrays, self._inputs, strict=True)):
             if stated is not None:
-                check_argument(self._name, position, array.aval, getattr(array, "spread", None), stated)
+                check_argument(self._name, position, array.aval, getattr(array, "user_sharding", None), stated)

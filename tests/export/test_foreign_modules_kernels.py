@@ -1,4 +1,4 @@
-"""Modules of strangers that call LAPACK with other types than it works on: refused before anything is written."""
+"""Modules from elsewhere that call LAPACK with other types than it works on: refused before anything is written."""
 
 import re
 
@@ -9,7 +9,7 @@ import tangrad
 import tangrad.numpy as np
 from tangrad import export
 from tests.export.elsewhere_programs import LINEAR
-from tests.export.test_strangers import entry, program
+from tests.export.test_foreign_modules import entry, program
 
 pytest.importorskip("tangrad._backend_xla")
 
@@ -150,7 +150,7 @@ def test_doubles_have_names_of_their_own():
         assert refused((name.replace("_d", "_s").replace("_z", "_c"), *call[1:]), context)
 
 
-def stranger(call):
+def foreign(call):
     """A program of a vector whose module calls a function of LAPACK with constants, too."""
     target, attributes, operands, results = call
     number = {True: "(1.0, 1.0)", False: "1.0"}
@@ -164,12 +164,12 @@ def stranger(call):
     return program(entry("\n".join([*values, call]), "%a"))
 
 
-def test_a_strangers_file_is_refused_when_it_is_called():
+def test_a_foreign_file_is_refused_when_it_is_called():
     calls = [
         line("lapack_sgetrf_ffi", "", [square], [T33, "tensor<3xi32>", I]) for square in (T33, "tensor<300x300xf32>")
     ]
     with tangrad.use_backend("xla"):
-        right, wrong = [export.deserialize(stranger(call).serialize()).call for call in calls]
+        right, wrong = [export.deserialize(foreign(call).serialize()).call for call in calls]
         x = np.ones(3)
         for transformed in (lambda f: f, lambda f: tangrad.jit(lambda x: f(x) * 1)):
             assert transformed(right)(x).tolist() == x.tolist()
@@ -182,7 +182,7 @@ def test_a_strangers_file_is_refused_when_it_is_called():
 )
 @pytest.mark.parametrize(("operands", "results"), [([], [T33]), ([T33, I], [T33]), ([T33], [T33, I])])
 def test_marks_of_shardings_have_one_operand(target, operands, results):
-    made = stranger((target, 'api_version = 1 : i32, backend_config = ""', operands, results))
+    made = foreign((target, 'api_version = 1 : i32, backend_config = ""', operands, results))
     with tangrad.use_backend("xla"), pytest.raises(ValueError, match=f"f calls {target} {REFUSED}: it has one operand"):
         export.deserialize(made.serialize()).call(np.ones(3))
 

@@ -1,4 +1,4 @@
-"""Types of arrays that tell how values lie along the explicit axes of a mesh.
+"""Types of arrays with a sharding along the explicit axes of a mesh.
 
 Such a type is that of shape and dtype (`plain`), and a sharding. What operations make of it is said by rules of kind
 `sharding`: see `propagation`. Types are interned, so that caches compare them by identity.
@@ -17,11 +17,11 @@ from tangrad._sharding.primitives import auto_axes_p
 from tangrad._sharding.propagation import types_of_results
 from tangrad.core import ShapedArray, dtypes, free_after_fork
 
-_interned: weakref.WeakValueDictionary[Any, LaidType] = weakref.WeakValueDictionary()
+_interned: weakref.WeakValueDictionary[Any, ShardedType] = weakref.WeakValueDictionary()
 _lock = free_after_fork(threading.RLock())
 
 
-class LaidType(ShapedArray):
+class ShardedType(ShapedArray):
     """A type that says along which explicit axes of a mesh each dimension is cut; along one at least.
 
     Attributes:
@@ -34,7 +34,7 @@ class LaidType(ShapedArray):
     plain: ShapedArray  # type: ignore[assignment]
     placed: Any
 
-    def __new__(cls, plain: ShapedArray, placed: Any) -> LaidType:  # type: ignore[misc]
+    def __new__(cls, plain: ShapedArray, placed: Any) -> ShardedType:  # type: ignore[misc]
         with _lock:
             found = _interned.get((plain, placed))
             if found is None:
@@ -45,7 +45,7 @@ class LaidType(ShapedArray):
                 _interned[plain, placed] = found
             return found
 
-    def finer(  # type: ignore[override]
+    def infer_types(  # type: ignore[override]
         self, primitive: Any, avals: tuple[Any, ...], params: dict[str, Any], infer: Callable[..., Any]
     ) -> Any:
         """The types of the results of a primitive, one of whose operands has such a type."""
@@ -71,12 +71,12 @@ class LaidType(ShapedArray):
         return self.placed.with_axes(axes).type_of(plain)  # type: ignore[no-any-return]
 
     def update(self, **changes: Any) -> ShapedArray:
-        """A copy with some parts replaced. Of another shape nothing is said about how its values lie."""
+        """A copy with some parts replaced. A type of another shape has no sharding."""
         plain = self.plain.update(**changes)
-        return LaidType(plain, self.placed) if plain.shape == self.shape else plain
+        return ShardedType(plain, self.placed) if plain.shape == self.shape else plain
 
     def without_dimension(self, position: int) -> ShapedArray:
-        """The type of the slices of an array along a dimension, which lie as the whole does."""
+        """The type of the slices of an array along a dimension, which are sharded as the whole is."""
         plain = self.plain.update(shape=self.shape[:position] + self.shape[position + 1 :])
         return self.cut_by(self.axes[:position] + self.axes[position + 1 :], plain)
 
@@ -86,11 +86,11 @@ class LaidType(ShapedArray):
         return self.cut_by((*self.axes[:position], (), *self.axes[position:]), plain)
 
     def constrain(self, value: Any) -> Any:
-        """A value of this shape, laid as the type says."""
+        """A value of this shape, constrained to the sharding of the type."""
         return self.placed.constrain(value)
 
-    def forgotten(self, value: Any) -> Any:
-        """A value of this type, of which types say no more how it lies."""
+    def as_plain(self, value: Any) -> Any:
+        """A value of this type, with the plain type."""
         return auto_axes_p.bind(value, axes=None)
 
     def _dimensions(self) -> str:
@@ -107,4 +107,4 @@ class LaidType(ShapedArray):
         return self.plain.to_tangent_aval()
 
     def __reduce__(self) -> Any:
-        return LaidType, (self.plain, self.placed)
+        return ShardedType, (self.plain, self.placed)

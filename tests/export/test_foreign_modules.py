@@ -1,4 +1,4 @@
-"""Modules that nobody could have exported: refused when they are read, or at the latest when they are called."""
+"""Modules that no exporter could have written: refused when they are read, or at the latest when they are called."""
 
 import random
 from hashlib import sha256

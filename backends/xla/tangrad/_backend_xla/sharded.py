@@ -27,7 +27,7 @@ _lock = threading.Lock()
 
 
 def placement_of(sharding: Sharding) -> Placement:
-    """The placement of arrays that lie as a sharding says: one object for each, as placements compare by identity.
+    """The placement of arrays of a sharding: one object for each, as placements compare by identity.
 
     One device is a device, however it is said. Raises ValueError for devices of other backends or several platforms.
     """
@@ -54,7 +54,7 @@ def _make(sharding: Sharding) -> Placement:
         )
     if len(devices) == 1:
         return devices[0].committed  # type: ignore[attr-defined, no-any-return]
-    # Buffers lie in the order of the devices' numbers, so that programs can take arrays over any arrangement of them.
+    # Buffers are in the order of the devices' numbers, so that programs can take arrays over any arrangement of them.
     ordered = in_order(devices)
     raw = [device.raw for device in ordered]
     hlo_of_rank = cache(lambda ndim: _hlo_sharding(sharding, ordered, ndim))
@@ -79,7 +79,7 @@ def put(contents: np.ndarray[Any, Any], aval: Any, placement: Placement) -> XlaA
 
     Of an array over several processes each makes the parts that it holds; the contents must be the same everywhere.
     """
-    sharding: Sharding = placement.spread
+    sharding: Sharding = placement.user_sharding
     sharding.check_shape(aval.shape)
     layout = layout_of(placement, aval.shape)
     made = [np.array(contents[index], order="C") for index in layout.distinct]
@@ -90,7 +90,7 @@ def put(contents: np.ndarray[Any, Any], aval: Any, placement: Placement) -> XlaA
 def move(array: XlaArray, placement: Placement) -> XlaArray:
     """An array at another placement over several devices. Parts that some device has already are copied from there."""
     array._check_not_deleted()
-    sharding: Sharding = placement.spread
+    sharding: Sharding = placement.user_sharding
     source = array.placement
     if source.devices[0].client is not placement.devices[0].client:
         return put(array._contents(), array.aval, placement)
@@ -100,14 +100,14 @@ def move(array: XlaArray, placement: Placement) -> XlaArray:
     if not source.sharding.is_fully_addressable and source.devices != placement.devices:
         if not placement.sharding.is_fully_addressable or not array.is_whole_here():
             raise ValueError(
-                f"an array that lies by {source.spread} on devices of several processes cannot be moved to {sharding}, "
-                f"which has other devices; gather it first: "
+                f"an array sharded by {source.user_sharding} over devices of several processes cannot be moved to "
+                f"{sharding}, which has other devices; gather it first: "
                 f"tangrad.experimental.multihost_utils.process_allgather(x, tiled=True)"
             )
     elif not source.sharding.is_fully_addressable and not source.sharding.is_fully_replicated:
         return _move_between_processes(array, placement)
     # From one of the host's own devices by way of the host: one copy, which all devices read, not one for each.
-    if not set(wanted).issubset(there) or (source.spread is None and source.devices[0].platform == "cpu"):
+    if not set(wanted).issubset(there) or (source.user_sharding is None and source.devices[0].platform == "cpu"):
         return put(array._contents(), array.aval, placement)
     held: dict[Any, Any] = {}
     for device, bounds, part in zip(source.reachable, there, raw_parts(array), strict=True):
@@ -131,7 +131,7 @@ def _move_between_processes(array: XlaArray, placement: Placement) -> XlaArray:
         variable = Var(array.aval)
         identity = ClosedJaxpr(Jaxpr((), (variable,), (variable,), ()), ())
         program = compile_program(
-            identity, XlaArray.backend, "move", out_shardings=(placement.spread,), places=(array.placement,)
+            identity, XlaArray.backend, "move", out_shardings=(placement.user_sharding,), places=(array.placement,)
         ).executable
         with _lock:
             if len(_moves) >= MOVE_LIMIT:
@@ -142,7 +142,7 @@ def _move_between_processes(array: XlaArray, placement: Placement) -> XlaArray:
 
 
 def check_agreement(value: Any, placement: Placement) -> None:
-    """Raise ValueError unless all processes have the same contents for an array that is to lie on devices of several.
+    """Raise ValueError unless all processes have the same contents for an array that is to be on devices of several.
 
     Args:
         value: a NumPy array, or an array that this process can read.
@@ -157,24 +157,24 @@ def check_agreement(value: Any, placement: Placement) -> None:
     words = np.frombuffer(described.digest(), np.uint32)
     devices = placement.devices
     aval = ShapedArray((len(devices), len(words)), words.dtype)
-    rows = placement_of(placement.spread.resharded((len(devices), 1), devices))
+    rows = placement_of(placement.user_sharding.resharded((len(devices), 1), devices))
     own = put(np.broadcast_to(words, aval.shape), aval, rows)
-    gathered = move(own, placement_of(placement.spread.resharded((), devices))).to_numpy()
+    gathered = move(own, placement_of(placement.user_sharding.resharded((), devices))).to_numpy()
     differing = {
         device.process_index for device, row in zip(devices, gathered, strict=True) if not (row == gathered[0]).all()
     }
     if differing:
         raise ValueError(
-            f"an array of shape {contents.shape} and dtype {contents.dtype} that is to lie by {placement.spread} on "
-            f"devices of several processes must have the same contents in each: those of the processes "
-            f"{sorted(differing)} differ from those of process {devices[0].process_index}. Where each process has its "
-            f"own part: tangrad.make_array_from_process_local_data(sharding, part)"
+            f"an array of shape {contents.shape} and dtype {contents.dtype} that is to be sharded by "
+            f"{placement.user_sharding} over devices of several processes must have the same contents in each: those "
+            f"of the processes {sorted(differing)} differ from those of process {devices[0].process_index}. Where "
+            f"each process has its own part: tangrad.make_array_from_process_local_data(sharding, part)"
         )
 
 
 def assemble(aval: Any, placement: Placement, parts: Sequence[XlaArray]) -> XlaArray:
     """An array of the parts on devices of this process, in the order of its sharding's devices."""
-    here = [device for device in placement.spread.device_order if is_addressable(device)]
+    here = [device for device in placement.user_sharding.device_order if is_addressable(device)]
     buffers = dict(zip(here, [part.value for part in parts], strict=True))
     ordered = [buffers[device] for device in placement.reachable]
     return XlaArray(aval, jaxlib_api.assemble(ordered, physical_aval(aval), placement.sharding), placement)
@@ -183,7 +183,7 @@ def assemble(aval: Any, placement: Placement, parts: Sequence[XlaArray]) -> XlaA
 def parts_of(array: XlaArray) -> list[XlaArray]:
     """The parts of an array on devices of this process, in the order of its sharding's devices."""
     placement, shape = array.placement, array.aval.shape
-    if placement.spread is None:
+    if placement.user_sharding is None:
         return [array]
     parts = {
         device: XlaArray(part_aval(array.aval, bounds), part, device.committed)
@@ -191,17 +191,17 @@ def parts_of(array: XlaArray) -> list[XlaArray]:
             placement.reachable, layout_of(placement, shape).bounds, raw_parts(array), strict=True
         )
     }
-    return [parts[device] for device in placement.spread.device_order if device in parts]
+    return [parts[device] for device in placement.user_sharding.device_order if device in parts]
 
 
 @lru_cache(LAYOUT_LIMIT)
 def layout_of(placement: Placement, shape: tuple[int, ...]) -> Parts:
     """Which part of an array each device of this process holds, in the order of the placement's devices."""
-    if placement.spread is None:
+    if placement.user_sharding is None:
         whole = tuple([slice(None)] * len(shape))
         return Parts((0,), (whole,), (tuple([(0, size) for size in shape]),), (whole,))
-    order: dict[Any, int] = {device: number for number, device in enumerate(placement.spread.device_order)}
-    parts = placement.spread.parts(shape)
+    order: dict[Any, int] = {device: number for number, device in enumerate(placement.user_sharding.device_order)}
+    parts = placement.user_sharding.parts(shape)
     at = [order[device] for device in placement.reachable]
     # Numbered anew: of an array over several processes each has some of the parts.
     here = {number: position for position, number in enumerate(dict.fromkeys([parts.numbers[one] for one in at]))}
@@ -216,7 +216,7 @@ def layout_of(placement: Placement, shape: tuple[int, ...]) -> Parts:
 def raw_parts(array: XlaArray) -> list[Any]:
     """The buffers of the parts on devices of this process."""
     placement = array.placement
-    if placement.spread is None:
+    if placement.user_sharding is None:
         return [array.value]
     aval = array.aval
     bounds = layout_of(placement, aval.shape).bounds
