@@ -218,8 +218,8 @@ def test_a_package_of_rules_alone(monkeypatch):
         assert cos_p in primitives_of(name)
     backend = primitives_of("tangrad-backend-numpy")
     assert sin_p in backend and len(backend) > 100
-    with pytest.raises(LookupError, match="neither primitives nor rules are registered by: no_one"):
-        primitives_of("no_one")
+    with pytest.raises(LookupError, match="neither primitives nor rules are registered by: absent"):
+        primitives_of("absent")
 
 
 # --- checks of one's own ----------------------------------------------------------------------------------------------

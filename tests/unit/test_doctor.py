@@ -81,14 +81,14 @@ def test_lists_and_variables(site: Site) -> None:
     data, problems = examine(
         site,
         TANGRAD_DENY="no-such-plugin,good-plugin,jvp:no_such_primitive,jvp:tanh",
-        TANGRAD_PREFER="jvp:sin=no_one",
+        TANGRAD_PREFER="jvp:sin=absent",
         TANGRAD_BAKCEND="numpy",
         TANGRAD_DEBUG_NANS="1",
         tangrad_no_such="1",
     )
     assert "correct it" in only(problems, "'no-such-plugin' matches no installed plugin")
     assert "correct it" in only(problems, "'jvp:no_such_primitive' matches no rule")
-    assert only(problems, "the preference jvp:sin=no_one")
+    assert only(problems, "the preference jvp:sin=absent")
     cure = "TANGRAD_BACKEND=numpy is probably meant; export TANGRAD_BACKEND=numpy; unset TANGRAD_BAKCEND"
     assert only(problems, "TANGRAD_BAKCEND is read by nothing") == cure
     assert "known are: TANGRAD_ALLOW" in only(problems, "tangrad_no_such")

@@ -98,7 +98,7 @@ WORDS = {
     "unknown variable": ("TANGRAD_UNHEARD_OF is read by nothing",),
     "denied nothing": ("'no-such-plugin' matches no installed plugin",),
     "denied no rule": ("'jvp:no_such_primitive' matches no rule",),
-    "prefers no installed one": ("jvp:sin=no_one",),
+    "prefers no installed one": ("jvp:sin=absent",),
     "damaged cache": ("1 file in the cache folder",),
     "open cache": ("can be written to by other users",),
     "absent backend": ("there is no backend 'nowhere'",),
@@ -132,7 +132,7 @@ class Patient:
             "TANGRAD_CACHE_DIR": str(cache),
             "TANGRAD_COMPILATION_CACHE_DIR": str(compiled),
             "TANGRAD_DENY": "no-such-plugin,jvp:no_such_primitive,jvp:tanh",
-            "TANGRAD_PREFER": "jvp:sin=no_one",
+            "TANGRAD_PREFER": "jvp:sin=absent",
             "TANGRAD_DEBUG_NAN": "0",
             "TANGRAD_UNHEARD_OF": "1",
         }

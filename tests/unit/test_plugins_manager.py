@@ -77,7 +77,7 @@ def test_a_distribution_is_registered_when_a_look_up_concerns_it_and_not_before(
     assert plugin is not None and plugin.status == "available" and "managed_a" not in sys.modules
     assert used(composition) == ["plugin-a"]
     assert plugin.load() == 1
-    assert composition.find(API, "no_one") is None and used(composition) == ["plugin-a"]
+    assert composition.find(API, "absent") is None and used(composition) == ["plugin-a"]
     assert len(composition.manager.contributions("tangrad.rules.jvp", "f")) == 1
     assert used(composition) == ["plugin-a", "plugin-b"]
     composition.refresh()
