@@ -294,3 +294,33 @@ def test_importing_loads_no_plugin_and_no_heavy_module(tmp_path: Path) -> None:
     result = site.run(code)
     rooms = ["composition", "diagnostics", "settings"]
     assert result.stdout == f"[] False {rooms}\n", result.stdout + result.stderr
+
+
+# --- modules under old names ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("tangrad.kernel.aval", "tangrad._core.kernel.aval"),
+        ("tangrad.backends.numpy.backend", "tangrad._backend_numpy.backend"),
+        ("tangrad.jitting.function", "tangrad._jit.function"),
+    ],
+)
+def test_a_module_under_its_old_name_is_the_same_module(site: Site, old: str, new: str) -> None:
+    code = f"""
+import importlib, warnings
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    assert importlib.import_module({old!r}) is importlib.import_module({new!r})
+print([str(one.message).rpartition("; ")[2] for one in caught if one.category is DeprecationWarning][-1])
+"""
+    assert site.run(code).stdout == f"the module itself is {new} now\n"
+
+
+def test_old_names_are_stated_by_whose_the_modules_are(site: Site) -> None:
+    names = {"tangrad.old_names": {"abacus": "acme_beads"}}
+    site.add("acme", names, modules={"acme_beads/__init__.py": "", "acme_beads/wires.py": "count = 10\n"})
+    code = "import warnings\nwarnings.simplefilter('ignore')\nfrom tangrad.abacus.wires import count\nprint(count)"
+    assert site.run(code).stdout == "10\n"
+    assert "No module named 'tangrad.abacus'" in site.run(code, TANGRAD_DENY="acme").stderr

@@ -29,6 +29,7 @@ WITHOUT_HOOK = {
     "tangrad.hooks": "An object with functions marked by `hookimpl`; see the hooks below.",
     "tangrad.explanations": "An `Explanations`, called `missing`: what errors say of names that nothing provides.",
     "tangrad.groups": "Anything: who reads the group `tangrad.<name>`; entries in it are dormant without.",
+    "tangrad.old_names": "A package; its modules import under the entry's name too, with a DeprecationWarning.",
     "tangrad.setting_names": "A `ForeignNames`: another library's names of settings, which begin with the entry's.",
     "tangrad.transformations": "A `Transformation`: its name, and the rule kinds that it owns.",
     "tangrad.samples": "A function without arguments that returns the `Sample`s of a family, for the conformance kit.",

@@ -1,6 +1,7 @@
 """Modules under the names that they had before extension API 1 was final: they import, with a DeprecationWarning.
 
 The modules of the distribution `tangrad-x` are in `tangrad._x`; before, each had a package with a name of its own.
+Distributions state the names that theirs had.
 """
 
 from __future__ import annotations
@@ -13,61 +14,14 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+from tangrad._core.composition.registry import composition
+
 _ROOT = "tangrad."
 
-# Old package -> new one, both without `tangrad.`; longer names come first. What stayed public is found before this is
-# asked (`tangrad.numpy`); only what was in it and moved gets here (`tangrad.numpy.shapes`).
-MOVED = {
-    "autodiff": "_autodiff",
-    "backends.numpy": "_backend_numpy",
-    "backends.xla": "_backend_xla",
-    "batching": "_batching",
-    "checkpointing": "_custom_rules.checkpoint",
-    "collectives": "_collectives",
-    "compat.jax": "_compat",
-    "compat": "_compat",
-    "composition": "_core.composition",
-    "conformance": "_conformance",
-    "console": "_console",
-    "control_flow": "_lax.control_flow",
-    "custom_rules": "_custom_rules",
-    "debugging": "_debug",
-    "diagnostics": "_core.diagnostics",
-    "differential_equations": "_scipy.ode",
-    "dtypes": "_core.dtypes",
-    "example_libraries": "_nn.example_libraries",
-    "exporting": "_export",
-    "ffi": "_ffi",
-    "fft": "_fft",
-    "hlo_computations": "_export.hlo_computations",
-    "image": "_scipy.image",
-    "jacobians": "_custom_rules.jacobians",
-    "jitting": "_jit",
-    "kernel": "_core.kernel",
-    "lax": "_lax",
-    "linalg": "_lax.decompositions",
-    "masking": "_masking",
-    "named_axes": "_collectives.named_axes",
-    "nn": "_nn",
-    "numpy": "_numpy",
-    "ops": "_numpy.ops",
-    "pjitting": "_sharding.pjit",
-    "pmapping": "_sharding.pmap",
-    "processes": "_distributed",
-    "profiling": "_debug.profiling",
-    "random": "_random",
-    "runtime": "_runtime",
-    "runtime_checks": "_checkify",
-    "scaffold": "_conformance.scaffold",
-    "scipy": "_scipy",
-    "settings": "_core.settings",
-    "shard_mapping": "_sharding.shard_map",
-    "shardings": "_sharding",
-    "sparse_arrays": "_sparse",
-    "symbolic": "_symbolic",
-    "tree": "_core.tree",
-    "xmapping": "_xmap",
-}
+# An entry of this group is called as a package was, without `tangrad.`, and its value is the package of today. What
+# stayed public is found before this is asked (`tangrad.numpy`); only what was in it and moved gets here
+# (`tangrad.numpy.shapes`).
+OLD_NAMES_GROUP = "tangrad.old_names"
 
 
 def new_name(name: str) -> str | None:
@@ -77,10 +31,10 @@ def new_name(name: str) -> str | None:
     ('tangrad._jit.functions', None)
     """
     parts = name.removeprefix(_ROOT).split(".")
-    for length in (2, 1):  # packages of backends have two parts
-        package = MOVED.get(".".join(parts[:length]))
-        if package is not None and len(parts) >= length:
-            return _ROOT + ".".join([package, *parts[length:]])
+    for length in range(min(len(parts), 2), 0, -1):  # packages of backends have two parts
+        for plugin in composition().entries(OLD_NAMES_GROUP, ".".join(parts[:length])):
+            if plugin.denial is None:
+                return ".".join([plugin.value, *parts[length:]])
     return None
 
 

@@ -34,6 +34,7 @@ GROUPS = (
     HOOKS_GROUP,
     "tangrad.explanations",
     "tangrad.groups",
+    "tangrad.old_names",
     "tangrad.setting_names",
     "tangrad.transformations",
 )
