@@ -32,7 +32,8 @@ def configuration(folder: Path) -> dict[str, Any]:
     return {**own, "project": project}
 
 
-def _build_one(folder: Path, target: Path) -> Path:
+def build_one(folder: Path, target: Path) -> Path:
+    """Build the wheel of one distribution into `target`, and return its path."""
     builder = WheelBuilder(str(folder), config=configuration(folder))
     return Path(next(builder.build(directory=str(target), versions=["standard"])))
 
@@ -40,7 +41,7 @@ def _build_one(folder: Path, target: Path) -> Path:
 def build(target: Path, root: Path = ROOT) -> list[Path]:
     """Build every wheel into `target`, which must be a folder or absent, and return their paths."""
     target.mkdir(parents=True, exist_ok=True)
-    return [_build_one(folder, target) for folder in folders(root)]
+    return [build_one(folder, target) for folder in folders(root)]
 
 
 def tree_state(root: Path = ROOT) -> str:

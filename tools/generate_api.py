@@ -22,7 +22,7 @@ from pathlib import Path
 from tangrad._console.stubs import import_line
 from tangrad._core.kernel.array import BINARY_OPERATORS
 from tools.made_names import rewritten, stubs
-from tools.workspace import ROOT, Distribution, distributions, owners
+from tools.workspace import ROOT, Distribution, distributions, owners, requirement_name
 
 REFLECTED = frozenset([f"__{name}__" for name in BINARY_OPERATORS])
 
@@ -82,7 +82,7 @@ def tops(modules: dict[str, str]) -> dict[str, list[str]]:
 def usual_distributions() -> list[str]:
     """Return the distributions that `pip install tangrad` brings, without their versions."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    return sorted(requirement.partition("=")[0] for requirement in project["dependencies"])
+    return sorted(map(requirement_name, project["dependencies"]))
 
 
 def _table(name: str, comment: str, table: dict[str, list[str]]) -> str:

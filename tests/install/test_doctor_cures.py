@@ -16,7 +16,7 @@ pytestmark = [
 ]
 # Words of each problem, and the line that is to cure it.
 PROBLEMS = {
-    "tangrad-lax is not installed; tangrad-numpy": "pip install 'tangrad-lax==0.1.*'",
+    "tangrad-lax is not installed; tangrad-numpy": "pip install 'tangrad-lax<0.3,>=0.1'",
     "tangrad-batching: ": "pip install --force-reinstall tangrad-batching",
     "environment variable TANGRAD_THREEFRY_PARTITIONABLE": "pip install tangrad-random",
     "there is no backend 'numpy'": "pip install tangrad-backend-numpy",

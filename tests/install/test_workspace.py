@@ -26,7 +26,7 @@ def test_generated_files_are_current():
 def test_the_umbrella_names_no_distribution_that_is_not_in_the_tree():
     project = umbrella().project
     extras = [line for lines in project["optional-dependencies"].values() for line in lines]
-    named = {line.partition("==")[0].partition("[")[0] for line in [*project["dependencies"], *extras]}
+    named = set(map(requirement_name, [*project["dependencies"], *extras]))
     assert named - {"tangrad"} <= distributions().keys()
     assert "tangrad-backend-xla" not in umbrella().requirements, "the standard set goes where jaxlib cannot"
 
