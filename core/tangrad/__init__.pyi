@@ -94,7 +94,6 @@ from tangrad._core.kernel.devices import (
     device_get as device_get,
     devices as devices,
     effects_barrier as effects_barrier,
-    live_arrays as live_arrays,
     local_device_count as local_device_count,
     local_devices as local_devices,
     process_count as process_count,
@@ -114,7 +113,6 @@ from tangrad._core.settings.config import (
     debug_infs as debug_infs,
     debug_nans as debug_nans,
     default_device as default_device,
-    without_jit as disable_jit,
     check_jaxprs as enable_checks,
     enable_x64 as enable_x64,
     log_compiles as log_compiles,
@@ -142,6 +140,7 @@ from tangrad._custom_rules.linear import (
 )
 from tangrad._custom_rules.mapped import custom_vmap as custom_vmap
 from tangrad._custom_rules.reverse import custom_vjp as custom_vjp
+from tangrad._debug.arrays import live_arrays as live_arrays
 from tangrad._debug.functions import pure_callback as pure_callback
 from tangrad._export.hlo_computations.functions import xla_computation as xla_computation
 from tangrad._jit.abstract import (
@@ -151,6 +150,7 @@ from tangrad._jit.abstract import (
 )
 from tangrad._jit.function import jit as jit
 from tangrad._jit.settings import (
+    without_jit as disable_jit,
     explain_cache_misses as explain_cache_misses,
     no_tracing as no_tracing,
 )

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from tangrad._core.composition.registry import Plugin, composition
-from tangrad._core.diagnostics.errors import PluginError
+from tangrad._core.diagnostics.errors import MissingDistributionImportError, PluginError
 
 EXPLANATIONS_GROUP = "tangrad.explanations"
 _ROOT = "tangrad."
@@ -34,6 +34,8 @@ class Explanations:
 
     def missing_module(self, full_name: str) -> ImportError | None:
         """Return the error for a module that no finder has, or None, where Python's own is all there is to say."""
+        if full_name == "tangrad.__main__":
+            return MissingDistributionImportError("python -m tangrad", "tangrad-console")
         return None
 
     def missing_array_attribute(self, name: str, known: Callable[[], set[str]], version: int) -> AttributeError:

@@ -17,8 +17,8 @@ from typing import Any
 
 from tangrad._core.composition.plugin import Plugin
 from tangrad._core.composition.policy import BY_HAND
-from tangrad._core.composition.registry import composition
-from tangrad._core.diagnostics.errors import BrokenPluginError, PluginConflictError
+from tangrad._core.composition.registry import claim, composition, conflict
+from tangrad._core.diagnostics.errors import BrokenPluginError
 from tangrad._core.diagnostics.source_info import is_internal
 
 GROUP = "tangrad.api"
@@ -80,21 +80,14 @@ def _winner(full_name: str, rivals: list[Plugin]) -> Plugin | None:
     """Who has the name; None: the module on disk."""
     name = full_name.removeprefix(_ROOT)
     owner = _owner(name)
-    overriding = [plugin for plugin in rivals if plugin.override]
-    if len(overriding) == 1:
-        return overriding[0]
-    preferred = composition().policy.preferred(GROUP, name)
-    for plugin in rivals:
-        if plugin.distribution == preferred:
-            return plugin
+    found = composition().choice(GROUP, name, rivals)
+    if found is not None:
+        return found
     if composition().policy.blocks(owner) is not None and len(rivals) == 1:
         return rivals[0]
-    if preferred == owner:
+    if composition().policy.preferred(GROUP, name) == owner:
         return None
-    claims = [f"{owner} (the module {full_name})"]
-    claims += [f"{plugin.distribution} {plugin.version} ({plugin.value})".replace("  ", " ") for plugin in rivals]
-    what = f"{name!r} of group {GROUP!r} is provided by {' and '.join(claims)}"
-    raise PluginConflictError.between(what, f"api:{name}", [owner, *(plugin.distribution for plugin in rivals)])
+    raise conflict(GROUP, name, [(owner, f"{owner} (the module {full_name})"), *map(claim, rivals)])
 
 
 def _owner(name: str) -> str:

@@ -193,7 +193,9 @@ class Composition:
             admitted = [plugin for plugin in candidates if plugin.denial is None]
             if not candidates:
                 return None  # and not kept: any name may be asked for
-            found = self._decide(group, name, admitted) if len(admitted) > 1 else (admitted or candidates)[0]
+            found = self.choice(group, name, admitted) if len(admitted) > 1 else (admitted or candidates)[0]
+            if found is None:
+                raise conflict(group, name, [claim(plugin) for plugin in admitted])
             answers[group, name] = found
         return found
 
@@ -215,20 +217,13 @@ class Composition:
                     return plugin
         return None
 
-    def _decide(self, group: str, name: str, admitted: list[Plugin]) -> Plugin:
-        overriding = [plugin for plugin in admitted if plugin.override]
+    def choice(self, group: str, name: str, rivals: list[Plugin]) -> Plugin | None:
+        """Return which of several plugins has a cell, by an override or the user's preference; None: neither says."""
+        overriding = [plugin for plugin in rivals if plugin.override]
         if len(overriding) == 1:
             return overriding[0]
         preferred = self.policy.preferred(group, name)
-        for plugin in admitted:
-            if plugin.distribution == preferred:
-                return plugin
-        rivals = " and ".join(
-            f"{plugin.distribution} {plugin.version} ({plugin.value})".replace("  ", " ") for plugin in admitted
-        )
-        what = f"{name!r} of group {group!r} is provided by {rivals}"
-        cell = f"{group.removeprefix('tangrad.')}:{name}"
-        raise PluginConflictError.between(what, cell, [plugin.distribution for plugin in admitted])
+        return next((plugin for plugin in rivals if plugin.distribution == preferred), None)
 
     # --- loading ----------------------------------------------------------------------------------------------------
 
@@ -382,6 +377,18 @@ class Composition:
                 self._manager.follow(plugins)
         for listener in tuple(self._listeners):
             listener(plugins)
+
+
+def claim(plugin: Plugin) -> tuple[str, str]:
+    """Return who claims a cell, as `conflict` takes it."""
+    return plugin.distribution, f"{plugin.distribution} {plugin.version} ({plugin.value})".replace("  ", " ")
+
+
+def conflict(group: str, name: str, claims: list[tuple[str, str]]) -> PluginConflictError:
+    """Return the error for a cell that several claim; `claims`: each distribution, and what it has, in words."""
+    what = f"{name!r} of group {group!r} is provided by {' and '.join([words for _, words in claims])}"
+    cell = f"{group.removeprefix('tangrad.')}:{name}"
+    return PluginConflictError.between(what, cell, [distribution for distribution, _ in claims])
 
 
 def _family(plugin: Plugin) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from typing import Any
 
 import numpy as np
@@ -88,26 +87,6 @@ def default_backend() -> str:
     True
     """
     return preferred_backend().name
-
-
-def live_arrays(platform: str | None = None) -> list[Any]:
-    """The arrays that are alive in this process, to find out what holds memory. Those that were deleted are left out.
-
-    Args:
-        platform: the name of a backend or platform; default: the backend in use.
-
-    Returns:
-        a list, in no particular order; constants that a backend keeps for its programs are in it.
-
-    >>> import tangrad
-    >>> import tangrad.numpy as np
-    >>> x = np.ones(3)
-    >>> any(array is x for array in tangrad.live_arrays())
-    True
-    """
-    kind = backend_named(platform).array_type
-    found = [value for value in gc.get_objects() if type(value) is kind and hasattr(value, "aval")]
-    return [array for array in found if not getattr(array, "is_deleted", bool)()]  # which a backend need not have
 
 
 @copies_explicitly

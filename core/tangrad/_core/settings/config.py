@@ -487,14 +487,3 @@ traceback_filtering = define_setting(
 def is_checking_values() -> bool:
     """Whether results are to be checked for NaNs or infinities, in this thread, now."""
     return bool(thread.debug_nans or thread.debug_infs)
-
-
-def without_jit(disable: bool = True) -> _Override:
-    """A context manager, and a decorator, under which jitted functions run as plain Python with concrete values.
-
-    >>> import tangrad
-    >>> with tangrad.disable_jit():
-    ...     tangrad.config.disable_jit
-    True
-    """
-    return disable_jit(disable)

@@ -19,8 +19,8 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     "tangrad-core": (
         "Array Device block_until_ready check_tracer_leaks checking_leaks clear_caches config "
         "copy_to_host_async debug_infs debug_nans default_backend default_device device_count device_get "
-        "devices disable_jit dtypes effects_barrier enable_checks enable_x64 ensure_compile_time_eval errors "
-        "experimental.disable_x64 experimental.enable_x64 float0 live_arrays local_device_count local_devices "
+        "devices dtypes effects_barrier enable_checks enable_x64 ensure_compile_time_eval errors "
+        "experimental.disable_x64 experimental.enable_x64 float0 local_device_count local_devices "
         "log_compiles named_call named_scope numpy_dtype_promotion process_count process_index "
         "process_indices transfer_guard transfer_guard_device_to_device transfer_guard_device_to_host "
         "transfer_guard_host_to_device typeof typing use_backend"
@@ -33,7 +33,7 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     ),
     "tangrad-debug": (
         "debug.CallbackError debug.DebugEffect debug.OrderedDebugEffect debug.breakpoint debug.callback "
-        "debug.log debug.print experimental.io_callback pure_callback"
+        "debug.log debug.print experimental.io_callback live_arrays pure_callback"
     ),
     "tangrad-distributed": (
         "distributed.Cluster distributed.ClusterDetector distributed.initialize distributed.is_initialized "
@@ -59,7 +59,7 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "numpy.fft.irfft numpy.fft.irfft2 numpy.fft.irfftn numpy.fft.rfft numpy.fft.rfft2 numpy.fft.rfftfreq "
         "numpy.fft.rfftn"
     ),
-    "tangrad-jit": "ShapeDtypeStruct eval_shape explain_cache_misses jit make_jaxpr no_tracing",
+    "tangrad-jit": "ShapeDtypeStruct disable_jit eval_shape explain_cache_misses jit make_jaxpr no_tracing",
     "tangrad-lax": (
         "default_matmul_precision device_put lax.AccuracyMode lax.ConvDimensionNumbers "
         "lax.ConvGeneralDilatedDimensionNumbers lax.DotAlgorithm lax.DotAlgorithmPreset "
