@@ -12,6 +12,8 @@ Checked, each against what the tree declares, so that no list is kept twice:
 - a rule file may also import the owners of the rule kind and the family that it serves; no module imports rule files;
 - who is not the kernel takes from it only what its public modules export (`tools/kernel_names.py` lists them), but for
   the files in `PRIVILEGED`;
+- a distribution takes from another its public names and those of its door (`tangrad.extend.lax`), and imports none of
+  its inner modules (`tangrad._lax.checks`);
 - no cycle between modules, as they are executed: the packages above what is imported count, and so do imports inside
   functions and those for type checkers;
 - the rooms of `core/` stand on each other in one order (`ORDER`);
@@ -32,7 +34,7 @@ from functools import cached_property
 from pathlib import Path
 
 from tools.docs.rooms import code_lines
-from tools.generate_api import composes, public_api
+from tools.generate_api import composes, door_names, public_api
 from tools.import_graph import Imports, cycles, read_imports
 from tools.kernel_names import Exports
 from tools.workspace import ROOT, Distribution, distributions, module_name
@@ -151,8 +153,10 @@ class House:
         self.files = _files_below(site) if site else _files_of(self.parts)
         self.api = public_api(self.parts.values())
         self.composed = {name for name, path in self.files.items() if composes(name, path)}
+        doors = {name: names for name, path in self.files.items() if (names := door_names(path))}
+        self.behind_doors = {f"{name}.{public}": module for name, names in doors.items() for public, module in names.items()}
         self.imports: dict[str, Imports] = {
-            name: read_imports(name, path, set(self.files), self.composed) for name, path in self.files.items()
+            name: read_imports(name, path, set(self.files), self.composed | doors.keys()) for name, path in self.files.items()
         }
 
     @cached_property
@@ -211,6 +215,8 @@ class House:
 
     def value_module(self, name: str) -> str | None:
         """Return the module that the public name (`tangrad.lax.sin`) comes from, or None if it is no public name."""
+        if name in self.behind_doors:
+            return self.behind_doors[name]
         entry = self.api.get(name.removeprefix("tangrad."))
         return entry[1].partition(":")[0] if entry else None
 
@@ -296,6 +302,26 @@ def check_kernel_names(house: House) -> list[str]:
     return problems + [f"PRIVILEGED lists {name} with {room}, which it does not need" for name, room in sorted(unused)]
 
 
+def check_doors(house: House) -> list[str]:
+    """What a distribution is made of is imported by no other: each has a public module for that, and so has core.
+
+    The kernel's inner modules are looked at name by name, see `check_kernel`.
+    """
+    problems = []
+    for name, imports in house.imports.items():
+        taken = [*imports.modules.items(), *imports.nested, *imports.checked.items()]
+        for target, line in taken:
+            owner = house.owner.get(target)
+            if is_inner(target) and owner not in (None, CORE, house.owner.get(name)):
+                problems.append(f"{name}:{line} imports {target}, which is {owner}'s own: take it from its door")
+    return problems
+
+
+def is_inner(module: str) -> bool:
+    """Return whether a module is one that a distribution is made of (`tangrad._lax.checks`)."""
+    return module.startswith("tangrad._")
+
+
 def check_cycles(house: House) -> list[str]:
     """No module imports itself, however indirectly; nor do its functions, or the types of its annotations, need it."""
     graph = {name: executed(name, house) for name in house.imports}
@@ -363,6 +389,7 @@ CHECKS = (
     check_arrows,
     check_rule_files,
     check_kernel_names,
+    check_doors,
     check_used,
     check_cycles,
     check_order,

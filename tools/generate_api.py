@@ -28,6 +28,7 @@ REFLECTED = frozenset([f"__{name}__" for name in BINARY_OPERATORS])
 
 CATALOGUE = "plugins/console/tangrad/_console/explanations/catalogue_data.py"
 WIDTH = 120  # of a line
+DOOR = "__getattr__, __dir__ = door("  # a module that hands on names of inner modules
 COMPOSED = "public_package("  # a module whose names come from the entry points calls this
 MEANS = "tangrad._core.composition.api"  # and this one defines it
 MEMBERS = "tangrad._core.kernel.array_members"  # the base of arrays
@@ -42,6 +43,7 @@ class MembersOnClass(type):
 class ArrayMembers(metaclass=MembersOnClass):
 """
 CATALOGUE_HEAD = '"""Data of `catalogue.py`. Written by `python -m tools.generate_api`: do not edit."""\n'
+DOOR_STUB_HEAD = "# Written by `python -m tools.generate_api` from the table of the door: do not edit.\n"
 STUB_HEAD = "# Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.\n"
 
 
@@ -202,6 +204,24 @@ def _parameters(path: Path, name: str) -> str | None:
     return None
 
 
+def door_names(path: Path) -> dict[str, str]:
+    """Return name -> the inner module that it comes from, of a module that is a door; of any other nothing.
+
+    Raises ApiError for a door whose table is no literal.
+    """
+    text = path.read_text()
+    if DOOR not in text or "def door(" in text:
+        return {}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "door":
+            try:
+                table = ast.literal_eval(node.args[1])
+            except ValueError as error:
+                raise ApiError(f"{path.name}: the table of a door must be a literal: {error}") from None
+            return {name: module for module, names in table.items() for name in names.split()}
+    return {}
+
+
 def composes(module: str, path: Path) -> bool:
     """Return whether `module` takes its names from the entry points (the module that defines the means does not)."""
     return module != MEANS and COMPOSED in path.read_text()
@@ -232,6 +252,11 @@ def generate(root: Path = ROOT) -> dict[Path, str]:
     for package in sorted(composed):
         text = stub(package, by_package[package], _submodules(package, modules, composed))
         result[files[package].with_suffix(".pyi")] = text
+    for name, path in files.items():
+        names = door_names(path)
+        if names:
+            values = {public: f"{module}:{public}" for public, module in names.items()}
+            result[path.with_suffix(".pyi")] = stub(name, values, ()).replace(STUB_HEAD, DOOR_STUB_HEAD)
     if MEMBERS in files:
         result[files[MEMBERS].with_suffix(".pyi")] = members_stub(parts, files)
     return result

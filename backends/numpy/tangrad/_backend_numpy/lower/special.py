@@ -54,7 +54,7 @@ _FUNCTIONS: dict[Primitive, Callable[..., Any]] = {
     p.igamma_p: partial(incomplete.igamma, arithmetic),
     p.igammac_p: partial(incomplete.igammac, arithmetic),
     p.igamma_grad_a_p: partial(incomplete.igamma_grad_a, arithmetic),
-    p.random_gamma_grad_p: partial(incomplete.random_gamma_grad, arithmetic),
+    p.random_gamma_grad_p: partial(incomplete.gamma_sample_gradient, arithmetic),
     p.regularized_incomplete_beta_p: partial(incomplete.betainc, arithmetic),
 }
 for _primitive, _function in _FUNCTIONS.items():

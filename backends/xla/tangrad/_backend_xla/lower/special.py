@@ -63,7 +63,7 @@ lower.table(
         p.igamma_p: in_double(incomplete.igamma),
         p.igammac_p: in_double(incomplete.igammac),
         p.igamma_grad_a_p: in_double(incomplete.igamma_grad_a),
-        p.random_gamma_grad_p: in_double(incomplete.random_gamma_grad),
+        p.random_gamma_grad_p: in_double(incomplete.gamma_sample_gradient),
         p.regularized_incomplete_beta_p: in_double(incomplete.betainc),
     }
 )

@@ -55,7 +55,7 @@ def igamma_grad_a(m: Any, a: Any, x: Any) -> Any:
     )
 
 
-def random_gamma_grad(m: Any, a: Any, x: Any) -> Any:
+def gamma_sample_gradient(m: Any, a: Any, x: Any) -> Any:
     """-(∂P/∂a) / (∂P/∂x), from the slopes alone: the common factor would underflow."""
     return _by_size(
         m,

@@ -1,0 +1,41 @@
+"""Doors: the public module of a distribution that says what others may use of it, loaded name by name.
+
+`tangrad.extend.lax` is such a door, and all that is imported of the distribution `tangrad-lax` from outside. What a
+distribution is made of has names with an underscore (`tangrad._lax`), and is its own affair.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+
+def door(module_name: str, table: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return `__getattr__` and `__dir__` for a module whose names are those of inner modules.
+
+    Nothing is loaded before its first use; after it a name is an ordinary global. The stub beside the module is written
+    by `python -m tools.generate_api`, from the same table.
+
+    Args:
+        module_name: the `__name__` of the module.
+        table: inner module -> the names to take from it, separated by blanks.
+    """
+    owners = {name: module for module, names in table.items() for name in names.split()}
+
+    def __getattr__(name: str) -> Any:  # noqa: N807
+        owner = owners.get(name)
+        if owner is None:
+            raise AttributeError(f"module {module_name!r} has no attribute {name!r}")
+        module = import_module(owner)
+        value = getattr(module, name, module)
+        if value is module:  # being imported further up: an AttributeError would be taken for one of this module
+            raise ImportError(f"{owner}.{name} is not there yet: {owner} is being imported", name=owner)
+        sys.modules[module_name].__dict__[name] = value
+        return value
+
+    def __dir__() -> list[str]:  # noqa: N807
+        return sorted(owners)
+
+    return __getattr__, __dir__
