@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 
 from tools import words
-from tools.contracts import CORE, House, executed
+from tools.contracts import CORE, House, executed, is_inner
 from tools.docs.rooms import code_lines
 from tools.import_graph import cycles
 from tools.workspace import ROOT
@@ -84,13 +84,13 @@ class Figures:
         return len(self.house.exports.names["tangrad.core"])
 
     def inner_imports(self) -> int:
-        """imports of modules of other distributions, the kernel's doors apart"""
+        """imports of other distributions' inner modules, the kernel's apart"""
         return sum([1 for name in self.house.imports for _ in self._taken_from_others(name)])
 
     def _taken_from_others(self, name: str) -> Iterator[str]:
         for target in self.house.imports[name].modules:
             owner = self.house.owner.get(target)
-            if owner not in (None, CORE, self.house.owner.get(name)):
+            if is_inner(target) and owner not in (None, CORE, self.house.owner.get(name)):
                 yield target
 
     def anys(self) -> int:

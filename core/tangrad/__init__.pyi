@@ -47,6 +47,7 @@ from tangrad import dlpack as dlpack
 from tangrad import example_libraries as example_libraries
 from tangrad import experimental as experimental
 from tangrad import export as export
+from tangrad import extend as extend
 from tangrad import ffi as ffi
 from tangrad import flatten_util as flatten_util
 from tangrad import image as image
@@ -275,6 +276,7 @@ __all__ = [
     "experimental",
     "explain_cache_misses",
     "export",
+    "extend",
     "ffi",
     "flatten_util",
     "float0",

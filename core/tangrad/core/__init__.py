@@ -12,8 +12,8 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
 from tangrad._core.composition.api import public_package as public_package
-from tangrad._core.composition.doors import door as door
 from tangrad._core.composition.discovery import cache_folder as cache_folder
+from tangrad._core.composition.doors import door as door
 from tangrad._core.composition.files import read_own_file as read_own_file
 from tangrad._core.composition.hooks import HookContext as HookContext
 from tangrad._core.composition.hooks import hookimpl as hookimpl

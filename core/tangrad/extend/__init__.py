@@ -5,4 +5,6 @@ import os as _os
 import tangrad as _tangrad
 
 # Every distribution has a module in this package.
-__path__ = [path for path in [_os.path.join(portion, "extend") for portion in _tangrad.__path__] if _os.path.isdir(path)]
+__path__ = [
+    path for path in [_os.path.join(portion, "extend") for portion in _tangrad.__path__] if _os.path.isdir(path)
+]

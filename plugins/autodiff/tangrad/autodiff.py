@@ -1,32 +1,22 @@
 """Automatic differentiation: the traces and rule kinds behind `tangrad.grad`, and helpers for rule files."""
 
-from tangrad._autodiff.forward import JVPTrace as JVPTrace
-from tangrad._autodiff.forward import JVPTracer as JVPTracer
-from tangrad._autodiff.forward import jvp_flat as jvp_flat
-from tangrad._autodiff.forward import jvp_jaxpr as jvp_jaxpr
-from tangrad._autodiff.jvp_rules import elementwise_jvp as elementwise_jvp
-from tangrad._autodiff.jvp_rules import linear_jvp as linear_jvp
-from tangrad._autodiff.jvp_rules import multilinear_jvp as multilinear_jvp
-from tangrad._autodiff.jvp_rules import symbolic_zeros as symbolic_zeros
-from tangrad._autodiff.jvp_rules import zero_jvp as zero_jvp
-from tangrad._autodiff.programs import is_marked_linear as is_marked_linear
-from tangrad._autodiff.programs import linearize_jaxpr as linearize_jaxpr
-from tangrad._autodiff.programs import mark_linear as mark_linear
-from tangrad._autodiff.programs import partial_eval_jaxpr as partial_eval_jaxpr
-from tangrad._autodiff.programs import transpose_jaxpr as transpose_jaxpr
-from tangrad._autodiff.split_results import Linearized as Linearized
-from tangrad._autodiff.split_results import PartialEval as PartialEval
-from tangrad._autodiff.tape import linearize_flat as linearize_flat
-from tangrad._autodiff.tape import transpose_flat as transpose_flat
-from tangrad._autodiff.transpose_rules import Linear as Linear
-from tangrad._autodiff.transpose_rules import is_linear as is_linear
-from tangrad._autodiff.transpose_rules import linear_transpose_rule as linear_transpose_rule
-from tangrad._autodiff.varying import current_typed_axes as current_typed_axes
-from tangrad._autodiff.varying import each_by_itself as each_by_itself
-from tangrad._autodiff.varying import marked as marked
-from tangrad._autodiff.zeros import Zero as Zero
-from tangrad._autodiff.zeros import add_tangents as add_tangents
-from tangrad._autodiff.zeros import instantiate as instantiate
-from tangrad._autodiff.zeros import tangent_aval as tangent_aval
-from tangrad._autodiff.zeros import unbroadcast as unbroadcast
-from tangrad._autodiff.zeros import zeros as zeros
+from tangrad.core import door
+
+__getattr__, __dir__ = door(
+    __name__,
+    {
+        "tangrad._autodiff.directional": "jvp linear_transpose linearize vjp",
+        "tangrad._autodiff.forward": "JVPTrace JVPTracer jvp_flat jvp_jaxpr",
+        "tangrad._autodiff.jvp_rules": "elementwise_jvp linear_jvp multilinear_jvp symbolic_zeros zero_jvp",
+        "tangrad._autodiff.primitives": "add_any_p append_dims_p set_weak_type_p sum_trailing_p zeros_p",
+        "tangrad._autodiff.programs": "is_marked_linear linearize_jaxpr mark_linear partial_eval_jaxpr transpose_jaxpr",
+        "tangrad._autodiff.reverse": "check_argnums value_and_grad",
+        "tangrad._autodiff.split_results": "Linearized PartialEval",
+        "tangrad._autodiff.tape": "TapeTrace TapeTracer linearize_flat transpose_flat",
+        "tangrad._autodiff.transpose_rules": "Linear is_linear linear_transpose_rule",
+        "tangrad._autodiff.varying": "current_typed_axes each_by_itself marked",
+        "tangrad._autodiff.zeros": (
+            "Zero add_tangents has_tangent instantiate tangent_aval unbroadcast with_weak_type_of zeros"
+        ),
+    },
+)

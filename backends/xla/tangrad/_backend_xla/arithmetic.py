@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from tangrad._backend_xla.helpers import compare, full, reduce_by, select
-from tangrad._lax.special.coefficients import HALF_LOG_2PI, NEAR_2, STIRLING, STIRLING_FROM
 from tangrad.core import ShapedArray, dtypes
+from tangrad.extend.lax import HALF_LOG_2PI, NEAR_2, STIRLING, STIRLING_FROM
 
 DOUBLE = dtypes.as_dtype("float64")
 BOOL = dtypes.as_dtype(bool)

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from tangrad._backend_xla.helpers import broadcast, compare, custom_call, full, iota, select
-from tangrad._lax.elementwise import primitives as e
-from tangrad._lax.structure import primitives as s
 from tangrad.core import ShapedArray, dtypes, literal, trace_to_closed_jaxpr
+from tangrad.extend import lax
 
 INDEX = INFO = dtypes.as_dtype("int32")
 BOOL = dtypes.as_dtype(bool)
@@ -136,34 +135,34 @@ def _rotate_row(index: Any, matrix: Any, vector: Any) -> Any:
     shape = vector.aval.shape
     origin = [literal(0, INDEX)] * (len(shape) - 1)
     place = (*origin, index, literal(0, INDEX))
-    row = s.dynamic_slice_p.bind(matrix, *place, slice_sizes=(*shape[:-1], 1, shape[-1]))
-    row = s.reshape_p.bind(row, new_sizes=shape, dimensions=None)
-    x, y = [s.dynamic_slice_p.bind(v, *origin, index, slice_sizes=(*shape[:-1], 1)) for v in (row, vector)]
+    row = lax.dynamic_slice_p.bind(matrix, *place, slice_sizes=(*shape[:-1], 1, shape[-1]))
+    row = lax.reshape_p.bind(row, new_sizes=shape, dimensions=None)
+    x, y = [lax.dynamic_slice_p.bind(v, *origin, index, slice_sizes=(*shape[:-1], 1)) for v in (row, vector)]
     cosine, sine = [_for_row(value, shape) for value in _rotation(x, y)]
-    rotated = e.sub_p.bind(e.mul_p.bind(cosine, row), e.mul_p.bind(sine, vector))
-    vector = e.add_p.bind(e.mul_p.bind(cosine, vector), e.mul_p.bind(sine, row))
-    rotated = s.reshape_p.bind(rotated, new_sizes=(*shape[:-1], 1, shape[-1]), dimensions=None)
-    matrix = s.dynamic_update_slice_p.bind(matrix, rotated, *place)
-    return e.add_p.bind(index, literal(1, INDEX)), matrix, vector
+    rotated = lax.sub_p.bind(lax.mul_p.bind(cosine, row), lax.mul_p.bind(sine, vector))
+    vector = lax.add_p.bind(lax.mul_p.bind(cosine, vector), lax.mul_p.bind(sine, row))
+    rotated = lax.reshape_p.bind(rotated, new_sizes=(*shape[:-1], 1, shape[-1]), dimensions=None)
+    matrix = lax.dynamic_update_slice_p.bind(matrix, rotated, *place)
+    return lax.add_p.bind(index, literal(1, INDEX)), matrix, vector
 
 
 def _rotation(x: Any, y: Any) -> tuple[Any, Any]:
     """The cosine and sine that turn (x, y) into (r, 0), with r not negative unless y is 0."""
     dtype = x.aval.dtype
-    scale = e.max_p.bind(e.abs_p.bind(x), e.abs_p.bind(y))
-    x_scaled, y_scaled = e.div_p.bind(x, scale), e.div_p.bind(y, scale)
-    squares = e.add_p.bind(e.square_p.bind(x_scaled), e.square_p.bind(y_scaled))
-    length = e.div_p.bind(literal(1, dtype), e.sqrt_p.bind(squares))
-    rests = e.eq_p.bind(y, literal(0, dtype))
+    scale = lax.max_p.bind(lax.abs_p.bind(x), lax.abs_p.bind(y))
+    x_scaled, y_scaled = lax.div_p.bind(x, scale), lax.div_p.bind(y, scale)
+    squares = lax.add_p.bind(lax.square_p.bind(x_scaled), lax.square_p.bind(y_scaled))
+    length = lax.div_p.bind(literal(1, dtype), lax.sqrt_p.bind(squares))
+    rests = lax.eq_p.bind(y, literal(0, dtype))
     one, zero = _like(1, x), _like(0, x)
-    cosine = e.select_n_p.bind(rests, e.mul_p.bind(x_scaled, length), one)
-    sine = e.select_n_p.bind(rests, e.neg_p.bind(e.mul_p.bind(y_scaled, length)), zero)
+    cosine = lax.select_n_p.bind(rests, lax.mul_p.bind(x_scaled, length), one)
+    sine = lax.select_n_p.bind(rests, lax.neg_p.bind(lax.mul_p.bind(y_scaled, length)), zero)
     return cosine, sine
 
 
 def _like(value: Any, x: Any) -> Any:
-    return s.broadcast_in_dim_p.bind(literal(value, x.aval.dtype), shape=x.aval.shape, broadcast_dimensions=())
+    return lax.broadcast_in_dim_p.bind(literal(value, x.aval.dtype), shape=x.aval.shape, broadcast_dimensions=())
 
 
 def _for_row(value: Any, shape: Any) -> Any:
-    return s.broadcast_in_dim_p.bind(value, shape=shape, broadcast_dimensions=tuple(range(len(shape))))
+    return lax.broadcast_in_dim_p.bind(value, shape=shape, broadcast_dimensions=tuple(range(len(shape))))

@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 
 from tangrad._backend_xla.helpers import compare, iota
-from tangrad._lax.elementwise import primitives as e
-from tangrad._lax.reductions import primitives as r
-from tangrad._lax.structure import primitives as s
 from tangrad.core import ShapedArray, dtypes, literal, trace_to_closed_jaxpr
+from tangrad.extend import lax
 
 INDEX = dtypes.as_dtype("int32")
 
@@ -40,19 +38,19 @@ def _exchange(index: Any, order: Any, pivots: Any) -> Any:
     batch = tuple(range(len(shape) - 1))
     origin = [literal(0, INDEX)] * len(batch)
     one = (*shape[:-1], 1)
-    places = s.iota_p.bind(dtype=order.aval.dtype, shape=shape, dimension=len(shape) - 1)
-    pivot = s.dynamic_slice_p.bind(pivots, *origin, index, slice_sizes=one)
-    first = s.dynamic_slice_p.bind(order, *origin, index, slice_sizes=one)
+    places = lax.iota_p.bind(dtype=order.aval.dtype, shape=shape, dimension=len(shape) - 1)
+    pivot = lax.dynamic_slice_p.bind(pivots, *origin, index, slice_sizes=one)
+    first = lax.dynamic_slice_p.bind(order, *origin, index, slice_sizes=one)
     everywhere = [
-        s.broadcast_in_dim_p.bind(x, shape=shape, broadcast_dimensions=(*batch, len(batch))) for x in (pivot, first)
+        lax.broadcast_in_dim_p.bind(x, shape=shape, broadcast_dimensions=(*batch, len(batch))) for x in (pivot, first)
     ]
-    there = e.eq_p.bind(places, everywhere[0])
-    nothing = s.broadcast_in_dim_p.bind(literal(0, order.aval.dtype), shape=shape, broadcast_dimensions=())
-    second = r.reduce_sum_p.bind(e.select_n_p.bind(there, nothing, order), axes=(len(batch),))
-    order = e.select_n_p.bind(there, order, everywhere[1])
-    second = s.reshape_p.bind(second, new_sizes=one, dimensions=None)
+    there = lax.eq_p.bind(places, everywhere[0])
+    nothing = lax.broadcast_in_dim_p.bind(literal(0, order.aval.dtype), shape=shape, broadcast_dimensions=())
+    second = lax.reduce_sum_p.bind(lax.select_n_p.bind(there, nothing, order), axes=(len(batch),))
+    order = lax.select_n_p.bind(there, order, everywhere[1])
+    second = lax.reshape_p.bind(second, new_sizes=one, dimensions=None)
     # With a row that is not there nothing is exchanged.
-    known = s.reshape_p.bind(r.reduce_or_p.bind(there, axes=(len(batch),)), new_sizes=one, dimensions=None)
-    second = e.select_n_p.bind(known, first, second)
-    order = s.dynamic_update_slice_p.bind(order, second, *origin, index)
-    return e.add_p.bind(index, literal(1, INDEX)), order, pivots
+    known = lax.reshape_p.bind(lax.reduce_or_p.bind(there, axes=(len(batch),)), new_sizes=one, dimensions=None)
+    second = lax.select_n_p.bind(known, first, second)
+    order = lax.dynamic_update_slice_p.bind(order, second, *origin, index)
+    return lax.add_p.bind(index, literal(1, INDEX)), order, pivots

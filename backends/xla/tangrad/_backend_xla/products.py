@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._lax.contractions.precision import is_algorithm
+from tangrad.extend.lax import is_algorithm
 
 
 def precision_config(ctx: Any, precision: Any) -> Any:

@@ -11,10 +11,10 @@ from functools import reduce
 from typing import Any
 
 from tangrad import lax
-from tangrad._custom_rules.checkpoint.primitives import name_p, remat_p
-from tangrad._jit.primitives import jit_p
-from tangrad._lax.control_flow.primitives import cond_p, platform_dependent_p, scan_p, while_p
 from tangrad.core import RuleSet, dtypes
+from tangrad.extend.custom_rules import name_p, remat_p
+from tangrad.extend.jit import jit_p
+from tangrad.extend.lax import cond_p, platform_dependent_p, scan_p, while_p
 from tangrad_intervals.elementwise import EXACT, hull, increasing
 from tangrad_intervals.programs import bounded_jaxpr, either, flags_of, flat, unflat
 from tangrad_intervals.rounding import is_inexact

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from tangrad import lax
-from tangrad._lax.elementwise import primitives as p
 from tangrad.core import RuleSet
+from tangrad.extend import lax as p
 from tangrad_intervals.rounding import is_inexact, outward
 
 rules = RuleSet("bounds", api=1)

@@ -10,12 +10,8 @@ import math
 from typing import Any
 
 from tangrad import lax
-from tangrad._lax.contractions import primitives as c
-from tangrad._lax.indexing import primitives as i
-from tangrad._lax.reductions import primitives as r
-from tangrad._lax.structure import primitives as s
-from tangrad._lax.windows import primitives as w
 from tangrad.core import RuleSet, dtypes
+from tangrad.extend import lax as p
 from tangrad_intervals.elementwise import EXACT, increasing, of_truth_values
 from tangrad_intervals.rounding import is_inexact, outward
 
@@ -23,8 +19,8 @@ structure, reductions = RuleSet("bounds", api=1), RuleSet("bounds", api=1)
 contractions, windows, indexing = (RuleSet("bounds", api=1) for _ in range(3))
 
 MOVES = (
-    s.broadcast_in_dim_p, s.reshape_p, s.transpose_p, s.squeeze_p, s.rev_p, s.slice_p, s.concatenate_p, s.pad_p,
-    s.copy_p, s.stop_gradient_p,
+    p.broadcast_in_dim_p, p.reshape_p, p.transpose_p, p.squeeze_p, p.rev_p, p.slice_p, p.concatenate_p, p.pad_p,
+    p.copy_p, p.stop_gradient_p,
 )  # fmt: skip
 structure.table({one: increasing(one, EXACT) for one in MOVES})
 
@@ -37,8 +33,8 @@ def _several(primitive: Any) -> Any:
     return rule
 
 
-structure.table({one: _several(one) for one in (s.split_p, s.optimization_barrier_p)})
-structure.not_applicable("it has no operands", s.iota_p)
+structure.table({one: _several(one) for one in (p.split_p, p.optimization_barrier_p)})
+structure.not_applicable("it has no operands", p.iota_p)
 
 
 def _at_known_places(primitive: Any, places: slice) -> Any:
@@ -52,15 +48,15 @@ def _at_known_places(primitive: Any, places: slice) -> Any:
     return rule
 
 
-structure.rule(s.dynamic_slice_p)(_at_known_places(s.dynamic_slice_p, slice(1, None)))
-structure.rule(s.dynamic_update_slice_p)(_at_known_places(s.dynamic_update_slice_p, slice(2, None)))
-indexing.rule(i.gather_p)(_at_known_places(i.gather_p, slice(1, 2)))
-indexing.table({one: _at_known_places(one, slice(1, 2)) for one in (i.scatter_p, i.scatter_min_p, i.scatter_max_p)})
+structure.rule(p.dynamic_slice_p)(_at_known_places(p.dynamic_slice_p, slice(1, None)))
+structure.rule(p.dynamic_update_slice_p)(_at_known_places(p.dynamic_update_slice_p, slice(2, None)))
+indexing.rule(p.gather_p)(_at_known_places(p.gather_p, slice(1, 2)))
+indexing.table({one: _at_known_places(one, slice(1, 2)) for one in (p.scatter_p, p.scatter_min_p, p.scatter_max_p)})
 
-EXTREMA = (r.reduce_max_p, r.reduce_min_p, r.cummax_p, r.cummin_p)
+EXTREMA = (p.reduce_max_p, p.reduce_min_p, p.cummax_p, p.cummin_p)
 reductions.table({one: increasing(one, EXACT) for one in EXTREMA})
-reductions.table({one: of_truth_values(one, increasing(one, EXACT)) for one in (r.reduce_and_p, r.reduce_or_p)})
-windows.table({one: increasing(one, EXACT) for one in (w.reduce_window_max_p, w.reduce_window_min_p)})
+reductions.table({one: of_truth_values(one, increasing(one, EXACT)) for one in (p.reduce_and_p, p.reduce_or_p)})
+windows.table({one: increasing(one, EXACT) for one in (p.reduce_window_max_p, p.reduce_window_min_p)})
 
 
 def sums(primitive: Any, terms: Any) -> Any:
@@ -83,10 +79,10 @@ def _apart(low: Any, high: Any, largest: Any, count: int) -> tuple[Any, Any]:
     return outward(low - room, high + room)
 
 
-reductions.rule(r.reduce_sum_p)(sums(r.reduce_sum_p, lambda shape, *, axes, **_: math.prod([shape[a] for a in axes])))
-reductions.rule(r.cumsum_p)(sums(r.cumsum_p, lambda shape, *, axis, **_: shape[axis]))
-windows.rule(w.reduce_window_sum_p)(
-    sums(w.reduce_window_sum_p, lambda shape, *, window_dimensions, **_: math.prod(window_dimensions))
+reductions.rule(p.reduce_sum_p)(sums(p.reduce_sum_p, lambda shape, *, axes, **_: math.prod([shape[a] for a in axes])))
+reductions.rule(p.cumsum_p)(sums(p.cumsum_p, lambda shape, *, axis, **_: shape[axis]))
+windows.rule(p.reduce_window_sum_p)(
+    sums(p.reduce_window_sum_p, lambda shape, *, window_dimensions, **_: math.prod(window_dimensions))
 )
 
 
@@ -126,5 +122,5 @@ def _of_convolution(x: Any, y: Any, *, dimension_numbers: Any, **_: Any) -> int:
     return math.prod(y) // max(y[dimension_numbers.rhs_spec[0]], 1)
 
 
-contractions.rule(c.dot_general_p)(_bilinear(c.dot_general_p, _of_dot))
-windows.rule(w.conv_general_dilated_p)(_bilinear(w.conv_general_dilated_p, _of_convolution))
+contractions.rule(p.dot_general_p)(_bilinear(p.dot_general_p, _of_dot))
+windows.rule(p.conv_general_dilated_p)(_bilinear(p.conv_general_dilated_p, _of_convolution))

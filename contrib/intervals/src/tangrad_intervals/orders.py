@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad import lax
-from tangrad._lax.reductions import primitives as r
-from tangrad._lax.sorting import primitives as o
-from tangrad._lax.special import primitives as p
 from tangrad.core import RuleSet
+from tangrad.extend import lax as p
 from tangrad_intervals.elementwise import LIBRARY, decreasing, increasing, mul
 from tangrad_intervals.rounding import outward
 
@@ -18,26 +16,26 @@ sorting, reductions, special = (RuleSet("bounds", api=1) for _ in range(3))
 # --- sorting ----------------------------------------------------------------------------------------------------------
 
 
-@sorting.rule(o.sort_p)
+@sorting.rule(p.sort_p)
 def _sort(pairs: Any, **params: Any) -> Any:
     """The k-th least element is at least the k-th least of the low bounds, and at most that of the high ones."""
     if len(pairs) > 1:
         raise NotImplementedError("bounds: sort of several operands, whose order is not known exactly")
     ((low, high),) = pairs
-    return [(o.sort_p.bind(low, **params)[0], o.sort_p.bind(high, **params)[0])]
+    return [(p.sort_p.bind(low, **params)[0], p.sort_p.bind(high, **params)[0])]
 
 
-@sorting.rule(o.top_k_p)
+@sorting.rule(p.top_k_p)
 def _top_k(pairs: Any, *, k: Any, axis: int) -> Any:
     ((low, high),) = pairs
-    (least, places), (most, _) = [o.top_k_p.bind(one, k=k, axis=axis) for one in (low, high)]
+    (least, places), (most, _) = [p.top_k_p.bind(one, k=k, axis=axis) for one in (low, high)]
     return [(least, most), (lax.full_like(places, 0), lax.full_like(places, low.shape[axis] - 1))]
 
 
-@sorting.rule(o.search_sorted_p)
+@sorting.rule(p.search_sorted_p)
 def _search_sorted(pairs: Any, **params: Any) -> Any:
     (low_keys, high_keys), (low, high) = pairs
-    return o.search_sorted_p.bind(high_keys, low, **params), o.search_sorted_p.bind(low_keys, high, **params)
+    return p.search_sorted_p.bind(high_keys, low, **params), p.search_sorted_p.bind(low_keys, high, **params)
 
 
 # --- reductions -------------------------------------------------------------------------------------------------------
@@ -59,17 +57,17 @@ def _position(best: Any, bound: int, may_be: Any) -> Any:
         reached = lax.broadcast_in_dim(best.bind(pair[bound], axes=axes), shape, kept)
         # Truth values have an order, and the first of equal ones is found.
         may = lax.convert_element_type(may_be(*pair, reached), "int32")
-        place = lambda x: r.argmax_p.bind(x, axes=axes, index_dtype=index_dtype)
+        place = lambda x: p.argmax_p.bind(x, axes=axes, index_dtype=index_dtype)
         return place(may), (shape[axes[0]] - 1) - place(lax.rev(may, axes))
 
     return rule
 
 
-reductions.rule(r.argmax_p)(_position(r.reduce_max_p, 0, lambda low, high, reached: high >= reached))
-reductions.rule(r.argmin_p)(_position(r.reduce_min_p, 1, lambda low, high, reached: low <= reached))
+reductions.rule(p.argmax_p)(_position(p.reduce_max_p, 0, lambda low, high, reached: high >= reached))
+reductions.rule(p.argmin_p)(_position(p.reduce_min_p, 1, lambda low, high, reached: low <= reached))
 
 
-@reductions.rule(r.reduce_prod_p)
+@reductions.rule(p.reduce_prod_p)
 def _reduce_prod(pairs: Any, *, axes: tuple[int, ...]) -> Any:
     (pair,) = pairs
     for axis in sorted(axes, reverse=True):
@@ -85,18 +83,18 @@ def _product(low: Any, high: Any, axis: int) -> Any:
         rest = [part(x, size // 2 * 2, size) for x in (low, high)]
         low, high = [lax.concatenate(two, axis) for two in zip(mul(halves), rest, strict=True)]
     # One element, or none.
-    return [r.reduce_prod_p.bind(x, axes=(axis,)) for x in (low, high)]
+    return [p.reduce_prod_p.bind(x, axes=(axis,)) for x in (low, high)]
 
 
-@reductions.rule(r.cumlogsumexp_p)
+@reductions.rule(p.cumlogsumexp_p)
 def _cumlogsumexp(pairs: Any, *, axis: int, reverse: bool) -> Any:
     """It rises with every element, and rounds with each."""
     ((low, high),) = pairs
-    found = [r.cumlogsumexp_p.bind(x, axis=axis, reverse=reverse) for x in (low, high)]
+    found = [p.cumlogsumexp_p.bind(x, axis=axis, reverse=reverse) for x in (low, high)]
     return outward(*found, LIBRARY * max(low.shape[axis], 1))
 
 
-reductions.not_applicable("of numbers between bounds the bits may be any", r.reduce_xor_p)
+reductions.not_applicable("of numbers between bounds the bits may be any", p.reduce_xor_p)
 
 
 # --- special functions ------------------------------------------------------------------------------------------------

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tangrad._lax.elementwise.primitives import add_p, div_p, mul_p, neg_p, sub_p
 from tangrad.autodiff import zeros
 from tangrad.core import literal
+from tangrad.extend.lax import add_p, div_p, mul_p, neg_p, sub_p
 
 
 def is_constant(*series: Any) -> bool:

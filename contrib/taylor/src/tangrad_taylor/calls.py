@@ -9,11 +9,10 @@ from __future__ import annotations
 from functools import reduce
 from typing import Any
 
-from tangrad._custom_rules.checkpoint.primitives import name_p, remat_p
-from tangrad._custom_rules.primitives import custom_vjp_call_p
-from tangrad._jit.primitives import jit_p
-from tangrad._lax.control_flow.primitives import cond_p, scan_p, while_p
 from tangrad.core import RuleSet
+from tangrad.extend.custom_rules import custom_vjp_call_p, name_p, remat_p
+from tangrad.extend.jit import jit_p
+from tangrad.extend.lax import cond_p, scan_p, while_p
 from tangrad_taylor.derived import by_decomposition
 from tangrad_taylor.linear import linear
 from tangrad_taylor.programs import either, filled, flat, only_values, pattern, taylor_jaxpr, unflat

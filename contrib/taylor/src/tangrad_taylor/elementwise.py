@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tangrad._lax.elementwise import primitives as p
 from tangrad.core import RuleSet
+from tangrad.extend import lax as p
 from tangrad_taylor.arithmetic import (
     coefficient,
     divided,

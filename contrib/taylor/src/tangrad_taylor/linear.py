@@ -6,14 +6,10 @@ from functools import partial
 from typing import Any
 
 import tangrad
-from tangrad._autodiff.primitives import add_any_p, append_dims_p, set_weak_type_p, sum_trailing_p
-from tangrad._lax.contractions.primitives import dot_general_p
-from tangrad._lax.indexing import primitives as i
-from tangrad._lax.reductions import primitives as r
-from tangrad._lax.sorting.primitives import sort_p, top_k_p
-from tangrad._lax.structure import primitives as s
-from tangrad._lax.windows import primitives as w
+from tangrad.autodiff import add_any_p, append_dims_p, set_weak_type_p, sum_trailing_p
 from tangrad.core import RuleSet
+from tangrad.extend import lax
+from tangrad.extend.lax import dot_general_p, sort_p, top_k_p
 from tangrad_taylor.arithmetic import array, coefficient, is_constant
 from tangrad_taylor.trace import is_inexact
 
@@ -77,16 +73,17 @@ def linear_rules(*primitives: Any) -> Any:
 
 autodiff = linear_rules(add_any_p, append_dims_p, set_weak_type_p, sum_trailing_p)
 structure = linear_rules(
-    s.broadcast_in_dim_p, s.reshape_p, s.transpose_p, s.squeeze_p, s.rev_p, s.slice_p, s.split_p, s.concatenate_p,
-    s.pad_p, s.copy_p, s.dynamic_slice_p, s.dynamic_update_slice_p, s.optimization_barrier_p,
+    lax.broadcast_in_dim_p, lax.reshape_p, lax.transpose_p, lax.squeeze_p, lax.rev_p, lax.slice_p, lax.split_p,
+    lax.concatenate_p, lax.pad_p, lax.copy_p, lax.dynamic_slice_p, lax.dynamic_update_slice_p,
+    lax.optimization_barrier_p,
 )  # fmt: skip
 
-reductions = linear_rules(r.reduce_sum_p, r.cumsum_p)
-for primitive in (r.reduce_max_p, r.reduce_min_p, r.cummax_p, r.cummin_p):
+reductions = linear_rules(lax.reduce_sum_p, lax.cumsum_p)
+for primitive in (lax.reduce_max_p, lax.reduce_min_p, lax.cummax_p, lax.cummin_p):
     reductions.add(primitive, piecewise_linear(primitive))
 
-indexing = linear_rules(i.scatter_add_p, i.scatter_sub_p)
-for primitive in (i.gather_p, i.scatter_p, i.scatter_min_p, i.scatter_max_p):
+indexing = linear_rules(lax.scatter_add_p, lax.scatter_sub_p)
+for primitive in (lax.gather_p, lax.scatter_p, lax.scatter_min_p, lax.scatter_max_p):
     indexing.add(primitive, piecewise_linear(primitive))
 
 sorting = RuleSet("taylor", api=1)
@@ -95,7 +92,12 @@ sorting.table({primitive: piecewise_linear(primitive) for primitive in (sort_p, 
 contractions = RuleSet("taylor", api=1)
 contractions.add(dot_general_p, bilinear(dot_general_p))
 
-windows = linear_rules(w.reduce_window_sum_p)
-windows.add(w.conv_general_dilated_p, bilinear(w.conv_general_dilated_p))
-for primitive in (w.reduce_window_max_p, w.reduce_window_min_p, w.select_and_gather_add_p, w.select_and_scatter_add_p):
+windows = linear_rules(lax.reduce_window_sum_p)
+windows.add(lax.conv_general_dilated_p, bilinear(lax.conv_general_dilated_p))
+for primitive in (
+    lax.reduce_window_max_p,
+    lax.reduce_window_min_p,
+    lax.select_and_gather_add_p,
+    lax.select_and_scatter_add_p,
+):
     windows.add(primitive, piecewise_linear(primitive))

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._batching.primitives import broadcast_axis_p, move_axis_p, sum_axes_p
-from tangrad._collectives import primitives as c
-from tangrad._fft.primitives import fft_p
-from tangrad._lax.placement.primitives import device_put_p
-from tangrad._sharding.primitives import auto_axes_p, sharding_constraint_p
-from tangrad._sharding.shard_map.primitives import shard_map_p
-from tangrad._sharding.shard_map.scope import axes_in_scope
+from tangrad.batching import broadcast_axis_p, move_axis_p, sum_axes_p
 from tangrad.core import RuleSet
+from tangrad.extend import collectives as p
+from tangrad.extend.fft import fft_p
+from tangrad.extend.lax import device_put_p
+from tangrad.extend.sharding import auto_axes_p, axes_in_scope, shard_map_p, sharding_constraint_p
 from tangrad_taylor.linear import linear_rules, piecewise_linear
 from tangrad_taylor.programs import flat, pattern, taylor_jaxpr, unflat
 
 batching = linear_rules(broadcast_axis_p, move_axis_p, sum_axes_p)
 collectives = linear_rules(
-    c.psum_p, c.all_gather_p, c.reduce_scatter_p, c.all_to_all_p, c.ppermute_p, c.pbroadcast_p, c.pvary_p
+    p.psum_p, p.all_gather_p, p.reduce_scatter_p, p.all_to_all_p, p.ppermute_p, p.pbroadcast_p, p.pvary_p
 )
-collectives.table({primitive: piecewise_linear(primitive) for primitive in (c.pmax_p, c.pmin_p)})
+collectives.table({primitive: piecewise_linear(primitive) for primitive in (p.pmax_p, p.pmin_p)})
 fft = linear_rules(fft_p)
 placement = linear_rules(device_put_p)
 sharding = linear_rules(sharding_constraint_p, auto_axes_p)

@@ -6,10 +6,9 @@ from typing import Any
 
 import tangrad
 import tangrad.numpy as np
-from tangrad._custom_rules.solves import custom_linear_solve_p
-from tangrad._lax.decompositions.systems import solve_p
-from tangrad._lax.linalg.primitives import triangular_solve_p
 from tangrad.core import RuleSet, jaxpr_as_function
+from tangrad.extend.custom_rules import custom_linear_solve_p
+from tangrad.extend.lax import solve_p, triangular_solve_p
 from tangrad_taylor.arithmetic import array, coefficient, is_constant, minus
 from tangrad_taylor.trace import run
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad._autodiff.primitives import add_any_p, append_dims_p, set_weak_type_p, sum_trailing_p, zeros_p
-from tangrad._masking import Sizes, filled, whole
 from tangrad.core import RuleSet
+from tangrad.extend.masking import Sizes, filled, whole
 
 mask = RuleSet("mask", api=1)
 whole(mask, add_any_p, set_weak_type_p, zeros_p)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad._autodiff import primitives as p
-from tangrad._sharding.propagation import positionwise
 from tangrad.core import RuleSet
+from tangrad.extend.sharding import positionwise
 
 sharding = RuleSet("sharding", api=1)
 positionwise(sharding, p.add_any_p, p.set_weak_type_p)

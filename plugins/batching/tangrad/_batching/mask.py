@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad._batching.primitives import broadcast_axis_p, move_axis_p, sum_axes_p
-from tangrad._masking import Sizes, filled, whole
 from tangrad.core import RuleSet
+from tangrad.extend.masking import Sizes, filled, whole
 
 mask = RuleSet("mask", api=1)
 whole(mask, move_axis_p)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad._batching import primitives as p
-from tangrad._sharding.propagation import dropping
 from tangrad.core import RuleSet
+from tangrad.extend.sharding import dropping
 
 sharding = RuleSet("sharding", api=1)
 dropping("axes", sharding, p.sum_axes_p)

@@ -7,11 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._autodiff.primitives import zeros_p
-from tangrad._lax.elementwise.primitives import eq_p, ne_p, select_n_p
-from tangrad._lax.reductions.primitives import argmax_p, reduce_or_p
-from tangrad._lax.structure.primitives import broadcast_in_dim_p, dynamic_slice_p, reshape_p
+from tangrad.autodiff import zeros_p
 from tangrad.core import dtypes, literal, product
+from tangrad.extend.lax import (
+    argmax_p,
+    broadcast_in_dim_p,
+    dynamic_slice_p,
+    eq_p,
+    ne_p,
+    reduce_or_p,
+    reshape_p,
+    select_n_p,
+)
 
 INT32 = np.dtype("int32")
 

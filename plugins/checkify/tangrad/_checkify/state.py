@@ -26,8 +26,8 @@ from tangrad._checkify.arithmetic import (
     zeros,
 )
 from tangrad._checkify.failures import Failure, NaNError
-from tangrad._lax.elementwise.primitives import add_p, eq_p, ne_p, or_p
 from tangrad.core import ShapedArray, as_operand, current_source, dtypes
+from tangrad.extend.lax import add_p, eq_p, ne_p, or_p
 
 
 class Layout:

@@ -9,8 +9,8 @@ from tangrad import enable_x64, use_backend
 from tangrad._conformance.checks import CHECKS
 from tangrad._conformance.samples import Sample, reference_backend
 from tangrad._conformance.strategies import expanded
-from tangrad._console.report.names import normal_name
 from tangrad.core import Primitive, composition
+from tangrad.extend.console import normal_name
 
 PRIMITIVES_GROUP = "tangrad.primitives"
 SAMPLES_GROUP = "tangrad.samples"

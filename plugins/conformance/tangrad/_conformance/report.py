@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tangrad._console.report import model as page
-from tangrad._console.report.model import BAD, GOOD, QUIET, WARNING
-from tangrad._console.report.page import to_html
+from tangrad.extend import console
+from tangrad.extend.console import BAD, GOOD, QUIET, WARNING, to_html
 
 SHOWN = 5  # failures that a square of the page lists
 
@@ -110,7 +109,7 @@ _LOOKS = {
 }
 
 
-def matrix_of(report: Report) -> page.Report:
+def matrix_of(report: Report) -> console.Report:
     """The report as the matrix of primitives and checks, a table for each family."""
     checks = list(
         dict.fromkeys(
@@ -124,26 +123,26 @@ def matrix_of(report: Report) -> page.Report:
     for cell in report.absent:
         rows.setdefault(cell.primitive, {})
         missing.setdefault((cell.primitive, cell.check), []).append(cell)
-    families: dict[str, list[list[page.Entry]]] = {}
+    families: dict[str, list[list[console.Entry]]] = {}
     for identity, row in rows.items():
         family, _, name = identity.rpartition(".")
         squares = [
             _square(report, identity, check, row.get(check, []), missing.get((identity, check), [])) for check in checks
         ]
-        families.setdefault(family, []).append([page.Entry(name), *squares])
+        families.setdefault(family, []).append([console.Entry(name), *squares])
     signs = [entry.signs[0] for table in families.values() for row in table for entry in row[1:]]
-    keys = [page.Key("Cells", [page.Sign(sign, *_LOOKS[sign], signs.count(sign)) for sign in _LOOKS])]
+    keys = [console.Key("Cells", [console.Sign(sign, *_LOOKS[sign], signs.count(sign)) for sign in _LOOKS])]
     columns = ["primitive", *checks]
-    tables = [page.Table(f"family {name}", columns, table, matrix=True) for name, table in families.items()]
+    tables = [console.Table(f"family {name}", columns, table, matrix=True) for name, table in families.items()]
     verdict = f"{len(report.failures)} of {len(report.cells)} cells fail." if report.failures else "Everything passes."
     failing = [f"{cell.primitive}: {cell.check}: {cell.reproduce()}" for cell in report.smallest()]
-    return page.Report("Conformance", [report.summary(), *failing], tables, {}, not report.failures, keys, verdict)
+    return console.Report("Conformance", [report.summary(), *failing], tables, {}, not report.failures, keys, verdict)
 
 
-def _square(report: Report, identity: str, check: str, cells: list[Cell], absent: list[Cell]) -> page.Entry:
+def _square(report: Report, identity: str, check: str, cells: list[Cell], absent: list[Cell]) -> console.Entry:
     if not cells and not absent:
         reason = report.left_out.get((identity, check), "")
-        return page.Entry(NOTHING, QUIET, f"{check}: {reason}" if reason else "", (NOTHING,))
+        return console.Entry(NOTHING, QUIET, f"{check}: {reason}" if reason else "", (NOTHING,))
     wrong = [cell for cell in cells if cell.problem is not None]
     text = f"{len(cells) - len(wrong)}/{len(cells)}"
     lacking = [f"not there: {reason}" for reason in dict.fromkeys([cell.absent or "" for cell in absent])]
@@ -151,9 +150,9 @@ def _square(report: Report, identity: str, check: str, cells: list[Cell], absent
         subjects = ", ".join(dict.fromkeys([cell.subject for cell in cells if cell.subject]))
         about = [f"{check} of {identity}: {subjects}", *lacking]
         sign = PARTLY if absent else PASSED
-        return page.Entry(f"{text} ({len(absent)})" if absent else text, _LOOKS[sign][1], "\n".join(about), (sign,))
+        return console.Entry(f"{text} ({len(absent)})" if absent else text, _LOOKS[sign][1], "\n".join(about), (sign,))
     shown = [
         "\n".join(filter(None, [f"{c.subject}: {c.sample}", c.problem, c.place, c.reproduce()])) for c in wrong[:SHOWN]
     ]
     more = [f"and {len(wrong) - SHOWN} more"] if len(wrong) > SHOWN else []
-    return page.Entry(text, BAD, "\n\n".join([*shown, *more, *lacking]), (FAILED,))
+    return console.Entry(text, BAD, "\n\n".join([*shown, *more, *lacking]), (FAILED,))

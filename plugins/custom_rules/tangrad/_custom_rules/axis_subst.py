@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad._collectives.named_axes import RenamedFunction, subst_axis_names
 from tangrad._custom_rules.mapped import custom_vmap_call_p
 from tangrad._custom_rules.primitives import axes_of, custom_jvp_call_p, custom_lin_p, custom_vjp_call_p
 from tangrad.autodiff import Zero
 from tangrad.core import ClosedJaxpr, RuleSet
+from tangrad.extend.collectives import RenamedFunction, subst_axis_names
 
 axis_subst = RuleSet("axis_subst", api=1)
 

@@ -6,10 +6,9 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad._batching.primitives import sum_axes_p
 from tangrad._custom_rules.primitives import axes_of, custom_jvp_call_p, custom_lin_p, custom_vjp_call_p
 from tangrad.autodiff import Zero, tangent_aval
-from tangrad.batching import AxisInfo, BatchTrace, batch_flat, batch_jaxpr, place_axis, to_front
+from tangrad.batching import AxisInfo, BatchTrace, batch_flat, batch_jaxpr, place_axis, sum_axes_p, to_front
 from tangrad.core import ClosedJaxpr, RuleSet, dtypes, trace_to_jaxpr
 
 batch = RuleSet("batch", api=1)

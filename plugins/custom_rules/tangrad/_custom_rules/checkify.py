@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad._checkify import Checks, checked_flat, checked_program, handed_on
 from tangrad._custom_rules.primitives import axes_of, custom_jvp_call_p, custom_lin_p, custom_vjp_call_p
 from tangrad.autodiff import Zero
 from tangrad.core import ClosedJaxpr, Primitive, RuleSet, as_operand
+from tangrad.extend.checkify import Checks, checked_flat, checked_program, handed_on
 
 checkify = RuleSet("checkify", api=1)
 handed_on(checkify, custom_lin_p)  # linear in tangents: what is wrong with them was wrong before

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._collectives.named_axes import subst_axis_names
 from tangrad._custom_rules.dead_code import PartRule, custom_dce_call_p
 from tangrad.core import ClosedJaxpr, RuleSet
+from tangrad.extend.collectives import subst_axis_names
 
 axis_subst = RuleSet("axis_subst", api=1)
 

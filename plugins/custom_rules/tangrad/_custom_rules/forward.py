@@ -7,15 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tangrad import tree
-from tangrad._autodiff.tape import TapeTrace
 from tangrad._custom_rules.calls import Arguments, FlatCall, Stackable, UserRule, call, function_name, rule_closed_over
 from tangrad._custom_rules.primitives import custom_jvp_call_p
 from tangrad._custom_rules.structures import lines_of, place
 from tangrad._custom_rules.zeros import SymbolicZero, shown, taken
-from tangrad._lax.structure.primitives import stop_gradient_p
-from tangrad.autodiff import Zero, add_tangents, tangent_aval
+from tangrad.autodiff import TapeTrace, Zero, add_tangents, tangent_aval
 from tangrad.core import Tracer, as_array, class_boundary, computes_at_once, copy_identity, dtypes, thread
 from tangrad.errors import UnexpectedTracerError
+from tangrad.extend.lax import stop_gradient_p
 
 
 @class_boundary

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from tangrad import tree
-from tangrad._autodiff.directional import linear_transpose
 from tangrad._custom_rules.solve_programs import (
     Program,
     Role,
@@ -17,6 +16,7 @@ from tangrad._custom_rules.solve_programs import (
     vectors_of,
 )
 from tangrad._custom_rules.solves import call, custom_linear_solve_p
+from tangrad.autodiff import linear_transpose
 from tangrad.core import api_boundary
 
 WHAT = "custom_linear_solve"

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tangrad._custom_rules.primitives import axes_of, custom_jvp_call_p, custom_lin_p, custom_vjp_call_p, run
-from tangrad._masking import Sizes, mask_jaxpr, masked_flat
 from tangrad.autodiff import Zero
 from tangrad.core import ClosedJaxpr, RuleSet, current_trace
+from tangrad.extend.masking import Sizes, mask_jaxpr, masked_flat
 
 mask = RuleSet("mask", api=1)
 

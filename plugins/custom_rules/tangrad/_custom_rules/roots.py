@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._autodiff.directional import linearize
 from tangrad._custom_rules.linear_solves import custom_linear_solve
 from tangrad._custom_rules.solve_programs import (
     Program,
@@ -21,6 +20,7 @@ from tangrad._custom_rules.solve_programs import (
     vectors_of,
 )
 from tangrad._custom_rules.solves import custom_root_p
+from tangrad.autodiff import linearize
 from tangrad.core import Tracer, api_boundary, cache_context, dtypes, free_after_fork, register_cache, thread
 
 ROOT = "custom_root"

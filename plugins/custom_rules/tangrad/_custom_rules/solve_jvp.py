@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad._autodiff.zeros import with_weak_type_of
 from tangrad._custom_rules.solves import call, custom_linear_solve_p, custom_root_p, split
-from tangrad._lax.elementwise.primitives import neg_p
-from tangrad.autodiff import Zero, add_tangents, instantiate, is_linear, jvp_flat, symbolic_zeros
+from tangrad.autodiff import Zero, add_tangents, instantiate, is_linear, jvp_flat, symbolic_zeros, with_weak_type_of
 from tangrad.core import RuleSet
+from tangrad.extend.lax import neg_p
 
 jvp = RuleSet("jvp", api=1)
 transpose = RuleSet("transpose", api=1)

@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tangrad import tree
-from tangrad._autodiff.primitives import set_weak_type_p
 from tangrad._custom_rules.calls import function_name
 from tangrad._custom_rules.structures import check_structure, type_differences
-from tangrad.autodiff import marked
+from tangrad.autodiff import marked, set_weak_type_p
 from tangrad.core import (
     ClosedJaxpr,
     array_leaves,

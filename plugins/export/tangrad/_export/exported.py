@@ -7,12 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tangrad import tree
-from tangrad._custom_rules.reverse import custom_vjp
 from tangrad._export.checks import DisabledSafetyCheck, check_contents
 from tangrad._export.primitives import call_exported_p
 from tangrad._export.writing import serialize
-from tangrad._symbolic.evaluation import evaluate_shape
-from tangrad._symbolic.solving import Plan, plan
 from tangrad.core import (
     ClosedJaxpr,
     JaxprCache,
@@ -24,6 +21,8 @@ from tangrad.core import (
     get_backend,
     register_cache,
 )
+from tangrad.extend.custom_rules import custom_vjp
+from tangrad.extend.symbolic import Plan, evaluate_shape, plan
 
 oldest_convention = 9
 newest_convention = 10

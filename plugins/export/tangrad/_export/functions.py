@@ -6,15 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tangrad import default_backend, tree
-from tangrad._autodiff.directional import vjp
-from tangrad._autodiff.zeros import tangent_aval
 from tangrad._export.checks import DisabledSafetyCheck, check_contents
 from tangrad._export.exported import NUMPY, Exported, argument_labels
 from tangrad._export.programs import written_program
-from tangrad._jit.function import JitFunction, jit
-from tangrad._runtime.portability import portable_program
-from tangrad._symbolic.solving import Plan, plan
+from tangrad.autodiff import tangent_aval, vjp
 from tangrad.core import api_boundary, backend_names, eval_jaxpr, get_backend, lower_program
+from tangrad.extend.jit import JitFunction, jit
+from tangrad.extend.runtime import portable_program
+from tangrad.extend.symbolic import Plan, plan
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu", NUMPY)
 

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tangrad._runtime.container import pack, unpack
-from tangrad._runtime.limits import DEFAULT
-from tangrad._runtime.reading import SavedProgram
-from tangrad._runtime.writing import program_sections
 from tangrad.core import ClosedJaxpr, get_backend
+from tangrad.extend.runtime import DEFAULT, SavedProgram, pack, program_sections, unpack
 
 
 def written_program(closed: ClosedJaxpr, names: Sequence[str]) -> bytes:

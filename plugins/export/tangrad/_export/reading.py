@@ -12,12 +12,11 @@ from tangrad._export.exported import NUMPY, Exported
 from tangrad._export.programs import read_program
 from tangrad._export.structures import tree_from
 from tangrad._export.writing import HEADER, HEADERS, MAGIC, MOST
-from tangrad._runtime import parameters
-from tangrad._runtime.sizes import checked_constraints
-from tangrad._symbolic.parsing import parse_dimension
-from tangrad._symbolic.scopes import SymbolicScope
 from tangrad.core import ShapedArray, dtypes
 from tangrad.dtypes import ExtendedDType
+from tangrad.extend import runtime
+from tangrad.extend.runtime import checked_constraints
+from tangrad.extend.symbolic import SymbolicScope, parse_dimension
 
 
 def deserialize(blob: bytes | bytearray | memoryview) -> Exported:
@@ -180,7 +179,7 @@ class _NoTables:
 def _dtype(name: Any) -> Any:
     if not isinstance(name, dict):
         return dtypes.as_dtype(_text(name))
-    found = parameters.read(name, _NoTables())
+    found = runtime.read(name, _NoTables())
     if not isinstance(found, ExtendedDType):
         raise ValueError(f"{name!r:.80} is no dtype")
     return found

@@ -5,10 +5,10 @@ from __future__ import annotations
 from tangrad._export.exported import NUMPY
 from tangrad._export.functions import export
 from tangrad._export.primitives import call_exported_p
-from tangrad._jit.function import jit
-from tangrad._symbolic.shapes import symbolic_shape
 from tangrad.conformance import Sample, draw
 from tangrad.core import ShapedArray, backend_names, get_backend
+from tangrad.extend.jit import jit
+from tangrad.extend.symbolic import symbolic_shape
 
 DERIVATIVE = "a program of its own, in a function with a rule of its own around the call"
 MAPPED = "a program for arguments of certain types is not mapped"

@@ -12,9 +12,9 @@ import struct
 from typing import Any
 
 from tangrad._export.structures import described_tree
-from tangrad._runtime import parameters
 from tangrad.core import dtypes
 from tangrad.dtypes import ExtendedDType
+from tangrad.extend import runtime
 
 MAGIC = b"tangrad\xe6"
 # Magic, version, reserved, lengths of description, module, derivative (and, from version 2, program); SHA-256.
@@ -65,7 +65,7 @@ def _described(exported: Any) -> dict[str, Any]:
 
 def _described_aval(aval: Any) -> list[Any]:
     try:
-        dtype = parameters.written(aval.dtype, None) if isinstance(aval.dtype, ExtendedDType) else None  # type: ignore[arg-type]
-    except parameters.NotSavedError:
+        dtype = runtime.written(aval.dtype, None) if isinstance(aval.dtype, ExtendedDType) else None  # type: ignore[arg-type]
+    except runtime.NotSavedError:
         raise ValueError(f"serialize: arrays of dtype {aval.dtype} have no form in files") from None
     return [dtype or dtypes.dtype_name(aval.dtype), [size if type(size) is int else str(size) for size in aval.shape]]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad._ffi.primitives import ffi_call_p
-from tangrad._lax.control_flow.scans import scan
 from tangrad.batching import move_axis, operand_of_call
 from tangrad.core import RuleSet
+from tangrad.extend.lax import scan
 
 batch = RuleSet("batch", api=1)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._checkify import Checks, checked_program
 from tangrad._jit.primitives import jit_p
 from tangrad.core import RuleSet
+from tangrad.extend.checkify import Checks, checked_program
 
 checkify = RuleSet("checkify", api=1)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad._jit.primitives import jit_p
-from tangrad._masking import Sizes, masked_flat
 from tangrad.core import RuleSet, eval_jaxpr
+from tangrad.extend.masking import Sizes, masked_flat
 
 mask = RuleSet("mask", api=1)
 

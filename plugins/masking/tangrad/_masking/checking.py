@@ -10,8 +10,8 @@ import numpy as np
 from tangrad import tree
 from tangrad._masking.functions import ShapeLeaf, check_result
 from tangrad._masking.specs import parsed
-from tangrad._symbolic.scopes import SymbolicScope
 from tangrad.core import ShapedArray, api_boundary, returned_leaves, trace_to_jaxpr
+from tangrad.extend.symbolic import SymbolicScope
 from tangrad.tree_util import keystr
 
 

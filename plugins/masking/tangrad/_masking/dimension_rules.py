@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._lax.elementwise.primitives import convert_element_type_p
 from tangrad._masking.sizes import number
-from tangrad._symbolic.primitives import dimension_as_value_p
 from tangrad.core import RuleSet
+from tangrad.extend.lax import convert_element_type_p
+from tangrad.extend.symbolic import dimension_as_value_p
 
 mask = RuleSet("mask", api=1)
 

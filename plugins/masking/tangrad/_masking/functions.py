@@ -9,14 +9,10 @@ from typing import Any
 import numpy as np
 
 from tangrad import tree
-from tangrad._lax.elementwise.primitives import convert_element_type_p
 from tangrad._masking.errors import ShapeError
 from tangrad._masking.sizes import INT32, Sizes
 from tangrad._masking.specs import for_leaves, parsed
 from tangrad._masking.trace import masked_flat
-from tangrad._symbolic.evaluation import evaluate_polynomial
-from tangrad._symbolic.scopes import SymbolicScope
-from tangrad._symbolic.solving import plan, shape_text
 from tangrad.core import (
     api_boundary,
     array_leaves,
@@ -28,6 +24,8 @@ from tangrad.core import (
     is_concrete,
     returned_leaves,
 )
+from tangrad.extend.lax import convert_element_type_p
+from tangrad.extend.symbolic import SymbolicScope, evaluate_polynomial, plan, shape_text
 
 
 def mask(

@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from tangrad._lax.structure.primitives import broadcast_in_dim_p
 from tangrad._masking.sizes import Sizes
 from tangrad.core import Literal, Primitive, RuleSet, is_symbolic
+from tangrad.extend.lax import broadcast_in_dim_p
 
 
 def positionwise(mask: RuleSet, *primitives: Primitive) -> None:

@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.elementwise.primitives import (
+from tangrad.core import dtypes, is_symbolic, literal
+from tangrad.extend.lax import (
     add_p,
     and_p,
+    broadcast_in_dim_p,
     div_p,
+    iota_p,
     lt_p,
     max_p,
     min_p,
@@ -20,9 +23,7 @@ from tangrad._lax.elementwise.primitives import (
     select_n_p,
     sub_p,
 )
-from tangrad._lax.structure.primitives import broadcast_in_dim_p, iota_p
-from tangrad._symbolic.evaluation import INTEGERS, Arithmetic, evaluate
-from tangrad.core import dtypes, is_symbolic, literal
+from tangrad.extend.symbolic import INTEGERS, Arithmetic, evaluate
 
 INT32 = np.dtype("int32")
 

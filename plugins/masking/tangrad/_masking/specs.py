@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tangrad import tree
-from tangrad._symbolic.scopes import SymbolicScope
-from tangrad._symbolic.shapes import symbolic_shape
+from tangrad.extend.symbolic import SymbolicScope, symbolic_shape
 from tangrad.tree_util import broadcast_prefix, keystr
 
 

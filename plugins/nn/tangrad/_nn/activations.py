@@ -11,13 +11,10 @@ from typing import Any
 import numpy as np
 
 import tangrad.numpy as tnp
-from tangrad._lax.elementwise import functions as lax
 from tangrad._nn.primitives import gelu_p, gelu_tanh_p, log1mexp_p, mish_p, relu6_p, relu_p, silu_p, softplus_p
-from tangrad._numpy.fusing import as_one
-from tangrad._numpy.operands import array_operand, promote_inexact
-from tangrad._numpy.refusals import check_promotion
-from tangrad._numpy.weak_types import strong
 from tangrad.core import dtypes
+from tangrad.extend import lax
+from tangrad.extend.numpy import array_operand, as_one, check_promotion, promote_inexact, strong
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["gelu"], True)

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 import tangrad.numpy as tnp
-from tangrad._lax.structure.functions import stop_gradient
 from tangrad._nn.normalization import logsumexp, softmax
 from tangrad.core import dtypes
+from tangrad.extend.lax import stop_gradient
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["dot_product_attention"], True)

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 import tangrad.numpy as tnp
-from tangrad._lax.elementwise import functions as lax
-from tangrad._lax.structure.functions import broadcasted_iota, expand_dims
-from tangrad._numpy.fusing import as_one
-from tangrad._numpy.operands import index_argument
 from tangrad.core import concrete_or_error, dtypes, is_symbolic
+from tangrad.extend import lax
+from tangrad.extend.lax import broadcasted_iota, expand_dims
+from tangrad.extend.numpy import as_one, index_argument
 
 
 def one_hot(x: Any, num_classes: Any, *, dtype: Any = None, axis: int = -1) -> Any:

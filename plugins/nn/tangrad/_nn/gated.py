@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tangrad._lax.elementwise import functions as lax
-from tangrad._lax.special.primitives import erfc_p
 from tangrad.core import literal
+from tangrad.extend import lax
+from tangrad.extend.lax import erfc_p
 
 # Where exp(-x), and where exp(-x²/2), is 0 in double precision.
 REACH_OF_EXPONENTIAL, REACH_OF_NORMAL = 800.0, 40.0

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._lax.elementwise.functions import (
-    bitwise_and,
-    div,
-    exp,
-    expm1,
-    gt,
-    logistic,
-    lt,
-    mul,
-    neg,
-    select,
-    sub,
-)
-from tangrad._lax.reductions.functions import reduce_sum
-from tangrad._lax.structure.functions import full_like
 from tangrad._nn import gated
 from tangrad._nn import primitives as p
 from tangrad._nn.gated import number_like
 from tangrad.autodiff import elementwise_jvp
 from tangrad.core import RuleSet
+from tangrad.extend.lax import (
+    bitwise_and,
+    div,
+    exp,
+    expm1,
+    full_like,
+    gt,
+    logistic,
+    lt,
+    mul,
+    neg,
+    reduce_sum,
+    select,
+    sub,
+)
 
 jvp = RuleSet("jvp", api=1)
 

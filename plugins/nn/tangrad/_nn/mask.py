@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._lax.reductions.primitives import least
-from tangrad._masking import Sizes, positionwise
 from tangrad._nn.primitives import GATED, log1mexp_p, relu6_p, relu_p, softmax_p, softplus_p
 from tangrad.core import RuleSet
+from tangrad.extend.lax import least
+from tangrad.extend.masking import Sizes, positionwise
 
 mask = RuleSet("mask", api=1)
 positionwise(mask, relu_p, relu6_p, softplus_p, log1mexp_p, *GATED)

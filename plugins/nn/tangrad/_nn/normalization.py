@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 
 import tangrad.numpy as tnp
-from tangrad._lax.elementwise import functions as lax
-from tangrad._lax.reductions.functions import reduce_max, reduce_sum
-from tangrad._lax.structure.functions import expand_dims, full_like, stop_gradient
 from tangrad._nn.primitives import repeated, softmax_p
-from tangrad._numpy.operands import array_operand, canonical_axes, promote_inexact
-from tangrad._numpy.reduced_axes import split_names
 from tangrad.core import dtypes
+from tangrad.extend import lax
+from tangrad.extend.lax import expand_dims, full_like, reduce_max, reduce_sum, stop_gradient
+from tangrad.extend.numpy import array_operand, canonical_axes, promote_inexact, split_names
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["logsumexp", "softmax"], True)

@@ -10,13 +10,20 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tangrad._lax.checks import FLOATING, INEXACT, check_axes, check_dtype, unary
-from tangrad._lax.elementwise import functions as lax
-from tangrad._lax.reductions.functions import reduce_max, reduce_sum
-from tangrad._lax.structure.primitives import broadcast_in_dim_p
 from tangrad._nn import gated
 from tangrad._nn.gated import number_like
 from tangrad.core import PrimitiveSet
+from tangrad.extend import lax
+from tangrad.extend.lax import (
+    FLOATING,
+    INEXACT,
+    broadcast_in_dim_p,
+    check_axes,
+    check_dtype,
+    reduce_max,
+    reduce_sum,
+    unary,
+)
 
 activations = PrimitiveSet("activations", api=1)
 

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.contractions.functions import dot_general
-from tangrad._numpy.conversion import asarray
-from tangrad._numpy.tiling import repeat
 from tangrad.core import dtypes
+from tangrad.extend.lax import dot_general
+from tangrad.extend.numpy import asarray, repeat
 
 FLOAT32 = np.dtype(np.float32)
 _ROWS_WITH_ROWS = (((2,), (2,)), ((0,), (0,)))

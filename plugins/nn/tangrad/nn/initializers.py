@@ -13,9 +13,9 @@ import numpy as np
 
 import tangrad.numpy as tnp
 from tangrad import random
-from tangrad._lax.placement.out_sharding import takes_out_sharding
-from tangrad._numpy.operands import canonical_axes, canonical_axis
 from tangrad.core import canonicalize_shape, dtypes
+from tangrad.extend.lax import takes_out_sharding
+from tangrad.extend.numpy import canonical_axes, canonical_axis
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["init", "ones", "zeros"], True)

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tangrad._lax.checks import declarations
-from tangrad._lax.elementwise.primitives import elementwise
 from tangrad._numpy.makers import unary_inexact
 from tangrad.core import Array
+from tangrad.extend.lax import declarations, elementwise
 
 _DECLARED = {declared.numpy: declared for declared in declarations[elementwise.name].values() if declared.numpy}
 _OTHER_NAMES = {name.replace("arc", "a", 1): name for name in _DECLARED if name.startswith("arc")}  # since NumPy 2

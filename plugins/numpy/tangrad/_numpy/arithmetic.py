@@ -6,30 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.elementwise.primitives import (
-    RoundingMethod,
-    abs_p,
-    add_p,
-    and_p,
-    div_p,
-    eq_p,
-    integer_pow_p,
-    lt_p,
-    max_p,
-    min_p,
-    mul_p,
-    ne_p,
-    neg_p,
-    or_p,
-    pow_p,
-    rem_p,
-    round_p,
-    shift_right_logical_p,
-    sign_p,
-    square_p,
-    sub_p,
-)
-from tangrad._lax.structure.primitives import stop_gradient_p
 from tangrad._numpy.fusing import fused, fused_pair
 from tangrad._numpy.makers import binary_pair, fast, general_form, operator_form, public_form, unary
 from tangrad._numpy.operands import (
@@ -54,6 +30,30 @@ from tangrad._numpy.operations import numerical
 from tangrad._numpy.refusals import check_promotion
 from tangrad._numpy.weak_types import of_known_type
 from tangrad.core import EVAL_TRACE, DirectCalls, dtypes, filter_traceback, own_boundary, thread, transfers
+from tangrad.extend.lax import (
+    RoundingMethod,
+    abs_p,
+    add_p,
+    and_p,
+    div_p,
+    eq_p,
+    integer_pow_p,
+    lt_p,
+    max_p,
+    min_p,
+    mul_p,
+    ne_p,
+    neg_p,
+    or_p,
+    pow_p,
+    rem_p,
+    round_p,
+    shift_right_logical_p,
+    sign_p,
+    square_p,
+    stop_gradient_p,
+    sub_p,
+)
 
 # Of what transfer guards ask: a whole exponent is part of the operation.
 COPIES_FROM_HOST = dict.fromkeys(

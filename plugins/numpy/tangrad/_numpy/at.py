@@ -12,34 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.elementwise.primitives import (
-    add_p,
-    and_p,
-    convert_element_type_p,
-    max_p,
-    min_p,
-    mul_p,
-    or_p,
-    select_n_p,
-    sub_p,
-)
-from tangrad._lax.indexing.dimension_numbers import GatherScatterMode, ScatterDimensionNumbers
-from tangrad._lax.indexing.primitives import (
-    scatter_add_p,
-    scatter_max_p,
-    scatter_min_p,
-    scatter_mul_p,
-    scatter_p,
-    scatter_sub_p,
-)
-from tangrad._lax.placement.out_sharding import sharded_call
-from tangrad._lax.structure.primitives import (
-    broadcast_in_dim_p,
-    dynamic_slice_p,
-    dynamic_update_slice_p,
-    slice_p,
-    squeeze_p,
-)
 from tangrad._numpy.arithmetic import divide, power
 from tangrad._numpy.at_misuse import METHODS, NeedsIndex, NeedsMethod
 from tangrad._numpy.conversion import asarray
@@ -74,6 +46,31 @@ from tangrad._numpy.operands import BOOL, PYTHON_SCALARS, broadcast_to_shape, co
 from tangrad._numpy.repeated_updates import in_turn
 from tangrad._numpy.shapes import expand_dims, reshaped
 from tangrad.core import Array, api_boundary, as_array, dtypes, literal
+from tangrad.extend.lax import (
+    GatherScatterMode,
+    ScatterDimensionNumbers,
+    add_p,
+    and_p,
+    broadcast_in_dim_p,
+    convert_element_type_p,
+    dynamic_slice_p,
+    dynamic_update_slice_p,
+    max_p,
+    min_p,
+    mul_p,
+    or_p,
+    scatter_add_p,
+    scatter_max_p,
+    scatter_min_p,
+    scatter_mul_p,
+    scatter_p,
+    scatter_sub_p,
+    select_n_p,
+    sharded_call,
+    slice_p,
+    squeeze_p,
+    sub_p,
+)
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(METHODS, True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad._lax.structure.primitives import transpose_p
 from tangrad._numpy.operands import array_operand, canonical_axes, canonical_axis, index_argument
 from tangrad.core import EVAL_TRACE, Array, DirectCalls, thread
+from tangrad.extend.lax import transpose_p
 
 
 def _array(name: str, value: Any) -> Any:

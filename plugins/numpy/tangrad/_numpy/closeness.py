@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.elementwise.primitives import abs_p, and_p, eq_p, le_p, mul_p, or_p, sub_p
 from tangrad._numpy.conversion import asarray
 from tangrad._numpy.fusing import as_one
 from tangrad._numpy.logic import isfinite, isnan
@@ -25,6 +24,7 @@ from tangrad._numpy.operands import (
 from tangrad._numpy.reductions import all as all_of
 from tangrad._numpy.refusals import check_promotion
 from tangrad.core import dtypes
+from tangrad.extend.lax import abs_p, and_p, eq_p, le_p, mul_p, or_p, sub_p
 
 
 @as_one("equal_nan")

@@ -10,9 +10,6 @@ import numpy as np
 
 import tangrad
 from tangrad import core as kernel
-from tangrad._lax.elementwise.primitives import convert_element_type_p
-from tangrad._lax.placement.out_sharding import constrained, is_device, place_of
-from tangrad._lax.structure.primitives import concatenate_p, copy_p
 from tangrad._numpy.fusing import SEQUENCE_LIMIT, as_one
 from tangrad._numpy.new_arrays import HOST_LIMIT, adopt, type_of_array
 from tangrad._numpy.operands import broadcast_to_shape, cast, convert, operand, user_dtype
@@ -32,6 +29,7 @@ from tangrad.core import (
     represented_array,
     thread,
 )
+from tangrad.extend.lax import concatenate_p, constrained, convert_element_type_p, copy_p, is_device, place_of
 
 _PYTHON_NUMBERS = frozenset({bool, int, float, complex})
 _SMALL, _LARGE = 1e-4, 65504.0  # between them are numbers of all floating dtypes of NumPy's

@@ -6,10 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.elementwise.primitives import add_p, convert_element_type_p, eq_p, ge_p
-from tangrad._lax.operands import float0_zeros
-from tangrad._lax.placement.out_sharding import constrained, is_device, place_of
-from tangrad._lax.structure.primitives import broadcast_in_dim_p, iota_p
 from tangrad._numpy.conversion import asarray, placed
 from tangrad._numpy.new_arrays import HOST_LIMIT, adopt, array_of, type_of_array
 from tangrad._numpy.operands import (
@@ -37,6 +33,18 @@ from tangrad.core import (
     register_cache,
     thread,
     transfers,
+)
+from tangrad.extend.lax import (
+    add_p,
+    broadcast_in_dim_p,
+    constrained,
+    convert_element_type_p,
+    eq_p,
+    float0_zeros,
+    ge_p,
+    iota_p,
+    is_device,
+    place_of,
 )
 
 

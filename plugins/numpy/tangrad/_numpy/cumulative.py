@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._lax.reductions.primitives import cumprod_p, cumsum_p
-from tangrad._lax.structure.primitives import broadcast_in_dim_p, concatenate_p
 from tangrad._numpy.accumulation import as_added, counting_dtype
 from tangrad._numpy.fusing import as_one
 from tangrad._numpy.logic import isnan
@@ -22,6 +20,7 @@ from tangrad._numpy.operands import (
 )
 from tangrad._numpy.shapes import ravel
 from tangrad.core import dtypes
+from tangrad.extend.lax import broadcast_in_dim_p, concatenate_p, cumprod_p, cumsum_p
 
 
 def _running(name: str, primitive: Any, a: Any, axis: Any, dtype: Any, out: Any, start: Any = None) -> Any:

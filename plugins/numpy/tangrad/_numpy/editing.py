@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.structure.primitives import iota_p
 from tangrad._numpy.at import at
 from tangrad._numpy.conversion import asarray
 from tangrad._numpy.index_components import from_front
@@ -23,6 +22,7 @@ from tangrad._numpy.operands import (
 from tangrad._numpy.shapes import expand_dims, ravel
 from tangrad._numpy.taking import integer_operand
 from tangrad.core import concrete_or_error, is_concrete
+from tangrad.extend.lax import iota_p
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["delete", "insert"], True)

@@ -12,17 +12,23 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
-from tangrad._lax.contractions.precision import canonicalize_precision
-from tangrad._lax.contractions.primitives import DotDimensionNumbers, dot_general_p
-from tangrad._lax.elementwise.primitives import convert_element_type_p, eq_p, select_n_p
-from tangrad._lax.placement.out_sharding import sharded_call
-from tangrad._lax.reductions.primitives import reduce_sum_p
-from tangrad._lax.structure.primitives import iota_p, squeeze_p
 from tangrad._numpy.axes import permuted
 from tangrad._numpy.fusing import as_one
 from tangrad._numpy.named_subscripts import positional_subscripts
 from tangrad._numpy.operands import BOOL, INT32, array_operand, literal_like, promote, refuse_out, user_dtype
 from tangrad.core import is_symbolic
+from tangrad.extend.lax import (
+    DotDimensionNumbers,
+    canonicalize_precision,
+    convert_element_type_p,
+    dot_general_p,
+    eq_p,
+    iota_p,
+    reduce_sum_p,
+    select_n_p,
+    sharded_call,
+    squeeze_p,
+)
 
 Labels = tuple[Any, ...]
 Term = tuple[Any, Labels]  # an array, and a label for each of its dimensions

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.structure.primitives import iota_p
 from tangrad._numpy.conversion import asarray
 from tangrad._numpy.joining import concatenate, stack
 from tangrad._numpy.operands import (
@@ -22,6 +21,7 @@ from tangrad._numpy.selection import nonzero
 from tangrad._numpy.sequences import linspace
 from tangrad._numpy.shapes import broadcast_arrays, expand_dims, ravel, reshaped
 from tangrad.core import Array, class_boundary, concrete_or_error, dtypes, transfers
+from tangrad.extend.lax import iota_p
 
 # Of what transfer guards ask: ranges between the brackets are made of numbers.
 COPIES_FROM_HOST = {"__getitem__": lambda given: transfers.is_from_host(given["key"]) or _has_slices(given["key"])}

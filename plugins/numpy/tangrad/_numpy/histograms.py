@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.elementwise.primitives import convert_element_type_p
 from tangrad._numpy.at import at
 from tangrad._numpy.conversion import asarray
 from tangrad._numpy.creation import zeros
@@ -30,6 +29,7 @@ from tangrad._numpy.selection import where
 from tangrad._numpy.sequences import linspace
 from tangrad._numpy.shapes import ravel, reshaped
 from tangrad.core import Array, dtypes, is_symbolic
+from tangrad.extend.lax import convert_element_type_p
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["histogram", "histogram2d", "histogramdd", "histogram_bin_edges"], True)

@@ -7,12 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.elementwise.primitives import add_p, convert_element_type_p, lt_p, rem_p, select_n_p
-from tangrad._lax.operands import size_operand
-from tangrad._lax.structure.primitives import broadcast_in_dim_p, concatenate_p
 from tangrad._numpy.index_parsing import ARRAY, INSIDE, INT, NEW, SCALAR, SLICE, Entry
 from tangrad._numpy.operands import INT32, common_shape
 from tangrad.core import ShapedArray, dtypes, literal, put
+from tangrad.extend.lax import (
+    add_p,
+    broadcast_in_dim_p,
+    concatenate_p,
+    convert_element_type_p,
+    lt_p,
+    rem_p,
+    select_n_p,
+    size_operand,
+)
 
 _INT32_MAX = (1 << 31) - 1
 _INT64_MAX = (1 << 63) - 1

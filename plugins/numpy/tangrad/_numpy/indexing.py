@@ -9,16 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.elementwise.primitives import convert_element_type_p, select_n_p
-from tangrad._lax.indexing.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
-from tangrad._lax.indexing.primitives import gather_p
-from tangrad._lax.structure.primitives import (
-    broadcast_in_dim_p,
-    dynamic_slice_p,
-    rev_p,
-    slice_p,
-    squeeze_p,
-)
 from tangrad._numpy.fusing import Fused
 from tangrad._numpy.index_components import (
     as_dtype,
@@ -66,6 +56,15 @@ from tangrad.core import (
     literal,
     own_boundary,
     thread,
+)
+from tangrad.extend import lax
+from tangrad.extend.lax import (
+    broadcast_in_dim_p,
+    convert_element_type_p,
+    dynamic_slice_p,
+    gather_p,
+    select_n_p,
+    slice_p,
 )
 
 _INT32_MAX = (1 << 31) - 1
@@ -145,7 +144,7 @@ def _one_integer(x: Any, shape: tuple[Any, ...], index: int) -> Any:
 def _element_of(x: Any, position: Any) -> Any:
     rest = x.aval.shape[1:]
     part = dynamic_slice_p.bind(x, position, *[_ZERO] * len(rest), slice_sizes=(1, *rest))
-    return squeeze_p.bind(part, dimensions=(0,))
+    return lax.squeeze_p.bind(part, dimensions=(0,))
 
 
 _element = Fused("getitem_of_integer", _element_of)
@@ -239,7 +238,7 @@ def take_index(
     if masks:
         x = expand_dims(x, masks)
     entries = parse(x.aval.shape, index)
-    if mode is GatherScatterMode.CLIP:
+    if mode is lax.GatherScatterMode.CLIP:
         entries = [_within(entry, x.aval.shape) for entry in entries]
     eager = is_eager(x)
     if {kind for kind, _, _ in entries} <= {SLICE}:
@@ -299,7 +298,7 @@ def _take_entries(
     plan, operands = planned(x, entries)
     if not operands:
         return _taken(x, plan=plan, **_NO_OPTIONS) if is_eager(x) else _static_part(x, x.aval.shape, entries)
-    fill = filling(fill_value, x.aval.dtype) if mode is GatherScatterMode.FILL_OR_DROP else None
+    fill = filling(fill_value, x.aval.dtype) if mode is lax.GatherScatterMode.FILL_OR_DROP else None
     if fill_value is not None and fill is not None and is_eager(x):
         fill = literal(np.asarray(fill).astype(x.aval.dtype)[()], x.aval.dtype)
     if hasattr(type(fill), "aval"):
@@ -347,7 +346,7 @@ def _take_planned(
     entries = replanned(plan, operands)
     kinds = {kind for kind, _, _ in entries}
     shape = x.aval.shape
-    if ARRAY not in kinds and (SCALAR not in kinds or mode in (None, GatherScatterMode.CLIP)):
+    if ARRAY not in kinds and (SCALAR not in kinds or mode in (None, lax.GatherScatterMode.CLIP)):
         return _dynamic_part(x, shape, entries) if operands else _static_part(x, shape, entries)
     flags = {"indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices}
     return _gather(x, entries, mode, fill_value, flags, wrap_negative)
@@ -373,7 +372,7 @@ def sliced(x: Any, entries: Sequence[Entry], extents: dict[int, tuple[Any, Any]]
     if any([start != 0 for start in starts]) or tuple(limits) != shape or set(strides) != {1}:
         steps = None if set(strides) <= {1} else tuple(strides)
         x = slice_p.bind(x, start_indices=tuple(starts), limit_indices=tuple(limits), strides=steps)
-    return rev_p.bind(x, dimensions=tuple(reversed_axes)) if reversed_axes else x
+    return lax.rev_p.bind(x, dimensions=tuple(reversed_axes)) if reversed_axes else x
 
 
 def _ascending(start: Any, stop: Any, step: int) -> tuple[Any, Any, int]:
@@ -418,7 +417,7 @@ def _dynamic_part(x: Any, shape: Sequence[Any], entries: Sequence[Entry]) -> Any
 def _shaped(part: Any, dropped: tuple[int, ...], entries: Sequence[Entry]) -> Any:
     """Without the dimensions that integers index, and with the new ones."""
     if dropped:
-        part = squeeze_p.bind(part, dimensions=dropped)
+        part = lax.squeeze_p.bind(part, dimensions=dropped)
     kinds = [kind for kind, _, _ in entries if kind in (NEW, SLICE)]
     return with_new_axes(part, [position for position, kind in enumerate(kinds) if kind == NEW])
 
@@ -436,7 +435,7 @@ def _gather(x: Any, entries: list[Entry], mode: Any, fill_value: Any, flags: dic
     components = [index_component(entry, shape[entry[1]], negative, mode == "wrap") for entry in advanced]
     if mode == "wrap":
         components = [wrapped(component, shape[axis]) for component, axis in zip(components, axes)]
-        mode = GatherScatterMode.PROMISE_IN_BOUNDS
+        mode = lax.GatherScatterMode.PROMISE_IN_BOUNDS
     batch = batch_shape(components)
     layout = result_layout(entries, len(batch))
     without_new = [item for item in layout if item != NEW]
@@ -449,7 +448,7 @@ def _gather(x: Any, entries: list[Entry], mode: Any, fill_value: Any, flags: dic
     params = {
         "dimension_numbers": numbers,
         "slice_sizes": tuple([1 if axis in axes else size for axis, size in enumerate(shape)]),
-        "mode": GatherScatterMode.PROMISE_IN_BOUNDS if mode is None else mode,
+        "mode": lax.GatherScatterMode.PROMISE_IN_BOUNDS if mode is None else mode,
         **flags,
     }
     result = gathered(x, vectors, fill_value, params)
@@ -468,8 +467,8 @@ def gathered(x: Any, vectors: Any, fill: Any, params: dict[str, Any]) -> Any:
 
 
 @lru_cache(256)
-def _gather_numbers(offset_dims: tuple[int, ...], axes: tuple[int, ...]) -> GatherDimensionNumbers:
-    return GatherDimensionNumbers(offset_dims=offset_dims, collapsed_slice_dims=sorted(axes), start_index_map=axes)
+def _gather_numbers(offset_dims: tuple[int, ...], axes: tuple[int, ...]) -> lax.GatherDimensionNumbers:
+    return lax.GatherDimensionNumbers(offset_dims=offset_dims, collapsed_slice_dims=sorted(axes), start_index_map=axes)
 
 
 def filling(value: Any, dtype: Any) -> Any:
@@ -497,4 +496,4 @@ def defaultfilling(dtype: Any) -> Any:
 
 def parsed_mode(mode: Any) -> Any:
     """A mode as users write it: None, "wrap", or one of the primitive's. Raises ValueError for an unknown one."""
-    return mode if mode is None or mode == "wrap" else GatherScatterMode.from_any(mode)
+    return mode if mode is None or mode == "wrap" else lax.GatherScatterMode.from_any(mode)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.structure.primitives import concatenate_p, split_p, squeeze_p
 from tangrad._numpy.axes import moveaxis
 from tangrad._numpy.conversion import asarray, converted
 from tangrad._numpy.fusing import as_one
@@ -24,6 +23,7 @@ from tangrad._numpy.operands import (
 from tangrad._numpy.refusals import check_dtypes
 from tangrad._numpy.shapes import atleast_1d, atleast_2d, atleast_3d, expand_dims, ravel
 from tangrad.core import EVAL_TRACE, Array, DirectCalls, Tracer, thread
+from tangrad.extend.lax import concatenate_p, split_p, squeeze_p
 
 
 def _sequence(name: str, arrays: Any) -> Sequence[Any]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad._lax.elementwise.primitives import mul_p, sub_p
-from tangrad._lax.structure.primitives import concatenate_p
 from tangrad._numpy.arithmetic import multiply
 from tangrad._numpy.axes import moveaxis
 from tangrad._numpy.fusing import as_one
 from tangrad._numpy.operands import array_operand, broadcast_shape, broadcast_to_shape, canonical_axis, promote
 from tangrad._numpy.shapes import expand_dims, reshaped
+from tangrad.extend.lax import concatenate_p, mul_p, sub_p
 
 
 @as_one()

@@ -7,10 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tangrad._lax.decompositions import functions as decompositions
-from tangrad._lax.decompositions.solving import signs_of
-from tangrad._lax.decompositions.systems import determinant_p, pseudoinverse_p, solve_p
-from tangrad._lax.elementwise.functions import sign as sign_of
 from tangrad._numpy.analytic import log
 from tangrad._numpy.arithmetic import abs as absolute
 from tangrad._numpy.axes import moveaxis, swapaxes
@@ -31,6 +27,9 @@ from tangrad._numpy.refusals import check_dtypes, check_rank_promotion
 from tangrad._numpy.selection import where
 from tangrad._numpy.shapes import broadcast_to
 from tangrad.core import dtypes, transfers
+from tangrad.extend import lax
+from tangrad.extend.lax import determinant_p, pseudoinverse_p, signs_of, solve_p
+from tangrad.extend.lax import sign as sign_of
 
 # Of what transfer guards ask: which norm is no operand.
 COPIES_FROM_HOST = {"cond": lambda given: transfers.is_from_host(given["x"])}
@@ -164,10 +163,10 @@ def _slogdet(a: Any, method: str | None) -> tuple[Any, Any]:
     if method not in (None, "lu", "qr"):
         raise ValueError(f"slogdet: method must be 'lu', 'qr' or None, got {method!r}")
     if method == "qr":
-        q, r = decompositions.qr(matrix, full_matrices=False)
+        q, r = lax.qr(matrix, full_matrices=False)
         factors, sign = diagonal(r, 0, -2, -1), determinant_p.bind(q)
     else:
-        lu, pivots, _ = decompositions.lu(matrix)
+        lu, pivots, _ = lax.lu(matrix)
         factors, sign = diagonal(lu, 0, -2, -1), signs_of(pivots, matrix.dtype)
     signs = product_of(sign_of(factors), axis=-1)
     return sign * signs, sum_of(log(absolute(factors)), axis=-1)

@@ -7,10 +7,28 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.elementwise.primitives import (
+from tangrad._numpy.fusing import fused, fused_pair
+from tangrad._numpy.makers import Binary, binary_pair, general_form, operator_form, public_form, unary
+from tangrad._numpy.operands import (
+    BOOL,
+    align,
+    align_numeric,
+    floating_dtypes,
+    integer_dtypes,
+    is_complex,
+    is_inexact,
+    is_kind,
+    literal,
+    literal_like,
+    numeric_dtypes,
+    select,
+)
+from tangrad.core import dtypes
+from tangrad.extend.lax import (
     abs_p,
     and_p,
     bitcast_convert_type_p,
+    broadcast_in_dim_p,
     convert_element_type_p,
     eq_p,
     ge_p,
@@ -29,24 +47,6 @@ from tangrad._lax.elementwise.primitives import (
     shift_right_logical_p,
     xor_p,
 )
-from tangrad._lax.structure.primitives import broadcast_in_dim_p
-from tangrad._numpy.fusing import fused, fused_pair
-from tangrad._numpy.makers import Binary, binary_pair, general_form, operator_form, public_form, unary
-from tangrad._numpy.operands import (
-    BOOL,
-    align,
-    align_numeric,
-    floating_dtypes,
-    integer_dtypes,
-    is_complex,
-    is_inexact,
-    is_kind,
-    literal,
-    literal_like,
-    numeric_dtypes,
-    select,
-)
-from tangrad.core import dtypes
 
 _BOOLEAN = "A boolean array of the shape of `x`."
 _BOOLEANS = "A boolean array of the shape that `x` and `y` broadcast to."

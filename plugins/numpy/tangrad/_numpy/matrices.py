@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.elementwise.primitives import eq_p, ge_p
-from tangrad._lax.structure.primitives import broadcast_in_dim_p, pad_p, slice_p
 from tangrad._numpy.at import at
 from tangrad._numpy.axes import moveaxis
 from tangrad._numpy.conversion import asarray
@@ -28,6 +26,7 @@ from tangrad._numpy.reductions import sum as total
 from tangrad._numpy.selection import nonzero
 from tangrad._numpy.shapes import expand_dims, ravel, reshaped
 from tangrad.core import ShapedArray, dtypes, max_size, min_size, put
+from tangrad.extend.lax import broadcast_in_dim_p, eq_p, ge_p, pad_p, slice_p
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tangrad._lax.decompositions import functions as decompositions
-from tangrad._lax.decompositions.primitives import geqrf_p
-from tangrad._lax.linalg import functions as lax_linalg
 from tangrad._numpy.arithmetic import abs as absolute
 from tangrad._numpy.axes import swapaxes
 from tangrad._numpy.fusing import as_one
@@ -14,6 +11,8 @@ from tangrad._numpy.matrix_operands import inexact_matrix
 from tangrad._numpy.selection import where
 from tangrad._numpy.sorting import argsort
 from tangrad._numpy.taking import take_along_axis
+from tangrad.extend import lax
+from tangrad.extend.lax import geqrf_p
 
 
 class QRResult(NamedTuple):
@@ -58,7 +57,7 @@ def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> A
     >>> tangrad.numpy.linalg.cholesky(tangrad.numpy.array([[4.0]]))
     Array([[2.]], dtype=float32)
     """
-    factor = lax_linalg.cholesky(inexact_matrix("cholesky", a), symmetrize_input=symmetrize_input)
+    factor = lax.cholesky(inexact_matrix("cholesky", a), symmetrize_input=symmetrize_input)
     return swapaxes(factor, -1, -2).conj() if upper else factor
 
 
@@ -87,7 +86,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
         return swapaxes(packed, -1, -2), taus
     if mode not in ("reduced", "r", "full", "complete"):
         raise ValueError(f"qr: mode must be 'reduced', 'complete', 'r' or 'raw', got {mode!r}")
-    q, r = decompositions.qr(array, full_matrices=mode in ("full", "complete"))
+    q, r = lax.qr(array, full_matrices=mode in ("full", "complete"))
     return r if mode == "r" else QRResult(q, r)
 
 
@@ -124,13 +123,13 @@ def svd(
         return _svd_of_hermitian(array, compute_uv)
     options: dict[str, Any] = {"full_matrices": full_matrices, "subset_by_index": subset_by_index}
     if not compute_uv:
-        return decompositions.svd(array, compute_uv=False, **options)
-    return SVDResult(*decompositions.svd(array, **options))
+        return lax.svd(array, compute_uv=False, **options)
+    return SVDResult(*lax.svd(array, **options))
 
 
 def _svd_of_hermitian(array: Any, compute_uv: bool) -> Any:
     """The singular values are the sizes of the eigenvalues, whose signs go with the right vectors."""
-    vectors, values = decompositions.eigh(array)
+    vectors, values = lax.eigh(array)
     order = argsort(-absolute(values), axis=-1)
     sizes = take_along_axis(absolute(values), order, -1)
     if not compute_uv:
@@ -148,7 +147,7 @@ def svdvals(x: Any, /) -> Any:
     >>> np.linalg.svdvals(np.diag(np.array([1.0, -4.0])))
     Array([4., 1.], dtype=float32)
     """
-    return decompositions.svd(inexact_matrix("svdvals", x), full_matrices=False, compute_uv=False)
+    return lax.svd(inexact_matrix("svdvals", x), full_matrices=False, compute_uv=False)
 
 
 def eig(a: Any) -> EigResult:
@@ -169,7 +168,7 @@ def eig(a: Any) -> EigResult:
     >>> np.linalg.eig(np.array([[2.0, 0.0], [0.0, 3.0]])).eigenvalues
     Array([2.+0.j, 3.+0.j], dtype=complex64)
     """
-    return EigResult(*decompositions.eig(inexact_matrix("eig", a), compute_left_eigenvectors=False))
+    return EigResult(*lax.eig(inexact_matrix("eig", a), compute_left_eigenvectors=False))
 
 
 def eigvals(a: Any) -> Any:
@@ -180,7 +179,7 @@ def eigvals(a: Any) -> Any:
     Array([0.+1.j, 0.-1.j], dtype=complex64)
     """
     array = inexact_matrix("eigvals", a)
-    return decompositions.eig(array, compute_left_eigenvectors=False, compute_right_eigenvectors=False)[0]
+    return lax.eig(array, compute_left_eigenvectors=False, compute_right_eigenvectors=False)[0]
 
 
 def _is_lower(name: str, triangle: str | None) -> bool:
@@ -214,7 +213,7 @@ def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> Eigh
 @as_one("UPLO", "symmetrize_input", name="eigh", several=True)
 def _eigh(a: Any, UPLO: str | None, symmetrize_input: bool) -> tuple[Any, Any]:
     lower = _is_lower("eigh", UPLO)
-    vectors, values = decompositions.eigh(inexact_matrix("eigh", a), lower=lower, symmetrize_input=symmetrize_input)
+    vectors, values = lax.eigh(inexact_matrix("eigh", a), lower=lower, symmetrize_input=symmetrize_input)
     return values, vectors
 
 
@@ -228,4 +227,4 @@ def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -
     """
     lower = _is_lower("eigvalsh", UPLO)
     array = inexact_matrix("eigvalsh", a)
-    return decompositions.eigh(array, lower=lower, symmetrize_input=symmetrize_input)[1]
+    return lax.eigh(array, lower=lower, symmetrize_input=symmetrize_input)[1]

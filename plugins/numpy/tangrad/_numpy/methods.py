@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 import tangrad.numpy as public
-from tangrad._lax.elementwise.primitives import bitcast_convert_type_p, complex_p
 from tangrad._numpy.indexing import getitem, is_eager
 from tangrad._numpy.operands import user_dtype
 from tangrad.core import EVAL_TRACE, Tracer, dtypes, is_symbolic, thread, transfers
+from tangrad.extend.lax import bitcast_convert_type_p, complex_p
 
 _CHUNK = 64
 _API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")

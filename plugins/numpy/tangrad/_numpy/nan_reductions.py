@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tangrad._lax.elementwise.primitives import and_p, not_p, sqrt_p
-from tangrad._lax.reductions.primitives import argmax_p, argmin_p
 from tangrad._numpy.fusing import as_one
 from tangrad._numpy.logic import isnan, truth
 from tangrad._numpy.operands import array_operand, broadcast_all, is_complex, is_inexact, operand, refuse_out
@@ -16,6 +14,7 @@ from tangrad._numpy.reductions import max, min, position_of, prod, sum
 from tangrad._numpy.selection import where as where_between
 from tangrad._numpy.statistics import mean, var
 from tangrad.core import dtypes, literal
+from tangrad.extend.lax import and_p, argmax_p, argmin_p, not_p, sqrt_p
 
 
 def _without_nan(name: str, a: Any, value: Any) -> Any:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.elementwise.primitives import sub_p
 from tangrad._numpy.conversion import asarray
 from tangrad._numpy.fusing import as_one
 from tangrad._numpy.indexing import getitem
@@ -38,6 +37,7 @@ from tangrad._numpy.shapes import expand_dims, ravel, reshaped, squeeze
 from tangrad._numpy.sorting import argsort
 from tangrad._numpy.tiling import flip
 from tangrad.core import dtypes, literal
+from tangrad.extend.lax import sub_p
 
 
 def _part(x: Any, axis: int, start: int | None, stop: int | None) -> Any:

@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.elementwise.primitives import convert_element_type_p, select_n_p
-from tangrad._lax.structure.primitives import broadcast_in_dim_p
 from tangrad._numpy.refusals import check_rank_promotion, shape_of
 from tangrad.core import (
     Array,
@@ -30,6 +28,7 @@ from tangrad.core import (
     thread,
 )
 from tangrad.errors import TracerIntegerConversionError
+from tangrad.extend.lax import broadcast_in_dim_p, convert_element_type_p, select_n_p
 
 BOOL = dtypes.as_dtype(bool)
 INT32 = dtypes.as_dtype("int32")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tangrad._lax.structure.primitives import concatenate_p, pad_p, rev_p, slice_p
 from tangrad._numpy.conversion import asarray
 from tangrad._numpy.operands import (
     array_operand,
@@ -21,6 +20,7 @@ from tangrad._numpy.reductions import max, min
 from tangrad._numpy.sequences import linspace
 from tangrad._numpy.statistics import mean
 from tangrad._numpy.vectorization import apply_along_axis
+from tangrad.extend.lax import concatenate_p, pad_p, rev_p, slice_p
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["pad"], True)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tangrad._lax.elementwise.primitives import and_p, not_p, or_p
-from tangrad._lax.structure.primitives import stop_gradient_p
 from tangrad._numpy.conversion import asarray
 from tangrad._numpy.indexing import getitem
 from tangrad._numpy.logic import truth
@@ -20,6 +18,7 @@ from tangrad._numpy.operands import (
     select,
 )
 from tangrad.core import without_value_checks
+from tangrad.extend.lax import and_p, not_p, or_p, stop_gradient_p
 
 
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._lax.contractions.primitives import DotDimensionNumbers, dot_general_p
 from tangrad.core import EVAL_TRACE, DirectCalls, FixedParams, register_cache, thread
+from tangrad.extend.lax import DotDimensionNumbers, dot_general_p
 
 MATMUL = {(left, right): DotDimensionNumbers((((left - 1,), (0,)), ((), ()))) for left in (1, 2) for right in (1, 2)}
 # The parameters of products of vectors and matrices without options.

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.elementwise.primitives import add_p, mul_p, neg_p
 from tangrad._numpy.conversion import asarray
 from tangrad._numpy.creation import ones, zeros
 from tangrad._numpy.fusing import as_one
@@ -24,6 +23,7 @@ from tangrad._numpy.operands import (
 from tangrad._numpy.shapes import atleast_1d
 from tangrad._numpy.tiling import trim_zeros
 from tangrad.core import transfers
+from tangrad.extend.lax import add_p, mul_p, neg_p
 
 # Of what transfer guards ask: how often is no operand.
 COPIES_FROM_HOST = {

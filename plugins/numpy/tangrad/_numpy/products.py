@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad._lax.contractions.precision import canonicalize_precision
-from tangrad._lax.contractions.primitives import DotDimensionNumbers, dot_general_p
-from tangrad._lax.placement.out_sharding import sharded_call
-from tangrad._lax.structure.primitives import squeeze_p, transpose_p
 from tangrad._numpy.arithmetic import multiply
 from tangrad._numpy.axes import moveaxis
 from tangrad._numpy.fusing import as_one
@@ -25,6 +21,14 @@ from tangrad._numpy.plain_products import MATMUL, note_plain, plain_product
 from tangrad._numpy.refusals import check_dtypes, check_promotion, check_rank_promotion
 from tangrad._numpy.rounding import conjugate
 from tangrad._numpy.shapes import expand_dims, ravel
+from tangrad.extend.lax import (
+    DotDimensionNumbers,
+    canonicalize_precision,
+    dot_general_p,
+    sharded_call,
+    squeeze_p,
+    transpose_p,
+)
 
 
 def _prepared(name: str, *values: Any) -> list[Any]:

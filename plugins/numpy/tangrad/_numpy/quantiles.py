@@ -5,9 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tangrad._lax.elementwise.primitives import add_p, convert_element_type_p, mul_p, sub_p
-from tangrad._lax.placement.out_sharding import sharded_call
-from tangrad._lax.sorting.primitives import sort_p
 from tangrad._numpy.axes import moveaxis
 from tangrad._numpy.conversion import asarray
 from tangrad._numpy.creation import full
@@ -31,6 +28,7 @@ from tangrad._numpy.selection import clip, where
 from tangrad._numpy.shapes import broadcast_to, expand_dims, reshaped
 from tangrad._numpy.taking import take_along_axis
 from tangrad.core import literal
+from tangrad.extend.lax import add_p, convert_element_type_p, mul_p, sharded_call, sort_p, sub_p
 
 _METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 _WEIGHTED_METHOD = "inverted_cdf"

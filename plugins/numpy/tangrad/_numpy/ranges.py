@@ -7,10 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.elementwise.primitives import add_p, mul_p
-from tangrad._lax.operands import size_operand
-from tangrad._lax.placement.out_sharding import place_of
-from tangrad._lax.structure.primitives import iota_p
 from tangrad._numpy.conversion import placed
 from tangrad._numpy.new_arrays import HOST_LIMIT, array_of
 from tangrad._numpy.operands import INT32, check_array_like, shape_of, user_dtype
@@ -25,6 +21,7 @@ from tangrad.core import (
     thread,
     transfers,
 )
+from tangrad.extend.lax import add_p, iota_p, mul_p, place_of, size_operand
 
 # Of what transfer guards ask: ranges from 0 by 1 are counted on the device.
 COPIES_FROM_HOST = {

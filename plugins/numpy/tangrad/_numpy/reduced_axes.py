@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._lax.reductions.primitives import reduce_prod_p
-from tangrad._lax.structure.primitives import broadcast_in_dim_p
 from tangrad._numpy.operands import canonical_axes, is_sequence
 from tangrad.core import FixedParams, find_primitive, is_symbolic, thread
+from tangrad.extend.lax import broadcast_in_dim_p, reduce_prod_p
 
 _ALL_AXES = tuple([tuple(range(rank)) for rank in range(17)])
 

@@ -11,19 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.elementwise.primitives import add_p, and_p, max_p, min_p, mul_p, or_p
-from tangrad._lax.reductions.primitives import (
-    argmax_p,
-    argmin_p,
-    greatest,
-    least,
-    reduce_and_p,
-    reduce_max_p,
-    reduce_min_p,
-    reduce_or_p,
-    reduce_prod_p,
-    reduce_sum_p,
-)
 from tangrad._numpy.accumulation import as_added, counting_dtype
 from tangrad._numpy.fusing import as_one
 from tangrad._numpy.logic import truth
@@ -52,6 +39,24 @@ from tangrad._numpy.reduced_axes import (
 )
 from tangrad._numpy.shapes import reshaped
 from tangrad.core import EVAL_TRACE, Array, DirectCalls, dtypes, is_symbolic, register_cache, thread
+from tangrad.extend.lax import (
+    add_p,
+    and_p,
+    argmax_p,
+    argmin_p,
+    greatest,
+    least,
+    max_p,
+    min_p,
+    mul_p,
+    or_p,
+    reduce_and_p,
+    reduce_max_p,
+    reduce_min_p,
+    reduce_or_p,
+    reduce_prod_p,
+    reduce_sum_p,
+)
 
 # Reduced in their own precision, and to their own dtype.
 _DIRECT = {dtypes.as_dtype(name) for name in ("float32", "float64", "complex64", "complex128")}

@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.control_flow.repeated_windows import MOST_ROUNDS, ranks_of
-from tangrad._lax.control_flow.scans import scan
-from tangrad._lax.indexing.dimension_numbers import GatherScatterMode
 from tangrad._numpy.conversion import asarray
 from tangrad._numpy.operands import convert
 from tangrad._numpy.shapes import broadcast_arrays, ravel
 from tangrad.core import Array
+from tangrad.extend.lax import MOST_ROUNDS, GatherScatterMode, ranks_of, scan
 
 Update = Callable[[Any, Any], Any]
 

@@ -8,7 +8,23 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tangrad._lax.elementwise.primitives import (
+from tangrad._numpy.logic import signbit
+from tangrad._numpy.makers import unary
+from tangrad._numpy.operands import (
+    INT32,
+    broadcast,
+    check_array_like,
+    convert,
+    is_complex,
+    is_inexact,
+    literal_like,
+    operand,
+    promote_inexact,
+    select,
+)
+from tangrad._numpy.weak_types import strong
+from tangrad.core import dtypes, literal
+from tangrad.extend.lax import (
     add_p,
     and_p,
     bitcast_convert_type_p,
@@ -28,25 +44,9 @@ from tangrad._lax.elementwise.primitives import (
     select_n_p,
     shift_left_p,
     shift_right_logical_p,
+    stop_gradient_p,
     sub_p,
 )
-from tangrad._lax.structure.primitives import stop_gradient_p
-from tangrad._numpy.logic import signbit
-from tangrad._numpy.makers import unary
-from tangrad._numpy.operands import (
-    INT32,
-    broadcast,
-    check_array_like,
-    convert,
-    is_complex,
-    is_inexact,
-    literal_like,
-    operand,
-    promote_inexact,
-    select,
-)
-from tangrad._numpy.weak_types import strong
-from tangrad.core import dtypes, literal
 
 
 def _real_floats(name: str, x: Any) -> Any:

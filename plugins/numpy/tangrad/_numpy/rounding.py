@@ -6,29 +6,6 @@ import math
 from functools import cache
 from typing import Any
 
-from tangrad._lax.elementwise.primitives import (
-    RoundingMethod,
-    atan2_p,
-    ceil_p,
-    complex_p,
-    conj_p,
-    div_p,
-    eq_p,
-    floor_p,
-    gt_p,
-    imag_p,
-    is_finite_p,
-    lt_p,
-    mul_p,
-    ne_p,
-    neg_p,
-    nextafter_p,
-    or_p,
-    real_p,
-    round_p,
-)
-from tangrad._lax.placement.out_sharding import constrained
-from tangrad._lax.structure.primitives import broadcast_in_dim_p
 from tangrad._numpy.fusing import Fused, as_one, fused, fused_pair
 from tangrad._numpy.logic import greater, isnan, less, signbit
 from tangrad._numpy.makers import public_form, unary
@@ -52,6 +29,29 @@ from tangrad._numpy.operations import numerical
 from tangrad._numpy.transcendental import rad2deg
 from tangrad._numpy.weak_types import of_known_type, strong, strong_if_converted
 from tangrad.core import EVAL_TRACE, as_array, dtypes, register_cache, thread
+from tangrad.extend.lax import (
+    RoundingMethod,
+    atan2_p,
+    broadcast_in_dim_p,
+    ceil_p,
+    complex_p,
+    conj_p,
+    constrained,
+    div_p,
+    eq_p,
+    floor_p,
+    gt_p,
+    imag_p,
+    is_finite_p,
+    lt_p,
+    mul_p,
+    ne_p,
+    neg_p,
+    nextafter_p,
+    or_p,
+    real_p,
+    round_p,
+)
 
 _SAME = "An array of the shape and dtype of `x`."
 _REAL = "An array of the shape of `x`; for complex `x` floating."

@@ -6,9 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.placement.out_sharding import sharded_call
-from tangrad._lax.sorting.primitives import search_sorted_p
-from tangrad._lax.structure.primitives import broadcast_in_dim_p
 from tangrad._numpy.at import at
 from tangrad._numpy.conversion import asarray
 from tangrad._numpy.fusing import as_one
@@ -28,6 +25,7 @@ from tangrad._numpy.refusals import check_dtypes
 from tangrad._numpy.selection import clip, where
 from tangrad._numpy.tiling import flip
 from tangrad.core import concrete_or_error, dtypes, literal
+from tangrad.extend.lax import broadcast_in_dim_p, search_sorted_p, sharded_call
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["bincount"], True)

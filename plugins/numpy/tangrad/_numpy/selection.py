@@ -7,19 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.elementwise.primitives import (
-    clamp_p,
-    div_p,
-    ge_p,
-    rem_p,
-    select_n_p,
-    sub_p,
-)
-from tangrad._lax.indexing.dimension_numbers import GatherScatterMode, ScatterDimensionNumbers
-from tangrad._lax.indexing.primitives import scatter_p
-from tangrad._lax.operands import size_operand
-from tangrad._lax.reductions.primitives import cumsum_p
-from tangrad._lax.structure.primitives import broadcast_in_dim_p, iota_p
 from tangrad._numpy.arithmetic import maximum, minimum
 from tangrad._numpy.fusing import Fused, fusable
 from tangrad._numpy.index_components import wrapped
@@ -61,6 +48,21 @@ from tangrad.core import (
     put,
     thread,
     transfers,
+)
+from tangrad.extend.lax import (
+    GatherScatterMode,
+    ScatterDimensionNumbers,
+    broadcast_in_dim_p,
+    clamp_p,
+    cumsum_p,
+    div_p,
+    ge_p,
+    iota_p,
+    rem_p,
+    scatter_p,
+    select_n_p,
+    size_operand,
+    sub_p,
 )
 
 # Of what transfer guards ask: these bring numbers of their own.

@@ -7,9 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.elementwise.primitives import add_p, convert_element_type_p, div_p, floor_p, mul_p, sub_p
-from tangrad._lax.operands import size_operand
-from tangrad._lax.structure.primitives import broadcast_in_dim_p, concatenate_p, iota_p
 from tangrad._numpy.arithmetic import power
 from tangrad._numpy.axes import moveaxis
 from tangrad._numpy.conversion import placed
@@ -34,6 +31,18 @@ from tangrad._numpy.selection import where
 from tangrad._numpy.shapes import expand_dims
 from tangrad._numpy.transcendental import log10
 from tangrad.core import dtypes, is_symbolic, literal, max_size
+from tangrad.extend.lax import (
+    add_p,
+    broadcast_in_dim_p,
+    concatenate_p,
+    convert_element_type_p,
+    div_p,
+    floor_p,
+    iota_p,
+    mul_p,
+    size_operand,
+    sub_p,
+)
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["logspace"], True)

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._lax.elementwise.primitives import and_p, ne_p, not_p
-from tangrad._lax.sorting.primitives import sort_p
-from tangrad._lax.structure.primitives import iota_p
 from tangrad._numpy.at import at
 from tangrad._numpy.creation import ones, zeros
 from tangrad._numpy.indexing import getitem
@@ -15,6 +12,7 @@ from tangrad._numpy.operands import is_inexact
 from tangrad._numpy.reductions import any as any_of
 from tangrad._numpy.shapes import reshaped
 from tangrad.core import dtypes
+from tangrad.extend.lax import and_p, iota_p, ne_p, not_p, sort_p
 
 
 def order_of(rows: Any) -> Any:

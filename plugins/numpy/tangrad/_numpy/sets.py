@@ -10,9 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.elementwise.primitives import and_p, eq_p, not_p, or_p
-from tangrad._lax.operands import size_operand
-from tangrad._lax.sorting.primitives import sort_p
 from tangrad._numpy.at import at
 from tangrad._numpy.axes import moveaxis
 from tangrad._numpy.conversion import asarray
@@ -38,6 +35,7 @@ from tangrad._numpy.selection import nonzero, where
 from tangrad._numpy.set_orders import first_ones, order_of, starts_of
 from tangrad._numpy.shapes import expand_dims, ravel, reshaped
 from tangrad.core import concrete_or_error, dtypes, is_symbolic
+from tangrad.extend.lax import and_p, eq_p, not_p, or_p, size_operand, sort_p
 
 _UniqueAll = namedtuple("_UniqueAll", ("values", "indices", "inverse_indices", "counts"))
 _UniqueCounts = namedtuple("_UniqueCounts", ("values", "counts"))

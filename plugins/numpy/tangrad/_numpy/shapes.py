@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.placement.out_sharding import sharded_call
-from tangrad._lax.structure.primitives import broadcast_in_dim_p, copy_p, reshape_p, squeeze_p
 from tangrad._numpy.axes import transpose
 from tangrad._numpy.conversion import asarray
 from tangrad._numpy.operands import (
@@ -24,6 +22,7 @@ from tangrad._numpy.operands import (
     shape_of,
 )
 from tangrad.core import EVAL_TRACE, Array, DirectCalls, is_symbolic, thread
+from tangrad.extend.lax import broadcast_in_dim_p, copy_p, reshape_p, sharded_call, squeeze_p
 
 
 def _array(name: str, value: Any) -> Any:

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.sorting.primitives import sort_p
-from tangrad._lax.structure.primitives import iota_p, rev_p
 from tangrad._numpy.fusing import as_one
 from tangrad._numpy.indexing import getitem
 from tangrad._numpy.operands import array_operand, canonical_axis, check_array_like, convert, index_argument, user_dtype
 from tangrad._numpy.shapes import ravel
 from tangrad.core import Array, dtypes
+from tangrad.extend.lax import iota_p, rev_p, sort_p
 
 
 def _prepared(name: str, a: Any, axis: Any, kind: Any, order: Any) -> tuple[Any, int]:

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.structure.primitives import slice_p, split_p
 from tangrad._numpy.index_parsing import slice_bounds
 from tangrad._numpy.indexing import getitem
 from tangrad._numpy.operands import array_operand, canonical_axis, index_argument, shape_of
 from tangrad.core import EVAL_TRACE, Array, is_symbolic, thread
+from tangrad.extend.lax import slice_p, split_p
 
 
 def _boundaries(name: str, size: Any, given: Any, exact: bool) -> list[tuple[int, int]]:

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.elementwise.primitives import conj_p, div_p, mul_p, real_p, sqrt_p, square_p, sub_p
-from tangrad._lax.operands import size_operand
 from tangrad._numpy.accumulation import computation_dtype
 from tangrad._numpy.fusing import Fused, as_one
 from tangrad._numpy.operands import (
@@ -29,6 +27,7 @@ from tangrad._numpy.reduced_axes import split_names
 from tangrad._numpy.reductions import element_count, reduction_axes, sum
 from tangrad._numpy.shapes import reshaped
 from tangrad.core import as_array, dtypes, is_symbolic
+from tangrad.extend.lax import conj_p, div_p, mul_p, real_p, size_operand, sqrt_p, square_p, sub_p
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["std", "var"], True)

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.indexing.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
-from tangrad._lax.structure.primitives import broadcast_in_dim_p, iota_p
 from tangrad._numpy.at import at
 from tangrad._numpy.axes import moveaxis
 from tangrad._numpy.conversion import asarray
@@ -28,6 +26,7 @@ from tangrad._numpy.operands import (
 from tangrad._numpy.selection import clip
 from tangrad._numpy.shapes import expand_dims, ravel, reshaped
 from tangrad.core import EVAL_TRACE, concrete_or_error, dtypes, is_concrete, is_symbolic, thread
+from tangrad.extend.lax import GatherDimensionNumbers, GatherScatterMode, broadcast_in_dim_p, iota_p
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["put"], True)

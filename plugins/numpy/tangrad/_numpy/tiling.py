@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.placement.out_sharding import sharded_call
-from tangrad._lax.structure.primitives import broadcast_in_dim_p, concatenate_p, dynamic_slice_p, rev_p, slice_p
 from tangrad._numpy.axes import swapaxes
 from tangrad._numpy.fusing import Fused, as_one
 from tangrad._numpy.indexing import getitem, is_eager
@@ -28,6 +26,7 @@ from tangrad._numpy.operands import (
 )
 from tangrad._numpy.shapes import ravel, reshaped
 from tangrad.core import concrete_or_error, dtypes, is_concrete, is_symbolic, product, transfers
+from tangrad.extend.lax import broadcast_in_dim_p, concatenate_p, dynamic_slice_p, rev_p, sharded_call, slice_p
 
 # Of what transfer guards ask: a number of repetitions is no operand, several are positions.
 COPIES_FROM_HOST = {

@@ -5,12 +5,19 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tangrad._lax.elementwise.primitives import (
+from tangrad._numpy.fusing import fused, fused_pair
+from tangrad._numpy.makers import public_form, unary, unary_inexact
+from tangrad._numpy.operands import align_inexact, is_complex, literal_like, promote_inexact, select
+from tangrad._numpy.operations import numerical
+from tangrad._numpy.weak_types import of_known_type
+from tangrad.core import dtypes
+from tangrad.extend.lax import (
     RoundingMethod,
     abs_p,
     acosh_p,
     add_p,
     atan2_p,
+    bessel_i0e_p,
     complex_p,
     div_p,
     eq_p,
@@ -34,16 +41,9 @@ from tangrad._lax.elementwise.primitives import (
     sin_p,
     sqrt_p,
     square_p,
+    stop_gradient_p,
     sub_p,
 )
-from tangrad._lax.special.primitives import bessel_i0e_p
-from tangrad._lax.structure.primitives import stop_gradient_p
-from tangrad._numpy.fusing import fused, fused_pair
-from tangrad._numpy.makers import public_form, unary, unary_inexact
-from tangrad._numpy.operands import align_inexact, is_complex, literal_like, promote_inexact, select
-from tangrad._numpy.operations import numerical
-from tangrad._numpy.weak_types import of_known_type
-from tangrad.core import dtypes
 
 
 def _example(name: str, argument: str, result: str) -> str:

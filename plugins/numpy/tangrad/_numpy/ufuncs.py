@@ -12,9 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.control_flow.loops import fori_loop
-from tangrad._lax.control_flow.scans import scan
-from tangrad._lax.reductions.primitives import cumlogsumexp_p
 from tangrad._numpy import arithmetic, cumulative, logic, reductions, transcendental
 from tangrad._numpy.axes import moveaxis
 from tangrad._numpy.conversion import asarray
@@ -26,6 +23,7 @@ from tangrad._numpy.selection import where as choose
 from tangrad._numpy.shapes import broadcast_to, expand_dims
 from tangrad._numpy.vectorization import vectorize
 from tangrad.core import class_boundary, dtypes
+from tangrad.extend.lax import cumlogsumexp_p, fori_loop, scan
 
 
 class _Kind(type):

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tangrad._batching.vmap_api import vmap
 from tangrad._numpy.conversion import asarray
 from tangrad._numpy.grids import indices
 from tangrad._numpy.operands import (
@@ -17,6 +16,7 @@ from tangrad._numpy.operands import (
 )
 from tangrad._numpy.refusals import check_rank_promotion
 from tangrad._numpy.shapes import expand_dims, reshaped
+from tangrad.batching import vmap
 from tangrad.core import class_boundary
 
 Signature = tuple[list[tuple[str, ...]], list[tuple[str, ...]]]

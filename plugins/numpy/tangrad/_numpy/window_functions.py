@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tangrad._lax.elementwise.primitives import select_n_p
 from tangrad._numpy.analytic import cos, sqrt
 from tangrad._numpy.creation import ones
 from tangrad._numpy.operands import array_operand, index_argument
 from tangrad._numpy.ranges import arange
 from tangrad._numpy.transcendental import i0
 from tangrad.core import dtypes, literal
+from tangrad.extend.lax import select_n_p
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["bartlett", "blackman", "hamming", "hanning", "kaiser"], True)

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import tangrad.numpy as tnp
-from tangrad._fft.along_many import fftn, ifftn, irfftn, rfftn
-from tangrad._lax.windows.functions.convolution import conv_general_dilated
-from tangrad._numpy.conversion import asarray
-from tangrad._numpy.operands import canonical_axes, check_array_like, is_complex, promote_inexact
+from tangrad.extend.fft import fftn, ifftn, irfftn, rfftn
+from tangrad.extend.lax import conv_general_dilated
+from tangrad.extend.numpy import asarray, canonical_axes, check_array_like, is_complex, promote_inexact
 
 _MODES = ("full", "same", "valid")
 _BOUNDARIES = {"fill": "constant", "wrap": "wrap", "symm": "symmetric"}

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 import tangrad.numpy as tnp
-from tangrad._fft.along_one import fft, irfft, rfft
-from tangrad._lax.elementwise.functions import complex as complex_of
-from tangrad._numpy.conversion import asarray
-from tangrad._numpy.operands import (
+from tangrad.core import dtypes
+from tangrad.extend.fft import fft, irfft, rfft
+from tangrad.extend.lax import complex as complex_of
+from tangrad.extend.numpy import (
+    asarray,
     canonical_axes,
     canonical_axis,
     check_array_like,
@@ -23,7 +24,6 @@ from tangrad._numpy.operands import (
     is_complex,
     promote_inexact,
 )
-from tangrad.core import dtypes
 
 _NORMS = (None, "backward", "ortho", "forward")
 _INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}

@@ -13,12 +13,10 @@ import numpy as np
 
 import tangrad.numpy as tnp
 from tangrad import tree
-from tangrad._custom_rules.linear_solves import custom_linear_solve
-from tangrad._lax.control_flow.loops import fori_loop, while_loop
-from tangrad._lax.structure.functions import stop_gradient
-from tangrad._numpy.conversion import asarray
-from tangrad._numpy.operands import index_argument
 from tangrad.core import dtypes
+from tangrad.extend.custom_rules import custom_linear_solve
+from tangrad.extend.lax import fori_loop, stop_gradient, while_loop
+from tangrad.extend.numpy import asarray, index_argument
 
 Operator = Callable[[Any], Any]
 

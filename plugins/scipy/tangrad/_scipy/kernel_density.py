@@ -7,16 +7,12 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad import tree_util
-from tangrad._lax.linalg.functions import triangular_solve
-from tangrad._nn.normalization import logsumexp
-from tangrad._numpy.conversion import asarray
-from tangrad._numpy.matrix_factors import cholesky
-from tangrad._numpy.operands import is_complex, promote_inexact
-from tangrad._random.distributions.normal import normal
-from tangrad._random.distributions.selection import choice
-from tangrad._random.functions import split
 from tangrad._scipy.special_functions.error_functions import ndtr
 from tangrad.core import class_boundary
+from tangrad.extend.lax import triangular_solve
+from tangrad.extend.nn import logsumexp
+from tangrad.extend.numpy import asarray, cholesky, is_complex, promote_inexact
+from tangrad.extend.random import choice, normal, split
 
 
 @class_boundary

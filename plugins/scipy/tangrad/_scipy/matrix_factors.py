@@ -7,21 +7,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._lax.decompositions import functions as decompositions
-from tangrad._lax.decompositions import reduced_forms
-from tangrad._lax.decompositions.primitives import geqp3_p, geqrf_p, householder_product_p
-from tangrad._lax.linalg.functions import cholesky as lax_cholesky
-from tangrad._lax.linalg.functions import triangular_solve
-from tangrad._numpy.axes import swapaxes
-from tangrad._numpy.conversion import asarray
-from tangrad._numpy.creation import eye, zeros
-from tangrad._numpy.matrices import tril, triu
-from tangrad._numpy.matrix_operands import inexact_matrix, square_matrix
-from tangrad._numpy.padding import pad
-from tangrad._numpy.products import matmul
-from tangrad._numpy.ranges import arange
-from tangrad._numpy.shapes import broadcast_to
 from tangrad.core import dtypes
+from tangrad.extend import lax
+from tangrad.extend.lax import cholesky as lax_cholesky
+from tangrad.extend.lax import geqp3_p, geqrf_p, householder_product_p, triangular_solve
+from tangrad.extend.numpy import (
+    arange,
+    asarray,
+    broadcast_to,
+    eye,
+    inexact_matrix,
+    matmul,
+    pad,
+    square_matrix,
+    swapaxes,
+    tril,
+    triu,
+    zeros,
+)
 
 
 def _adjoint(x: Any) -> Any:
@@ -43,7 +46,7 @@ def svd(
     >>> tangrad.scipy.linalg.svd(np.diag(np.array([1.0, 4.0])), compute_uv=False)
     Array([4., 1.], dtype=float32)
     """
-    return decompositions.svd(inexact_matrix("svd", a), full_matrices=full_matrices, compute_uv=compute_uv)
+    return lax.svd(inexact_matrix("svd", a), full_matrices=full_matrices, compute_uv=compute_uv)
 
 
 def lu(a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, ...]:
@@ -61,7 +64,7 @@ def lu(a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite:
            [0., 1.]], dtype=float32)
     """
     matrix = inexact_matrix("lu", a)
-    packed, _, order = decompositions.lu(matrix)
+    packed, _, order = lax.lu(matrix)
     rows, columns = matrix.shape[-2:]
     least = min(rows, columns)
     lower = tril(packed[..., :least], -1) + eye(rows, least, dtype=matrix.dtype)
@@ -106,7 +109,7 @@ def qr(
     """
     if mode not in ("full", "r", "economic"):
         raise ValueError(f"qr: mode must be 'full', 'economic' or 'r', got {mode!r}")
-    outs = decompositions.qr(inexact_matrix("qr", a), pivoting=pivoting, full_matrices=mode != "economic")
+    outs = lax.qr(inexact_matrix("qr", a), pivoting=pivoting, full_matrices=mode != "economic")
     return outs[1:] if mode == "r" else outs
 
 
@@ -157,9 +160,9 @@ def qr_multiply(
     if conjugate:
         other = other.conj()
     if mode == "right":
-        out = decompositions.ormqr(packed[:, :least], taus, other, left=False)[:, :least]
+        out = lax.ormqr(packed[:, :least], taus, other, left=False)[:, :least]
     else:
-        out = decompositions.ormqr(packed[:, :least], taus, pad(other, ((0, rows - least), (0, 0))))
+        out = lax.ormqr(packed[:, :least], taus, pad(other, ((0, rows - least), (0, 0))))
     out = out.conj() if conjugate else out
     return (out.ravel() if is_vector else out), triu(packed[:least]), *order
 
@@ -203,7 +206,7 @@ def eigh(
         raise ValueError(f"eigh: type must be 1, 2 or 3, got {type!r}")
     matrix = square_matrix("eigh", a)
     if b is None:
-        vectors, values = decompositions.eigh(matrix, lower=lower, symmetrize_input=False)
+        vectors, values = lax.eigh(matrix, lower=lower, symmetrize_input=False)
         return values if eigvals_only else (values, vectors)
     other = square_matrix("eigh", b, "b")
     dtype = dtypes.result_type(matrix, other)
@@ -215,7 +218,7 @@ def eigh(
         reduced = triangular_solve(factor, half, lower=True, transpose_a=True, conjugate_a=True)
     else:
         reduced = matmul(matmul(_adjoint(factor), full), factor)
-    vectors, values = decompositions.eigh(reduced)
+    vectors, values = lax.eigh(reduced)
     if eigvals_only:
         return values
     if type == 3:
@@ -245,7 +248,7 @@ def hessenberg(a: Any, *, calc_q: bool = False, overwrite_a: bool = False, check
     if matrix.size == 0:  # of the dtype given, as in JAX
         matrix = asarray(a)
         return (matrix, matrix) if calc_q else matrix
-    packed, taus = reduced_forms.hessenberg(matrix)
+    packed, taus = lax.hessenberg(matrix)
     form = triu(packed, -1)
     if not calc_q:
         return form
@@ -279,7 +282,7 @@ def schur(a: Any, output: str = "real") -> tuple[Any, Any]:
     if output not in ("real", "complex"):
         raise ValueError(f"schur: output must be 'real' or 'complex', got {output!r}")
     matrix = square_matrix("schur", a)
-    return reduced_forms.schur(complex_of(matrix) if output == "complex" else matrix)  # type: ignore[return-value]
+    return lax.schur(complex_of(matrix) if output == "complex" else matrix)  # type: ignore[return-value]
 
 
 def complex_of(x: Any) -> Any:
@@ -328,7 +331,7 @@ def polar(
         raise ValueError(f"polar: side must be 'left' or 'right', got {side!r}")
     if method not in ("qdwh", "svd"):
         raise ValueError(f"polar: method must be 'qdwh' or 'svd', got {method!r}")
-    left, values, right = decompositions.svd(inexact_matrix("polar", a), full_matrices=False)
+    left, values, right = lax.svd(inexact_matrix("polar", a), full_matrices=False)
     basis = _adjoint(right) if side == "right" else left
     return matmul(left, right), matmul(basis * values[..., None, :].astype(left.dtype), _adjoint(basis))
 
@@ -381,5 +384,5 @@ def eigh_tridiagonal(
     # Only the lower triangle is read.
     matrix = eye(size, dtype=dtype) * main.astype(dtype)[..., None, :]
     matrix = matrix + eye(size, k=-1, dtype=dtype) * beside[..., :, None]
-    vectors, values = decompositions.eigh(matrix, symmetrize_input=False, subset_by_index=kept)
+    vectors, values = lax.eigh(matrix, symmetrize_input=False, subset_by_index=kept)
     return values if eigvals_only else (values, vectors)

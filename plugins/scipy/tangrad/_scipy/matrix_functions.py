@@ -7,29 +7,34 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.control_flow.loops import fori_loop
-from tangrad._lax.linalg.functions import triangular_solve
-from tangrad._numpy import linear_systems
-from tangrad._numpy.analytic import sqrt
-from tangrad._numpy.arithmetic import abs as absolute
-from tangrad._numpy.arithmetic import minimum
-from tangrad._numpy.axes import swapaxes
-from tangrad._numpy.conversion import asarray
-from tangrad._numpy.creation import eye, zeros, zeros_like
-from tangrad._numpy.dtype_functions import finfo
-from tangrad._numpy.joining import concatenate
-from tangrad._numpy.matrices import diagonal, triu
-from tangrad._numpy.matrix_operands import inexact_matrix, square_matrix
-from tangrad._numpy.operands import index_argument
-from tangrad._numpy.products import matmul
-from tangrad._numpy.ranges import arange
-from tangrad._numpy.reductions import max as maximum_of
-from tangrad._numpy.reductions import sum as sum_of
-from tangrad._numpy.rounding import ceil
-from tangrad._numpy.selection import where
-from tangrad._numpy.transcendental import log2
 from tangrad._scipy.matrix_factors import complex_of, schur
 from tangrad.core import dtypes
+from tangrad.extend import numpy
+from tangrad.extend.lax import fori_loop, triangular_solve
+from tangrad.extend.numpy import abs as absolute
+from tangrad.extend.numpy import (
+    arange,
+    asarray,
+    ceil,
+    concatenate,
+    diagonal,
+    eye,
+    finfo,
+    index_argument,
+    inexact_matrix,
+    log2,
+    matmul,
+    minimum,
+    sqrt,
+    square_matrix,
+    swapaxes,
+    triu,
+    where,
+    zeros,
+    zeros_like,
+)
+from tangrad.extend.numpy import max as maximum_of
+from tangrad.extend.numpy import sum as sum_of
 
 # Of the (13, 13) approximant, and the 1-norm up to which it is good to double precision: Higham, The scaling and
 # squaring method for the matrix exponential revisited, SIAM J. Matrix Anal. Appl. 26, 2005, (2.3) and table 2.3.
@@ -74,7 +79,7 @@ def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> 
     needed = ceil(log2(where(norms > _LIMIT, norms / _LIMIT, 1)))
     scaled = matrix / (2**needed).astype(matrix.dtype)
     even, odd = _pade_parts(scaled)
-    power = linear_systems.solve(even - odd, even + odd)
+    power = numpy.solve(even - odd, even + odd)
 
     def square(count: Any, power: Any) -> Any:
         return where(count < needed, matmul(power, power, precision="highest"), power)

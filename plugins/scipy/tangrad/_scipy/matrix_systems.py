@@ -8,17 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._lax.decompositions.functions import lu_pivots_to_permutation
-from tangrad._lax.decompositions.primitives import lu_p
-from tangrad._lax.decompositions.solving import solve_by_factors
-from tangrad._lax.linalg import functions as lax_functions
-from tangrad._lax.linalg.functions import triangular_solve
-from tangrad._lax.linalg.matrices import adjoint
-from tangrad._numpy import linear_systems
-from tangrad._numpy.conversion import asarray
-from tangrad._numpy.matrix_operands import inexact_matrix, square_matrix
-from tangrad._numpy.shapes import broadcast_to
 from tangrad.core import dtypes
+from tangrad.extend import lax, numpy
+from tangrad.extend.lax import adjoint, lu_p, lu_pivots_to_permutation, solve_by_factors, triangular_solve
+from tangrad.extend.numpy import asarray, broadcast_to, inexact_matrix, square_matrix
 
 _TRANSPOSES = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
 
@@ -90,7 +83,7 @@ def solve(
     if assume_a not in ("gen", "sym", "her", "pos"):
         raise ValueError(f"solve: assume_a must be 'gen', 'sym', 'her' or 'pos', got {assume_a!r}")
     if assume_a != "pos":
-        return linear_systems.solve(a, b)
+        return numpy.solve(a, b)
     return cho_solve(cho_factor(a, lower=lower), b)
 
 
@@ -144,8 +137,8 @@ def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finit
 def _factor(name: str, a: Any, lower: bool) -> Any:
     matrix = square_matrix(name, a)
     if lower:
-        return lax_functions.cholesky(matrix, symmetrize_input=False)
-    return adjoint(lax_functions.cholesky(adjoint(matrix), symmetrize_input=False))
+        return lax.cholesky(matrix, symmetrize_input=False)
+    return adjoint(lax.cholesky(adjoint(matrix), symmetrize_input=False))
 
 
 def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, bool]:
@@ -222,7 +215,7 @@ def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     >>> tangrad.scipy.linalg.inv(4 * np.eye(1))
     Array([[0.25]], dtype=float32)
     """
-    return linear_systems.inv(a)
+    return numpy.inv(a)
 
 
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
@@ -233,4 +226,4 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     >>> float(tangrad.scipy.linalg.det(4 * np.eye(2)))
     16.0
     """
-    return linear_systems.det(a)
+    return numpy.det(a)

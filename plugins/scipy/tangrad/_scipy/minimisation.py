@@ -12,12 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import tangrad.numpy as tnp
-from tangrad._autodiff.reverse import value_and_grad
-from tangrad._lax.control_flow.conditionals import cond
-from tangrad._lax.control_flow.loops import fori_loop, while_loop
-from tangrad._numpy.conversion import asarray
-from tangrad._numpy.operands import is_complex
+from tangrad.autodiff import value_and_grad
 from tangrad.core import dtypes
+from tangrad.extend.lax import cond, fori_loop, while_loop
+from tangrad.extend.numpy import asarray, is_complex
 
 Function = Callable[[Any], tuple[Any, Any]]  # x -> value and gradient
 

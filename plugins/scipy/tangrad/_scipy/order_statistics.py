@@ -6,9 +6,8 @@ import math
 from typing import Any, NamedTuple
 
 import tangrad.numpy as tnp
-from tangrad._lax.reductions.functions import cummax, cummin
-from tangrad._numpy.conversion import asarray
-from tangrad._numpy.operands import canonical_axis, check_array_like, promote_inexact, shape_of
+from tangrad.extend.lax import cummax, cummin
+from tangrad.extend.numpy import asarray, canonical_axis, check_array_like, promote_inexact, shape_of
 
 
 class ModeResult(NamedTuple):

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tangrad.numpy as tnp
-from tangrad._numpy.conversion import asarray
-from tangrad._numpy.fusing import Fused
-from tangrad._numpy.operands import check_array_like, promote_inexact
+from tangrad.extend.numpy import Fused, asarray, check_array_like, promote_inexact
 
 
 def _nearest(obs: Any, code_book: Any) -> Any:

@@ -13,12 +13,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import tangrad.numpy as tnp
-from tangrad._numpy.conversion import asarray
-from tangrad._numpy.matrix_factors import eigh
-from tangrad._numpy.operands import promote_inexact
-from tangrad._numpy.searching import searchsorted
-from tangrad._random.distributions.normal import normal
 from tangrad.core import class_boundary, dtypes
+from tangrad.extend.numpy import asarray, eigh, promote_inexact, searchsorted
+from tangrad.extend.random import normal
 
 
 def _floating(value: Any) -> Any:

@@ -11,10 +11,8 @@ import numpy as np
 
 import tangrad.numpy as tnp
 from tangrad import tree_util
-from tangrad._numpy.conversion import asarray
-from tangrad._numpy.operands import broadcast_all, check_array_like, is_complex, promote_inexact
-from tangrad._numpy.searching import searchsorted
 from tangrad.core import class_boundary, dtypes
+from tangrad.extend.numpy import asarray, broadcast_all, check_array_like, is_complex, promote_inexact, searchsorted
 
 
 def _reflected(index: Any, size: int) -> Any:

@@ -8,16 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._numpy.arithmetic import abs as absolute
-from tangrad._numpy.conversion import asarray
-from tangrad._numpy.creation import eye, zeros, zeros_like
-from tangrad._numpy.joining import concatenate
-from tangrad._numpy.operands import broadcast_shape
-from tangrad._numpy.padding import pad
-from tangrad._numpy.refusals import check_dtypes
-from tangrad._numpy.selection import where
-from tangrad._numpy.shapes import broadcast_to
 from tangrad.core import dtypes
+from tangrad.extend.numpy import abs as absolute
+from tangrad.extend.numpy import (
+    asarray,
+    broadcast_shape,
+    broadcast_to,
+    check_dtypes,
+    concatenate,
+    eye,
+    pad,
+    where,
+    zeros,
+    zeros_like,
+)
 
 
 def _vector(x: Any) -> Any:

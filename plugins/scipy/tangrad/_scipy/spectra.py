@@ -13,19 +13,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import tangrad.numpy as tnp
-from tangrad._fft.along_one import fft, ifft, irfft, rfft
-from tangrad._fft.frequencies import fftfreq, rfftfreq
-from tangrad._numpy.conversion import asarray
-from tangrad._numpy.operands import (
+from tangrad._scipy.tapers import taper
+from tangrad.extend.fft import fft, fftfreq, ifft, irfft, rfft, rfftfreq
+from tangrad.extend.numpy import (
+    asarray,
     broadcast_shape,
     canonical_axis,
     check_array_like,
+    check_dtypes,
     index_argument,
     is_complex,
     promote_inexact,
 )
-from tangrad._numpy.refusals import check_dtypes
-from tangrad._scipy.tapers import taper
 
 _EDGES = {"even": "reflect", "constant": "edge", "zeros": "constant"}
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad._lax.placement.functions import device_put
 from tangrad._sharding.constraint import constrained
 from tangrad._sharding.gspmd import GSPMDSharding
 from tangrad._sharding.hlo import HloSharding
 from tangrad._sharding.memory import checked_memory_kind
 from tangrad._sharding.tilings import hlo_of
 from tangrad.core import Device, Sharding, class_boundary
+from tangrad.extend.lax import device_put
 
 
 @class_boundary

@@ -10,9 +10,9 @@ import numpy as np
 
 import tangrad
 import tangrad.numpy as tnp
-from tangrad._lax.structure.functions import dynamic_slice
 from tangrad._sparse import algebra
 from tangrad.core import as_array, dtypes, product
+from tangrad.extend.lax import dynamic_slice
 
 
 def check_dimensions(name: str, mat: Any, dimensions: Sequence[int]) -> list[int]:

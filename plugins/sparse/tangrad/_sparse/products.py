@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import tangrad.numpy as tnp
-from tangrad._lax.contractions.precision import canonicalize_precision
-from tangrad._lax.contractions.primitives import DotDimensionNumbers
-from tangrad._lax.placement.out_sharding import constrained, with_plain_type
 from tangrad._sparse import algebra
 from tangrad._sparse.base import JAXSparse, as_coordinates
 from tangrad._sparse.bcoo import BCOO
 from tangrad._sparse.conversions import checked
 from tangrad.core import Array, api_boundary, as_array, dtypes
+from tangrad.extend.lax import DotDimensionNumbers, canonicalize_precision, constrained, with_plain_type
 
 _KINDS = (tnp.bool_, tnp.integer, tnp.floating, tnp.complexfloating)
 

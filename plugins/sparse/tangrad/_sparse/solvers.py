@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import tangrad.numpy as tnp
-from tangrad._custom_rules.linear_solves import custom_linear_solve
-from tangrad._debug.functions import pure_callback
-from tangrad._lax.control_flow.loops import while_loop
 from tangrad._sparse.base import JAXSparse
 from tangrad._sparse.matrices import CSR
 from tangrad.core import Array, ShapedArray, api_boundary, as_array, dtypes
+from tangrad.extend.custom_rules import custom_linear_solve
+from tangrad.extend.debug import pure_callback
+from tangrad.extend.lax import while_loop
 
 # --- eigenvectors ---------------------------------------------------------------------------------------------------
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._collectives.named_axes import subst_under_binder
 from tangrad._xmap.primitives import xmap_p
 from tangrad._xmap.specs import Positions
 from tangrad.core import RuleSet
+from tangrad.extend.collectives import subst_under_binder
 
 axis_subst = RuleSet("axis_subst", api=1)
 

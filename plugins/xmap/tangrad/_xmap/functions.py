@@ -8,9 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tangrad import tree
-from tangrad._jit.function import jit
-from tangrad._sharding.context import current_mesh
-from tangrad._sharding.named import NamedSharding, PartitionSpec
 from tangrad._xmap.indices import check_looped
 from tangrad._xmap.lowering import REPLICATED, check_same_mesh, chosen_lowering, tracing_for
 from tangrad._xmap.placement import partition_of
@@ -36,6 +33,8 @@ from tangrad.core import (
     thread,
     trace_to_jaxpr,
 )
+from tangrad.extend.jit import jit
+from tangrad.extend.sharding import NamedSharding, PartitionSpec, current_mesh
 from tangrad.tree_util import keystr
 
 PROGRAM_LIMIT = 64  # programs kept for one mapped function

@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.elementwise.primitives import add_p, mul_p
-from tangrad._lax.structure.functions import iota
 from tangrad.core import (
     ClosedJaxpr,
     JaxprCache,
@@ -25,6 +23,7 @@ from tangrad.core import (
     thread,
     trace_to_closed_jaxpr,
 )
+from tangrad.extend.lax import add_p, iota, mul_p
 
 _INT32 = np.dtype(np.int32)
 _programs = JaxprCache()

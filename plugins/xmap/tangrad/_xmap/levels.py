@@ -6,14 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad._lax.control_flow.scans import scan
-from tangrad._lax.elementwise.primitives import add_p, mul_p
-from tangrad._lax.reductions.primitives import reduce_sum_p
-from tangrad._lax.structure.functions import full
-from tangrad._lax.structure.primitives import reshape_p, transpose_p
 from tangrad._xmap.specs import Positions
 from tangrad.batching import AxisInfo, batch_flat, move_axis, place_axis
 from tangrad.core import as_operand, eval_jaxpr, literal, trace_to_jaxpr
+from tangrad.extend.lax import add_p, full, mul_p, reduce_sum_p, reshape_p, scan, transpose_p
 
 # Axis -> the dimension of a value that it is.
 Places = dict[Any, int]

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad._collectives.exchanges import all_gather
-from tangrad._collectives.named_axes import Substitution, subst_axis_names
-from tangrad._collectives.positions import axis_index
-from tangrad._collectives.reductions import psum
-from tangrad._lax.structure.functions import dynamic_slice_in_dim
-from tangrad._sharding.named import PartitionSpec
-from tangrad._sharding.shard_map.functions import shard_map
 from tangrad._xmap.levels import Axis, Mapping, Places, placed
 from tangrad._xmap.specs import Positions
 from tangrad.core import as_operand
+from tangrad.extend.collectives import Substitution, all_gather, axis_index, psum, subst_axis_names
+from tangrad.extend.lax import dynamic_slice_in_dim
+from tangrad.extend.sharding import PartitionSpec, shard_map
 
 
 class Local:

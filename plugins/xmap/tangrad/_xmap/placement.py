@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad._sharding.named import NamedSharding, PartitionSpec
 from tangrad._xmap.indices import with_given_indices
 from tangrad._xmap.levels import Axis, Mapping, placed
 from tangrad._xmap.lowering import REPLICATED, SPMD
@@ -13,6 +12,7 @@ from tangrad._xmap.parts import run_on_parts
 from tangrad._xmap.resources import Assigned
 from tangrad._xmap.specs import Positions
 from tangrad.core import as_operand
+from tangrad.extend.sharding import NamedSharding, PartitionSpec
 
 
 def evaluate_mapped(

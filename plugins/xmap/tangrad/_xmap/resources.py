@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from tangrad._sharding.context import current_mesh
 from tangrad.core import define_setting, thread
+from tangrad.extend.sharding import current_mesh
 
 ResourceSet = Any  # a resource, or a tuple of them
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._sharding.named import NamedSharding, PartitionSpec
-from tangrad._sharding.sample_meshes import left_out, line_and_grid
 from tangrad._xmap.lowering import MANUAL, REPLICATED, SPMD
 from tangrad._xmap.primitives import in_scope, xmap_p
 from tangrad._xmap.resources import Assigned
 from tangrad.conformance import Sample, draw
 from tangrad.core import find_primitive, get_aval, trace_to_closed_jaxpr
+from tangrad.extend.sharding import NamedSharding, PartitionSpec, left_out, line_and_grid
 
 
 def samples() -> list[Sample]:

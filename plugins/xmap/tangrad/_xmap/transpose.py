@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._lax.elementwise.primitives import div_p
 from tangrad._xmap.levels import total_size
 from tangrad._xmap.primitives import in_scope, xmap_p
 from tangrad.autodiff import Zero, is_linear, symbolic_zeros, transpose_jaxpr
 from tangrad.core import JaxprCache, RuleSet, eval_jaxpr, literal, register_cache, trace_to_closed_jaxpr
+from tangrad.extend.lax import div_p
 
 transpose = RuleSet("transpose", api=1)
 _programs = JaxprCache()

@@ -16,10 +16,9 @@ import numpy as np
 from tangrad._collectives import mapped, several
 from tangrad._collectives import primitives as p
 from tangrad._collectives.axes import names_among, positions_among
-from tangrad._lax.structure.functions import iota
-from tangrad._lax.structure.primitives import concatenate_p
 from tangrad.batching import AxisInfo, batch_flat, place_axis
 from tangrad.core import Primitive, RuleSet
+from tangrad.extend.lax import concatenate_p, iota
 
 batch = RuleSet("batch", api=1)
 

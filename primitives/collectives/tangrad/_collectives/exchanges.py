@@ -11,8 +11,7 @@ from tangrad._collectives.groups import checked_groups, group_size
 from tangrad._collectives.leaves import apply_checked, on_leaves
 from tangrad._collectives.primitives import all_gather_p, all_to_all_p, pbroadcast_p, ppermute_p, reduce_scatter_p
 from tangrad._collectives.varying import differing
-from tangrad._lax.checks import canonical_axis
-from tangrad._lax.structure.functions import expand_dims, squeeze
+from tangrad.extend.lax import canonical_axis, expand_dims, squeeze
 
 
 def all_gather(

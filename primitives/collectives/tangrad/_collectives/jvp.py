@@ -6,11 +6,9 @@ from typing import Any
 
 from tangrad._collectives import primitives as p
 from tangrad._collectives.axes import positions_among
-from tangrad._lax.elementwise.functions import convert_element_type
-from tangrad._lax.elementwise.primitives import div_p, eq_p, mul_p
-from tangrad._lax.structure.primitives import broadcast_in_dim_p
 from tangrad.autodiff import Zero, linear_jvp, symbolic_zeros
 from tangrad.core import RuleSet
+from tangrad.extend.lax import broadcast_in_dim_p, convert_element_type, div_p, eq_p, mul_p
 
 jvp = RuleSet("jvp", api=1)
 linear_jvp(jvp, p.psum_p, p.all_gather_p, p.reduce_scatter_p, p.all_to_all_p, p.ppermute_p, p.pbroadcast_p, p.pvary_p)

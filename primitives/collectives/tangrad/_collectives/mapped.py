@@ -12,13 +12,23 @@ from typing import Any
 import numpy as np
 
 from tangrad._collectives.primitives import pmax_p, pmin_p, psum_p
-from tangrad._lax.elementwise.primitives import mul_p, select_n_p
-from tangrad._lax.indexing.functions import index_take
-from tangrad._lax.reductions.primitives import reduce_max_p, reduce_min_p, reduce_sum_p
-from tangrad._lax.structure.functions import full_like, index_in_dim, slice_in_dim
-from tangrad._lax.structure.primitives import broadcast_in_dim_p, concatenate_p, reshape_p, transpose_p
 from tangrad.batching import move_axis, place_axis
 from tangrad.core import as_operand, literal
+from tangrad.extend.lax import (
+    broadcast_in_dim_p,
+    concatenate_p,
+    full_like,
+    index_in_dim,
+    index_take,
+    mul_p,
+    reduce_max_p,
+    reduce_min_p,
+    reduce_sum_p,
+    reshape_p,
+    select_n_p,
+    slice_in_dim,
+    transpose_p,
+)
 
 Mapped = tuple[Any, int | None]
 REDUCERS = {psum_p: reduce_sum_p, pmax_p: reduce_max_p, pmin_p: reduce_min_p}

@@ -15,11 +15,18 @@ from typing import Any
 import numpy as np
 
 from tangrad._collectives.axes import Axes, axis_effects, names_among, positions_among, refuse_names
-from tangrad._lax.checks import ANY, NUMERIC, check_axes, check_dtype
-from tangrad._lax.reductions.primitives import reduce_max_p, reduce_min_p, reduce_sum_p
-from tangrad._lax.structure.functions import full_like
-from tangrad._lax.structure.primitives import reshape_p
 from tangrad.core import Primitive, PrimitiveSet, ShapedArray, literal
+from tangrad.extend.lax import (
+    ANY,
+    NUMERIC,
+    check_axes,
+    check_dtype,
+    full_like,
+    reduce_max_p,
+    reduce_min_p,
+    reduce_sum_p,
+    reshape_p,
+)
 
 collectives = PrimitiveSet("collectives", api=1)
 

@@ -12,11 +12,8 @@ from tangrad._collectives.leaves import apply_checked, checked_leaves, on_leaves
 from tangrad._collectives.positions import axis_index
 from tangrad._collectives.primitives import pmax_p, pmin_p, psum_p
 from tangrad._collectives.varying import differing
-from tangrad._lax.checks import canonical_axis
-from tangrad._lax.elementwise.functions import convert_element_type, div, mul
-from tangrad._lax.reductions.primitives import reduce_sum_p
-from tangrad._lax.structure.functions import dynamic_index_in_dim
 from tangrad.core import Primitive, Tracer, as_array, as_operand, dtypes
+from tangrad.extend.lax import canonical_axis, convert_element_type, div, dynamic_index_in_dim, mul, reduce_sum_p
 
 _INT32 = np.dtype(np.int32)
 

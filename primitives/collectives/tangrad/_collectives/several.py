@@ -15,12 +15,19 @@ from tangrad._collectives.axes import Axes, size_of_axes, size_of_axis
 from tangrad._collectives.groups import Groups, member_mask, member_table, ranks
 from tangrad._collectives.mapped import REDUCERS, merged, reshaped
 from tangrad._collectives.varying import joint_index
-from tangrad._lax.elementwise.primitives import select_n_p
-from tangrad._lax.indexing.functions import index_take
-from tangrad._lax.reductions.primitives import greatest, least, reduce_sum_p
-from tangrad._lax.structure.functions import dynamic_index_in_dim, dynamic_slice_in_dim, full_like
-from tangrad._lax.structure.primitives import broadcast_in_dim_p, transpose_p
 from tangrad.core import Primitive
+from tangrad.extend.lax import (
+    broadcast_in_dim_p,
+    dynamic_index_in_dim,
+    dynamic_slice_in_dim,
+    full_like,
+    greatest,
+    index_take,
+    least,
+    reduce_sum_p,
+    select_n_p,
+    transpose_p,
+)
 
 _NEUTRAL = {p.psum_p: lambda dtype: 0, p.pmax_p: least, p.pmin_p: greatest}
 

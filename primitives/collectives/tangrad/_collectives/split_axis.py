@@ -13,11 +13,9 @@ import numpy as np
 from tangrad._collectives import mapped
 from tangrad._collectives import primitives as p
 from tangrad._collectives.axes import as_tuple, names_among
-from tangrad._lax.elementwise.primitives import add_p, mul_p
-from tangrad._lax.structure.functions import iota
-from tangrad._lax.structure.primitives import broadcast_in_dim_p
 from tangrad.batching import SplitAxis, move_axis, place_axis, split_by_names
 from tangrad.core import Primitive, RuleSet, literal
+from tangrad.extend.lax import add_p, broadcast_in_dim_p, iota, mul_p
 
 split_axis = RuleSet("split_axis", api=1)
 _INT32 = np.dtype(np.int32)

@@ -9,11 +9,9 @@ import numpy as np
 from tangrad._collectives import primitives as p
 from tangrad._collectives.axes import Axes, axes_in_type, names_among, positions_among
 from tangrad._collectives.varying import differing
-from tangrad._lax.elementwise.primitives import eq_p, select_n_p
-from tangrad._lax.structure.functions import full_like
-from tangrad._lax.structure.primitives import broadcast_in_dim_p
 from tangrad.autodiff import linear_transpose_rule
 from tangrad.core import RuleSet, literal
+from tangrad.extend.lax import broadcast_in_dim_p, eq_p, full_like, select_n_p
 
 transpose = RuleSet("transpose", api=1)
 

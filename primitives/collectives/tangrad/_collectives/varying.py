@@ -8,8 +8,8 @@ import numpy as np
 
 from tangrad._collectives.axes import Axes, size_of_axis
 from tangrad._collectives.primitives import axis_index_p, pvary_p
-from tangrad._lax.elementwise.functions import add, mul
 from tangrad.core import as_operand, literal, thread
+from tangrad.extend.lax import add, mul
 
 _INT32 = np.dtype(np.int32)
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from tangrad._fft.primitives import FftType
 from tangrad._fft.transforms import size_argument, transform_operand, transformed
-from tangrad._numpy.fusing import as_one
-from tangrad._numpy.operands import canonical_axes
+from tangrad.extend.numpy import as_one, canonical_axes
 
 
 def _along(name: str, fft_type: FftType, a: Any, s: Any, axes: Any, norm: Any) -> Any:

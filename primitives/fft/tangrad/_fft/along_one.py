@@ -6,9 +6,8 @@ from typing import Any
 
 from tangrad._fft.primitives import FftType
 from tangrad._fft.transforms import conjugated, opposite, size_argument, transform_operand, transformed
-from tangrad._numpy.fusing import as_one
-from tangrad._numpy.operands import canonical_axis
 from tangrad.core import transfers
+from tangrad.extend.numpy import as_one, canonical_axis
 
 # Of what transfer guards ask: what fills an axis up, or comes of conjugates, is made of numbers.
 COPIES_FROM_HOST = {

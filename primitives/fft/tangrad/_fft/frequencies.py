@@ -7,13 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._numpy.arithmetic import divide, multiply
-from tangrad._numpy.creation import placed
-from tangrad._numpy.fusing import as_one
-from tangrad._numpy.operands import array_operand, canonical_axis, convert, index_argument, user_dtype
-from tangrad._numpy.ranges import arange
-from tangrad._numpy.tiling import roll
 from tangrad.core import as_operand, dtypes
+from tangrad.extend.numpy import (
+    arange,
+    array_operand,
+    as_one,
+    canonical_axis,
+    convert,
+    divide,
+    index_argument,
+    multiply,
+    placed,
+    roll,
+    user_dtype,
+)
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["fftfreq", "rfftfreq"], True)

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from tangrad._fft.primitives import FftType, fft_p
-from tangrad._lax.checks import check_int
-from tangrad._lax.operands import operand
-from tangrad._numpy.operands import convert
 from tangrad.core import dtypes
+from tangrad.extend.lax import check_int, operand
+from tangrad.extend.numpy import convert
 
 
 def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:

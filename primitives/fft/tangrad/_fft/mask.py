@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad._fft.primitives import fft_p
-from tangrad._masking import Sizes, check_whole
 from tangrad.core import RuleSet
+from tangrad.extend.masking import Sizes, check_whole
 
 mask = RuleSet("mask", api=1)
 

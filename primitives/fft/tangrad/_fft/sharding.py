@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tangrad._fft.primitives import fft_p
-from tangrad._sharding.propagation import positionwise
 from tangrad.core import RuleSet
+from tangrad.extend.sharding import positionwise
 
 sharding = RuleSet("sharding", api=1)
 positionwise(sharding, fft_p)

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from tangrad._fft.primitives import FftType, fft_p, point_count
-from tangrad._lax.elementwise.primitives import conj_p, convert_element_type_p, div_p, mul_p, sqrt_p
-from tangrad._lax.operands import size_operand
-from tangrad._lax.structure.primitives import pad_p, transpose_p
-from tangrad._numpy.operands import convert, index_argument, is_complex, promote_inexact
 from tangrad.core import dtypes, is_symbolic, literal
+from tangrad.extend.lax import conj_p, convert_element_type_p, div_p, mul_p, pad_p, size_operand, sqrt_p, transpose_p
+from tangrad.extend.numpy import convert, index_argument, is_complex, promote_inexact
 
 # norm -> how much of the number of points, as a power, a transform is multiplied by: forward, inverse (which divides).
 _POWERS: dict[Any, tuple[float, float]] = {

@@ -11,10 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad._fft.primitives import FftType, fft_p, point_count
-from tangrad._lax.elementwise.primitives import conj_p, mul_p, real_p
-from tangrad._lax.structure.primitives import broadcast_in_dim_p, pad_p
 from tangrad.autodiff import linear_transpose_rule
 from tangrad.core import RuleSet, literal
+from tangrad.extend.lax import broadcast_in_dim_p, conj_p, mul_p, pad_p, real_p
 
 transpose = RuleSet("transpose", api=1)
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._checkify import Checks, OOBError, any_true, first_true
 from tangrad._lax.elementwise.primitives import convert_element_type_p, gt_p, lt_p, or_p
 from tangrad._lax.structure.primitives import (
     broadcast_in_dim_p,
@@ -16,6 +15,7 @@ from tangrad._lax.structure.primitives import (
     reshape_p,
 )
 from tangrad.core import as_operand, current_source, is_symbolic, literal, product
+from tangrad.extend.checkify import Checks, OOBError, any_true, first_true
 
 INT32 = np.dtype("int32")
 

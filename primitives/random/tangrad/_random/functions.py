@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.elementwise.primitives import add_p, convert_element_type_p
 from tangrad._random.keys import KeyType, is_key, key_type
 from tangrad._random.primitives import (
     random_bits_p,
@@ -22,6 +21,7 @@ from tangrad._random.primitives import (
 from tangrad._random.settings import threefry_partitionable
 from tangrad.core import Tracer, as_array, as_operand, canonicalize_shape, dtypes, literal, thread
 from tangrad.errors import TracerIntegerConversionError
+from tangrad.extend.lax import add_p, convert_element_type_p
 
 
 def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:

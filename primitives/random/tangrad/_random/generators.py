@@ -8,9 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.elementwise.primitives import bitcast_convert_type_p, convert_element_type_p
-from tangrad._lax.placement.out_sharding import constrained
-from tangrad._lax.structure.primitives import broadcast_in_dim_p, concatenate_p, iota_p, reshape_p, slice_p
 from tangrad._random.cipher import random, threefry2x32_p
 from tangrad._random.philox import UINT32, add_wide, columns, philox, spread
 from tangrad.core import (
@@ -22,6 +19,16 @@ from tangrad.core import (
     exact_equality,
     literal,
     product,
+)
+from tangrad.extend.lax import (
+    bitcast_convert_type_p,
+    broadcast_in_dim_p,
+    concatenate_p,
+    constrained,
+    convert_element_type_p,
+    iota_p,
+    reshape_p,
+    slice_p,
 )
 
 UINT64 = np.dtype(np.uint64)

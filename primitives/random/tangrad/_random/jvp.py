@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._lax.elementwise.functions import convert_element_type, div, eq, exp, gt, mul, select, sub
-from tangrad._lax.special.functions import random_gamma_grad
-from tangrad._lax.structure.functions import full_like
 from tangrad._random import cipher, generators, primitives
 from tangrad._random.distributions import counts, gamma, integers, inversion, normal, shaped, stream, uniform
 from tangrad.autodiff import elementwise_jvp, zero_jvp
 from tangrad.core import RuleSet
 from tangrad.dtypes import finfo
+from tangrad.extend.lax import convert_element_type, div, eq, exp, full_like, gt, mul, random_gamma_grad, select, sub
 
 jvp = RuleSet("jvp", api=1)
 

@@ -7,10 +7,9 @@ import operator
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from tangrad._collectives.axes import size_of_axis
-from tangrad._collectives.positions import axis_index
 from tangrad._random.functions import fold_in
 from tangrad.core import class_boundary
+from tangrad.extend.collectives import axis_index, size_of_axis
 
 Sampler = TypeVar("Sampler", bound=Callable[..., Any])
 

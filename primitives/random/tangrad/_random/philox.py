@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.elementwise import primitives as p
-from tangrad._lax.structure.primitives import broadcast_in_dim_p, concatenate_p, iota_p, reshape_p, slice_p
 from tangrad.core import literal
+from tangrad.extend import lax as p
+from tangrad.extend.lax import broadcast_in_dim_p, concatenate_p, iota_p, reshape_p, slice_p
 
 ROUNDS = 10
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)

@@ -7,8 +7,8 @@ from typing import Any
 from tangrad._random.cipher import random_unwrap_p, random_wrap_p, threefry2x32_p
 from tangrad._random.distributions.gamma import random_gamma_p
 from tangrad._random.primitives import random_bits_p, random_fold_in_p, random_seed_p, random_split_p
-from tangrad._sharding.propagation import joined, positionwise, uncut_along
 from tangrad.core import RuleSet
+from tangrad.extend.sharding import joined, positionwise, uncut_along
 
 sharding = RuleSet("sharding", api=1)
 positionwise(sharding, threefry2x32_p, random_seed_p, random_fold_in_p)

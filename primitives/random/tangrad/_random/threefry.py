@@ -10,17 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.elementwise import primitives as p
-from tangrad._lax.structure.primitives import (
-    broadcast_in_dim_p,
-    concatenate_p,
-    iota_p,
-    reshape_p,
-    slice_p,
-    squeeze_p,
-)
 from tangrad._random.cipher import random_unwrap_p, random_wrap_p, threefry2x32_p
 from tangrad.core import is_symbolic, literal, product
+from tangrad.extend import lax as p
+from tangrad.extend.lax import broadcast_in_dim_p, concatenate_p, iota_p, reshape_p, slice_p, squeeze_p
 
 BIT_WIDTHS = {8: np.dtype(np.uint8), 16: np.dtype(np.uint16), 32: np.dtype(np.uint32), 64: np.dtype(np.uint64)}
 UINT32 = BIT_WIDTHS[32]

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._autodiff.primitives import add_any_p, append_dims_p, sum_trailing_p, zeros_p
 from tangrad._backend_numpy.array import physical
 from tangrad._backend_numpy.kernels import composed
+from tangrad.autodiff import add_any_p, append_dims_p, sum_trailing_p, zeros_p
 from tangrad.core import RuleSet, ShapedArray
 from tangrad.dtypes import float0
 

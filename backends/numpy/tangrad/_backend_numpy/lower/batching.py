@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tangrad._backend_numpy.kernels import composed
-from tangrad._batching.primitives import broadcast_axis_p, move_axis_p, sum_axes_p
+from tangrad.batching import broadcast_axis_p, move_axis_p, sum_axes_p
 from tangrad.core import RuleSet
 
 lower = RuleSet("lower.numpy", api=1)

@@ -10,11 +10,17 @@ import numpy as np
 from tangrad._backend_numpy.array import wrap
 from tangrad._backend_numpy.kernels import kernel
 from tangrad._backend_numpy.quiet import outside
-from tangrad._debug.calls import HostProgram
-from tangrad._debug.effects import debug_effects, io_effects
-from tangrad._debug.evaluation import wait_for_earlier
-from tangrad._debug.primitives import debug_callback_p, debug_print_p, io_callback_p, pure_callback_p
 from tangrad.core import RuleSet
+from tangrad.extend.debug import (
+    HostProgram,
+    debug_callback_p,
+    debug_effects,
+    debug_print_p,
+    io_callback_p,
+    io_effects,
+    pure_callback_p,
+    wait_for_earlier,
+)
 
 lower = RuleSet("lower.numpy", api=1)
 

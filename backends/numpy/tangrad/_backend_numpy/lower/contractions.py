@@ -17,10 +17,18 @@ import numpy as np
 from tangrad._backend_numpy.functions import FRESH, Bind, Function
 from tangrad._backend_numpy.kernels import composed
 from tangrad._backend_numpy.totals import wide_dtype
-from tangrad._lax.contractions.precision import algorithm_dtypes, check_cpu_algorithm, is_algorithm
-from tangrad._lax.contractions.primitives import dot_general_p, free_axes
-from tangrad._lax.contractions.ragged import BATCH, CONTRACTING, layout, ragged_dot_general_p
 from tangrad.core import RuleSet, ShapedArray, decomposition_jaxpr, dtypes
+from tangrad.extend.lax import (
+    BATCH,
+    CONTRACTING,
+    algorithm_dtypes,
+    check_cpu_algorithm,
+    dot_general_p,
+    free_axes,
+    is_algorithm,
+    layout,
+    ragged_dot_general_p,
+)
 
 lower = RuleSet("lower.numpy", api=1)
 

@@ -15,11 +15,19 @@ import numpy as np
 from tangrad._backend_numpy.array import physical
 from tangrad._backend_numpy.kernels import composed, inlined
 from tangrad._backend_numpy.source import text_function
-from tangrad._lax.control_flow.counting import counted_condition, counters, sums
-from tangrad._lax.control_flow.evaluation import branch_of_platform
-from tangrad._lax.control_flow.primitives import cond_p, platform_dependent_p, scan_p, split_list, while_p
-from tangrad._lax.control_flow.programs import without_invariants
 from tangrad.core import ClosedJaxpr, Literal, RuleSet, dce_jaxpr
+from tangrad.extend.lax import (
+    branch_of_platform,
+    cond_p,
+    counted_condition,
+    counters,
+    platform_dependent_p,
+    scan_p,
+    split_list,
+    sums,
+    while_p,
+    without_invariants,
+)
 
 lower = RuleSet("lower.numpy", api=1)
 

@@ -8,8 +8,8 @@ from typing import Any
 from tangrad._backend_numpy.decompositions import condensed, orthogonal_factors, schur_form, spectra, triangular_factors
 from tangrad._backend_numpy.functions import FRESH
 from tangrad._backend_numpy.kernels import kernel
-from tangrad._lax.decompositions import primitives as p
 from tangrad.core import RuleSet
+from tangrad.extend import lax as p
 
 lower = RuleSet("lower.numpy", api=1)
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from tangrad._backend_numpy.kernels import composed
 from tangrad._backend_numpy.sizes import SizeValue
-from tangrad._symbolic.primitives import dimension_as_value_p
 from tangrad.core import RuleSet, is_symbolic
+from tangrad.extend.symbolic import dimension_as_value_p
 
 lower = RuleSet("lower.numpy", api=1)
 

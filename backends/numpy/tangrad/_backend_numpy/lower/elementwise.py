@@ -18,8 +18,8 @@ from tangrad._backend_numpy.bounds import maximum, minimum
 from tangrad._backend_numpy.functions import FRESH
 from tangrad._backend_numpy.kernels import ufunc
 from tangrad._backend_numpy.whole_results import exact_if_whole, exp2
-from tangrad._lax.elementwise import primitives as p
 from tangrad.core import RuleSet, dtypes
+from tangrad.extend import lax as p
 
 lower = RuleSet("lower.numpy", api=1)
 composed = partial(kernels.composed, any_sizes=True)

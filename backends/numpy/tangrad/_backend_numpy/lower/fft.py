@@ -10,8 +10,8 @@ import numpy as np
 
 from tangrad._backend_numpy.functions import FRESH
 from tangrad._backend_numpy.kernels import kernel
-from tangrad._fft.primitives import FftType, fft_p, is_empty
 from tangrad.core import RuleSet
+from tangrad.extend.fft import FftType, fft_p, is_empty
 
 lower = RuleSet("lower.numpy", api=1)
 

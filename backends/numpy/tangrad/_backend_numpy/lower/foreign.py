@@ -8,9 +8,8 @@ from typing import Any
 from tangrad._backend_numpy.functions import FRESH
 from tangrad._backend_numpy.kernels import kernel
 from tangrad._backend_numpy.quiet import outside
-from tangrad._ffi.host import Instance
-from tangrad._ffi.primitives import ffi_call_p
 from tangrad.core import RuleSet
+from tangrad.extend.ffi import Instance, ffi_call_p
 
 lower = RuleSet("lower.numpy", api=1)
 

@@ -17,9 +17,9 @@ from tangrad._backend_numpy.array import physical
 from tangrad._backend_numpy.functions import FRESH
 from tangrad._backend_numpy.kernels import kernel
 from tangrad._backend_numpy.wider import wider
-from tangrad._lax.indexing import primitives as p
-from tangrad._lax.indexing.dimension_numbers import GatherScatterMode, window_sizes
 from tangrad.core import RuleSet
+from tangrad.extend import lax as p
+from tangrad.extend.lax import GatherScatterMode, window_sizes
 
 lower = RuleSet("lower.numpy", api=1)
 

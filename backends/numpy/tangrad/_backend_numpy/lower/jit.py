@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad._backend_numpy.kernels import inlined
-from tangrad._jit.primitives import jit_p
 from tangrad.core import RuleSet
+from tangrad.extend.jit import jit_p
 
 lower = RuleSet("lower.numpy", api=1)
 

@@ -8,8 +8,8 @@ from typing import Any
 from tangrad._backend_numpy import linear_algebra
 from tangrad._backend_numpy.functions import FRESH
 from tangrad._backend_numpy.kernels import composed
-from tangrad._lax.linalg import primitives as p
 from tangrad.core import RuleSet, dtypes
+from tangrad.extend import lax as p
 
 lower = RuleSet("lower.numpy", api=1)
 

@@ -13,11 +13,9 @@ import numpy as np
 
 from tangrad._backend_numpy.functions import FRESH
 from tangrad._backend_numpy.whole import whole
-from tangrad._numpy import arithmetic, rounding, transcendental
-from tangrad._numpy.conversion import stacked
-from tangrad._numpy.numerical import convolve, correlate, interpolation
-from tangrad._numpy.positions import unravel_index
 from tangrad.core import RuleSet, dtypes
+from tangrad.extend import numpy
+from tangrad.extend.numpy import convolve, correlate, interpolation, stacked, unravel_index
 
 lower = RuleSet("lower.numpy", api=1)
 
@@ -55,15 +53,15 @@ _SMALL = 512
 
 # Of floats, of integers (None: those are computed as the function is written), and whether of small arrays alone.
 _UNIVERSAL: dict[Any, tuple[Any, Any, bool]] = {
-    arithmetic.floor_divide: (_floor_of_quotient, _floor_of_whole_quotient, False),
-    arithmetic.remainder: (np.remainder, np.remainder, False),
-    rounding.copysign: (np.copysign, None, False),
-    rounding.fmax: (np.fmax, None, False),
-    rounding.fmin: (np.fmin, None, False),
-    rounding.heaviside: (np.heaviside, None, True),
-    transcendental.hypot: (np.hypot, None, True),
-    transcendental.logaddexp: (np.logaddexp, None, True),
-    transcendental.logaddexp2: (np.logaddexp2, None, True),
+    numpy.floor_divide: (_floor_of_quotient, _floor_of_whole_quotient, False),
+    numpy.remainder: (np.remainder, np.remainder, False),
+    numpy.copysign: (np.copysign, None, False),
+    numpy.fmax: (np.fmax, None, False),
+    numpy.fmin: (np.fmin, None, False),
+    numpy.heaviside: (np.heaviside, None, True),
+    numpy.hypot: (np.hypot, None, True),
+    numpy.logaddexp: (np.logaddexp, None, True),
+    numpy.logaddexp2: (np.logaddexp2, None, True),
 }
 
 
@@ -86,7 +84,7 @@ for _function, _how in _UNIVERSAL.items():
     whole(lower, _function)(_universal(*_how))
 
 
-@whole(lower, rounding.trunc)
+@whole(lower, numpy.trunc)
 def _trunc(ctx: Any, x: Any) -> Any:
     return ctx.call(np.trunc, x, nature=FRESH) if x.dtype in _PRECISE and x.dtype.kind == "f" else None
 

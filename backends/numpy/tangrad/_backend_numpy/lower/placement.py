@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad._backend_numpy.kernels import composed
-from tangrad._lax.placement.primitives import device_put_p
 from tangrad.core import RuleSet
+from tangrad.extend.lax import device_put_p
 
 lower = RuleSet("lower.numpy", api=1)
 

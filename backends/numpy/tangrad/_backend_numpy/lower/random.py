@@ -17,17 +17,16 @@ from tangrad._backend_numpy.fused import fused_multiply_add
 from tangrad._backend_numpy.kernels import composed, kernel
 from tangrad._backend_numpy.special.error_functions import erf_inv_block
 from tangrad._backend_numpy.threefry import FEW, UINT32, WORD, draw_few, draw_many, draw_pairs, encipher, encipher_one
-from tangrad._random import primitives as p
-from tangrad._random.distributions import normal, stream, uniform
-from tangrad._random.keys import THREEFRY
 from tangrad.core import RuleSet, decomposition_jaxpr
+from tangrad.extend import random
+from tangrad.extend.random import THREEFRY
 
 lower = RuleSet("lower.numpy", api=1)
 
 Array = np.ndarray[Any, Any]
 
 
-@kernel(lower, p.threefry2x32_p, nature=FRESH)
+@kernel(lower, random.threefry2x32_p, nature=FRESH)
 def _threefry(ctx: Any) -> Callable[..., Any]:
     shape = ctx.out_avals[0].shape
     size = prod(shape)
@@ -45,12 +44,12 @@ def _threefry(ctx: Any) -> Callable[..., Any]:
     return threefry
 
 
-@composed(lower, p.random_wrap_p)
+@composed(lower, random.random_wrap_p)
 def _wrap(ctx: Any, words: Any, *, impl: Any) -> Any:
     return words
 
 
-@composed(lower, p.random_unwrap_p)
+@composed(lower, random.random_unwrap_p)
 def _unwrap(ctx: Any, keys: Any) -> Any:
     return keys
 
@@ -67,7 +66,7 @@ def _is_simple(ctx: Any, shape: tuple[int, ...], partitionable: bool) -> bool:
     return partitionable and keys.dtype is THREEFRY and not keys.shape and prod(shape) <= WORD
 
 
-@composed(lower, p.random_bits_p)
+@composed(lower, random.random_bits_p)
 def _bits(ctx: Any, keys: Any, *, bit_width: int, shape: Any, partitionable: bool) -> Any:
     if bit_width == 64 or not _is_simple(ctx, shape, partitionable):
         return _decomposed(ctx, keys, bit_width=bit_width, shape=shape, partitionable=partitionable)
@@ -92,7 +91,7 @@ def _bits_function(shape: tuple[int, ...], dtype: Any) -> Callable[[Array], Arra
     return few if 0 < size <= FEW else many
 
 
-@composed(lower, p.random_split_p)
+@composed(lower, random.random_split_p)
 def _split(ctx: Any, keys: Any, *, shape: Any, partitionable: bool) -> Any:
     if not _is_simple(ctx, shape, partitionable):
         return _decomposed(ctx, keys, shape=shape, partitionable=partitionable)
@@ -114,7 +113,7 @@ def _split(ctx: Any, keys: Any, *, shape: Any, partitionable: bool) -> Any:
     return ctx.call(few if 0 < size <= FEW else many, keys, nature=FRESH)
 
 
-@composed(lower, p.random_fold_in_p)
+@composed(lower, random.random_fold_in_p)
 def _fold_in(ctx: Any, keys: Any, data: Any) -> Any:
     if ctx.in_avals[0].dtype is not THREEFRY or any([aval.shape for aval in ctx.in_avals]):
         return _decomposed(ctx, keys, data)
@@ -183,11 +182,11 @@ def _floats(primitive: Any, fill: Callable[[Array, Array], None]) -> None:
         return ctx.call(few if 0 < size <= FEW else many, keys, nature=FRESH)
 
 
-_floats(stream.random_uniform_p, _copy_unit)
-_floats(normal.random_normal_p, _normal)
+_floats(random.random_uniform_p, _copy_unit)
+_floats(random.random_normal_p, _normal)
 
 
-@composed(lower, uniform.random_between_p)
+@composed(lower, random.random_between_p)
 def _between(ctx: Any, unit: Any, low: Any, high: Any) -> Any:
     span = ctx.subtract(high, low)
     if unit.dtype not in (SINGLE, np.float64) or _is_power_of_2(span.constant):

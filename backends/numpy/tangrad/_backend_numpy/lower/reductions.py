@@ -14,8 +14,8 @@ from tangrad._backend_numpy.kernels import Kernel, composed
 from tangrad._backend_numpy.program import Value
 from tangrad._backend_numpy.running import running_totals
 from tangrad._backend_numpy.totals import reduction, wide_dtype
-from tangrad._lax.reductions import primitives as p
 from tangrad.core import RuleSet, decomposition_jaxpr, dtypes
+from tangrad.extend import lax as p
 
 lower = RuleSet("lower.numpy", api=1)
 

@@ -12,8 +12,8 @@ import numpy as np
 from tangrad._backend_numpy.array import physical
 from tangrad._backend_numpy.bounds import clamp
 from tangrad._backend_numpy.kernels import composed
-from tangrad._lax.elementwise import primitives as p
 from tangrad.core import RuleSet, decomposition_jaxpr
+from tangrad.extend import lax as p
 
 lower = RuleSet("lower.numpy", api=1)
 

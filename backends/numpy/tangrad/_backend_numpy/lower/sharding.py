@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad._backend_numpy.kernels import composed
-from tangrad._sharding.primitives import auto_axes_p, sharding_constraint_p
 from tangrad.core import RuleSet
+from tangrad.extend.sharding import auto_axes_p, sharding_constraint_p
 
 lower = RuleSet("lower.numpy", api=1)
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from tangrad._backend_numpy.functions import FRESH
 from tangrad._backend_numpy.kernels import Kernel, composed, kernel
-from tangrad._lax.sorting.primitives import search_sorted_p, sort_p, top_k_p
 from tangrad.core import RuleSet, decomposition_jaxpr, dtypes
+from tangrad.extend.lax import search_sorted_p, sort_p, top_k_p
 
 lower = RuleSet("lower.numpy", api=1)
 

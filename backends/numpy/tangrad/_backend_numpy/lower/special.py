@@ -15,9 +15,8 @@ import numpy as np
 from tangrad._backend_numpy.functions import ELEMENTWISE
 from tangrad._backend_numpy.kernels import composed
 from tangrad._backend_numpy.special import arithmetic, bessel, error_functions, gamma_functions
-from tangrad._lax.special import incomplete
-from tangrad._lax.special import primitives as p
 from tangrad.core import Primitive, RuleSet, dtypes
+from tangrad.extend import lax
 
 lower = RuleSet("lower.numpy", api=1)
 
@@ -44,18 +43,18 @@ def _register(primitive: Primitive, function: Callable[..., Any]) -> None:
 
 
 _FUNCTIONS: dict[Primitive, Callable[..., Any]] = {
-    p.erfc_p: error_functions.erfc,
-    p.lgamma_p: gamma_functions.lgamma,
-    p.digamma_p: gamma_functions.digamma,
-    p.polygamma_p: gamma_functions.polygamma,
-    p.zeta_p: gamma_functions.zeta,
-    p.bessel_i0e_p: bessel.bessel_i0e,
-    p.bessel_i1e_p: bessel.bessel_i1e,
-    p.igamma_p: partial(incomplete.igamma, arithmetic),
-    p.igammac_p: partial(incomplete.igammac, arithmetic),
-    p.igamma_grad_a_p: partial(incomplete.igamma_grad_a, arithmetic),
-    p.random_gamma_grad_p: partial(incomplete.gamma_sample_gradient, arithmetic),
-    p.regularized_incomplete_beta_p: partial(incomplete.betainc, arithmetic),
+    lax.erfc_p: error_functions.erfc,
+    lax.lgamma_p: gamma_functions.lgamma,
+    lax.digamma_p: gamma_functions.digamma,
+    lax.polygamma_p: gamma_functions.polygamma,
+    lax.zeta_p: gamma_functions.zeta,
+    lax.bessel_i0e_p: bessel.bessel_i0e,
+    lax.bessel_i1e_p: bessel.bessel_i1e,
+    lax.igamma_p: partial(lax.igamma, arithmetic),
+    lax.igammac_p: partial(lax.igammac, arithmetic),
+    lax.igamma_grad_a_p: partial(lax.igamma_grad_a, arithmetic),
+    lax.random_gamma_grad_p: partial(lax.gamma_sample_gradient, arithmetic),
+    lax.regularized_incomplete_beta_p: partial(lax.betainc, arithmetic),
 }
 for _primitive, _function in _FUNCTIONS.items():
     _register(_primitive, _function)
@@ -76,7 +75,7 @@ _ERF_Q = (
 )
 
 
-@composed(lower, p.erf_p)
+@composed(lower, lax.erf_p)
 def _erf(ctx: Any, x: Any) -> Any:
     dtype = x.dtype
     if dtype == DOUBLE:
@@ -94,7 +93,7 @@ def _polynomial(ctx: Any, x: Any, coefficients: tuple[float, ...]) -> Any:
     return total
 
 
-@composed(lower, p.erf_inv_p)
+@composed(lower, lax.erf_inv_p)
 def _erf_inv(ctx: Any, x: Any) -> Any:
     dtype = x.dtype
     if dtype == DOUBLE:

@@ -14,8 +14,8 @@ import numpy as np
 from tangrad._backend_numpy.array import physical
 from tangrad._backend_numpy.functions import FRESH, VIEW, Function
 from tangrad._backend_numpy.kernels import composed
-from tangrad._lax.structure import primitives as p
 from tangrad.core import RuleSet
+from tangrad.extend import lax as p
 
 lower = RuleSet("lower.numpy", api=1)
 

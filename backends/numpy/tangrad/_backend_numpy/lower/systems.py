@@ -10,22 +10,22 @@ from tangrad._backend_numpy.decompositions.general_systems import solve
 from tangrad._backend_numpy.decompositions.tridiagonal_systems import tridiagonal_solve
 from tangrad._backend_numpy.functions import FRESH
 from tangrad._backend_numpy.kernels import kernel
-from tangrad._lax.decompositions import systems as q
 from tangrad.core import RuleSet
+from tangrad.extend import lax
 
 lower = RuleSet("lower.numpy", api=1)
 
 
-@kernel(lower, q.solve_p, nature=FRESH)
+@kernel(lower, lax.solve_p, nature=FRESH)
 def _solve(ctx: Any) -> Any:
     return solve
 
 
-@kernel(lower, q.determinant_p, nature=FRESH)
+@kernel(lower, lax.determinant_p, nature=FRESH)
 def _determinant(ctx: Any) -> Any:
     return np.linalg.det
 
 
-@kernel(lower, q.tridiagonal_solve_p, nature=FRESH)
+@kernel(lower, lax.tridiagonal_solve_p, nature=FRESH)
 def _tridiagonal_solve(ctx: Any) -> Any:
     return tridiagonal_solve

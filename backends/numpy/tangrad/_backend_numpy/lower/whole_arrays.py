@@ -12,8 +12,8 @@ import numpy as np
 
 from tangrad._backend_numpy.functions import FRESH
 from tangrad._backend_numpy.whole import whole
-from tangrad._numpy import nan_reductions, norms, sets
 from tangrad.core import RuleSet, dtypes
+from tangrad.extend import numpy
 
 lower = RuleSet("lower.numpy", api=1)
 
@@ -21,7 +21,7 @@ _LONG = 2000  # elements from which on `np.isin` is sooner than a sort and a sea
 _FLOATS = {dtypes.as_dtype(name) for name in ("float32", "float64")}
 
 
-@whole(lower, sets.isin)
+@whole(lower, numpy.isin)
 def _isin(ctx: Any, element: Any, test_elements: Any, *_: Any, invert: Any = False, **options: Any) -> Any:
     kind = element.dtype
     if kind != test_elements.dtype or kind.kind not in "iuf" or kind.isbuiltin != 1 or type(invert) is not bool:
@@ -54,11 +54,11 @@ def _without_nan(ufunc: Any) -> Any:
     return build
 
 
-whole(lower, nan_reductions.nanmax)(_without_nan(np.fmax))
-whole(lower, nan_reductions.nanmin)(_without_nan(np.fmin))
+whole(lower, numpy.nanmax)(_without_nan(np.fmax))
+whole(lower, numpy.nanmin)(_without_nan(np.fmin))
 
 
-@whole(lower, norms.norm)
+@whole(lower, numpy.norm)
 def _norm(ctx: Any, x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
     """The Euclidean one of all elements, as a product of the vector with itself."""
     if x.dtype not in _FLOATS or ord is not None or axis is not None or keepdims:

@@ -16,10 +16,9 @@ from tangrad._backend_numpy.windows.early_extrema import take_extrema_early
 from tangrad._backend_numpy.windows.fractional import FractionalConvolution
 from tangrad._backend_numpy.windows.pooling import Window, WindowReduction, gather_selected, scatter_selected
 from tangrad._backend_numpy.windows.streaming import stream_patches
-from tangrad._lax.elementwise.primitives import ge_p
-from tangrad._lax.reductions.primitives import greatest, least
-from tangrad._lax.windows import primitives as p
 from tangrad.core import RuleSet, dtypes
+from tangrad.extend import lax as p
+from tangrad.extend.lax import ge_p, greatest, least
 
 lower = RuleSet("lower.numpy", api=1)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tangrad._backend_numpy.special.pieces import chebyshev, piecewise
-from tangrad._lax.special.coefficients import BESSEL_I0_FAR, BESSEL_I0_NEAR, BESSEL_I1_FAR, BESSEL_I1_NEAR
+from tangrad.extend.lax import BESSEL_I0_FAR, BESSEL_I0_NEAR, BESSEL_I1_FAR, BESSEL_I1_NEAR
 
 
 def bessel_i0e(x: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tangrad._backend_numpy.special.pieces import constant, piecewise, polynomial
-from tangrad._lax.special.coefficients import (
+from tangrad.extend.lax import (
     DIGAMMA_NEAR_2,
     DIGAMMA_TAIL,
     EULER_MACLAURIN,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._autodiff import primitives as p
+from tangrad import autodiff as p
 from tangrad._backend_xla.helpers import broadcast, elementwise, full, reduce_by
 from tangrad.core import RuleSet
 from tangrad.dtypes import float0

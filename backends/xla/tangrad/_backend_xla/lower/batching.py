@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tangrad import batching as p
 from tangrad._backend_xla.helpers import broadcast, reduce_by, transpose
-from tangrad._batching import primitives as p
 from tangrad.core import RuleSet
 
 lower = RuleSet("lower.xla", api=1)

@@ -9,9 +9,8 @@ from typing import Any
 
 from tangrad._backend_xla.helpers import by_platform
 from tangrad._backend_xla.host_calls import emit_host_call, host_array
-from tangrad._debug.calls import HostProgram
-from tangrad._debug.primitives import debug_callback_p, debug_print_p, io_callback_p, pure_callback_p
 from tangrad.core import RuleSet
+from tangrad.extend.debug import HostProgram, debug_callback_p, debug_print_p, io_callback_p, pure_callback_p
 
 lower = RuleSet("lower.xla", api=1)
 

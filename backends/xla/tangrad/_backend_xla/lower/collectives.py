@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from tangrad._backend_xla.helpers import Body, extremum, fill_body, reduce, reducer, reshape
-from tangrad._collectives import primitives as p
-from tangrad._collectives.axes import as_tuple, names_among, positions_among, refuse_names
 from tangrad.core import RuleSet, ShapedArray, decomposition_jaxpr
+from tangrad.extend import collectives as p
+from tangrad.extend.collectives import as_tuple, names_among, positions_among, refuse_names
 
 lower = RuleSet("lower.xla", api=1)
 _INT32 = np.dtype(np.int32)

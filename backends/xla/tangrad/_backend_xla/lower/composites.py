@@ -8,8 +8,8 @@ import numpy as np
 
 from tangrad._backend_xla.lowering import ordered_effects
 from tangrad._backend_xla.mlir import ir
-from tangrad._custom_rules.composites import composite_p
 from tangrad.core import RuleSet, dtypes
+from tangrad.extend.custom_rules import composite_p
 
 lower = RuleSet("lower.xla", api=1)
 

@@ -6,15 +6,15 @@ from typing import Any
 
 from tangrad._backend_xla.helpers import convert
 from tangrad._backend_xla.products import precision_config
-from tangrad._lax.contractions.precision import (
+from tangrad.core import RuleSet
+from tangrad.extend.lax import (
     DotAlgorithmPreset,
     algorithm_dtypes,
     algorithm_parts,
     check_cpu_algorithm,
+    dot_general_p,
     is_algorithm,
 )
-from tangrad._lax.contractions.primitives import dot_general_p
-from tangrad.core import RuleSet
 
 lower = RuleSet("lower.xla", api=1)
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad._backend_xla.pivots import permutation_of_pivots
-from tangrad._lax.decompositions import primitives as p
-from tangrad._lax.decompositions import systems as q
 from tangrad.core import RuleSet
+from tangrad.extend import lax
 
 NEEDS_LAPACK = "it is computed by LAPACK, on CPUs alone"
 
@@ -15,21 +14,21 @@ lower = RuleSet("lower.xla", api=1)
 systems = RuleSet("lower.xla", api=1)
 
 
-@lower.rule(p.lu_pivots_to_permutation_p)
+@lower.rule(lax.lu_pivots_to_permutation_p)
 def _lu_pivots_to_permutation(ctx: Any, pivots: Any, *, permutation_size: int) -> Any:
     return permutation_of_pivots(ctx, pivots, ctx.in_avals[0], permutation_size)
 
 
 lower.not_applicable(
     NEEDS_LAPACK,
-    p.lu_p,
-    p.geqrf_p,
-    p.geqp3_p,
-    p.svd_p,
-    p.eigh_p,
-    p.eig_p,
-    p.schur_p,
-    p.hessenberg_p,
-    p.tridiagonal_p,
+    lax.lu_p,
+    lax.geqrf_p,
+    lax.geqp3_p,
+    lax.svd_p,
+    lax.eigh_p,
+    lax.eig_p,
+    lax.schur_p,
+    lax.hessenberg_p,
+    lax.tridiagonal_p,
 )
-systems.not_applicable(NEEDS_LAPACK, q.tridiagonal_solve_p)
+systems.not_applicable(NEEDS_LAPACK, lax.tridiagonal_solve_p)

@@ -10,9 +10,8 @@ from tangrad._backend_xla import decompositions as d
 from tangrad._backend_xla.helpers import full
 from tangrad._backend_xla.lapack import character, lapack_name
 from tangrad._backend_xla.matrices import call_matrices, where_succeeded
-from tangrad._lax.decompositions import primitives as p
-from tangrad._lax.decompositions import systems as q
 from tangrad.core import RuleSet, ShapedArray, dtypes
+from tangrad.extend import lax
 
 lower = RuleSet("lower.xla.cpu", api=1)
 systems = RuleSet("lower.xla.cpu", api=1)
@@ -40,21 +39,23 @@ def _wanted(vectors: bool) -> Any:
 
 lower.table(
     {
-        p.lu_p: lambda ctx, x: d.lu(ctx, x, _name(ctx, "getrf")),
-        p.geqrf_p: lambda ctx, a: d.geqrf(ctx, a, _name(ctx, "geqrf")),
-        p.geqp3_p: lambda ctx, a: d.geqp3(ctx, a, _name(ctx, "geqp3")),
-        p.householder_product_p: lambda ctx, a, taus: d.householder_product(ctx, a, taus, _name(ctx, "orgqr", "ungqr")),
-        p.eigh_p: lambda ctx, x, *, lower: d.eigh(
+        lax.lu_p: lambda ctx, x: d.lu(ctx, x, _name(ctx, "getrf")),
+        lax.geqrf_p: lambda ctx, a: d.geqrf(ctx, a, _name(ctx, "geqrf")),
+        lax.geqp3_p: lambda ctx, a: d.geqp3(ctx, a, _name(ctx, "geqp3")),
+        lax.householder_product_p: lambda ctx, a, taus: d.householder_product(
+            ctx, a, taus, _name(ctx, "orgqr", "ungqr")
+        ),
+        lax.eigh_p: lambda ctx, x, *, lower: d.eigh(
             ctx, x, _name(ctx, "syevd", "heevd"), mode=character("V"), uplo=_triangle(lower)
         ),
-        p.tridiagonal_p: lambda ctx, a, *, lower: d.tridiagonal(
+        lax.tridiagonal_p: lambda ctx, a, *, lower: d.tridiagonal(
             ctx, a, _name(ctx, "sytrd", "hetrd"), uplo=_triangle(lower)
         ),
     }
 )
 
 
-@lower.rule(p.svd_p)
+@lower.rule(lax.svd_p)
 def _svd(ctx: Any, x: Any, *, full_matrices: bool, compute_uv: bool) -> Any:
     if d.is_empty(ctx):
         return d.identities(ctx)
@@ -72,7 +73,7 @@ def _svd(ctx: Any, x: Any, *, full_matrices: bool, compute_uv: bool) -> Any:
     return d.or_nan(ctx, info, (u, values, vh), (left, values_aval, right))
 
 
-@lower.rule(p.eig_p)
+@lower.rule(lax.eig_p)
 def _eig(
     ctx: Any, x: Any, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, enable_eigvec_derivs: bool
 ) -> Any:
@@ -81,7 +82,7 @@ def _eig(
     return d.eig(ctx, x, _name(ctx, "geev"), wanted, **letters)
 
 
-@lower.rule(p.schur_p)
+@lower.rule(lax.schur_p)
 def _schur(ctx: Any, x: Any, *, compute_schur_vectors: bool) -> Any:
     if d.is_empty(ctx):
         return d.identities(ctx)
@@ -96,7 +97,7 @@ def _schur(ctx: Any, x: Any, *, compute_schur_vectors: bool) -> Any:
     return d.or_nan(ctx, outs[-1], kept, ctx.out_avals)
 
 
-@lower.rule(p.hessenberg_p)
+@lower.rule(lax.hessenberg_p)
 def _hessenberg(ctx: Any, a: Any) -> Any:
     aval = ctx.in_avals[0]
     if aval.shape[-1] < 2 or 0 in aval.shape:
@@ -106,7 +107,7 @@ def _hessenberg(ctx: Any, a: Any) -> Any:
     return d.or_nan(ctx, info, outs, ctx.out_avals)
 
 
-@systems.rule(q.tridiagonal_solve_p)
+@systems.rule(lax.tridiagonal_solve_p)
 def _tridiagonal_solve(ctx: Any, dl: Any, d_: Any, du: Any, b: Any) -> Any:
     aval = ctx.out_aval
     if 0 in aval.shape:

@@ -14,9 +14,8 @@ from tangrad._backend_xla.gpu_libraries import library_name, rules_for_gpus
 from tangrad._backend_xla.helpers import custom_call, part, transpose
 from tangrad._backend_xla.matrices import call_matrices, column_major, conjugate
 from tangrad._backend_xla.pivots import permutation_of_pivots
-from tangrad._lax.decompositions import primitives as p
-from tangrad._lax.decompositions import systems as q
 from tangrad.core import ShapedArray, dtypes
+from tangrad.extend import lax
 
 # Up to which size the method of Jacobi is used for singular values, and up to which its function computes many
 # matrices together, which makes no economical factors.
@@ -153,22 +152,22 @@ _NO_FUNCTION = "no library of a GPU has it: only LAPACK, on CPUs"
 
 cuda, rocm = rules_for_gpus(
     {
-        p.lu_p: lambda ctx, x: d.lu(ctx, x, library_name(ctx, "solver_getrf_ffi"), _permutation),
-        p.lu_pivots_to_permutation_p: _lu_pivots_to_permutation,
-        p.geqrf_p: lambda ctx, a: d.geqrf(ctx, a, library_name(ctx, "solver_geqrf_ffi")),
-        p.geqp3_p: lambda ctx, a: d.geqp3(ctx, a, _hybrid_name(ctx, "geqp3"), **HYBRID),
-        p.householder_product_p: lambda ctx, a, taus: d.householder_product(
+        lax.lu_p: lambda ctx, x: d.lu(ctx, x, library_name(ctx, "solver_getrf_ffi"), _permutation),
+        lax.lu_pivots_to_permutation_p: _lu_pivots_to_permutation,
+        lax.geqrf_p: lambda ctx, a: d.geqrf(ctx, a, library_name(ctx, "solver_geqrf_ffi")),
+        lax.geqp3_p: lambda ctx, a: d.geqp3(ctx, a, _hybrid_name(ctx, "geqp3"), **HYBRID),
+        lax.householder_product_p: lambda ctx, a, taus: d.householder_product(
             ctx, a, taus, library_name(ctx, "solver_orgqr_ffi")
         ),
-        p.svd_p: _svd,
-        p.eigh_p: lambda ctx, x, *, lower: d.eigh(
+        lax.svd_p: _svd,
+        lax.eigh_p: lambda ctx, x, *, lower: d.eigh(
             ctx, x, library_name(ctx, "solver_syevd_ffi"), lower=lower, algorithm=np.uint8(0)
         ),
-        p.eig_p: _eig,
-        p.tridiagonal_p: lambda ctx, a, *, lower: d.tridiagonal(
+        lax.eig_p: _eig,
+        lax.tridiagonal_p: lambda ctx, a, *, lower: d.tridiagonal(
             ctx, a, library_name(ctx, "solver_sytrd_ffi"), lower=lower
         ),
     },
-    {_NO_FUNCTION: (p.schur_p, p.hessenberg_p)},
+    {_NO_FUNCTION: (lax.schur_p, lax.hessenberg_p)},
 )
-cuda_systems, rocm_systems = rules_for_gpus({q.tridiagonal_solve_p: _tridiagonal_solve})
+cuda_systems, rocm_systems = rules_for_gpus({lax.tridiagonal_solve_p: _tridiagonal_solve})

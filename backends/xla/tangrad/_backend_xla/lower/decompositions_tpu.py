@@ -7,9 +7,8 @@ from typing import Any
 
 from tangrad._backend_xla import decompositions as d
 from tangrad._backend_xla.helpers import custom_call, full, iota
-from tangrad._lax.decompositions import primitives as p
-from tangrad._lax.decompositions import systems as q
 from tangrad.core import RuleSet
+from tangrad.extend import lax
 
 lower = RuleSet("lower.xla.tpu", api=1)
 systems = RuleSet("lower.xla.tpu", api=1)
@@ -24,7 +23,7 @@ def _own(ctx: Any, target: str, operands: Sequence[Any], config: str = "", api_v
     return tuple(custom_call(ctx, target, ctx.out_avals, operands, api_version=api_version, more=more))
 
 
-@lower.rule(p.lu_p)
+@lower.rule(lax.lu_p)
 def _lu(ctx: Any, x: Any) -> Any:
     if d.is_empty(ctx):
         _, pivots, order = ctx.out_avals
@@ -32,12 +31,12 @@ def _lu(ctx: Any, x: Any) -> Any:
     return _own(ctx, "LuDecomposition", [x], api_version=2)
 
 
-@lower.rule(p.geqrf_p)
+@lower.rule(lax.geqrf_p)
 def _geqrf(ctx: Any, a: Any) -> Any:
     return (a, full(ctx, 0, ctx.out_avals[1])) if d.is_empty(ctx) else _own(ctx, "Qr", [a])
 
 
-@lower.rule(p.householder_product_p)
+@lower.rule(lax.householder_product_p)
 def _householder_product(ctx: Any, a: Any, taus: Any) -> Any:
     if d.is_empty(ctx):
         return a
@@ -46,11 +45,11 @@ def _householder_product(ctx: Any, a: Any, taus: Any) -> Any:
     return _own(ctx, "ProductOfElementaryHouseholderReflectors", [a, taus])[0]
 
 
-@lower.rule(p.eigh_p)
+@lower.rule(lax.eigh_p)
 def _eigh(ctx: Any, x: Any, *, lower: bool) -> Any:
     return d.identities(ctx) if d.is_empty(ctx) else _own(ctx, "Eigh", [x], EIGH.format(lower=int(lower)))
 
 
 _NO_FUNCTION = "XLA has none on TPUs: LAPACK has it, on CPUs"
-lower.not_applicable(_NO_FUNCTION, p.geqp3_p, p.svd_p, p.eig_p, p.schur_p, p.hessenberg_p, p.tridiagonal_p)
-systems.not_applicable(_NO_FUNCTION, q.tridiagonal_solve_p)
+lower.not_applicable(_NO_FUNCTION, lax.geqp3_p, lax.svd_p, lax.eig_p, lax.schur_p, lax.hessenberg_p, lax.tridiagonal_p)
+systems.not_applicable(_NO_FUNCTION, lax.tridiagonal_solve_p)

@@ -6,8 +6,8 @@ from typing import Any
 
 from tangrad._backend_xla.dimension_values import SIZE
 from tangrad._backend_xla.helpers import convert
-from tangrad._symbolic.primitives import dimension_as_value_p
 from tangrad.core import RuleSet
+from tangrad.extend.symbolic import dimension_as_value_p
 
 lower = RuleSet("lower.xla", api=1)
 

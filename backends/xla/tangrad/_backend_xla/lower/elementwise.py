@@ -42,9 +42,9 @@ from tangrad._backend_xla.helpers import (
     select,
 )
 from tangrad._backend_xla.whole_powers import whole_cbrt, whole_exp2
-from tangrad._lax.elementwise import primitives as p
 from tangrad.core import RuleSet, dtypes
 from tangrad.dtypes import ExtendedDType
+from tangrad.extend import lax as p
 
 lower = RuleSet("lower.xla", api=1)
 

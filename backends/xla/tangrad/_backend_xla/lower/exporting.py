@@ -15,8 +15,8 @@ from tangrad._backend_xla.kernel_types import check_kernels
 from tangrad._backend_xla.mlir import ir, read_portable_artifact
 from tangrad._backend_xla.module_contents import ENTRY, check_functions, contents
 from tangrad._backend_xla.symbolic_entry import PLATFORM_INDEX
-from tangrad._export.primitives import call_exported_p
 from tangrad.core import RuleSet, find_primitive, rule_table
+from tangrad.extend.export import call_exported_p
 
 lower = RuleSet("lower.xla", api=1)
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from tangrad._backend_xla.dimension_values import has_symbolic
 from tangrad._backend_xla.helpers import full, transpose
-from tangrad._fft.primitives import FftType, fft_p, is_empty
 from tangrad.core import RuleSet
+from tangrad.extend.fft import FftType, fft_p, is_empty
 
 lower = RuleSet("lower.xla", api=1)
 

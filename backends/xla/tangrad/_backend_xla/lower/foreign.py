@@ -6,11 +6,9 @@ from typing import Any
 
 from tangrad._backend_xla import jaxlib_calls
 from tangrad._backend_xla.helpers import by_platform, custom_call
-from tangrad._ffi.attributes import Dictionary, Elements, Scalar
-from tangrad._ffi.primitives import ffi_call_p
-from tangrad._ffi.targets import find, missing, types
 from tangrad.core import RuleSet
 from tangrad.errors import BackendError
+from tangrad.extend.ffi import Dictionary, Elements, Scalar, ffi_call_p, find, missing, types
 
 lower = RuleSet("lower.xla", api=1)
 

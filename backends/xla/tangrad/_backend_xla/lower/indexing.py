@@ -24,9 +24,9 @@ from tangrad._backend_xla.helpers import (
     same_type,
     select,
 )
-from tangrad._lax.indexing import primitives as p
-from tangrad._lax.indexing.dimension_numbers import GatherScatterMode, window_sizes
 from tangrad.core import RuleSet, ShapedArray, dtypes, min_size
+from tangrad.extend import lax as p
+from tangrad.extend.lax import GatherScatterMode, window_sizes
 
 lower = RuleSet("lower.xla", api=1)
 

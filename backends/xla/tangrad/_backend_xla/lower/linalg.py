@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad._backend_xla.matrices import cholesky_update, lower_triangle, triangular_solve
-from tangrad._lax.linalg import primitives as p
 from tangrad.core import RuleSet
+from tangrad.extend import lax as p
 
 lower = RuleSet("lower.xla", api=1)
 

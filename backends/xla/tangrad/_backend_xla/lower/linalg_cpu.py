@@ -9,8 +9,8 @@ from typing import Any
 
 from tangrad._backend_xla.lapack import character, lapack_name
 from tangrad._backend_xla.matrices import call_matrices, conjugate, factor_or_nan, triangular_solve
-from tangrad._lax.linalg import primitives as p
 from tangrad.core import RuleSet
+from tangrad.extend import lax as p
 
 lower = RuleSet("lower.xla.cpu", api=1)
 

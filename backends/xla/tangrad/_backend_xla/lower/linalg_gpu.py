@@ -7,7 +7,7 @@ from typing import Any
 from tangrad._backend_xla.gpu_libraries import library_name, rules_for_gpus
 from tangrad._backend_xla.helpers import custom_call
 from tangrad._backend_xla.matrices import cholesky_update, column_major, factor_or_nan
-from tangrad._lax.linalg import primitives as p
+from tangrad.extend import lax as p
 
 
 def _cholesky(ctx: Any, x: Any) -> Any:

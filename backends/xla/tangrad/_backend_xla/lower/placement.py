@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tangrad._lax.placement.primitives import device_put_p
 from tangrad.core import RuleSet
+from tangrad.extend.lax import device_put_p
 
 lower = RuleSet("lower.xla", api=1)
 lower.table({device_put_p: lambda ctx, x, *, target: x})

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from tangrad._backend_xla.helpers import broadcast_operands, convert, full, reshape, same_type
-from tangrad._random import cipher as p
-from tangrad._random.generators import RandomAlgorithm, rng_bit_generator_p
 from tangrad.core import RuleSet, ShapedArray, decomposition_jaxpr, dtypes
+from tangrad.extend import random as p
+from tangrad.extend.random import RandomAlgorithm, rng_bit_generator_p
 
 lower = RuleSet("lower.xla", api=1)
 

@@ -19,8 +19,8 @@ from tangrad._backend_xla.helpers import (
     scalar,
     select,
 )
-from tangrad._lax.reductions import primitives as p
 from tangrad.core import RuleSet, ShapedArray, decomposition_jaxpr, dtypes, is_symbolic
+from tangrad.extend import lax as p
 
 lower = RuleSet("lower.xla", api=1)
 

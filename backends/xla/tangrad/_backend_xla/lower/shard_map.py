@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad._backend_xla.manual import ManualAxes
-from tangrad._sharding.shard_map.primitives import shard_map_p
-from tangrad._sharding.shard_map.sameness import with_cotangent_sums_for
-from tangrad._sharding.shard_map.scope import axes_in_scope
-from tangrad._sharding.shard_map.specs import uncut
 from tangrad.core import RuleSet, decomposition_jaxpr
+from tangrad.extend.sharding import axes_in_scope, shard_map_p, uncut, with_cotangent_sums_for
 
 lower = RuleSet("lower.xla", api=1)
 

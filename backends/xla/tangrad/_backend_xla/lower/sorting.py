@@ -8,9 +8,8 @@ from typing import Any
 from tangrad._backend_xla.helpers import compare, scalar, transpose
 from tangrad._backend_xla.loops import State, loop
 from tangrad._backend_xla.sorting import sort
-from tangrad._lax.sorting.bisection import halve
-from tangrad._lax.sorting.primitives import search_sorted_p, sort_p, top_k_p
 from tangrad.core import RuleSet, decomposition_jaxpr, is_symbolic, trace_to_closed_jaxpr
+from tangrad.extend.lax import halve, search_sorted_p, sort_p, top_k_p
 
 lower = RuleSet("lower.xla", api=1)
 lower.add(sort_p, sort)

@@ -16,12 +16,9 @@ import numpy as np
 
 from tangrad._backend_xla.dimension_values import has_symbolic
 from tangrad._backend_xla.sorting import sort
-from tangrad._lax.elementwise import primitives as e
-from tangrad._lax.indexing.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
-from tangrad._lax.indexing.primitives import gather_p
-from tangrad._lax.sorting.primitives import sort_p
-from tangrad._lax.structure import primitives as s
 from tangrad.core import RuleSet, dtypes, literal, trace_to_closed_jaxpr
+from tangrad.extend import lax
+from tangrad.extend.lax import GatherDimensionNumbers, GatherScatterMode, gather_p, sort_p
 
 lower = RuleSet("lower.xla.cpu", api=1)
 
@@ -59,13 +56,13 @@ def _sort_alone(xs: Sequence[Any], dimension: int) -> tuple[Any]:
     (x,) = xs
     bits = _bits(x)
     last = dtypes.bit_width(bits.aval.dtype) - 1
-    sign = _convert(_shift(e.shift_right_logical_p, bits, last), WORD)
-    place = e.or_p.bind(_shift(e.shift_left_p, _positions(x.aval.shape, dimension), 1), sign)
+    sign = _convert(_shift(lax.shift_right_logical_p, bits, last), WORD)
+    place = lax.or_p.bind(_shift(lax.shift_left_p, _positions(x.aval.shape, dimension), 1), sign)
     words = _sorted_words(_float_ranks(bits, x.aval.dtype), place, dimension)
-    ranks = _convert(_shift(e.shift_right_arithmetic_p, words, HALF), bits.aval.dtype)
-    signs = _convert(e.and_p.bind(words, _number(words, 1)), bits.aval.dtype)
-    found = e.or_p.bind(_mirrored(ranks), _shift(e.shift_left_p, signs, last))
-    return (e.bitcast_convert_type_p.bind(found, new_dtype=x.aval.dtype),)
+    ranks = _convert(_shift(lax.shift_right_arithmetic_p, words, HALF), bits.aval.dtype)
+    signs = _convert(lax.and_p.bind(words, _number(words, 1)), bits.aval.dtype)
+    found = lax.or_p.bind(_mirrored(ranks), _shift(lax.shift_left_p, signs, last))
+    return (lax.bitcast_convert_type_p.bind(found, new_dtype=x.aval.dtype),)
 
 
 def _sort_together(xs: Sequence[Any], dimension: int) -> tuple[Any, ...]:
@@ -73,7 +70,7 @@ def _sort_together(xs: Sequence[Any], dimension: int) -> tuple[Any, ...]:
     key = xs[0]
     ranks = _float_ranks(_bits(key), key.aval.dtype) if key.aval.dtype.kind not in "bui" else _integer_ranks(key)
     words = _sorted_words(ranks, _positions(key.aval.shape, dimension), dimension)
-    order = _convert(e.and_p.bind(words, _number(words, (1 << HALF) - 1)), POSITION)
+    order = _convert(lax.and_p.bind(words, _number(words, (1 << HALF) - 1)), POSITION)
     return tuple([_take(x, order, dimension) for x in xs])
 
 
@@ -81,41 +78,41 @@ def _sort_together(xs: Sequence[Any], dimension: int) -> tuple[Any, ...]:
 
 
 def _sorted_words(ranks: Any, places: Any, dimension: int) -> Any:
-    words = e.or_p.bind(_shift(e.shift_left_p, _convert(ranks, WORD), HALF), places)
+    words = lax.or_p.bind(_shift(lax.shift_left_p, _convert(ranks, WORD), HALF), places)
     return sort_p.bind(words, dimension=dimension, is_stable=True, num_keys=1)[0]  # stable, which is the faster way
 
 
 def _positions(shape: tuple[int, ...], dimension: int) -> Any:
-    return s.iota_p.bind(dtype=WORD, shape=shape, dimension=dimension)
+    return lax.iota_p.bind(dtype=WORD, shape=shape, dimension=dimension)
 
 
 def _integer_ranks(x: Any) -> Any:
     """Signed words in the order of integers of half a word."""
     wide = _convert(x, WORD)
-    return e.sub_p.bind(wide, _number(wide, 1 << (HALF - 1))) if dtypes.dtype_name(x.aval.dtype) == "uint32" else wide
+    return lax.sub_p.bind(wide, _number(wide, 1 << (HALF - 1))) if dtypes.dtype_name(x.aval.dtype) == "uint32" else wide
 
 
 def _bits(x: Any) -> Any:
     width = dtypes.bit_width(x.aval.dtype)
-    return e.bitcast_convert_type_p.bind(x, new_dtype=dtypes.as_dtype(f"int{width}"))
+    return lax.bitcast_convert_type_p.bind(x, new_dtype=dtypes.as_dtype(f"int{width}"))
 
 
 def _float_ranks(bits: Any, dtype: Any) -> Any:
     """Integers in the order of floats, of their bits: one for both zeros, and one for all NaN, the greatest."""
-    size = e.and_p.bind(bits, _number(bits, _greatest(bits)))
+    size = lax.and_p.bind(bits, _number(bits, _greatest(bits)))
     infinity, nan = [
         _number(bits, int(np.asarray(value, dtype).view(f"int{dtypes.bit_width(dtype)}")) & _greatest(bits))
         for value in (np.inf, np.nan)
     ]
-    ranks = e.select_n_p.bind(e.eq_p.bind(size, _number(bits, 0)), _mirrored(bits), _full(bits, 0))
-    return e.select_n_p.bind(e.gt_p.bind(size, infinity), ranks, _like(bits, nan))
+    ranks = lax.select_n_p.bind(lax.eq_p.bind(size, _number(bits, 0)), _mirrored(bits), _full(bits, 0))
+    return lax.select_n_p.bind(lax.gt_p.bind(size, infinity), ranks, _like(bits, nan))
 
 
 def _mirrored(bits: Any) -> Any:
     """Bits of floats as integers in their order, and back: below zero all but the sign are inverted."""
     last = dtypes.bit_width(bits.aval.dtype) - 1
-    below = _shift(e.shift_right_arithmetic_p, bits, last)
-    return e.xor_p.bind(bits, e.and_p.bind(below, _number(bits, _greatest(bits))))
+    below = _shift(lax.shift_right_arithmetic_p, bits, last)
+    return lax.xor_p.bind(bits, lax.and_p.bind(below, _number(bits, _greatest(bits))))
 
 
 def _greatest(bits: Any) -> int:
@@ -131,7 +128,7 @@ def _full(x: Any, value: int) -> Any:
 
 
 def _like(x: Any, value: Any) -> Any:
-    return s.broadcast_in_dim_p.bind(value, shape=x.aval.shape, broadcast_dimensions=())
+    return lax.broadcast_in_dim_p.bind(value, shape=x.aval.shape, broadcast_dimensions=())
 
 
 def _shift(primitive: Any, x: Any, by: int) -> Any:
@@ -139,13 +136,13 @@ def _shift(primitive: Any, x: Any, by: int) -> Any:
 
 
 def _convert(x: Any, dtype: Any) -> Any:
-    return x if x.aval.dtype == dtype else e.convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
+    return x if x.aval.dtype == dtype else lax.convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
 
 
 def _take(x: Any, order: Any, dimension: int) -> Any:
     """The elements in an order of their own for each row."""
     rows = tuple([axis for axis in range(x.aval.ndim) if axis != dimension])
-    index = s.broadcast_in_dim_p.bind(
+    index = lax.broadcast_in_dim_p.bind(
         order, shape=(*order.aval.shape, 1), broadcast_dimensions=tuple(range(order.aval.ndim))
     )
     return gather_p.bind(

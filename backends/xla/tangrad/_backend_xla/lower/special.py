@@ -7,10 +7,9 @@ from typing import Any
 
 from tangrad._backend_xla.arithmetic import DOUBLE, Arithmetic, Real
 from tangrad._backend_xla.helpers import broadcast_operands, convert, elementwise
-from tangrad._lax.special import incomplete
-from tangrad._lax.special import primitives as p
-from tangrad._lax.special.coefficients import BESSEL_I0_FAR, BESSEL_I0_NEAR
 from tangrad.core import RuleSet
+from tangrad.extend import lax
+from tangrad.extend.lax import BESSEL_I0_FAR, BESSEL_I0_NEAR
 
 lower = RuleSet("lower.xla", api=1)
 
@@ -51,19 +50,19 @@ def _chebyshev(m: Arithmetic, x: Any, coefficients: tuple[float, ...]) -> Any:
 
 lower.table(
     {
-        p.erf_p: elementwise("chlo.erf"),
-        p.erfc_p: elementwise("chlo.erfc"),
-        p.erf_inv_p: elementwise("chlo.erf_inv"),
-        p.lgamma_p: elementwise("chlo.lgamma"),
-        p.digamma_p: elementwise("chlo.digamma"),
-        p.polygamma_p: elementwise("chlo.polygamma"),
-        p.zeta_p: elementwise("chlo.zeta"),
-        p.bessel_i0e_p: in_double(_bessel_i0e),
-        p.bessel_i1e_p: elementwise("chlo.bessel_i1e"),
-        p.igamma_p: in_double(incomplete.igamma),
-        p.igammac_p: in_double(incomplete.igammac),
-        p.igamma_grad_a_p: in_double(incomplete.igamma_grad_a),
-        p.random_gamma_grad_p: in_double(incomplete.gamma_sample_gradient),
-        p.regularized_incomplete_beta_p: in_double(incomplete.betainc),
+        lax.erf_p: elementwise("chlo.erf"),
+        lax.erfc_p: elementwise("chlo.erfc"),
+        lax.erf_inv_p: elementwise("chlo.erf_inv"),
+        lax.lgamma_p: elementwise("chlo.lgamma"),
+        lax.digamma_p: elementwise("chlo.digamma"),
+        lax.polygamma_p: elementwise("chlo.polygamma"),
+        lax.zeta_p: elementwise("chlo.zeta"),
+        lax.bessel_i0e_p: in_double(_bessel_i0e),
+        lax.bessel_i1e_p: elementwise("chlo.bessel_i1e"),
+        lax.igamma_p: in_double(lax.igamma),
+        lax.igammac_p: in_double(lax.igammac),
+        lax.igamma_grad_a_p: in_double(lax.igamma_grad_a),
+        lax.random_gamma_grad_p: in_double(lax.gamma_sample_gradient),
+        lax.regularized_incomplete_beta_p: in_double(lax.betainc),
     }
 )

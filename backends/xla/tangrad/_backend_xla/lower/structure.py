@@ -20,8 +20,8 @@ from tangrad._backend_xla.helpers import (
     transpose,
     window,
 )
-from tangrad._lax.structure import primitives as p
 from tangrad.core import RuleSet, ShapedArray, dtypes
+from tangrad.extend import lax as p
 
 lower = RuleSet("lower.xla", api=1)
 

@@ -21,10 +21,9 @@ from tangrad._backend_xla.helpers import (
 from tangrad._backend_xla.mlir import ir
 from tangrad._backend_xla.products import precision_config
 from tangrad._backend_xla.windows import padding_attribute, reduce_window
-from tangrad._lax.elementwise.primitives import ge_p
-from tangrad._lax.reductions.primitives import greatest, least, zero
-from tangrad._lax.windows import primitives as p
 from tangrad.core import RuleSet, ShapedArray, dtypes
+from tangrad.extend import lax as p
+from tangrad.extend.lax import ge_p, greatest, least, zero
 
 lower = RuleSet("lower.xla", api=1)
 

@@ -11,9 +11,9 @@ from tangrad._backend_xla import jaxlib_api
 from tangrad._backend_xla.gpu_libraries import rules_for_gpus
 from tangrad._backend_xla.helpers import compare, full, same_type, scalar, select
 from tangrad._backend_xla.windows import reduce_window
-from tangrad._lax.elementwise.primitives import ge_p
-from tangrad._lax.windows import primitives as p
 from tangrad.core import ShapedArray, dtypes
+from tangrad.extend import lax as p
+from tangrad.extend.lax import ge_p
 
 
 def _select_and_gather_add(ctx: Any, tangents: Any, operand: Any, *, select_prim: Any, **params: Any) -> Any:

@@ -12,14 +12,14 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from tangrad._conformance.scaffold.naming import Names
-from tangrad._console.explanations import catalogue
 from tangrad.core import composition
+from tangrad.extend import console
 
 
 def _public_owner(name: str) -> str | None:
     """Who of ours has a public name, installed or not; modules have theirs too."""
-    if name in catalogue.public_names() or "." not in name:
-        owner = catalogue.distribution_of(name)
+    if name in console.public_names() or "." not in name:
+        owner = console.distribution_of(name)
         if owner is None and find_spec(f"tangrad.{name}") is not None:
             return "tangrad-core"
         return owner
@@ -29,8 +29,8 @@ def _public_owner(name: str) -> str | None:
 # What one distribution only may provide under a name, and who of ours does.
 _OWNERS: dict[str, Callable[[str], str | None]] = {
     "tangrad.api": _public_owner,
-    "tangrad.primitives": partial(catalogue.owner_in, catalogue.FAMILIES),
-    "tangrad.rule_kinds": partial(catalogue.owner_in, catalogue.RULE_KINDS),
+    "tangrad.primitives": partial(console.owner_in, console.FAMILIES),
+    "tangrad.rule_kinds": partial(console.owner_in, console.RULE_KINDS),
     "tangrad.transformations": lambda name: None,
     "tangrad.backends": lambda name: None,
 }
@@ -38,7 +38,7 @@ _OWNERS: dict[str, Callable[[str], str | None]] = {
 
 def check_free(files: dict[str, str], names: Names) -> None:
     """Raise ValueError if another distribution, installed or of ours, has a name that the package would claim."""
-    if names.distribution in {"tangrad-core", *catalogue.MODULES}:
+    if names.distribution in {"tangrad-core", *console.MODULES}:
         raise ValueError(f"{names.distribution} is a distribution of Tangrad itself; choose another name")
     groups = tomllib.loads(files["pyproject.toml"])["project"]["entry-points"]
     for group, find in _OWNERS.items():

@@ -328,34 +328,36 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-backend-numpy": "tangrad._backend_numpy",
     "tangrad-backend-xla": "tangrad._backend_xla",
     "tangrad-batching": "tangrad._batching tangrad.batching",
-    "tangrad-checkify": "tangrad._checkify tangrad.experimental.checkify",
-    "tangrad-collectives": "tangrad._collectives",
+    "tangrad-checkify": "tangrad._checkify tangrad.experimental.checkify tangrad.extend.checkify",
+    "tangrad-collectives": "tangrad._collectives tangrad.extend.collectives",
     "tangrad-compat": "tangrad._compat tangrad.compat",
     "tangrad-conformance": "tangrad._conformance tangrad.conformance",
-    "tangrad-console": "tangrad.__main__ tangrad._console",
+    "tangrad-console": "tangrad.__main__ tangrad._console tangrad.extend.console",
     "tangrad-custom-rules": (
         "tangrad._custom_rules tangrad.ad_checkpoint tangrad.custom_batching tangrad.custom_derivatives "
-        "tangrad.test_util"
+        "tangrad.extend.custom_rules tangrad.test_util"
     ),
-    "tangrad-debug": "tangrad._debug tangrad.debug tangrad.monitoring tangrad.profiler",
+    "tangrad-debug": "tangrad._debug tangrad.debug tangrad.extend.debug tangrad.monitoring tangrad.profiler",
     "tangrad-distributed": "tangrad._distributed tangrad.distributed tangrad.experimental.multihost_utils",
-    "tangrad-export": "tangrad._export",
-    "tangrad-ffi": "tangrad._ffi tangrad.ffi",
-    "tangrad-fft": "tangrad._fft",
-    "tangrad-jit": "tangrad._jit tangrad.stages",
-    "tangrad-lax": "tangrad._lax tangrad.lax",
-    "tangrad-masking": "tangrad._masking",
-    "tangrad-nn": "tangrad._nn tangrad.example_libraries tangrad.nn",
-    "tangrad-numpy": "tangrad._numpy tangrad.dlpack tangrad.flatten_util tangrad.numpy tangrad.ops",
-    "tangrad-random": "tangrad._random tangrad.random",
-    "tangrad-runtime": "tangrad._runtime tangrad.runtime",
+    "tangrad-export": "tangrad._export tangrad.extend.export",
+    "tangrad-ffi": "tangrad._ffi tangrad.extend.ffi tangrad.ffi",
+    "tangrad-fft": "tangrad._fft tangrad.extend.fft",
+    "tangrad-jit": "tangrad._jit tangrad.extend.jit tangrad.stages",
+    "tangrad-lax": "tangrad._lax tangrad.extend.lax tangrad.lax",
+    "tangrad-masking": "tangrad._masking tangrad.extend.masking",
+    "tangrad-nn": "tangrad._nn tangrad.example_libraries tangrad.extend.nn tangrad.nn",
+    "tangrad-numpy": (
+        "tangrad._numpy tangrad.dlpack tangrad.extend.numpy tangrad.flatten_util tangrad.numpy tangrad.ops"
+    ),
+    "tangrad-random": "tangrad._random tangrad.extend.random tangrad.random",
+    "tangrad-runtime": "tangrad._runtime tangrad.extend.runtime tangrad.runtime",
     "tangrad-scipy": "tangrad._scipy tangrad.experimental.ode tangrad.image tangrad.scipy",
     "tangrad-sharding": (
         "tangrad._sharding tangrad.experimental.mesh_utils tangrad.experimental.pjit "
-        "tangrad.experimental.shard_map tangrad.sharding"
+        "tangrad.experimental.shard_map tangrad.extend.sharding tangrad.sharding"
     ),
     "tangrad-sparse": "tangrad._sparse tangrad.experimental.sparse",
-    "tangrad-symbolic": "tangrad._symbolic tangrad.export",
+    "tangrad-symbolic": "tangrad._symbolic tangrad.export tangrad.extend.symbolic",
     "tangrad-xmap": "tangrad._xmap tangrad.experimental.maps",
 }
 

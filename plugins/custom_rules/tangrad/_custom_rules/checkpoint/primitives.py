@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tangrad._lax.structure.primitives import optimization_barrier_p
 from tangrad.core import PrimitiveSet, as_array, check_results, eval_jaxpr
+from tangrad.extend.lax import optimization_barrier_p
 
 checkpointing = PrimitiveSet("checkpointing", api=1)
 

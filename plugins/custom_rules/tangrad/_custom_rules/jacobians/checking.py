@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tangrad import tree
-from tangrad._autodiff.directional import jvp, vjp
+from tangrad.autodiff import jvp, vjp
 from tangrad.core import api_boundary, dtypes, get_aval
 
 # The step of differences, and what is tolerated, by the precision of the results.

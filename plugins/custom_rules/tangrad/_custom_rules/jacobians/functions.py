@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from tangrad import tree
-from tangrad._autodiff.directional import jvp, vjp
-from tangrad._autodiff.reverse import check_argnums
-from tangrad._batching.vmap_api import vmap
 from tangrad._custom_rules.jacobians.reshape import unravel_first, unravel_last
+from tangrad.autodiff import check_argnums, jvp, vjp
+from tangrad.batching import vmap
 from tangrad.core import api_boundary, as_array, copy_identity, device_beside, dtypes, get_aval, is_array_value, put
 
 # Of what transfer guards ask: the unit vectors are made of numbers.

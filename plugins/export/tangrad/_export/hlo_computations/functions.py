@@ -7,12 +7,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tangrad._export.hlo_computations.parts import check_counts, tilings
-from tangrad._jit.abstract import struct_tree
-from tangrad._jit.call import Call, Options, trace_call
-from tangrad._jit.donations import taken_over
-from tangrad._jit.signature import check_positions, positions, signature_of
-from tangrad._sharding.shard_map.sameness import with_cotangent_sums
 from tangrad.core import api_boundary, copy_identity, get_backend, lower_program, thread
+from tangrad.extend.jit import (
+    Call,
+    Options,
+    check_positions,
+    positions,
+    signature_of,
+    struct_tree,
+    taken_over,
+    trace_call,
+)
+from tangrad.extend.sharding import with_cotangent_sums
 
 NO_DEVICES = ("devices", "none")  # parallel maps then need no device for each example: nothing runs
 TUPLE_ABOVE = 100  # as many arguments are taken one by one where it is not said whether they are to be a tuple

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.placement.out_sharding import sharded_call
 from tangrad._numpy.at import updated
 from tangrad._numpy.creation import full
 from tangrad._numpy.operands import array_operand, broadcast_to_shape, index_argument, is_kind
 from tangrad._numpy.ranges import arange
 from tangrad._numpy.reductions import amax, amin, prod, sum
 from tangrad.core import dtypes
+from tangrad.extend.lax import sharded_call
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["segment_max", "segment_min", "segment_prod", "segment_sum"], True)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._autodiff.primitives import add_any_p, append_dims_p, sum_trailing_p, zeros_p
-from tangrad._lax.elementwise.primitives import add_p
-from tangrad._lax.operands import float0_zeros
-from tangrad._lax.reductions.primitives import reduce_sum_p
-from tangrad._lax.structure.primitives import broadcast_in_dim_p
+from tangrad.autodiff import add_any_p, append_dims_p, sum_trailing_p, zeros_p
 from tangrad.core import RuleSet, literal
 from tangrad.dtypes import float0
+from tangrad.extend.lax import add_p, broadcast_in_dim_p, float0_zeros, reduce_sum_p
 
 portable = RuleSet("portable", api=1)
 

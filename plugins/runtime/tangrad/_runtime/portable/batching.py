@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._batching.primitives import broadcast_axis_p, move_axis_p, sum_axes_p
-from tangrad._lax.reductions.primitives import reduce_sum_p
-from tangrad._lax.structure.primitives import broadcast_in_dim_p, transpose_p
+from tangrad.batching import broadcast_axis_p, move_axis_p, sum_axes_p
 from tangrad.core import RuleSet
+from tangrad.extend.lax import broadcast_in_dim_p, reduce_sum_p, transpose_p
 
 portable = RuleSet("portable", api=1)
 

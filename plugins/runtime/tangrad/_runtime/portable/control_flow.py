@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._lax.control_flow.evaluation import branch_of_platform
-from tangrad._lax.control_flow.primitives import platform_dependent_p
 from tangrad.core import RuleSet, eval_jaxpr
+from tangrad.extend.lax import branch_of_platform, platform_dependent_p
 
 portable = RuleSet("portable", api=1)
 

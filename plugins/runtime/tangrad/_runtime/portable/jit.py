@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._jit.primitives import jit_p
 from tangrad.core import RuleSet, eval_jaxpr
+from tangrad.extend.jit import jit_p
 
 portable = RuleSet("portable", api=1)
 

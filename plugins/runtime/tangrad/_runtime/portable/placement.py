@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tangrad._lax.placement.primitives import device_put_p
 from tangrad.core import RuleSet
+from tangrad.extend.lax import device_put_p
 
 portable = RuleSet("portable", api=1)
 portable.table({device_put_p: lambda x, *, target: x})

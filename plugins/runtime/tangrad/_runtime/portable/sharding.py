@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tangrad._sharding.primitives import auto_axes_p, sharding_constraint_p
 from tangrad.core import RuleSet
+from tangrad.extend.sharding import auto_axes_p, sharding_constraint_p
 
 portable = RuleSet("portable", api=1)
 portable.table(dict.fromkeys((sharding_constraint_p, auto_axes_p), lambda x, **params: x))

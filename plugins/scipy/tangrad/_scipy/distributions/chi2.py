@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._numpy.fusing import as_one
 from tangrad._scipy.distributions import gamma
 from tangrad._scipy.distributions.support import reals
+from tangrad.extend.numpy import as_one
 
 
 @as_one()

@@ -6,11 +6,9 @@ import math
 from typing import Any
 
 import tangrad.numpy as tnp
-from tangrad._numpy.conversion import asarray
-from tangrad._numpy.fusing import as_one
-from tangrad._numpy.operands import promote_inexact
 from tangrad._scipy.special_functions.entropies import xlogy
 from tangrad._scipy.special_functions.gamma_functions import gammaln
+from tangrad.extend.numpy import as_one, asarray, promote_inexact
 
 
 @as_one()

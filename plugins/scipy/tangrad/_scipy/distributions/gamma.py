@@ -7,11 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import tangrad.numpy as tnp
-from tangrad._numpy.fusing import as_one
-from tangrad._numpy.refusals import check_promotion
 from tangrad._scipy.distributions.support import known, reals, within
 from tangrad._scipy.special_functions.entropies import xlogy
 from tangrad._scipy.special_functions.gamma_functions import gammainc, gammaincc, gammaln
+from tangrad.extend.numpy import as_one, check_promotion
 
 
 def _of_positive(function: Callable[[Any, Any], Any], a: Any, z: Any, at_infinity: float) -> Any:

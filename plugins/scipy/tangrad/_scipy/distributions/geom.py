@@ -6,10 +6,9 @@ import math
 from typing import Any
 
 import tangrad.numpy as tnp
-from tangrad._numpy.fusing import as_one
-from tangrad._numpy.refusals import check_promotion
 from tangrad._scipy.distributions.support import is_whole, known, reals, within
 from tangrad._scipy.special_functions.entropies import xlog1py
+from tangrad.extend.numpy import as_one, check_promotion
 
 
 @as_one()

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import tangrad.numpy as tnp
-from tangrad._numpy.fusing import as_one
-from tangrad._numpy.refusals import check_promotion
 from tangrad._scipy.distributions.support import known, reals
+from tangrad.extend.numpy import as_one, check_promotion
 
 
 @as_one()

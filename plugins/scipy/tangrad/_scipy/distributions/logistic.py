@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import tangrad.numpy as tnp
-from tangrad._numpy.fusing import as_one
-from tangrad._numpy.refusals import check_promotion
 from tangrad._scipy.distributions.support import known, reals
 from tangrad._scipy.special_functions.entropies import expit, logit
+from tangrad.extend.numpy import as_one, check_promotion
 
 
 @as_one()

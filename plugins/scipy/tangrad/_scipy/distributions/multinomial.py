@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 
 import tangrad.numpy as tnp
-from tangrad._numpy.conversion import asarray
-from tangrad._numpy.fusing import as_one
-from tangrad._numpy.operands import check_array_like, promote_inexact
 from tangrad._scipy.special_functions.entropies import xlogy
 from tangrad._scipy.special_functions.gamma_functions import gammaln
 from tangrad.core import dtypes
+from tangrad.extend.numpy import as_one, asarray, check_array_like, promote_inexact
 
 
 @as_one()

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import tangrad.numpy as tnp
-from tangrad._lax.linalg.functions import triangular_solve
-from tangrad._numpy.conversion import asarray
-from tangrad._numpy.matrix_factors import cholesky
-from tangrad._numpy.operands import broadcast_shape, promote_inexact
 from tangrad._scipy.distributions.support import HALF_LOG_2PI
+from tangrad.extend.lax import triangular_solve
+from tangrad.extend.numpy import asarray, broadcast_shape, cholesky, promote_inexact
 
 
 def logpdf(x: Any, mean: Any, cov: Any, allow_singular: None = None) -> Any:

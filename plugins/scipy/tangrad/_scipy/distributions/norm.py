@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import tangrad.numpy as tnp
-from tangrad._numpy.fusing import as_one
-from tangrad._numpy.refusals import check_promotion
 from tangrad._scipy.distributions.support import HALF_LOG_2PI, known, reals
 from tangrad._scipy.special_functions.error_functions import log_ndtr, ndtr, ndtri
+from tangrad.extend.numpy import as_one, check_promotion
 
 
 @as_one()

@@ -6,12 +6,11 @@ import math
 from typing import Any
 
 import tangrad.numpy as tnp
-from tangrad._numpy.fusing import as_one
-from tangrad._numpy.refusals import check_promotion
 from tangrad._scipy.distributions.support import HALF_LOG_2PI, is_whole, known, reals, within
 from tangrad._scipy.special_functions.elementwise import polynomial, sum_of_terms
 from tangrad._scipy.special_functions.entropies import xlogy
 from tangrad._scipy.special_functions.gamma_functions import gammaincc, gammaln
+from tangrad.extend.numpy import as_one, check_promotion
 
 # H = (log 2πeμ) / 2 - Σ cₖ μ⁻ᵏ: Evans and Boersma, The entropy of a Poisson distribution, SIAM Review 30 (1988).
 _ENTROPY = (57281 / 1440, 33953 / 5040, 1375 / 1008, 863 / 2520, 9 / 80, 19 / 360, 1 / 24, 1 / 12, 0.0)

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 import tangrad.numpy as tnp
-from tangrad._nn.activations import log1mexp
 from tangrad._scipy.special_functions.beta_functions import betaln
 from tangrad._scipy.special_functions.elementwise import reals
+from tangrad.extend.nn import log1mexp
 
 __all__ = [
     "HALF_LOG_2PI",

@@ -6,11 +6,10 @@ import math
 from typing import Any
 
 import tangrad.numpy as tnp
-from tangrad._numpy.fusing import as_one
-from tangrad._numpy.refusals import check_promotion
 from tangrad._scipy.distributions import norm
 from tangrad._scipy.distributions.support import known, log_complement, reals
 from tangrad._scipy.special_functions.error_functions import log_ndtr, ndtr
+from tangrad.extend.numpy import as_one, check_promotion
 
 
 def _log_mass(a: Any, b: Any) -> Any:

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 import tangrad.numpy as tnp
-from tangrad._numpy.fusing import as_one
 from tangrad._scipy.distributions.support import known, quantile, reals
+from tangrad.extend.numpy import as_one
 
 
 @as_one()

@@ -14,11 +14,9 @@ from typing import Any
 import numpy as np
 
 import tangrad.numpy as tnp
-from tangrad._lax.contractions.precision import Precision
-from tangrad._numpy.conversion import asarray
-from tangrad._numpy.fusing import as_one
-from tangrad._numpy.operands import canonical_axes, canonical_shape, check_array_like, promote_inexact
 from tangrad.core import class_boundary, dtypes
+from tangrad.extend.lax import Precision
+from tangrad.extend.numpy import as_one, asarray, canonical_axes, canonical_shape, check_array_like, promote_inexact
 
 
 @class_boundary

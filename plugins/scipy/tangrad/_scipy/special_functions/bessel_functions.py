@@ -9,16 +9,12 @@ from typing import Any
 import numpy as np
 
 import tangrad.numpy as tnp
-from tangrad._lax.control_flow.loops import fori_loop
-from tangrad._lax.elementwise.functions import complex as complex_of
-from tangrad._lax.special import primitives as p
-from tangrad._lax.structure.functions import stop_gradient
-from tangrad._numpy.conversion import asarray
-from tangrad._numpy.fusing import as_one
-from tangrad._numpy.operands import broadcast_shape, index_argument, is_kind
-from tangrad._numpy.shapes import broadcast_to
 from tangrad._scipy.special_functions.elementwise import polynomial, reals, with_derivatives
 from tangrad.core import as_array, dtypes
+from tangrad.extend import lax as p
+from tangrad.extend.lax import complex as complex_of
+from tangrad.extend.lax import fori_loop, stop_gradient
+from tangrad.extend.numpy import as_one, asarray, broadcast_shape, broadcast_to, index_argument, is_kind
 
 
 @as_one()

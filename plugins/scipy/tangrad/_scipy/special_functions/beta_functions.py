@@ -6,9 +6,6 @@ import math
 from typing import Any
 
 import tangrad.numpy as tnp
-from tangrad._lax.special import primitives as p
-from tangrad._lax.structure.functions import stop_gradient
-from tangrad._numpy.fusing import as_one
 from tangrad._scipy.special_functions.elementwise import reals, with_derivatives
 from tangrad._scipy.special_functions.gamma_functions import (
     HALF_LOG_2PI,
@@ -17,6 +14,9 @@ from tangrad._scipy.special_functions.gamma_functions import (
     sign_of_gamma,
     stirling_remainder,
 )
+from tangrad.extend import lax as p
+from tangrad.extend.lax import stop_gradient
+from tangrad.extend.numpy import as_one
 
 
 def _betaln_slope(t: Any, one: Any, other: Any) -> Any:

@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._custom_rules.forward import custom_jvp
-from tangrad._lax.control_flow.loops import fori_loop, while_loop
-from tangrad._numpy.operands import broadcast_all, is_complex, promote_inexact
-from tangrad._numpy.refusals import check_rank_promotion
-from tangrad._numpy.weak_types import strong
 from tangrad.core import as_array, dtypes
+from tangrad.extend.custom_rules import custom_jvp
+from tangrad.extend.lax import fori_loop, while_loop
+from tangrad.extend.numpy import broadcast_all, check_rank_promotion, is_complex, promote_inexact, strong
 
 Function = Callable[..., Any]
 

@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import tangrad.numpy as tnp
-from tangrad._lax.elementwise.functions import logistic
-from tangrad._nn import normalization
-from tangrad._numpy.conversion import asarray
-from tangrad._numpy.fusing import as_one
-from tangrad._numpy.weak_types import strong
 from tangrad._scipy.special_functions.elementwise import numbers, polynomial, reals, with_derivatives
+from tangrad.extend import nn
+from tangrad.extend.lax import logistic
+from tangrad.extend.numpy import as_one, asarray, strong
 
 
 def _times_log(x: Any, y: Any) -> Any:
@@ -279,7 +277,7 @@ def softmax(x: Any, /, *, axis: int | Sequence[int] | None = None) -> Any:
     >>> special.softmax(np.array([0.0, 0.0]))
     Array([0.5, 0.5], dtype=float32)
     """
-    return normalization.softmax(strong(asarray(x)), axis)
+    return nn.softmax(strong(asarray(x)), axis)
 
 
 def log_softmax(x: Any, /, *, axis: int | Sequence[int] | None = None) -> Any:
@@ -300,4 +298,4 @@ def log_softmax(x: Any, /, *, axis: int | Sequence[int] | None = None) -> Any:
     >>> special.log_softmax(np.array([0.0, 0.0]))
     Array([-0.6931472, -0.6931472], dtype=float32)
     """
-    return normalization.log_softmax(strong(asarray(x)), axis)
+    return nn.log_softmax(strong(asarray(x)), axis)

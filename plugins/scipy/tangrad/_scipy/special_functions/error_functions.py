@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 import tangrad.numpy as tnp
-from tangrad._lax.control_flow.loops import fori_loop
-from tangrad._lax.elementwise.functions import complex as complex_of
-from tangrad._lax.special import primitives as p
-from tangrad._numpy.fusing import Fused, as_one
-from tangrad._numpy.operands import is_complex
 from tangrad._scipy.special_functions.elementwise import numbers, polynomial, reals, with_derivatives
 from tangrad.core import dtypes
+from tangrad.extend import lax as p
+from tangrad.extend.lax import complex as complex_of
+from tangrad.extend.lax import fori_loop
+from tangrad.extend.numpy import Fused, as_one, is_complex
 
 _ROOT_PI = math.sqrt(math.pi)
 _ROOT_2 = math.sqrt(2)

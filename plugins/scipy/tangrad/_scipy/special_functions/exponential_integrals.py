@@ -8,10 +8,6 @@ from typing import Any
 import numpy as np
 
 import tangrad.numpy as tnp
-from tangrad._lax.elementwise.functions import complex as complex_of
-from tangrad._lax.special import primitives as p
-from tangrad._lax.structure.functions import stop_gradient
-from tangrad._numpy.fusing import Fused, as_one
 from tangrad._scipy.special_functions.elementwise import (
     backward,
     polynomial,
@@ -19,6 +15,10 @@ from tangrad._scipy.special_functions.elementwise import (
     sum_of_terms,
     with_derivatives,
 )
+from tangrad.extend import lax as p
+from tangrad.extend.lax import complex as complex_of
+from tangrad.extend.lax import stop_gradient
+from tangrad.extend.numpy import Fused, as_one
 
 _EULER = 0.5772156649015329
 _DEPTH = 90  # of the continued fraction: at x = 1 its error is about exp(-4 √90) = 3e-17

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 import tangrad.numpy as tnp
-from tangrad._lax.elementwise.functions import complex as complex_of
-from tangrad._lax.special import primitives as p
-from tangrad._lax.structure.functions import stop_gradient
-from tangrad._numpy.fusing import as_one
-from tangrad._numpy.operands import index_argument, is_complex
 from tangrad._scipy.special_functions.elementwise import numbers, polynomial, reals, with_derivatives
+from tangrad.extend import lax as p
+from tangrad.extend.lax import complex as complex_of
+from tangrad.extend.lax import stop_gradient
+from tangrad.extend.numpy import as_one, index_argument, is_complex
 
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 STIRLING_FROM = 10

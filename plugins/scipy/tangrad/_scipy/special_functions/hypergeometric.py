@@ -12,12 +12,12 @@ import math
 from typing import Any
 
 import tangrad.numpy as tnp
-from tangrad._lax.special import primitives as p
-from tangrad._lax.structure.functions import stop_gradient
-from tangrad._numpy.fusing import as_one
 from tangrad._scipy.special_functions.elementwise import Function, reals, until_small, with_derivatives
 from tangrad._scipy.special_functions.gamma_functions import sign_of_gamma
 from tangrad.core import dtypes
+from tangrad.extend import lax as p
+from tangrad.extend.lax import stop_gradient
+from tangrad.extend.numpy import as_one
 
 _LIMIT = 5000  # terms
 

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 import tangrad.numpy as tnp
-from tangrad._lax.special import primitives as p
-from tangrad._numpy.fusing import as_one
 from tangrad._scipy.special_functions.elementwise import reals, with_derivatives
+from tangrad.extend import lax as p
+from tangrad.extend.numpy import as_one
 
 _TERMS = 10
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tangrad import tree
-from tangrad._jit.function import jit
 from tangrad.core import copy_identity
+from tangrad.extend.jit import jit
 from tangrad.sharding import Mesh, NamedSharding, PartitionSpec, get_mesh
 
 

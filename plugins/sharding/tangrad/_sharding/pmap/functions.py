@@ -6,9 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tangrad import tree
-from tangrad._jit.function import jit
-from tangrad._jit.signature import positions
-from tangrad._lax.structure.primitives import reshape_p
 from tangrad._sharding.local_views import global_array, local_array
 from tangrad._sharding.pmap.axes import (
     axes_of_arguments,
@@ -38,6 +35,8 @@ from tangrad.core import (
     returned_leaves,
     transfers,
 )
+from tangrad.extend.jit import jit, positions
+from tangrad.extend.lax import reshape_p
 from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
 
 

@@ -10,8 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tangrad import tree
-from tangrad._jit.function import jit
-from tangrad._lax.structure.primitives import reshape_p
 from tangrad._sharding.pmap.axes import axes_of_arguments, axes_of_results, checked_axes, checked_size, mapped_size
 from tangrad._sharding.pmap.functions import pmap
 from tangrad._sharding.pmap.nesting import inside_pmap, is_inside
@@ -28,6 +26,8 @@ from tangrad.core import (
     get_backend,
     returned_leaves,
 )
+from tangrad.extend.jit import jit
+from tangrad.extend.lax import reshape_p
 from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._collectives.named_axes import subst_under_binder
 from tangrad._sharding.shard_map.primitives import shard_map_p
 from tangrad.core import RuleSet
+from tangrad.extend.collectives import subst_under_binder
 from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
 
 axis_subst = RuleSet("axis_subst", api=1)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._checkify import Checks, checked_program
 from tangrad._sharding.shard_map.primitives import shard_map_p
 from tangrad._sharding.shard_map.programs import stacking
 from tangrad._sharding.shard_map.scope import axes_in_scope
 from tangrad._sharding.shard_map.specs import over_all
 from tangrad.core import RuleSet
+from tangrad.extend.checkify import Checks, checked_program
 
 checkify = RuleSet("checkify", api=1)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from tangrad._collectives.varying import differing
 from tangrad._sharding.shard_map.replication import REPLICATION
 from tangrad.core import (
     ClosedJaxpr,
@@ -22,6 +21,7 @@ from tangrad.core import (
     register_cache,
     trace_to_closed_jaxpr,
 )
+from tangrad.extend.collectives import differing
 
 Axes = tuple[tuple[Any, int], ...]  # a named shape
 Rule = TypeVar("Rule", bound=Callable[..., Any])

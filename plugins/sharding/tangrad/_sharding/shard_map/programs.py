@@ -7,10 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._collectives.primitives import psum_p
-from tangrad._collectives.varying import differing
-from tangrad._lax.elementwise.primitives import mul_p
-from tangrad._lax.structure.primitives import reshape_p
 from tangrad.core import (
     ClosedJaxpr,
     JaxprCache,
@@ -20,6 +16,8 @@ from tangrad.core import (
     register_cache,
     trace_to_closed_jaxpr,
 )
+from tangrad.extend.collectives import differing, psum_p
+from tangrad.extend.lax import mul_p, reshape_p
 
 _made = JaxprCache()
 register_cache(_made.clear)

@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad._collectives.primitives import psum_to_p
-from tangrad._lax.structure.primitives import reshape_p
 from tangrad._sharding.shard_map.specs import mentioned
 from tangrad.batching import SplitAxis, batch_flat
 from tangrad.core import (
@@ -26,6 +24,8 @@ from tangrad.core import (
     sub_jaxprs,
     trace_to_closed_jaxpr,
 )
+from tangrad.extend.collectives import psum_to_p
+from tangrad.extend.lax import reshape_p
 from tangrad.sharding import Mesh, NamedSharding
 
 _programs = JaxprCache()

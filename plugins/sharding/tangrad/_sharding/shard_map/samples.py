@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._collectives import primitives as collectives
 from tangrad._sharding.sample_meshes import left_out, line_and_grid
 from tangrad._sharding.shard_map.primitives import shard_map_p
 from tangrad._sharding.shard_map.scope import axes_in_scope
 from tangrad._sharding.shard_map.specs import differing_part, part_aval
 from tangrad.conformance import Sample, draw
 from tangrad.core import find_primitive, get_aval, trace_to_closed_jaxpr
+from tangrad.extend import collectives
 from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
 
 ROWS = 8  # divides by the devices of every mesh here

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from tangrad._collectives.primitives import psum_p
-from tangrad._collectives.varying import differing
 from tangrad._sharding.shard_map.fitting import fitted
 from tangrad.core import Primitive, thread
+from tangrad.extend.collectives import differing, psum_p
 from tangrad.sharding import Mesh, get_mesh
 
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._lax.structure.functions import index_in_dim
-from tangrad._lax.structure.primitives import reshape_p, transpose_p
 from tangrad._sharding.shard_map.scope import axes_in_scope
 from tangrad.batching import AxisInfo, batch_jaxpr
 from tangrad.core import as_operand, eval_jaxpr
+from tangrad.extend.lax import index_in_dim, reshape_p, transpose_p
 
 
 def as_vmaps(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._jit.primitives import jit_p
 from tangrad._sparse.trace import sparsified_flat
 from tangrad.core import RuleSet, eval_jaxpr
+from tangrad.extend.jit import jit_p
 
 sparse: RuleSet[Any] = RuleSet("sparse", api=1)
 

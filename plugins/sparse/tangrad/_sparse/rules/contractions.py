@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._lax.contractions.primitives import dot_general_p
 from tangrad._sparse.products import product_of
 from tangrad.core import RuleSet
+from tangrad.extend.lax import dot_general_p
 
 sparse: RuleSet[Any] = RuleSet("sparse", api=1)
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tangrad._lax.control_flow.conditionals import switch
-from tangrad._lax.control_flow.loops import while_loop
-from tangrad._lax.control_flow.primitives import cond_p, scan_p, split_list, while_p
-from tangrad._lax.control_flow.scans import scan
 from tangrad._sparse.base import JAXSparse
 from tangrad._sparse.trace import sparsified_flat
 from tangrad.core import ClosedJaxpr, RuleSet, eval_jaxpr
+from tangrad.extend.lax import cond_p, scan, scan_p, split_list, switch, while_loop, while_p
 
 sparse: RuleSet[Any] = RuleSet("sparse", api=1)
 

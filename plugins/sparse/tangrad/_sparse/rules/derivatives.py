@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._autodiff.primitives import add_any_p, append_dims_p, set_weak_type_p, sum_trailing_p
 from tangrad._sparse.rule_helpers import total
+from tangrad.autodiff import add_any_p, append_dims_p, set_weak_type_p, sum_trailing_p
 from tangrad.core import RuleSet
 
 sparse: RuleSet[Any] = RuleSet("sparse", api=1)

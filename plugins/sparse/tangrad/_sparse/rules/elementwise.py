@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._lax.elementwise import primitives as p
 from tangrad._sparse.base import JAXSparse
 from tangrad._sparse.rule_helpers import of_each_element, of_values
 from tangrad.core import Primitive, RuleSet
+from tangrad.extend import lax as p
 
 sparse: RuleSet[Any] = RuleSet("sparse", api=1)
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import tangrad
-from tangrad._lax.indexing.dimension_numbers import GatherScatterMode
-from tangrad._lax.indexing.primitives import gather_p
 from tangrad._sparse import parts
 from tangrad._sparse.base import JAXSparse
 from tangrad.core import RuleSet, product
+from tangrad.extend.lax import GatherScatterMode, gather_p
 
 sparse: RuleSet[Any] = RuleSet("sparse", api=1)
 

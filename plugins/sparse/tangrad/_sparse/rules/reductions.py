@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._lax.reductions.primitives import reduce_sum_p
 from tangrad._sparse.rule_helpers import total
 from tangrad.core import RuleSet
+from tangrad.extend.lax import reduce_sum_p
 
 sparse: RuleSet[Any] = RuleSet("sparse", api=1)
 

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._lax.special.primitives import (
-    bessel_i0e_p,
-    bessel_i1e_p,
-    digamma_p,
-    erf_inv_p,
-    erf_p,
-    erfc_p,
-    lgamma_p,
-)
 from tangrad._sparse.rule_helpers import of_each_element
 from tangrad.core import RuleSet
+from tangrad.extend.lax import bessel_i0e_p, bessel_i1e_p, digamma_p, erf_inv_p, erf_p, erfc_p, lgamma_p
 
 sparse: RuleSet[Any] = RuleSet("sparse", api=1)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._lax.structure import primitives as p
 from tangrad._sparse import parts, shapes
 from tangrad._sparse.base import as_coordinates
 from tangrad._sparse.conversions import all_sparse
 from tangrad._sparse.rule_helpers import of_values
 from tangrad.core import RuleSet
+from tangrad.extend import lax as p
 
 sparse: RuleSet[Any] = RuleSet("sparse", api=1)
 

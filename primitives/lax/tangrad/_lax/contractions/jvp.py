@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._autodiff.zeros import has_tangent
 from tangrad._lax.contractions.primitives import dot_general_p
 from tangrad._lax.contractions.ragged import ragged_dot_general_p
-from tangrad.autodiff import Zero, add_tangents, symbolic_zeros
+from tangrad.autodiff import Zero, add_tangents, has_tangent, symbolic_zeros
 from tangrad.core import Primitive, RuleSet
 
 jvp = RuleSet("jvp", api=1)

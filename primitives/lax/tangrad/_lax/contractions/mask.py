@@ -6,8 +6,8 @@ from typing import Any
 
 from tangrad._lax.contractions.primitives import dot_general_p, result_shape
 from tangrad._lax.contractions.ragged import ragged_dot_general_p, ragged_result_shape
-from tangrad._masking import Sizes
 from tangrad.core import RuleSet
+from tangrad.extend.masking import Sizes
 
 mask = RuleSet("mask", api=1)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad._lax.contractions.primitives import dot_general_p, free_axes
-from tangrad._sharding.propagation import Unclear, joined
 from tangrad.core import RuleSet
+from tangrad.extend.sharding import Unclear, joined
 
 sharding = RuleSet("sharding", api=1)
 

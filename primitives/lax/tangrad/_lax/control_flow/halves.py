@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad._autodiff.primitives import zeros_p
 from tangrad._lax.control_flow.evaluation import run
 from tangrad._lax.control_flow.programs import as_different
+from tangrad.autodiff import zeros_p
 from tangrad.core import (
     EVAL_TRACE,
     ClosedJaxpr,

@@ -14,8 +14,6 @@ import numpy as np
 from tangrad._lax.control_flow.primitives import CHOICES, cond_p, scan_p, split_list, while_p
 from tangrad._lax.elementwise.primitives import convert_element_type_p, lt_p
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, iota_p
-from tangrad._masking import Sizes, mask_jaxpr
-from tangrad._masking.sizes import INT32, number
 from tangrad.core import (
     ClosedJaxpr,
     Primitive,
@@ -27,6 +25,7 @@ from tangrad.core import (
     trace_to_closed_jaxpr,
     trace_to_jaxpr,
 )
+from tangrad.extend.masking import INT32, Sizes, mask_jaxpr, number
 
 mask = RuleSet("mask", api=1)
 

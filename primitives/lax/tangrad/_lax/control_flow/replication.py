@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tangrad._lax.control_flow.primitives import CHOICES, scan_p, while_p
-from tangrad._sharding.shard_map import Places, places, varying_of_program
 from tangrad.core import Primitive, RuleSet
+from tangrad.extend.sharding import Places, places, varying_of_program
 
 replication = RuleSet("replication", api=1)
 

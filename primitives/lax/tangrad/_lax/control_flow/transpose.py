@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad._autodiff.primitives import add_any_p
 from tangrad._lax.control_flow.halves import of_one_type, with_zeros
 from tangrad._lax.control_flow.primitives import CHOICES, scan_p, split_list, while_p
 from tangrad.autodiff import (
     Zero,
+    add_any_p,
     current_typed_axes,
     each_by_itself,
     instantiate,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tangrad._lax.decompositions import primitives as p
 from tangrad._lax.decompositions.systems import tridiagonal_solve_p
-from tangrad._masking import stacked
 from tangrad.core import RuleSet
+from tangrad.extend.masking import stacked
 
 decompositions = RuleSet("mask", api=1)
 systems = RuleSet("mask", api=1)

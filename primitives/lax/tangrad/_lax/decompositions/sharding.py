@@ -6,8 +6,8 @@ from typing import Any
 
 from tangrad._lax.decompositions import primitives as p
 from tangrad._lax.decompositions.systems import adjugate_p, determinant_p, pseudoinverse_p, solve_p, tridiagonal_solve_p
-from tangrad._sharding.propagation import joined, stacked, uncut_along
 from tangrad.core import RuleSet
+from tangrad.extend.sharding import joined, stacked, uncut_along
 
 decompositions = RuleSet("sharding", api=1)
 systems = RuleSet("sharding", api=1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._checkify import Checks, DivisionByZeroError, any_true, handed_on
 from tangrad._lax.elementwise.primitives import (
     abs_p,
     bitcast_convert_type_p,
@@ -29,6 +28,7 @@ from tangrad._lax.elementwise.primitives import (
 )
 from tangrad._lax.structure.primitives import broadcast_in_dim_p
 from tangrad.core import RuleSet, current_source, literal
+from tangrad.extend.checkify import Checks, DivisionByZeroError, any_true, handed_on
 
 checkify = RuleSet("checkify", api=1)
 handed_on(

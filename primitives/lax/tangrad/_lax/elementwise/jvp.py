@@ -9,10 +9,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tangrad._autodiff.zeros import has_tangent
 from tangrad._lax.checks import COMPLEX, INTEGER, is_kind
 from tangrad._lax.elementwise import primitives as p
-from tangrad.autodiff import Zero, elementwise_jvp, instantiate, linear_jvp, symbolic_zeros, zero_jvp
+from tangrad.autodiff import Zero, elementwise_jvp, has_tangent, instantiate, linear_jvp, symbolic_zeros, zero_jvp
 from tangrad.core import RuleSet, dtypes, literal
 
 jvp = RuleSet("jvp", api=1)

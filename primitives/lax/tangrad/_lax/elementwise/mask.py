@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tangrad._lax.elementwise.primitives import bitcast_convert_type_p, elementwise
-from tangrad._masking import positionwise, whole
 from tangrad.core import RuleSet
+from tangrad.extend.masking import positionwise, whole
 
 mask = RuleSet("mask", api=1)
 positionwise(mask, *[p for p in elementwise.primitives.values() if p is not bitcast_convert_type_p])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad._lax.elementwise.primitives import bitcast_convert_type_p, elementwise
-from tangrad._sharding.propagation import positionwise
 from tangrad.core import RuleSet
+from tangrad.extend.sharding import positionwise
 
 sharding = RuleSet("sharding", api=1)
 positionwise(sharding, *[p for p in elementwise.primitives.values() if p is not bitcast_convert_type_p])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._checkify import Checks
 from tangrad._lax.checkify_bounds import check_indices
 from tangrad._lax.indexing.dimension_numbers import window_sizes
 from tangrad._lax.indexing.primitives import SCATTERS, gather_p, scatter_p
 from tangrad.core import Primitive, RuleSet
+from tangrad.extend.checkify import Checks
 
 checkify = RuleSet("checkify", api=1)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad._lax.linalg.primitives import cholesky_p, cholesky_update_p, triangular_solve_p
-from tangrad._sharding.propagation import joined, stacked, uncut_along
 from tangrad.core import RuleSet
+from tangrad.extend.sharding import joined, stacked, uncut_along
 
 sharding = RuleSet("sharding", api=1)
 stacked(sharding, {cholesky_p: 2, cholesky_update_p: (2, 1)})

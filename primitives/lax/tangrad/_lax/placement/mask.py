@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tangrad._lax.placement.primitives import device_put_p
-from tangrad._masking import whole
 from tangrad.core import RuleSet
+from tangrad.extend.masking import whole
 
 mask = RuleSet("mask", api=1)
 whole(mask, device_put_p)

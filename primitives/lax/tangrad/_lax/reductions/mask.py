@@ -22,8 +22,8 @@ from tangrad._lax.reductions.primitives import (
     reduce_p,
     zero,
 )
-from tangrad._masking import filled
 from tangrad.core import Primitive, RuleSet, is_symbolic
+from tangrad.extend.masking import filled
 
 mask = RuleSet("mask", api=1)
 

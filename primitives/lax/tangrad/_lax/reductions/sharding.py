@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad._lax.reductions import primitives as p
-from tangrad._sharding.propagation import along, dropping, joined, without
 from tangrad.core import RuleSet
+from tangrad.extend.sharding import along, dropping, joined, without
 
 sharding = RuleSet("sharding", api=1)
 dropping("axes", sharding, *p.identities, p.argmax_p, p.argmin_p)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tangrad._lax.sorting.primitives import sort_p, top_k_p
-from tangrad._sharding.propagation import along
 from tangrad.core import RuleSet
+from tangrad.extend.sharding import along
 
 sharding = RuleSet("sharding", api=1)
 along("dimension", sharding, sort_p)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tangrad._lax.special.primitives import special
-from tangrad._masking import positionwise
 from tangrad.core import RuleSet
+from tangrad.extend.masking import positionwise
 
 mask = RuleSet("mask", api=1)
 positionwise(mask, *special.primitives.values())

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad._checkify import Checks, handed_on
 from tangrad._lax.checkify_bounds import check_starts
 from tangrad._lax.structure.primitives import dynamic_slice_p, dynamic_update_slice_p, structure
 from tangrad.core import RuleSet
+from tangrad.extend.checkify import Checks, handed_on
 
 checkify = RuleSet("checkify", api=1)
 AT_RUN_TIME = (dynamic_slice_p, dynamic_update_slice_p)

@@ -43,10 +43,8 @@ from tangrad._lax.structure.primitives import (
     strided_size,
     transpose_p,
 )
-from tangrad._masking import Sizes, whole
-from tangrad._masking.rule_helpers import repeated
-from tangrad._masking.sizes import INT32, number
 from tangrad.core import RuleSet, is_symbolic, literal, product
+from tangrad.extend.masking import INT32, Sizes, number, repeated, whole
 
 mask = RuleSet("mask", api=1)
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tangrad._lax.structure import primitives as p
-from tangrad._sharding.propagation import Axes, Unclear, dropping, joined, positionwise
 from tangrad.core import RuleSet
+from tangrad.extend.sharding import Axes, Unclear, dropping, joined, positionwise
 
 sharding = RuleSet("sharding", api=1)
 positionwise(sharding, p.copy_p, p.stop_gradient_p, p.rev_p)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._autodiff.zeros import has_tangent
 from tangrad._lax.windows.primitives import (
     SELECTIONS,
     conv_general_dilated_p,
@@ -15,7 +14,7 @@ from tangrad._lax.windows.primitives import (
     select_and_gather_add_p,
     select_and_scatter_add_p,
 )
-from tangrad.autodiff import Zero, add_tangents, linear_jvp, symbolic_zeros
+from tangrad.autodiff import Zero, add_tangents, has_tangent, linear_jvp, symbolic_zeros
 from tangrad.core import Primitive, RuleSet
 
 jvp = RuleSet("jvp", api=1)

@@ -19,8 +19,8 @@ from tangrad._lax.windows.primitives import (
     select_and_gather_add_p,
     select_and_scatter_add_p,
 )
-from tangrad._masking import Sizes
 from tangrad.core import Primitive, RuleSet
+from tangrad.extend.masking import Sizes
 
 mask = RuleSet("mask", api=1)
 

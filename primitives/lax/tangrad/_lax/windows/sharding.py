@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad._lax.windows import primitives as p
-from tangrad._sharding.propagation import Unclear, joined, uncut_along
 from tangrad.core import RuleSet
+from tangrad.extend.sharding import Unclear, joined, uncut_along
 
 sharding = RuleSet("sharding", api=1)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._autodiff.zeros import Zero
 from tangrad._lax.elementwise.primitives import convert_element_type_p, ge_p
 from tangrad._lax.reductions.primitives import greatest, least
 from tangrad._lax.structure.primitives import pad_p, rev_p, slice_p
@@ -23,7 +22,7 @@ from tangrad._lax.windows.primitives import (
     select_and_scatter_add_p,
 )
 from tangrad._lax.windows.shapes import lhs_gradient_pads, permuted, rhs_gradient_pads
-from tangrad.autodiff import instantiate, is_linear, linear_transpose_rule
+from tangrad.autodiff import Zero, instantiate, is_linear, linear_transpose_rule
 from tangrad.core import RuleSet, literal
 
 transpose = RuleSet("transpose", api=1)

@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.elementwise.primitives import convert_element_type_p
-from tangrad._lax.structure.functions import broadcast_shapes
-from tangrad._lax.structure.primitives import broadcast_in_dim_p
 from tangrad._random.functions import stated_shape
 from tangrad.core import as_operand, dtypes, literal
+from tangrad.extend.lax import broadcast_in_dim_p, broadcast_shapes, convert_element_type_p
 
 
 def float_dtype(name: str, dtype: Any, accepted: Any = np.floating) -> Any:

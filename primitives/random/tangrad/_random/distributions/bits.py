@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.placement.out_sharding import takes_out_sharding
 from tangrad._random.functions import draw_bits
 from tangrad._random.named_shapes import takes_named_shapes
 from tangrad.core import dtypes
+from tangrad.extend.lax import takes_out_sharding
 
 
 @takes_named_shapes

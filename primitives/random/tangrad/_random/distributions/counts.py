@@ -8,13 +8,6 @@ from typing import Any
 import numpy as np
 
 import tangrad.numpy as tnp
-from tangrad._lax.checks import FLOATING
-from tangrad._lax.control_flow.scans import scan
-from tangrad._lax.elementwise import functions as lax
-from tangrad._lax.placement.out_sharding import takes_out_sharding
-from tangrad._lax.reductions.functions import cumsum
-from tangrad._lax.special.functions import lgamma
-from tangrad._lax.structure.functions import full_like
 from tangrad._random.distributions.arguments import (
     check_fits,
     converted,
@@ -28,6 +21,8 @@ from tangrad._random.distributions.trials import Arrivals, Hat, count_arrivals, 
 from tangrad._random.functions import one_key
 from tangrad._random.functions import split as split_key
 from tangrad.core import as_operand, canonicalize_shape, dtypes
+from tangrad.extend import lax
+from tangrad.extend.lax import FLOATING, cumsum, full_like, lgamma, scan, takes_out_sharding
 
 FEW = 10  # up to so many expected events counting them is cheaper, and the curves of the rejection do not hold
 

@@ -9,13 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.checks import FLOATING, check_dtype
-from tangrad._lax.control_flow.loops import while_loop
-from tangrad._lax.elementwise import functions as lax
-from tangrad._lax.placement.out_sharding import takes_out_sharding
-from tangrad._lax.reductions.functions import reduce_max, reduce_or, reduce_sum
-from tangrad._lax.structure.functions import broadcast_in_dim, full, reshape, stop_gradient
-from tangrad._lax.structure.primitives import broadcast_in_dim_p
 from tangrad._random.cipher import check_keys, random
 from tangrad._random.distributions.arguments import (
     check_fits,
@@ -31,6 +24,21 @@ from tangrad._random.distributions.stream import Stream, draw, draw_broadcast, r
 from tangrad._random.distributions.uniform import random_bernoulli_p
 from tangrad._random.primitives import random_split_p
 from tangrad.core import ShapedArray, as_operand, canonicalize_shape, dtypes, literal
+from tangrad.extend import lax
+from tangrad.extend.lax import (
+    FLOATING,
+    broadcast_in_dim,
+    broadcast_in_dim_p,
+    check_dtype,
+    full,
+    reduce_max,
+    reduce_or,
+    reduce_sum,
+    reshape,
+    stop_gradient,
+    takes_out_sharding,
+    while_loop,
+)
 
 # --- the sampler ---------------------------------------------------------------------------------------------------
 

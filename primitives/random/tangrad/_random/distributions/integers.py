@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.checks import INTEGER
-from tangrad._lax.elementwise import functions as lax
-from tangrad._lax.placement.out_sharding import takes_out_sharding
-from tangrad._lax.structure.functions import full_like
 from tangrad._random.distributions.arguments import converted, fitted, int_dtype
 from tangrad._random.distributions.stream import Stream, draw, sampler
 from tangrad._random.functions import stated_shape
 from tangrad._random.named_shapes import takes_named_shapes
 from tangrad._random.threefry import BIT_WIDTHS
 from tangrad.core import as_operand, dtypes, literal
+from tangrad.extend import lax
+from tangrad.extend.lax import INTEGER, full_like, takes_out_sharding
 
 
 def _clipped(x: Any, dtype: Any) -> Any:

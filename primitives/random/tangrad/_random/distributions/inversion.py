@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.elementwise import functions as lax
-from tangrad._lax.placement.out_sharding import takes_out_sharding
-from tangrad._lax.structure.functions import index_in_dim
 from tangrad._random.distributions.arguments import float_dtype
 from tangrad._random.distributions.stream import Stream, draw, random_uniform_p, sampler
 from tangrad._random.distributions.uniform import between
 from tangrad._random.functions import stated_shape
 from tangrad._random.named_shapes import takes_named_shapes
 from tangrad.core import dtypes
+from tangrad.extend import lax
+from tangrad.extend.lax import index_in_dim, takes_out_sharding
 
 
 def _number(value: Any, dtype: Any) -> Any:

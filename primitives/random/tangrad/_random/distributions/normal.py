@@ -7,14 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.contractions.functions import dot_general
-from tangrad._lax.elementwise import functions as lax
-from tangrad._lax.linalg.functions import cholesky
-from tangrad._lax.placement.out_sharding import takes_out_sharding
-from tangrad._lax.reductions.functions import reduce_sum
-from tangrad._lax.special.functions import erf, erf_inv
-from tangrad._lax.structure.functions import broadcast_in_dim, broadcast_shapes, stop_gradient
-from tangrad._numpy.matrix_factors import eigh, svd
 from tangrad._random.distributions.arguments import (
     check_fits,
     check_safe_cast,
@@ -29,6 +21,19 @@ from tangrad._random.functions import one_key, stated_shape
 from tangrad._random.named_shapes import takes_named_shapes
 from tangrad._random.settings import threefry_partitionable
 from tangrad.core import as_operand, canonicalize_shape, dtypes, literal
+from tangrad.extend import lax
+from tangrad.extend.lax import (
+    broadcast_in_dim,
+    broadcast_shapes,
+    cholesky,
+    dot_general,
+    erf,
+    erf_inv,
+    reduce_sum,
+    stop_gradient,
+    takes_out_sharding,
+)
+from tangrad.extend.numpy import eigh, svd
 
 # --- normal --------------------------------------------------------------------------------------------------------
 

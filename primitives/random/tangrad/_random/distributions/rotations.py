@@ -7,15 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.placement.out_sharding import takes_out_sharding
-from tangrad._numpy.arithmetic import sign
-from tangrad._numpy.axes import matrix_transpose
-from tangrad._numpy.matrices import diagonal
-from tangrad._numpy.matrix_factors import qr
-from tangrad._numpy.operands import index_argument
 from tangrad._random.distributions.arguments import float_dtype
 from tangrad._random.distributions.normal import normal
 from tangrad.core import canonicalize_shape
+from tangrad.extend.lax import takes_out_sharding
+from tangrad.extend.numpy import diagonal, index_argument, matrix_transpose, qr, sign
 
 
 @takes_out_sharding

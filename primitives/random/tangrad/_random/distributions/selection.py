@@ -10,14 +10,6 @@ from typing import Any
 import numpy as np
 
 import tangrad.numpy
-from tangrad._lax.checks import canonical_axis
-from tangrad._lax.elementwise import functions as lax
-from tangrad._lax.indexing.dimension_numbers import GatherDimensionNumbers
-from tangrad._lax.indexing.functions import gather
-from tangrad._lax.placement.out_sharding import takes_out_sharding
-from tangrad._lax.reductions.functions import argmax, cumsum
-from tangrad._lax.sorting.functions import sort_key_val, top_k
-from tangrad._lax.structure.functions import expand_dims, full, index_in_dim, iota, reshape, slice_in_dim
 from tangrad._random.cipher import check_keys, random
 from tangrad._random.distributions.arguments import check_fits, converted
 from tangrad._random.distributions.integers import randint
@@ -25,6 +17,23 @@ from tangrad._random.distributions.inversion import gumbel
 from tangrad._random.distributions.stream import Stream, draw
 from tangrad._random.distributions.uniform import uniform
 from tangrad.core import Tracer, as_array, as_operand, canonicalize_shape, dtypes, transfers
+from tangrad.extend import lax
+from tangrad.extend.lax import (
+    GatherDimensionNumbers,
+    argmax,
+    canonical_axis,
+    cumsum,
+    expand_dims,
+    full,
+    gather,
+    index_in_dim,
+    iota,
+    reshape,
+    slice_in_dim,
+    sort_key_val,
+    takes_out_sharding,
+    top_k,
+)
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = {

@@ -5,11 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad._lax.checks import FLOATING
-from tangrad._lax.elementwise import functions as lax
-from tangrad._lax.placement.out_sharding import takes_out_sharding
-from tangrad._lax.structure.functions import full_like
-from tangrad._numpy.arithmetic import power
 from tangrad._random.distributions.arguments import (
     converted,
     fitted,
@@ -20,6 +15,9 @@ from tangrad._random.distributions.inversion import exponential, random_exponent
 from tangrad._random.distributions.normal import random_normal_p
 from tangrad._random.distributions.stream import Stream, draw, draw_broadcast, random_uniform_p, sampler
 from tangrad.core import as_operand, dtypes
+from tangrad.extend import lax
+from tangrad.extend.lax import FLOATING, full_like, takes_out_sharding
+from tangrad.extend.numpy import power
 
 # --- pareto, rayleigh, weibull -------------------------------------------------------------------------------------
 

@@ -12,9 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.checks import check_dtype
-from tangrad._lax.elementwise.primitives import bitcast_convert_type_p, or_p, shift_right_logical_p, sub_p
-from tangrad._lax.structure.functions import unstack
 from tangrad._random.cipher import check_keys, random
 from tangrad._random.distributions.arguments import (
     check_safe_cast,
@@ -27,6 +24,7 @@ from tangrad._random.primitives import random_bits_p, random_split_p
 from tangrad._random.settings import threefry_partitionable
 from tangrad._random.threefry import BIT_WIDTHS, convert
 from tangrad.core import Primitive, ShapedArray, dtypes, literal
+from tangrad.extend.lax import bitcast_convert_type_p, check_dtype, or_p, shift_right_logical_p, sub_p, unstack
 
 Program = Callable[..., Any]
 

@@ -10,12 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tangrad._lax.control_flow.loops import while_loop
-from tangrad._lax.elementwise import functions as lax
-from tangrad._lax.reductions.functions import reduce_or
-from tangrad._lax.structure.functions import full, full_like
 from tangrad._random.distributions.stream import Stream, random_uniform_p
 from tangrad.core import as_operand
+from tangrad.extend import lax
+from tangrad.extend.lax import full, full_like, reduce_or, while_loop
 
 STEPS = 2**31 - 1  # of a loop that something keeps from ending: a NaN, say
 

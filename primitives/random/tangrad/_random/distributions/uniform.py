@@ -7,10 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.checks import FLOATING, nary
-from tangrad._lax.elementwise import functions as lax
-from tangrad._lax.placement.out_sharding import takes_out_sharding
-from tangrad._lax.structure.functions import index_in_dim
 from tangrad._random.cipher import random
 from tangrad._random.distributions.arguments import (
     fitted,
@@ -22,6 +18,8 @@ from tangrad._random.functions import one_key, stated_shape
 from tangrad._random.named_shapes import takes_named_shapes
 from tangrad._random.settings import threefry_partitionable
 from tangrad.core import as_operand, canonicalize_shape, dtypes, transfers
+from tangrad.extend import lax
+from tangrad.extend.lax import FLOATING, index_in_dim, nary, takes_out_sharding
 
 # Of what transfer guards ask: the bounds, given or not.
 COPIES_FROM_HOST = {

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Iterable
 
 from tangrad._compat.names.api_util import *
-from tangrad._jit.signature import infer_other
+from tangrad.extend.jit import infer_other
 
 
 def infer_argnums_and_argnames(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tangrad._autodiff.tape import TapeTracer
 from tangrad._compat.names.extend.linear_util import WrappedFun
+from tangrad.autodiff import TapeTracer
 from tangrad.core import AbstractValue, ClosedJaxpr, Literal, StagingTracer, trace_to_closed_jaxpr
 from tangrad.core import dce_jaxpr as dce_jaxpr
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._numpy import operands
 from tangrad.core import as_array, dtypes
+from tangrad.extend import numpy
 
 __all__ = [
     "check_arraylike",
@@ -23,7 +23,7 @@ __all__ = [
 
 def check_arraylike(fun_name: str, *args: Any, **_: Any) -> None:
     """Raise TypeError for the first argument that is no array or number."""
-    operands.check_array_like(fun_name, *args)
+    numpy.check_array_like(fun_name, *args)
 
 
 def ensure_arraylike(fun_name: str, *args: Any) -> Any:
@@ -39,42 +39,42 @@ def promote_shapes(fun_name: str, *args: Any) -> list[Any]:
     Raises ValueError for shapes that do not broadcast.
     """
     arrays = [as_array(arg) for arg in args]
-    rank = len(operands.broadcast_shape(fun_name, [array.shape for array in arrays]))
+    rank = len(numpy.broadcast_shape(fun_name, [array.shape for array in arrays]))
     return [array.reshape((1,) * (rank - array.ndim) + array.shape) if array.ndim else array for array in arrays]
 
 
 def promote_dtypes(*args: Any) -> list[Any]:
     """The arguments as arrays of the dtype in which they meet."""
-    return [as_array(operand) for operand in operands.promote("promote_dtypes", *args)]
+    return [as_array(operand) for operand in numpy.promote("promote_dtypes", *args)]
 
 
 def promote_dtypes_inexact(*args: Any) -> list[Any]:
     """As `promote_dtypes`; integers and booleans become floats."""
-    return [as_array(operand) for operand in operands.promote_inexact("promote_dtypes_inexact", *args)]
+    return [as_array(operand) for operand in numpy.promote_inexact("promote_dtypes_inexact", *args)]
 
 
 def promote_dtypes_numeric(*args: Any) -> list[Any]:
     """As `promote_dtypes`; booleans become integers."""
-    return [as_array(operand) for operand in operands.promote_numeric("promote_dtypes_numeric", *args)]
+    return [as_array(operand) for operand in numpy.promote_numeric("promote_dtypes_numeric", *args)]
 
 
 def promote_dtypes_complex(*args: Any) -> list[Any]:
     """As `promote_dtypes`; all else than complex numbers becomes complex, of the precision that it has."""
     found, weak = dtypes.lattice_result_type(*args)
     dtype = dtypes.to_complex_dtype(dtypes.to_inexact_dtype(found))
-    return [as_array(operands.cast(arg, dtype, weak)) for arg in args]
+    return [as_array(numpy.cast(arg, dtype, weak)) for arg in args]
 
 
 def promote_args(fun_name: str, *args: Any) -> list[Any]:
     """Arguments of a function as arrays of one dtype and one number of dimensions."""
-    return promote_shapes(fun_name, *operands.promote(fun_name, *args))
+    return promote_shapes(fun_name, *numpy.promote(fun_name, *args))
 
 
 def promote_args_inexact(fun_name: str, *args: Any) -> list[Any]:
     """As `promote_args`; integers and booleans become floats."""
-    return promote_shapes(fun_name, *operands.promote_inexact(fun_name, *args))
+    return promote_shapes(fun_name, *numpy.promote_inexact(fun_name, *args))
 
 
 def promote_args_numeric(fun_name: str, *args: Any) -> list[Any]:
     """As `promote_args`; booleans become integers."""
-    return promote_shapes(fun_name, *operands.promote_numeric(fun_name, *args))
+    return promote_shapes(fun_name, *numpy.promote_numeric(fun_name, *args))

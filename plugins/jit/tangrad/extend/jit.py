@@ -1,0 +1,15 @@
+"""What other distributions may use of tangrad-jit, under the policy of the extension API."""
+
+from tangrad.core import door
+
+__getattr__, __dir__ = door(
+    __name__,
+    {
+        "tangrad._jit.abstract": "struct_tree",
+        "tangrad._jit.call": "Call Options trace_call",
+        "tangrad._jit.donations": "taken_over",
+        "tangrad._jit.function": "JitFunction jit",
+        "tangrad._jit.primitives": "jit_p",
+        "tangrad._jit.signature": "check_positions infer_other positions signature_of",
+    },
+)

@@ -1,0 +1,16 @@
+"""What other distributions may use of tangrad-runtime, under the policy of the extension API."""
+
+from tangrad.core import door
+
+__getattr__, __dir__ = door(
+    __name__,
+    {
+        "tangrad._runtime.container": "pack unpack",
+        "tangrad._runtime.limits": "DEFAULT",
+        "tangrad._runtime.parameters": "NotSavedError read written",
+        "tangrad._runtime.portability": "portable_program",
+        "tangrad._runtime.reading": "SavedProgram",
+        "tangrad._runtime.sizes": "checked_constraints",
+        "tangrad._runtime.writing": "program_sections",
+    },
+)
