@@ -27,7 +27,11 @@ from tangrad.core import (
     min_size,
 )
 
-NEW, SLICE, INT, SCALAR, ARRAY = "new", "slice", "int", "scalar", "array"
+NEW: str = "new"
+SLICE: str = "slice"
+INT: str = "int"
+SCALAR: str = "scalar"
+ARRAY: str = "array"
 # A SCALAR that is known to be within the array: what integers become where programs should not be made for each.
 INSIDE = "inside"
 # A SLICE whose start is an operand; its value is then a Window.

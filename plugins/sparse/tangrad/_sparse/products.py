@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import tangrad.numpy as tnp
 from tangrad._sparse import algebra
 from tangrad._sparse.base import JAXSparse, as_coordinates
@@ -12,7 +14,7 @@ from tangrad._sparse.conversions import checked
 from tangrad.core import Array, api_boundary, as_array, dtypes
 from tangrad.extend.lax import DotDimensionNumbers, canonicalize_precision, constrained, with_plain_type
 
-_KINDS = (tnp.bool_, tnp.integer, tnp.floating, tnp.complexfloating)
+_KINDS = (np.bool_, np.integer, np.floating, np.complexfloating)
 
 
 @api_boundary
