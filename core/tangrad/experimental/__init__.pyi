@@ -2,7 +2,7 @@
 
 from tangrad._core.settings.config import (
     without_x64 as disable_x64,
-    with_x64 as enable_x64,
+    enable_x64 as enable_x64,
 )
 from tangrad._custom_rules.dead_code import custom_dce as custom_dce
 from tangrad._debug.functions import io_callback as io_callback

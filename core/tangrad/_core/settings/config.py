@@ -421,18 +421,6 @@ explicit_x64_dtypes = define_choice(
 )
 
 
-def with_x64(new_val: bool = True) -> Any:
-    """`enable_x64` under `tangrad.experimental`: a context manager within which 64-bit dtypes are allowed, or not.
-
-    >>> import tangrad
-    >>> from tangrad.experimental import enable_x64
-    >>> with enable_x64():
-    ...     tangrad.config.enable_x64
-    True
-    """
-    return enable_x64(new_val)
-
-
 def without_x64() -> Any:
     """`disable_x64` under `tangrad.experimental`: a context manager within which 64-bit dtypes become 32-bit.
 
