@@ -79,7 +79,7 @@ def test_the_kernel_after_that_is_refused_by_the_installer(core, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not HAVE_UV, reason="the installer is told to do what it refuses")
+@pytest.mark.skipif(not HAVE_UV, reason="uv installs it without its requirements")
 def test_the_doctor_sees_versions_that_do_not_fit(core, tmp_path):
     """Who forces an installer finds what does not fit, with a cure."""
     environment = with_wheel(tmp_path / "environment", core(NEXT))
