@@ -57,13 +57,15 @@ class Kernel:
     """A rule that specialises: called with values, it appends the steps that compute the results.
 
     `any_sizes`: whether it does so for symbolic sizes too; else it is asked at the call, when they are numbers.
+    `ufunc`: the ufunc that is all it appends, or None.
     """
 
-    __slots__ = ("any_sizes", "emit")
+    __slots__ = ("any_sizes", "emit", "ufunc")
 
-    def __init__(self, emit: Callable[..., Any], any_sizes: bool = False) -> None:
+    def __init__(self, emit: Callable[..., Any], any_sizes: bool = False, ufunc: Any = None) -> None:
         self.emit = emit
         self.any_sizes = any_sizes
+        self.ufunc = ufunc
 
     def __call__(self, ctx: Any, *values: Any, **params: Any) -> Any:
         return self.emit(ctx, *values, **params)
@@ -71,7 +73,7 @@ class Kernel:
 
 def ufunc(function: Any) -> Kernel:
     """The rule of a primitive that is a ufunc. Dtypes that NumPy's ufunc does not take are computed in a wider one."""
-    return Kernel(lambda ctx, *values: ctx.ufunc(function, *values), any_sizes=True)
+    return Kernel(lambda ctx, *values: ctx.ufunc(function, *values), any_sizes=True, ufunc=function)
 
 
 def kernel(

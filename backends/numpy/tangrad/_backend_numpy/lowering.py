@@ -355,7 +355,7 @@ def lower_primitive(
     if sized is not None:
         results = ctx.call(sized, *operands)
     elif isinstance(rule, Kernel):
-        results = rule.emit(ctx, *operands, **params)
+        results = rule.emit(ctx, *operands, **params) if rule.ufunc is None else ctx.ufunc(rule.ufunc, *operands)
     else:
         results = ctx.call(Opaque(_checked(rule, ctx, params)), *operands)
     program.primitive = outer
