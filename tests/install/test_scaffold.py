@@ -111,7 +111,7 @@ def test_the_console_alone_says_what_to_install(make_environment):
         environment.command("tangrad", "new", "primitive", "discounting")
 
 
-def test_the_readme_of_the_scaffold_names_what_there_is():
-    text = (ROOT / "plugins/conformance/README.md").read_text()
+def test_the_page_of_the_scaffold_names_what_there_is():
+    text = (ROOT / "docs/scaffold.md").read_text()
     assert all(f"tangrad new {kind} " in text for kind in NAMES)
     assert "--license" in text
