@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy
 
-from tests.in_haste import IN_HASTE
+from tests.unoptimized_jax import UNOPTIMIZED
 
 from . import corpus, runner
 from .corpus import Program
@@ -38,7 +38,7 @@ class Reference:
     def run(self, program: Program, mode: str, jitted: bool) -> list[Leaf]:
         """Run the program now."""
         with self.api.enable_x64(program.x64):
-            return run(self.api, program, mode, jitted, compiler_options=None if program.exact else IN_HASTE)
+            return run(self.api, program, mode, jitted, compiler_options=None if program.exact else UNOPTIMIZED)
 
     def _kept(self, program: Program, mode: str) -> list[Leaf]:
         if self.folder is None:

@@ -13,8 +13,8 @@ import pytest
 
 from tangrad._distributed import rendezvous
 from tangrad._distributed.addresses import Address, parse_address, port_of
+from tangrad._distributed.peer_monitor import PeerMonitor
 from tangrad._distributed.rendezvous import Host, Line, meet
-from tangrad._distributed.vigil import Vigil
 from tests.ports import free_port
 
 # Seconds for what happens at once, but for a busy machine.
@@ -203,7 +203,8 @@ def test_process_0_ends_meanwhile(address: Address) -> None:
     assert said.startswith((f"process 0 at {address!r} ended", "process 1 lost its connection"))
 
 
-# --- vigil -----------------------------------------------------------------------------------------------------------
+# --- monitor
+# -----------------------------------------------------------------------------------------------------------
 
 
 class _Watched:
@@ -216,7 +217,9 @@ class _Watched:
             lambda: hosted(address, 3), lambda: meet(address, 1, 3, SOON), lambda: meet(address, 2, 3, SOON)
         )
         self.lines = {0: lines, 1: {0: others[0]}, 2: {0: others[1]}}
-        self.vigils = {number: Vigil(number, 3, lines, self._end(number)) for number, lines in self.lines.items()}
+        self.monitors = {
+            number: PeerMonitor(number, 3, lines, self._end(number)) for number, lines in self.lines.items()
+        }
 
     def _end(self, number: int) -> Callable[[str], None]:
         def end(message: str) -> None:
@@ -226,8 +229,8 @@ class _Watched:
         return end
 
     def close(self) -> None:
-        for vigil in self.vigils.values():
-            vigil.close()
+        for monitor in self.monitors.values():
+            monitor.close()
 
 
 def test_all_are_notified_of_the_loss_of_one(address: Address) -> None:
@@ -242,7 +245,7 @@ def test_all_are_notified_of_the_loss_of_one(address: Address) -> None:
 
 def test_all_are_notified_of_the_error_that_ended_one(address: Address) -> None:
     watched = _Watched(address)
-    watched.vigils[1].say_why(ValueError("no data"))
+    watched.monitors[1].announce_failure(ValueError("no data"))
     for number in (0, 2):
         assert watched.ended[number].wait(SOON)
         assert "process 1 of 3 is lost: it ended with ValueError: no data." in watched.said[number]
@@ -259,8 +262,8 @@ def test_waiting_for_a_loss_ends_when_all_have_been_notified(address: Address) -
         notifying.set()
         assert notified.wait(SOON)
 
-    watched.vigils[0]._notify_others = notify
-    waiting = threading.Thread(target=lambda: waited.append(watched.vigils[0].wait_for_loss(SOON)))
+    watched.monitors[0]._notify_others = notify
+    waiting = threading.Thread(target=lambda: waited.append(watched.monitors[0].wait_for_loss(SOON)))
     waited: list[bool] = []
     waiting.start()
     watched.lines[2][0].socket.shutdown(socket.SHUT_RDWR)
@@ -273,12 +276,12 @@ def test_waiting_for_a_loss_ends_when_all_have_been_notified(address: Address) -
     watched.close()
 
 
-def test_goodbyes_end_no_process(address: Address) -> None:
+def test_notices_end_no_process(address: Address) -> None:
     watched = _Watched(address)
     for number in (2, 0, 1):
-        watched.vigils[number].say_goodbye()
+        watched.monitors[number].announce_exit()
     for number in (1, 0, 2):
-        watched.vigils[number].close()
+        watched.monitors[number].close()
     assert not watched.said
 
 

@@ -70,7 +70,7 @@ def test_the_program_of_the_page() -> None:
 @pytest.mark.parametrize(
     ("lost", "how", "words"),
     [
-        (1, "killed", "process 1 of 3 is lost: its connection ended without a goodbye"),
+        (1, "killed", "process 1 of 3 is lost: its connection ended without notice"),
         (1, "failed", "process 1 of 3 is lost: it ended with ArithmeticError: the loss is not a number"),
         # The others may hear of its end from XLA first, which leaves no time for words of ours.
         pytest.param(0, "killed", None, marks=pytest.mark.slow),

@@ -12,8 +12,8 @@ import tangrad
 from tangrad import disable_jit
 from tangrad import use_backend as backend_setting
 from tangrad.core import SETTINGS
-from tests.in_haste import jit_in_haste
 from tests.primitives.control_flow_programs import PROGRAMS
+from tests.unoptimized_jax import jit_unoptimized
 
 jax = pytest.importorskip("jax")
 
@@ -77,7 +77,7 @@ def as_in_jax(name):
     """Arguments of a program, the same stacked, and what JAX makes of them."""
     args = tuple(PROGRAMS[name][1])
     many = stacked(args)
-    return args, many, jit_in_haste(jax, everything(jax, name))(args, many)
+    return args, many, jit_unoptimized(jax, everything(jax, name))(args, many)
 
 
 def agrees_jitted(name, backend):

@@ -182,8 +182,8 @@ REFUSED = {
     ),
     "no donation": (lambda: xmap(same, **BY_I, donate_argnums=3)(X), ValueError, "donate_argnums has 3"),
     "no position to donate": (lambda: xmap(same, **BY_I, donate_argnums="x"), TypeError, "must be integers"),
-    "no loop": (lambda: SerialLoop(0), ValueError, "at least one turn"),
-    "no number of turns": (lambda: SerialLoop(1.5), TypeError, "number of its turns"),
+    "no loop": (lambda: SerialLoop(0), ValueError, "at least one iteration"),
+    "no number of iterations": (lambda: SerialLoop(1.5), TypeError, "number of its iterations"),
     "no array": (lambda: xmap(same, **BY_I)("x"), TypeError, "not an array"),
 }
 

@@ -123,7 +123,7 @@ class Sharding:
         return all([is_addressable(device) for device in self.device_order])
 
     @property
-    def says_nothing(self) -> bool:
+    def is_unspecified(self) -> bool:
         """Whether it is of a type without a sharding."""
         return False
 

@@ -36,10 +36,10 @@ class NoneKind(NodeKind):
 
     direct = True
 
-    def take_apart(self, value: None) -> tuple[Sequence[Any], Any]:
+    def flatten_node(self, value: None) -> tuple[Sequence[Any], Any]:
         return (), None
 
-    def put_together(self, data: None, children: Sequence[Any]) -> None:
+    def unflatten_node(self, data: None, children: Sequence[Any]) -> None:
         return None
 
     def entries(self, value: None) -> tuple[Sequence[Any], Sequence[Any], Any]:
@@ -74,7 +74,7 @@ class SequenceKind(NodeKind):
         super().__init__(node_type)
         self._of_leaves: dict[int, PyTreeDef] = {}
 
-    def take_apart(self, value: Any) -> tuple[Sequence[Any], Any]:
+    def flatten_node(self, value: Any) -> tuple[Sequence[Any], Any]:
         return value, None
 
     def entries(self, value: Any) -> tuple[Sequence[Any], Sequence[Any], Any]:
@@ -124,7 +124,7 @@ class TupleKind(SequenceKind):
 
     __slots__ = ()
 
-    def put_together(self, data: None, children: Sequence[Any]) -> Any:
+    def unflatten_node(self, data: None, children: Sequence[Any]) -> Any:
         return tuple(children)
 
     def describe(self, data: None, children: list[str]) -> str:
@@ -139,7 +139,7 @@ class ListKind(SequenceKind):
 
     __slots__ = ()
 
-    def put_together(self, data: None, children: Sequence[Any]) -> Any:
+    def unflatten_node(self, data: None, children: Sequence[Any]) -> Any:
         return [*children]
 
     def describe(self, data: None, children: list[str]) -> str:
@@ -154,7 +154,7 @@ class NamedTupleKind(SequenceKind):
 
     __slots__ = ()
 
-    def put_together(self, data: None, children: Sequence[Any]) -> Any:
+    def unflatten_node(self, data: None, children: Sequence[Any]) -> Any:
         return self.type(*children)
 
     def entries(self, value: Any) -> tuple[Sequence[Any], Sequence[Any], Any]:
@@ -203,15 +203,15 @@ class DictKind(NodeKind):
         """Return the keys in the order of the children."""
         return sorted_keys(keys) if self._sorts else keys
 
-    def take_apart(self, value: Any) -> tuple[Sequence[Any], Any]:
+    def flatten_node(self, value: Any) -> tuple[Sequence[Any], Any]:
         keys = self.order(tuple(value))
         return [value[key] for key in keys], keys
 
-    def put_together(self, data: tuple[Any, ...], children: Sequence[Any]) -> Any:
+    def unflatten_node(self, data: tuple[Any, ...], children: Sequence[Any]) -> Any:
         return self.type(zip(data, children))
 
     def entries(self, value: Any) -> tuple[Sequence[Any], Sequence[Any], Any]:
-        children, keys = self.take_apart(value)
+        children, keys = self.flatten_node(value)
         return [DictKey(key) for key in keys], children, keys
 
     def describe(self, data: tuple[Any, ...], children: list[str]) -> str:
@@ -317,15 +317,15 @@ class DefaultDictKind(NodeKind):
 
     __slots__ = ()
 
-    def take_apart(self, value: Any) -> tuple[Sequence[Any], Any]:
+    def flatten_node(self, value: Any) -> tuple[Sequence[Any], Any]:
         keys = sorted_keys(tuple(value))
         return [value[key] for key in keys], (value.default_factory, keys)
 
-    def put_together(self, data: tuple[Any, tuple[Any, ...]], children: Sequence[Any]) -> Any:
+    def unflatten_node(self, data: tuple[Any, tuple[Any, ...]], children: Sequence[Any]) -> Any:
         return defaultdict(data[0], zip(data[1], children))
 
     def entries(self, value: Any) -> tuple[Sequence[Any], Sequence[Any], Any]:
-        children, data = self.take_apart(value)
+        children, data = self.flatten_node(value)
         return [DictKey(key) for key in data[1]], children, data
 
     def check(self, data: Any, count: int) -> Any:

@@ -33,7 +33,7 @@ class CustomKind(NodeKind):
         super().__init__(node_type)
         self.flatten, self.unflatten, self.flatten_with_keys = flatten, unflatten, flatten_with_keys
 
-    def take_apart(self, value: Any) -> tuple[Sequence[Any], Any]:
+    def flatten_node(self, value: Any) -> tuple[Sequence[Any], Any]:
         result = self.flatten(value)
         try:
             children, data = result
@@ -43,12 +43,12 @@ class CustomKind(NodeKind):
             raise self._wrong("flatten function", "(children, data), children being iterable", result) from None
         return children, data
 
-    def put_together(self, data: Any, children: Sequence[Any]) -> Any:
+    def unflatten_node(self, data: Any, children: Sequence[Any]) -> Any:
         return self.unflatten(data, tuple(children))
 
     def entries(self, value: Any) -> tuple[Sequence[Any], Sequence[Any], Any]:
         if self.flatten_with_keys is None:
-            children, data = self.take_apart(value)
+            children, data = self.flatten_node(value)
             return [FlattenedIndexKey(index) for index in range(len(children))], children, data
         result = self.flatten_with_keys(value)
         try:

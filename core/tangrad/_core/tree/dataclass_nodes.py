@@ -29,10 +29,10 @@ class DataclassKind(NodeKind):
         self._plain_names = all(name.isidentifier() and not iskeyword(name) for name in self._names)
         self._take_children, self._take_data = _attributes_getter(data_fields), _attributes_getter(meta_fields)
 
-    def take_apart(self, value: Any) -> tuple[Sequence[Any], Any]:
+    def flatten_node(self, value: Any) -> tuple[Sequence[Any], Any]:
         return self._take_children(value), self._take_data(value)
 
-    def put_together(self, data: tuple[Any, ...], children: Sequence[Any]) -> Any:
+    def unflatten_node(self, data: tuple[Any, ...], children: Sequence[Any]) -> Any:
         return self.type(**dict(zip(self._names, (*children, *data))))
 
     def entries(self, value: Any) -> tuple[Sequence[Any], Sequence[Any], Any]:

@@ -27,18 +27,18 @@ class _Open:
         self.done: list[Any] = []
 
 
-def take_apart(value: Any) -> Apart | None:
+def flatten_node(value: Any) -> Apart | None:
     """The kind of a node, its children, its data and its identity; None for a leaf."""
     flattener: Any = flatteners[type(value)]
     if flattener is None:
         return None
     kind = flattener.__self__
-    children, data = kind.take_apart(value)
+    children, data = kind.flatten_node(value)
     return kind, children, data, id(value)
 
 
 def flatten(
-    tree: Any, leaves: list[Any], leaf: Any, define: Define, apart: Callable[[Any], Apart | None] = take_apart
+    tree: Any, leaves: list[Any], leaf: Any, define: Define, apart: Callable[[Any], Apart | None] = flatten_node
 ) -> Any:
     """Append the leaves of `tree` to `leaves`; return its structure, made by `define` of a kind, data and structures.
 

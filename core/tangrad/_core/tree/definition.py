@@ -97,7 +97,7 @@ class PyTreeDef:
         if self.kind is None:
             return leaves[0]
         if self.direct:
-            return self.kind.put_together(self.data, leaves)
+            return self.kind.unflatten_node(self.data, leaves)
         build = self.build or self.specialised_build()
         if build is not None:
             return build(leaves)
@@ -105,7 +105,7 @@ class PyTreeDef:
             return _rebuild(self, iter(leaves))
         except RecursionError:
             source = iter(leaves)
-            return deep.fold(self, lambda: next(source), lambda node, done: node.kind.put_together(node.data, done))
+            return deep.fold(self, lambda: next(source), lambda node, done: node.kind.unflatten_node(node.data, done))
 
     def flatten_up_to(self, tree: Any) -> list[Any]:
         """Return the subtrees of `tree` that stand where this structure has its leaves.
@@ -214,7 +214,7 @@ class PyTreeDef:
         if len(children) != len(self.subtrees):
             raise ValueError(f"{self!r} has {len(self.subtrees)} children, the iterable {len(children)}: {tree!r}")
         built = [subtree.from_iterable_tree(child) for subtree, child in zip(self.subtrees, children)]
-        return self.kind.put_together(self.data, built)
+        return self.kind.unflatten_node(self.data, built)
 
     # --- as a Python object -----------------------------------------------------------------------------------------
 
@@ -291,7 +291,7 @@ class NodeKind:
     Attributes:
         type: the Python type; values of subclasses are not of this kind.
         table: the live structures whose root is of this kind, held weakly.
-        direct: generated code would not put a node together faster than `put_together` does.
+        direct: generated code would not put a node together faster than `unflatten_node` does.
         expected: weak references to the structures to expect, by what is cheap to know of a value. They were met often,
             and last.
     """
@@ -306,11 +306,11 @@ class NodeKind:
         self._forget = forgetter(self.table)
         self.expected: dict[Hashable, ref[PyTreeDef]] = {}
 
-    def take_apart(self, value: Any) -> tuple[Sequence[Any], Any]:
+    def flatten_node(self, value: Any) -> tuple[Sequence[Any], Any]:
         """Return the children of a node, and the data to make it again from them."""
         raise NotImplementedError
 
-    def put_together(self, data: Any, children: Sequence[Any]) -> Any:
+    def unflatten_node(self, data: Any, children: Sequence[Any]) -> Any:
         """Return the node made of `data` and `children` (a list or tuple that is not to be kept or changed)."""
         raise NotImplementedError
 
@@ -339,14 +339,14 @@ class NodeKind:
         writer.require(f"type({node}) is {writer.constant(self.type)}")
         parts, found = writer.variable("parts"), writer.variable("data")
         known, same = writer.constant(data), writer.constant(same_data)
-        writer.line(f"{parts}, {found} = {writer.constant(self.take_apart)}({node})")
+        writer.line(f"{parts}, {found} = {writer.constant(self.flatten_node)}({node})")
         writer.require(f"len({parts}) == {len(children)} and ({found} is {known} or {same}({found}, {known}))")
         if children:
             writer.line(f"{', '.join(children)}, = {parts}")
 
     def write_build(self, writer: Writer, data: Any, children: list[str]) -> str:
         """Return the expression of the node with the given children, as source."""
-        return f"{writer.constant(self.put_together)}({writer.constant(data)}, [{', '.join(children)}])"
+        return f"{writer.constant(self.unflatten_node)}({writer.constant(data)}, [{', '.join(children)}])"
 
     def check(self, data: Any, count: int) -> Any:
         """Return `data` as this kind keeps it, after checking that it goes with `count` children."""
@@ -356,7 +356,7 @@ class NodeKind:
         """Return the children of `value`, which must be a node like the root of `definition`. Raises ValueError."""
         if type(value) is not self.type:
             self.refuse(f"a {self.type.__name__}", value)
-        children, data = self.take_apart(value)
+        children, data = self.flatten_node(value)
         if data is not definition.data and not equal_data(data, definition.data):
             self.refuse(f"a {self.type.__name__} with metadata {definition.data!r}", value, f" with metadata {data!r}")
         if len(children) != len(definition.subtrees):
@@ -377,7 +377,7 @@ class NodeKind:
         expected = None if reference is None else reference()
         if expected is not None and expected.takes(value, leaves):
             return expected
-        children, data = self.take_apart(value)
+        children, data = self.flatten_node(value)
         found = define(self, data, flatten_children(children, leaves))
         if found.expectable():
             self.expected[None] = ref(found)
@@ -482,8 +482,8 @@ def _rebuild(definition: PyTreeDef, leaves: Iterator[Leaf]) -> Any:
     if kind is None:
         return next(leaves)
     if definition.shallow:
-        return kind.put_together(definition.data, list(islice(leaves, definition.num_leaves)))
-    return kind.put_together(definition.data, [_rebuild(subtree, leaves) for subtree in definition.subtrees])
+        return kind.unflatten_node(definition.data, list(islice(leaves, definition.num_leaves)))
+    return kind.unflatten_node(definition.data, [_rebuild(subtree, leaves) for subtree in definition.subtrees])
 
 
 def _collect(definition: PyTreeDef, tree: Any, parts: list[Any]) -> None:

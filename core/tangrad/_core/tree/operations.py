@@ -335,7 +335,7 @@ def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Any]:
     kind = kind_of(type(tree))
     if kind is None:
         raise ValueError(f"{with_article(type(tree).__name__)} is a leaf, it has no children: {tree!r}")
-    children, data = kind.take_apart(tree)
+    children, data = kind.flatten_node(tree)
     return children, kind.metadata(data)
 
 

@@ -16,7 +16,7 @@ def flatten_until(tree: Any, is_leaf: IsLeaf, leaves: list[Leaf]) -> PyTreeDef:
 
     def apart(value: Any) -> deep.Apart | None:
         kind = kind_unless(value, is_leaf)
-        return None if kind is None else (kind, *kind.take_apart(value), id(value))
+        return None if kind is None else (kind, *kind.flatten_node(value), id(value))
 
     found: PyTreeDef = deep.flatten(tree, leaves, LEAF, define, apart)
     return found

@@ -43,7 +43,7 @@ def summed(cotangent: Any, aval: Any) -> Any:
 def as_different_as(tangent: Any, primal: Any) -> Any:
     """A tangent of a result, marked as differing along the axes along which the result does.
 
-    So the tangents of a loop's carry are of one type from turn to turn, as the carry is.
+    So the tangents of a loop's carry are of one type from iteration to iteration, as the carry is.
     """
     return tangent if type(tangent) is Zero else marked(tangent, get_aval(primal))
 

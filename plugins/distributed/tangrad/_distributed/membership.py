@@ -13,8 +13,8 @@ from typing import Any
 
 from tangrad._distributed.addresses import Address, parse_address
 from tangrad._distributed.detection import Cluster, detect
+from tangrad._distributed.peer_monitor import PeerMonitor, end_process
 from tangrad._distributed.rendezvous import Host, Line, meet, numeric
-from tangrad._distributed.vigil import Vigil, end_process
 from tangrad.core import get_backend
 from tangrad.errors import BackendError
 
@@ -30,14 +30,14 @@ class _Membership:
     """This process among the others.
 
     Attributes:
-        vigil: the watch over the others; None where there are none.
+        monitor: the watch over the others; None where there are none.
         coordination: the backend's part; None where it has none.
     """
 
-    def __init__(self, cluster: Cluster, coordination: Any, vigil: Vigil | None) -> None:
+    def __init__(self, cluster: Cluster, coordination: Any, monitor: PeerMonitor | None) -> None:
         self.cluster = cluster
         self.coordination = coordination
-        self.vigil = vigil
+        self.monitor = monitor
 
     def __str__(self) -> str:
         address, count, number, _ = self.cluster
@@ -110,8 +110,8 @@ def initialize(
         if coordinator_bind_address is not None:
             bind = parse_address(coordinator_bind_address, f"{WHAT}: coordinator_bind_address")
         coordination = _coordination(cluster)
-        vigil = _joined(cluster, coordination, bind, timeouts) if cluster.num_processes != 1 else None
-        _membership.append(_Membership(cluster, coordination, vigil))
+        monitor = _joined(cluster, coordination, bind, timeouts) if cluster.num_processes != 1 else None
+        _membership.append(_Membership(cluster, coordination, monitor))
         atexit.register(_leave_at_exit)
 
 
@@ -140,25 +140,25 @@ def shutdown() -> None:
             return
         atexit.unregister(_leave_at_exit)
         member = _membership.pop()
-        if member.vigil is None:
+        if member.monitor is None:
             return
-        member.vigil.say_goodbye()
+        member.monitor.announce_exit()
         try:
             member.coordination.leave()
         finally:
-            member.vigil.close()
+            member.monitor.close()
 
 
 def _leave_at_exit() -> None:
     """At the end of a program: with the others, or, if an error ends it, so that these know why, without waiting."""
     error = None if hasattr(sys, "ps1") else getattr(sys, "last_value", None)  # interactive sessions survive errors
-    if error is None or not _membership or _membership[0].vigil is None:
+    if error is None or not _membership or _membership[0].monitor is None:
         shutdown()
     else:
         # An error in a computation with others may follow from the loss of one, and then that is what to say.
-        vigil = _membership[0].vigil
-        if not vigil.wait_for_loss(GRACE_OF_COMPUTATIONS if isinstance(error, RuntimeError) else GRACE):
-            vigil.say_why(error)
+        monitor = _membership[0].monitor
+        if not monitor.wait_for_loss(GRACE_OF_COMPUTATIONS if isinstance(error, RuntimeError) else GRACE):
+            monitor.announce_failure(error)
         # Not by way of what is left to do at exit: that would wait for computations with the others.
         end_process()
 
@@ -252,7 +252,7 @@ def _coordination(cluster: Cluster) -> Any:
 # --- how it is done --------------------------------------------------------------------------------------------------
 
 
-def _joined(cluster: Cluster, coordination: Any, bind: Address | None, timeouts: dict[str, float]) -> Vigil:
+def _joined(cluster: Cluster, coordination: Any, bind: Address | None, timeouts: dict[str, float]) -> PeerMonitor:
     """Bring the processes together and connect the backend. Raises RuntimeError, with nothing left behind."""
     address = parse_address(cluster.coordinator_address, f"{WHAT}: coordinator_address")
     count, number = cluster.num_processes or 1, cluster.process_id or 0
@@ -273,7 +273,7 @@ def _joined(cluster: Cluster, coordination: Any, bind: Address | None, timeouts:
         local_devices=cluster.local_device_ids,
         **timeouts,
     )
-    return Vigil(number, count, lines, end_process)
+    return PeerMonitor(number, count, lines, end_process)
 
 
 def _hosted(

@@ -2,7 +2,7 @@
 
 XLA's service cannot say in Python what went wrong while processes come together (its client ends the process), so this
 is found out here: who did not come, who came twice, who counts otherwise. The connections stay open afterwards, so that
-the loss of a process is noticed at once (vigil.py). What goes over them is one line of JSON a message.
+the loss of a process is noticed at once (peer_monitor.py). What goes over them is one line of JSON a message.
 """
 
 from __future__ import annotations

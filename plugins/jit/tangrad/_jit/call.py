@@ -240,7 +240,7 @@ def _abstract_leaf(leaf: Any, position: int, call: Call, options: Options, leave
     if hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
         aval, sharding = abstract_aval(leaf), getattr(leaf, "sharding", None)
         if isinstance(sharding, Sharding):
-            if sharding.says_nothing:
+            if sharding.is_unspecified:
                 return AbstractLeaf(aval)
             sharding = sharding.to_sharding("the sharding of an argument")
             aval = sharding.type_of(aval)

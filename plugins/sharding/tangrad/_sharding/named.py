@@ -166,7 +166,7 @@ class NamedSharding(Sharding):
         return self.mesh.shape_tuple
 
     @property
-    def says_nothing(self) -> bool:
+    def is_unspecified(self) -> bool:
         """Whether it is of no mesh: the sharding of a type that has none."""
         return bool(self.mesh.empty)
 

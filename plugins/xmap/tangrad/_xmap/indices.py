@@ -1,6 +1,6 @@
-"""Programs over looped axes: each turn has one chunk only, so where an example is must be handed to the program.
+"""Programs over looped axes: each iteration has one chunk only, so where an example is must be handed to the program.
 
-Collectives along a looped axis are refused: they would need the chunks of all turns at once.
+Collectives along a looped axis are refused: they would need the chunks of all iterations at once.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def check_looped(jaxpr: Any, looped: Sequence[Any]) -> None:
         inside = next(iter(sub_jaxprs(eqn.params)), None) is not None
         place = "" if eqn.source_info is None else f" at {eqn.source_info.summarize()}"
         raise NotImplementedError(
-            f"xmap: axis {name!r} runs in a serial loop, of which each turn has one chunk, and {eqn.primitive.name} "
+            f"xmap: axis {name!r} runs in a serial loop, each iteration has one chunk, and {eqn.primitive.name} "
             f"{'has a program that uses' if inside else 'uses'} the whole axis{place}; shard the axis over mesh axes "
             f"only, or leave it without resources"
         )

@@ -22,7 +22,7 @@ class Axis:
         name, size: of the axis.
         mesh_axes: the mesh axes that cut it.
         parts: into how many parts these cut it.
-        loop: the turns of its serial loop, 1 for none.
+        loop: the iterations of its serial loop, 1 for none.
     """
 
     __slots__ = ("loop", "mesh_axes", "name", "parts", "size")
@@ -36,7 +36,7 @@ class Axis:
 
     @property
     def chunk(self) -> Axis:
-        """The axis of one turn of the loop."""
+        """The axis of one iteration of the loop."""
         return Axis(self.name, self.size // self.loop, self.mesh_axes, self.parts)
 
     @property
@@ -121,7 +121,7 @@ def _summed(out: Any, dim: int | None, place: Places, axis: Axis) -> tuple[Any, 
 
 def _loop(axis: Axis, inner: Mapping, values: Sequence[Any], places: Sequence[Places]) -> Any:
     """Chunk after chunk: results that vary along the axis are put together, sums added up, the others are those of the
-    last turn."""
+    last iteration."""
     dims = [place.get(axis.name) for place in places]
     chunked = [
         move_axis(_in_chunks(as_operand(value), dim, axis), dim, 0)
@@ -130,7 +130,7 @@ def _loop(axis: Axis, inner: Mapping, values: Sequence[Any], places: Sequence[Pl
     ]
     found: list[Places] = []
 
-    def turn(*chunks: Any) -> list[Any]:
+    def iteration(*chunks: Any) -> list[Any]:
         given = iter(chunks)
         operands = [value if dim is None else next(given) for value, dim in zip(values, dims, strict=True)]
         outs, out_places = inner.run(operands, places)
@@ -142,7 +142,7 @@ def _loop(axis: Axis, inner: Mapping, values: Sequence[Any], places: Sequence[Pl
         return front
 
     avals = [chunk.aval.update(shape=chunk.aval.shape[1:]) for chunk in chunked]
-    jaxpr, consts = trace_to_jaxpr(turn, avals, "serial_loop")
+    jaxpr, consts = trace_to_jaxpr(iteration, avals, "serial_loop")
     stacked = [axis.name in place for place in found]
     added = [axis.name in sums for sums in inner.sums]
     types = [atom.aval for atom in jaxpr.outvars]
@@ -166,9 +166,9 @@ def _loop(axis: Axis, inner: Mapping, values: Sequence[Any], places: Sequence[Pl
 
 
 def _in_chunks(value: Any, dim: int, axis: Axis) -> Any:
-    """A value whose dimension of the axis is two: the turn, and the chunk of that turn.
+    """A value whose dimension of the axis is two: the iteration, and the chunk of that iteration.
 
-    Each part along the mesh is cut into chunks of its own, so that every device has its share of each turn.
+    Each part along the mesh is cut into chunks of its own, so that every device has its share of each iteration.
     """
     shape = value.aval.shape
     before, after = shape[:dim], shape[dim + 1 :]
@@ -180,7 +180,7 @@ def _in_chunks(value: Any, dim: int, axis: Axis) -> Any:
 
 
 def _joined(value: Any, axis: Axis) -> Any:
-    """The chunks of all turns, in front, as one dimension again."""
+    """The chunks of all iterations, in front, as one dimension again."""
     share = axis.size // (axis.parts * axis.loop)
     rest = value.aval.shape[2:]
     if axis.parts > 1:

@@ -14,7 +14,7 @@ ResourceSet = Any  # a resource, or a tuple of them
 
 
 class SerialLoop:
-    """A loop of so many turns, each of which computes one chunk of an axis, with the memory that a chunk needs.
+    """A loop of so many iterations, each of which computes one chunk of an axis, with the memory that a chunk needs.
 
     Args:
         length: how many chunks: a positive integer, which divides the size of the axis.
@@ -30,9 +30,10 @@ class SerialLoop:
 
     def __init__(self, length: int) -> None:
         if isinstance(length, bool) or not isinstance(length, int):
-            raise TypeError(f"SerialLoop takes the number of its turns, got {length!r} of type {type(length).__name__}")
+            kind = type(length).__name__
+            raise TypeError(f"SerialLoop takes the number of its iterations, got {length!r} of type {kind}")
         if length < 1:
-            raise ValueError(f"SerialLoop needs at least one turn, got {length}")
+            raise ValueError(f"SerialLoop needs at least one iteration, got {length}")
         self.length = length
 
     def __eq__(self, other: object) -> bool:
@@ -69,15 +70,15 @@ loops_in_scope = define_setting(
 
 @contextmanager
 def serial_loop(name: Any, length: int) -> Iterator[None]:
-    """In this context `axis_resources` may name a serial loop of `length` turns.
+    """In this context `axis_resources` may name a serial loop of `length` iterations.
 
     Raises ValueError for a name that a mesh axis in use or another loop in scope has.
 
     >>> import tangrad
     >>> import tangrad.numpy as np
     >>> from tangrad.experimental.maps import serial_loop
-    >>> f = tangrad.xmap(lambda x: x + 1, in_axes={0: "i"}, out_axes={0: "i"}, axis_resources={"i": "turns"})
-    >>> with serial_loop("turns", 2):
+    >>> f = tangrad.xmap(lambda x: x + 1, in_axes={0: "i"}, out_axes={0: "i"}, axis_resources={"i": "iterations"})
+    >>> with serial_loop("iterations", 2):
     ...     f(np.zeros(4))
     Array([1., 1., 1., 1.], dtype=float32)
     """
@@ -92,7 +93,7 @@ class Assigned(NamedTuple):
 
     Attributes:
         mesh_axes: names of mesh axes, the slowest varying first.
-        loop: the number of turns of its serial loop; 1: none.
+        loop: the number of iterations of its serial loop; 1: none.
     """
 
     mesh_axes: tuple[Any, ...] = ()
@@ -134,11 +135,11 @@ def resolve(resources: Mapping[Any, tuple[Any, ...]]) -> dict[Any, Assigned]:
         axes: list[Any] = []
         loop: SerialLoop | None = None
         for resource in given:
-            turns = resource if isinstance(resource, SerialLoop) else loops.get(resource)
-            if turns is not None:
+            iterations = resource if isinstance(resource, SerialLoop) else loops.get(resource)
+            if iterations is not None:
                 if loop is not None:
                     raise ValueError(f"xmap: axis {name!r} can have one serial loop, got two: {given}")
-                loop = turns
+                loop = iterations
             elif resource not in mesh_axes:
                 raise ValueError(
                     f"xmap: axis {name!r} is to be sharded over {resource!r}, and no such resource is in scope. "
@@ -161,7 +162,7 @@ def check_divides(name: Any, size: int, assigned: Assigned, mesh_shape: Mapping[
     parts = math.prod([mesh_shape[axis] for axis in assigned.mesh_axes]) * assigned.loop
     if size % parts:
         over = [f"mesh axis {axis!r} of size {mesh_shape[axis]}" for axis in assigned.mesh_axes]
-        over += [f"a serial loop of {assigned.loop} turns"] * (assigned.loop > 1)
+        over += [f"a serial loop of {assigned.loop} iterations"] * (assigned.loop > 1)
         raise ValueError(
             f"xmap: axis {name!r} of size {size} does not divide into {parts} equal parts, over {' and '.join(over)}"
         )

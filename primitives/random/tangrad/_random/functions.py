@@ -104,7 +104,7 @@ def as_keys(name: str, value: Any) -> tuple[Any, bool]:
     if operand.aval.dtype != np.uint32 or operand.aval.shape[-1:] != kind.key_shape:
         raise _not_keys(name, operand.aval.str_short())
     if thread.legacy_prng_key != "allow":
-        _speak_of_words(name)
+        _warn_of_key_words(name)
     return random_wrap_p.bind(operand, impl=kind), True
 
 
@@ -116,7 +116,7 @@ def _not_keys(name: str, given: str) -> TypeError:
     )
 
 
-def _speak_of_words(name: str) -> None:
+def _warn_of_key_words(name: str) -> None:
     """Raise ValueError, or warn, as the setting `legacy_prng_key` says."""
     message = (
         f"{name} was given a key of the older style, an array of words, and the setting legacy_prng_key is "

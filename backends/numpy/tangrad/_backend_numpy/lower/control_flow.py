@@ -1,8 +1,9 @@
 """Control flow: Python loops and conditions around functions of arrays that are compiled once.
 
-The loops are text too: carries are local variables, results are written into arrays that are made before, and a turn
-costs one call of the body. What of a body depends only on what it closed over is computed before the loop. Counters are
-Python integers, or known beforehand (0.1 µs for an element, where adding 1 to an array takes 0.4); sums grow in place.
+The loops are text too: carries are local variables, results are written into arrays that are made before, and an
+iteration costs one call of the body. What of a body depends only on what it closed over is computed before the loop.
+Counters are Python integers, or known beforehand (0.1 µs for an element, where adding 1 to an array takes 0.4); sums
+grow in place.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ def _(ctx: Any, *operands: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: 
 
 
 def _before(ctx: Any, body: ClosedJaxpr, consts: Sequence[Any]) -> tuple[list[Any], ClosedJaxpr]:
-    """The values of what a body need not compute in every turn, and the body without it."""
+    """The values of what a body need not compute in every iteration, and the body without it."""
     early, body = without_invariants(body, len(consts))
     return ([] if early is None else list(ctx.inline(early, *consts))), body
 
@@ -146,12 +147,16 @@ class _While:
         call = f"{_targets(others)}body({_arguments(given)})"
         if in_rest:
             test = f"i {'<' if counted.step > 0 else '>'} n and rest({_arguments(inputs)})[0]"
-            turn = [f"while {test}:", f"    {call}", f"    i += {counted.step}", f"    {as_array}"]
+            iteration = [f"while {test}:", f"    {call}", f"    i += {counted.step}", f"    {as_array}"]
         else:
-            turn = [f"for i in range(i, n, {counted.step}):", *([f"    {as_array}"] if reads else []), f"    {call}"]
+            iteration = [
+                f"for i in range(i, n, {counted.step}):",
+                *([f"    {as_array}"] if reads else []),
+                f"    {call}",
+            ]
         last = "max" if counted.step > 0 else "min"
         end = [] if in_rest else [f"{name} = array(n if n {'>' if last == 'max' else '<'} start else start, dtype)"]
-        self.lines = [f"start = i = int({name})", f"n = {bound}", *turn, *end, f"return {_tuple(carry)}"]
+        self.lines = [f"start = i = int({name})", f"n = {bound}", *iteration, *end, f"return {_tuple(carry)}"]
 
 
 def _without_output(body: ClosedJaxpr, place: int, position: int) -> tuple[ClosedJaxpr, bool]:
@@ -192,9 +197,9 @@ def _(
 
 
 def _count(ctx: Any, start: Any, step: int, length: int, reverse: bool) -> tuple[Any, Any]:
-    """What a counter is in each turn, at the place of that turn's slice; and after the last turn."""
-    turns = np.arange(length)[::-1] if reverse else np.arange(length)
-    moves = ctx.constant((turns * step).astype(start.dtype))
+    """What a counter is in each iteration, at the place of that iteration's slice; and after the last iteration."""
+    iterations = np.arange(length)[::-1] if reverse else np.arange(length)
+    moves = ctx.constant((iterations * step).astype(start.dtype))
     return ctx.add(moves, start), ctx.add(ctx.constant(np.asarray(length * step).astype(start.dtype)), start)
 
 
@@ -258,13 +263,13 @@ class _Scan:
         given = [*self.consts, *[name for name in self.carry if name not in terms], *self.slices]
         given += [f"{ys[k]}[i, ...]" if not self.y_types[k].shape[1:] else f"{ys[k]}[i]" for k in written]
         targets = [*[terms.get(name, name) for name in self.carry], *returned]
-        turns = f"range({length - 1}, -1, -1)" if reverse else f"range({length})"
+        iterations = f"range({length - 1}, -1, -1)" if reverse else f"range({length})"
         # A carry may be one row of something large, which must not live as long.
         last = [name if name in terms else f"{name} if {name}.base is None else {name}.copy()" for name in self.carry]
         lines = [
             *[f"{y} = empty({type_.shape!r}, dtype_{y})" for y, type_ in zip(ys, self.y_types)],
             *[f"{name} = {name}.copy()" for name in terms],
-            f"for i in {turns}:",
+            f"for i in {iterations}:",
             f"    {_targets(targets)}body({_arguments(given)})",
             *[f"    {y}[i] = {row}" for row, y in returned.items()],
             *[f"    add({name}, {term}, {name})" for name, term in terms.items()],

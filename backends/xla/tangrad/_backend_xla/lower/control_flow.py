@@ -89,8 +89,8 @@ def _scan(
     consts, carry, xs = split_list(operands, num_consts, num_carry)
     x_avals, y_avals = ctx.in_avals[num_consts + num_carry :], ctx.out_avals[num_carry:]
     if is_symbolic(length):
-        unroll = 1  # how many turns a longer body would leave over is not known
-    turns = length if unroll == 1 else 0 if unroll >= length else length // unroll
+        unroll = 1  # how many iterations a longer body would leave over is not known
+    iterations = length if unroll == 1 else 0 if unroll >= length else length // unroll
     carry_avals = ctx.in_avals[num_consts : num_consts + num_carry]
 
     def step(inner: Any, carry: State, ys: State, position: Any) -> tuple[State, State]:
@@ -109,15 +109,15 @@ def _scan(
         return [_arithmetic(inner, "add", count, inner.constant(np.int32(1))), *carry, *ys]
 
     def condition(inner: Any, state: State) -> Any:
-        return compare(inner, "LT", state[0], inner.size(turns), _INDEX)
+        return compare(inner, "LT", state[0], inner.size(iterations), _INDEX)
 
     ys = [full(ctx, 0, aval) for aval in y_avals]
-    if is_symbolic(turns) or turns:
+    if is_symbolic(iterations) or iterations:
         start = ctx.constant(np.int32(0))
         avals = [_INDEX, *carry_avals, *y_avals]
         _, *rest = loop(ctx, _effects(ctx, jaxpr), [start, *carry, *ys], avals, condition, body)
         carry, ys = split_list(rest, num_carry)
-    for number in () if is_symbolic(length) else range(turns * unroll, length):
+    for number in () if is_symbolic(length) else range(iterations * unroll, length):
         position = ctx.constant(np.int32(length - 1 - number if reverse else number))
         carry, ys = step(ctx, carry, ys, position)
     return (*carry, *ys)

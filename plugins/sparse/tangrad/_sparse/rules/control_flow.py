@@ -40,11 +40,11 @@ def _(*args: Any, jaxpr: Any, num_consts: int, num_carry: int, length: Any, reve
         raise NotImplementedError("sparsify: a scan over the slices of a sparse array; scan over `sparse.todense(x)`")
     body = _of_sparse(jaxpr)
 
-    def turn(values: Any, rows: Any) -> Any:
+    def iteration(values: Any, rows: Any) -> Any:
         outs = body(*consts, *values, *rows)
         if any([isinstance(out, JAXSparse) for out in outs[num_carry:]]):
             raise NotImplementedError("sparsify: a scan that stacks sparse arrays; return `sparse.todense(x)` from it")
         return outs[:num_carry], outs[num_carry:]
 
-    carried, stacked = scan(turn, list(carry), list(xs), length, reverse=reverse, unroll=unroll)
+    carried, stacked = scan(iteration, list(carry), list(xs), length, reverse=reverse, unroll=unroll)
     return [*carried, *stacked]

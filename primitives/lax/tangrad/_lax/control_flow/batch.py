@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tangrad._lax.control_flow.primitives import CHOICES, scan_p, split_list, while_p
-from tangrad._lax.control_flow.programs import handed_on, rearranged
+from tangrad._lax.control_flow.programs import forwarded, rearranged
 from tangrad._lax.elementwise.primitives import eq_p, ne_p, select_n_p
 from tangrad._lax.reductions.primitives import reduce_or_p
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, stop_gradient_p
@@ -83,7 +83,7 @@ def _select(index: Any, operands: Sequence[Any], dims: Sequence[Any], axis_info:
             f"cond: a mapped index would run all branches, and branches have effects that must happen only in the one "
             f"that is chosen: {refused}. Of callbacks only those of tangrad.debug can be here"
         )
-    sources = handed_on(branches)
+    sources = forwarded(branches)
     made = [position for position, source in enumerate(sources) if source is None]
     results = []
     for number, branch in enumerate(branches):

@@ -80,7 +80,7 @@ def _turn(program: CheckedProgram, num_consts: int, num_carry: int) -> ClosedJax
         outs, leaves = program.run(*consts, *rest)
         return [*earlier(before, leaves), *outs]
 
-    return trace_to_closed_jaxpr(run, [*avals[:num_consts], *layout.avals, *avals[num_consts:]], "a checked turn")
+    return trace_to_closed_jaxpr(run, [*avals[:num_consts], *layout.avals, *avals[num_consts:]], "a checked iteration")
 
 
 @checkify.rule(while_p)
@@ -109,8 +109,8 @@ def _(args: Any, *, checks: Checks, cond_jaxpr: Any, body_jaxpr: Any, cond_ncons
 class _CheckedLoop:
     """A while loop that carries the first error of its condition and its body, in front of what it carried before.
 
-    What the condition finds is noted before the loop, and at the end of each turn: the condition of a loop returns no
-    error. So the body takes the constants of the condition, too, before its own.
+    What the condition finds is noted before the loop, and at the end of each iteration: the condition of a loop returns
+    no error. So the body takes the constants of the condition, too, before its own.
     """
 
     def __init__(self, condition: CheckedProgram, body: CheckedProgram, cond_nconsts: int, body_nconsts: int) -> None:
@@ -119,7 +119,7 @@ class _CheckedLoop:
         self.layout, self._offsets = _together([condition, body])
 
     def before(self, cond_consts: Sequence[Any], carry: Sequence[Any]) -> list[Any]:
-        """The error before the first turn."""
+        """The error before the first iteration."""
         if not self._condition.layout.failures:
             return self.layout.clear()
         _, leaves = self._condition.run(*cond_consts, *carry)
@@ -147,5 +147,5 @@ class _CheckedLoop:
             return [*earlier(found, self.before(of_condition, outs)), *outs]
 
         return trace_to_closed_jaxpr(
-            run, [*cond_consts, *body_consts, *self.layout.avals, *carry], "a checked turn of a loop"
+            run, [*cond_consts, *body_consts, *self.layout.avals, *carry], "a checked iteration of a loop"
         )

@@ -13,7 +13,7 @@ from tangrad._lax.control_flow.bodies import Body, flat_operands, function_name,
 from tangrad._lax.control_flow.evaluation import branch_of_values
 from tangrad._lax.control_flow.mismatches import check_trees, check_types
 from tangrad._lax.control_flow.primitives import cond_p, platform_dependent_p
-from tangrad._lax.control_flow.programs import handed_on, rearranged
+from tangrad._lax.control_flow.programs import forwarded, rearranged
 from tangrad._lax.elementwise.primitives import clamp_p, convert_element_type_p, ne_p
 from tangrad.core import (
     Tracer,
@@ -231,7 +231,7 @@ def _choose(
 def _bind(bind: Callable[..., Any], operands: Sequence[Any], programs: Sequence[Any]) -> list[Any]:
     """The results of a conditional. One that all branches hand on as it came is not a result of the primitive: so it
     stays unmapped where it was, and is not copied."""
-    sources = handed_on(programs)
+    sources = forwarded(programs)
     made = [position for position, source in enumerate(sources) if source is None]
     inputs = range(len(operands))
     branches = tuple([rearranged(program, inputs, made) for program in programs])

@@ -1,6 +1,7 @@
 """What can be found out about a loop from its body: carries that only count, and carries that only add up.
 
-Backends use it that run loops turn by turn: a counter is known without computing it, and a sum can grow in place.
+Backends use it that run loops iteration by iteration: a counter is known without computing it, and a sum can grow in
+place.
 """
 
 from __future__ import annotations

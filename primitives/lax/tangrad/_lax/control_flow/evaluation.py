@@ -130,7 +130,7 @@ def branch_of_values(platforms: Sequence[str | None], values: Values) -> int:
 
 
 def evaluate_while(args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
-    """Run the body as long as the condition holds: the first turns of a loop that was never seen step by step."""
+    """Run the body as long as the condition holds: the first iterations of a loop that was never seen step by step."""
     condition, body = params["cond_jaxpr"], params["body_jaxpr"]
     checking = is_checking_values()
     if not checking and _seen.find(body, "seen") is not None:
@@ -138,14 +138,14 @@ def evaluate_while(args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, 
     _seen.get(body, "seen", lambda: True)
     first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     cond_consts, body_consts, carry = args[:first], args[first:second], list(args[second:])
-    turns = 0
-    turn = lambda: eval_jaxpr(body.jaxpr, body.consts, *body_consts, *carry)
+    iterations = 0
+    iteration = lambda: eval_jaxpr(body.jaxpr, body.consts, *body_consts, *carry)
     most = STEPS // (len(condition.eqns) + len(body.eqns) + 1)
     while bool(_arrays(eval_jaxpr(condition.jaxpr, condition.consts, *cond_consts, *carry), args)[0]):
-        if turns >= most and not checking:
+        if iterations >= most and not checking:
             return _as_one_program("while", body, (*args[:second], *carry), params)
-        carry = check_results(turn, "the body of a loop")
-        turns += 1
+        carry = check_results(iteration, "the body of a loop")
+        iterations += 1
     return _weakly_typed(_arrays(carry, args), [aval.weak_type for aval in body.out_avals])
 
 

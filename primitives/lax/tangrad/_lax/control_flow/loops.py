@@ -33,8 +33,8 @@ COPIES_FROM_HOST = dict.fromkeys(["fori_loop"], True)
 def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
     """Run `value = body_fun(value)` as long as `cond_fun(value)` holds.
 
-    Forward-mode derivatives are defined; reverse-mode ones are not, because the number of turns, and with it the memory
-    they need, is not known: use `scan`, or `fori_loop` with bounds that are Python numbers.
+    Forward-mode derivatives are defined; reverse-mode ones are not, because the number of iterations, and with it the
+    memory they need, is not known: use `scan`, or `fori_loop` with bounds that are Python numbers.
 
     Args:
         cond_fun: a function of the value that returns a boolean scalar.
@@ -162,7 +162,7 @@ def fori_loop(
         lower, upper: integer scalars, of one type unless one of them is a Python number.
         body_fun: a function of the index and the value that returns the next value, of the same structure and types.
         init_val: the first value: arrays, and trees of them.
-        unroll: how many runs of `body_fun` stand in one turn of the loop, for known bounds only; True: all.
+        unroll: how many runs of `body_fun` stand in one iteration of the loop, for known bounds only; True: all.
 
     Returns:
         The last value; `init_val` where `upper` is not above `lower`.

@@ -1,7 +1,7 @@
 """Control flow on padded arrays: the programs within become programs over padded operands.
 
-The sizes of a call are operands of these programs where they are traced. Of a scan over a padded axis the turns that do
-not count are passed over by a `cond`, so that their derivatives are not taken either.
+The sizes of a call are operands of these programs where they are traced. Of a scan over a padded axis the iterations
+that do not count are passed over by a `cond`, so that their derivatives are not taken either.
 """
 
 from __future__ import annotations
@@ -127,10 +127,10 @@ def _(
     return (*outs[:num_carry], *ys)
 
 
-def _passing_over(body: ClosedJaxpr, turns: Any, num_carry: int, num_consts: int) -> tuple[ClosedJaxpr, list[Any]]:
-    """A body that takes the number of its turn as a last slice, and hands on its carry from `turns` on.
+def _passing_over(body: ClosedJaxpr, iterations: Any, num_carry: int, num_consts: int) -> tuple[ClosedJaxpr, list[Any]]:
+    """A body that takes the number of its iteration as a last slice, and hands on its carry from `iterations` on.
 
-    Returns it with `turns` as its first operand where that is traced, and the values of such operands.
+    Returns it with `iterations` as its first operand where that is traced, and the values of such operands.
     """
     avals = body.in_avals
     carry = slice(num_consts, num_consts + num_carry)
@@ -142,14 +142,14 @@ def _passing_over(body: ClosedJaxpr, turns: Any, num_carry: int, num_consts: int
         ]
         return [*values[carry], *ys]
 
-    standing = trace_to_closed_jaxpr(stay, avals, "a turn that does not count")
+    standing = trace_to_closed_jaxpr(stay, avals, "an iteration that does not count")
 
     def run(*values: Any) -> Any:
-        counts = lt_p.bind(values[-1], turns)
+        counts = lt_p.bind(values[-1], iterations)
         index = convert_element_type_p.bind(counts, new_dtype=INT32, weak_type=False)
         return cond_p.bind(index, *values[:-1], branches=(standing, body))
 
-    jaxpr, consts = trace_to_jaxpr(run, [*avals, _scalar()], "a turn of a masked scan")
+    jaxpr, consts = trace_to_jaxpr(run, [*avals, _scalar()], "an iteration of a masked scan")
     return ClosedJaxpr(closed_over_as_arguments(jaxpr)), list(consts)
 
 

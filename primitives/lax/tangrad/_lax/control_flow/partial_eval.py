@@ -102,7 +102,7 @@ def _(known: Any, args: Any, **params: Any) -> Any:
     if not predicate_known:
         return None
     outs = _known_while(args, params, of_cond, of_body, carry)
-    # The unknown part is the whole loop once more: there is no room for residuals where the turns are not counted.
+    # The unknown part is the whole loop once more: there is no room for residuals where the iterations are not counted.
     if all(carry):
         return PartialEval(outs, (), None)
     again = {**params, "cond_jaxpr": without_effects(cond_jaxpr), "body_jaxpr": without_effects(body_jaxpr)}

@@ -97,12 +97,12 @@ def scan_p(*avals: Any, jaxpr: Any, num_consts: int, num_carry: int, length: Any
 
 
 def row_type(aval: Any) -> Any:
-    """The type of what a scan over an array has in one turn."""
+    """The type of what a scan over an array has in one iteration."""
     return aval.update(shape=aval.shape[1:]) if aval.infer_types is None else aval.without_dimension(0)
 
 
 def rows_type(aval: Any, length: Any) -> Any:
-    """The type of what the turns of a scan have, stacked."""
+    """The type of what the iterations of a scan have, stacked."""
     return aval.update(shape=(length, *aval.shape)) if aval.infer_types is None else aval.with_dimension(0, length)
 
 

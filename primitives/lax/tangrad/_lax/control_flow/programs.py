@@ -1,4 +1,4 @@
-"""Programs rearranged: the order of inputs and outputs, and what of a loop's body is not done in every turn."""
+"""Programs rearranged: the order of inputs and outputs, and what of a loop's body is not done in every iteration."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def ignoring(closed: ClosedJaxpr, avals: Sequence[Any]) -> ClosedJaxpr:
     )
 
 
-def handed_on(programs: Sequence[ClosedJaxpr]) -> list[int | None]:
+def forwarded(programs: Sequence[ClosedJaxpr]) -> list[int | None]:
     """For each output, the position of the input that all programs hand on as it is; None where they do not."""
     found = []
     for atoms in zip(*[program.jaxpr.outvars for program in programs], strict=True):

@@ -44,7 +44,7 @@ def _scan(eqn: Any, wanted: Any, divide: Any) -> Any:
     params = eqn.params
     num_consts, num_carry, length = params["num_consts"], params["num_carry"], params["length"]
     wanted_carry, wanted_ys = map(tuple, split_list(wanted, num_carry))
-    while True:  # what is wanted of one turn may need more of the carry, which the turn before has to compute
+    while True:  # what is wanted of one iteration may need more of the carry, which the iteration before has to compute
         divided = divide(params["jaxpr"], (*wanted_carry, *wanted_ys))
         read = divided.used[num_consts : num_consts + num_carry]
         grown = tuple([a or b for a, b in zip(wanted_carry, read, strict=True)])
@@ -65,7 +65,7 @@ def _scan(eqn: Any, wanted: Any, divide: Any) -> Any:
         [*[eqn.invars[position] for position in inputs], *rows],
         {**params, "jaxpr": again, "num_consts": sum(flags[:num_consts]), "num_carry": sum(wanted_carry)},
     )
-    # A carry that only the next turn needs is an unused result.
+    # A carry that only the next iteration needs is an unused result.
     outvars = [
         var if is_wanted else Var(var.aval)
         for var, is_wanted, is_carried in zip(eqn.outvars, wanted, (*wanted_carry, *wanted_ys), strict=True)

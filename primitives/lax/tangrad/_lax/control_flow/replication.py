@@ -41,11 +41,11 @@ def _(varying: Any, params: Any) -> Any:
     xs = list(varying[params["num_consts"] + count :])
     found: list[Any] = []
 
-    def turn(carry: list[Any]) -> list[Any]:
+    def iteration(carry: list[Any]) -> list[Any]:
         found[:] = varying_of_program(params["jaxpr"], [*consts, *carry, *xs])
         return found[:count]
 
-    return (*_fixed_point(carry, turn), *found[count:])
+    return (*_fixed_point(carry, iteration), *found[count:])
 
 
 def _places_of_while(count: int, params: dict[str, Any]) -> Places:
@@ -60,17 +60,17 @@ def _(varying: Any, params: Any) -> Any:
     first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     for_cond, for_body, carry = list(varying[:first]), list(varying[first:second]), list(varying[second:])
 
-    def turn(carry: list[Any]) -> list[Any]:
+    def iteration(carry: list[Any]) -> list[Any]:
         (again,) = varying_of_program(params["cond_jaxpr"], [*for_cond, *carry])
         return [again | found for found in varying_of_program(params["body_jaxpr"], [*for_body, *carry])]
 
-    return tuple(_fixed_point(carry, turn))
+    return tuple(_fixed_point(carry, iteration))
 
 
-def _fixed_point(carry: list[Any], turn: Callable[[list[Any]], list[Any]]) -> list[Any]:
-    """The carry after as many turns as it takes until it differs along no further axis."""
+def _fixed_point(carry: list[Any], iteration: Callable[[list[Any]], list[Any]]) -> list[Any]:
+    """The carry after as many iterations as it takes until it differs along no further axis."""
     while True:
-        after = [before | found for before, found in zip(carry, turn(carry), strict=True)]
+        after = [before | found for before, found in zip(carry, iteration(carry), strict=True)]
         if after == carry:
             return carry
         carry = after

@@ -1,9 +1,9 @@
 """What the second half of a program needs of the first: residuals, and where they come from.
 
-In a loop a residual is of one of two sorts. *Fixed* ones are the same in every turn: what the body closed over, carries
-that it hands on, and what is computed of these alone, which moves out of the loop. *Rows* differ: slices that the loop
-goes along anyway, results that it stacks anyway, and the rest, which it stacks for this. In a conditional each branch
-has residuals of its own; they share slots by type.
+In a loop a residual is of one of two sorts. *Fixed* ones are the same in every iteration: what the body closed over,
+carries that it hands on, and what is computed of these alone, which moves out of the loop. *Rows* differ: slices that
+the loop goes along anyway, results that it stacks anyway, and the rest, which it stacks for this. In a conditional each
+branch has residuals of its own; they share slots by type.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ class LoopResiduals:
         jaxpr = known.jaxpr
         consts, carry = jaxpr.invars[:num_consts], jaxpr.invars[num_consts : num_consts + num_carry]
         xs = jaxpr.invars[num_consts + num_carry :]
-        handed_on = [var for var, out in zip(carry, jaxpr.outvars[:num_carry]) if var is out]
-        fixed = invariant_vars(jaxpr, [*consts, *handed_on])
+        forwarded = [var for var, out in zip(carry, jaxpr.outvars[:num_carry]) if var is out]
+        fixed = invariant_vars(jaxpr, [*consts, *forwarded])
         found: dict[Any, tuple[str, Any]] = {var: (XS, k) for k, var in enumerate(xs)}
         results = enumerate(jaxpr.outvars[num_carry:num_outs])
         found.update({var: (YS, k) for k, var in results if type(var) is not Literal and var not in found})
-        found.update({var: (INIT, k) for k, var in enumerate(carry) if var in handed_on})
+        found.update({var: (INIT, k) for k, var in enumerate(carry) if var in forwarded})
         found.update({var: (CONST, k) for k, var in enumerate(consts)})
         found.update({var: (VALUE, value) for var, value in zip(jaxpr.constvars, known.consts)})
         own = iter(jaxpr.outvars[num_outs:])
@@ -75,7 +75,7 @@ class LoopResiduals:
 
     @property
     def is_fixed(self) -> list[bool]:
-        """For each residual, whether it is the same in every turn."""
+        """For each residual, whether it is the same in every iteration."""
         return [kind in FIXED for kind, _ in self.places]
 
     def before(self, consts: Sequence[Any], init: Sequence[Any]) -> list[Any]:

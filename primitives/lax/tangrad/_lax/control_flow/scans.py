@@ -10,7 +10,7 @@ from tangrad import tree
 from tangrad._lax.control_flow.bodies import Body, flat_operands, function_name, trace_body
 from tangrad._lax.control_flow.mismatches import check_trees, check_types
 from tangrad._lax.control_flow.primitives import row_type, same_type, scan_p
-from tangrad._lax.control_flow.programs import as_different, handed_on, rearranged
+from tangrad._lax.control_flow.programs import as_different, forwarded, rearranged
 from tangrad._lax.elementwise.primitives import convert_element_type_p
 from tangrad._lax.structure.functions import index_in_dim, stack
 from tangrad.core import (
@@ -54,7 +54,7 @@ def scan(
         xs: arrays with a common first axis, and trees of them; None: `length` times, with None as slice.
         length: how many times; needed where there is no `xs`.
         reverse: whether to go from the last slice to the first; results stay at the place of their slices.
-        unroll: how many runs of `f` stand in one turn of the loop; True or 0: all of them, without a loop.
+        unroll: how many runs of `f` stand in one iteration of the loop; True or 0: all of them, without a loop.
 
     Returns:
         the last carry, and the results stacked along a new first axis.
@@ -116,7 +116,7 @@ def _bind(
     """The results of a scan. A carry that the body hands on as it came is a constant of it, and slices that it only
     gives back are the array that they are of: neither is a result of the primitive."""
     num_consts, num_carry = len(consts), len(carry)
-    sources = handed_on([jaxpr])
+    sources = forwarded([jaxpr])
     kept = [k for k in range(num_carry) if sources[k] != num_consts + k]
     fixed = [k for k in range(num_carry) if sources[k] == num_consts + k]
     first_slice = num_consts + num_carry
@@ -200,8 +200,8 @@ def _halves(what: str, body: Body, f: Any) -> tuple[Any, Any]:
 
 def fixed_types(carry: list[Any], body: Body, trace: Callable[[Sequence[Any]], Body]) -> tuple[list[Any], Body]:
     """The carry in the types that the body makes of it, and the body for these: dtypes in place of weak ones, and the
-    named axes along which it differs after a turn, which can be more each time. What differed before counts as
-    differing after, so that its cotangents are of one type from turn to turn.
+    named axes along which it differs after an iteration, which can be more each time. What differed before counts as
+    differing after, so that its cotangents are of one type from iteration to iteration.
     """
     changed = promote_weak_types(carry, body.out_avals)
     if changed is not None:

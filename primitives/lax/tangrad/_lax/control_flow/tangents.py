@@ -1,6 +1,6 @@
 """Loops that carry tangents beside their values: shared by the rules for jvp and linearisation.
 
-Which carries have a tangent is a fixpoint: one that starts without may get one in the first turn.
+Which carries have a tangent is a fixpoint: one that starts without may get one in the first iteration.
 """
 
 from __future__ import annotations

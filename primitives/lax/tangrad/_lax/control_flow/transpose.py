@@ -86,8 +86,8 @@ def _transpose_branches(
 def _(cotangents: Any, *args: Any, **params: Any) -> Any:
     raise ValueError(
         "reverse-mode differentiation does not work for while_loop, nor for fori_loop with bounds that are not known "
-        "when the program is traced: the number of turns decides how much memory it needs. Use scan, or fori_loop with "
-        "bounds that are Python numbers; forward-mode differentiation (jvp, jacfwd) works"
+        "when the program is traced: the number of iterations decides how much memory it needs. Use scan, or fori_loop "
+        "with bounds that are Python numbers; forward-mode differentiation (jvp, jacfwd) works"
     )
 
 

@@ -13,7 +13,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def stated(out_sharding: Any, what: str) -> Any:
     """The sharding that `out_sharding` means; None where it says nothing, as that of a type without a sharding does."""
-    if out_sharding is None or getattr(out_sharding, "says_nothing", False):
+    if out_sharding is None or getattr(out_sharding, "is_unspecified", False):
         return None
     return as_sharding(out_sharding, what)
 

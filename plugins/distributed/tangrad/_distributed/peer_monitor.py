@@ -1,7 +1,7 @@
-"""Who watches over the other processes: when one is lost, the rest say so and end, and none waits for it forever.
+"""Monitoring the other processes: when one is lost, the rest report it and end, and none waits for it forever.
 
-Process 0 has a connection to each other process, and these to it. A connection that ends before its process has said
-goodbye means that the process is lost; process 0 notifies the others. A machine that is gone without a word, or a
+Process 0 has a connection to each other process, and these to it. A connection that ends before its process has given
+notice means that the process is lost; process 0 notifies the others. A machine that is gone without a word, or a
 process that stands still, is found by XLA's coordination service, which misses its heartbeats.
 """
 
@@ -20,7 +20,7 @@ from tangrad._distributed.rendezvous import Line
 EXIT_STATUS = 1
 
 
-class Vigil:
+class PeerMonitor:
     """A watch over the connections to other processes, in a thread of its own.
 
     Args:
@@ -38,15 +38,15 @@ class Vigil:
         self._over = False
         self._losing = threading.Event()
         self._done = threading.Event()
-        self._gone: set[int] = set()  # who has said goodbye
+        self._gone: set[int] = set()  # who has announced their exit
         self._thread = threading.Thread(target=self._watch, name="tangrad.distributed", daemon=True)
         self._thread.start()
 
-    def say_goodbye(self) -> None:
+    def announce_exit(self) -> None:
         """Notify the others that this process leaves, and is not lost."""
         self._notify_others(bye=True)
 
-    def say_why(self, error: BaseException) -> None:
+    def announce_failure(self, error: BaseException) -> None:
         """Notify the others that an error ends this process."""
         self._over = True
         self._notify_others(failed=f"{type(error).__name__}: {error}"[:1000])
@@ -91,7 +91,7 @@ class Vigil:
                 said = None
             if said is None:
                 if number not in self._gone:
-                    self._lost(number, "its connection ended without a goodbye")
+                    self._lost(number, "its connection ended without notice")
                 return False
             if "bye" in said:
                 self._gone.add(number)
