@@ -9,10 +9,11 @@ import pytest
 
 import tangrad
 import tangrad.numpy as np
-from tangrad._core.kernel.primitive import EVAL_TRACE, evaluate
+from tangrad._core.kernel.primitive import EVAL_TRACE, dispatch
 from tangrad._lax.elementwise.primitives import add_p, sinh_p
+from tangrad._numpy.direct_calls import DirectCalls
 from tangrad._numpy.fusing import as_one
-from tangrad.core import DirectCalls, RuleSet, register
+from tangrad.core import RuleSet, register
 
 BACKENDS = tangrad.core.backend_names()
 
@@ -33,7 +34,7 @@ def remembered(calls: DirectCalls, key, primitive, *args):
 
 
 def test_a_remembered_call_gives_what_the_first_one_gave(monkeypatch):
-    monkeypatch.setattr(EVAL_TRACE, "process_primitive", evaluate)  # `debug_nans`, once used, has nothing remembered
+    monkeypatch.setattr(EVAL_TRACE, "process_primitive", dispatch)  # `debug_nans`, once used, has nothing remembered
     x = vector()
     first, second = remembered(DirectCalls(), (x.aval, x.aval), add_p, x, x)
     assert first.tolist() == second.tolist() == [2, -4, 6] and second.aval is first.aval

@@ -95,8 +95,6 @@ from tangrad._core.kernel.declarations import PrimitiveSet as PrimitiveSet
 from tangrad._core.kernel.declarations import RuleKind as RuleKind
 from tangrad._core.kernel.declarations import RuleSet as RuleSet
 from tangrad._core.kernel.declarations import Transformation as Transformation
-from tangrad._core.kernel.direct_calls import DirectCalls as DirectCalls
-from tangrad._core.kernel.direct_calls import forget_direct_calls as forget_direct_calls
 from tangrad._core.kernel.effects import NO_EFFECTS as NO_EFFECTS
 from tangrad._core.kernel.effects import Effect as Effect
 from tangrad._core.kernel.effects import NamedAxisEffect as NamedAxisEffect
@@ -127,7 +125,9 @@ from tangrad._core.kernel.nan_checks import without_value_checks as without_valu
 from tangrad._core.kernel.primitive import EVAL_TRACE as EVAL_TRACE
 from tangrad._core.kernel.primitive import Primitive as Primitive
 from tangrad._core.kernel.primitive import evaluate as evaluate
+from tangrad._core.kernel.primitive import forget_direct_calls as forget_direct_calls
 from tangrad._core.kernel.primitive import join_named_shapes as join_named_shapes
+from tangrad._core.kernel.primitive import kept_elsewhere as kept_elsewhere
 from tangrad._core.kernel.rule_calls import explain as _explain_errors_of_rules
 from tangrad._core.kernel.rule_errors import DerivedRule as DerivedRule
 from tangrad._core.kernel.rules import Cell as Cell

@@ -1,4 +1,4 @@
-"""Kernels as functions of arrays, for public functions that keep them: see `tangrad.core.DirectCalls`.
+"""Kernels as functions of arrays, which the kernel and public functions keep: see `Backend.direct`.
 
 Text made here, as entries of programs are: a loop over operands takes as long as NumPy's addition of a few numbers.
 Functions of as many operands share it, as closures: names of a closure are found at once, those of a namespace are not
@@ -21,24 +21,25 @@ from tangrad.core import Literal, carried_program, evaluate
 def direct(primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Callable[..., Any] | None:
     """As `Backend.direct`: of all primitives but those that carry a program: it would be kept alive."""
     kinds = [type(arg) for arg in args]
-    if NumpyArray not in kinds or not all([kind is NumpyArray or kind is Literal for kind in kinds]):
+    if not kinds or not all([kind is NumpyArray or kind is Literal for kind in kinds]):
         return None
     if carried_program(params) is not None:
         return None
     avals = tuple([arg.aval for arg in args])
     function, aval = kernel_for(primitive, avals, params)
     silent = is_silent(primitive, avals, params)
-    make = _maker(len(args), kinds.index(NumpyArray), silent, primitive.multiple_results)
+    array = kinds.index(NumpyArray) if NumpyArray in kinds else None
+    make = _maker(len(args), array, silent, primitive.multiple_results)
     made: Callable[..., Any] = make(primitive, params, function, aval)
     return made
 
 
 @lru_cache(128)
-def _maker(count: int, array: int, silent: bool, several: bool) -> Callable[..., Any]:
+def _maker(count: int, array: int | None, silent: bool, several: bool) -> Callable[..., Any]:
     """The function that makes direct calls of `count` operands.
 
     Args:
-        array: the position of one that is no literal.
+        array: the position of one that is no literal; None: all are.
         silent: the kernel reports no floating-point errors, so that it may run in any context.
         several: there is a tuple of results.
     """
@@ -54,7 +55,7 @@ out = NumpyArray()
     text = f"""\
 def make(primitive, params, function, aval):
     def call({", ".join(names)}):
-        if type({names[array]}) is NumpyArray:
+        if {"True" if array is None else f"type({names[array]}) is NumpyArray"}:
             try:
                 contents = {f"function({contents})" if silent else f"quiet.run(function, {contents})"}
             except (AttributeError, RuntimeError):

@@ -1,10 +1,7 @@
 """Eager computation: from a primitive and the types of its operands to the function that computes it.
 
-What runs for `x + y`, from `EvalTrace` on: one look-up in a dictionary by primitive and avals, one call of a ufunc
-inside the thread's quiet context, one new array. Of the 1.0 µs that this takes NumPy's own part is 0.3. What was
-learnt: a key of one flat tuple is faster than nested dictionaries; unrolling one and two operands saves 0.2 µs over a
-list; anything out of the ordinary (a tracer, a deleted array, one of another device) lacks the attribute `ndarray`, so
-that the hot path checks nothing.
+Of this function `direct` makes what the kernel keeps for a signature. `apply` looks it up each time: it is for operands
+on other devices, and for what is wrong, which it says.
 """
 
 from __future__ import annotations
@@ -13,22 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._backend_numpy.array import NumpyArray, new_array, physical, wrap
+from tangrad._backend_numpy.array import NumpyArray, physical, wrap
 from tangrad._backend_numpy.functions import VIEW
 from tangrad._backend_numpy.lowering import lower_primitive
 from tangrad._backend_numpy.program import Program
-from tangrad._backend_numpy.quiet import is_reentrant, quiet, run_quietly
+from tangrad._backend_numpy.quiet import run_quietly
 from tangrad._backend_numpy.sharded import common_place
 from tangrad._backend_numpy.source import program_function
 from tangrad.core import (
-    FixedParams,
     JaxprCache,
     Literal,
     carried_program,
     checked_operands,
+    forget_direct_calls,
     params_key,
     register_cache,
-    thread,
     weak_key,
 )
 
@@ -36,9 +32,7 @@ CACHE_LIMIT = 4096
 KEEP_FREE_MEMORY = 31 << 20  # bytes
 EAGER_FOLD_LIMIT = 4096  # bytes: results without operands that the cache keeps
 
-_SEVERAL = object()
-
-# (primitive, aval, …) or (primitive, key of parameters, aval, …) -> function of arrays, type (or types) of the result
+# (primitive, key of parameters, aval, …) -> function of arrays, type (or types) of the result
 _kernels: dict[Any, tuple[Any, Any]] = {}
 # The keys of kernels that only look at their operand anew, so that nothing is computed that could be reported.
 _silent: set[Any] = set()
@@ -49,67 +43,10 @@ _program_kernels = JaxprCache()
 @register_cache
 def clear_caches() -> None:
     """Forget the functions of all signatures."""
+    forget_direct_calls()
     _kernels.clear()
     _silent.clear()
     _program_kernels.clear()
-
-
-def apply(primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    """Apply a primitive to arrays and literals."""
-    y = None
-    try:
-        if len(args) == 2:
-            left, right = args
-            if not params:
-                function, aval = _kernels[primitive, left.aval, right.aval]
-            elif type(params) is FixedParams:
-                function, aval = _kernels[primitive, params.key, left.aval, right.aval]
-            else:
-                function, aval = _kernels[primitive, params_key(params), left.aval, right.aval]
-            x = left.ndarray
-            y = right.ndarray
-        elif len(args) == 1:
-            (left,) = args
-            if not params:
-                function, aval = _kernels[primitive, left.aval]
-            elif type(params) is FixedParams:
-                function, aval = _kernels[primitive, params.key, left.aval]
-            else:
-                function, aval = _kernels[primitive, params_key(params), left.aval]
-            x = left.ndarray
-        elif len(args) == 3 and not params:  # select_n, clamp
-            left, right, third = args
-            function, aval = _kernels[primitive, left.aval, right.aval, third.aval]
-            x = left.ndarray, right.ndarray, third.ndarray
-            y = _SEVERAL
-        elif args or thread.default_device is None:
-            function, aval = _kernels[(primitive, params_key(params), *[arg.aval for arg in args])]
-            x = [arg.ndarray for arg in args]
-            y = _SEVERAL
-        else:
-            raise KeyError(primitive)  # no array says where the result is to be
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        try:
-            if y is None:
-                contents = quiet.run(function, x)
-            elif y is not _SEVERAL:
-                contents = quiet.run(function, x, y)
-            else:
-                contents = quiet.run(function, *x)
-        except RuntimeError:
-            if not is_reentrant():
-                raise
-            contents = function(*[arg.ndarray for arg in args])
-        if type(aval) is tuple:
-            return wrap_several(aval, contents)
-        out = new_array(NumpyArray)
-        out.aval = aval
-        out.ndarray = contents
-        return out
-    # Not in the handler: errors from here on are not caused by the missing entry.
-    return _apply_slowly(primitive, args, params)
 
 
 def wrap_several(avals: tuple[Any, ...], contents: Any) -> tuple[NumpyArray, ...]:
@@ -120,11 +57,8 @@ def wrap_several(avals: tuple[Any, ...], contents: Any) -> tuple[NumpyArray, ...
     return tuple(outs)
 
 
-# --- the slow path -------------------------------------------------------------------------------------------------
-
-
-def _apply_slowly(primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    """A new signature, operands on other devices, or something that is wrong and will be said so."""
+def apply(primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """Apply a primitive to arrays, wherever they are, and literals."""
     operands = checked_operands(NumpyArray.backend, args)
     function, out = kernel_for(primitive, tuple([operand.aval for operand in operands]), params)
     contents = [operand.ndarray if type(operand) is Literal else operand.buffer() for operand in operands]
@@ -162,8 +96,7 @@ def is_silent(primitive: Any, avals: tuple[Any, ...], params: dict[str, Any]) ->
 
 
 def _kernel_key(primitive: Any, avals: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    plain = not params and len(avals) in (1, 2, 3)
-    return (primitive, *avals) if plain else (primitive, params_key(params), *avals)
+    return (primitive, params_key(params), *avals)
 
 
 def make_kernel(primitive: Any, avals: tuple[Any, ...], params: dict[str, Any], out: Any) -> tuple[Any, bool]:

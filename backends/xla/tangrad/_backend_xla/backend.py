@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,6 @@ class XlaBackend(Backend):
 
     def __init__(self) -> None:
         self._platforms = Platforms(self)
-        self._dispatcher: Any = None
 
     # --- devices ----------------------------------------------------------------------------------------------------
 
@@ -247,14 +247,16 @@ class XlaBackend(Backend):
 
     def apply(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Apply a primitive to arrays and literals. It may return before the result is computed."""
-        self._dispatcher = self._dispatcher or _dispatcher_class()(self)
-        # From now on the dispatcher's function is the backend's method: one call less for each operation.
-        self.apply = self._dispatcher.make_apply()  # type: ignore[method-assign]
-        return self.apply(primitive, args, params)
+        return self._dispatcher.apply(primitive, args, params)
 
     def direct(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """The compiled program of a primitive as a function of arrays."""
         return self._dispatcher.direct(primitive, args, params)
+
+    @cached_property
+    def _dispatcher(self) -> Any:
+        """The tables of compiled primitives."""
+        return _dispatcher_class()(self)
 
     def lower(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Any:
         """The program as StableHLO."""
@@ -274,7 +276,7 @@ class XlaBackend(Backend):
 
     def clear_caches(self) -> None:
         """Forget compiled primitives."""
-        if self._dispatcher is not None:
+        if "_dispatcher" in vars(self):  # something was computed
             self._dispatcher.clear()
 
 

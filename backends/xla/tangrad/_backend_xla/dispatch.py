@@ -1,10 +1,11 @@
 """Eager execution: one primitive at a time on concrete arrays.
 
 Each combination of primitive, parameters, argument types and placements is a program, compiled once and kept in a
-dictionary. A hit costs one look-up, XLA's own call (3.8 µs for one argument, 1.3 µs for each further one) and one new
-object; so the commonest forms, one and two arguments and one result on the only device, are written out in a function
-of their own. What was learnt: a literal's buffer is worth keeping (making one takes 4 µs); making an object by
-`object.__new__` and assignments is quicker than by its class; reading the thread's settings takes 0.1 µs.
+dictionary. The kernel has, for each signature, the function that `direct` makes of one: it costs one look-up, XLA's own
+call (3.8 µs for one argument, 1.3 µs for each further one) and one new object; so the commonest forms, one and two
+arguments and one result on the only device, are written out. What was learnt: a literal's buffer is worth keeping
+(making one takes 4 µs); making an object by `object.__new__` and assignments is quicker than by its class; reading the
+thread's settings takes 0.1 µs.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from tangrad._backend_xla.calls import wrapped
 from tangrad._backend_xla.executable import Program, device_for
 from tangrad._backend_xla.moving import common_placement, moved
 from tangrad.core import (
-    FixedParams,
     JaxprCache,
     Literal,
     RecentlyUsed,
@@ -30,7 +30,6 @@ from tangrad.core import (
     forget_direct_calls,
     one_at_a_time,
     one_equation,
-    params_key,
     thread,
     value_key,
     weak_key,
@@ -39,6 +38,7 @@ from tangrad.errors import UnexpectedTracerError
 
 ENTRY_LIMIT = 2048  # compiled primitives that are kept, each of some 100 kB
 LITERAL_LIMIT = 1024
+PLACES_LIMIT = 64  # combinations of placements, for each signature
 
 
 class _Entry:
@@ -67,185 +67,115 @@ class _Entry:
         self.avals = program.out_avals
         self.plain = not program.runner.effects and not elsewhere
 
+    def results(self, arrays: Sequence[XlaArray]) -> Any:
+        """What it computes, from arrays that can go to XLA as they are."""
+        try:
+            values = self.run([array.value for array in arrays]).consume_with_handlers(self.handlers)
+        except jaxlib_api.XlaRuntimeError as error:
+            outs = self.program.runner.recover(error, arrays)
+            return tuple(outs) if self.multiple else outs[0]
+        if not self.multiple:
+            return XlaArray(self.avals[0], values[0], self.placement)
+        return tuple(wrapped(self.avals, values, self.placement))
+
 
 class Dispatcher:
     """What `XlaBackend.apply` is: the tables of compiled primitives."""
 
     def __init__(self, backend: Any) -> None:
         self._backend = backend
-        self._several_devices = False
-        # The short way: primitive, parameters and types of the arguments (with several devices, placements too) ->
-        # (run, handlers, aval, entry) of a primitive with one result whose arguments can go to XLA as they are.
-        self._fast: dict[Any, tuple[Any, ...]] = {}
-        # The short way is filled again from the entries when their generations change, so that what it has was used
-        # lately.
-        self._entries = RecentlyUsed(ENTRY_LIMIT, self._turn)
+        self._several_devices = backend.device_count() > 1
+        # Direct calls, which hold programs too, are made again when the generations of entries change, so that what
+        # is kept was used lately.
+        self._entries = RecentlyUsed(ENTRY_LIMIT, forget_direct_calls)
         # Those of primitives that carry programs, as long as the program lives.
         self._program_entries = JaxprCache()
         self._literals: dict[Any, tuple[Literal, XlaArray]] = {}  # by identity; and placement, of several devices
 
-    def _turn(self) -> None:
-        self._fast.clear()
-        forget_direct_calls()  # which hold programs too
-
     def clear(self) -> None:
         """Forget the compiled primitives."""
-        self._fast.clear()
+        forget_direct_calls()
         self._entries.clear()
         self._program_entries.clear()
         self._literals.clear()
 
-    def make_apply(self) -> Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]:
-        """The function that applies a primitive to arrays and literals, made for the number of devices there is."""
-        self._several_devices = self._backend.device_count() > 1
-        return self._apply_anywhere if self._several_devices else self._made_for_one_device()
-
-    def _made_for_one_device(self) -> Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]:
-        """With one device no setting and no placement decides where a primitive runs: keys need not hold them."""
-        fast, operand, apply_any = self._fast, self._operand, self._apply_any
-        recover, new, committed = _recover, object.__new__, self._backend.home().committed
-
-        def apply(primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-            if len(args) == 2:
-                a, b = args
-                if type(a) is not XlaArray:
-                    a = operand(a)
-                if type(b) is not XlaArray:
-                    b = operand(b)
-                if not params:
-                    key: Any = (primitive, a.aval, b.aval)
-                elif type(params) is FixedParams:
-                    key = (primitive, params.key, a.aval, b.aval)
-                else:
-                    key = (primitive, params_key(params), a.aval, b.aval)
-                found = fast.get(key)
-                if found is None:
-                    return apply_any(primitive, (a, b), params, key)
-                run, handlers, aval, entry = found
-                try:
-                    (value,) = run([a.value, b.value]).consume_with_handlers(handlers)
-                except jaxlib_api.XlaRuntimeError as error:
-                    return recover(entry, error, (a, b))
-                placement = a.placement
-                if placement is not b.placement:
-                    placement = committed
-            elif len(args) == 1:
-                (a,) = args
-                if type(a) is not XlaArray:
-                    a = operand(a)
-                if not params:
-                    key = (primitive, a.aval)
-                elif type(params) is FixedParams:
-                    key = (primitive, params.key, a.aval)
-                else:
-                    key = (primitive, params_key(params), a.aval)
-                found = fast.get(key)
-                if found is None:
-                    return apply_any(primitive, (a,), params, key)
-                run, handlers, aval, entry = found
-                try:
-                    (value,) = run([a.value]).consume_with_handlers(handlers)
-                except jaxlib_api.XlaRuntimeError as error:
-                    return recover(entry, error, (a,))
-                placement = a.placement
-            elif not args:
-                return apply_any(primitive, args, params)
-            else:
-                arrays = [arg if type(arg) is XlaArray else operand(arg) for arg in args]
-                avals = [array.aval for array in arrays]
-                key = (primitive, params_key(params) if params else None, *avals)
-                found = fast.get(key)
-                if found is None:
-                    return apply_any(primitive, arrays, params, key)
-                run, handlers, aval, entry = found
-                try:
-                    (value,) = run([array.value for array in arrays]).consume_with_handlers(handlers)
-                except jaxlib_api.XlaRuntimeError as error:
-                    return recover(entry, error, arrays)
-                placement = arrays[0].placement
-                for array in arrays:
-                    if array.placement is not placement:
-                        placement = committed
-            result = new(XlaArray)  # 0.08 µs less than calling the class
-            result.aval = aval
-            result.value = value
-            result.placement = placement
-            return result
-
-        return apply
+    def apply(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Apply a primitive: any number of arguments and results, arguments that must be moved, a default device."""
+        by_values = self._by_values(primitive, args, params)
+        if by_values is not None:
+            return by_values(*args)
+        entry, arrays = self._entry(primitive, args, params)
+        if entry.plain:
+            return entry.results(arrays)
+        outs = self._run_moving(entry, arrays)
+        return tuple(outs) if entry.multiple else outs[0]
 
     def direct(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Callable[..., Any] | None:
-        """As `Backend.direct`: of what goes the short way on one device."""
+        """As `Backend.direct`. With one device no setting and no placement decides where a primitive runs."""
         kinds = [type(arg) for arg in args]
-        if self._several_devices or XlaArray not in kinds or not all([k is XlaArray or k is Literal for k in kinds]):
+        if not kinds or not all([kind is XlaArray or kind is Literal for kind in kinds]):
             return None
-        avals = [arg.aval for arg in args]
-        plain = (primitive,) if len(args) < 3 else (primitive, None)
-        found = self._fast.get((*plain, *avals) if not params else (primitive, params_key(params), *avals))
-        if found is None:
+        by_values = self._by_values(primitive, args, params)
+        if by_values is not None:
+            return by_values
+        if params and carried_program(params) is not None:  # whose life the call would prolong
             return None
-        made = _DIRECT.get(len(args), _direct_of_several)
-        committed = self._backend.devices()[0].committed
-        call: Callable[..., Any] = made(primitive, params, found, self._operand, kinds.index(XlaArray), committed)
+        if self._several_devices:
+            return self._direct_anywhere(primitive, params, kinds.index(XlaArray)) if XlaArray in kinds else None
+        entry, _ = self._entry(primitive, args, params)
+        if not entry.plain:
+            return None
+        made = _direct_of_several if entry.multiple else _DIRECT.get(len(args), _direct_of_several)
+        array = kinds.index(XlaArray) if XlaArray in kinds else None
+        call: Callable[..., Any] = made(primitive, params, entry, self._operand, array, self._backend.home().committed)
         return call
 
-    def _apply_anywhere(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """As above, where there are several devices."""
-        if len(args) > 2 or thread.default_device is not None:
-            return self._apply_any(primitive, args, params)
-        arrays = self._beside([arg if type(arg) is XlaArray else self._operand(arg) for arg in args], args)
-        key = (primitive, params_key(params) if params else None, *[(x.aval, x.placement) for x in arrays])
-        found = self._fast.get(key)
-        if found is None:
-            return self._apply_any(primitive, arrays, params, key)
-        run, handlers, aval, entry = found
-        try:
-            (value,) = run([array.value for array in arrays]).consume_with_handlers(handlers)
-        except jaxlib_api.XlaRuntimeError as error:
-            return _recover(entry, error, arrays)
-        return XlaArray(aval, value, entry.placement)
+    def _direct_anywhere(self, primitive: Any, params: dict[str, Any], array: int) -> Callable[..., Any]:
+        """A direct call on several devices, which has a program for each combination of placements."""
+        entries: dict[Any, _Entry] = {}
 
-    def _apply_any(self, primitive: Any, args: Sequence[Any], params: dict[str, Any], fast_key: Any = None) -> Any:
-        """Any number of arguments and results, arguments that must be moved, a default device.
+        def call(*args: Any) -> Any:
+            if type(args[array]) is not XlaArray or thread.default_device is not None:
+                return evaluate(primitive, args, params)
+            arrays: Sequence[Any] = args
+            for arg in args:
+                if type(arg) is not XlaArray:
+                    arrays = self._beside([x if type(x) is XlaArray else self._operand(x) for x in args], args)
+                    break
+            places = tuple([one.placement for one in arrays])
+            entry = entries.get(places)
+            if entry is None:
+                entry, _ = self._entry(primitive, args, params)
+                if not entry.plain:
+                    return evaluate(primitive, args, params)
+                if len(entries) >= PLACES_LIMIT:
+                    entries.clear()
+                entries[places] = entry
+            return entry.results(arrays)
 
-        `fast_key`: under what the short way will look next time.
-        """
-        if primitive.value_form is not None:
-            by_values = primitive.value_form(
-                *[arg.aval for arg in checked_operands(self._backend, tuple(args))], **params
-            )
-            if by_values is not None:
-                return by_values(*args)
+        return call
+
+    def _by_values(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Callable[..., Any] | None:
+        """The primitive with what would be compiled into it as operands, where it has such a form."""
+        if primitive.value_form is None:
+            return None
+        avals = [arg.aval for arg in checked_operands(self._backend, args)]
+        return primitive.value_form(*avals, **params)  # type: ignore[no-any-return]
+
+    def _entry(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> tuple[_Entry, list[XlaArray]]:
+        """The compiled primitive, made where there is none, and its arguments as arrays."""
         program = carried_program(params) if params else None
-        if program is not None:
-            fast_key = None
-            params_part = weak_key(params)
-        else:
-            params_part = value_key(params) if params else ()
         arrays = [arg if type(arg) is XlaArray else self._operand(arg) for arg in args]
         if self._several_devices:
             arrays = self._beside(arrays, args)
-        key = [primitive, params_part]
+        key = [primitive, weak_key(params) if program is not None else value_key(params) if params else ()]
         for array in arrays:
             key.append(array.aval)
             key.append(array.placement)
         if thread.default_device is not None:
             key.append(thread.default_device)
-        entry = self._find(program, tuple(key)) or self._make_entry(program, tuple(key), primitive, arrays, params)
-        if fast_key is not None and entry.plain and not entry.multiple:
-            self._fast[fast_key] = (entry.run, entry.handlers, entry.avals[0], entry)
-        if not entry.plain:
-            outs = self._run_moving(entry, arrays)
-            return tuple(outs) if entry.multiple else outs[0]
-        try:
-            values = entry.run([array.value for array in arrays]).consume_with_handlers(entry.handlers)
-        except jaxlib_api.XlaRuntimeError as error:
-            outs = entry.program.runner.recover(error, arrays)
-            return tuple(outs) if entry.multiple else outs[0]
-        placement = entry.placement
-        if not entry.multiple:
-            return XlaArray(entry.avals[0], values[0], placement)
-        return tuple(wrapped(entry.avals, values, placement))
+        found = self._find(program, tuple(key))
+        return found or self._make_entry(program, tuple(key), primitive, arrays, params), arrays
 
     def _run_moving(self, entry: _Entry, arrays: Sequence[XlaArray]) -> list[XlaArray]:
         placement = entry.placement
@@ -331,14 +261,17 @@ def _recover(entry: _Entry, error: Exception, arrays: Sequence[XlaArray]) -> Any
 
 
 # --- direct calls ---------------------------------------------------------------------------------------------------
+# `array`: the position of an operand that is no literal; None: all are.
 
 
-def _direct_of_one(primitive: Any, params: Any, found: Any, operand: Any, array: int, committed: Any) -> Any:
-    run, handlers, aval, entry = found
+def _direct_of_one(primitive: Any, params: Any, entry: _Entry, operand: Any, array: Any, committed: Any) -> Any:
+    run, handlers, (aval,) = entry.run, entry.handlers, entry.avals
 
     def call(a: Any) -> Any:
         if type(a) is not XlaArray:
-            return evaluate(primitive, (a,), params)
+            if array is not None:
+                return evaluate(primitive, (a,), params)
+            a = operand(a)
         try:
             (value,) = run([a.value]).consume_with_handlers(handlers)
         except jaxlib_api.XlaRuntimeError as error:
@@ -352,11 +285,11 @@ def _direct_of_one(primitive: Any, params: Any, found: Any, operand: Any, array:
     return call
 
 
-def _direct_of_two(primitive: Any, params: Any, found: Any, operand: Any, array: int, committed: Any) -> Any:
-    run, handlers, aval, entry = found
+def _direct_of_two(primitive: Any, params: Any, entry: _Entry, operand: Any, array: Any, committed: Any) -> Any:
+    run, handlers, (aval,) = entry.run, entry.handlers, entry.avals
 
     def call(a: Any, b: Any) -> Any:
-        if type(b if array else a) is not XlaArray:
+        if array is not None and type(b if array else a) is not XlaArray:
             return evaluate(primitive, (a, b), params)
         if type(a) is not XlaArray:
             a = operand(a)
@@ -376,22 +309,23 @@ def _direct_of_two(primitive: Any, params: Any, found: Any, operand: Any, array:
     return call
 
 
-def _direct_of_several(primitive: Any, params: Any, found: Any, operand: Any, array: int, committed: Any) -> Any:
-    run, handlers, aval, entry = found
+def _direct_of_several(primitive: Any, params: Any, entry: _Entry, operand: Any, array: Any, committed: Any) -> Any:
+    run, handlers, avals, multiple = entry.run, entry.handlers, entry.avals, entry.multiple
 
     def call(*args: Any) -> Any:
-        if type(args[array]) is not XlaArray:
+        if array is not None and type(args[array]) is not XlaArray:
             return evaluate(primitive, args, params)
         arrays = [arg if type(arg) is XlaArray else operand(arg) for arg in args]
         try:
-            (value,) = run([one.value for one in arrays]).consume_with_handlers(handlers)
+            values = run([one.value for one in arrays]).consume_with_handlers(handlers)
         except jaxlib_api.XlaRuntimeError as error:
-            return _recover(entry, error, arrays)
+            outs = entry.program.runner.recover(error, arrays)
+            return tuple(outs) if multiple else outs[0]
         placement = arrays[0].placement
         for one in arrays:
             if one.placement is not placement:
                 placement = committed
-        return XlaArray(aval, value, placement)
+        return tuple(wrapped(avals, values, placement)) if multiple else XlaArray(avals[0], values[0], placement)
 
     return call
 

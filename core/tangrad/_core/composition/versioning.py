@@ -92,6 +92,7 @@ class Deprecated(NamedTuple):
 
 # Old name -> what it stands for. An entry stays until the number of the extension API has gone up twice.
 DEPRECATED: dict[str, Deprecated] = {
+    "DirectCalls": Deprecated("tangrad._numpy.direct_calls:DirectCalls", "0.2", "primitive.bind(...)"),
     "can_stand_for_array": Deprecated(
         "tangrad._core.dtypes.conversions:can_represent_array", "0.2", "tangrad.core.can_represent_array"
     ),

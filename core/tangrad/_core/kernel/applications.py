@@ -13,21 +13,20 @@ from tangrad._core.composition.plugin import BEFORE_APPLY
 from tangrad._core.composition.registry import composition
 from tangrad._core.kernel import transfers
 from tangrad._core.kernel.array import Literal
-from tangrad._core.kernel.direct_calls import forget_direct_calls
 from tangrad._core.kernel.jaxpr import ClosedJaxpr, Jaxpr, sub_jaxprs
-from tangrad._core.kernel.primitive import EVAL_TRACE, evaluate
+from tangrad._core.kernel.primitive import EVAL_TRACE, dispatch, forget_direct_calls
 from tangrad._core.kernel.trace import find_backend
 
 
 def ask_and_evaluate(primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    """As `evaluate`, once every policy and transfer guard had its say. Raises RefusedError, RuntimeError."""
+    """As `dispatch`, once every policy and transfer guard had its say. Raises RefusedError, RuntimeError."""
     if transfers.watch.on:
         transfers.brought(next((arg.aval for arg in args if type(arg) is Literal), None), put=False)
     if hooks.observes(BEFORE_APPLY):
         backend, operands = find_backend(args)
         context = HookContext(primitive.name, backend.name, backend.platform, {"eager": True})
         hooks.before_apply(primitive, tuple([operand.aval for operand in operands]), params, context)
-    return evaluate(primitive, args, params)
+    return dispatch(primitive, args, params)
 
 
 def ask_about(closed_jaxpr: ClosedJaxpr, context: HookContext) -> None:
@@ -45,16 +44,16 @@ def _ask_about_equations(jaxpr: Jaxpr, context: HookContext) -> None:
 def _follow(manager: Any) -> None:
     """Have eager operations ask, or no longer, after the hook objects changed."""
     asked = BEFORE_APPLY in manager.computes
-    if asked and EVAL_TRACE.process_primitive is evaluate:
+    if asked and not EVAL_TRACE.watched:
         EVAL_TRACE.process_primitive = ask_and_evaluate
         forget_direct_calls()
     elif not asked and not transfers.watch.on and EVAL_TRACE.process_primitive is ask_and_evaluate:
-        EVAL_TRACE.process_primitive = evaluate
+        EVAL_TRACE.process_primitive = dispatch
 
 
 def _watch(level: str | None) -> None:
     """Have eager operations say what they bring from the host, once a guard was set."""
-    if level not in (None, "allow") and EVAL_TRACE.process_primitive is evaluate:
+    if level not in (None, "allow") and not EVAL_TRACE.watched:
         EVAL_TRACE.process_primitive = ask_and_evaluate
         forget_direct_calls()
 

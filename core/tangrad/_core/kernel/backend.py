@@ -200,9 +200,11 @@ class Backend:
         raise NotImplementedError
 
     def direct(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Callable[..., Any] | None:
-        """What computes as `apply` did just now, as a function of operands with the avals of `args`, or None.
+        """What `apply` comes down to for operands with the avals of `args`: a function of these; None: there is none.
 
-        Literals are passed in the places of literals; others than plain arrays of its own it hands to `evaluate`.
+        The kernel keeps it for the signature. Its operands are not looked at before: literals are passed in the places
+        of literals, and what is no plain array of this backend (deleted, on another device or backend) it has to hand
+        to `evaluate`. A backend without it works, and looks for its kernel at each call of `apply`.
         """
         return None
 

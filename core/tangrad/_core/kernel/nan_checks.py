@@ -18,8 +18,7 @@ import numpy as np
 from tangrad._core.dtypes import system as dtypes
 from tangrad._core.kernel.applications import ask_and_evaluate
 from tangrad._core.kernel.array import Array
-from tangrad._core.kernel.direct_calls import forget_direct_calls
-from tangrad._core.kernel.primitive import EVAL_TRACE
+from tangrad._core.kernel.primitive import EVAL_TRACE, forget_direct_calls
 from tangrad._core.kernel.trace import Tracer
 from tangrad._core.settings.config import ThreadState, debug_infs, debug_nans, is_checking_values, thread
 

@@ -16,14 +16,16 @@ from tangrad._core.diagnostics.rule_sites import calls_rules
 from tangrad._core.diagnostics.tracebacks import filter_traceback, own_boundary
 from tangrad._core.diagnostics.users_calls import is_from_host
 from tangrad._core.kernel.aval import AbstractToken, AbstractValue, ShapedArray
-from tangrad._core.kernel.backend import as_operand
+from tangrad._core.kernel.backend import as_operand, preferred_backend
 from tangrad._core.kernel.keys import FixedParams, exact_equality, params_key, value_key
 from tangrad._core.kernel.trace import Trace, find_backend
+from tangrad._core.settings.caches import register_cache
 from tangrad._core.settings.config import ThreadState, thread
 
 # What is called by itself: its operands are converted.
 COPIES_FROM_HOST = {"__call__": lambda given: is_from_host(given["*"])}
 MEMO_LIMIT = 4096  # inferred types kept per primitive
+CALL_LIMIT = 4096
 
 WEAK_TYPE_POLICIES = ("all", "never", "own")
 _NAME = re.compile(r"\w[\w.-]*")
@@ -204,20 +206,67 @@ def evaluate(primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]
     """Apply a primitive to concrete arrays: as it says itself, or as the backend of the arguments does."""
     if primitive.evaluate is not None:
         return primitive.evaluate(args, params)
-    try:
-        backend = args[0].backend or args[1].backend  # a literal has none: 2.0 * x
-    except (AttributeError, IndexError):
-        backend = None
-    if backend is None:
-        backend, args = find_backend(args)
+    backend, args = find_backend(args)
     return backend.apply(primitive, args, params)
+
+
+# (backend, primitive, key of parameters, types of the operands) -> the function that computes it.
+calls: dict[Any, Callable[..., Any]] = {}
+# What clears tables that public functions fill with functions of these kinds, under keys that are found sooner.
+kept_elsewhere: list[Callable[[], None]] = []
+
+
+def dispatch(primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """As `evaluate`, by the function that was found for the signature before, where there is one.
+
+    Written out for one to three operands: a comprehension takes as long as half of NumPy's addition of a few numbers.
+    """
+    try:
+        of_params = None if not params else params.key if type(params) is FixedParams else params_key(params)
+        if len(args) == 2:
+            x, y = args
+            key: Any = (x.backend or y.backend, primitive, of_params, x.aval, y.aval)
+        elif len(args) == 1:
+            (x,) = args
+            key = (x.backend, primitive, of_params, x.aval)
+        elif len(args) == 3:
+            x, y, z = args
+            key = (x.backend or y.backend, primitive, of_params, x.aval, y.aval, z.aval)
+        else:
+            key = (args[0].backend or args[1].backend, primitive, of_params, *[arg.aval for arg in args])
+        call = calls.get(key)
+    except (AttributeError, IndexError, TypeError):  # what is no operand yet, nothing at all, or cannot be a key
+        return evaluate(primitive, args, params)
+    return _dispatch_anew(key, primitive, args, params) if call is None else call(*args)
+
+
+def _dispatch_anew(key: Any, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """The first time of a signature, one that has no function, or literals alone, of which the settings say where."""
+    if key[0] is None and thread.default_device is None:
+        key = (preferred_backend() if len(args) < 3 else find_backend(args)[0], *key[1:])
+    call = calls.get(key)
+    if call is None and key[0] is not None and primitive.evaluate is None and primitive.effects is None:
+        call = key[0].direct(primitive, args, params)
+    if call is None:
+        return evaluate(primitive, args, params)
+    if len(calls) >= CALL_LIMIT:
+        calls.clear()
+    calls[key] = call
+    return call(*args)
+
+
+@register_cache
+def forget_direct_calls() -> None:
+    """Have the function of each signature made again: the kernel's, and those that others keep."""
+    for forget in (calls.clear, *kept_elsewhere):
+        forget()
 
 
 class EvalTrace(Trace):
     """The bottom, which computes.
 
     Attributes:
-        process_primitive: the function that does it: `evaluate`, or one around it while results are to be checked.
+        process_primitive: the function that does it: `dispatch`, or one around it while results are to be checked.
     """
 
     __slots__ = ("process_primitive",)
@@ -227,6 +276,11 @@ class EvalTrace(Trace):
         super().__init__()
         self.process_primitive = process_primitive
 
+    @property
+    def watched(self) -> bool:
+        """Whether operations are looked at one by one, so that none may go another way."""
+        return self.process_primitive is not dispatch
 
-EVAL_TRACE = EvalTrace(evaluate)
+
+EVAL_TRACE = EvalTrace(dispatch)
 ThreadState.trace = EVAL_TRACE

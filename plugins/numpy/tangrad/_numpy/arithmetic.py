@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tangrad._numpy.direct_calls import DirectCalls
 from tangrad._numpy.fusing import fused, fused_pair
 from tangrad._numpy.makers import binary_pair, fast, general_form, operator_form, public_form, unary
 from tangrad._numpy.operands import (
@@ -29,7 +30,7 @@ from tangrad._numpy.operands import (
 from tangrad._numpy.operations import numerical
 from tangrad._numpy.refusals import check_promotion
 from tangrad._numpy.weak_types import of_known_type
-from tangrad.core import EVAL_TRACE, DirectCalls, dtypes, filter_traceback, own_boundary, thread, transfers
+from tangrad.core import EVAL_TRACE, dtypes, filter_traceback, own_boundary, thread, transfers
 from tangrad.extend.lax import (
     RoundingMethod,
     abs_p,

@@ -10,6 +10,7 @@ import numpy as np
 
 import tangrad
 from tangrad import core as kernel
+from tangrad._numpy.direct_calls import DirectCalls
 from tangrad._numpy.fusing import SEQUENCE_LIMIT, as_one
 from tangrad._numpy.new_arrays import HOST_LIMIT, adopt, type_of_array
 from tangrad._numpy.operands import broadcast_to_shape, cast, convert, operand, user_dtype
@@ -17,7 +18,6 @@ from tangrad._numpy.operations import numerical
 from tangrad.core import (
     EVAL_TRACE,
     Array,
-    DirectCalls,
     Literal,
     ShapedArray,
     Tracer,
@@ -187,6 +187,9 @@ def converted(x: Any, dtype: Any) -> Any:
         warnings.warn(
             f"{names} drops the imaginary part", np.exceptions.ComplexWarning, stacklevel=dtypes.user_stack_level()
         )
+    call = _casts.get((x.aval, dtype)) if thread.trace is EVAL_TRACE else None
+    if call is not None:
+        return call(x)
     return _casts.apply((x.aval, dtype), convert_element_type_p, (x,), {"new_dtype": dtype, "weak_type": False})
 
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from tangrad._numpy.direct_calls import DirectCalls
 from tangrad.core import (
     EVAL_TRACE,
-    DirectCalls,
     FixedParams,
     Primitive,
     as_operand,

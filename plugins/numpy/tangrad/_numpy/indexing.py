@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tangrad._numpy.direct_calls import DirectCalls
 from tangrad._numpy.fusing import Fused
 from tangrad._numpy.index_components import (
     as_dtype,
@@ -43,12 +44,10 @@ from tangrad._numpy.shapes import expand_dims, reshaped
 from tangrad.core import (
     EVAL_TRACE,
     Array,
-    DirectCalls,
     Tracer,
     as_array,
     as_operand,
     dtypes,
-    evaluate,
     exact_equality,
     filter_traceback,
     is_concrete,
@@ -119,7 +118,7 @@ _parts = DirectCalls()
 
 def _first_part(x: Any, index: Any) -> Any:
     """A part of the first array of its type, as `_parts` will have it."""
-    if EVAL_TRACE.process_primitive is not evaluate:
+    if EVAL_TRACE.watched:
         return None
     backend = None if isinstance(x, Tracer) else x.backend
     part = None if backend is None else backend.part(x, index)

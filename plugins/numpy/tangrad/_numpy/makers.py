@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tangrad._numpy.direct_calls import DirectCalls
 from tangrad._numpy.fusing import Fused, fused_pair
 from tangrad._numpy.operands import (
     ARRAY_LIKE,
@@ -29,7 +30,6 @@ from tangrad._numpy.weak_types import strong
 from tangrad.core import (
     EVAL_TRACE,
     Array,
-    DirectCalls,
     api_boundary,
     can_represent_array,
     filter_traceback,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tangrad._numpy.new_arrays import HOST_LIMIT, array_of
-from tangrad.core import EVAL_TRACE, Tracer, dtypes, evaluate, get_backend, thread
+from tangrad.core import EVAL_TRACE, Tracer, dtypes, get_backend, thread
 
 _KINDS = frozenset("biuf")  # of dtypes whose order is NumPy's
 _LONG = 1000  # elements from which on NumPy's stable order takes longer than another
@@ -22,7 +22,7 @@ def contents_on_host(x: Any) -> Any:
     Where results are looked at one by one, or the user said on which device they are to be, there are operations.
     """
     aval = x.aval
-    if thread.trace is not EVAL_TRACE or EVAL_TRACE.process_primitive is not evaluate or isinstance(x, Tracer):
+    if thread.trace is not EVAL_TRACE or EVAL_TRACE.watched or isinstance(x, Tracer):
         return None
     if aval.dtype.kind not in _KINDS:
         return None

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tangrad._numpy.accumulation import as_added, counting_dtype
+from tangrad._numpy.direct_calls import DirectCalls
 from tangrad._numpy.fusing import as_one
 from tangrad._numpy.logic import truth
 from tangrad._numpy.masks import masked, where_mask
@@ -38,7 +39,7 @@ from tangrad._numpy.reduced_axes import (
     with_kept_axes,
 )
 from tangrad._numpy.shapes import reshaped
-from tangrad.core import EVAL_TRACE, Array, DirectCalls, dtypes, is_symbolic, register_cache, thread
+from tangrad.core import EVAL_TRACE, Array, dtypes, is_symbolic, register_cache, thread
 from tangrad.extend.lax import (
     add_p,
     and_p,

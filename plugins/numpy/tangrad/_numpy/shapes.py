@@ -9,6 +9,7 @@ import numpy as np
 
 from tangrad._numpy.axes import transpose
 from tangrad._numpy.conversion import asarray
+from tangrad._numpy.direct_calls import DirectCalls
 from tangrad._numpy.operands import (
     array_operand,
     broadcast_shape,
@@ -21,7 +22,7 @@ from tangrad._numpy.operands import (
     not_array_like,
     shape_of,
 )
-from tangrad.core import EVAL_TRACE, Array, DirectCalls, is_symbolic, thread
+from tangrad.core import EVAL_TRACE, Array, is_symbolic, thread
 from tangrad.extend.lax import broadcast_in_dim_p, copy_p, reshape_p, sharded_call, squeeze_p
 
 

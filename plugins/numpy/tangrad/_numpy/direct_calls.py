@@ -1,7 +1,8 @@
-"""Direct calls: what an operation comes down to where nothing is traced, found once for each signature.
+"""Direct calls: what a public function comes down to where nothing is traced, found once for each signature.
 
-The current trace, the choice of a backend and the look-up of a kernel take longer than NumPy's addition of a few
-numbers, and find out what the types of the operands say. So public functions keep the answer: one function of arrays.
+The kernel keeps what computes each operation, by backend, primitive, parameters and types. To make that key, and to
+find out what the types of the operands say before, takes as long as NumPy's addition of a few numbers. So public
+functions keep the same functions of arrays under keys of their own, which they have at hand.
 """
 
 from __future__ import annotations
@@ -10,11 +11,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from tangrad._core.kernel.array import Array
-from tangrad._core.kernel.primitive import EVAL_TRACE, Primitive, evaluate
-from tangrad._core.kernel.trace import Tracer
-from tangrad._core.settings.caches import register_cache
-from tangrad._core.settings.config import thread
+from tangrad.core import EVAL_TRACE, Array, Primitive, Tracer, kept_elsewhere, thread
 
 LIMIT = 4096
 
@@ -28,10 +25,10 @@ class DirectCalls(dict[Any, Callable[..., Any]]):
     backends and devices) it hands to `evaluate`.
 
     >>> import tangrad
-    >>> from tangrad.core import DirectCalls
     >>> from tangrad._lax.elementwise.primitives import sin_p
+    >>> from tangrad._numpy.direct_calls import DirectCalls
     >>> calls, x = DirectCalls(), tangrad.numpy.zeros(2)
-    >>> calls.apply(x.aval, sin_p, (x,)), calls.apply(x.aval, sin_p, (x,))
+    >>> calls.apply(x.aval, sin_p, (x,)), calls[x.aval](x)
     (Array([0., 0.], dtype=float32), Array([0., 0.], dtype=float32))
     """
 
@@ -45,15 +42,11 @@ class DirectCalls(dict[Any, Callable[..., Any]]):
 
     def apply(self, key: Any, primitive: Primitive, args: tuple[Any, ...], params: Any = None) -> Any:
         """Apply a primitive under the current trace; at the bottom, keep under `key` the function that does it."""
-        trace = thread.trace
-        found = self.get(key) if trace is EVAL_TRACE else None
-        if found is not None:
-            return found(*args)
-        params = {} if params is None else params
+        trace, params = thread.trace, {} if params is None else params
         out = trace.process_primitive(primitive, args, params)
         if trace is EVAL_TRACE and primitive.evaluate is None and primitive.effects is None:
-            arrays = [arg for arg in args if isinstance(arg, Array) and not isinstance(arg, Tracer)]
-            call = arrays[0].backend.direct(primitive, args, params) if arrays else None
+            array = next((arg for arg in args if isinstance(arg, Array) and not isinstance(arg, Tracer)), None)
+            call = None if array is None else array.backend.direct(primitive, args, params)
             if call is not None:
                 self.keep(key, call)
         return out
@@ -63,15 +56,16 @@ class DirectCalls(dict[Any, Callable[..., Any]]):
         if len(self) >= LIMIT:
             self.clear()
         self[key] = call
-        if EVAL_TRACE.process_primitive is not evaluate:  # looked at last: it may have changed meanwhile
+        if EVAL_TRACE.watched:  # looked at last: it may have changed meanwhile
             self.clear()
 
 
 _tables: weakref.WeakSet[DirectCalls] = weakref.WeakSet()
 
 
-@register_cache
-def forget_direct_calls() -> None:
-    """Have each operation go through the current trace again."""
+def _forget() -> None:
     for table in tuple(_tables):
         table.clear()
+
+
+kept_elsewhere.append(_forget)
