@@ -3,11 +3,13 @@
 A module that makes public functions, rather than defining them, states three constants: `MADE_FOR`, the public package
 that they are in (`lax` for `tangrad.lax`), `MADE_AS`, their typed signature, and `MADE_NAMES`. For each name there is
 one line under `[project.entry-points."tangrad.api"]`: a new one is added, one whose function went is removed.
+A primitive that is declared is in the door of its distribution, since backends take it from there.
 Beside the module is a stub, from which checkers and editors know the functions. `tools.generate_api` calls this before
 it reads the entry points.
 """
 
 import re
+import textwrap
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -37,9 +39,36 @@ def with_entries(text: str, module: str, wanted: dict[str, str]) -> str:
     return kept.replace(TABLE, TABLE + "".join(new), 1)
 
 
+DECLARED = re.compile(r"^(\w+_p) = declare\(", re.MULTILINE)
+IS_DOOR = re.compile(r"^__getattr__, __dir__ = door\(", re.MULTILINE)
+# A row of a door's table: a module, and the names taken from it, on one line or on several.
+DOOR_ROW = re.compile(r'^        "(?P<module>[\w.]+)": \(?(?P<names>[^():,]+)\)?,\n', re.MULTILINE)
+
+
+def with_declared(text: str, files: dict[str, Path]) -> str:
+    """Return the text of a door with all primitives that the modules behind it declare: backends lower them."""
+
+    def completed(match: re.Match[str]) -> str:
+        path, names = files.get(match["module"]), set(re.findall(r"[\w.]+", match["names"].replace('"', " ")))
+        declared = set(DECLARED.findall(path.read_text())) - names if path is not None else set()
+        if not declared:
+            return match[0]
+        lines = textwrap.wrap(" ".join(sorted(names | declared)), 104)
+        listing = "".join([f'            "{line}{" " * (line is not lines[-1])}"\n' for line in lines])
+        return f'        "{match["module"]}": (\n{listing}        ),\n'
+
+    return DOOR_ROW.sub(completed, text)
+
+
 def rewritten(root: Path = ROOT) -> Iterator[tuple[Path, str]]:
-    """Yield each `pyproject.toml` that has to change, with its new text."""
+    """Yield each `pyproject.toml` and each door that has to change, with its new text."""
     for part in distributions(root).values():
+        for path in part.modules.values():
+            before = path.read_text()
+            if IS_DOOR.search(before):
+                text = with_declared(before, part.modules)
+                if text != before:
+                    yield path, text
         path = part.folder / "pyproject.toml"
         text = before = path.read_text()
         for module, wanted in made_entries(part).items():
