@@ -4,9 +4,9 @@ import pytest
 
 import tangrad
 from tangrad import lax
-from tangrad._lax.elementwise.primitives import sin_p
 from tangrad.conformance import primitives_of, sweep
 from tangrad.core import RuleSet, backend_names, find_primitive, register
+from tangrad.extend.lax import sin_p
 
 
 def test_conformance():

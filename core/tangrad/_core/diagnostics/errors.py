@@ -394,3 +394,8 @@ def _missing(name: str, distribution: str, is_usual: bool) -> str:
         f"{name} is in the distribution {distribution}, which is not installed. "
         f"Install it with: pip install {distribution}{more}"
     )
+
+
+for _class in [value for value in globals().values() if getattr(value, "__module__", None) == __name__]:
+    if isinstance(_class, type):
+        _class.__module__ = "tangrad.errors"  # as users catch them, and read them in tracebacks

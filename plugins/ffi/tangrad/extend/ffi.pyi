@@ -7,6 +7,10 @@ from tangrad._ffi.attributes import (
 )
 from tangrad._ffi.host import Instance as Instance
 from tangrad._ffi.primitives import ffi_call_p as ffi_call_p
+from tangrad._ffi.python_handlers import (
+    buffer as buffer,
+    handler as handler,
+)
 from tangrad._ffi.targets import (
     find as find,
     missing as missing,
@@ -18,8 +22,10 @@ __all__ = [
     "Elements",
     "Instance",
     "Scalar",
+    "buffer",
     "ffi_call_p",
     "find",
+    "handler",
     "missing",
     "types",
 ]
