@@ -10,10 +10,11 @@ import pytest
 import tangrad
 import tangrad.numpy as np
 from tangrad._core.kernel.primitive import EVAL_TRACE, dispatch
-from tangrad._lax.elementwise.primitives import add_p, sinh_p
+from tangrad._core.kernel.primitive import calls as kernel_calls
 from tangrad._numpy.direct_calls import DirectCalls
 from tangrad._numpy.fusing import as_one
-from tangrad.core import RuleSet, register
+from tangrad.core import RuleSet, literal, register
+from tangrad.extend.lax import add_p, clamp_p, sinh_p, split_p
 
 BACKENDS = tangrad.core.backend_names()
 
@@ -187,3 +188,45 @@ def test_settings_are_part_of_what_is_remembered():
     with tangrad.enable_x64(True):
         assert np.sum(np.asarray(wide)).dtype == "int64"
     assert np.sum(np.asarray(wide)).dtype == "int32"
+
+
+# --- the kernel's table ----------------------------------------------------------------------------------------------
+
+
+def test_the_kernel_keeps_what_computes_a_signature():
+    """It is made once, of one, two and three operands, of literals alone, and with several results."""
+    tangrad.core.forget_direct_calls()
+    x = vector()
+    kept = []
+    for _ in range(3):
+        assert sinh_p.bind(x).tolist() == pytest.approx(numpy.sinh([1.0, -2.0, 3.0]), rel=1e-6)
+        assert clamp_p.bind(literal(0.0, x.dtype), x, literal(2.0, x.dtype)).tolist() == [1, 0, 2]
+        assert add_p.bind(literal(1.0, x.dtype), literal(2.0, x.dtype)).item() == 3
+        first, second = split_p.bind(x, sizes=(1, 2), axis=0)
+        assert first.tolist() == [1] and second.tolist() == [-2, 3]
+        kept.append(dict(kernel_calls))
+    assert kept[0] == kept[1] == kept[2]
+    assert {key[1] for key in kept[0]} >= {sinh_p, clamp_p, add_p, split_p}
+
+
+def test_what_is_kept_is_forgotten():
+    x = vector()
+    np.sin(x), sinh_p.bind(x)
+    assert kernel_calls
+    tangrad.core.forget_direct_calls()
+    assert not kernel_calls
+
+
+def test_operands_with_more_than_one_backend_share_no_entry():
+    if len(BACKENDS) < 2:
+        pytest.skip("one backend is installed")
+    for name in BACKENDS * 2:
+        with tangrad.use_backend(name):
+            x = vector()
+            assert type(sinh_p.bind(x)) is type(x)
+            assert type(add_p.bind(literal(1.0, x.dtype), literal(2.0, x.dtype))) is type(x)
+
+
+def test_the_old_name_of_the_tables_warns():
+    with pytest.warns(DeprecationWarning, match=r"primitive\.bind"):
+        assert tangrad.core.DirectCalls is DirectCalls
