@@ -23,10 +23,10 @@ from tangrad._core.diagnostics.source_info import (
     current_source,
     named_scope,
     register_internal,
-    use_source,
 )
 from tangrad._core.diagnostics.tracebacks import api_boundary, filtered_traceback, without_internal_frames
 from tangrad._core.settings.config import thread, traceback_filtering
+from tangrad._core.settings.thread_state import holding
 
 INTERNAL_FILE = os.path.join(next(iter(tangrad.__path__)), "lax", "made_up.py")
 INTERNAL_CODE = """
@@ -220,12 +220,10 @@ def test_scopes_are_of_one_thread():
 def test_operations_can_be_ascribed_to_another_place():
     with named_scope("first"):
         origin = current_source()
-    with named_scope("second"), use_source(origin):
+    with named_scope("second"), holding(source=origin):
         source = current_source()
-        with use_source(None):
-            assert current_source() == source
     assert (source.line, source.function) == (origin.line, origin.function)
-    assert str(source.name_stack) == "second/first"
+    assert str(source.name_stack) == "second"
     assert current_source().line == here()
 
 

@@ -130,6 +130,10 @@ from tangrad._core.kernel.primitive import join_named_shapes as join_named_shape
 from tangrad._core.kernel.primitive import kept_elsewhere as kept_elsewhere
 from tangrad._core.kernel.rule_calls import explain as _explain_errors_of_rules
 from tangrad._core.kernel.rule_errors import DerivedRule as DerivedRule
+from tangrad._core.kernel.rule_trace import RuleTrace as RuleTrace
+from tangrad._core.kernel.rule_trace import RuleTracer as RuleTracer
+from tangrad._core.kernel.rule_trace import call_under as call_under
+from tangrad._core.kernel.rule_trace import run_traced as run_traced
 from tangrad._core.kernel.rules import Cell as Cell
 from tangrad._core.kernel.rules import RuleTable as RuleTable
 from tangrad._core.kernel.rules import families as families
@@ -184,6 +188,7 @@ from tangrad._core.settings.config import shared as shared
 from tangrad._core.settings.config import thread as thread
 from tangrad._core.settings.forks import after_fork as after_fork
 from tangrad._core.settings.forks import free_after_fork as free_after_fork
+from tangrad._core.settings.thread_state import holding as holding
 
 if TYPE_CHECKING:  # names whose modules are not needed before their first use: see _LATER
     from tangrad._core.diagnostics.tracebacks import api_boundary as api_boundary

@@ -107,30 +107,9 @@ class NameStack(tuple[str, ...]):
 
 NO_NAMES = NameStack()
 ThreadState.name_stack = NO_NAMES
-ThreadState.source = None  # type: ignore[attr-defined]  # a SourceInfo that stands for all operations, or None
 
 
-class _Scope:
-    """A context manager that replaces the thread's name stack and source, and puts them back."""
-
-    __slots__ = ("_previous",)
-
-    def __init__(self) -> None:
-        self._previous: list[tuple[Any, Any]] = []  # a list: one object may be entered within itself
-
-    def _inside(self) -> tuple[Any, Any]:
-        raise NotImplementedError
-
-    def __enter__(self) -> None:
-        previous = (thread.name_stack, thread.source)
-        thread.name_stack, thread.source = self._inside()
-        self._previous.append(previous)
-
-    def __exit__(self, *_: object) -> None:
-        thread.name_stack, thread.source = self._previous.pop()
-
-
-class named_scope(_Scope):  # noqa: N801 - named as users of the field know it
+class named_scope:  # noqa: N801 - named as users of the field know it
     """Give a name to the operations inside, for jaxprs, compiled programs and profiles; also a decorator.
 
     Arguments:
@@ -144,16 +123,21 @@ class named_scope(_Scope):  # noqa: N801 - named as users of the field know it
     'layer_1'
     """
 
-    __slots__ = ("_name",)
+    __slots__ = ("_name", "_previous")
 
     def __init__(self, name: str) -> None:
         if not isinstance(name, str):
             raise TypeError(f"named_scope takes a string, got {name!r} of type {type(name).__name__}")
-        super().__init__()
         self._name = name.rstrip("(")  # a scope must not read as a transformation
+        self._previous: list[Any] = []  # a list: one object may be entered within itself
 
-    def _inside(self) -> tuple[Any, Any]:
-        return current_name_stack().extend(self._name), thread.source
+    def __enter__(self) -> None:
+        previous = thread.name_stack
+        thread.name_stack = current_name_stack().extend(self._name)
+        self._previous.append(previous)
+
+    def __exit__(self, *_: object) -> None:
+        thread.name_stack = self._previous.pop()
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         name = self._name
@@ -182,24 +166,6 @@ def named_call(fun: Callable[P, R], *, name: str | None = None) -> Callable[P, R
     if not callable(fun):
         raise TypeError(f"named_call expects a function, got {fun!r} of type {type(fun).__name__}")
     return named_scope(getattr(fun, "__name__", type(fun).__name__) if name is None else name)(fun)
-
-
-class use_source(_Scope):  # noqa: N801
-    """Inside, operations are ascribed to `source`: the place of an equation that is evaluated or transformed again.
-
-    The names of `source` are added to those around. With None nothing changes.
-    """
-
-    __slots__ = ("_source",)
-
-    def __init__(self, source: SourceInfo | None) -> None:
-        super().__init__()
-        self._source = source
-
-    def _inside(self) -> tuple[Any, Any]:
-        if self._source is None:
-            return thread.name_stack, thread.source
-        return current_name_stack() + self._source.name_stack, self._source
 
 
 def current_name_stack() -> NameStack:

@@ -6,96 +6,44 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._core.diagnostics.callers import written_by_user
-from tangrad._core.diagnostics.errors import TypePromotionError
-from tangrad._core.dtypes.kinds import (
-    bit_width,
-    finfo,
-    iinfo,
-    issubdtype,
-    to_complex_dtype,
-    to_floating_dtype,
-    to_inexact_dtype,
-    to_numeric_dtype,
-)
-from tangrad._core.dtypes.objects import (
-    NARROW_NAMES,
-    DType,
-    ExtendedDType,
-    as_dtype,
-    canonicalize_dtype,
-    check_user_dtype_supported,
-    default_complex_dtype,
-    default_float_dtype,
-    default_int_dtype,
-    default_uint_dtype,
-    dtype_name,
-    extended,
-    float0,
-    narrow_dtype,
-    prng_key,
-    python_scalar_dtypes,
-    short_name,
-    user_stack_level,
-)
-from tangrad._core.dtypes.promotion import (
-    check_integer_fits,
-    coerce_to_array,
-    dtype_of,
-    is_weakly_typed,
-    lattice_result_type,
-    promote_pair,
-    promote_types,
-    result_type,
-    scalar_type_of,
-)
+from tangrad._core.diagnostics.callers import written_by_user as written_by_user
+from tangrad._core.diagnostics.errors import TypePromotionError as TypePromotionError
+from tangrad._core.dtypes.kinds import bit_width as bit_width
+from tangrad._core.dtypes.kinds import finfo as finfo
+from tangrad._core.dtypes.kinds import iinfo as iinfo
+from tangrad._core.dtypes.kinds import issubdtype as issubdtype
+from tangrad._core.dtypes.kinds import to_complex_dtype as to_complex_dtype
+from tangrad._core.dtypes.kinds import to_floating_dtype as to_floating_dtype
+from tangrad._core.dtypes.kinds import to_inexact_dtype as to_inexact_dtype
+from tangrad._core.dtypes.kinds import to_numeric_dtype as to_numeric_dtype
+from tangrad._core.dtypes.objects import NARROW_NAMES as NARROW_NAMES
+from tangrad._core.dtypes.objects import DType as DType
+from tangrad._core.dtypes.objects import ExtendedDType as ExtendedDType
+from tangrad._core.dtypes.objects import as_dtype as as_dtype
+from tangrad._core.dtypes.objects import canonicalize_dtype as canonicalize_dtype
+from tangrad._core.dtypes.objects import check_user_dtype_supported as check_user_dtype_supported
+from tangrad._core.dtypes.objects import default_complex_dtype as default_complex_dtype
+from tangrad._core.dtypes.objects import default_float_dtype as default_float_dtype
+from tangrad._core.dtypes.objects import default_int_dtype as default_int_dtype
+from tangrad._core.dtypes.objects import default_uint_dtype as default_uint_dtype
+from tangrad._core.dtypes.objects import dtype_name as dtype_name
+from tangrad._core.dtypes.objects import extended as extended
+from tangrad._core.dtypes.objects import float0 as float0
+from tangrad._core.dtypes.objects import narrow_dtype as narrow_dtype
+from tangrad._core.dtypes.objects import prng_key as prng_key
+from tangrad._core.dtypes.objects import python_scalar_dtypes as python_scalar_dtypes
+from tangrad._core.dtypes.objects import short_name as short_name
+from tangrad._core.dtypes.objects import user_stack_level as user_stack_level
+from tangrad._core.dtypes.promotion import check_integer_fits as check_integer_fits
+from tangrad._core.dtypes.promotion import coerce_to_array as coerce_to_array
+from tangrad._core.dtypes.promotion import dtype_of as dtype_of
+from tangrad._core.dtypes.promotion import is_weakly_typed as is_weakly_typed
+from tangrad._core.dtypes.promotion import lattice_result_type as lattice_result_type
+from tangrad._core.dtypes.promotion import promote_pair as promote_pair
+from tangrad._core.dtypes.promotion import promote_types as promote_types
+from tangrad._core.dtypes.promotion import result_type as result_type
+from tangrad._core.dtypes.promotion import scalar_type_of as scalar_type_of
 from tangrad._core.settings.config import enable_x64
-
-__all__ = [
-    "NARROW_NAMES",
-    "DType",
-    "ExtendedDType",
-    "TypePromotionError",
-    "as_dtype",
-    "bit_width",
-    "bool_",
-    "canonicalize_dtype",
-    "check_integer_fits",
-    "check_user_dtype_supported",
-    "coerce_to_array",
-    "complex_",
-    "default_complex_dtype",
-    "default_float_dtype",
-    "default_int_dtype",
-    "default_uint_dtype",
-    "dtype_name",
-    "dtype_of",
-    "extended",
-    "finfo",
-    "float0",
-    "float_",
-    "iinfo",
-    "int_",
-    "is_weakly_typed",
-    "issubdtype",
-    "lattice_result_type",
-    "narrow_dtype",
-    "on_x64_change",
-    "prng_key",
-    "promote_pair",
-    "promote_types",
-    "python_scalar_dtypes",
-    "result_type",
-    "scalar_type_of",
-    "short_name",
-    "to_complex_dtype",
-    "to_floating_dtype",
-    "to_inexact_dtype",
-    "to_numeric_dtype",
-    "uint",
-    "user_stack_level",
-    "written_by_user",
-]
 
 on_x64_change = enable_x64.on_change
 

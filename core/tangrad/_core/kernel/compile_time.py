@@ -7,31 +7,20 @@ from contextlib import contextmanager
 from typing import Any
 
 from tangrad._core.kernel.primitive import EVAL_TRACE
-from tangrad._core.kernel.trace import Trace, Tracer
+from tangrad._core.kernel.rule_trace import RuleTrace, call_under
+from tangrad._core.kernel.trace import Tracer, set_current_trace
 from tangrad._core.settings.config import thread
 from tangrad._core.tree.operations import tree_leaves
 
 
-class CompileTimeTrace(Trace):
-    """Evaluates operations on concrete arrays; those on tracers go to the trace around.
+class CompileTimeTrace(RuleTrace):
+    """Evaluates operations on concrete arrays; those on tracers go to the trace below."""
 
-    Attributes:
-        outer: that trace.
-    """
-
-    __slots__ = ("outer",)
-
-    def __init__(self, outer: Trace) -> None:
-        super().__init__(outer)
-        self.outer = outer
+    __slots__ = ()
 
     def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        trace = self.outer if any([isinstance(arg, Tracer) for arg in args]) else EVAL_TRACE
-        thread.trace = trace
-        try:
-            return trace.process_primitive(primitive, args, params)
-        finally:
-            thread.trace = self
+        trace = self.parent if any([isinstance(arg, Tracer) for arg in args]) else EVAL_TRACE
+        return call_under(trace, trace.process_primitive, primitive, args, params)
 
 
 def computes_at_once(args: Any) -> bool:
@@ -62,9 +51,5 @@ def ensure_compile_time_eval() -> Iterator[None]:
     if previous is EVAL_TRACE:
         yield
         return
-    thread.trace = trace = CompileTimeTrace(previous)
-    try:
+    with set_current_trace(CompileTimeTrace(previous)):
         yield
-    finally:
-        thread.trace = previous
-        trace.alive = False

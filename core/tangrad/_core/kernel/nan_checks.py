@@ -9,8 +9,7 @@ their results are looked at, as those of compiled programs are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,9 +19,8 @@ from tangrad._core.kernel.applications import ask_and_evaluate
 from tangrad._core.kernel.array import Array
 from tangrad._core.kernel.primitive import EVAL_TRACE, forget_direct_calls
 from tangrad._core.kernel.trace import Tracer
-from tangrad._core.settings.config import ThreadState, debug_infs, debug_nans, is_checking_values, thread
-
-ThreadState.values_unchecked = False  # type: ignore[attr-defined]  # within `without_value_checks`
+from tangrad._core.settings.config import debug_infs, debug_nans, is_checking_values, thread
+from tangrad._core.settings.thread_state import holding
 
 
 def bad_value(outs: Sequence[Any]) -> str | None:
@@ -47,14 +45,9 @@ def error_for(what: str, where: str) -> FloatingPointError:
     return FloatingPointError(f"invalid value ({what}) made by {where}{at}")
 
 
-@contextmanager
-def without_value_checks() -> Iterator[None]:
+def without_value_checks() -> holding:
     """Within it no result of an operation is checked: the caller selects among them."""
-    before, thread.values_unchecked = thread.values_unchecked, True
-    try:
-        yield
-    finally:
-        thread.values_unchecked = before
+    return holding(values_unchecked=True)
 
 
 def check_results(run: Callable[[], Any], what: str) -> Any:

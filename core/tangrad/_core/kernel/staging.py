@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any, cast
@@ -19,7 +20,7 @@ from tangrad._core.kernel.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, closed
 from tangrad._core.kernel.jaxpr_check import check_jaxpr
 from tangrad._core.kernel.leaks import check_no_leak
 from tangrad._core.kernel.rule_errors import check_decomposition
-from tangrad._core.kernel.trace import Trace, Tracer, close_trace
+from tangrad._core.kernel.trace import Trace, Tracer
 from tangrad._core.settings.config import thread
 
 
@@ -60,8 +61,7 @@ class StagingTrace(Trace):
     __slots__ = ("_by_aval", "_constant_vars", "_originals", "constants", "eqns", "invars", "name", "parent")
 
     def __init__(self, name: str = "a function") -> None:
-        super().__init__()
-        self.stages = True
+        self.alive = self.stages = True
         self.name = name
         self.parent = thread.trace
         self.eqns: list[JaxprEqn] = []
@@ -178,17 +178,16 @@ def trace_to_jaxpr(
     Raises TypeError for a result that is not an array.
     """
     started = perf_counter()
-    trace = StagingTrace(name)
-    previous = thread.trace
-    thread.trace = trace
+    trace, previous = StagingTrace(name), thread.trace
+    thread.trace = trace  # not by `run_traced`: its frames are passed by each walk to the user's line
     try:
         outputs = function(*[trace.new_input(aval) for aval in in_avals])
         _check_outputs(outputs, name)
         jaxpr, consts = trace.to_jaxpr(outputs, name)
     finally:
-        thread.trace = previous
-        reference = close_trace(trace)
+        thread.trace, trace.alive = previous, False
     if thread.check_tracer_leaks:
+        reference = weakref.ref(trace)
         del trace, outputs
         check_no_leak(reference)
     if thread.check_jaxprs:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from tangrad._core.diagnostics import errors
 from tangrad._core.diagnostics.public_boundaries import method_boundaries
@@ -24,11 +24,13 @@ class Trace:
     Attributes:
         alive: False once the transformation that made the trace has ended; its tracers must not be used any more.
         stages: whether what it processes ends up in a jaxpr, so that the place in the program will be needed.
+        leaks: False where tracers are kept on purpose after the end, on a tape.
     """
 
     __slots__ = ("__weakref__", "alive", "stages")
     alive: bool
     stages: bool
+    leaks: ClassVar[bool] = True
 
     def __init__(self, parent: Trace | None = None) -> None:
         self.alive = True

@@ -16,7 +16,8 @@ from typing import Any
 from tangrad._core.diagnostics.logs import Logger
 from tangrad._core.diagnostics.users_calls import is_from_host as is_from_host
 from tangrad._core.diagnostics.users_calls import what_is_copied
-from tangrad._core.settings.config import ThreadState, define_setting, one_of, thread
+from tangrad._core.settings.config import define_setting, one_of, thread
+from tangrad._core.settings.thread_state import holding
 
 LEVELS = ("allow", "log", "disallow", "log_explicit", "disallow_explicit")
 HOST_TO_DEVICE, DEVICE_TO_DEVICE, DEVICE_TO_HOST = "host_to_device", "device_to_device", "device_to_host"
@@ -27,7 +28,6 @@ _CURES = {
     DEVICE_TO_HOST: "tangrad.device_get(x) does it explicitly",
 }
 _logger = Logger("tangrad")
-ThreadState.copies_explicitly = False  # type: ignore[attr-defined]  # within device_put and device_get
 
 
 watch = SimpleNamespace(on=False)  # whether any guard was ever set
@@ -140,10 +140,7 @@ def copies_explicitly(function: Callable[..., Any]) -> Callable[..., Any]:
     def copying(*args: Any, **kwargs: Any) -> Any:
         if not watch.on:
             return function(*args, **kwargs)
-        before, thread.copies_explicitly = thread.copies_explicitly, True
-        try:
+        with holding(copies_explicitly=True):
             return function(*args, **kwargs)
-        finally:
-            thread.copies_explicitly = before
 
     return copying

@@ -2,7 +2,7 @@
 
 A setting's value is an attribute of one `threading.local`: the class attribute is the global value, an instance
 attribute is one thread's override. Reading is therefore a single attribute lookup (`thread.enable_x64`), with no
-dictionary and no environment variable on a hot path. The same object holds the thread's current trace and name stack.
+dictionary and no environment variable on a hot path. The same object has what a thread does: see `thread_state`.
 
 Settings that change results are part of the key of every compilation cache: `cache_context()` is that part.
 
@@ -16,27 +16,13 @@ from __future__ import annotations
 import os
 import re
 import sys
-import threading
 import warnings
 from collections.abc import Callable
 from contextlib import ContextDecorator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-
-class ThreadState(threading.local):
-    """What one thread is doing: its trace, its name stack, its overrides of settings."""
-
-    trace: Any  # a `tangrad._core.kernel.trace.Trace`
-    name_stack: tuple[str, ...] = ()
-    axis_environment: tuple[tuple[Any, int], ...] = ()
-    # For which named axes types record that values differ along them, so that cotangents are summed; or None.
-    typed_axes: Any = None
-    # Part of the keys of caches, beside `shared.context`.
-    overrides: tuple[tuple[str, Any], ...] = ()
-
-    if TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any: ...
+from tangrad._core.settings.thread_state import ThreadState as ThreadState
+from tangrad._core.settings.thread_state import thread as thread
 
 
 class Context:
@@ -80,7 +66,6 @@ class _Shared:
 
 
 shared = _Shared()
-thread = ThreadState()
 
 
 def cache_context() -> tuple[Any, Any]:

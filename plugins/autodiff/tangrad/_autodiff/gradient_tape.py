@@ -15,7 +15,19 @@ from tangrad._autodiff.primitives import add_any_p
 from tangrad._autodiff.pullbacks import pullback_for
 from tangrad._autodiff.tape import linearize_flat
 from tangrad._autodiff.zeros import Zero
-from tangrad.core import EVAL_TRACE, Literal, Trace, Tracer, as_operand, check_no_leak, find_backend, shared, thread
+from tangrad.core import (
+    Literal,
+    RuleTrace,
+    Trace,
+    Tracer,
+    as_operand,
+    call_under,
+    check_no_leak,
+    find_backend,
+    run_traced,
+    shared,
+    thread,
+)
 from tangrad.errors import UnexpectedTracerError
 
 _new = object.__new__
@@ -37,7 +49,7 @@ class GradientTracer(Tracer):
         return "a value under grad"
 
 
-class GradientTrace(Trace):
+class GradientTrace(RuleTrace, own=GradientTracer):
     """Computes on concrete values, and remembers how to pull cotangents back.
 
     Attributes:
@@ -46,13 +58,15 @@ class GradientTrace(Trace):
     """
 
     __slots__ = ("entries",)
+    leaks = False
 
-    def __init__(self) -> None:
+    def __init__(self, bottom: Trace) -> None:
         self.alive = True
         self.stages = False
+        self.parent = bottom
         self.entries: list[tuple[Any, Any, Any, Any]] = []
 
-    def tracer(self, primal: Any) -> GradientTracer:
+    def tracer(self, primal: Any, extra: Any = None) -> GradientTracer:
         tracer = _new(GradientTracer)
         tracer._trace = self
         tracer.aval = primal.aval
@@ -73,11 +87,7 @@ class GradientTrace(Trace):
                 operands.append(arg)
                 active.append(False)
         if not inputs:
-            thread.trace = EVAL_TRACE
-            try:
-                return EVAL_TRACE.process_primitive(primitive, args, params)
-            finally:
-                thread.trace = self
+            return self.pass_on(primitive, args, params)
         if primitive.evaluate is not None or primitive.effects is not None:
             return self._linearized(primitive, operands, params, inputs, active)
         context = shared.context, thread.overrides
@@ -111,22 +121,26 @@ class GradientTrace(Trace):
         self, primitive: Any, operands: list[Any], params: dict[str, Any], inputs: list[Any], active: list[bool]
     ) -> Any:
         """An operation that carries a program, by its own rules."""
-        thread.trace = EVAL_TRACE
-        try:
 
-            def bind(*values: Any) -> Any:
-                out = primitive.bind(*values, **params)
-                return out if primitive.multiple_results else (out,)
+        def bind(*values: Any) -> Any:
+            out = primitive.bind(*values, **params)
+            return out if primitive.multiple_results else (out,)
 
-            results, program = linearize_flat(bind, operands, active)
-        finally:
-            thread.trace = self
+        results, program = call_under(self.parent, linearize_flat, bind, operands, active)
         outs = [out if type(t) is Zero else self.tracer(out) for out, t in zip(results, program.outputs)]
         traced = tuple([out for out, t in zip(outs, program.outputs) if type(t) is not Zero])
         if traced:
             program.outputs = [t for t in program.outputs if type(t) is not Zero]
             self.entries.append((None, program, inputs, traced))
         return tuple(outs) if primitive.multiple_results else outs[0]
+
+    def value(self, out: Any) -> Any:
+        """The concrete value of a result. Raises for a tracer that has leaked from elsewhere."""
+        if type(out) is GradientTracer and out._trace is self:
+            return out.primal
+        if isinstance(out, Tracer):
+            raise UnexpectedTracerError(out)
+        return out
 
     def backward(self, output: Any, cotangent: Any, inputs: Sequence[Any]) -> list[Any]:
         """Walk the tape back once, letting go of each entry.
@@ -167,15 +181,6 @@ class GradientTrace(Trace):
         return [pending.get(id(tracer)) for tracer in inputs]
 
 
-def _value(out: Any, trace: GradientTrace) -> Any:
-    """The concrete value of a result. Raises for a tracer that has leaked from elsewhere."""
-    if type(out) is GradientTracer and out._trace is trace:
-        return out.primal
-    if isinstance(out, Tracer):
-        raise UnexpectedTracerError(out)
-    return out
-
-
 def _residuals(pullback: Any, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:
     sources = pullback.sources
     if not sources:
@@ -192,17 +197,14 @@ def eager_gradient(
 
     That function can be called once; it gives a cotangent, or None, for each active argument.
     """
-    trace = GradientTrace()
-    thread.trace = trace
-    try:
+
+    def run(trace: GradientTrace) -> tuple[GradientTrace, list[Any], Any, list[Any]]:
         tracers = [p if active is not None and not a else trace.tracer(p) for p, a in zip(primals, active or primals)]
         raw = function(*tracers)
-        outs = [_value(out, trace) for out in raw]
-        output = raw[0]
-    finally:
-        thread.trace = EVAL_TRACE
-        trace.alive = False
-    inputs = [t for t in tracers if type(t) is GradientTracer and t._trace is trace]
+        inputs = [t for t in tracers if type(t) is GradientTracer and t._trace is trace]
+        return trace, [trace.value(out) for out in raw], raw[0], inputs
+
+    trace, outs, output, inputs = run_traced(run, GradientTrace)
 
     def pull(cotangent: Any) -> list[Any]:
         return trace.backward(output, cotangent, inputs)

@@ -10,12 +10,11 @@ recorded equations, `object.__new__` for tracers, and no dictionary lookups but 
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from tangrad._autodiff.cotangent_types import with_plain_type, with_type_of
-from tangrad._autodiff.forward import JVP
+from tangrad._autodiff.forward import JVP, JVPTracer
 from tangrad._autodiff.primitives import add_any_p
 from tangrad._autodiff.reducing import absent_from_types, marks, reduced, summed_over
 from tangrad._autodiff.varying import as_different_as
@@ -26,18 +25,19 @@ from tangrad.core import (
     Jaxpr,
     JaxprEqn,
     Literal,
+    RuleTrace,
     ShapedArray,
     Trace,
     Tracer,
     Var,
-    as_operand,
+    call_under,
     calls_rules,
-    check_no_leak,
-    current_source,
     equation_effects,
     eval_jaxpr,
     keeps_alive,
     rule_table,
+    run_traced,
+    set_current_trace,
     thread,
 )
 
@@ -57,20 +57,19 @@ class TapeTracer(Tracer):
         return "a tangent under linearization"
 
 
-class TapeTrace(Trace):
+class TapeTrace(RuleTrace, own=TapeTracer):
     """Records operations on tangents as tuples `(primitive, args, params, outs)`."""
 
-    __slots__ = ("above_bottom", "equations", "parent")
+    __slots__ = ("above_bottom", "equations")
+    leaks = False
 
     def __init__(self, parent: Trace) -> None:
-        self.alive = True
-        self.stages = parent.stages
-        self.parent = parent
+        super().__init__(parent)
         # The bottom trace binds nothing itself (unless the primitive evaluates programs): it need not be made current.
         self.above_bottom = parent is EVAL_TRACE
         self.equations: list[tuple[Any, tuple[Any, ...], dict[str, Any], Any]] = []
 
-    def tracer(self, aval: ShapedArray) -> TapeTracer:
+    def tracer(self, aval: Any, extra: Any = None) -> TapeTracer:
         tracer = _new(TapeTracer)
         tracer._trace = self
         tracer.aval = aval
@@ -83,11 +82,7 @@ class TapeTrace(Trace):
         else:
             if self.above_bottom and primitive.evaluate is None:
                 return self.parent.process_primitive(primitive, args, params)
-            thread.trace = self.parent
-            try:
-                return self.parent.process_primitive(primitive, args, params)
-            finally:
-                thread.trace = self
+            return self.pass_on(primitive, args, params)
         out = primitive.infer(tuple([arg.aval for arg in args]), params)
         if primitive.multiple_results:
             if PARTIAL_EVAL.get_rule(primitive) is not None:
@@ -105,11 +100,8 @@ class TapeTrace(Trace):
     def _split(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any], out: Any) -> Any:
         """A call or loop with known primals and unknown tangents: its rule computes the known part."""
         known = tuple([not (type(arg) is TapeTracer and arg._trace is self) for arg in args])
-        thread.trace = self.parent
-        try:
+        with set_current_trace(self.parent):
             split = PARTIAL_EVAL[primitive](known, args, **params)
-        finally:
-            thread.trace = self
         if split is None:
             outs = [self.tracer(aval) for aval in out]
             self.equations.append((primitive, args, params, tuple(outs)))
@@ -134,96 +126,57 @@ class TapeTrace(Trace):
         return tuple(outs)
 
 
-class LinearizeTracer(Tracer):
+class LinearizeTracer(JVPTracer):
     """A primal of the parent trace with a tangent on the tape."""
 
-    __slots__ = ("primal", "tangent")
-    primal: Any
-    tangent: Any
-
-    def concrete(self) -> Any:
-        return self.primal.concrete() if isinstance(self.primal, Tracer) else self.primal
-
-    def known(self) -> dict[str, Any]:
-        return {"primal": self.primal, "tangent": self.tangent}
+    __slots__ = ()
 
     def origin(self) -> str:
         return "a value under linearization (grad, vjp, linearize)"
 
 
-class LinearizeTrace(Trace):
-    """Evaluates primals under the parent and leaves the linear part on `tape`.
+class LinearizeTrace(RuleTrace, kind="jvp", own=LinearizeTracer):
+    """Evaluates primals under the parent and leaves the linear part on `tape`, under which rules run.
 
     Attributes:
         axes: the mapped axes over which cotangents are summed: see `SummingTrace`.
     """
 
-    __slots__ = ("parent", "tape")
+    __slots__ = ()
     axes: tuple[Any, ...] = ()
 
     def __init__(self, parent: Trace) -> None:
         self.alive = True
         self.stages = parent.stages
         self.parent = parent
-        self.tape = TapeTrace(parent)
+        self.below = TapeTrace(parent)
 
-    def tracer(self, primal: Any, tangent: Any) -> LinearizeTracer:
-        tracer = _new(LinearizeTracer)
-        tracer._trace = self
-        tracer.aval = primal.aval
-        tracer.primal = primal
-        tracer.tangent = tangent
-        return tracer
+    @property
+    def tape(self) -> TapeTrace:
+        return self.below  # type: ignore[no-any-return]
 
     def pair(self, value: Any) -> tuple[Any, Any]:
-        if type(value) is LinearizeTracer and value._trace is self:
-            return value.primal, value.tangent
-        return value, Zero.of(value)
+        primal, tangent = self.split(value)
+        return primal, Zero.of(primal) if tangent is None else tangent
 
-    @calls_rules("jvp")
-    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        primals, tangents, active = [], [], False
-        for arg in args:
-            if type(arg) is LinearizeTracer and arg._trace is self:
-                primals.append(arg.primal)
-                tangents.append(arg.tangent)
-                active = True
-            else:
-                if not hasattr(type(arg), "aval"):  # it stands for an array, which may be a value of this trace
-                    return self.process_primitive(primitive, tuple([as_operand(value) for value in args]), params)
-                primals.append(arg)
-                tangents.append(None)
-        if not active:
-            thread.trace = self.parent
-            try:
-                return self.parent.process_primitive(primitive, args, params)
-            finally:
-                thread.trace = self
+    def apply(self, primitive: Any, primals: list[Any], tangents: list[Any], params: dict[str, Any]) -> Any:
         if primitive.multiple_results and LINEARIZE.get_rule(primitive) is not None:
             return self._linearize_call(primitive, primals, tangents, params)
-        thread.trace = self.tape
-        source = thread.source
-        try:
-            if source is None and self.stages:  # found once, for all that the rule will do
-                thread.source = current_source(2)
-            for position, tangent in enumerate(tangents):
-                if tangent is None:
-                    tangents[position] = Zero.of(primals[position])
-            out, tangent_out = JVP[primitive](tuple(primals), tuple(tangents), **params)
-        finally:
-            thread.trace = self
-            thread.source = source
+        for position, tangent in enumerate(tangents):
+            if tangent is None:
+                tangents[position] = Zero.of(primals[position])
+        out, tangent_out = JVP[primitive](tuple(primals), tuple(tangents), **params)
         if primitive.multiple_results:
             return tuple([self.attach(o, t) for o, t in zip(out, tangent_out, strict=True)])
         return self.attach(out, tangent_out)
 
     def attach(self, primal: Any, tangent: Any) -> Any:
-        if type(tangent) is TapeTracer and tangent._trace is self.tape:
-            tracer = _new(LinearizeTracer)
+        if type(tangent) is TapeTracer and tangent._trace is self.below:
+            tracer = _new(LinearizeTracer)  # as `tracer` does, a call less
             tracer._trace = self
             tracer.aval = primal.aval
-            tracer.primal = primal
-            tracer.tangent = tangent
+            tracer.value = primal
+            tracer.extra = tangent
             return tracer
         return primal  # the tangent is Zero, or depends on no unknown: zeros that a rule has materialised
 
@@ -233,15 +186,11 @@ class LinearizeTrace(Trace):
             with summed_over(self.axes):
                 return self._linearize_call(primitive, primals, tangents, params)
         active = tuple([tangent is not None for tangent in tangents])
-        thread.trace = self.parent
-        try:
+        with set_current_trace(self.parent):
             linearized = LINEARIZE[primitive](tuple(primals), active, **params)
-            thread.trace = self.tape
-            unknowns = [tangent for tangent in tangents if tangent is not None]
-            linear = linearized.linear_jaxpr
-            results = iter(eval_jaxpr(linear.jaxpr, linear.consts, *linearized.residuals, *unknowns))
-        finally:
-            thread.trace = self
+        unknowns = [tangent for tangent in tangents if tangent is not None]
+        linear = linearized.linear_jaxpr
+        results = iter(eval_jaxpr(linear.jaxpr, linear.consts, *linearized.residuals, *unknowns))
         outs = linearized.primals_out
         nonzero = linearized.nonzero or (True,) * len(outs)
         return tuple([self.attach(o, next(results)) if has else o for o, has in zip(outs, nonzero, strict=True)])
@@ -427,28 +376,21 @@ def linearize_flat(
     The inputs of the program are the active arguments (default: all). Cotangents are summed over the mapped axes
     `reduce_axes` where values are the same along them.
     """
-    previous = thread.trace
-    axes = absent_from_types(reduce_axes) if reduce_axes else ()
-    trace = SummingTrace(previous, axes) if axes else LinearizeTrace(previous)
-    thread.trace = trace
-    try:
-        flags = (True,) * len(primals) if active is None else active
-        unknowns = [trace.tape.tracer(p.aval) if a else None for p, a in zip(primals, flags, strict=True)]
+    flags = (True,) * len(primals) if active is None else active
+
+    def run(trace: LinearizeTrace) -> tuple[LinearProgram, list[Any]]:
+        tape = trace.tape
+        unknowns = [tape.tracer(p.aval) if a else None for p, a in zip(primals, flags, strict=True)]
         tracers = [p if t is None else trace.attach(p, t) for p, t in zip(primals, unknowns)]
-        inputs = [tangent for tangent in unknowns if tangent is not None]
         pairs = [trace.pair(out) for out in function(*tracers)]
         if thread.typed_axes is not None:
-            thread.trace = trace.tape
-            pairs = [(primal, as_different_as(tangent, primal)) for primal, tangent in pairs]
-    finally:
-        thread.trace = previous
-        trace.alive = False
-    program = LinearProgram(trace.tape, inputs, [tangent for _, tangent in pairs])
-    if thread.check_tracer_leaks:
-        reference = weakref.ref(trace)
-        del trace, tracers
-        check_no_leak(reference)
-    return [primal for primal, _ in pairs], program
+            pairs = [(primal, call_under(tape, as_different_as, tangent, primal)) for primal, tangent in pairs]
+        inputs = [tangent for tangent in unknowns if tangent is not None]
+        return LinearProgram(tape, inputs, [tangent for _, tangent in pairs]), [primal for primal, _ in pairs]
+
+    axes = absent_from_types(reduce_axes) if reduce_axes else ()
+    program, outs = run_traced(run, SummingTrace, axes) if axes else run_traced(run, LinearizeTrace)
+    return outs, program
 
 
 def transpose_flat(
@@ -470,14 +412,11 @@ def record_unknown(
 
     Returns the tape and the results: tracers of the tape, and values where they do not depend on the unknowns.
     """
-    previous = thread.trace
-    tape = TapeTrace(previous)
-    thread.trace = tape
-    try:
+
+    def run(tape: TapeTrace) -> tuple[LinearProgram, list[Any]]:
         inputs = [tape.tracer(aval) for aval in in_avals]
         results = list(function(*inputs))
         outputs = [o if type(o) is TapeTracer and o._trace is tape else Zero.of(o) for o in results]
-    finally:
-        thread.trace = previous
-        tape.alive = False
-    return LinearProgram(tape, inputs, outputs), results
+        return LinearProgram(tape, inputs, outputs), results
+
+    return run_traced(run, TapeTrace)

@@ -11,17 +11,17 @@ from tangrad.core import (
     DerivedRule,
     JaxprCache,
     NamedAxisEffect,
+    RuleTrace,
+    RuleTracer,
     Trace,
     Tracer,
     as_operand,
     calls_rules,
-    check_no_leak,
-    close_trace,
-    current_source,
     decomposed,
     equation_effects,
     eval_jaxpr,
     register_cache,
+    run_traced,
     thread,
     trace_to_closed_jaxpr,
 )
@@ -54,12 +54,11 @@ def _with_axis(aval: Any, size: Any) -> Any:
     return aval.update(shape=(size, *aval.shape)) if aval.infer_types is None else aval.with_dimension(0, size)
 
 
-class BatchTracer(Tracer):
+class BatchTracer(RuleTracer):
     """A value of the parent trace with a mapped axis `dim`; the tracer's aval is without that axis."""
 
-    __slots__ = ("dim", "value")
-    dim: int
-    value: Any
+    __slots__ = ()
+    dim = RuleTracer.extra
 
     def known(self) -> dict[str, Any]:
         return {"value": self.value, "dim": self.dim}
@@ -68,17 +67,16 @@ class BatchTracer(Tracer):
         return f"a value mapped by {self._trace.axis}"  # type: ignore[attr-defined]
 
 
-class BatchTrace(Trace):
+class BatchTrace(RuleTrace, kind="batch", own=BatchTracer):
     """Applies batch rules where an argument is mapped, or where a primitive uses the mapped axis by name."""
 
-    __slots__ = ("axis", "parent")
+    __slots__ = ("axis",)
 
     def __init__(self, parent: Trace, axis: AxisInfo) -> None:
         super().__init__(parent)
-        self.parent = parent
         self.axis = axis
 
-    def tracer(self, value: Any, dim: int | None) -> Any:
+    def tracer(self, value: Any, dim: int | None = None) -> Any:
         """The value as seen by the mapped function; itself if it is not mapped."""
         if dim is None:
             return value
@@ -86,42 +84,11 @@ class BatchTrace(Trace):
         tracer._trace = self
         tracer.aval = _without_axis(value.aval, dim)
         tracer.value = value
-        tracer.dim = dim
+        tracer.extra = dim
         return tracer
 
-    def split(self, value: Any) -> tuple[Any, int | None]:
-        """The value of the parent trace and its mapped axis, or None."""
-        if type(value) is BatchTracer and value._trace is self:
-            return value.value, value.dim
-        return value, None
-
-    @calls_rules("batch")
-    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        values: list[Any] = []
-        dims: list[int | None] = []
-        mapped = False
-        for arg in args:
-            if type(arg) is BatchTracer and arg._trace is self:
-                values.append(arg.value)
-                dims.append(arg.dim)
-                mapped = True
-            else:
-                if not hasattr(type(arg), "aval"):  # it stands for an array, which may be a value of this trace
-                    return self.process_primitive(primitive, tuple([as_operand(value) for value in args]), params)
-                values.append(arg)
-                dims.append(None)
-        parent, previous, source = self.parent, thread.trace, thread.source
-        thread.trace = parent
-        try:
-            if not mapped and not self._uses_axis(primitive, args, params):
-                return parent.process_primitive(primitive, args, params)
-            if source is None and self.stages:  # found once, for all that the rule will do
-                thread.source = current_source(2)
-            rule = self.axis.rules[primitive]
-            out = rule(tuple(values), tuple(dims), axis_info=self.axis, **params)
-        finally:
-            thread.trace = previous
-            thread.source = source
+    def apply(self, primitive: Any, values: list[Any], dims: list[Any], params: dict[str, Any]) -> Any:
+        out = self.axis.rules[primitive](tuple(values), tuple(dims), axis_info=self.axis, **params)
         if type(out) is not tuple or len(out) != 2:
             raise TypeError(f"the batch rule of {primitive.identity!r} must return (outs, out_dims), got {out!r}")
         outs, out_dims = out
@@ -140,14 +107,10 @@ class BatchTrace(Trace):
             right = False
         if not right:
             raise bad_result("batch", primitive, value, dim, self.axis.size)
-        tracer = _new(BatchTracer)
-        tracer._trace = self
-        tracer.aval = _without_axis(value.aval, dim)
-        tracer.value = value
-        tracer.dim = dim
-        return tracer
+        return self.tracer(value, dim)
 
-    def _uses_axis(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> bool:
+    def applies(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> bool:
+        """Whether it uses the mapped axis by name."""
         if self.axis.name is None or (primitive.effects is None and not params):
             return False
         avals = tuple([as_operand(arg).aval for arg in args])
@@ -167,7 +130,7 @@ class ResumedTrace(BatchTrace):
         super().__init__(parent, axis)
         self.resumed = resumed
 
-    def own(self, value: Any) -> Any:
+    def resume(self, value: Any) -> Any:
         """A tracer of the other trace as one of this trace; anything else is returned as it is.
 
         Raises UnexpectedTracerError for a value of traces between the two: those do not run now.
@@ -184,10 +147,10 @@ class ResumedTrace(BatchTrace):
         return self.tracer(inner, value.dim)
 
     def split(self, value: Any) -> tuple[Any, int | None]:
-        return super().split(self.own(value))
+        return super().split(self.resume(value))
 
     def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        return super().process_primitive(primitive, tuple([self.own(arg) for arg in args]), params)
+        return super().process_primitive(primitive, tuple([self.resume(arg) for arg in args]), params)
 
 
 def batch_flat(
@@ -201,21 +164,19 @@ def batch_flat(
 
     `resumed`: a trace over that axis, of whose values the function may have closed over some.
     """
-    previous, environment = thread.trace, thread.axis_environment
-    trace = BatchTrace(previous, axis) if resumed is None else ResumedTrace(previous, axis, resumed)
-    thread.trace = trace
-    if axis.name is not None:
-        thread.axis_environment = (*environment, axis.in_scope)
-    try:
+
+    def run(trace: BatchTrace) -> list[tuple[Any, int | None]]:
         args = [trace.tracer(value, dim) for value, dim in zip(values, dims, strict=True)]
-        outs = [trace.split(out) for out in function(*args)]
-    finally:
-        thread.trace = previous
-        thread.axis_environment = environment
-        reference = close_trace(trace)
-    if thread.check_tracer_leaks:
-        del trace, args
-        check_no_leak(reference)
+        if axis.name is None:
+            return [trace.split(out) for out in function(*args)]
+        environment = thread.axis_environment
+        thread.axis_environment = (*environment, axis.in_scope)
+        try:
+            return [trace.split(out) for out in function(*args)]
+        finally:
+            thread.axis_environment = environment
+
+    outs = run_traced(run, BatchTrace, axis) if resumed is None else run_traced(run, ResumedTrace, axis, resumed)
     return [value for value, _ in outs], [dim for _, dim in outs]
 
 

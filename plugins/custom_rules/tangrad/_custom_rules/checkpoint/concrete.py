@@ -9,61 +9,38 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tangrad.core import EVAL_TRACE, Trace, Tracer, thread
+from tangrad.core import EVAL_TRACE, RuleTrace, RuleTracer, Tracer, call_under, run_traced
 
 
-class ConcreteTracer(Tracer):
+class ConcreteTracer(RuleTracer):
     """A value of the program under construction, and what it is this time; None where that is not known."""
 
-    __slots__ = ("staged", "value")
-    staged: Any
-    value: Any
+    __slots__ = ()
 
     def concrete(self) -> Any:
-        return self.value
+        return self.extra
 
     def origin(self) -> str:
         return "a value of a checkpointed function"
 
 
-class ConcreteTrace(Trace):
+class ConcreteTrace(RuleTrace, own=ConcreteTracer):
     """Records each primitive under the parent, and computes it where all operands are known."""
 
-    __slots__ = ("parent",)
+    __slots__ = ()
 
-    def __init__(self, parent: Trace) -> None:
-        self.alive = True
-        self.stages = True
-        self.parent = parent
+    def applies(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> bool:
+        return True
 
-    def tracer(self, staged: Any, value: Any) -> ConcreteTracer:
-        tracer = object.__new__(ConcreteTracer)
-        tracer._trace = self
-        tracer.aval = staged.aval
-        tracer.staged = staged
-        tracer.value = value
-        return tracer
-
-    def staged(self, value: Any) -> Any:
-        """What stands for a value in the program."""
-        return value.staged if type(value) is ConcreteTracer and value._trace is self else value
-
-    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        values = [known_value(arg) for arg in args]
-        known = primitive.effects is None and not any([value is None for value in values])
+    def apply(self, primitive: Any, values: list[Any], extras: list[Any], params: dict[str, Any]) -> Any:
         found: Any = None
-        try:
-            thread.trace = self.parent
-            outs = primitive.bind(*[self.staged(arg) for arg in args], **params)
-            if known:
-                thread.trace = EVAL_TRACE
-                found = primitive.bind(*values, **params)
-        finally:
-            thread.trace = self
+        known = [known_value(value) if extra is None else extra for value, extra in zip(values, extras)]
+        outs = primitive.bind(*values, **params)
+        if primitive.effects is None and not any([value is None for value in known]):
+            found = call_under(EVAL_TRACE, primitive.bind, *known, **params)
         if not primitive.multiple_results:
             return self.tracer(outs, found)
-        each = found if known else [None] * len(outs)
-        return tuple([self.tracer(out, value) for out, value in zip(outs, each, strict=True)])
+        return tuple([self.tracer(*one) for one in zip(outs, found or [None] * len(outs), strict=True)])
 
 
 def known_value(value: Any) -> Any:
@@ -75,14 +52,10 @@ def with_values(function: Callable[..., Sequence[Any]], values: Sequence[Any]) -
     """A function of flat arguments to be traced, whose arguments are these values this time."""
 
     def run(*leaves: Any) -> list[Any]:
-        outer = thread.trace
-        trace = ConcreteTrace(outer)
-        thread.trace = trace
-        try:
+        def traced(trace: ConcreteTrace) -> list[Any]:
             outs = function(*[trace.tracer(leaf, value) for leaf, value in zip(leaves, values, strict=True)])
-            return [trace.staged(out) for out in outs]
-        finally:
-            thread.trace = outer
-            trace.alive = False
+            return [trace.split(out)[0] for out in outs]
+
+        return run_traced(traced, ConcreteTrace)
 
     return run
