@@ -25,16 +25,18 @@ CORE = {
         dependencies = ["tangrad-core==0.1.*", "tangrad-two==0.1.*"]
         """,
     "plugins/one/LICENSE": "text",
-    "plugins/one/tangrad/one/__init__.py": "",
-    "plugins/one/tangrad/one/use.py": "from tangrad.two.inner import x\nfrom tangrad.core import f\nthread.trace = x\n",
+    "plugins/one/tangrad/_one/__init__.py": "",
+    "plugins/one/tangrad/_one/use.py": (
+        "from tangrad._two.inner import x\nfrom tangrad.core import f\nthread.trace = x\n"
+    ),
     "plugins/two/pyproject.toml": """
         [project]
         name = "tangrad-two"
         version = "0.1.0"
         dependencies = ["tangrad-core==0.1.*"]
         """,
-    "plugins/two/tangrad/two/__init__.py": "",
-    "plugins/two/tangrad/two/inner.py": "x = 1  # type: ignore  # nobody knows\n" + "y = 1\n" * 20,
+    "plugins/two/tangrad/_two/__init__.py": "",
+    "plugins/two/tangrad/_two/inner.py": "x = 1  # type: ignore  # nobody knows\n" + "y = 1\n" * 20,
     "README.md": "What it tells whoever reads.\n",
 }
 EXPECTED = {

@@ -7,12 +7,15 @@ distribution is made of has names with an underscore (`tangrad._lax`), and is it
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
 
-def door(module_name: str, table: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def door(
+    module_name: str, table: Mapping[str, str], renamed: Mapping[str, str] | None = None
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return `__getattr__` and `__dir__` for a module whose names are those of inner modules.
 
     Nothing is loaded before its first use; after it a name is an ordinary global. The stub beside the module is written
@@ -21,10 +24,16 @@ def door(module_name: str, table: Mapping[str, str]) -> tuple[Callable[[str], An
     Args:
         module_name: the `__name__` of the module.
         table: inner module -> the names to take from it, separated by blanks.
+        renamed: former name -> the name of today, which it gives with a DeprecationWarning.
     """
     owners = {name: module for module, names in table.items() for name in names.split()}
 
     def __getattr__(name: str) -> Any:  # noqa: N807
+        if renamed and name in renamed:
+            new = renamed[name]
+            message = f"{module_name}.{name} is deprecated, and goes with extension API 2: write {module_name}.{new}"
+            warnings.warn(message, DeprecationWarning, stacklevel=2)
+            name = new
         owner = owners.get(name)
         if owner is None:
             raise AttributeError(f"module {module_name!r} has no attribute {name!r}")

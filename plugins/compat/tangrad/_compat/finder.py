@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
+from tangrad.core import composition
 from tangrad.errors import MissingDistributionError
 
 # The top of what is aliased -> where its files are.
@@ -69,6 +70,8 @@ class AliasModule(ModuleType):
             return self._special(name)
         cause = None
         for source in self.__sources__:
+            if source.__name__ == "tangrad" and composition().entries("tangrad.old_names", name):
+                continue  # a module, here or before: looking would warn of its old name
             try:
                 value = getattr(source, name)
             except MissingDistributionError:
