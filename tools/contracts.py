@@ -14,6 +14,7 @@ Checked, each against what the tree declares, so that no list is kept twice:
   the files in `PRIVILEGED`;
 - a distribution takes from another its public names and those of its door (`tangrad.extend.lax`), and imports none of
   its inner modules (`tangrad._lax.checks`);
+- the state of a thread (the current trace, the named axes in scope) is assigned by core alone;
 - no cycle between modules, as they are executed: the packages above what is imported count, and so do imports inside
   functions and those for type checkers;
 - the rooms of `core/` stand on each other in one order (`ORDER`);
@@ -27,6 +28,7 @@ namespace and passes vacuously, and it has no word for rule files.
 """
 
 import argparse
+import ast
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
@@ -321,6 +323,33 @@ def check_doors(house: House) -> list[str]:
     return problems
 
 
+def check_thread_state(house: House) -> list[str]:
+    """The state of a thread is assigned by its owners in core; others use `holding` and `call_under`."""
+    problems = []
+    for name, path in house.files.items():
+        text = path.read_text()
+        if house.owner.get(name) == CORE or "thread" not in text:
+            continue
+        tree = ast.parse(text, str(path))
+        if "thread" in kernel_imports(tree):
+            problems += [f"{name}:{line} assigns thread.{field}: use holding" for field, line in fields_set(tree)]
+    return problems
+
+
+def kernel_imports(tree: ast.Module) -> set[str]:
+    """Return the names that a module imports from the kernel's door."""
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module == "tangrad.core"]
+    return {alias.asname or alias.name for node in imports for alias in node.names}
+
+
+def fields_set(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Yield the fields of `thread` that a module assigns, each with its line."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name):
+            if node.value.id == "thread":
+                yield node.attr, node.lineno
+
+
 def is_inner(module: str) -> bool:
     """Return whether a module is one that a distribution is made of (`tangrad._lax.checks`)."""
     return module.startswith("tangrad._")
@@ -394,6 +423,7 @@ CHECKS = (
     check_rule_files,
     check_kernel_names,
     check_doors,
+    check_thread_state,
     check_used,
     check_cycles,
     check_order,

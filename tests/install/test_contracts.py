@@ -266,6 +266,30 @@ def cycle(*names):
     return f"import cycle: {' -> '.join(f'tangrad._core.{name}' for name in names)}"
 
 
+def test_inner_modules_of_others_are_refused(small):
+    write(small, "primitives/lax/tangrad/_lax/checks.py", "x = 1")
+    write(small, "plugins/nn/tangrad/nn/__init__.py", "from tangrad._lax.checks import x")
+    (problem,) = problems(small)
+    assert "imports tangrad._lax.checks, which is tangrad-lax's own: take it from its door" in problem
+    table = '{"tangrad._lax.checks": "x"}'
+    write(
+        small,
+        "primitives/lax/tangrad/extend/lax.py",
+        f"from tangrad.core import door\n__getattr__, __dir__ = door(__name__, {table})\n",
+    )
+    write(small, "core/tangrad/core/__init__.py", "from tangrad.core.types import door as door, x as x")
+    write(small, "core/tangrad/core/types.py", "def door(*_): ...\nx = 1")
+    write(small, "plugins/nn/tangrad/nn/__init__.py", "from tangrad.extend.lax import x")
+    assert not [problem for problem in problems(small) if "door" in problem or "nn" in problem]
+
+
+def test_the_state_of_a_thread_is_its_owners(small):
+    write(small, "plugins/nn/tangrad/nn/__init__.py", "from tangrad.core import x as thread\nthread.trace = 1")
+    assert "tangrad.nn:2 assigns thread.trace: use holding" in problems(small)
+    write(small, "plugins/nn/tangrad/nn/__init__.py", "from os import path as thread\nthread.sep = 1")
+    assert problems(small) == []
+
+
 def test_cycles_are_found_through_composed_names(small):
     write(small, "core/tangrad/_core/kernel/api.py", "from tangrad._core.kernel import registry")
     write(small, "core/tangrad/_core/kernel/registry.py", "from tangrad._core.kernel.types import x")

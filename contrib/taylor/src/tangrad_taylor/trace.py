@@ -21,6 +21,7 @@ from tangrad.core import (
     current_source,
     current_trace,
     dtypes,
+    holding,
     rule_table,
     set_current_trace,
     thread,
@@ -104,14 +105,11 @@ class TaylorTrace(Trace):
                 return results
         source = thread.source
         if source is None and self.stages:  # the user's line, for all that the rule will do
-            thread.source = current_source(2)
-        try:
-            with set_current_trace(self.parent):
-                if not any([self.owns(arg) for arg in args]):
-                    return primitive.bind(*args, **params)
-                return self._by_rule(primitive, [self.series(arg) for arg in args], params)
-        finally:
-            thread.source = source
+            source = current_source(2)
+        with holding(source=source), set_current_trace(self.parent):
+            if not any([self.owns(arg) for arg in args]):
+                return primitive.bind(*args, **params)
+            return self._by_rule(primitive, [self.series(arg) for arg in args], params)
 
     @calls_rules("taylor")
     def _by_rule(self, primitive: Any, series: list[Any], params: Any) -> Any:

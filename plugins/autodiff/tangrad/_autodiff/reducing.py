@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from tangrad.core import find_primitive, thread
+from tangrad.core import find_primitive, holding, thread
 
 _OVERRIDE = "reduced axes"
 
@@ -69,14 +69,14 @@ def check_in_scope(axes: Sequence[Any], name: str) -> None:
 @contextmanager
 def summed_over(axes: tuple[Any, ...]) -> Iterator[None]:
     """The derivative that is taken meanwhile is summed over these axes, in the programs that it meets as well."""
-    before, overrides = reduced.axes, thread.overrides
-    others = tuple([item for item in overrides if item[0] != _OVERRIDE])
+    before = reduced.axes
+    others = tuple([item for item in thread.overrides if item[0] != _OVERRIDE])
     reduced.axes = axes
-    thread.overrides = (*others, (_OVERRIDE, axes)) if axes else others  # programs are remembered by it
     try:
-        yield
+        with holding(overrides=(*others, (_OVERRIDE, axes)) if axes else others):  # programs are remembered by it
+            yield
     finally:
-        reduced.axes, thread.overrides = before, overrides
+        reduced.axes = before
 
 
 def absent_from_types(axes: tuple[Any, ...]) -> tuple[Any, ...]:

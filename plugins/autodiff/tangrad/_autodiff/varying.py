@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tangrad._autodiff.zeros import Zero, zeros
-from tangrad.core import get_aval, thread
+from tangrad.core import get_aval, holding, thread
 
 
 def current_typed_axes() -> tuple[Any, ...] | None:
@@ -27,11 +27,8 @@ def each_by_itself(names: Sequence[Any]) -> Iterator[None]:
     For branches that not all devices take: a sum in one would wait for those that are in another.
     """
     before = thread.typed_axes
-    thread.typed_axes = None if before is None else before.without(names)
-    try:
+    with holding(typed_axes=None if before is None else before.without(names)):
         yield
-    finally:
-        thread.typed_axes = before
 
 
 def summed(cotangent: Any, aval: Any) -> Any:

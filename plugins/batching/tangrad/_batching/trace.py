@@ -20,6 +20,7 @@ from tangrad.core import (
     decomposed,
     equation_effects,
     eval_jaxpr,
+    holding,
     register_cache,
     run_traced,
     thread,
@@ -169,12 +170,8 @@ def batch_flat(
         args = [trace.tracer(value, dim) for value, dim in zip(values, dims, strict=True)]
         if axis.name is None:
             return [trace.split(out) for out in function(*args)]
-        environment = thread.axis_environment
-        thread.axis_environment = (*environment, axis.in_scope)
-        try:
+        with holding(axis_environment=(*thread.axis_environment, axis.in_scope)):
             return [trace.split(out) for out in function(*args)]
-        finally:
-            thread.axis_environment = environment
 
     outs = run_traced(run, BatchTrace, axis) if resumed is None else run_traced(run, ResumedTrace, axis, resumed)
     return [value for value, _ in outs], [dim for _, dim in outs]

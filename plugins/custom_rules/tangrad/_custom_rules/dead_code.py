@@ -21,6 +21,7 @@ from tangrad.core import (
     class_boundary,
     closed_over_as_arguments,
     copy_identity,
+    holding,
     is_array_value,
     register_cache,
     returned_leaves,
@@ -162,12 +163,8 @@ def _call(
             found = dce_rule(*[value for _, value in static], structure.unflatten(used), *given)
             return _used_results(what, structure, found, used, out_avals)
 
-        environment = thread.axis_environment
-        thread.axis_environment = axes  # those of the call: it is thinned when its program is compiled
-        try:
+        with holding(axis_environment=axes):  # those of the call: it is thinned when its program is compiled
             program, closed_over = trace_to_jaxpr(thinned, whole.in_avals, function_name(dce_rule))
-        finally:
-            thread.axis_environment = environment
         return ClosedJaxpr(program, closed_over)
 
     outs = custom_dce_call_p.bind(*consts, *operands, jaxpr=whole, rule=PartRule(whole, name, make), name=name)

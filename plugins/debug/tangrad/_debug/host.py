@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import Any
 
-from tangrad.core import EVAL_TRACE, NO_NAMES, SETTINGS, thread
+from tangrad.core import EVAL_TRACE, NO_NAMES, SETTINGS, holding, thread
 
 Overrides = tuple[tuple[str, Any], ...]
 
@@ -24,24 +24,23 @@ def current_overrides() -> Overrides:
 class HostState:
     """A context manager: the bottom trace, no named axes, no place in a program, and the overrides of settings."""
 
-    __slots__ = ("_overrides", "_previous", "_settings")
+    __slots__ = ("_alone", "_overrides", "_settings")
 
     def __init__(self, overrides: Overrides) -> None:
         self._overrides = overrides
         self._settings: ExitStack | None = None
 
     def __enter__(self) -> None:
-        self._previous = (thread.trace, thread.axis_environment, thread.name_stack, thread.source)
         if self._overrides != thread.overrides:
             settings = ExitStack()
             for name, value in self._overrides:
                 if getattr(thread, name) is not value:
                     settings.enter_context(SETTINGS[name](value))
             self._settings = settings
-        thread.trace, thread.axis_environment = EVAL_TRACE, ()
-        thread.name_stack, thread.source = NO_NAMES, None
+        self._alone = holding(trace=EVAL_TRACE, axis_environment=(), name_stack=NO_NAMES, source=None)
+        self._alone.__enter__()
 
     def __exit__(self, *_: object) -> None:
-        thread.trace, thread.axis_environment, thread.name_stack, thread.source = self._previous
+        self._alone.__exit__()
         if self._settings is not None:
             self._settings.close()

@@ -18,6 +18,7 @@ from tangrad.core import (
     class_boundary,
     copy_identity,
     dtypes,
+    holding,
     thread,
 )
 
@@ -148,13 +149,10 @@ def make_jaxpr(
     axes = None if abstracted_axes is None else abstracted(abstracted_axes)
 
     def jaxpr_of(*args: Any, **kwargs: Any) -> Any:
-        environment = thread.axis_environment
-        thread.axis_environment = (*environment, *[(axis, size) for axis, size in axis_env or ()])
-        try:
+        in_scope = (*thread.axis_environment, *[(axis, size) for axis, size in axis_env or ()])
+        with holding(axis_environment=in_scope):
             call = Call(options, args, kwargs, abstract=True)
             traced = trace_call(fun, call if axes is None else axes.abstract(call)[0], name)
-        finally:
-            thread.axis_environment = environment
         closed = ClosedJaxpr(
             traced.jaxpr.jaxpr.replace(
                 constvars=[*traced.jaxpr.jaxpr.invars[: len(traced.outer)], *traced.jaxpr.jaxpr.constvars],

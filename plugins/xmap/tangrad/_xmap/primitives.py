@@ -14,6 +14,7 @@ from tangrad.core import (
     PrimitiveSet,
     ShapedArray,
     backend_of,
+    holding,
     is_checking_values,
     one_equation,
     program_for,
@@ -42,12 +43,8 @@ def with_axes(shape: Sequence[Any], positions: Positions, sizes: dict[Any, Any])
 @contextmanager
 def in_scope(sizes: Sequence[tuple[Any, Any]]) -> Iterator[None]:
     """What is traced meanwhile is within these axes."""
-    environment = thread.axis_environment
-    thread.axis_environment = (*environment, *sizes)
-    try:
+    with holding(axis_environment=(*thread.axis_environment, *sizes)):
         yield
-    finally:
-        thread.axis_environment = environment
 
 
 def _effects(avals: Any, params: dict[str, Any]) -> frozenset[Any]:

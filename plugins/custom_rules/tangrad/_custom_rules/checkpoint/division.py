@@ -17,6 +17,7 @@ from tangrad.core import (
     Literal,
     Var,
     calls_rules,
+    holding,
     rule_table,
     thread,
     trace_to_closed_jaxpr,
@@ -136,16 +137,12 @@ def _eval_without_calls(closed: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
     env: dict[Any, Any] = dict(zip(closed.jaxpr.constvars, closed.consts, strict=True))
     env.update(zip(closed.jaxpr.invars, args, strict=True))
     read = lambda atom: atom if type(atom) is Literal else env[atom]
-    outer = thread.source
-    try:
-        for eqn in closed.eqns:
-            thread.source = eqn.source_info or outer  # what is kept is reported by where it was written
-            values = [read(atom) for atom in eqn.invars]
+    for eqn in closed.eqns:
+        values = [read(atom) for atom in eqn.invars]
+        with holding(source=eqn.source_info or thread.source):  # what is kept is reported by where it was written
             if eqn.primitive.identity == "jit.jit":
                 outs: Any = _eval_without_calls(eqn.params["jaxpr"], values)
             else:
                 outs = eqn.primitive.bind(*values, **eqn.params)
-            env.update(zip(eqn.outvars, outs if type(outs) in (tuple, list) else (outs,), strict=True))
-    finally:
-        thread.source = outer
+        env.update(zip(eqn.outvars, outs if type(outs) in (tuple, list) else (outs,), strict=True))
     return [read(atom) for atom in closed.jaxpr.outvars]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tangrad._export.hlo_computations.parts import check_counts, tilings
-from tangrad.core import api_boundary, copy_identity, get_backend, lower_program, thread
+from tangrad.core import api_boundary, copy_identity, get_backend, holding, lower_program, thread
 from tangrad.extend.jit import (
     Call,
     Options,
@@ -83,16 +83,12 @@ def xla_computation(
 
     def computation_of(*args: Any, **kwargs: Any) -> Any:
         call = Call(options, args, kwargs, abstract=True)
-        environment, overrides = thread.axis_environment, thread.overrides
-        thread.axis_environment = (*environment, *axes)
-        thread.overrides = (*overrides, NO_DEVICES)  # programs are remembered by it
-        try:
+        in_scope = (*thread.axis_environment, *axes)
+        with holding(axis_environment=in_scope, overrides=(*thread.overrides, NO_DEVICES)):  # part of programs' keys
             traced = trace_call(fun, call, name)
             # Every replica has arguments of its own.
             differ = [frozenset([axis for axis, _ in axes])] * len(traced.jaxpr.in_avals)
             closed = with_cotangent_sums(traced.jaxpr, dict(axes), differ)
-        finally:
-            thread.axis_environment, thread.overrides = environment, overrides
         if traced.outer:
             raise TypeError(f"xla_computation: {name} uses {traced.outer[0]!r}, which is traced: the program needs it")
         parts = (

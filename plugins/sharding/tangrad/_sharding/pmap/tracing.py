@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tangrad.core import ClosedJaxpr, closed_over_as_arguments, thread, trace_to_jaxpr
+from tangrad.core import ClosedJaxpr, closed_over_as_arguments, holding, thread, trace_to_jaxpr
 
 
 def trace_of_one(
@@ -23,10 +23,6 @@ def trace_of_one(
         value.aval if dim is None else value.aval.update(shape=(*value.aval.shape[:dim], *value.aval.shape[dim + 1 :]))
         for value, dim in zip(values, axes, strict=True)
     ]
-    environment = thread.axis_environment
-    thread.axis_environment = (*environment, axis)
-    try:
+    with holding(axis_environment=(*thread.axis_environment, axis)):
         jaxpr, consts = trace_to_jaxpr(of_one, examples, name)
-    finally:
-        thread.axis_environment = environment
     return ClosedJaxpr(closed_over_as_arguments(jaxpr)), list(consts)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tangrad._sharding.shard_map.fitting import fitted
-from tangrad.core import Primitive, thread
+from tangrad.core import Primitive, holding, thread
 from tangrad.extend.collectives import differing, psum_p
 from tangrad.sharding import Mesh, get_mesh
 
@@ -60,18 +60,20 @@ def axes_in_scope(mesh: Mesh, manual: Sequence[Any], checked: bool = False) -> I
     `checked`: whether a user's function is traced for a map that checks replication. Then types record along which of
     these axes values differ, for derivatives that are taken in the function.
     """
-    before = thread.axis_environment, _around.maps, thread.typed_axes, thread.overrides
-    names = tuple(manual)
+    before, names = _around.maps, tuple(manual)
+    fields: dict[str, Any] = {
+        "axis_environment": (*thread.axis_environment, *[(name, mesh.shape[name]) for name in names])
+    }
     if checked:
         typed = (*(thread.typed_axes.names if thread.typed_axes is not None else ()), *names)
-        thread.typed_axes = _TypedAxes(typed)
-        thread.overrides = (*thread.overrides, ("typed axes", typed))  # programs are remembered by it
-    thread.axis_environment = (*thread.axis_environment, *[(name, mesh.shape[name]) for name in names])
-    _around.maps = (*_around.maps, (mesh, names))
+        fields["typed_axes"] = _TypedAxes(typed)
+        fields["overrides"] = (*thread.overrides, ("typed axes", typed))  # programs are remembered by it
+    _around.maps = (*before, (mesh, names))
     try:
-        yield
+        with holding(**fields):
+            yield
     finally:
-        thread.axis_environment, _around.maps, thread.typed_axes, thread.overrides = before
+        _around.maps = before
 
 
 def is_within_map() -> bool:

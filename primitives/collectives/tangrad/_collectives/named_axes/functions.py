@@ -7,7 +7,7 @@ from typing import Any
 
 from tangrad._collectives.named_axes.names import as_substitution
 from tangrad._collectives.named_axes.substitution import subst_axis_names
-from tangrad.core import as_operand, eval_jaxpr, thread, trace_to_jaxpr
+from tangrad.core import as_operand, eval_jaxpr, holding, trace_to_jaxpr
 
 
 class RenamedFunction:
@@ -36,12 +36,8 @@ class RenamedFunction:
     def run(self, function: Callable[..., Sequence[Any]], values: Sequence[Any]) -> list[Any]:
         """`function(*values)`, of flat values: as a program with the old names, which then get the new ones."""
         operands = [as_operand(value) for value in values]
-        environment = thread.axis_environment
-        thread.axis_environment = self._axes
-        try:
+        with holding(axis_environment=self._axes):
             jaxpr, consts = trace_to_jaxpr(function, [_without_names(operand.aval) for operand in operands])
-        finally:
-            thread.axis_environment = environment
         return eval_jaxpr(subst_axis_names(jaxpr, self._subst), consts, *operands)
 
 
