@@ -10,39 +10,25 @@ from typing import Any
 
 from tangrad._checkify.failures import Failure
 from tangrad._checkify.state import Checks
-from tangrad.core import (
-    Trace,
-    as_operand,
-    calls_rules,
-    check_no_leak,
-    close_trace,
-    current_trace,
-    is_operand,
-    rule_table,
-    set_current_trace,
-    thread,
-)
-from tangrad.errors import UnexpectedTracerError
+from tangrad.core import RuleTrace, Trace, as_operand, is_operand, rule_table, run_traced
 
 CHECKIFY = rule_table("checkify")
 
 
-class CheckifyTrace(Trace):
-    """Applies rules of the kind `checkify`."""
+class CheckifyTrace(RuleTrace, kind="checkify"):
+    """Applies rules of the kind `checkify` to everything."""
 
-    __slots__ = ("checks", "parent")
+    __slots__ = ("checks",)
 
     def __init__(self, parent: Trace, checks: Checks) -> None:
         super().__init__(parent)
-        self.parent = parent
         self.checks = checks
 
-    @calls_rules("checkify")
-    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        if not self.alive:
-            raise UnexpectedTracerError(args[0] if args else None)
-        with set_current_trace(self.parent):
-            out = CHECKIFY[primitive](tuple([as_operand(arg) for arg in args]), checks=self.checks, **params)
+    def applies(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> bool:
+        return True
+
+    def apply(self, primitive: Any, values: list[Any], extras: list[Any], params: dict[str, Any]) -> Any:
+        out = CHECKIFY[primitive](tuple([as_operand(value) for value in values]), checks=self.checks, **params)
         for one in out if primitive.multiple_results else (out,):
             if not is_operand(one):
                 found = f"{one!r} of type {type(one).__name__}; expected an array"
@@ -61,13 +47,5 @@ def checked_flat(
         enabled: the classes of failures that are looked for.
     """
     checks = Checks(enabled)
-    trace = CheckifyTrace(current_trace(), checks)
-    try:
-        with set_current_trace(trace):
-            out = function(*values)
-    finally:
-        reference = close_trace(trace)
-    if thread.check_tracer_leaks:
-        del trace
-        check_no_leak(reference)
+    out = run_traced(lambda trace: function(*values), CheckifyTrace, checks)
     return out, checks

@@ -9,21 +9,19 @@ from tangrad._masking.sizes import Sizes
 from tangrad.core import (
     ClosedJaxpr,
     DerivedRule,
+    RuleTrace,
+    RuleTracer,
     ShapedArray,
     Trace,
     Tracer,
     as_operand,
     calls_rules,
-    check_no_leak,
-    close_trace,
     closed_over_as_arguments,
-    current_trace,
     decomposed,
     eval_jaxpr,
     is_symbolic,
     rule_table,
-    set_current_trace,
-    thread,
+    run_traced,
     trace_to_jaxpr,
 )
 from tangrad.errors import UnexpectedTracerError
@@ -32,16 +30,15 @@ MASK = rule_table("mask")
 Shape = tuple[Any, ...]
 
 
-class MaskTracer(Tracer):
-    """A padded value of the parent trace; the tracer's type has the logical shape."""
+class MaskTracer(RuleTracer):
+    """A padded value of the parent trace; the tracer's type has the logical shape, and is its extra."""
 
-    __slots__ = ("value",)
-    value: Any
+    __slots__ = ()
 
     def __init__(self, trace: MaskTrace, value: Any, aval: ShapedArray) -> None:
         self._trace = trace
         self.value = value
-        self.aval = aval
+        self.aval = self.extra = aval
 
     def known(self) -> dict[str, Any]:
         return {"value": self.value}
@@ -50,31 +47,35 @@ class MaskTracer(Tracer):
         return f"a padded value of logical shape {self.aval.shape}, of mask"
 
 
-class MaskTrace(Trace):
+class MaskTrace(RuleTrace, kind="mask", own=MaskTracer):
     """Applies mask rules where an operand is padded, or where a parameter is a size that is no number yet."""
 
-    __slots__ = ("parent", "sizes")
+    __slots__ = ("sizes",)
+    absent = staticmethod(lambda value: as_operand(value).aval)
 
     def __init__(self, parent: Trace, sizes: Sizes) -> None:
         super().__init__(parent)
-        self.parent = parent
         self.sizes = sizes
 
-    def tracer(self, value: Any, shape: Shape) -> Any:
-        """The padded value as the function sees it; itself if all of it counts."""
-        if not any([is_symbolic(size) for size in shape]):
+    def tracer(self, value: Any, extra: Any = ()) -> Any:
+        """The padded value of logical shape `extra` as the function sees it; itself if all of it counts."""
+        if not any([is_symbolic(size) for size in extra]):
             return value
         aval = value.aval
-        return MaskTracer(self, value, ShapedArray(shape, aval.dtype, aval.weak_type, aval.named_shape))
+        return MaskTracer(self, value, ShapedArray(extra, aval.dtype, aval.weak_type, aval.named_shape))
 
     def split(self, value: Any) -> tuple[Any, Shape]:
         """A padded value of the parent, and its logical shape."""
         if type(value) is MaskTracer and value._trace is self:
             return value.value, value.aval.shape
+        operand = self._of_parent(value)
+        return operand, operand.aval.shape
+
+    def _of_parent(self, value: Any) -> Any:
+        """A value of a trace around this one; UnexpectedTracerError for any other."""
         if isinstance(value, Tracer) and (not value._trace.alive or self._is_beside(value)):
             raise UnexpectedTracerError(value)
-        operand = as_operand(value)
-        return operand, operand.aval.shape
+        return as_operand(value)
 
     def _is_beside(self, value: Any) -> bool:
         """Whether a value is of a masked function that this one is no part of: a function has closed over it."""
@@ -85,20 +86,14 @@ class MaskTrace(Trace):
             trace = getattr(trace, "parent", None)
         return type(value) is MaskTracer
 
-    @calls_rules("mask")
-    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        if not self.alive:
-            raise UnexpectedTracerError(args[0] if args else None)
-        args = tuple([as_operand(arg) for arg in args])
-        ours = any([type(arg) is MaskTracer and arg._trace is self for arg in args])
-        if not ours and not _has_sizes(params):
-            with set_current_trace(self.parent):
-                return self.parent.process_primitive(primitive, args, params)
-        inferred = primitive.infer(tuple([arg.aval for arg in args]), params)
-        values, shapes = zip(*[self.split(arg) for arg in args], strict=True) if args else ((), ())
-        rule = MASK[primitive]
-        with set_current_trace(self.parent):
-            found = rule(values, shapes, sizes=self.sizes, **params)
+    def applies(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> bool:
+        """Whether a parameter is a size that is no number yet."""
+        return _has_sizes(params)
+
+    def apply(self, primitive: Any, values: list[Any], extras: list[Any], params: dict[str, Any]) -> Any:
+        inferred = primitive.infer(tuple(extras), params)
+        padded = tuple([self._of_parent(value) for value in values])
+        found = MASK[primitive](padded, tuple([aval.shape for aval in extras]), sizes=self.sizes, **params)
         outs = found if primitive.multiple_results else (found,)
         avals = inferred if primitive.multiple_results else (inferred,)
         self._check(primitive, outs, avals)
@@ -139,16 +134,12 @@ def masked_flat(
         shapes: their logical shapes.
         sizes: the padded and the logical sizes of the variables in them.
     """
-    trace = MaskTrace(current_trace(), sizes)
-    try:
-        with set_current_trace(trace):
-            args = [trace.tracer(value, shape) for value, shape in zip(values, shapes, strict=True)]
-            outs = [trace.split(out) for out in function(*args)]
-    finally:
-        reference = close_trace(trace)
-    if thread.check_tracer_leaks:
-        del trace, args
-        check_no_leak(reference)
+
+    def run(trace: MaskTrace) -> list[tuple[Any, Shape]]:
+        args = [trace.tracer(value, shape) for value, shape in zip(values, shapes, strict=True)]
+        return [trace.split(out) for out in function(*args)]
+
+    outs = run_traced(run, MaskTrace, sizes)
     return [value for value, _ in outs], [shape for _, shape in outs]
 
 

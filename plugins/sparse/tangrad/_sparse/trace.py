@@ -9,35 +9,30 @@ import tangrad.numpy as tnp
 from tangrad._sparse.base import JAXSparse
 from tangrad.core import (
     DerivedRule,
+    RuleTrace,
+    RuleTracer,
     ShapedArray,
-    Trace,
     Tracer,
     as_operand,
-    calls_rules,
-    check_no_leak,
-    close_trace,
-    current_trace,
     decomposed,
     dtypes,
     is_operand,
     rule_table,
-    set_current_trace,
-    thread,
+    run_traced,
 )
 from tangrad.errors import UnexpectedTracerError
 
 SPARSE = rule_table("sparse")
 
 
-class SparseTracer(Tracer):
+class SparseTracer(RuleTracer):
     """A sparse array of the parent trace, as the function sees it: an array of its shape."""
 
-    __slots__ = ("value",)
-    value: Any
+    __slots__ = ()
 
     def __init__(self, trace: SparseTrace, value: Any) -> None:
         self._trace = trace
-        self.value = value
+        self.value, self.extra = value, None
         self.aval = ShapedArray(value.shape, value.dtype)
 
     def known(self) -> dict[str, Any]:
@@ -47,16 +42,12 @@ class SparseTracer(Tracer):
         return f"the sparse array {self.value!r}, of sparsify"
 
 
-class SparseTrace(Trace):
+class SparseTrace(RuleTrace, kind="sparse", own=SparseTracer):
     """Applies rules of the kind `sparse` where an operand is sparse."""
 
-    __slots__ = ("parent",)
+    __slots__ = ()
 
-    def __init__(self, parent: Trace) -> None:
-        super().__init__(parent)
-        self.parent = parent
-
-    def enter(self, value: Any) -> Any:
+    def tracer(self, value: Any, extra: Any = None) -> Any:
         """A value of the parent as the function sees it."""
         return SparseTracer(self, value) if isinstance(value, JAXSparse) else value
 
@@ -68,40 +59,25 @@ class SparseTrace(Trace):
             raise UnexpectedTracerError(value)
         return value
 
-    @calls_rules("sparse")
-    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        if not self.alive:
-            raise UnexpectedTracerError(args[0] if args else None)
-        operands = [self.leave(arg) for arg in args]
-        if not any([isinstance(operand, JAXSparse) for operand in operands]):
-            with set_current_trace(self.parent):
-                return self.parent.process_primitive(primitive, args, params)
-        rule = SPARSE[primitive]
-        operands = [one if isinstance(one, JAXSparse) else as_operand(one) for one in operands]
-        with set_current_trace(self.parent):
-            found = rule(*operands, **params)
+    def apply(self, primitive: Any, values: list[Any], extras: list[Any], params: dict[str, Any]) -> Any:
+        operands = [one if isinstance(one, JAXSparse) else as_operand(self.leave(one)) for one in values]
+        found = SPARSE[primitive](*operands, **params)
         for one in found if primitive.multiple_results else (found,):
             if not isinstance(one, JAXSparse) and not is_operand(one):
                 what = f"{one!r} of type {type(one).__name__}; expected an array, dense or sparse"
                 raise TypeError(f"the sparse rule of {primitive.identity!r} returned {what}")
         if primitive.multiple_results:
-            return tuple([self.enter(one) for one in found])
-        return self.enter(found)
+            return tuple([self.tracer(one) for one in found])
+        return self.tracer(found)
 
 
 def sparsified_flat(function: Callable[..., Sequence[Any]], values: Sequence[Any]) -> list[Any]:
     """Run a function of flat values, some of which are sparse arrays. Its results are likewise."""
-    trace = SparseTrace(current_trace())
-    try:
-        with set_current_trace(trace):
-            args = [trace.enter(value) for value in values]
-            outs = [trace.leave(out) for out in function(*args)]
-    finally:
-        reference = close_trace(trace)
-    if thread.check_tracer_leaks:
-        del trace, args
-        check_no_leak(reference)
-    return outs
+
+    def run(trace: SparseTrace) -> list[Any]:
+        return [trace.leave(out) for out in function(*[trace.tracer(value) for value in values])]
+
+    return run_traced(run, SparseTrace)
 
 
 def by_decomposition(primitive: Any) -> Callable[..., Any]:
