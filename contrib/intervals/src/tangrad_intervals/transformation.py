@@ -9,72 +9,55 @@ import numpy
 import tangrad
 from tangrad.core import (
     RuleKind,
-    Trace,
+    RuleTrace,
+    RuleTracer,
     Tracer,
     Transformation,
     api_boundary,
     as_array,
-    calls_rules,
-    current_trace,
     dtypes,
     is_operand,
     rule_table,
-    set_current_trace,
+    run_traced,
 )
 
 BOUNDS = rule_table("bounds")
 
 
-class Bounded(Tracer):
-    """A value between two values of the trace below."""
+class Bounded(RuleTracer):
+    """A value between two values of the trace below: `value`, and what is `extra`."""
 
-    __slots__ = ("high", "low")
-
-    def __init__(self, trace: Any, low: Any, high: Any) -> None:
-        self._trace, self.aval, self.low, self.high = trace, low.aval, low, high
+    __slots__ = ()
 
     def known(self) -> dict[str, Any]:
         """For `repr`: the bounds."""
-        return {"low": self.low, "high": self.high}
+        return {"low": self.value, "high": self.extra}
 
 
-class BoundsTrace(Trace):
+class BoundsTrace(RuleTrace, kind="bounds", own=Bounded):
     """Applies rules of the kind `bounds` where an operand has bounds."""
 
-    __slots__ = ("parent",)
-
-    def __init__(self, parent: Any) -> None:
-        super().__init__()
-        self.parent = parent
+    __slots__ = ()
+    absent = staticmethod(lambda value: value)  # both bounds of what is known exactly
 
     def bounds(self, value: Any) -> tuple[Any, Any]:
         """The bounds of a value; of one that is known exactly, the value twice."""
-        if isinstance(value, Bounded) and value._trace is self:
-            return value.low, value.high
-        return value, value
+        low, high = self.split(value)
+        return low, low if high is None else high
 
-    def process_primitive(self, primitive: Any, args: Any, params: Any) -> Any:
-        """Apply a primitive to values between bounds."""
-        with set_current_trace(self.parent):
-            if not any(isinstance(arg, Bounded) and arg._trace is self for arg in args):
-                return primitive.bind(*args, **params)
-            pairs = self._by_rule(primitive, [self.bounds(arg) for arg in args], params)
-        outs = [self.between(*pair) for pair in pairs]
-        return tuple(outs) if primitive.multiple_results else outs[0]
-
-    @calls_rules("bounds")
-    def _by_rule(self, primitive: Any, pairs: Any, params: Any) -> Any:
-        """The bounds of each result."""
-        out = BOUNDS[primitive](pairs, **params)
+    def apply(self, primitive: Any, values: list[Any], extras: list[Any], params: dict[str, Any]) -> Any:
+        """The results between their bounds."""
+        out = BOUNDS[primitive](list(zip(values, extras, strict=True)), **params)
         outs = out if primitive.multiple_results else (out,)
         if not isinstance(outs, (tuple, list)) or not all([_is_pair(one) for one in outs]):
             expected = "(low, high) for each result" if primitive.multiple_results else "two arrays (low, high)"
             raise TypeError(f"the bounds rule of {primitive.identity!r} returned {out!r}; expected {expected}")
-        return outs
+        found = tuple([self.between(*pair) for pair in outs])
+        return found if primitive.multiple_results else found[0]
 
     def between(self, low: Any, high: Any) -> Any:
         """A value between bounds; where they are one object, that."""
-        return low if low is high else Bounded(self, low, high)
+        return low if low is high else self.tracer(low, high)
 
 
 def _is_pair(bounds: Any) -> bool:
@@ -83,10 +66,11 @@ def _is_pair(bounds: Any) -> bool:
 
 def run(function: Any, pairs: Any) -> list[tuple[Any, Any]]:
     """The bounds of the flat results of a function of flat arguments between bounds."""
-    trace = BoundsTrace(current_trace())
-    with set_current_trace(trace):
-        outs = function(*[trace.between(low, high) for low, high in pairs])
-        return [trace.bounds(out) for out in outs]
+
+    def traced(trace: BoundsTrace) -> list[tuple[Any, Any]]:
+        return [trace.bounds(out) for out in function(*[trace.between(low, high) for low, high in pairs])]
+
+    return run_traced(traced, BoundsTrace)
 
 
 def _by_decomposition(primitive: Any) -> Any:
