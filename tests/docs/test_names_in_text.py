@@ -3,6 +3,7 @@
 import importlib
 import re
 import tomllib
+import warnings
 
 import pytest
 
@@ -32,6 +33,12 @@ def groups() -> set[str]:
 def exists(name: str) -> bool:
     found = tangrad
     parts = name.split(".")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # a table lists former names, too
+        return _found(found, parts)
+
+
+def _found(found: object, parts: list[str]) -> bool:
     for end, part in enumerate(parts[1:], 2):
         try:
             found = getattr(found, part)
