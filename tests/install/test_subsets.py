@@ -142,7 +142,7 @@ SUBSETS = (
         final = lambda rate: odeint(lambda y, t, rate: -rate * y, 1.0, np.float32([0, 1]), rate)[-1]
         assert np.allclose(tangrad.grad(final)(1.0), -np.exp(-1.0), atol=1e-4)
         """,
-        {"experimental.checkify": "tangrad-checkify", "nn": "tangrad-nn"},
+        {"experimental.checkify": "tangrad-checkify", "sharding": "tangrad-sharding"},
     ),
     Subset(
         "sparse",
@@ -477,8 +477,7 @@ def test_the_subset_of_numpy_is_small(make_environment):
 def test_every_distribution_can_be_asked_for_alone(make_environment):
     missing = distributions().keys() - {name for subset in SUBSETS for name in closure(subset.requirements)}
     brought_by_extras = {
-        *("tangrad-backend-xla", "tangrad-distributed", "tangrad-export", "tangrad-ffi", "tangrad-export"),
-        *("tangrad-compat", "tangrad-scipy", "tangrad-conformance", "tangrad-scipy"),
+        *("tangrad-backend-xla", "tangrad-distributed", "tangrad-export", "tangrad-ffi", "tangrad-compat"),
     }
     assert missing == brought_by_extras, "each distribution belongs to some subset above"
 

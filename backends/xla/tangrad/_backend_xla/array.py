@@ -122,7 +122,7 @@ class XlaArray(Array):
             return jaxlib_api.to_numpy(self._single(0, aval), aval.dtype)
         if not self.is_whole_here():
             raise RuntimeError(
-                f"the array {self.aval.str_short()}is on devices of other processes too, and its contents cannot be "
+                f"the array {self.aval.str_short()} is on devices of other processes too, and its contents cannot be "
                 "read by this one alone; gather them in all processes "
                 "(tangrad.experimental.multihost_utils.process_allgather(x, tiled=True)), or read the parts that are "
                 "here (x.addressable_shards)"

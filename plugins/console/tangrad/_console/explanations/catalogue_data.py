@@ -100,30 +100,7 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     ),
     "tangrad-masking": "mask shapecheck",
     "tangrad-nn": (
-        "example_libraries.optimizers.JoinPoint example_libraries.optimizers.Optimizer "
-        "example_libraries.optimizers.OptimizerState example_libraries.optimizers.adagrad "
-        "example_libraries.optimizers.adam example_libraries.optimizers.adamax "
-        "example_libraries.optimizers.clip_grads example_libraries.optimizers.constant "
-        "example_libraries.optimizers.exponential_decay example_libraries.optimizers.inverse_time_decay "
-        "example_libraries.optimizers.l2_norm example_libraries.optimizers.make_schedule "
-        "example_libraries.optimizers.momentum example_libraries.optimizers.nesterov "
-        "example_libraries.optimizers.optimizer example_libraries.optimizers.pack_optimizer_state "
-        "example_libraries.optimizers.piecewise_constant example_libraries.optimizers.polynomial_decay "
-        "example_libraries.optimizers.rmsprop example_libraries.optimizers.rmsprop_momentum "
-        "example_libraries.optimizers.sgd example_libraries.optimizers.sm3 "
-        "example_libraries.optimizers.unpack_optimizer_state example_libraries.stax.AvgPool "
-        "example_libraries.stax.BatchNorm example_libraries.stax.Conv example_libraries.stax.Conv1DTranspose "
-        "example_libraries.stax.ConvTranspose example_libraries.stax.Dense example_libraries.stax.Dropout "
-        "example_libraries.stax.Elu example_libraries.stax.Exp example_libraries.stax.FanInConcat "
-        "example_libraries.stax.FanInSum example_libraries.stax.FanOut example_libraries.stax.Flatten "
-        "example_libraries.stax.Gelu example_libraries.stax.GeneralConv "
-        "example_libraries.stax.GeneralConvTranspose example_libraries.stax.Identity "
-        "example_libraries.stax.LeakyRelu example_libraries.stax.LogSoftmax example_libraries.stax.MaxPool "
-        "example_libraries.stax.Relu example_libraries.stax.Selu example_libraries.stax.Sigmoid "
-        "example_libraries.stax.Softmax example_libraries.stax.Softplus example_libraries.stax.SumPool "
-        "example_libraries.stax.Tanh example_libraries.stax.elementwise example_libraries.stax.parallel "
-        "example_libraries.stax.serial example_libraries.stax.shape_dependent nn.celu "
-        "nn.dot_product_attention nn.elu nn.gelu nn.glu nn.hard_sigmoid nn.hard_silu nn.hard_swish "
+        "nn.celu nn.dot_product_attention nn.elu nn.gelu nn.glu nn.hard_sigmoid nn.hard_silu nn.hard_swish "
         "nn.hard_tanh nn.identity nn.leaky_relu nn.log1mexp nn.log_sigmoid nn.log_softmax nn.logmeanexp "
         "nn.logsumexp nn.mish nn.one_hot nn.relu nn.relu6 nn.scaled_matmul nn.selu nn.sigmoid nn.silu "
         "nn.soft_sign nn.softmax nn.softplus nn.sparse_plus nn.sparse_sigmoid nn.squareplus nn.standardize "
@@ -218,15 +195,38 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     ),
     "tangrad-runtime": "runtime.ArtifactError runtime.Limits runtime.load runtime.save",
     "tangrad-scipy": (
-        "experimental.ode.odeint image.ResizeMethod image.resize image.scale_and_translate "
-        "scipy.cluster.vq.vq scipy.fft.dct scipy.fft.dctn scipy.fft.idct scipy.fft.idctn "
-        "scipy.integrate.trapezoid scipy.interpolate.RegularGridInterpolator scipy.linalg.block_diag "
-        "scipy.linalg.cho_factor scipy.linalg.cho_solve scipy.linalg.cholesky scipy.linalg.circulant "
-        "scipy.linalg.companion scipy.linalg.convolution_matrix scipy.linalg.det scipy.linalg.dft "
-        "scipy.linalg.eigh scipy.linalg.eigh_tridiagonal scipy.linalg.expm scipy.linalg.expm_frechet "
-        "scipy.linalg.fiedler scipy.linalg.fiedler_companion scipy.linalg.funm scipy.linalg.hadamard "
-        "scipy.linalg.hankel scipy.linalg.helmert scipy.linalg.hessenberg scipy.linalg.hilbert "
-        "scipy.linalg.inv scipy.linalg.invhilbert scipy.linalg.invpascal scipy.linalg.leslie scipy.linalg.lu "
+        "example_libraries.optimizers.JoinPoint example_libraries.optimizers.Optimizer "
+        "example_libraries.optimizers.OptimizerState example_libraries.optimizers.adagrad "
+        "example_libraries.optimizers.adam example_libraries.optimizers.adamax "
+        "example_libraries.optimizers.clip_grads example_libraries.optimizers.constant "
+        "example_libraries.optimizers.exponential_decay example_libraries.optimizers.inverse_time_decay "
+        "example_libraries.optimizers.l2_norm example_libraries.optimizers.make_schedule "
+        "example_libraries.optimizers.momentum example_libraries.optimizers.nesterov "
+        "example_libraries.optimizers.optimizer example_libraries.optimizers.pack_optimizer_state "
+        "example_libraries.optimizers.piecewise_constant example_libraries.optimizers.polynomial_decay "
+        "example_libraries.optimizers.rmsprop example_libraries.optimizers.rmsprop_momentum "
+        "example_libraries.optimizers.sgd example_libraries.optimizers.sm3 "
+        "example_libraries.optimizers.unpack_optimizer_state example_libraries.stax.AvgPool "
+        "example_libraries.stax.BatchNorm example_libraries.stax.Conv example_libraries.stax.Conv1DTranspose "
+        "example_libraries.stax.ConvTranspose example_libraries.stax.Dense example_libraries.stax.Dropout "
+        "example_libraries.stax.Elu example_libraries.stax.Exp example_libraries.stax.FanInConcat "
+        "example_libraries.stax.FanInSum example_libraries.stax.FanOut example_libraries.stax.Flatten "
+        "example_libraries.stax.Gelu example_libraries.stax.GeneralConv "
+        "example_libraries.stax.GeneralConvTranspose example_libraries.stax.Identity "
+        "example_libraries.stax.LeakyRelu example_libraries.stax.LogSoftmax example_libraries.stax.MaxPool "
+        "example_libraries.stax.Relu example_libraries.stax.Selu example_libraries.stax.Sigmoid "
+        "example_libraries.stax.Softmax example_libraries.stax.Softplus example_libraries.stax.SumPool "
+        "example_libraries.stax.Tanh example_libraries.stax.elementwise example_libraries.stax.parallel "
+        "example_libraries.stax.serial example_libraries.stax.shape_dependent experimental.ode.odeint "
+        "image.ResizeMethod image.resize image.scale_and_translate scipy.cluster.vq.vq scipy.fft.dct "
+        "scipy.fft.dctn scipy.fft.idct scipy.fft.idctn scipy.integrate.trapezoid "
+        "scipy.interpolate.RegularGridInterpolator scipy.linalg.block_diag scipy.linalg.cho_factor "
+        "scipy.linalg.cho_solve scipy.linalg.cholesky scipy.linalg.circulant scipy.linalg.companion "
+        "scipy.linalg.convolution_matrix scipy.linalg.det scipy.linalg.dft scipy.linalg.eigh "
+        "scipy.linalg.eigh_tridiagonal scipy.linalg.expm scipy.linalg.expm_frechet scipy.linalg.fiedler "
+        "scipy.linalg.fiedler_companion scipy.linalg.funm scipy.linalg.hadamard scipy.linalg.hankel "
+        "scipy.linalg.helmert scipy.linalg.hessenberg scipy.linalg.hilbert scipy.linalg.inv "
+        "scipy.linalg.invhilbert scipy.linalg.invpascal scipy.linalg.leslie scipy.linalg.lu "
         "scipy.linalg.lu_factor scipy.linalg.lu_solve scipy.linalg.pascal scipy.linalg.polar scipy.linalg.qr "
         "scipy.linalg.qr_multiply scipy.linalg.rsf2csf scipy.linalg.schur scipy.linalg.solve "
         "scipy.linalg.solve_sylvester scipy.linalg.solve_triangular scipy.linalg.sqrtm scipy.linalg.svd "
@@ -345,13 +345,13 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-jit": "tangrad._jit tangrad.extend.jit tangrad.stages",
     "tangrad-lax": "tangrad._lax tangrad.extend.lax tangrad.lax",
     "tangrad-masking": "tangrad._masking tangrad.extend.masking",
-    "tangrad-nn": "tangrad._nn tangrad.example_libraries tangrad.extend.nn tangrad.nn",
+    "tangrad-nn": "tangrad._nn tangrad.extend.nn tangrad.nn",
     "tangrad-numpy": (
         "tangrad._numpy tangrad.dlpack tangrad.extend.numpy tangrad.flatten_util tangrad.numpy tangrad.ops"
     ),
     "tangrad-random": "tangrad._random tangrad.extend.random tangrad.random",
     "tangrad-runtime": "tangrad._runtime tangrad.extend.runtime tangrad.runtime",
-    "tangrad-scipy": "tangrad._scipy tangrad.experimental.ode tangrad.image tangrad.scipy",
+    "tangrad-scipy": "tangrad._scipy tangrad.example_libraries tangrad.experimental.ode tangrad.image tangrad.scipy",
     "tangrad-sharding": (
         "tangrad._sharding tangrad.experimental.mesh_utils tangrad.experimental.pjit "
         "tangrad.experimental.shard_map tangrad.extend.sharding tangrad.sharding"

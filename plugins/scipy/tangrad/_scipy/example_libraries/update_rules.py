@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 import tangrad.numpy as tnp
-from tangrad._nn.example_libraries.schedules import make_schedule
-from tangrad._nn.example_libraries.states import optimizer
+from tangrad._scipy.example_libraries.schedules import make_schedule
+from tangrad._scipy.example_libraries.states import optimizer
 from tangrad.core import api_boundary
 
 Rule = tuple[Any, Any, Any]

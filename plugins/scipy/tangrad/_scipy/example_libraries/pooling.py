@@ -9,7 +9,7 @@ import numpy as np
 
 import tangrad.numpy as tnp
 from tangrad import lax
-from tangrad._nn.example_libraries.activations import Layer
+from tangrad._scipy.example_libraries.activations import Layer
 from tangrad.core import api_boundary
 
 

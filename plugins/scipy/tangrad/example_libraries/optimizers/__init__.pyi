@@ -1,10 +1,10 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad._nn.example_libraries.norms import (
+from tangrad._scipy.example_libraries.norms import (
     clip_grads as clip_grads,
     l2_norm as l2_norm,
 )
-from tangrad._nn.example_libraries.schedules import (
+from tangrad._scipy.example_libraries.schedules import (
     constant as constant,
     exponential_decay as exponential_decay,
     inverse_time_decay as inverse_time_decay,
@@ -12,7 +12,7 @@ from tangrad._nn.example_libraries.schedules import (
     piecewise_constant as piecewise_constant,
     polynomial_decay as polynomial_decay,
 )
-from tangrad._nn.example_libraries.states import (
+from tangrad._scipy.example_libraries.states import (
     JoinPoint as JoinPoint,
     Optimizer as Optimizer,
     OptimizerState as OptimizerState,
@@ -20,7 +20,7 @@ from tangrad._nn.example_libraries.states import (
     pack_optimizer_state as pack_optimizer_state,
     unpack_optimizer_state as unpack_optimizer_state,
 )
-from tangrad._nn.example_libraries.update_rules import (
+from tangrad._scipy.example_libraries.update_rules import (
     adagrad as adagrad,
     adam as adam,
     adamax as adamax,

@@ -1,6 +1,6 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad._nn.example_libraries.activations import (
+from tangrad._scipy.example_libraries.activations import (
     Elu as Elu,
     Exp as Exp,
     Gelu as Gelu,
@@ -14,7 +14,7 @@ from tangrad._nn.example_libraries.activations import (
     Tanh as Tanh,
     elementwise as elementwise,
 )
-from tangrad._nn.example_libraries.combinators import (
+from tangrad._scipy.example_libraries.combinators import (
     FanInConcat as FanInConcat,
     FanInSum as FanInSum,
     FanOut as FanOut,
@@ -22,7 +22,7 @@ from tangrad._nn.example_libraries.combinators import (
     serial as serial,
     shape_dependent as shape_dependent,
 )
-from tangrad._nn.example_libraries.layers import (
+from tangrad._scipy.example_libraries.layers import (
     BatchNorm as BatchNorm,
     Conv as Conv,
     Conv1DTranspose as Conv1DTranspose,
@@ -34,7 +34,7 @@ from tangrad._nn.example_libraries.layers import (
     GeneralConvTranspose as GeneralConvTranspose,
     Identity as Identity,
 )
-from tangrad._nn.example_libraries.pooling import (
+from tangrad._scipy.example_libraries.pooling import (
     AvgPool as AvgPool,
     MaxPool as MaxPool,
     SumPool as SumPool,
