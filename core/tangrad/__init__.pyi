@@ -26,6 +26,7 @@ from tangrad import _lax as _lax
 from tangrad import _masking as _masking
 from tangrad import _nn as _nn
 from tangrad import _numpy as _numpy
+from tangrad import _profiler as _profiler
 from tangrad import _random as _random
 from tangrad import _runtime as _runtime
 from tangrad import _scipy as _scipy
@@ -219,6 +220,7 @@ __all__ = [
     "_masking",
     "_nn",
     "_numpy",
+    "_profiler",
     "_random",
     "_runtime",
     "_scipy",

@@ -185,7 +185,7 @@ SUBSETS = (
     ),
     Subset(
         "profiler",
-        ("tangrad-debug", BACKEND),
+        ("tangrad-profiler", BACKEND),
         """
         import glob, tempfile
         import tangrad

@@ -12,7 +12,7 @@ with jaxlib_version.explained:
 
 
 class XlaProfiler:
-    """The profiler of the XLA backend, as `tangrad._debug.profiling.backends` wants it."""
+    """The profiler of the XLA backend, as `tangrad._profiler.backends` wants it."""
 
     __slots__ = ("_backend",)
 

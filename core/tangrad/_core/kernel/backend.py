@@ -115,7 +115,7 @@ class Backend:
         has_placements: whether there are several devices, so that `placement` is asked before each run.
         process_index: the number of this process among those that compute together.
         sizes_at_call: whether one program serves all sizes, where those of its arguments are symbolic.
-        profiler: what records its programs (`tangrad._debug.profiling.backends` says how); None where nothing does.
+        profiler: what records its programs (`tangrad._profiler.backends` says how); None where nothing does.
         lowering_kind: the rule kind of its lowerings, such as "lower.numpy"; platforms refine it ("lower.xla.cuda").
         array_type: its subclass of `Array`, whose class attribute `backend` is this object.
         priority: where none is chosen and several are installed, the one with the highest is used; of equals, the first

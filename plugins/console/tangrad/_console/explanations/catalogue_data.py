@@ -337,7 +337,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
         "tangrad._custom_rules tangrad.ad_checkpoint tangrad.custom_batching tangrad.custom_derivatives "
         "tangrad.extend.custom_rules tangrad.test_util"
     ),
-    "tangrad-debug": "tangrad._debug tangrad.debug tangrad.extend.debug tangrad.monitoring tangrad.profiler",
+    "tangrad-debug": "tangrad._debug tangrad.debug tangrad.extend.debug",
     "tangrad-distributed": "tangrad._distributed tangrad.distributed tangrad.experimental.multihost_utils",
     "tangrad-export": "tangrad._export tangrad.extend.export",
     "tangrad-ffi": "tangrad._ffi tangrad.extend.ffi tangrad.ffi",
@@ -349,6 +349,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-numpy": (
         "tangrad._numpy tangrad.dlpack tangrad.extend.numpy tangrad.flatten_util tangrad.numpy tangrad.ops"
     ),
+    "tangrad-profiler": "tangrad._profiler tangrad.monitoring tangrad.profiler",
     "tangrad-random": "tangrad._random tangrad.extend.random tangrad.random",
     "tangrad-runtime": "tangrad._runtime tangrad.extend.runtime tangrad.runtime",
     "tangrad-scipy": "tangrad._scipy tangrad.example_libraries tangrad.experimental.ode tangrad.image tangrad.scipy",

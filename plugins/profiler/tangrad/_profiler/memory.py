@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 
-from tangrad._debug.profiling.backends import profiler_of
+from tangrad._profiler.backends import profiler_of
 
 
 def device_memory_profile(backend: str | None = None) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from tangrad._debug.profiling.backends import profiler_of
+from tangrad._profiler.backends import profiler_of
 from tangrad.core import free_after_fork
 
 _lock = free_after_fork(threading.Lock())

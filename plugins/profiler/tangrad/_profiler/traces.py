@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tangrad._debug.profiling.backends import own_profiler
-from tangrad._debug.profiling.host_trace import HostTrace
-from tangrad._debug.profiling.options import ProfileOptions
+from tangrad._profiler.backends import own_profiler
+from tangrad._profiler.host_trace import HostTrace
+from tangrad._profiler.options import ProfileOptions
 from tangrad.core import after_fork, free_after_fork
 
 

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from tangrad._debug.profiling.backends import profiler_of_loaded
-from tangrad._debug.profiling.traces import own_recording
+from tangrad._profiler.backends import profiler_of_loaded
+from tangrad._profiler.traces import own_recording
 from tangrad.core import class_boundary, copy_identity
 
 F = TypeVar("F", bound=Callable[..., Any])
