@@ -158,7 +158,7 @@ SUBSETS = (
     ),
     Subset(
         "example libraries",
-        ("tangrad-nn", BACKEND),
+        ("tangrad-scipy", BACKEND),
         """
         import numpy as np
         import tangrad

@@ -19,4 +19,5 @@ __getattr__, __dir__ = door(
             "Zero add_tangents has_tangent instantiate tangent_aval unbroadcast with_weak_type_of zeros"
         ),
     },
+    renamed={"told_axes": "current_typed_axes"},
 )
