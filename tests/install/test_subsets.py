@@ -169,7 +169,7 @@ SUBSETS = (
         opt_init, opt_update, get_params = optimizers.sgd(0.5)
         assert np.allclose(get_params(opt_update(0, np.float32(1), opt_init(np.float32(2)))), 1.5)
         """,
-        {"grad": "tangrad-autodiff", "jit": "tangrad-jit"},
+        {"sharding": "tangrad-sharding", "jit": "tangrad-jit"},
     ),
     Subset(
         "masking",
