@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 
 from tools import words
-from tools.contracts import CORE, House, executed, is_inner
+from tools.contracts import CORE, House, executed, fields_set, is_inner
 from tools.docs.rooms import code_lines
 from tools.import_graph import cycles
 from tools.workspace import ROOT
@@ -108,10 +108,8 @@ class Figures:
 
     def traces_set(self) -> int:
         """assignments to the current trace outside the kernel"""
-        return sum([len(re.findall(r"thread\.trace\s*=", text)) for name, text in self._beside_core()])
-
-    def _beside_core(self) -> list[tuple[str, str]]:
-        return [(name, text) for name, text in self.texts.items() if self.house.owner.get(name) != CORE]
+        beside = [text for name, text in self.texts.items() if self.house.owner.get(name) != CORE]
+        return len([field for text in beside for field, _ in fields_set(ast.parse(text)) if field == "trace"])
 
     def private_words(self) -> int:
         """private words in tracked text"""
