@@ -29,37 +29,32 @@ def make_execute(runner: Any, several_devices: bool) -> Execute:
     """
     if runner.effects:
         return runner.execute_with_effects  # type: ignore[no-any-return]
-    one = make_execute_one(runner)
-    if one is not None:
-        return lambda arrays: [one(*arrays)] if len(arrays) == 1 else runner.recover(TypeError(), arrays)
     if several_devices and len(runner.in_avals) > 1:
         return _many_checked(runner)
-    return _many_to_one(runner) if len(runner.out_avals) == 1 else _many_to_many(runner)
+    if len(runner.out_avals) > 1 or not runner.out_avals:
+        return _many_to_many(runner)
+    return _one_to_one(runner) if len(runner.in_avals) == 1 else _many_to_one(runner)
 
 
-def make_execute_one(runner: Any) -> Callable[[Any], Any] | None:
-    """For programs of one argument and one result: the function from array to array, without lists around them."""
-    if runner.effects or not len(runner.in_avals) == len(runner.out_avals) == 1:
-        return None
-    recover = runner.recover
+def _one_to_one(runner: Any) -> Execute:
+    """As `_many_to_one`, without the list comprehension, which is a call: 0.15 of 4.8 µs."""
+    loaded, recover = runner.loaded, runner.recover
     (aval,) = runner.out_avals
-    home, (run, handlers, placement) = next(iter(runner.loaded.items()))  # where it was compiled; the rest is slower
-    execute = _many_to_one(runner)
 
-    def execute_one(array: Any) -> Any:
+    def execute(arrays: Sequence[Any]) -> list[Any]:
         try:
-            if array.placement is not home:
-                return execute((array,))[0]
+            (array,) = arrays
+            run, handlers, placement = loaded[array.placement]
             (value,) = run([array.value]).consume_with_handlers(handlers)
         except Exception as error:
-            return recover(error, (array,))[0]
+            return recover(error, arrays)  # type: ignore[no-any-return]
         result = new(XlaArray)
         result.aval = aval
         result.value = value
         result.placement = placement
-        return result
+        return [result]
 
-    return execute_one
+    return execute
 
 
 def _many_to_one(runner: Any) -> Execute:

@@ -9,7 +9,7 @@ from typing import Any
 from tangrad._backend_xla import failures, gpus, jaxlib_api, runtime_tokens, settings
 from tangrad._backend_xla.array import Placement, XlaArray, deleted_message
 from tangrad._backend_xla.axes import AxisEnvironment
-from tangrad._backend_xla.calls import make_execute, make_execute_one, wrapped
+from tangrad._backend_xla.calls import make_execute, wrapped
 from tangrad._backend_xla.compiler_options import explain, with_extra
 from tangrad._backend_xla.jaxlib_api import physical_aval
 from tangrad._backend_xla.lowering import Module, lower_to_module
@@ -352,11 +352,10 @@ class Program(Executable):
 
     Attributes:
         execute: runs it on a list of arrays, and returns the list of outputs, maybe before they are computed.
-        execute_one: the same from one array to one, for programs of that kind; else None.
         in_avals, out_avals: its type.
     """
 
-    __slots__ = ("_places", "_waiting", "execute", "execute_one", "in_avals", "out_avals", "runner")
+    __slots__ = ("_places", "_waiting", "execute", "in_avals", "out_avals", "runner")
 
     def __init__(
         self,
@@ -381,11 +380,10 @@ class Program(Executable):
             inputs, outputs = (placement,) * len(runner.in_avals), runner.load(placement, module)[2]
         self._places = inputs, outputs
         self.execute: Any = make_execute(runner, backend.device_count() > 1)
-        self.execute_one: Any = make_execute_one(runner)
         if runner.calls_host:
-            self.execute, self.execute_one = in_turns(self.execute), None
+            self.execute = in_turns(self.execute)
         if waiting is not None:
-            self.execute, self.execute_one = waiting.around(self.execute, options.name), None
+            self.execute = waiting.around(self.execute, options.name)
 
     @property
     def raw(self) -> Any:

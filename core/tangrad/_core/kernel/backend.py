@@ -45,13 +45,9 @@ class Device(HasMemories):
 
 
 class Executable:
-    """A compiled program. `execute` takes and returns flat lists of the backend's arrays.
-
-    A program of one argument and one result may have a short way, `execute_one`, from array to array.
-    """
+    """A compiled program. `execute` takes and returns flat lists of the backend's arrays."""
 
     __slots__ = ()
-    execute_one: Callable[[Any], Any] | None = None
 
     def execute(self, arrays: Sequence[Any]) -> list[Any]:
         raise NotImplementedError

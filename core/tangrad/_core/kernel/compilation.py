@@ -72,22 +72,19 @@ class Program:
 
     Attributes:
         execute: from a list of all arguments of the jaxpr, as arrays of the backend, to the list of its results.
-        execute_one: the same from one array to one, where there is such a short way, else None.
         executable: the backend's own.
         kept: the positions of the arguments that the executable takes; None: all.
     """
 
-    __slots__ = ("executable", "execute", "execute_one", "kept")
+    __slots__ = ("executable", "execute", "kept")
 
     def __init__(self, executable: Any, closed: ClosedJaxpr, kept: tuple[int, ...] | None, name: str) -> None:
         self.executable, self.kept = executable, kept
         execute = executable.execute
-        plain = kept is None and not is_checking_values()
         if is_checking_values():
             execute = checked_execute(execute, jaxpr_as_function(closed), name)
         # Callers have all arguments, the executable takes those at `kept`.
         self.execute: Execute = execute if kept is None else lambda arrays: execute([arrays[at] for at in kept])
-        self.execute_one: Callable[[Any], Any] | None = executable.execute_one if plain else None
 
 
 class LoweredProgram:

@@ -295,11 +295,10 @@ def why_new(key: tuple[Any, ...], known: Sequence[tuple[Any, ...]]) -> str:
 class Tables:
     """The caches of one function under one set of options, shared by every `jit` of it."""
 
-    __slots__ = ("__weakref__", "lock", "of_one_array", "programs", "traced", "traces")
+    __slots__ = ("__weakref__", "lock", "programs", "traced", "traces")
 
     def __init__(self) -> None:
         self.programs: dict[Any, Any] = {}
-        self.of_one_array: dict[Any, Callable[[Any], Any]] = {}  # calls with one array: from it to the result
         self.traced: dict[Any, Traced] = {}
         self.traces = 0
         self.free()
@@ -311,5 +310,4 @@ class Tables:
     def clear(self) -> None:
         """Forget what was traced and compiled."""
         self.programs.clear()
-        self.of_one_array.clear()
         self.traced.clear()

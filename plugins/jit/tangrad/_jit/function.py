@@ -237,7 +237,7 @@ class JitFunction:
             options.static_argnums or options.static_argnames or device is not None or backend is not None
         )
         self._tables = _tables_of(fun, options)
-        self._programs, self._of_one_array = self._tables.programs, self._tables.of_one_array
+        self._programs = self._tables.programs
         copy_identity(self, fun)  # type: ignore[arg-type]
 
     @own_boundary
@@ -248,13 +248,14 @@ class JitFunction:
             if len(args) == 1 and kind in _array_types:
                 (array,) = args
                 try:
-                    run = self._of_one_array[array.aval, kind, shared.context, thread.overrides]
+                    execute, out_tree = self._programs[array.aval, kind, shared.context, thread.overrides]
                 except KeyError:
                     pass
                 else:
                     if hooks.cache_hit_observers is not None:
                         report_hit(self._name)
-                    return run(array)
+                    outs = execute(args)
+                    return outs[0] if out_tree is None else out_tree.unflatten(outs)
             elif self._plain:
                 leaves: Sequence[Any] = args
                 treedef = None
@@ -367,7 +368,7 @@ class JitFunction:
                 place = (abstract.key(), backend.name, self._options.device, *cache_context())
                 entry = self._programs.get(place) or self._compile_entry(abstract, backend, place, arrays)
                 _remember(self._programs, key, entry)
-                self._remember_fast(call, backend.array_type, entry, None)
+                self._remember_fast(call, backend.array_type, entry)
                 return entry
         explains = thread.explain_cache_misses or hooks.observes("tangrad_cache_miss")
         reason = why_new(call.key(), list(self._tables.traced)) if explains else ""
@@ -393,21 +394,18 @@ class JitFunction:
                 options["out_shardings"] = stated(shardings_of_results(self._options, traced, self._name))
             if device is None and not traced.outer:
                 options["places"] = backend.places(arrays)
-            execute_one = None
             if device is None and backend.has_placements:
                 execute: Any = Placed(traced.jaxpr, backend, self._name, options)
             else:
-                program = compile_program(traced.jaxpr, backend, self._name, device=device, **options)
-                execute, execute_one = program.execute, program.execute_one
+                execute = compile_program(traced.jaxpr, backend, self._name, device=device, **options).execute
             if any(taken):
                 execute = refusing_shared(execute, call, taken, self._name)
-            single = traced.out_tree == _LEAF
-            entry = (execute, None if single else traced.out_tree)
+            entry = (execute, None if traced.out_tree == _LEAF else traced.out_tree)
             _remember(self._programs, key, entry)
-            self._remember_fast(call, backend.array_type, entry, execute_one if single else None)
+            self._remember_fast(call, backend.array_type, entry)
             return entry
 
-    def _remember_fast(self, call: Call, kind: Any, entry: Any, execute_one: Callable[[Any], Any] | None) -> None:
+    def _remember_fast(self, call: Call, kind: Any, entry: Any) -> None:
         """Keep the program where `__call__` finds it without sorting the arguments."""
         leaves = call.leaves
         if not (self._plain and leaves and not call.has_keywords and all([type(leaf) is kind for leaf in leaves])):
@@ -417,9 +415,10 @@ class JitFunction:
         only_arrays = call.treedef is tree.structure(tuple(leaves))
         _array_types.add(kind)
         if only_arrays and len(leaves) == 1:
-            _remember(self._of_one_array, (*avals, kind, *settings), execute_one or _one_to_any(*entry))
+            key: Any = (*avals, kind, *settings)
         else:
-            _remember(self._programs, (None if only_arrays else call.treedef, avals, kind, *settings), entry)
+            key = (None if only_arrays else call.treedef, avals, kind, *settings)
+        _remember(self._programs, key, entry)
 
     def _trace(self, call: Call) -> Traced:
         """The function traced for this signature. Kept, unless it closed over values of an outer trace."""
@@ -479,13 +478,6 @@ class JitFunction:
     def trace_count(self) -> int:
         """How often the function was traced."""
         return self._tables.traces
-
-
-def _one_to_any(execute: Callable[[Sequence[Any]], list[Any]], out_tree: Any) -> Callable[[Any], Any]:
-    """The function from one array to the result of the call."""
-    if out_tree is None:
-        return lambda array: execute((array,))[0]
-    return lambda array: out_tree.unflatten(execute((array,)))
 
 
 def _remember(table: dict[Any, Any], key: Any, value: Any) -> None:
